@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+struct arena_block {
+    struct arena_block *next;
+    size_t room, used;
+    alignas(max_align_t) char bytes[];
+};
+
+enum { FIRST_BLOCK = 1000, NEXT_BLOCK = 8000 };
+
+void arena_clear(struct arena *a)
+{
+    for (struct arena_block *b = a->blocks, *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
+    *a = ARENA_INIT;
+}
+
+static struct arena_block *add_block(struct arena *a, size_t n)
+{
+    size_t room = a->blocks ? NEXT_BLOCK : FIRST_BLOCK;
+    bool is_large = n > room / 2;
+    struct arena_block *b = xmalloc(sizeof *b + (is_large ? n : room));
+    b->room = is_large ? n : room;
+    b->used = 0;
+    /* A large piece gets a block of its own behind the first, so that small ones go on there. */
+    if (is_large && a->blocks) {
+        b->next = a->blocks->next;
+        a->blocks->next = b;
+    } else {
+        b->next = a->blocks;
+        a->blocks = b;
+    }
+    return b;
+}
+
+void *arena_alloc(struct arena *a, size_t n)
+{
+    size_t step = (n + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+    struct arena_block *b = a->blocks;
+    if (!b || b->room - b->used < step)
+        b = add_block(a, step);
+    void *p = b->bytes + b->used;
+    b->used += step;
+    a->used += step;
+    return memset(p, 0, n);
+}
+
+struct str arena_str(struct arena *a, struct str s)
+{
+    return s.p ? str_n(arena_strz(a, s), s.n) : s;
+}
+
+char *arena_strz(struct arena *a, struct str s)
+{
+    char *p = arena_alloc(a, s.n + 1);
+    if (s.n)
+        memcpy(p, s.p, s.n);
+    return p;
+}
+
+struct str arena_fmt(struct arena *a, const char *fmt, ...)
+{
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    char *p = arena_alloc(a, (size_t)n + 1);
+    vsnprintf(p, (size_t)n + 1, fmt, again);
+    va_end(again);
+    va_end(ap);
+    return str_n(p, (size_t)n);
+}

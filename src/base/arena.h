@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* struct arena: memory with one lifetime.  Three exist: the message (one request until it is
+ * answered), the turn, the session.  Nothing in an arena is freed alone.
+ */
+#ifndef TRIVET_BASE_ARENA_H
+#define TRIVET_BASE_ARENA_H
+
+#include "base/mem.h"
+#include "base/str.h"
+
+struct arena_block;
+
+struct arena {
+    struct arena_block *blocks; /* newest first */
+    size_t used;                /* bytes handed out, for statistics */
+};
+
+#define ARENA_INIT ((struct arena){0})
+
+void arena_clear(struct arena *a); /* frees everything; the arena can be used again */
+/* Zeroed, aligned for any type. */
+void *arena_alloc(struct arena *a, size_t n) __attribute__((returns_nonnull));
+#define arena_new(a, type) ((type *)arena_alloc((a), sizeof(type)))
+#define arena_array(a, type, count) ((type *)arena_alloc((a), sizeof(type) * (count)))
+/* Copies; the copy is followed by a NUL.  STR_NONE stays STR_NONE. */
+struct str arena_str(struct arena *a, struct str s);
+char *arena_strz(struct arena *a, struct str s);
+struct str arena_fmt(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

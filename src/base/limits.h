@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* Every limit of the program in one table: `trivet describe limits` prints it.  Where a protocol
+ * document names a number of its own, that number is data of the dialect and named there. */
+#ifndef TRIVET_BASE_LIMITS_H
+#define TRIVET_BASE_LIMITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define LIMITS(X)                                                                                  \
+    X(LINE_BYTES, 64 << 20, "bytes of one NDJSON line (loaf)", "parse error, the line is skipped") \
+    X(SCAIFLUX_LINE_BYTES, 16 << 20, "bytes of one ScaiFlux line", "line_too_long")               \
+    X(FRAME_BYTES, 80 << 20, "bytes of one Content-Length body", "-32600, the body is skipped")   \
+    X(HEADER_BYTES, 16 << 10, "bytes of one header line", "-32600")                               \
+    X(JSON_DEPTH, 512, "nesting of a message", "parse error")                                     \
+    X(SCAIFLUX_DEPTH, 64, "nesting of a ScaiFlux message", "parse_error")                         \
+    X(OUT_QUEUE_BYTES, 1 << 20, "unsent bytes of a connection before providers and tools pause",  \
+      "nothing is lost; reading goes on when the client does")                                    \
+    X(OUT_STOP_BYTES, 8 << 20, "unsent bytes of a connection before its requests wait",           \
+      "nothing is lost; requests wait in the pipe")                                               \
+    X(SSE_EVENT_BYTES, 16 << 20, "bytes of one provider event", "the turn fails")                 \
+    X(ERROR_BODY_BYTES, 64 << 10, "bytes kept of a provider's error body", "the rest is dropped") \
+    X(REPLY_BYTES, 64 << 20, "bytes of one model reply", "the turn fails")                        \
+    X(QUEUE_INPUTS, 1000, "inputs waiting in one session", "the input is refused")                \
+    X(RING_EVENTS, 1000, "events of one turn kept for replay", "older ones replay from the file") \
+    X(RING_BYTES, 1 << 20, "bytes of one turn's events kept for replay",                          \
+      "older ones replay from the file")                                                          \
+    X(RINGS_BYTES, 8 << 20, "bytes of all finished turns' events kept for replay",                \
+      "the oldest turns replay from the file")                                                    \
+    X(RECORD_BYTES, 128 << 20, "bytes of one line of a session file", "the record is skipped")    \
+    X(TOOL_OUTPUT_BYTES, 1 << 20, "bytes of tool output kept in memory: head and tail",           \
+      "the middle is left out and counted")                                                       \
+    X(IMAGE_BYTES, 10 << 20, "bytes of one image", "the input is refused")                        \
+    X(STACK_BYTES, 256 << 10, "stack of a fiber", "guard page")
+
+enum {
+#define X(name, value, about, beyond) LIMIT_##name = (value),
+    LIMITS(X)
+#undef X
+};
+
+struct limit_row {
+    const char *name;
+    int64_t value;
+    const char *about;
+    const char *beyond; /* what happens beyond it */
+};
+
+extern const struct limit_row limit_rows[]; /* ended by a NULL name */
+
+#endif

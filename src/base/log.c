@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/log.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/time.h"
+
+#include <stdarg.h>
+#include <unistd.h>
+
+static enum log_level lowest = LOG_WARN;
+
+void log_set_level(enum log_level level)
+{
+    lowest = level;
+}
+
+void log_at(enum log_level level, const char *fmt, ...)
+{
+    static const char *const names[] = {"debug", "info", "warn", "error"};
+    if (level < lowest)
+        return;
+    AUTO(buf) struct buf line = BUF_MAX(4000);
+    char now[TIME_ISO_LEN + 1];
+    time_iso(time_now_ms(), now);
+    buf_addf(&line, "%s %s ", now, names[level]);
+    va_list ap;
+    va_start(ap, fmt);
+    buf_addv(&line, fmt, ap);
+    va_end(ap);
+    for (size_t i = 0; i < line.n; i++)
+        if (line.p[i] == '\n' || line.p[i] == '\r')
+            line.p[i] = ' ';
+    buf_addc(&line, '\n');
+    if (write(STDERR_FILENO, line.p, line.n) < 0)
+        return; /* nobody to tell */
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void *checked(void *p, size_t n)
+{
+    if (!p && n)
+        BUG("out of memory (%zu bytes)", n);
+    return p;
+}
+
+void *xmalloc(size_t n)
+{
+    return checked(malloc(n ? n : 1), 1);
+}
+
+void *xcalloc(size_t n, size_t size)
+{
+    return checked(calloc(n ? n : 1, size ? size : 1), 1);
+}
+
+void *xrealloc(void *p, size_t n)
+{
+    return checked(realloc(p, n ? n : 1), 1);
+}
+
+char *xstrdup(const char *s)
+{
+    size_t n = strlen(s) + 1;
+    return memcpy(xmalloc(n), s, n);
+}
+
+void bug_at(const char *file, int line, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    fprintf(stderr, "trivet: bug at %s:%d: ", file, line);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+    abort();
+}

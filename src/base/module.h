@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Modules of ours: shared objects beside the program (or in ../lib/trivet), opened at first need
+ * with dlopen(RTLD_NOW | RTLD_LOCAL).  Each has one entry symbol, trivet_module, that returns a
+ * table of functions.  Modules call the functions of the core, which exports them.
+ */
+#ifndef TRIVET_BASE_MODULE_H
+#define TRIVET_BASE_MODULE_H
+
+#include "base/err.h"
+
+/* The table of module `name` ("net" opens trivet-net.so), opened once per process.  Safe to call
+ * from any thread.  NULL with ERR_MODULE naming the Debian package to install. */
+const void *module_open(const char *name, const char *package, struct error *err);
+
+#endif

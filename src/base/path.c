@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "base/path.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void add_component(struct buf *out, size_t start, struct str part)
+{
+    if (part.n == 0 || str_is(part, "."))
+        return;
+    if (str_is(part, "..")) {
+        while (out->n > start && out->p[out->n - 1] != '/')
+            buf_cut(out, out->n - 1);
+        if (out->n > start)
+            buf_cut(out, out->n - 1);
+        return;
+    }
+    buf_addc(out, '/');
+    buf_add(out, part);
+}
+
+static void add_components(struct buf *out, size_t start, struct str path)
+{
+    while (path.p) {
+        struct str part;
+        path = str_split(path, '/', &part);
+        add_component(out, start, part);
+    }
+}
+
+void path_absolute(struct buf *out, struct str base, struct str path)
+{
+    size_t start = out->n;
+    if (str_is(path, "~") || str_starts(path, STR("~/"))) {
+        add_components(out, start, path_home());
+        path = str_from(path, 1);
+    } else if (path.n == 0 || path.p[0] != '/') {
+        add_components(out, start, base);
+    }
+    add_components(out, start, path);
+    if (out->n == start)
+        buf_addc(out, '/');
+}
+
+bool path_resolve(struct buf *out, struct str path, struct error *err)
+{
+    AUTO_FREE char *head = str_dup(path);
+    size_t cut = path.n; /* head is path[0..cut) */
+    for (;;) {
+        char real[PATH_MAX];
+        if (realpath(cut ? head : "/", real)) {
+            buf_addz(out, real);
+            break;
+        }
+        struct stat st;
+        if (errno != ENOENT && errno != ENOTDIR)
+            return error_errno(err, errno, "%.*s", STR_FMT(path));
+        /* A link that leads nowhere must not be mistaken for a name that is still free. */
+        if (cut && lstat(head, &st) == 0 && S_ISLNK(st.st_mode))
+            return error_set(err, ERR_DENIED, "%s is a link that leads nowhere", head);
+        if (cut == 0)
+            return error_errno(err, errno, "%.*s", STR_FMT(path));
+        while (cut && head[cut - 1] != '/')
+            cut--;
+        if (cut)
+            cut--;
+        head[cut] = '\0';
+    }
+    if (str_is(buf_str(out), "/"))
+        buf_reset(out);
+    buf_add(out, str_from(path, cut));
+    if (out->n == 0)
+        buf_addc(out, '/');
+    return true;
+}
+
+bool path_is_inside(struct str root, struct str path)
+{
+    if (str_is(root, "/"))
+        return true;
+    return str_starts(path, root) && (path.n == root.n || path.p[root.n] == '/');
+}
+
+struct str path_relative(struct str root, struct str path)
+{
+    if (!path_is_inside(root, path))
+        return path;
+    if (path.n == root.n)
+        return STR(".");
+    return str_from(path, str_is(root, "/") ? 1 : root.n + 1);
+}
+
+struct str path_base(struct str path)
+{
+    while (path.n > 1 && path.p[path.n - 1] == '/')
+        path.n--;
+    size_t at = str_rchr(path, '/');
+    return at == SIZE_MAX || path.n == 1 ? path : str_from(path, at + 1);
+}
+
+struct str path_dir(struct str path)
+{
+    size_t at = str_rchr(path, '/');
+    return at == SIZE_MAX ? STR(".") : at == 0 ? STR("/") : str_cut(path, at);
+}
+
+struct str path_ext(struct str path)
+{
+    struct str base = path_base(path);
+    size_t at = str_rchr(base, '.');
+    return at == SIZE_MAX || at == 0 ? STR("") : str_from(base, at);
+}
+
+static bool path_stat(struct str path, struct stat *st)
+{
+    AUTO_FREE char *z = str_dup(path);
+    return stat(z, st) == 0;
+}
+
+bool path_is_dir(struct str path)
+{
+    struct stat st;
+    return path_stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+bool path_exists(struct str path)
+{
+    struct stat st;
+    return path_stat(path, &st);
+}
+
+bool path_make_dirs(struct str path, unsigned mode, struct error *err)
+{
+    AUTO_FREE char *z = str_dup(path);
+    for (size_t i = 1; i <= path.n; i++) {
+        if (i < path.n && z[i] != '/')
+            continue;
+        char keep = z[i];
+        z[i] = '\0';
+        if (mkdir(z, mode) != 0 && errno != EEXIST)
+            return error_errno(err, errno, "cannot create the directory %s", z);
+        z[i] = keep;
+    }
+    if (!path_is_dir(path))
+        return error_errno(err, ENOTDIR, "%s", z);
+    return true;
+}
+
+struct str path_home(void)
+{
+    const char *home = getenv("HOME");
+    if (home && *home)
+        return str_of(home);
+    struct passwd *pw = getpwuid(getuid());
+    return str_of(pw && pw->pw_dir ? pw->pw_dir : "/");
+}
+
+const char *path_program(void)
+{
+    static char path[PATH_MAX];
+    if (!path[0]) {
+        ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+        if (n <= 0)
+            BUG("cannot read /proc/self/exe");
+        path[n] = '\0';
+    }
+    return path;
+}
+
+bool path_program_dir(struct buf *out, struct error *err)
+{
+    (void)err;
+    return buf_add(out, path_dir(str_of(path_program())));
+}
+
+bool path_read(struct buf *out, struct str path, size_t max, struct error *err)
+{
+    AUTO_FREE char *z = str_dup(path);
+    int fd = open(z, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return error_errno(err, errno, "cannot open %s", z);
+    bool ok = true;
+    size_t total = 0;
+    for (;;) {
+        char *at = buf_space(out, 65536);
+        ssize_t n = at ? read(fd, at, 65536) : -1;
+        if (n == 0)
+            break;
+        if (n < 0 && at && errno == EINTR)
+            continue;
+        if (n < 0) {
+            ok = error_errno(err, errno, "cannot read %s", z);
+            break;
+        }
+        buf_added(out, (size_t)n);
+        total += (size_t)n;
+        if (total > max) {
+            ok = error_set(err, ERR_LIMIT, "%s is larger than %zu bytes", z, max);
+            break;
+        }
+    }
+    close(fd);
+    return ok;
+}

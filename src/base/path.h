@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Paths: joined, made absolute, resolved before they are judged. */
+#ifndef TRIVET_BASE_PATH_H
+#define TRIVET_BASE_PATH_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Absolute and lexically normal ("." ".." "//" removed); a relative path is taken below base;
+ * a leading "~" or "~/" means home.  Nothing on disk is looked at.  Appends to out. */
+void path_absolute(struct buf *out, struct str base, struct str path);
+/* Resolves links of the longest existing prefix and appends the rest lexically, so that it also
+ * works for files that are about to be created.  path must be absolute. */
+bool path_resolve(struct buf *out, struct str path, struct error *err);
+/* Whether path is root or lies below it; both absolute and normal. */
+bool path_is_inside(struct str root, struct str path);
+/* path relative to root when inside it, else path itself; "." for root. */
+struct str path_relative(struct str root, struct str path);
+struct str path_base(struct str path); /* last component */
+struct str path_dir(struct str path);  /* what stands before it; "/" or "." at least */
+struct str path_ext(struct str path);  /* ".c" with the dot, or empty */
+bool path_is_dir(struct str path);
+bool path_exists(struct str path);
+/* Creates path and its parents with the mode; fine when it exists already. */
+bool path_make_dirs(struct str path, unsigned mode, struct error *err);
+/* $HOME, or the password database's answer; borrowed for the life of the process. */
+struct str path_home(void);
+/* The directory of the running program. */
+bool path_program_dir(struct buf *out, struct error *err);
+/* The running program itself, for re-exec. */
+const char *path_program(void);
+/* Whole file into out; ERR_LIMIT when it is larger than max. */
+bool path_read(struct buf *out, struct str path, size_t max, struct error *err);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows: one table says what the members of a JSON object are.  From it come decoding into a
+ * struct, the faults (worded by each dialect), JSON Schema and documentation.
+ *
+ *     struct send_params { struct str session_id, text; yyjson_val *images; bool enqueue; };
+ *     static const struct row send_rows[] = {
+ *         ROW(send_params, session_id, T_STR,  NEEDED,   "session to speak to"),
+ *         ROW(send_params, images,     T_ANY,  OPTIONAL, "pictures by path or data URL"),
+ *         ROW_END,
+ *     };
+ *
+ * Where a value goes: T_STR struct str, T_BOOL bool, T_INT int64_t, T_NUM double; T_OBJ, T_ARR and
+ * T_ANY yyjson_val *.  Absent members leave the struct as it was, so defaults are set before.
+ */
+#ifndef TRIVET_BASE_ROWS_H
+#define TRIVET_BASE_ROWS_H
+
+#include "base/json.h"
+
+enum row_type { T_ANY, T_STR, T_BOOL, T_INT, T_NUM, T_OBJ, T_ARR };
+
+enum row_flags {
+    OPTIONAL = 0,
+    NEEDED = 1,    /* absence is a fault */
+    NULLABLE = 2,  /* null counts as absent; absent is not null otherwise */
+    NOT_BLANK = 4, /* T_STR: white space only is a fault (NEEDED) or counts as absent */
+    TRIM = 8,      /* T_STR: outer white space is removed */
+    OPEN = 16,     /* T_OBJ: further members are allowed in the schema */
+};
+
+struct row {
+    const char *name;
+    enum row_type type;
+    unsigned flags;
+    size_t offset;              /* ROW_NOWHERE: described, not stored */
+    const char *about;
+    const struct row *rows;     /* T_OBJ: its members; T_ARR of T_OBJ: the members of an item */
+    enum row_type items;        /* T_ARR: what an item is (T_ANY: anything) */
+    const char *const *choices; /* T_STR: closed list, NULL-ended */
+    bool has_min;
+    int64_t min; /* T_INT, T_NUM: smallest value; T_ARR: fewest items */
+    const char *schema; /* finished JSON Schema text that replaces what the type would give */
+};
+
+#define ROW_NOWHERE SIZE_MAX
+#define ROW(in, member, kind, how, text, ...)                                     \
+    {.name = #member, .type = (kind), .flags = (how), .offset = offsetof(struct in, member), \
+     .about = (text), __VA_ARGS__}
+/* The wire name is not the member's name. */
+#define ROW_AS(in, member, wire, kind, how, text, ...)                            \
+    {.name = (wire), .type = (kind), .flags = (how), .offset = offsetof(struct in, member), \
+     .about = (text), __VA_ARGS__}
+/* Described only: results, events, and members that are checked but not used. */
+#define ROW_OUT(wire, kind, how, text, ...) \
+    {.name = (wire), .type = (kind), .flags = (how), .offset = ROW_NOWHERE, .about = (text), __VA_ARGS__}
+#define ROW_END {.name = NULL}
+
+enum fault_kind {
+    FAULT_NONE,
+    FAULT_NOT_OBJECT,
+    FAULT_UNKNOWN,   /* a member no row names */
+    FAULT_DUPLICATE, /* a member given twice */
+    FAULT_MISSING,
+    FAULT_TYPE,
+    FAULT_BLANK,
+    FAULT_CHOICE,
+    FAULT_RANGE,
+};
+
+struct fault {
+    enum fault_kind kind;
+    const struct row *row; /* NULL for NOT_OBJECT and UNKNOWN */
+    struct str name;       /* the member, as it was written by the peer */
+};
+
+enum rows_flags {
+    ROWS_CLOSED = 1,    /* unknown members are a fault */
+    ROWS_NO_DOUBLES = 2, /* duplicate members are a fault; else the last wins */
+};
+
+/* Decodes obj into the struct at `into` (NULL: only checks).  The first fault is reported; with
+ * ROWS_CLOSED unknown members come before missing ones, missing before wrong ones; otherwise rows
+ * are checked in their order. */
+bool rows_decode(const struct row *rows, unsigned flags, yyjson_val *obj, void *into,
+                 struct fault *ret_fault);
+
+/* One English sentence about a fault, without a full stop: "`text` must be a string". */
+void fault_say(const struct fault *f, struct buf *out);
+
+/* "string", "integer", ... as JSON Schema names it. */
+const char *row_type_name(enum row_type type);
+/* Writes {"type":"object","properties":{...},"required":[...],"additionalProperties":false}. */
+void rows_schema(const struct row *rows, bool is_closed, struct jw *w);
+/* A plain text table, one line per row, each line indented by `indent` blanks. */
+void rows_text(const struct row *rows, int indent, struct buf *out);
+
+#endif

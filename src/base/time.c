@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "base/time.h"
+
+#include <stdio.h>
+#include <time.h>
+
+static int64_t fixed_ms; /* 0: the real clock */
+static int64_t last_ms;
+
+void time_fix(int64_t ms)
+{
+    fixed_ms = ms;
+    last_ms = 0;
+}
+
+int64_t time_now_ms(void)
+{
+    struct timespec ts;
+    if (fixed_ms)
+        return fixed_ms++;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    int64_t now = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+    if (now > last_ms)
+        last_ms = now;
+    return last_ms;
+}
+
+int64_t time_mono_us(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+}
+
+void time_iso(int64_t ms, char out[TIME_ISO_LEN + 1])
+{
+    time_t seconds = (time_t)(ms / 1000);
+    struct tm tm;
+    gmtime_r(&seconds, &tm);
+    char text[64];
+    snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900,
+             tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(ms % 1000));
+    memcpy(out, text, TIME_ISO_LEN);
+    out[TIME_ISO_LEN] = '\0';
+}
+
+bool time_from_iso(struct str s, int64_t *ret_ms)
+{
+    char text[40];
+    struct tm tm = {0};
+    if (s.n < 20 || s.n >= sizeof text || s.p[s.n - 1] != 'Z')
+        return false;
+    memcpy(text, s.p, s.n);
+    text[s.n] = '\0';
+    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+    if (!rest)
+        return false;
+    int64_t ms = 0;
+    if (*rest == '.') {
+        int64_t scale = 100;
+        for (rest++; *rest >= '0' && *rest <= '9'; rest++, scale /= 10)
+            ms += (*rest - '0') * scale;
+    }
+    if (strcmp(rest, "Z") != 0)
+        return false;
+    *ret_ms = (int64_t)timegm(&tm) * 1000 + ms;
+    return true;
+}

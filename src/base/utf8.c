@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/utf8.h"
+
+#include "base/mem.h"
+
+size_t utf8_get(struct str s, uint32_t *ret_code_point)
+{
+    if (s.n == 0)
+        return 0;
+    const unsigned char *p = (const unsigned char *)s.p;
+    if (p[0] < 0x80) {
+        *ret_code_point = p[0];
+        return 1;
+    }
+    size_t n = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+    if (p[0] < 0xc2 || p[0] > 0xf4 || s.n < n)
+        return 0;
+    uint32_t c = p[0] & (0xffu >> (n + 1));
+    for (size_t i = 1; i < n; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+        c = c << 6 | (p[i] & 0x3f);
+    }
+    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (c < smallest[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+        return 0;
+    *ret_code_point = c;
+    return n;
+}
+
+/* Skips plain ASCII eight bytes at a time. */
+static size_t skip_ascii(struct str s, size_t at)
+{
+    uint64_t word;
+    while (at + 8 <= s.n) {
+        memcpy(&word, s.p + at, 8);
+        if (word & 0x8080808080808080u)
+            break;
+        at += 8;
+    }
+    while (at < s.n && (unsigned char)s.p[at] < 0x80)
+        at++;
+    return at;
+}
+
+size_t utf8_valid(struct str s)
+{
+    size_t at = 0;
+    uint32_t c;
+    while ((at = skip_ascii(s, at)) < s.n) {
+        size_t n = utf8_get(str_from(s, at), &c);
+        if (n == 0)
+            return at;
+        at += n;
+    }
+    return s.n;
+}
+
+/* Length of the maximal ill-formed piece at the start of s: one U+FFFD stands for it. */
+static size_t bad_length(struct str s)
+{
+    const unsigned char *p = (const unsigned char *)s.p;
+    size_t want = p[0] < 0xc2 || p[0] > 0xf4 ? 1 : p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+    size_t n = 1;
+    while (n < want && n < s.n && (p[n] & 0xc0) == 0x80) {
+        if (n == 1 && ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
+                       (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f)))
+            break;
+        n++;
+    }
+    return n;
+}
+
+bool utf8_repair(struct buf *out, struct str s)
+{
+    for (;;) {
+        size_t good = utf8_valid(s);
+        if (!buf_add(out, str_cut(s, good)))
+            return false;
+        if (good == s.n)
+            return true;
+        s = str_from(s, good);
+        if (!buf_add(out, STR("\xef\xbf\xbd")))
+            return false;
+        s = str_from(s, bad_length(s));
+    }
+}
+
+struct str utf8_cut(struct str s, size_t n)
+{
+    if (s.n <= n)
+        return s;
+    while (n && ((unsigned char)s.p[n] & 0xc0) == 0x80)
+        n--;
+    return str_cut(s, n);
+}
+
+struct str utf8_cut_chars(struct str s, size_t n)
+{
+    size_t at = 0;
+    while (at < s.n && n--) {
+        at++;
+        while (at < s.n && ((unsigned char)s.p[at] & 0xc0) == 0x80)
+            at++;
+    }
+    return str_cut(s, at);
+}
+
+size_t utf8_unfinished(struct str s)
+{
+    for (size_t back = 1; back <= 3 && back <= s.n; back++) {
+        unsigned char c = (unsigned char)s.p[s.n - back];
+        if ((c & 0xc0) == 0x80)
+            continue;
+        size_t want = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc2 ? 2 : 1;
+        return want > back ? back : 0;
+    }
+    return 0;
+}
+
+size_t utf8_chars(struct str s)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s.n; i++)
+        count += ((unsigned char)s.p[i] & 0xc0) != 0x80;
+    return count;
+}
+
+size_t utf8_utf16_len(struct str s)
+{
+    size_t count = utf8_chars(s);
+    for (size_t i = 0; i < s.n; i++)
+        count += (unsigned char)s.p[i] >= 0xf0;
+    return count;
+}
+
+bool utf8_put(struct buf *out, uint32_t c)
+{
+    char b[4];
+    size_t n;
+    if (c < 0x80) {
+        b[0] = (char)c;
+        n = 1;
+    } else if (c < 0x800) {
+        b[0] = (char)(0xc0 | c >> 6);
+        n = 2;
+    } else if (c < 0x10000) {
+        b[0] = (char)(0xe0 | c >> 12);
+        n = 3;
+    } else {
+        b[0] = (char)(0xf0 | c >> 18);
+        n = 4;
+    }
+    for (size_t i = n - 1; i > 0; i--, c >>= 6)
+        b[i] = (char)(0x80 | (c & 0x3f));
+    return buf_add(out, str_n(b, n));
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* UTF-8: check, repair, cut at character borders, count the way JavaScript and humans count. */
+#ifndef TRIVET_BASE_UTF8_H
+#define TRIVET_BASE_UTF8_H
+
+#include "base/buf.h"
+
+/* Length of the valid prefix; s.n when all of it is valid UTF-8 (no surrogates, no overlong). */
+size_t utf8_valid(struct str s);
+static inline bool utf8_is_valid(struct str s)
+{
+    return utf8_valid(s) == s.n;
+}
+/* Appends s with every bad unit replaced by U+FFFD. */
+bool utf8_repair(struct buf *out, struct str s);
+/* The first n bytes at most, never splitting a character of valid text. */
+struct str utf8_cut(struct str s, size_t n);
+/* The first n characters at most. */
+struct str utf8_cut_chars(struct str s, size_t n);
+/* How many bytes at the end of s are the beginning of an unfinished character (0 to 3). */
+size_t utf8_unfinished(struct str s);
+size_t utf8_chars(struct str s);
+size_t utf8_utf16_len(struct str s); /* UTF-16 code units */
+bool utf8_put(struct buf *out, uint32_t code_point);
+/* Decodes one character; returns its length, 0 if it is invalid or s is empty. */
+size_t utf8_get(struct str s, uint32_t *ret_code_point);
+
+#endif

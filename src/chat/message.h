@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* The common vocabulary: what was said, by whom, in which pieces.  Everything a message points to
+ * lies in one arena.
+ *
+ * The JSON is that of Kward session files (kward.md 9.4): OpenAI-chat-like objects.  What that
+ * format has no member for (provider-opaque reasoning, error flags) goes into members of our own,
+ * which other readers ignore.
+ */
+#ifndef TRIVET_CHAT_MESSAGE_H
+#define TRIVET_CHAT_MESSAGE_H
+
+#include "base/json.h"
+
+enum role { ROLE_USER, ROLE_ASSISTANT, ROLE_TOOL, ROLE_SUMMARY };
+
+enum block_kind { BLOCK_TEXT, BLOCK_REASONING, BLOCK_IMAGE, BLOCK_CALL };
+
+struct block {
+    enum block_kind kind;
+    struct str text;      /* TEXT; REASONING: what may be shown */
+    struct str opaque;    /* REASONING: JSON the provider wants back unchanged, or STR_NONE */
+    struct str data, mime, alt; /* IMAGE: base64, MIME type, name or STR_NONE */
+    struct str id, name;  /* CALL */
+    struct str arguments; /* CALL: the text the model wrote, meant to be a JSON object */
+};
+
+struct usage {
+    int64_t input;       /* prompt tokens, cached ones included */
+    int64_t output;      /* completion tokens, reasoning included */
+    int64_t cache_read, cache_write, reasoning;
+    double cost;         /* USD, 0 when unknown */
+    bool is_estimated;
+};
+
+struct message {
+    enum role role;
+    struct block *blocks;
+    size_t n_blocks;
+    struct str display;        /* USER: what was typed, when the text was expanded from it */
+    struct str call_id, name;  /* TOOL */
+    bool is_error;             /* TOOL */
+    struct str provider, model; /* ASSISTANT: who said it */
+    struct usage usage;        /* ASSISTANT; all zero when unknown */
+    bool is_partial;           /* ASSISTANT: cut by an interrupt */
+    struct str first_kept;     /* SUMMARY: "message:<n>" or an entry id */
+    int64_t tokens_before;     /* SUMMARY */
+    struct str *read_files, *modified_files; /* SUMMARY */
+    size_t n_read_files, n_modified_files;
+    struct str entry_id;       /* of a version 2 file, or STR_NONE */
+};
+
+/* A message with one text block; the text is borrowed, the block lies in the arena. */
+struct message message_text(struct arena *a, enum role role, struct str text);
+struct message message_tool(struct arena *a, struct str call_id, struct str name, struct str text,
+                            bool is_error);
+/* All text blocks joined by nothing (assistant) or newlines (user); borrowed or in the arena. */
+struct str message_text_of(struct arena *a, const struct message *m);
+struct str message_reasoning_of(struct arena *a, const struct message *m);
+size_t message_n_calls(const struct message *m);
+/* Deep copy into an arena. */
+struct message message_copy(struct arena *a, const struct message *m);
+/* Characters / 4, rounded up, of everything in it (kward.md 9.5). */
+int64_t message_tokens(const struct message *m);
+const char *role_name(enum role role); /* "user", "assistant", "tool", "compactionSummary" */
+
+void message_put(struct jw *w, const struct message *m);
+/* False for roles we do not know ("system" too); alternative spellings are understood. */
+bool message_get(struct arena *a, yyjson_val *v, struct message *ret);
+
+void usage_put(struct jw *w, const struct usage *u);
+struct usage usage_get(yyjson_val *v);
+void usage_add(struct usage *sum, const struct usage *u);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* A model's reply while it comes in: pieces are appended to the block they belong to, blocks keep
+ * the order in which they began.  Finished, it becomes a message. */
+#ifndef TRIVET_CHAT_REPLY_H
+#define TRIVET_CHAT_REPLY_H
+
+#include "chat/message.h"
+
+enum stop_reason { STOP_NONE, STOP_END, STOP_CALLS, STOP_LENGTH, STOP_FILTER, STOP_OTHER };
+
+struct reply_part;
+
+struct reply {
+    struct reply_part *parts; /* in order of appearance */
+    size_t n_parts, room_parts;
+    size_t bytes;             /* of all parts, for the limit */
+    struct usage usage;
+    bool has_usage;
+    enum stop_reason stop;
+    struct str raw_stop;      /* the provider's word, borrowed from a literal or the arena */
+    struct arena arena;
+};
+
+#define REPLY_INIT ((struct reply){0})
+
+void reply_clear(struct reply *r);
+/* Each returns false when LIMIT_REPLY_BYTES is passed. */
+bool reply_add_text(struct reply *r, struct str delta);
+bool reply_add_reasoning(struct reply *r, struct str delta);
+/* Ends the open reasoning block and gives it the provider's opaque JSON. */
+bool reply_set_opaque(struct reply *r, struct str opaque);
+/* The call with this key (index or item id), begun when it is new.  id and name: the first
+ * non-empty value stays.  Arguments are appended. */
+bool reply_add_call(struct reply *r, int64_t key, struct str id, struct str name, struct str arguments);
+size_t reply_n_calls(const struct reply *r);
+bool reply_is_empty(const struct reply *r);
+/* The message, in arena a.  Calls without an id get one ("call_1", made unique in the reply). */
+struct message reply_message(const struct reply *r, struct arena *a);
+/* The text so far, in arena a; for what an interrupt keeps. */
+struct str reply_text_so_far(const struct reply *r, struct arena *a);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Children: commands run for tools, and everything they start.
+ *
+ *     trivet --- trivet (hold) --- sh -c "..." --- whatever it starts, setsid or not
+ *
+ * A command is spawned below a holder: a re-exec of trivet that becomes a subreaper, starts the
+ * command, tells us its exit status, and stays as long as descendants live.  Because orphans fall
+ * to the holder, the tree below it is complete, so killing it leaves nobody.  The holder ends the
+ * tree when its line to us breaks, so kill -9 of trivet leaves nobody either.
+ */
+#ifndef TRIVET_LOOP_CHILD_H
+#define TRIVET_LOOP_CHILD_H
+
+#include "loop/fiber.h"
+
+struct child;
+
+struct child_end {
+    int exit_code;   /* -1 when it did not exit by itself */
+    int signal;      /* that ended it, 0 when none */
+    bool timed_out;  /* killed by our clock */
+    bool was_killed; /* killed by child_kill */
+    int64_t duration_us;
+};
+
+typedef void child_output_fn(void *arg, int stream, struct str bytes); /* 1, 2, or 3 (extra) */
+typedef void child_end_fn(void *arg, const struct child_end *end);
+
+struct child_options {
+    const char *const *argv; /* NULL-ended; argv[0] is searched in PATH of env */
+    const char *const *env;  /* NULL-ended "NAME=value"; the complete environment */
+    const char *cwd;
+    struct str input;        /* what it reads on stdin; STR_NONE: /dev/null */
+    bool has_extra;          /* descriptor 3 is a pipe to us, stream 3 */
+    int64_t timeout_ms;      /* 0: none */
+    int64_t grace_ms;        /* between SIGTERM and SIGKILL */
+    /* Pipes held open by a background grandchild are not waited for longer than this after the
+     * command itself has ended. */
+    int64_t linger_ms;
+    const char *const *hold_argv; /* further arguments for the holder (sandbox), may be NULL */
+    child_output_fn *on_output;
+    child_end_fn *on_end; /* the last callback; once */
+    void *arg;
+};
+
+struct child *child_start(struct loop *l, const struct child_options *o, struct error *err);
+/* SIGTERM to every descendant, SIGKILL after the grace; on_end follows.  Repeated calls are one. */
+void child_kill(struct child *c);
+/* Stops reading its output (back-pressure) or goes on. */
+void child_pause(struct child *c, bool paused);
+/* Forgets it: callbacks stop.  Kills what still runs at once, unless the command ended by itself:
+ * what it left in the background then lives on until the process ends. */
+void child_free(struct child *c);
+
+/* Runs a command to its end.  False with ERR_CANCELED after the whole tree is gone; *ret_end is
+ * filled in that case too.  o->on_output is called meanwhile; o->on_end and o->arg: arg is passed
+ * to on_output, on_end is ignored.  `slot` (may be NULL) shows the child while it runs, for
+ * child_pause. */
+bool child_run_await(struct loop *l, const struct child_options *o, struct child **slot,
+                     struct child_end *ret_end, struct error *err);
+
+/* Ends everything that commands left in the background; for the end of the process. */
+void child_end_all(struct loop *l);
+
+/* The holder's main function: argv[0] is "hold".  confine (may be NULL) is called with the
+ * further hold arguments before the command is started. */
+int hold_main(int argc, char **argv, bool (*confine)(int argc, char **argv, struct error *err));
+
+#endif

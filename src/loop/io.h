@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Byte streams on descriptors: what the protocol reads and writes.  Works for pipes, sockets,
+ * terminals and regular files; never blocks the loop; never changes the flags of a descriptor
+ * that other processes share.
+ */
+#ifndef TRIVET_LOOP_IO_H
+#define TRIVET_LOOP_IO_H
+
+#include "loop/loop.h"
+
+/* Moves fd 0 and fd 1 away (close-on-exec) and puts /dev/null and stderr in their places, so that
+ * no stray print reaches the protocol. */
+void io_claim_stdio(int *ret_in, int *ret_out);
+
+struct reader;
+typedef void reader_fn(void *arg, struct str bytes); /* n == 0: end of input or read error */
+struct reader *reader_new(struct loop *l, int fd, reader_fn *fn, void *arg);
+void reader_pause(struct reader *r, bool paused);
+void reader_free(struct reader *r); /* closes fd */
+
+struct writer;
+/* fn is called when the queue becomes empty, and once when writing failed (is_broken). */
+typedef void writer_fn(void *arg, bool is_broken);
+struct writer *writer_new(struct loop *l, int fd, writer_fn *fn, void *arg);
+/* Queues a copy, or writes at once what goes without waiting.  Bytes of separate calls that are
+ * still queued share system calls.  After a failure bytes are dropped. */
+void writer_put(struct writer *w, struct str bytes);
+/* Between begin and end, puts are only queued, so that they share one system call. */
+void writer_hold(struct writer *w, bool held);
+size_t writer_queued(const struct writer *w);
+bool writer_is_broken(const struct writer *w);
+void writer_free(struct writer *w); /* closes fd; what is queued is lost */
+
+#endif

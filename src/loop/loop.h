@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* The event loop: one thread, timers, descriptors, signals, background work.  This room is the
+ * only user of libuv; nobody else sees a uv_* name.
+ *
+ * Callbacks are short: they store a result and wake somebody.  An object may be freed inside its
+ * own callback; its memory goes when libuv has closed the handle.
+ */
+#ifndef TRIVET_LOOP_LOOP_H
+#define TRIVET_LOOP_LOOP_H
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+struct loop;
+typedef void loop_fn(void *arg);
+
+struct loop *loop_new(void);
+/* Closes what is left and frees.  Nothing of ours may be running any more. */
+void loop_free(struct loop *l);
+/* Runs until loop_stop was called, or until nothing is active. */
+void loop_run(struct loop *l);
+void loop_stop(struct loop *l);
+/* One round: handles what is ready; waits for something when may_wait.  For tests. */
+void loop_step(struct loop *l, bool may_wait);
+/* Calls fn once, soon, from the loop itself; in the order of the calls. */
+void loop_later(struct loop *l, loop_fn *fn, void *arg);
+
+struct timer;
+struct timer *timer_new(struct loop *l, loop_fn *fn, void *arg);
+void timer_start(struct timer *t, int64_t ms); /* once; starting again moves it */
+void timer_stop(struct timer *t);
+void timer_free(struct timer *t);
+
+enum { WATCH_IN = 1, WATCH_OUT = 2 };
+typedef void watch_fn(void *arg, int events);
+struct watch;
+/* Watches a descriptor that epoll takes (pipe, socket, tty, pidfd, eventfd); NULL and err for a
+ * regular file.  The descriptor stays the caller's. */
+struct watch *watch_new(struct loop *l, int fd, watch_fn *fn, void *arg, struct error *err);
+void watch_set(struct watch *w, int events); /* 0 stops */
+void watch_free(struct watch *w);
+
+/* Calls fn whenever the signal arrives, until the loop is freed. */
+void loop_on_signal(struct loop *l, int signo, loop_fn *fn, void *arg);
+
+/* Runs fn(arg) on the thread pool and done(arg) on the loop afterwards. */
+void work_start(struct loop *l, loop_fn *fn, loop_fn *done, void *arg);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Server-sent events, a push parser (providers.md 1.2). */
+#ifndef TRIVET_NET_SSE_H
+#define TRIVET_NET_SSE_H
+
+#include "base/buf.h"
+
+struct sse {
+    void (*on_event)(void *arg, struct str event, struct str data);
+    void (*on_comment)(void *arg); /* a sign of life; may be NULL */
+    void *arg;
+    struct buf line, event, data;
+    bool has_data, has_cr, is_begun;
+};
+
+void sse_init(struct sse *s, size_t event_limit);
+void sse_clear(struct sse *s);
+/* False when a line or an event is larger than the limit. */
+bool sse_feed(struct sse *s, struct str bytes);
+/* End of the stream: an event without its last blank line is dispatched. */
+bool sse_end(struct sse *s);
+
+#endif

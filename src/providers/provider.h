@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* What every model provider looks like to the engine: an ask goes in, deltas and one end come
+ * out.  HTTP vendors give a request builder and an event reader (vendor.h) and get the rest from
+ * providers/http.c; the rehearsal model plays a scenario.
+ */
+#ifndef TRIVET_PROVIDERS_PROVIDER_H
+#define TRIVET_PROVIDERS_PROVIDER_H
+
+#include "chat/reply.h"
+#include "loop/loop.h"
+
+struct model {
+    const char *provider; /* "openai" */
+    struct str id;        /* as the provider calls it */
+    struct str name;      /* for humans */
+    int64_t context_window; /* tokens; 0: unknown */
+    int64_t max_output;     /* tokens; 0: unknown */
+    bool takes_images, reasons;
+    double price_in, price_out; /* USD per million tokens; 0: unknown */
+};
+
+struct tool_def {
+    struct str name, about;
+    struct str schema; /* JSON Schema of the arguments */
+};
+
+struct ask {
+    struct model model;
+    struct str system;              /* may be empty */
+    const struct message *messages; /* summaries included */
+    size_t n_messages;
+    const struct tool_def *tools;
+    size_t n_tools;
+    int64_t max_tokens;             /* 0: the provider's default */
+    struct str effort;              /* "low", "high", ... or STR_NONE */
+    struct str session_id;          /* stable, for caches */
+    struct str base_url, key;       /* key may be STR_NONE */
+};
+
+struct ask_sink {
+    void (*on_text)(void *arg, struct str delta);      /* never empty, never splits a character */
+    void (*on_reasoning)(void *arg, struct str delta);
+    void (*on_alive)(void *arg); /* useful progress with nothing to show (tool arguments) */
+    /* Once, last, never from inside start.  On success the reply is complete; on failure it holds
+     * what came so far.  Borrowed until stream_free. */
+    void (*on_end)(void *arg, struct reply *reply, const struct error *err);
+    void *arg;
+};
+
+struct stream { /* head of every provider's own struct */
+    const struct provider *provider;
+};
+
+struct provider {
+    const char *name;     /* "openai", the part before the slash */
+    const char *label;    /* for humans */
+    const char *base_url; /* default; NULL: needs none */
+    const char *env_base, *env_key; /* environment names, may be NULL */
+    bool needs_key;
+    const struct model *models; /* known ones, ended by a zero id; others are asked for unseen */
+    /* Everything in `ask` is only needed until start returns, except what the stream copied. */
+    struct stream *(*start)(struct loop *l, const struct ask *ask, const struct ask_sink *sink,
+                            struct error *err);
+    void (*pause)(struct stream *s, bool paused);
+    /* The reply so far; for an interrupt. */
+    struct reply *(*reply)(struct stream *s);
+    /* Closes the connection if it is open; no callback follows. */
+    void (*free)(struct stream *s);
+    int64_t (*request_bytes)(const struct stream *s); /* size of the request body */
+};
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* The two pure functions of an HTTP vendor, and what the common transport makes of them. */
+#ifndef TRIVET_PROVIDERS_VENDOR_H
+#define TRIVET_PROVIDERS_VENDOR_H
+
+#include "net/http.h"
+#include "providers/provider.h"
+
+struct reader_state; /* the vendor's own, zeroed at the start */
+
+struct vendor {
+    const char *label; /* for error texts: "OpenAI" */
+    /* Appends the URL and the body; headers beyond Authorization and the JSON ones go to
+     * put_headers.  The body must be the same bytes for the same ask. */
+    void (*put_url)(const struct ask *ask, struct buf *url);
+    void (*put_body)(const struct ask *ask, struct buf *body);
+    size_t (*headers)(const struct ask *ask, struct arena *a, struct http_header *out, size_t max);
+    size_t state_size;
+    /* One SSE event.  Appends to the reply; text and reasoning also go to the sink.  False with
+     * err on an error event or one of the wrong shape.  *ret_is_over: nothing more is wanted. */
+    bool (*read)(void *state, struct reply *reply, const struct ask_sink *sink, struct str event,
+                 struct str data, bool *ret_is_over, struct error *err);
+    /* End of the stream: false with ERR_CUT unless the terminal event was seen. */
+    bool (*finish)(void *state, struct reply *reply, const struct ask_sink *sink, struct error *err);
+};
+
+/* For struct provider.start of an HTTP vendor, and its other functions. */
+struct stream *vendor_start(const struct provider *p, const struct vendor *v, struct loop *l,
+                            const struct ask *ask, const struct ask_sink *sink, struct error *err);
+void vendor_pause(struct stream *s, bool paused);
+struct reply *vendor_reply(struct stream *s);
+void vendor_free(struct stream *s);
+int64_t vendor_request_bytes(const struct stream *s);
+
+/* Turns a status and an error body into an error (providers.md 2.5): code, text without secrets,
+ * retry_after_ms.  Also finds overflow and quota by wording. */
+void error_from_http(struct error *err, const char *label, int status, struct str body,
+                     struct str retry_after, struct str retry_after_ms);
+/* Whether the words of an error mean that the context is too long. */
+bool is_overflow_text(struct str text);
+
+#endif

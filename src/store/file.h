@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Small files: replaced as a whole or not at all, guarded by a lock when many processes share
+ * them. */
+#ifndef TRIVET_STORE_FILE_H
+#define TRIVET_STORE_FILE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Writes to a temporary file beside path, syncs, renames, syncs the directory. */
+bool file_replace(struct str path, struct str bytes, unsigned mode, struct error *err);
+/* Deletes; fine when it is gone already. */
+bool file_remove(struct str path, struct error *err);
+
+struct file_lock {
+    int fd;
+};
+#define FILE_LOCK_INIT ((struct file_lock){-1})
+/* Takes path.lock exclusively; waits up to wait_ms in small steps (blocking: for short work). */
+bool file_lock(struct file_lock *k, struct str path, int wait_ms, struct error *err);
+void file_lock_clear(struct file_lock *k);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* The session log: an append-only file of JSON lines, one write per line, one writer by lock.
+ *
+ * A record counts when its newline is on disk.  A torn last line (a crash, a full disk) and a tail
+ * of zero bytes (power loss) are cut at the last good line when the file is opened for writing,
+ * and the cut is reported.  A failed append is undone, so that the next one starts on a fresh line.
+ */
+#ifndef TRIVET_STORE_LOG_H
+#define TRIVET_STORE_LOG_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "loop/fiber.h"
+
+struct slog;
+
+struct slog_repair { /* what opening found */
+    int64_t cut_bytes;  /* removed from the tail */
+    int64_t zero_bytes; /* of these, zero bytes */
+};
+
+/* Creates exclusively with mode 0600 (its directory with 0700), takes the lock, syncs the
+ * directory.  ERR_EXISTS when the path is taken. */
+struct slog *slog_create(struct str path, struct error *err);
+/* Opens for appending: takes the lock (ERR_LOCKED when another process has it), repairs. */
+struct slog *slog_open(struct str path, struct slog_repair *ret_repair, struct error *err);
+/* line is one JSON object without its newline.  One write(2).  ERR_DISK_FULL, ERR_IO. */
+bool slog_append(struct slog *g, struct str line, struct error *err);
+/* Everything appended so far is on disk when this returns; on the thread pool; not cancelable.
+ * Concurrent callers share one fdatasync. */
+bool slog_sync_through_await(struct slog *g, struct error *err);
+/* The same, blocking: for the end of the process. */
+bool slog_sync(struct slog *g, struct error *err);
+struct str slog_path(const struct slog *g);
+int64_t slog_size(const struct slog *g);
+void slog_close(struct slog *g); /* releases the lock */
+
+/* Calls fn for every complete line that looks like an object (the newline removed), in order;
+ * stops early when fn returns false.  Lines beyond LIMIT_RECORD_BYTES and a torn tail are left
+ * out.  Needs no lock: readers and the writer may work at the same time. */
+typedef bool slog_line_fn(void *arg, struct str line, int64_t offset);
+bool slog_read(struct str path, slog_line_fn *fn, void *arg, struct error *err);
+
+#endif

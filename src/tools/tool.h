@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* Crafts: what hands can do.  A craft does the work and knows nothing of names or dialects; the
+ * faces in src/toolsets give it name, schema, limits and wording.
+ */
+#ifndef TRIVET_TOOLS_TOOL_H
+#define TRIVET_TOOLS_TOOL_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/limits.h"
+#include "loop/child.h"
+
+/* What a call may touch; also the order of permission. */
+enum mode { MODE_READ_ONLY, MODE_WORKSPACE_WRITE, MODE_FULL };
+
+/* Files the model has read in this session (Kward: edit needs a read first). */
+struct read_set;
+struct read_set *read_set_new(void);
+void read_set_free(struct read_set *s);
+void read_set_add(struct read_set *s, struct str path);
+bool read_set_has(const struct read_set *s, struct str path);
+void read_set_empty(struct read_set *s);
+struct read_set *read_set_copy(const struct read_set *s);
+
+/* Directory and environment that loaf's shell keeps between calls. */
+struct shell_state {
+    char *cwd;  /* NULL: as at the start */
+    char **env; /* NULL-ended; NULL: as at the start */
+};
+void shell_state_clear(struct shell_state *s);
+
+struct tool_cx {
+    struct loop *loop;
+    struct str root;            /* workspace, real path */
+    struct str launch_dir;      /* where the process was started */
+    struct read_set *reads;     /* may be NULL */
+    struct shell_state *shell;  /* may be NULL: nothing is kept */
+    const char *const *env;     /* environment of children, already cleaned */
+    struct child **child;       /* shows a running command, for back-pressure; may be NULL */
+    int64_t kill_grace_ms;      /* SIGTERM to SIGKILL */
+    /* ask_user_question and other calls back into the session; may be NULL. */
+    bool (*ask_await)(void *arg, struct str questions_json, struct buf *answer, struct error *err);
+    void *ask_arg;
+};
+
+struct tool_result {
+    struct buf text;   /* what the model gets; valid UTF-8 after tool_result_finish */
+    struct buf value;  /* the same as JSON when it is more than text; empty: text */
+    struct buf error;  /* loaf: the error text, empty when there is none */
+    struct buf diff;   /* unified diff of an edit or write, empty when there is none */
+    struct buf path;   /* file that was changed, as the model named it */
+    struct buf target; /* the same, resolved (absolute) */
+    bool is_error;
+};
+#define TOOL_RESULT_INIT ((struct tool_result){0})
+void tool_result_clear(struct tool_result *r);
+void tool_result_finish(struct tool_result *r); /* repairs UTF-8 in text and error */
+/* Empties text and writes the error text; returns true, because a failed call is still a result. */
+bool tool_fail(struct tool_result *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Absolute path below the workspace (or as given), links resolved. */
+bool tool_path(const struct tool_cx *cx, struct str path, struct buf *ret, struct error *err);
+
+/* Output of a command: head and tail are kept, the middle is counted. */
+struct ring {
+    struct buf head, tail;
+    size_t head_max, tail_max;
+    int64_t total; /* bytes seen */
+};
+void ring_init(struct ring *r, size_t head_max, size_t tail_max);
+void ring_add(struct ring *r, struct str bytes);
+/* Head, a line about what was left out if anything was, tail. */
+void ring_put(const struct ring *r, struct buf *out);
+bool ring_is_cut(const struct ring *r);
+void ring_clear(struct ring *r);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Toolsets: the faces that crafts wear for the model.  A session has one toolset. */
+#ifndef TRIVET_TOOLSETS_TOOLSET_H
+#define TRIVET_TOOLSETS_TOOLSET_H
+
+#include "base/rows.h"
+#include "tools/tool.h"
+
+struct face {
+    const char *name;        /* model-facing */
+    const char *about;
+    const struct row *args;
+    size_t args_size;
+    enum mode mode;          /* required mode */
+    /* The path that decides whether the call leaves the workspace, from the decoded arguments;
+     * NULL when it has none. */
+    struct str (*target)(const void *args);
+    bool changes_files;      /* a successful call is a mutation of result.path */
+    /* Runs with decoded arguments.  A failed call is a result with is_error; false only for
+     * ERR_CANCELED, with the output so far in the result. */
+    bool (*run_await)(struct tool_cx *cx, const void *args, struct tool_result *ret,
+                      struct error *err);
+};
+
+struct toolset {
+    const char *name;
+    const struct face *const *faces;
+    size_t n_faces;
+    bool bad_arguments_run; /* loaf: unreadable arguments count as {}; faults are worded by the tool */
+    void (*say_unknown)(struct str name, struct tool_result *r);
+    void (*say_invalid)(const struct face *f, const struct fault *fault, struct str raw,
+                        struct tool_result *r);
+};
+
+extern const struct toolset toolset_loaf, toolset_scaiflux, toolset_kward;
+
+const struct face *toolset_find(const struct toolset *t, struct str name);
+/* The JSON Schema of a face's arguments. */
+void face_schema(const struct face *f, struct jw *w);
+
+#endif

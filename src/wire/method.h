@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Methods are rows: a name, what goes in, what comes out, how it runs, one function.  Decoding,
+ * faults, method lists, `trivet describe` and the fuzz dictionary are derived from them.
+ */
+#ifndef TRIVET_WIRE_METHOD_H
+#define TRIVET_WIRE_METHOD_H
+
+#include "base/rows.h"
+#include "loop/fiber.h"
+
+enum method_how {
+    RUN_NOW,   /* returns with its result */
+    RUN_FIBER, /* may await */
+};
+
+/* Calls of one lane run one after another in the order they came; a RUN_NOW call whose lane is
+ * free runs at once.  LANE_FREE calls wait for nobody. */
+enum method_lane { LANE_FREE, LANE_MAIN, LANE_SLOW, N_LANES };
+
+struct request;
+/* Writes the result as one JSON value into `result` and returns true, or fills err.  An await
+ * inside needs .how = RUN_FIBER and a function named *_await. */
+typedef bool method_fn(struct request *rq, struct jw *result, struct error *err);
+
+struct method {
+    const char *name;
+    const struct row *params;  /* NULL: params are ignored */
+    size_t params_size;        /* of the struct the rows decode into */
+    bool params_needed;        /* absent or null params are a fault */
+    const struct row *result;  /* for the description */
+    enum method_how how;
+    enum method_lane lane;
+    method_fn *run;
+    const char *about;
+    const char *errors; /* for the description: the errors of its own, one per line */
+};
+
+/* Binary search in a table sorted by name; NULL if there is none. */
+const struct method *method_find(const struct method *const *table, size_t n, struct str name);
+/* Aborts when the table is not sorted by name. */
+void method_check_table(const struct method *const *table, size_t n);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* JSON-RPC 2.0 on a connection: envelope, ids echoed as sent, an answer to every request, lanes.
+ * What loaf and Kward do differently is data in struct rpc_dialect.
+ */
+#ifndef TRIVET_WIRE_RPC_H
+#define TRIVET_WIRE_RPC_H
+
+#include "wire/conn.h"
+#include "wire/method.h"
+
+enum { RPC_PARSE = -32700, RPC_INVALID = -32600, RPC_NO_METHOD = -32601, RPC_PARAMS = -32602,
+       RPC_INTERNAL = -32603 };
+
+struct rpc;
+
+/* One request from its line until its answer. */
+struct request {
+    struct rpc *rpc;
+    void *dialect;               /* as given to rpc_new */
+    const struct method *method;
+    yyjson_val *params;          /* an object, or NULL when absent */
+    void *args;                  /* the decoded struct */
+    struct arena arena;          /* until it is answered */
+    /* For errors that need more than a code: set before returning false. */
+    int rpc_code;                /* 0: chosen from err->code by the dialect */
+    struct str error_data;       /* finished JSON for error.data, in the arena; STR_NONE: dialect */
+};
+
+enum rpc_fault { /* what the envelope can be wrong about */
+    RPC_NOT_JSON,      /* detail: the parser's words */
+    RPC_BATCH,
+    RPC_NOT_OBJECT,
+    RPC_BAD_VERSION,
+    RPC_BAD_METHOD,
+    RPC_BAD_ID,
+};
+
+struct rpc_dialect {
+    enum frame_kind framing;
+    size_t limit;
+    const struct method *const *methods; /* sorted by name */
+    size_t n_methods;
+    bool null_id_is_request;      /* loaf: id null is answered; Kward: it is a notification */
+    bool runs_notifications;      /* Kward executes them; loaf ignores them */
+    bool echoes_id_on_invalid;    /* Kward echoes the id of an invalid request; loaf says null */
+    bool array_params_are_absent; /* Kward; loaf calls them a fault */
+    unsigned parse_flags;         /* JSON_FIX_* */
+    /* Each writes the error object {"code":..,"message":..,...}; silence by returning false. */
+    bool (*put_fault)(enum rpc_fault fault, bool has_id, struct str detail, struct jw *w);
+    bool (*put_frame_fault)(enum frame_fault fault, struct str detail, struct jw *w);
+    void (*put_no_method)(struct str method, struct jw *w);
+    void (*put_params_fault)(const struct method *m, const struct fault *f, struct jw *w);
+    void (*put_error)(const struct request *rq, const struct error *err, struct jw *w);
+    /* Changes a finished message body before it is sent (redaction); may be NULL.  Returns true
+     * when `out` holds the body to send instead. */
+    bool (*filter)(void *dialect, struct str body, struct buf *out);
+    void (*on_eof)(void *dialect);
+    void (*on_full)(void *dialect, bool full);
+    void (*on_broken)(void *dialect);
+};
+
+struct rpc *rpc_new(struct loop *l, int in_fd, int out_fd, const struct rpc_dialect *d, void *dialect);
+struct conn *rpc_conn(struct rpc *r);
+/* {"jsonrpc":"2.0","method":METHOD,"params":PARAMS}; params is finished JSON. */
+void rpc_notify(struct rpc *r, const char *method, struct str params);
+/* No further message is handled; answers of running requests still go out. */
+void rpc_stop(struct rpc *r);
+/* Requests that are not answered yet. */
+unsigned rpc_pending(const struct rpc *r);
+void rpc_free(struct rpc *r);
+
+#endif
