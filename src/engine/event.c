@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/* The event vocabulary as rows, and the ring that keeps the recent events of a turn.  A node is one
+ * allocation: the event, what it points to, and all its texts behind it. */
+#include "engine/event.h"
+
+const struct event_row event_rows[EV_N_KINDS] = {
+    [EV_TURN_QUEUED] = {"turn_queued", true, "input was accepted"},
+    [EV_TURN_STARTED] = {"turn_started", true, "the turn left the queue"},
+    [EV_STEERED] = {"steered", true, "input was accepted for the running turn"},
+    [EV_STEER_APPLIED] = {"steer_applied", false, "steering input was handed to the model"},
+    [EV_STEER_LATE] = {"steer_late", false, "steering input came after the last round"},
+    [EV_INPUT_ADDED] = {"input_added", false, "the turn's input joined the conversation"},
+    [EV_TEXT] = {"text", true, "a piece of the answer"},
+    [EV_REASONING] = {"reasoning", true, "a piece of visible reasoning"},
+    [EV_REPLY_DONE] = {"reply_done", true, "one model response is complete"},
+    [EV_RETRY_WAITING] = {"retry_waiting", true, "a failed request will be repeated"},
+    [EV_CALL_STARTED] = {"call_started", true, "the model called a tool"},
+    [EV_PERMISSION_ASKED] = {"permission_asked", false, "a call waits for a decision"},
+    [EV_QUESTION_ASKED] = {"question_asked", false, "a tool asks the user"},
+    [EV_CALL_DONE] = {"call_done", true, "a tool call has its result"},
+    [EV_ROUND_DONE] = {"round_done", false, "all calls of a response have results"},
+    [EV_COMPACTION_STARTED] = {"compaction_started", false, "older history is being summarised"},
+    [EV_COMPACTION_DONE] = {"compaction_done", false, "the summary stands, or failed"},
+    [EV_CANCEL_ASKED] = {"cancel_asked", true, "somebody asked the turn to stop"},
+    [EV_ANSWER] = {"answer", true, "the final text"},
+    [EV_FAILED] = {"failed", true, "the turn failed"},
+    [EV_TURN_ENDED] = {"turn_ended", true, "the one end of a turn"},
+    [EV_USAGE_CHANGED] = {"usage_changed", false, "the context has another size"},
+    [EV_SETTINGS_CHANGED] = {"settings_changed", false, "model, mode or name changed"},
+};
+
+const char *turn_state_name(enum turn_state s)
+{
+    static const char *const names[] = {"queued", "running", "completed", "failed", "canceled"};
+    return names[s];
+}
+
+struct event_node {
+    struct event_node *next;
+    size_t bytes;
+    struct event event;
+};
+
+/* Lays things one behind another into a node; the first pass only counts. */
+struct packer {
+    char *at;
+    size_t used;
+};
+
+static void pack_str(struct packer *p, struct str *s)
+{
+    if (!s->p)
+        return;
+    if (p->at) {
+        memcpy(p->at + p->used, s->p, s->n);
+        p->at[p->used + s->n] = '\0';
+        s->p = p->at + p->used;
+    }
+    p->used += s->n + 1;
+}
+
+static const void *pack_struct(struct packer *p, const void *from, size_t n, void *scratch)
+{
+    p->used = (p->used + 15) & ~(size_t)15;
+    void *to = p->at ? p->at + p->used : scratch;
+    p->used += n;
+    return memcpy(to, from, n);
+}
+
+#define PACK(member)                                                                     \
+    __typeof__(*e->member) copy_##member, *member = NULL;                                \
+    if (e->member)                                                                       \
+        e->member = member = (void *)(uintptr_t)pack_struct(p, e->member, sizeof *member, &copy_##member)
+
+static void pack_event(struct packer *p, struct event *e)
+{
+    PACK(call);
+    if (call) {
+        pack_str(p, &call->id);
+        pack_str(p, &call->name);
+        pack_str(p, &call->raw);
+        pack_str(p, &call->args);
+    }
+    PACK(result);
+    if (result) {
+        pack_str(p, &result->text);
+        pack_str(p, &result->value);
+        pack_str(p, &result->error);
+        pack_str(p, &result->diff);
+        pack_str(p, &result->path);
+    }
+    PACK(retry);
+    if (retry) {
+        pack_str(p, &retry->provider);
+        pack_str(p, &retry->model);
+    }
+    PACK(end);
+    if (end) {
+        pack_str(p, &end->mutations);
+        pack_str(p, &end->text);
+    }
+    PACK(error);
+    pack_str(p, &e->turn_id);
+    pack_str(p, &e->text);
+    pack_str(p, &e->json);
+    pack_str(p, &e->request_id);
+}
+
+static struct event_node *node_new(const struct event *e)
+{
+    struct event measured = *e;
+    struct packer p = {0};
+    measured.permission = NULL; /* not numbered, never kept */
+    measured.compaction = NULL;
+    pack_event(&p, &measured);
+    size_t bytes = sizeof(struct event_node) + 16 + p.used;
+    struct event_node *n = xmalloc(bytes);
+    n->next = NULL;
+    n->bytes = bytes;
+    n->event = *e;
+    n->event.permission = NULL;
+    n->event.compaction = NULL;
+    p = (struct packer){.at = (char *)(((uintptr_t)(n + 1) + 15) & ~(uintptr_t)15)};
+    pack_event(&p, &n->event);
+    return n;
+}
+
+static void drop_first(struct event_ring *r)
+{
+    struct event_node *n = r->first;
+    r->first = n->next;
+    if (!r->first)
+        r->last = NULL;
+    r->n--;
+    r->bytes -= n->bytes;
+    r->dropped_to = n->event.turn_seq;
+    free(n);
+}
+
+void event_ring_add(struct event_ring *r, const struct event *e)
+{
+    struct event_node *n = node_new(e);
+    if (r->last)
+        r->last->next = n;
+    else
+        r->first = n;
+    r->last = n;
+    r->n++;
+    r->bytes += n->bytes;
+    while (r->first != r->last && (r->n > LIMIT_RING_EVENTS || r->bytes > LIMIT_RING_BYTES))
+        drop_first(r);
+}
+
+void event_ring_clear(struct event_ring *r)
+{
+    while (r->first)
+        drop_first(r);
+}
+
+void event_ring_each(const struct event_ring *r, int64_t after, event_fn *fn, void *arg)
+{
+    for (const struct event_node *n = r->first; n; n = n->next)
+        if (n->event.turn_seq > after && !fn(arg, &n->event))
+            return;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Sessions: a conversation with a workspace, a toolset, settings and a log.  A session does not
+ * know how many listen or in which dialect.
+ *
+ * Turns of one session run one after another; input that comes meanwhile waits in a durable queue
+ * or steers the running turn.  Exactly one EV_TURN_ENDED ends each turn, on every path.
+ */
+#ifndef TRIVET_ENGINE_SESSION_H
+#define TRIVET_ENGINE_SESSION_H
+
+#include "base/id.h"
+#include "engine/engine.h"
+#include "engine/event.h"
+#include "engine/settings.h"
+
+struct session;
+
+struct session_spec {
+    struct str workspace; /* real path of an existing directory */
+    struct str path;      /* of the session file */
+    struct str id;        /* persistent id */
+    struct str model;     /* "provider/model-id" or STR_NONE: none chosen yet */
+    struct str effort;    /* or STR_NONE */
+    struct str name, parent_id, parent_path; /* or STR_NONE */
+    enum mode mode;
+    int64_t max_tokens;   /* output cap of one request, 0: the provider's default */
+    const struct session_settings *settings; /* lives as long as the session */
+};
+
+/* A new session.  Its file is created at once unless settings->file_at_first_input. */
+struct session *session_new(struct engine *e, const struct session_spec *spec, struct error *err);
+
+struct session_report { /* what opening an existing file found */
+    int64_t cut_bytes;     /* torn tail that was removed, or will be at the first write */
+    int64_t n_unknown_calls; /* calls whose outcome the crash hid */
+    int64_t n_waiting;     /* queued inputs that never ran */
+};
+/* Opens a session file.  spec->workspace is used when the header names none; spec->id is ignored;
+ * spec->model overrides the file's when given.  A file that is already open in this process gives
+ * the same session (with one more reference). */
+struct session *session_open(struct engine *e, const struct session_spec *spec,
+                             struct session_report *ret, struct error *err);
+/* Cancels what runs, lets it end, closes the file.  The session is gone when its last turn has
+ * ended; no event comes after the turn ends.  Drops one reference. */
+void session_close(struct session *s);
+/* Removes the file too. */
+bool session_delete(struct session *s, struct error *err);
+
+/* ---- listening ---- */
+
+struct listener {
+    void (*on_event)(void *arg, struct session *s, const struct event *e);
+    void *arg;
+    bool is_full; /* set through listener_set_full */
+    struct listener *next;
+};
+void session_listen(struct session *s, struct listener *l); /* l is the caller's */
+void session_unlisten(struct session *s, struct listener *l);
+/* Back-pressure: while any listener is full, the provider and the running command are paused. */
+void listener_set_full(struct session *s, struct listener *l, bool full);
+/* Replays the numbered events of a turn with turn_seq > after: exactly from memory while they are
+ * there, otherwise from the file with the deltas of finished replies merged. */
+bool session_replay(struct session *s, struct str turn_id, int64_t after, event_fn *fn, void *arg,
+                    struct error *err);
+/* The same across turns by session-wide number. */
+bool session_replay_all(struct session *s, int64_t after_seq, event_fn *fn, void *arg,
+                        struct error *err);
+
+/* ---- speaking ---- */
+
+struct input {
+    struct str text;
+    struct str display;    /* what was typed, when text was expanded from it; or STR_NONE */
+    struct block *images;  /* BLOCK_IMAGE */
+    size_t n_images;
+};
+enum send_how {
+    SEND_NEW,   /* ERR_BUSY while a turn runs */
+    SEND_QUEUE, /* behind the running one; starts at once when idle */
+    SEND_STEER, /* to the running turn; ERR_INVALID when idle */
+};
+/* The input is on disk when this returns.  ret_turn gets the id of the turn it will run in. */
+bool session_send_await(struct session *s, const struct input *in, enum send_how how,
+                        char ret_turn[UUID_LEN + 1], struct error *err);
+/* Asks the running turn to stop.  False when none runs or it is stopping already. */
+bool session_interrupt(struct session *s);
+/* Cancels a turn by id, queued or running.  ERR_NOT_FOUND when there is none. */
+bool session_cancel_turn(struct session *s, struct str turn_id, struct error *err);
+/* Drops all waiting inputs; their turns end as canceled.  Returns how many. */
+size_t session_clear_queue(struct session *s);
+
+enum permit_outcome { PERMIT_TAKEN, PERMIT_UNKNOWN, PERMIT_OVER };
+enum permit_outcome session_permit(struct session *s, struct str request_id, bool allow,
+                                   struct str reason);
+/* From now on every call that would ask is denied with this text, a pending one too. */
+void session_deny_all(struct session *s, const char *text);
+/* Answers a question: text for the model, STR_NONE: dismissed.  False when it is not pending. */
+bool session_answer(struct session *s, struct str request_id, struct str text);
+
+struct compact_outcome {
+    struct str summary, first_kept, details; /* in the arena given */
+    int64_t tokens_before, tokens_after;
+};
+/* Summarises older history now.  ERR_BUSY while a turn runs. */
+bool session_compact_await(struct session *s, struct str instructions, struct arena *a,
+                           struct compact_outcome *ret, struct error *err);
+
+/* ---- looking and setting ---- */
+
+struct turn_info {
+    struct str id;
+    enum turn_state state;
+    bool is_cancel_asked;
+    int64_t created_ms, started_ms, finished_ms; /* 0: not yet */
+    struct error error; /* code ERR_NONE unless it failed */
+};
+bool session_turn(struct session *s, struct str turn_id, struct turn_info *ret);
+
+struct session_info {
+    struct str id, path, workspace, cwd, name; /* name may be STR_NONE */
+    struct str parent_id, parent_path;
+    struct str model;  /* slug, or STR_NONE */
+    struct str effort;
+    enum mode mode;
+    bool is_busy;           /* a turn runs or waits */
+    bool is_compacting;
+    int64_t created_ms, modified_ms;
+    int64_t n_messages, n_waiting, n_steering;
+    int64_t context_tokens, context_window, max_tokens;
+    int64_t n_turns;        /* ended ones */
+    struct usage usage;     /* of the whole session */
+    struct str running_turn; /* id or STR_NONE */
+};
+void session_info(struct session *s, struct session_info *ret);
+struct engine *session_engine(struct session *s);
+/* The live conversation, projected as the settings say; in the arena. */
+struct message *session_messages(struct session *s, struct arena *a, size_t *ret_n);
+/* Waiting inputs in order; strings borrowed until the next change. */
+struct waiting_input {
+    struct str turn_id, text;
+    int64_t queued_ms;
+    size_t n_images;
+};
+struct waiting_input *session_waiting(struct session *s, struct arena *a, size_t *ret_n);
+
+bool session_set_model(struct session *s, struct str slug, struct error *err);
+bool session_set_effort(struct session *s, struct str effort, struct error *err);
+void session_set_mode(struct session *s, enum mode mode);
+bool session_set_name(struct session *s, struct str name, struct error *err); /* STR_NONE clears */
+/* Empties the conversation (a record says so; the file keeps its history).  ERR_BUSY in a turn. */
+bool session_clear(struct session *s, struct error *err);
+bool session_is_unused(struct session *s); /* unnamed, no message ever, nothing waiting */
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* What a dialect decides when it opens a session.  The three protocol documents name different
+ * numbers on purpose: they are data in the dialect's folder, never a question in the engine.
+ */
+#ifndef TRIVET_ENGINE_SETTINGS_H
+#define TRIVET_ENGINE_SETTINGS_H
+
+#include "base/err.h"
+#include "toolsets/toolset.h"
+
+enum permit_policy {
+    PERMIT_ALL,   /* every call runs */
+    PERMIT_ASK,   /* every call is put to the listeners */
+    PERMIT_MODES, /* the session's mode decides */
+};
+
+struct retry_rules {
+    int attempts;             /* of one model request, the first included */
+    int64_t first_ms, max_ms; /* wait before the second attempt, doubled each time */
+    int jitter_percent;       /* up or down */
+    int64_t max_retry_after_ms; /* a longer wish of the provider ends the turn */
+};
+
+struct compact_rules {
+    bool is_enabled;           /* automatic compaction before a turn */
+    int64_t reserve_tokens;    /* kept free below the window */
+    int reserve_percent;       /* at least this share of the window is kept free */
+    int64_t keep_recent_tokens; /* 0: everything becomes the summary */
+};
+
+struct session_settings {
+    const struct toolset *toolset;
+    enum permit_policy permit;
+    struct retry_rules retry;
+    struct compact_rules compact;
+    int max_rounds;             /* rounds with tools per turn */
+    bool max_rounds_is_stop;    /* one more request, then stop "max_iterations"; else an error */
+    int64_t stall_ms;           /* no useful event from the provider for so long: the request failed */
+    int64_t kill_grace_ms;      /* SIGTERM to SIGKILL of an interrupted command */
+    bool drops_failed_turns;    /* a failed turn leaves the conversation as it was */
+    bool keeps_only_text;       /* tool calls, results and reasoning do not outlive their turn */
+    bool steer_extends;         /* steering input gets a round of its own even after a final reply */
+    bool is_quiet_after_cancel; /* after EV_CANCEL_ASKED nothing but the end is told */
+    bool shares_shell;          /* the shell's directory and environment live on for the process */
+    bool file_at_first_input;   /* the session file appears with the first input, not before */
+    bool locks_at_open;         /* opening an existing file takes the writer's lock at once */
+    const char *canceled_text;  /* result of a call that an interrupt stopped or prevented */
+    const char *system;         /* the base instruction */
+};
+
+#endif
