@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* A reply coming in: order of the blocks, interleaved calls, opaque reasoning, the limit. */
+#include "chat/reply.h"
+
+#include "base/limits.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+static void assert_str(struct str got, const char *want)
+{
+    if (!str_is(got, want))
+        fail_msg("got \"%.*s\", want \"%s\"", STR_FMT(got), want);
+}
+
+static void test_order(void **state)
+{
+    (void)state;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(reply) struct reply r = REPLY_INIT;
+    assert_true(reply_is_empty(&r));
+    assert_true(reply_add_text(&r, STR("")));
+    assert_true(reply_is_empty(&r));
+    reply_add_reasoning(&r, STR("think "));
+    reply_add_reasoning(&r, STR("more"));
+    reply_set_opaque(&r, STR("{\"s\":1}"));
+    reply_add_reasoning(&r, STR("again"));
+    reply_add_text(&r, STR("Hel"));
+    reply_add_text(&r, STR("lo"));
+    r.usage = (struct usage){.input = 3};
+    r.has_usage = true;
+
+    struct message m = reply_message(&r, &a);
+    reply_clear(&r);
+    assert_int_equal(m.role, ROLE_ASSISTANT);
+    assert_int_equal(m.n_blocks, 3);
+    assert_str(m.blocks[0].text, "think more");
+    assert_str(m.blocks[0].opaque, "{\"s\":1}");
+    assert_str(m.blocks[1].text, "again");
+    assert_null(m.blocks[1].opaque.p);
+    assert_str(m.blocks[2].text, "Hello");
+    assert_int_equal(m.usage.input, 3);
+}
+
+static void test_opaque_comes_late_or_alone(void **state)
+{
+    (void)state;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(reply) struct reply r = REPLY_INIT;
+    reply_add_reasoning(&r, STR("r"));
+    reply_add_text(&r, STR("t"));
+    reply_set_opaque(&r, STR("1"));
+    reply_set_opaque(&r, STR("2"));
+    struct message m = reply_message(&r, &a);
+    assert_int_equal(m.n_blocks, 3);
+    assert_str(m.blocks[0].opaque, "1");
+    assert_int_equal(m.blocks[2].kind, BLOCK_REASONING);
+    assert_str(m.blocks[2].opaque, "2");
+    assert_str(m.blocks[2].text, "");
+}
+
+static void test_calls(void **state)
+{
+    (void)state;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(reply) struct reply r = REPLY_INIT;
+    reply_add_call(&r, 0, STR_NONE, STR("read"), STR("{\"a\""));
+    reply_add_call(&r, 1, STR("call_1"), STR("ls"), STR(""));
+    reply_add_call(&r, 0, STR(""), STR(""), STR(":1}"));
+    reply_add_call(&r, 1, STR("other"), STR("no"), STR("{}"));
+    reply_add_call(&r, 2, STR(""), STR("w"), STR_NONE);
+    reply_add_text(&r, STR("x"));
+    assert_int_equal(reply_n_calls(&r), 3);
+    struct message m = reply_message(&r, &a);
+    assert_int_equal(m.n_blocks, 4);
+    assert_str(m.blocks[0].arguments, "{\"a\":1}");
+    assert_str(m.blocks[0].id, "call_2"); /* call_1 is the provider's */
+    assert_str(m.blocks[1].id, "call_1");
+    assert_str(m.blocks[1].name, "ls");
+    assert_str(m.blocks[1].arguments, "{}");
+    assert_str(m.blocks[2].id, "call_3");
+    assert_str(m.blocks[2].arguments, "");
+    assert_int_equal(m.blocks[3].kind, BLOCK_TEXT);
+}
+
+static void test_text_so_far(void **state)
+{
+    (void)state;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(reply) struct reply r = REPLY_INIT;
+    assert_str(reply_text_so_far(&r, &a), "");
+    reply_add_text(&r, STR("a"));
+    reply_add_reasoning(&r, STR("hidden"));
+    reply_add_text(&r, STR("b"));
+    assert_str(reply_text_so_far(&r, &a), "ab");
+}
+
+static void test_limit(void **state)
+{
+    (void)state;
+    AUTO(reply) struct reply r = REPLY_INIT;
+    AUTO_FREE char *half = xcalloc(1, LIMIT_REPLY_BYTES / 2);
+    struct str piece = str_n(half, LIMIT_REPLY_BYTES / 2);
+    assert_true(reply_add_text(&r, piece));
+    assert_false(reply_add_text(&r, piece)); /* the part itself counts a little */
+    assert_false(reply_add_call(&r, 0, STR("i"), STR("n"), piece));
+    assert_false(reply_add_reasoning(&r, piece));
+    assert_false(reply_set_opaque(&r, piece));
+    assert_int_equal(r.bytes, piece.n);
+    assert_int_equal(r.n_parts, 1);
+    assert_true(reply_add_text(&r, STR("small")));
+}
+
+static void test_flood_of_empty_calls(void **state)
+{
+    (void)state;
+    AUTO(reply) struct reply r = REPLY_INIT;
+    int64_t key = 0;
+    while (reply_add_call(&r, key, STR_NONE, STR_NONE, STR_NONE))
+        key++;
+    assert_true(key > 1000 && key < 100000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_opaque_comes_late_or_alone),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_text_so_far),
+        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_flood_of_empty_calls),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
