@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of this room know of each other: the loop's insides and its ready list.
+ *
+ *     poll: callbacks --- loop_push ---> ready list --- next round: drain, in order
+ *
+ * Fibers to be resumed and calls of loop_later share the list, so that the order of what happens
+ * is the order of the wakes.  What is pushed during a drain waits for the next one.
+ */
+#ifndef TRIVET_LOOP_INTERNAL_H
+#define TRIVET_LOOP_INTERNAL_H
+
+#include "loop/loop.h"
+
+#include <uv.h>
+
+struct fiber;
+
+/* A place on the ready list; belongs to whoever is to run. */
+struct ready {
+    struct ready *next;
+    loop_fn *run;
+    void *arg;
+    bool is_later; /* made by loop_later, which owns it */
+};
+
+enum { LOOP_KEPT_STACKS = 16 };
+
+struct loop {
+    uv_loop_t uv;
+    uv_idle_t idle; /* active only while the ready list is not empty, so that poll does not wait */
+    struct ready *first, **last;
+    struct fiber *fibers, **fibers_end; /* alive, in the order of their starts */
+    unsigned n_fibers;
+    void *stacks[LOOP_KEPT_STACKS]; /* of ended fibers, for the next ones */
+    unsigned n_stacks;
+    void *children; /* made by the first child_start, see child.c; NULL before */
+    loop_fn *children_free;
+};
+
+/* Puts it at the end of the ready list; it must not be there already. */
+void loop_push(struct loop *l, struct ready *r);
+/* Unmaps the kept stacks. */
+void fiber_drop_stacks(struct loop *l);
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/* The loop over libuv: thin objects whose first member is the libuv handle.
+ *
+ * Handles are made when somebody needs them, so an idle program has an epoll descriptor and little
+ * else.  A handle's memory goes in its close callback; since the handle comes first in its
+ * object, freeing the handle frees the object.
+ */
+#include "loop/internal.h"
+
+#include "base/log.h"
+
+#include <fcntl.h>
+
+/* --- the loop and its ready list --- */
+
+static void on_idle(uv_idle_t *h)
+{
+    struct loop *l = h->data;
+    struct ready *r = l->first;
+    l->first = NULL;
+    l->last = &l->first;
+    while (r) {
+        struct ready *next = r->next;
+        struct ready call = *r;
+        if (call.is_later)
+            free(r);
+        call.run(call.arg);
+        r = next;
+    }
+    if (!l->first)
+        uv_idle_stop(&l->idle);
+}
+
+void loop_push(struct loop *l, struct ready *r)
+{
+    r->next = NULL;
+    *l->last = r;
+    l->last = &r->next;
+    if (!uv_is_active((uv_handle_t *)&l->idle))
+        uv_idle_start(&l->idle, on_idle);
+}
+
+void loop_later(struct loop *l, loop_fn *fn, void *arg)
+{
+    struct ready *r = xnew(struct ready);
+    r->run = fn;
+    r->arg = arg;
+    r->is_later = true;
+    loop_push(l, r);
+}
+
+struct loop *loop_new(void)
+{
+    struct loop *l = xnew(struct loop);
+    int rc = uv_loop_init(&l->uv);
+    if (rc != 0)
+        BUG("cannot make an event loop: %s", uv_strerror(rc));
+    uv_idle_init(&l->uv, &l->idle);
+    l->idle.data = l;
+    l->last = &l->first;
+    l->fibers_end = &l->fibers;
+    return l;
+}
+
+static void on_handle_closed(uv_handle_t *h)
+{
+    free(h);
+}
+
+static void close_handle(uv_handle_t *h, void *arg)
+{
+    struct loop *l = arg;
+    if (!uv_is_closing(h))
+        uv_close(h, h == (uv_handle_t *)&l->idle ? NULL : on_handle_closed);
+}
+
+static void drop_ready(struct loop *l)
+{
+    while (l->first) {
+        struct ready *r = l->first;
+        l->first = r->next;
+        if (r->is_later)
+            free(r);
+    }
+    l->last = &l->first;
+}
+
+void loop_free(struct loop *l)
+{
+    if (!l)
+        return;
+    if (l->n_fibers > 0)
+        log_error("the loop ends with %u fibers asleep", l->n_fibers);
+    if (l->children)
+        l->children_free(l->children);
+    uv_walk(&l->uv, close_handle, l);
+    /* Work on the thread pool is waited for; what it starts is closed in turn. */
+    while (uv_loop_close(&l->uv) == UV_EBUSY) {
+        uv_run(&l->uv, UV_RUN_DEFAULT);
+        uv_walk(&l->uv, close_handle, l);
+    }
+    drop_ready(l);
+    fiber_drop_stacks(l);
+    free(l);
+}
+
+void loop_run(struct loop *l)
+{
+    uv_run(&l->uv, UV_RUN_DEFAULT);
+}
+
+void loop_stop(struct loop *l)
+{
+    uv_stop(&l->uv);
+}
+
+void loop_step(struct loop *l, bool may_wait)
+{
+    uv_run(&l->uv, may_wait ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+}
+
+/* --- timers --- */
+
+struct timer {
+    uv_timer_t handle;
+    loop_fn *fn;
+    void *arg;
+};
+
+static void on_timer(uv_timer_t *h)
+{
+    struct timer *t = (struct timer *)h;
+    t->fn(t->arg);
+}
+
+struct timer *timer_new(struct loop *l, loop_fn *fn, void *arg)
+{
+    struct timer *t = xnew(struct timer);
+    uv_timer_init(&l->uv, &t->handle);
+    t->fn = fn;
+    t->arg = arg;
+    return t;
+}
+
+void timer_start(struct timer *t, int64_t ms)
+{
+    /* The loop's time is that of the round's start; a timer must not count what came before. */
+    uv_update_time(t->handle.loop);
+    uv_timer_start(&t->handle, on_timer, ms > 0 ? (uint64_t)ms : 0, 0);
+}
+
+void timer_stop(struct timer *t)
+{
+    uv_timer_stop(&t->handle);
+}
+
+void timer_free(struct timer *t)
+{
+    if (t)
+        uv_close((uv_handle_t *)&t->handle, on_handle_closed);
+}
+
+/* --- watches --- */
+
+struct watch {
+    uv_poll_t handle;
+    int events; /* what is asked for */
+    watch_fn *fn;
+    void *arg;
+};
+
+static void on_poll(uv_poll_t *h, int status, int events);
+
+static void poll_start(struct watch *w)
+{
+    int want = (w->events & WATCH_IN ? UV_READABLE : 0) | (w->events & WATCH_OUT ? UV_WRITABLE : 0);
+    uv_poll_start(&w->handle, want, on_poll);
+}
+
+static void on_poll(uv_poll_t *h, int status, int events)
+{
+    struct watch *w = (struct watch *)h;
+    if (status < 0) {
+        /* libuv stops at an error of the descriptor.  Whoever watches learns which one by reading
+         * or writing, so everything asked for counts as possible. */
+        poll_start(w);
+        w->fn(w->arg, w->events);
+        return;
+    }
+    w->fn(w->arg, (events & UV_READABLE ? WATCH_IN : 0) | (events & UV_WRITABLE ? WATCH_OUT : 0));
+}
+
+struct watch *watch_new(struct loop *l, int fd, watch_fn *fn, void *arg, struct error *err)
+{
+    struct watch *w = xnew(struct watch);
+    int flags = fcntl(fd, F_GETFL);
+    int rc = uv_poll_init(&l->uv, &w->handle, fd);
+    if (rc != 0) {
+        free(w);
+        error_set(err, ERR_IO, "cannot watch descriptor %d: %s", fd, uv_strerror(rc));
+        return NULL;
+    }
+    /* libuv makes the descriptor non-blocking; that is the owner's choice, not ours. */
+    if (flags >= 0 && !(flags & O_NONBLOCK))
+        fcntl(fd, F_SETFL, flags);
+    w->fn = fn;
+    w->arg = arg;
+    return w;
+}
+
+void watch_set(struct watch *w, int events)
+{
+    if (events == w->events)
+        return;
+    w->events = events;
+    if (events)
+        poll_start(w);
+    else
+        uv_poll_stop(&w->handle);
+}
+
+void watch_free(struct watch *w)
+{
+    if (w)
+        uv_close((uv_handle_t *)&w->handle, on_handle_closed);
+}
+
+/* --- signals --- */
+
+struct signal_watch {
+    uv_signal_t handle;
+    loop_fn *fn;
+    void *arg;
+};
+
+static void on_signal(uv_signal_t *h, int signo)
+{
+    (void)signo;
+    struct signal_watch *s = (struct signal_watch *)h;
+    s->fn(s->arg);
+}
+
+void loop_on_signal(struct loop *l, int signo, loop_fn *fn, void *arg)
+{
+    struct signal_watch *s = xnew(struct signal_watch);
+    s->fn = fn;
+    s->arg = arg;
+    uv_signal_init(&l->uv, &s->handle);
+    int rc = uv_signal_start(&s->handle, on_signal, signo);
+    if (rc != 0)
+        BUG("cannot watch signal %d: %s", signo, uv_strerror(rc));
+    uv_unref((uv_handle_t *)&s->handle); /* a signal that may come keeps nobody awake */
+}
+
+/* --- work --- */
+
+struct work {
+    uv_work_t request;
+    loop_fn *fn, *done;
+    void *arg;
+};
+
+static void on_work(uv_work_t *request)
+{
+    struct work *w = (struct work *)request;
+    w->fn(w->arg);
+}
+
+static void on_work_done(uv_work_t *request, int status)
+{
+    (void)status;
+    struct work *w = (struct work *)request;
+    if (w->done)
+        w->done(w->arg);
+    free(w);
+}
+
+void work_start(struct loop *l, loop_fn *fn, loop_fn *done, void *arg)
+{
+    struct work *w = xnew(struct work);
+    w->fn = fn;
+    w->done = done;
+    w->arg = arg;
+    uv_queue_work(&l->uv, &w->request, on_work, on_work_done);
+}
