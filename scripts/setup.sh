@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
+# shellcheck shell=sh disable=SC2034,SC2048,SC2086,SC2154
 # Sourced by ./run and ./test: finds what is missing, installs it by package name, sets up the
 # build folders.  Plain sh.  Every step says what it does and does nothing when there is nothing
-# to do.
+# to do.  The caller sets $top, the root of the source tree.
 
 say() { printf '== %s\n' "$*" >&2; }
 die() { printf 'trivet: %s\n' "$*" >&2; exit 1; }
@@ -83,11 +84,48 @@ need_packages() {
     fi
 }
 
-# need_build DIR MESON-ARGS...: configures DIR once.
+# Everything that decides which files Meson builds: meson.build lists folders, see there.
+list_sources() {
+    (cd "$top" && find src tests/unit -name '*.c' | LC_ALL=C sort &&
+        grep -H '^/\* LINK: ' tests/unit/test_*.c 2>/dev/null; :)
+}
+
+# need_build DIR PRESET [TARGET...]: configures $top/DIR with meson/PRESET.ini once, and again when
+# files came or went, then builds the targets (all, when none is named).  Says nothing when there
+# is nothing to do.  Reads nothing from stdin: that belongs to the program.  Two calls for one
+# folder wait for each other.
 need_build() {
-    dir=$1
-    shift
-    [ -f "$dir/build.ninja" ] && return
-    say "configuring $dir"
-    meson setup "$dir" "$@" >/dev/null || die "meson setup $dir failed; see $dir/meson-logs"
+    (flock 9 && configure_and_build "$@") </dev/null 9>>"$top/$1.lock" || exit 1
+}
+
+configure_and_build() {
+    dir=$top/$1
+    preset=$top/meson/$2.ini
+    shift 2
+    sources=$(list_sources)
+    if [ ! -f "$dir/build.ninja" ]; then
+        say "configuring ${dir##*/}"
+        meson setup "$dir" "$top" --native-file "$preset" >"$dir.log" 2>&1 || build_failed
+    elif [ "$sources" != "$(cat "$dir/sources.list" 2>/dev/null)" ]; then
+        say "configuring ${dir##*/} again: files came or went"
+        meson setup --reconfigure "$dir" "$top" >"$dir.log" 2>&1 || build_failed
+    fi
+    printf '%s\n' "$sources" >"$dir/sources.list"
+    if ! ninja -C "$dir" -n "$@" 2>/dev/null | grep -q 'no work to do'; then
+        say "building ${dir##*/}"
+        ninja -C "$dir" "$@" >"$dir.log" 2>&1 || build_failed
+    fi
+    rm -f "$dir.log"
+}
+
+build_failed() {
+    grep -v '^\[[0-9]*/[0-9]*\] [A-Z][a-z]*ing ' "$dir.log" | tail -n 60 >&2
+    die "the build failed; the whole output is in $dir.log"
+}
+
+# link_names DIR: trivet also answers to the names of the programs it stands in for.
+link_names() {
+    for name in loaf scaiflux kward; do
+        [ -e "$top/$1/$name" ] || ln -s trivet "$top/$1/$name"
+    done
 }

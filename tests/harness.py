@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""What every test program needs: a private home, a clean environment, a way to count.
+
+The environment is built from nothing: only the names in KEPT come from the caller, so that no
+key, proxy or setting of the developer reaches a test, and no test writes into their home.
+"""
+import contextlib
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+KEPT = ("PATH", "USER", "LOGNAME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS",
+        "TRIVET_NEED_MODULES", "TRIVET_SLOW")
+
+# Lines that the tools under which trivet runs write to stderr, and trivet does not.
+TOOL_NOISE = ("WARNING: ASan doesn't fully support makecontext/swapcontext",)
+# Signs of a fault that a program can survive or report after its last answer.
+FAULTS = ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "runtime error:", "BUG:")
+
+
+def slow():
+    """How much longer everything may take, because of sanitizers or valgrind."""
+    return float(os.environ.get("TRIVET_SLOW", "1"))
+
+
+def clean_env(base):
+    """An environment whose home and XDG directories lie below `base`, all freshly made."""
+    env = {name: os.environ[name] for name in KEPT if name in os.environ}
+    env.update(LANG="C.UTF-8", LC_ALL="C.UTF-8", TZ="UTC", SHELL="/bin/sh")
+    places = {"HOME": "home", "XDG_CONFIG_HOME": "xdg/config", "XDG_DATA_HOME": "xdg/data",
+              "XDG_STATE_HOME": "xdg/state", "XDG_CACHE_HOME": "xdg/cache",
+              "XDG_RUNTIME_DIR": "xdg/run", "TMPDIR": "tmp"}
+    for name, place in places.items():
+        env[name] = os.path.join(base, place)
+        os.makedirs(env[name], 0o700, exist_ok=True)
+    return env
+
+
+@contextlib.contextmanager
+def private_place():
+    """A temporary directory that goes away, together with every process that was born in it."""
+    base = tempfile.mkdtemp(prefix="trivet-test-")
+    try:
+        yield base
+    finally:
+        for pid in processes_of(base):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        shutil.rmtree(base, ignore_errors=True)
+
+
+def processes_of(base):
+    """Living processes whose environment names `base`: what a test started, however deep."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit() or int(entry) == os.getpid():
+            continue
+        with contextlib.suppress(OSError), open(f"/proc/{entry}/environ", "rb") as file:
+            if f"{base}/".encode() in file.read() and not is_dead(entry):
+                found.append(int(entry))
+    return found
+
+
+def is_dead(pid):
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        return file.read().rpartition(b")")[2].split()[0] in (b"Z", b"X")
+
+
+def left_behind(base, patience=1.0):
+    """Command lines of the processes of `base` that are still there after `patience` seconds."""
+    end = time.monotonic() + patience * slow()
+    while (pids := processes_of(base)) and time.monotonic() < end:
+        time.sleep(0.02)
+    lines = []
+    for pid in pids:
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+            lines.append(f"{pid} {file.read().replace(bytes(1), b' ').decode(errors='replace')}")
+    return lines
+
+
+def without_noise(stderr):
+    """stderr (text) without the lines that come from tools."""
+    return "".join(line for line in stderr.splitlines(True)
+                   if not any(noise in line for noise in TOOL_NOISE))
+
+
+def finish(passed, failed):
+    """The last line of every test program, and its exit status."""
+    print(f"{passed} passed, {failed} failed", flush=True)
+    sys.exit(1 if failed else 0)
