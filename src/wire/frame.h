@@ -27,9 +27,13 @@ struct frame_sink {
 
 struct frame; /* one direction of one connection */
 struct frame *frame_new(enum frame_kind kind, size_t limit, struct frame_sink sink);
-void frame_feed(struct frame *f, struct str bytes);
+/* Returns how many bytes were taken: all of them, unless frame_pause was called meanwhile. */
+size_t frame_feed(struct frame *f, struct str bytes);
+/* From inside a callback: the running feed returns behind this message; what it did not take is
+ * fed again later by the caller. */
+void frame_pause(struct frame *f);
 void frame_end(struct frame *f); /* end of input: a last line without line end counts */
-void frame_free(struct frame *f);
+void frame_free(struct frame *f); /* also from inside its callbacks */
 /* Stops delivering inside a feed (shutdown): everything fed from now on is ignored. */
 void frame_stop(struct frame *f);
 
