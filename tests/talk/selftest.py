@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks the talk runner with a small program in Python: right talks pass, wrong ones FAIL.
+
+The program (PROGRAM below) answers in the framing of the dialect it is called with; what it does
+is asked for by the messages: {"say": x} answers x, and so on.  Each case is a talk and, when it
+must fail, a part of the report it must give.
+"""
+import os
+import sys
+import tempfile
+
+import run
+
+PROGRAM = r'''#!@PYTHON@
+import json, os, signal, subprocess, sys, time
+out, inp = sys.stdout.buffer, sys.stdin.buffer
+framed = sys.argv[1:2] == ["kward"] or os.path.basename(sys.argv[0]) == "kward"
+def put(value):
+    body = json.dumps(value, ensure_ascii=False).encode()
+    out.write(b"Content-Length: %d\r\n\r\n" % len(body) + body if framed else body + b"\n")
+    out.flush()
+def take():
+    if not framed:
+        return inp.readline()
+    head = inp.readline()
+    if not head:
+        return b""
+    inp.readline()
+    return inp.read(int(head.split(b":")[1]))
+if sys.argv[1:2] == ["--version"]:
+    print("fake 1.2.3")
+    sys.exit(0)
+if sys.argv[1:2] == ["usage"]:
+    print("usage: fake", file=sys.stderr)
+    sys.exit(2)
+signal.signal(signal.SIGTERM, lambda *_: (os.write(1, b'{"bye": "term"}\n'), os._exit(0)))
+while True:
+    line = take()
+    if not line:
+        sys.exit(0)
+    try:
+        message = json.loads(line)
+    except ValueError:
+        put({"error": "parse"})
+        continue
+    for verb, value in message.items():
+        if verb == "say": put(value)
+        if verb == "all": [put(one) for one in value]
+        if verb == "len": put(len(value))
+        if verb == "print": out.write(value.encode()); out.flush()
+        if verb == "env": put(os.environ.get(value))
+        if verb == "cwd": put(os.getcwd())
+        if verb == "exit": sys.exit(value)
+        if verb == "grumble": print(value, file=sys.stderr, flush=True)
+        if verb == "wait": time.sleep(value)
+        if verb == "spawn": subprocess.Popen(["sleep", "60"], start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if verb == "write": open(value, "w").write("written\n")
+'''
+
+LOAF = "@run loaf rpc\n"
+
+# (name, talk, None or what the report must contain)
+CASES = [
+    ("plain", LOAF + '> {"say": {"a": 1, "b": [1, 2]}}\n< {"a": 1.0, "b": [1, 2]}\n', None),
+    ("wrong value", LOAF + '> {"say": {"a": 1}}\n< {"a": 2}\n', "$.a: expected 2, got 1"),
+    ("true is not 1", LOAF + '> {"say": {"a": true}}\n< {"a": 1}\n', "expected 1, got true"),
+    ("missing member", LOAF + '> {"say": {"a": 1}}\n< {"a": 1, "b": "..."}\n', 'no member "b"'),
+    ("closed object", LOAF + '> {"say": {"a": 1, "b": 2}}\n< {"a": 1}\n', 'unexpected member "b"'),
+    ("open object", LOAF + '> {"say": {"a": 1, "b": 2}}\n< {"a": 1, "...": "..."}\n', None),
+    ("any value", LOAF + '> {"say": {"a": [1]}}\n< {"a": "..."}\n', None),
+    ("open array", LOAF + '> {"say": [1, 2, 3]}\n< [1, "..."]\n', None),
+    ("closed array", LOAF + '> {"say": [1, 2, 3]}\n< [1, 2]\n', "expected 2 items, got 3"),
+    ("regex", LOAF + '> {"say": "abc-12"}\n< "~^[a-z]+-[0-9]+$"\n', None),
+    ("wrong regex", LOAF + '> {"say": "abc"}\n< "~^[0-9]+$"\n', "expected text like"),
+    ("binding", LOAF + '> {"say": {"id": "x7"}}\n< {"id": "$id"}\n> {"say": ["$id", "(${id})"]}\n'
+     '< ["$id", "(x7)"]\n> {"say": "say ${id}!"}\n< "say ${id}!"\n', None),
+    ("wrong binding", LOAF + '> {"all": [1, 2]}\n< "$n"\n< "$n"\n', "$n is 1, got 2"),
+    ("unbound", LOAF + '> {"say": "$nobody"}\n', "used before it was bound"),
+    ("literal dollar", LOAF + '> {"say": "\\u0024x"}\n< "\\\\$x"\n', None),
+    ("unfinished pattern", LOAF + '> {"say": 1}\n< {"a"\n', "the pattern is not JSON"),
+    ("continued lines", LOAF + '> {"say":\n    {"a": 1}}\n< {"a":\n   1}\n', None),
+    ("skip", LOAF + '> {"all": [1, 2, 3]}\n<~ 3\n', None),
+    ("skip as directive", LOAF + '> {"all": [1, 2, 3]}\n@skip-until\n< 3\n', None),
+    ("skip misses", LOAF + '@within 300\n> {"all": [1, 2, 3]}\n<~ 4\n', "nothing came in time"),
+    ("any order", LOAF + '> {"all": [1, 2, 3]}\n@any-order\n< 3\n< 1\n< 2\n@end\n', None),
+    ("any order, wrong", LOAF + '> {"all": [1, 4]}\n@any-order\n< 3\n< 1\n@end\n', "fits none"),
+    ("left over", LOAF + '> {"all": [1, 2]}\n< 1\n', "nobody expected"),
+    ("left over allowed", LOAF + '> {"all": [1, 2]}\n< 1\n@ignore-rest\n', None),
+    ("too late", LOAF + '@within 100\n> {"wait": 5}\n> {"say": 1}\n< 1\n', "nothing came in time"),
+    ("silent", LOAF + '@silent 100\n', None),
+    ("not silent", LOAF + '> {"say": 1}\n@silent 1000\n', "silence expected"),
+    ("exit", LOAF + '> {"exit": 3}\n@expect-exit 3\n', None),
+    ("wrong exit", LOAF + '> {"exit": 3}\n@expect-exit 0\n', "exit status 3, expected 0"),
+    ("exit nobody asked for", LOAF + '> {"exit": 1}\n', "exit status 1, expected 0"),
+    ("exit that does not come", LOAF + '@within 200\n@expect-exit 0\n', "still running"),
+    ("end of output", LOAF + '> {"exit": 0}\n< 1\n', "stdout was closed"),
+    ("signal", LOAF + '> {"say": 1}\n< 1\n@signal TERM\n< {"bye": "term"}\n@expect-exit 0\n', None),
+    ("raw", LOAF + '>raw {"say": \\x31}\\r\\n\n< 1\n>raw no\\n\n< {"error": "parse"}\n', None),
+    ("raw quotes", LOAF + '>raw {"say": "a\\"b"}\\n\n< "a\\"b"\n', None),
+    ("times", LOAF + '>raw {"len": "\n>times 100000 x\n>raw "}\\n\n< 100000\n', None),
+    ("not JSON", LOAF + '> {"say": }\n', "use >raw"),
+    ("output not JSON", LOAF + '> {"print": "hello\\n"}\n< "..."\n', "not JSON"),
+    ("double member", LOAF + '> {"print": "{\\"a\\":1,\\"a\\":2}\\n"}\n< "..."\n', "comes twice"),
+    ("blank line", LOAF + '> {"print": "\\n"}\n< "..."\n', "no message"),
+    ("torn line", LOAF + '> {"print": "{}"}\n@close\n< {}\n', "inside a message"),
+    ("stderr", LOAF + '@stderr grum\n> {"grumble": "grumble"}\n', None),
+    ("stderr not empty", LOAF + '@stderr-empty\n> {"grumble": "grumble"}\n', "stderr is not empty"),
+    ("stderr not so", LOAF + '@stderr other\n> {"grumble": "grumble"}\n', "stderr is not like"),
+    ("sanitizer", LOAF + '> {"grumble": "x.c:1: runtime error: y"}\n', "reports a fault"),
+    ("env", '@env OPENAI_X=1\n' + LOAF + '> {"env": "OPENAI_X"}\n< "1"\n> {"env": "SELFTEST_KEY"}\n'
+     '< null\n> {"env": "HOME"}\n< "$HOME"\n', None),
+    ("workspace", LOAF + '> {"cwd": 0}\n< "$WORKSPACE"\n', None),
+    ("file", '@file sub/a.txt <<END\none $WORKSPACE\n\nEND\n' + LOAF + '> {"say": 1}\n< 1\n'
+     '@sh test "$(wc -l <sub/a.txt)" = 2\n> {"write": "b"}\n> {"say": 2}\n< 2\n'
+     '@expect-file b <<X\nwritten\nX\n', None),
+    ("sh fails", LOAF + '@sh exit 4\n', "ended with 4"),
+    ("wrong file", '@file a <<X\n1\nX\n' + LOAF + '@expect-file a <<X\n2\nX\n', "expected '2"),
+    ("process left", LOAF + '> {"spawn": 1}\n> {"say": 1}\n< 1\n', "left a process behind"),
+    ("framed", '@run kward rpc\n> {"say": "grüß"}\n< "grüß"\n', None),
+    ("framed, wrong", '@run kward rpc\n> {"print": "{}\\n"}\n@close\n< {}\n', "inside a message"),
+    ("bad header", '@run kward rpc\n> {"print": "content-length: 2\\r\\n\\r\\n{}"}\n< {}\n',
+     "not ours"),
+    ("by name", '@run-as kward rpc\n> {"say": 1}\n< 1\n', None),
+    ("twice", LOAF + '> {"say": 1}\n< 1\n@run kward rpc\n> {"say": 2}\n< 2\n', None),
+    ("text", '@run --version\n< "~^fake [0-9.]+$"\n', None),
+    ("usage", '@run usage\n@stderr ^usage\n@expect-exit 2\n', None),
+    ("schema", '@run scaiflux serve\n> {"say": {"type": "turn_started", "turn_id": "1"}}\n'
+     '< {"type": "turn_started", "turn_id": "..."}\n', None),
+    ("schema, wrong", '@run scaiflux serve\n> {"say": {"type": "turn_started", "turn_id": 1}}\n'
+     '< {"type": "turn_started", "turn_id": "..."}\n', "against the schema"),
+    ("schema, if", '@run scaiflux serve\n> {"say": {"type": "error", "code": "auth_failed", '
+     '"message": "m", "origin": "remote"}}\n< "..."\n', "turn_id is missing"),
+    ("schema, else", '@run scaiflux serve\n> {"say": {"type": "error", "code": "parse_error", '
+     '"message": "m", "origin": "remote"}}\n< "..."\n', 'is not "local"'),
+    ("schema, extra", '@run scaiflux serve\n> {"say": {"type": "turn_started", "turn_id": "1", '
+     '"x": 1}}\n< "..."\n', "unknown members"),
+    ("schema, unknown", '@run scaiflux serve\n> {"say": {"type": "hello"}}\n< "..."\n', "no Outbound"),
+    ("hold", LOAF + '@hold\n> {"all": [1, 2]}\n@silent 50\n@release\n< 1\n< 2\n', None),
+    ("unknown directive", LOAF + '@expct 1\n', "not understood"),
+    ("no end", LOAF + '@any-order\n< 1\n', "without @end"),
+    ("no run", '> {}\n', "no @run"),
+    ("covers", '@covers loaf 1 3-5\n' + LOAF, None),
+    ("wrong covers", '@covers loaf one\n' + LOAF, "@covers"),
+]
+
+
+def main():
+    os.environ["SELFTEST_KEY"] = "must not be seen"
+    passed = failed = 0
+    with tempfile.TemporaryDirectory(prefix="trivet-selftest-") as folder:
+        program = os.path.join(folder, "fake")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write(PROGRAM.replace("@PYTHON@", sys.executable))
+        os.chmod(program, 0o755)
+        path = os.path.join(folder, "case.talk")
+        for bytewise in (False, True):
+            for name, text, wanted in CASES:
+                if bytewise and wanted:
+                    continue
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(text)
+                report = run.play(path, program, bytewise)
+                good = report is None if wanted is None else bool(report and wanted in report)
+                passed, failed = passed + good, failed + (not good)
+                if not good:
+                    print(f"FAIL {name}{' (bytewise)' if bytewise else ''}: "
+                          f"expected {wanted or 'success'}, got {report or 'success'}")
+    run.harness.finish(passed, failed)
+
+
+main()
