@@ -205,6 +205,11 @@ static struct fiber *self_needed(void)
     return current;
 }
 
+struct loop *fiber_loop(void)
+{
+    return self_needed()->l;
+}
+
 void fiber_cancel(struct fiber *f)
 {
     f->is_canceled = true;

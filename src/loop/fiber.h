@@ -23,6 +23,7 @@ struct fiber;
  * pointer clears it at the end of fn. */
 struct fiber *fiber_start(struct loop *l, const char *name, loop_fn *fn, void *arg);
 struct fiber *fiber_self(void); /* NULL outside of fibers */
+struct loop *fiber_loop(void);  /* of the running fiber */
 void fiber_cancel(struct fiber *f);
 bool fiber_is_canceled(void); /* of the running fiber */
 /* Fibers alive on this loop. */
