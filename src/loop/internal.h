@@ -18,9 +18,9 @@ struct fiber;
 /* A place on the ready list; belongs to whoever is to run. */
 struct ready {
     struct ready *next;
-    loop_fn *run;
+    loop_fn *run; /* NULL: taken back */
     void *arg;
-    bool is_later; /* made by loop_later, which owns it */
+    bool is_later; /* made by loop_soon, belongs to the loop */
 };
 
 enum { LOOP_KEPT_STACKS = 16 };
@@ -39,6 +39,9 @@ struct loop {
 
 /* Puts it at the end of the ready list; it must not be there already. */
 void loop_push(struct loop *l, struct ready *r);
+/* Like loop_later, but can be taken back until it is called. */
+struct ready *loop_soon(struct loop *l, loop_fn *fn, void *arg);
+void loop_take_back(struct ready *r); /* NULL is fine */
 /* Unmaps the kept stacks. */
 void fiber_drop_stacks(struct loop *l);
 

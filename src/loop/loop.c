@@ -24,7 +24,8 @@ static void on_idle(uv_idle_t *h)
         struct ready call = *r;
         if (call.is_later)
             free(r);
-        call.run(call.arg);
+        if (call.run)
+            call.run(call.arg);
         r = next;
     }
     if (!l->first)
@@ -40,13 +41,25 @@ void loop_push(struct loop *l, struct ready *r)
         uv_idle_start(&l->idle, on_idle);
 }
 
-void loop_later(struct loop *l, loop_fn *fn, void *arg)
+struct ready *loop_soon(struct loop *l, loop_fn *fn, void *arg)
 {
     struct ready *r = xnew(struct ready);
     r->run = fn;
     r->arg = arg;
     r->is_later = true;
     loop_push(l, r);
+    return r;
+}
+
+void loop_take_back(struct ready *r)
+{
+    if (r)
+        r->run = NULL;
+}
+
+void loop_later(struct loop *l, loop_fn *fn, void *arg)
+{
+    loop_soon(l, fn, arg);
 }
 
 struct loop *loop_new(void)
@@ -146,7 +159,8 @@ void timer_start(struct timer *t, int64_t ms)
 {
     /* The loop's time is that of the round's start; a timer must not count what came before. */
     uv_update_time(t->handle.loop);
-    uv_timer_start(&t->handle, on_timer, ms > 0 ? (uint64_t)ms : 0, 0);
+    /* One of 0 ms that starts itself again would be due in the same round, for ever. */
+    uv_timer_start(&t->handle, on_timer, ms > 0 ? (uint64_t)ms : 1, 0);
 }
 
 void timer_stop(struct timer *t)

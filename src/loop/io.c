@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+/* Readers and writers on descriptors we were given.
+ *
+ * Such a descriptor may be shared with a shell, a parent or a sibling, so O_NONBLOCK must not be
+ * set on it.  How each kind is kept from blocking the loop:
+ *
+ *     pipe, terminal   opened again through /proc: a description of our own, non-blocking
+ *     socket           MSG_DONTWAIT with every call
+ *     other pollable   (or when opening again failed) one small call after each poll that allows it
+ *     not pollable     regular files and the like: plain calls, input in chunks, one per round
+ *
+ * Callbacks come from the loop alone, never out of a call of ours; where there is no descriptor
+ * event, from its ready list.
+ */
+#include "loop/io.h"
+
+#include "base/buf.h"
+#include "loop/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { READ_BYTES = 64 << 10, KEEP_BYTES = 256 << 10 };
+
+enum kind { KIND_OWN, KIND_SOCKET, KIND_SHARED, KIND_PLAIN };
+
+/* --- standard input and output --- */
+
+static int must(int fd)
+{
+    if (fd < 0)
+        BUG("cannot set up standard input and output (errno %d)", errno);
+    return fd;
+}
+
+void io_claim_stdio(int *ret_in, int *ret_out)
+{
+    signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error of write, not our end */
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            must(open("/dev/null", O_RDWR)); /* takes the lowest free number: fd */
+    *ret_in = must(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+    *ret_out = must(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
+    int null = must(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    must(dup2(null, STDIN_FILENO));
+    must(dup2(STDERR_FILENO, STDOUT_FILENO));
+    close(null);
+}
+
+/* --- what both directions share --- */
+
+/* Finds out how to treat *fd; it is replaced when it could be opened again. */
+static enum kind kind_find(int *fd)
+{
+    struct stat st;
+    if (fstat(*fd, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode))
+        return KIND_PLAIN;
+    if (S_ISSOCK(st.st_mode))
+        return KIND_SOCKET;
+    if (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
+        return KIND_SHARED;
+    char path[40];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", *fd);
+    int mode = fcntl(*fd, F_GETFL) & O_ACCMODE;
+    int own = open(path, mode | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (own < 0)
+        return KIND_SHARED;
+    close(*fd);
+    *fd = own;
+    return KIND_OWN;
+}
+
+/* A watch for it, or NULL for what epoll does not take; then *kind is KIND_PLAIN. */
+static struct watch *watch_try(struct loop *l, int fd, enum kind *kind, watch_fn *fn, void *arg)
+{
+    struct error err;
+    struct watch *w = *kind == KIND_PLAIN ? NULL : watch_new(l, fd, fn, arg, &err);
+    if (!w)
+        *kind = KIND_PLAIN;
+    return w;
+}
+
+static bool must_wait(ssize_t n)
+{
+    return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
+}
+
+/* --- reader --- */
+
+struct reader {
+    struct loop *l;
+    int fd;
+    enum kind kind;
+    struct watch *watch; /* NULL for KIND_PLAIN */
+    struct ready *soon;  /* KIND_PLAIN: the next chunk */
+    reader_fn *fn;
+    void *arg;
+    bool is_paused;
+    bool is_over;   /* the end was told */
+    bool is_inside; /* fn runs; the memory stays until it returns */
+    bool is_dead;
+    char bytes[READ_BYTES];
+};
+
+static void on_reader_soon(void *arg);
+
+static void reader_arm(struct reader *r)
+{
+    bool is_on = !r->is_paused && !r->is_over;
+    if (r->watch)
+        watch_set(r->watch, is_on ? WATCH_IN : 0);
+    else if (is_on && !r->soon)
+        r->soon = loop_soon(r->l, on_reader_soon, r);
+    else if (!is_on)
+        loop_take_back(take(&r->soon));
+}
+
+static void reader_read(struct reader *r)
+{
+    ssize_t n = r->kind == KIND_SOCKET ? recv(r->fd, r->bytes, sizeof r->bytes, MSG_DONTWAIT)
+                                       : read(r->fd, r->bytes, sizeof r->bytes);
+    if (must_wait(n)) {
+        reader_arm(r);
+        return;
+    }
+    r->is_over = n <= 0;
+    reader_arm(r);
+    r->is_inside = true;
+    r->fn(r->arg, str_n(r->bytes, n > 0 ? (size_t)n : 0));
+    r->is_inside = false;
+    if (r->is_dead)
+        free(r);
+}
+
+static void on_reader_watch(void *arg, int events)
+{
+    (void)events;
+    reader_read(arg);
+}
+
+static void on_reader_soon(void *arg)
+{
+    struct reader *r = arg;
+    r->soon = NULL;
+    reader_read(r);
+}
+
+struct reader *reader_new(struct loop *l, int fd, reader_fn *fn, void *arg)
+{
+    struct reader *r = xnew(struct reader);
+    r->l = l;
+    r->fn = fn;
+    r->arg = arg;
+    r->kind = kind_find(&fd);
+    r->fd = fd;
+    r->watch = watch_try(l, fd, &r->kind, on_reader_watch, r);
+    reader_arm(r);
+    return r;
+}
+
+void reader_pause(struct reader *r, bool paused)
+{
+    r->is_paused = paused;
+    reader_arm(r);
+}
+
+void reader_free(struct reader *r)
+{
+    if (!r || r->is_dead)
+        return;
+    watch_free(r->watch);
+    loop_take_back(r->soon);
+    close(r->fd);
+    r->is_dead = true;
+    if (!r->is_inside)
+        free(r);
+}
+
+/* --- writer --- */
+
+struct writer {
+    struct loop *l;
+    int fd;
+    enum kind kind;
+    struct watch *watch; /* NULL for KIND_PLAIN */
+    struct ready *soon;  /* will tell what happened outside of the loop */
+    struct buf queue;
+    size_t sent; /* bytes of the queue that are written already */
+    writer_fn *fn;
+    void *arg;
+    bool is_held;
+    bool is_broken;
+    bool is_told; /* of the failure */
+    bool is_inside;
+    bool is_dead;
+};
+
+static ssize_t write_some(struct writer *w, struct str bytes)
+{
+    switch (w->kind) {
+    case KIND_SOCKET:
+        return send(w->fd, bytes.p, bytes.n, MSG_DONTWAIT | MSG_NOSIGNAL);
+    case KIND_SHARED: /* so much never blocks after a poll */
+        return write(w->fd, bytes.p, MIN(bytes.n, (size_t)PIPE_BUF));
+    default:
+        return write(w->fd, bytes.p, bytes.n);
+    }
+}
+
+static void writer_break(struct writer *w)
+{
+    w->is_broken = true;
+    w->sent = 0;
+    buf_clear(&w->queue);
+}
+
+/* Writes what goes without waiting; returns how much. */
+static size_t write_try(struct writer *w, struct str bytes)
+{
+    size_t done = 0;
+    while (done < bytes.n) {
+        ssize_t n = write_some(w, str_from(bytes, done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (must_wait(n))
+            break;
+        if (n <= 0) {
+            writer_break(w);
+            break;
+        }
+        done += (size_t)n;
+        if (w->kind == KIND_SHARED)
+            break;
+    }
+    return done;
+}
+
+static void queue_sent(struct writer *w, size_t n)
+{
+    w->sent += n;
+    if (w->sent == w->queue.n) {
+        buf_shrink(&w->queue, KEEP_BYTES);
+        w->sent = 0;
+    } else if (w->sent > KEEP_BYTES && w->sent > w->queue.n / 2) {
+        buf_drop(&w->queue, w->sent); /* moves less than was sent, so each byte about once */
+        w->sent = 0;
+    }
+}
+
+static void flush(struct writer *w)
+{
+    size_t n = write_try(w, str_from(buf_str(&w->queue), w->sent));
+    if (!w->is_broken)
+        queue_sent(w, n);
+}
+
+static void writer_arm(struct writer *w)
+{
+    if (w->watch)
+        watch_set(w->watch, writer_queued(w) > 0 && !w->is_held ? WATCH_OUT : 0);
+}
+
+static void tell(struct writer *w)
+{
+    if (w->is_told)
+        return;
+    w->is_told = w->is_broken;
+    w->is_inside = true;
+    w->fn(w->arg, w->is_broken);
+    w->is_inside = false;
+    if (w->is_dead)
+        free(w);
+}
+
+static void on_writer_soon(void *arg)
+{
+    struct writer *w = arg;
+    w->soon = NULL;
+    if (w->is_broken || writer_queued(w) == 0)
+        tell(w);
+}
+
+static void tell_soon(struct writer *w)
+{
+    if (!w->soon)
+        w->soon = loop_soon(w->l, on_writer_soon, w);
+}
+
+static void on_writer_watch(void *arg, int events)
+{
+    (void)events;
+    struct writer *w = arg;
+    flush(w);
+    writer_arm(w);
+    if (w->is_broken || writer_queued(w) == 0)
+        tell(w);
+}
+
+struct writer *writer_new(struct loop *l, int fd, writer_fn *fn, void *arg)
+{
+    struct writer *w = xnew(struct writer);
+    w->l = l;
+    w->fn = fn;
+    w->arg = arg;
+    w->kind = kind_find(&fd);
+    w->fd = fd;
+    w->watch = watch_try(l, fd, &w->kind, on_writer_watch, w);
+    return w;
+}
+
+void writer_put(struct writer *w, struct str bytes)
+{
+    if (w->is_broken)
+        return;
+    if (writer_queued(w) == 0 && !w->is_held && w->kind != KIND_SHARED)
+        bytes = str_from(bytes, write_try(w, bytes));
+    if (w->is_broken)
+        tell_soon(w);
+    else if (bytes.n > 0)
+        buf_add(&w->queue, bytes);
+    writer_arm(w);
+}
+
+void writer_hold(struct writer *w, bool held)
+{
+    w->is_held = held;
+    if (!held && writer_queued(w) > 0 && w->kind != KIND_SHARED) {
+        flush(w);
+        if (w->is_broken || writer_queued(w) == 0)
+            tell_soon(w);
+    }
+    writer_arm(w);
+}
+
+size_t writer_queued(const struct writer *w)
+{
+    return w->queue.n - w->sent;
+}
+
+bool writer_is_broken(const struct writer *w)
+{
+    return w->is_broken;
+}
+
+void writer_free(struct writer *w)
+{
+    if (!w || w->is_dead)
+        return;
+    watch_free(w->watch);
+    loop_take_back(w->soon);
+    close(w->fd);
+    buf_clear(&w->queue);
+    w->is_dead = true;
+    if (!w->is_inside)
+        free(w);
+}
