@@ -32,6 +32,8 @@ const struct provider *engine_find_provider(struct engine *e, struct str name);
 const struct provider *const *engine_providers(struct engine *e, size_t *ret_n);
 /* TRIVET_MODEL, or STR_NONE. */
 struct str engine_default_model(struct engine *e);
+/* The directory the process was started in. */
+struct str engine_launch_dir(const struct engine *e);
 /* Whether the provider could be asked now: it needs no key, or has one. */
 bool engine_has_key(struct engine *e, const struct provider *p);
 

@@ -59,47 +59,80 @@ static void pack_str(struct packer *p, struct str *s)
     p->used += s->n + 1;
 }
 
-static const void *pack_struct(struct packer *p, const void *from, size_t n, void *scratch)
+/* Returns the place of the copy: in the node, or the scratch itself while only counting. */
+static void *pack_struct(struct packer *p, void *scratch, size_t n)
 {
     p->used = (p->used + 15) & ~(size_t)15;
-    void *to = p->at ? p->at + p->used : scratch;
+    void *to = p->at ? memcpy(p->at + p->used, scratch, n) : scratch;
     p->used += n;
-    return memcpy(to, from, n);
+    return to;
 }
 
-#define PACK(member)                                                                     \
-    __typeof__(*e->member) copy_##member, *member = NULL;                                \
-    if (e->member)                                                                       \
-        e->member = member = (void *)(uintptr_t)pack_struct(p, e->member, sizeof *member, &copy_##member)
+static void pack_call(struct packer *p, const struct event_call **member)
+{
+    if (!*member)
+        return;
+    struct event_call scratch = **member, *call = pack_struct(p, &scratch, sizeof scratch);
+    pack_str(p, &call->id);
+    pack_str(p, &call->name);
+    pack_str(p, &call->raw);
+    pack_str(p, &call->args);
+    if (p->at)
+        *member = call;
+}
+
+static void pack_result(struct packer *p, const struct event_result **member)
+{
+    if (!*member)
+        return;
+    struct event_result scratch = **member, *result = pack_struct(p, &scratch, sizeof scratch);
+    pack_str(p, &result->text);
+    pack_str(p, &result->value);
+    pack_str(p, &result->error);
+    pack_str(p, &result->diff);
+    pack_str(p, &result->path);
+    if (p->at)
+        *member = result;
+}
+
+static void pack_retry(struct packer *p, const struct event_retry **member)
+{
+    if (!*member)
+        return;
+    struct event_retry scratch = **member, *retry = pack_struct(p, &scratch, sizeof scratch);
+    pack_str(p, &retry->provider);
+    pack_str(p, &retry->model);
+    if (p->at)
+        *member = retry;
+}
+
+static void pack_end(struct packer *p, const struct event_end **member)
+{
+    if (!*member)
+        return;
+    struct event_end scratch = **member, *end = pack_struct(p, &scratch, sizeof scratch);
+    pack_str(p, &end->mutations);
+    pack_str(p, &end->text);
+    if (p->at)
+        *member = end;
+}
+
+static void pack_error(struct packer *p, const struct error **member)
+{
+    if (!*member)
+        return;
+    struct error scratch = **member, *error = pack_struct(p, &scratch, sizeof scratch);
+    if (p->at)
+        *member = error;
+}
 
 static void pack_event(struct packer *p, struct event *e)
 {
-    PACK(call);
-    if (call) {
-        pack_str(p, &call->id);
-        pack_str(p, &call->name);
-        pack_str(p, &call->raw);
-        pack_str(p, &call->args);
-    }
-    PACK(result);
-    if (result) {
-        pack_str(p, &result->text);
-        pack_str(p, &result->value);
-        pack_str(p, &result->error);
-        pack_str(p, &result->diff);
-        pack_str(p, &result->path);
-    }
-    PACK(retry);
-    if (retry) {
-        pack_str(p, &retry->provider);
-        pack_str(p, &retry->model);
-    }
-    PACK(end);
-    if (end) {
-        pack_str(p, &end->mutations);
-        pack_str(p, &end->text);
-    }
-    PACK(error);
+    pack_call(p, &e->call);
+    pack_result(p, &e->result);
+    pack_retry(p, &e->retry);
+    pack_end(p, &e->end);
+    pack_error(p, &e->error);
     pack_str(p, &e->turn_id);
     pack_str(p, &e->text);
     pack_str(p, &e->json);

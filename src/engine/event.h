@@ -117,6 +117,7 @@ struct event_row {
 };
 extern const struct event_row event_rows[EV_N_KINDS];
 
+const char *mode_name(enum mode m); /* "read-only", "workspace-write", "danger-full-access" */
 const char *turn_state_name(enum turn_state s); /* "queued", ... "canceled" */
 
 /* The recent events of one turn, bounded by LIMIT_RING_EVENTS and LIMIT_RING_BYTES. */

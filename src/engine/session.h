@@ -58,13 +58,11 @@ void session_listen(struct session *s, struct listener *l); /* l is the caller's
 void session_unlisten(struct session *s, struct listener *l);
 /* Back-pressure: while any listener is full, the provider and the running command are paused. */
 void listener_set_full(struct session *s, struct listener *l, bool full);
-/* Replays the numbered events of a turn with turn_seq > after: exactly from memory while they are
- * there, otherwise from the file with the deltas of finished replies merged. */
-bool session_replay(struct session *s, struct str turn_id, int64_t after, event_fn *fn, void *arg,
+/* Replays the numbered events of a session with seq > after_seq, oldest first: exactly from memory
+ * while they are there; what fell out of memory, or belongs to an earlier process, comes from the
+ * file with the deltas of finished replies merged (same text, fewer events, last number). */
+bool session_replay(struct session *s, int64_t after_seq, event_fn *fn, void *arg,
                     struct error *err);
-/* The same across turns by session-wide number. */
-bool session_replay_all(struct session *s, int64_t after_seq, event_fn *fn, void *arg,
-                        struct error *err);
 
 /* ---- speaking ---- */
 
@@ -84,8 +82,9 @@ bool session_send_await(struct session *s, const struct input *in, enum send_how
                         char ret_turn[UUID_LEN + 1], struct error *err);
 /* Asks the running turn to stop.  False when none runs or it is stopping already. */
 bool session_interrupt(struct session *s);
-/* Cancels a turn by id, queued or running.  ERR_NOT_FOUND when there is none. */
-bool session_cancel_turn(struct session *s, struct str turn_id, struct error *err);
+/* Cancels a turn by id, queued or running; nothing happens when it is over.  ERR_NOT_FOUND when
+ * there is none. */
+bool engine_cancel_turn(struct engine *e, struct str turn_id, struct error *err);
 /* Drops all waiting inputs; their turns end as canceled.  Returns how many. */
 size_t session_clear_queue(struct session *s);
 
@@ -109,12 +108,19 @@ bool session_compact_await(struct session *s, struct str instructions, struct ar
 
 struct turn_info {
     struct str id;
+    struct str session_id;   /* persistent id */
+    struct session *session; /* NULL when it was closed */
     enum turn_state state;
     bool is_cancel_asked;
     int64_t created_ms, started_ms, finished_ms; /* 0: not yet */
     struct error error; /* code ERR_NONE unless it failed */
 };
-bool session_turn(struct session *s, struct str turn_id, struct turn_info *ret);
+/* Any turn of the process: waiting, running, or among the newest finished ones, also of sessions
+ * that were closed.  False when it is not known (any more). */
+bool engine_turn(struct engine *e, struct str turn_id, struct turn_info *ret);
+/* Its recent events with turn_seq > after (at most LIMIT_RING_EVENTS are kept). */
+bool engine_replay_turn(struct engine *e, struct str turn_id, int64_t after, event_fn *fn,
+                        void *arg);
 
 struct session_info {
     struct str id, path, workspace, cwd, name; /* name may be STR_NONE */

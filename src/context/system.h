@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* The system instruction: base text, host, workspace, the project's AGENTS.md.  The same bytes for
+ * every request of a session as long as those do not change: no times, no counters. */
+#ifndef TRIVET_CONTEXT_SYSTEM_H
+#define TRIVET_CONTEXT_SYSTEM_H
+
+#include "base/buf.h"
+
+void system_prompt(struct buf *out, struct str base, struct str workspace);
+
+#endif

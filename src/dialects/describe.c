@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* A dialect described by its own rows. */
+#include "dialects/dialect.h"
+
+static void text_rows(struct buf *out, const char *title, const struct row *rows)
+{
+    if (!rows || !rows->name)
+        return;
+    buf_addf(out, "    %s\n", title);
+    rows_text(rows, 6, out);
+}
+
+void dialect_describe_text(const struct dialect *d, struct buf *out)
+{
+    buf_addf(out, "%s %s: %s\n\nMETHODS\n", d->name, d->verb, d->about);
+    for (size_t i = 0; i < d->n_methods; i++) {
+        const struct method *m = d->methods[i];
+        buf_addf(out, "\n  %s\n    %s\n", m->name, m->about);
+        text_rows(out, "takes", m->params);
+        text_rows(out, "gives", m->result);
+        if (m->errors)
+            buf_addf(out, "    fails: %s\n", m->errors);
+    }
+    buf_addz(out, "\nEVENTS\n");
+    for (const struct dialect_event *e = d->events; e->name; e++) {
+        buf_addf(out, "\n  %s\n    %s\n", e->name, e->about);
+        text_rows(out, "carries", e->rows);
+    }
+    buf_addz(out, "\nERRORS\n\n");
+    for (const struct dialect_error *e = d->errors; e->code; e++)
+        buf_addf(out, "  %-28s %s\n", e->code, e->when);
+}
+
+static void put_schema(struct jw *w, const char *name, const struct row *rows, bool is_closed)
+{
+    if (!rows)
+        return;
+    jw_key(w, name);
+    rows_schema(rows, is_closed, w);
+}
+
+void dialect_describe_json(const struct dialect *d, struct buf *out)
+{
+    struct jw w = JW(out);
+    jw_obj(&w);
+    jw_kz(&w, "dialect", d->name);
+    jw_kz(&w, "about", d->about);
+    jw_kobj(&w, "methods");
+    for (size_t i = 0; i < d->n_methods; i++) {
+        const struct method *m = d->methods[i];
+        jw_kobj(&w, m->name);
+        jw_kz(&w, "description", m->about);
+        put_schema(&w, "params", m->params, false);
+        put_schema(&w, "result", m->result, false);
+        jw_obj_end(&w);
+    }
+    jw_obj_end(&w);
+    jw_kobj(&w, "events");
+    for (const struct dialect_event *e = d->events; e->name; e++) {
+        jw_kobj(&w, e->name);
+        jw_kz(&w, "description", e->about);
+        put_schema(&w, "schema", e->rows, true);
+        jw_obj_end(&w);
+    }
+    jw_obj_end(&w);
+    jw_kobj(&w, "errors");
+    for (const struct dialect_error *e = d->errors; e->code; e++)
+        jw_kz(&w, e->code, e->when);
+    jw_obj_end(&w);
+    jw_obj_end(&w);
+    buf_addc(out, '\n');
+}

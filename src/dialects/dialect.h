@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* What all dialects have in common: the row by which the command line knows them, and the life of
+ * a server process on stdio (start, signals, end).
+ */
+#ifndef TRIVET_DIALECTS_DIALECT_H
+#define TRIVET_DIALECTS_DIALECT_H
+
+#include "engine/session.h"
+#include "wire/conn.h"
+#include "wire/method.h"
+
+struct server {
+    struct loop *loop;
+    struct engine *engine;
+    int in_fd, out_fd;
+    const char *version;
+    int argc;    /* arguments behind the verb */
+    char **argv;
+    const struct dialect *dialect;
+    void *state; /* the dialect's own, set by start */
+    int exit_code;
+    bool is_quitting;
+};
+
+struct dialect_event { /* for the description; the dialect writes the event itself */
+    const char *name;
+    const struct row *rows;
+    const char *about;
+};
+
+struct dialect_error {
+    const char *code, *when;
+};
+
+struct dialect {
+    const char *name;  /* "loaf" */
+    const char *verb;  /* "rpc" */
+    const char *about; /* one line */
+    const char *usage; /* what --help says: all lines */
+    /* Reads the arguments and starts serving on in_fd and out_fd.  False: sv->exit_code is set and
+     * everything was said (to stderr, or as the protocol wants it). */
+    bool (*start)(struct server *sv);
+    struct conn *(*conn)(struct server *sv); /* to flush at the end */
+    /* The first SIGINT, SIGTERM or SIGHUP; calls server_quit. */
+    void (*on_signal)(struct server *sv, int signo);
+    /* Everything has ended and was flushed: frees the state. */
+    void (*free)(struct server *sv);
+    bool takes_hangup; /* SIGHUP is handled like the others */
+    const struct method *const *methods; /* sorted by name */
+    size_t n_methods;
+    const struct dialect_event *events; /* ended by a NULL name */
+    const struct dialect_error *errors; /* ended by a NULL code */
+};
+
+/* Begins the end: no input is taken any more (the dialect stops reading), turns are interrupted
+ * when stop_turns, the last turn is waited for, output is flushed, the loop stops.  Repeated calls
+ * only add stop_turns. */
+void server_quit(struct server *sv, int exit_code, bool stop_turns);
+
+/* The whole life of a server process; returns the exit code. */
+int server_run(const struct dialect *d, const struct provider *const *providers, size_t n,
+               const char *version, int argc, char **argv);
+
+/* Everything the rows know, as text or as JSON (JSON Schema for params, results and events). */
+void dialect_describe_text(const struct dialect *d, struct buf *out);
+void dialect_describe_json(const struct dialect *d, struct buf *out);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* The life of a server process on stdio. */
+#include "dialects/dialect.h"
+
+#include "loop/child.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+/* Lets everything end, in order: turns, output, loop. */
+static void quit_fiber(void *arg)
+{
+    struct server *sv = arg;
+    engine_drain_through_await(sv->engine);
+    conn_flush_through_await(sv->dialect->conn(sv));
+    loop_stop(sv->loop);
+}
+
+void server_quit(struct server *sv, int exit_code, bool stop_turns)
+{
+    if (stop_turns)
+        engine_stop(sv->engine);
+    if (sv->is_quitting)
+        return;
+    sv->is_quitting = true;
+    sv->exit_code = exit_code;
+    fiber_start(sv->loop, "quit", quit_fiber, sv);
+}
+
+static void take_signal(struct server *sv, int signo)
+{
+    static bool was_here; /* a second signal must work even if the first one hangs */
+    if (was_here)
+        _exit(128 + signo);
+    was_here = true;
+    sv->dialect->on_signal(sv, signo);
+}
+
+static void on_term(void *arg)
+{
+    take_signal(arg, SIGTERM);
+}
+
+static void on_int(void *arg)
+{
+    take_signal(arg, SIGINT);
+}
+
+static void on_hangup(void *arg)
+{
+    take_signal(arg, SIGHUP);
+}
+
+int server_run(const struct dialect *d, const struct provider *const *providers, size_t n,
+               const char *version, int argc, char **argv)
+{
+    struct server sv = {.dialect = d, .version = version, .argc = argc, .argv = argv};
+    io_claim_stdio(&sv.in_fd, &sv.out_fd);
+    sv.loop = loop_new();
+    sv.engine = engine_new(sv.loop, providers, n);
+    if (d->start(&sv)) {
+        loop_on_signal(sv.loop, SIGTERM, on_term, &sv);
+        loop_on_signal(sv.loop, SIGINT, on_int, &sv);
+        if (d->takes_hangup)
+            loop_on_signal(sv.loop, SIGHUP, on_hangup, &sv);
+        loop_run(sv.loop);
+        child_end_all(sv.loop);
+        d->free(&sv);
+    }
+    engine_free(sv.engine);
+    loop_free(sv.loop);
+    return sv.exit_code;
+}

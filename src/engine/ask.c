@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+/* Asking the model: one request with its retries, its stall watchdog, and what is kept when it is
+ * stopped.
+ *
+ * A request is repeated only while nothing of it was shown.  The watchdog counts useful events, not
+ * bytes: a stream that sends only comments is stalled too.  It does not count while we ourselves
+ * have paused the stream for a slow client.
+ */
+#include "engine/internal.h"
+
+#include "auth/keys.h"
+#include "base/time.h"
+#include "context/system.h"
+
+struct asking {
+    struct turn *turn;       /* NULL for a plain request */
+    struct session *session;
+    struct wait wait;
+    bool is_shown;           /* something of the reply was told */
+    bool has_ended, ok;
+    struct error err;
+    int64_t last_useful_us;
+    struct buf *text;        /* plain requests collect here */
+};
+
+struct model session_model(struct session *s, struct arena *a, const struct provider **ret_p,
+                           bool *ret_ok, struct error *err)
+{
+    struct model m = {0};
+    *ret_ok = false;
+    if (!s->slug) {
+        error_set(err, ERR_NO_MODEL, "no model is chosen; name one as provider/model-id");
+        return m;
+    }
+    if (!engine_find_model(s->engine, a, str_of(s->slug), &m, err))
+        return m;
+    *ret_p = engine_find_provider(s->engine, str_of(m.provider));
+    if (!engine_has_key(s->engine, *ret_p)) {
+        error_set(err, ERR_NO_KEY, "no API key for %s; set %s", (*ret_p)->label,
+                  (*ret_p)->env_key ? (*ret_p)->env_key : "one");
+        return m;
+    }
+    *ret_ok = true;
+    return m;
+}
+
+/* ---- building ---- */
+
+static struct tool_def *make_tools(struct session *s, struct arena *a, size_t *ret_n)
+{
+    const struct toolset *set = s->settings->toolset;
+    struct tool_def *defs = arena_array(a, struct tool_def, set->n_faces + 1);
+    for (size_t i = 0; i < set->n_faces; i++) {
+        AUTO(buf) struct buf schema = BUF_INIT;
+        struct jw w = JW(&schema);
+        face_schema(set->faces[i], &w);
+        defs[i] = (struct tool_def){str_of(set->faces[i]->name), str_of(set->faces[i]->about),
+                                    arena_str(a, buf_str(&schema))};
+    }
+    *ret_n = set->n_faces;
+    return defs;
+}
+
+void fill_ask(struct session *s, struct arena *a, const struct model *m, const struct provider *p,
+              struct ask *ask)
+{
+    *ask = (struct ask){
+        .model = *m,
+        .max_tokens = s->max_tokens,
+        .effort = str_of(s->effort),
+        .session_id = session_id_str(s),
+        .base_url = keys_base_url(p->env_base, p->base_url),
+        .key = keys_find(p->env_key),
+    };
+    AUTO(buf) struct buf system = BUF_INIT;
+    system_prompt(&system, str_of(s->settings->system), str_of(s->workspace));
+    ask->system = arena_str(a, buf_str(&system));
+}
+
+/* ---- hearing ---- */
+
+static void on_useful(struct asking *k)
+{
+    k->last_useful_us = time_mono_us();
+}
+
+static void on_text(void *arg, struct str delta)
+{
+    struct asking *k = arg;
+    struct turn *t = k->turn;
+    on_useful(k);
+    if (!t) {
+        buf_add(k->text, delta);
+        return;
+    }
+    k->is_shown = true;
+    buf_add(&t->shown, delta);
+    journal_add(k->session->journal, t, false, delta, k->session->seq + 1);
+    session_emit(k->session, t, &(struct event){.kind = EV_TEXT, .text = delta});
+}
+
+static void on_reasoning(void *arg, struct str delta)
+{
+    struct asking *k = arg;
+    on_useful(k);
+    if (!k->turn)
+        return;
+    k->is_shown = true;
+    journal_add(k->session->journal, k->turn, true, delta, k->session->seq + 1);
+    session_emit(k->session, k->turn, &(struct event){.kind = EV_REASONING, .text = delta});
+}
+
+static void on_alive(void *arg)
+{
+    on_useful(arg);
+}
+
+static void on_end(void *arg, struct reply *reply, const struct error *err)
+{
+    (void)reply;
+    struct asking *k = arg;
+    k->has_ended = true;
+    k->ok = err == NULL;
+    if (err)
+        k->err = *err;
+    wait_wake(&k->wait);
+}
+
+/* ---- waiting ---- */
+
+/* Waits for the end of the stream; ERR_STALLED when nothing useful came for too long. */
+static bool hear_out_await(struct asking *k, struct error *err)
+{
+    int64_t limit_us = k->session->settings->stall_ms * 1000;
+    k->last_useful_us = time_mono_us();
+    while (!k->has_ended) {
+        if (k->session->n_full > 0)
+            on_useful(k); /* we hold the stream ourselves */
+        int64_t left_us = limit_us - (time_mono_us() - k->last_useful_us);
+        if (left_us <= 0)
+            return error_set(err, ERR_STALLED, "the model sent nothing for %lld seconds",
+                             (long long)(limit_us / 1000000));
+        struct error why;
+        if (!wait_timed_await(k->session->engine->loop, &k->wait, left_us / 1000 + 1, &why) &&
+            why.code != ERR_TIMEOUT) {
+            *err = why;
+            return false;
+        }
+    }
+    if (!k->ok)
+        *err = k->err;
+    return k->ok;
+}
+
+static bool open_stream(struct asking *k, const struct provider *p, const struct ask *ask,
+                        struct stream **ret, struct error *err)
+{
+    struct ask_sink sink = {on_text, on_reasoning, on_alive, on_end, k};
+    struct stream *s = p->start(k->session->engine->loop, ask, &sink, err);
+    if (!s)
+        return false;
+    *ret = s;
+    if (k->session->n_full > 0)
+        p->pause(s, true);
+    return true;
+}
+
+static void add_usage(struct turn *t, const struct model *m, struct message *reply,
+                      const struct reply *from)
+{
+    reply->provider = arena_str(&t->arena, str_of(m->provider));
+    reply->model = arena_str(&t->arena, m->id);
+    reply->usage = from->usage;
+    if (!from->has_usage) {
+        reply->usage.output = (int64_t)(from->bytes + 3) / 4;
+        reply->usage.input = history_tokens(&t->session->history);
+        reply->usage.is_estimated = true;
+    }
+    if (reply->usage.cost == 0)
+        reply->usage.cost = ((double)reply->usage.input * m->price_in +
+                             (double)reply->usage.output * m->price_out) / 1e6;
+    usage_add(&t->usage, &reply->usage);
+}
+
+/* What was shown of a reply that an interrupt cut stays in the conversation. */
+static void keep_partial(struct turn *t, const struct model *m, const struct reply *reply)
+{
+    struct error ignored;
+    struct str text = reply_text_so_far(reply, &t->arena);
+    if (str_is_blank(text))
+        return;
+    struct message partial = message_text(&t->arena, ROLE_ASSISTANT, text);
+    partial.is_partial = true;
+    partial.provider = str_of(m->provider);
+    partial.model = m->id;
+    turn_add_message(t, &partial, &ignored);
+}
+
+static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret,
+                           enum stop_reason *ret_stop, int64_t *ret_bytes, struct error *err)
+{
+    struct session *s = t->session;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    const struct provider *p = NULL;
+    bool has_model;
+    struct ask ask;
+    struct model m = session_model(s, &a, &p, &has_model, err);
+    if (!has_model)
+        return false;
+    fill_ask(s, &a, &m, p, &ask);
+    ask.messages = history_view(&s->history, s->settings, t->mark, &a, &ask.n_messages);
+    ask.tools = make_tools(s, &a, &ask.n_tools);
+    t->round++;
+    if (!open_stream(k, p, &ask, &t->stream, err))
+        return false;
+    *ret_bytes = p->request_bytes(t->stream);
+    bool ok = hear_out_await(k, err);
+    struct reply *reply = p->reply(t->stream);
+    if (ok) {
+        *ret = reply_message(reply, &t->arena);
+        *ret_stop = reply->stop;
+        add_usage(t, &m, ret, reply);
+    } else if (err->code == ERR_CANCELED) {
+        keep_partial(t, &m, reply);
+    }
+    p->free(t->stream);
+    t->stream = NULL;
+    return ok;
+}
+
+/* ---- retrying ---- */
+
+static bool may_repeat(const struct retry_rules *r, const struct error *err, int attempt)
+{
+    switch (err->code) {
+    case ERR_RATE:
+    case ERR_NETWORK:
+    case ERR_CUT:
+    case ERR_STALLED:
+        break;
+    case ERR_PROVIDER:
+        break;
+    case ERR_BAD_REQUEST:
+        if (err->status != 408 && err->status != 409)
+            return false;
+        break;
+    default:
+        return false;
+    }
+    return attempt < r->attempts && err->retry_after_ms <= r->max_retry_after_ms;
+}
+
+static int64_t delay_before(const struct retry_rules *r, const struct error *err, int attempt)
+{
+    if (err->retry_after_ms > 0)
+        return err->retry_after_ms;
+    int64_t ms = r->first_ms;
+    for (int i = 1; i < attempt && ms < r->max_ms; i++)
+        ms *= 2;
+    ms = MIN(ms, r->max_ms);
+    int64_t swing = ms * r->jitter_percent / 100;
+    return swing ? ms - swing + (int64_t)random_below((uint64_t)(2 * swing + 1)) : ms;
+}
+
+static void tell_retry(struct turn *t, int attempt, int64_t delay_ms, int64_t bytes,
+                       const struct error *err)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    const struct provider *p = NULL;
+    struct error ignored;
+    bool ok;
+    struct model m = session_model(t->session, &a, &p, &ok, &ignored);
+    struct event_retry retry = {.provider = str_of(p ? p->label : ""), .model = m.id,
+                                .attempt = attempt, .delay_ms = delay_ms, .request_bytes = bytes,
+                                .max_attempts = t->session->settings->retry.attempts};
+    session_emit(t->session, t, &(struct event){.kind = EV_RETRY_WAITING, .retry = &retry,
+                                                .error = err, .text = error_str(err)});
+}
+
+bool ask_model_await(struct turn *t, struct message *ret, enum stop_reason *ret_stop,
+                     struct error *err)
+{
+    const struct retry_rules *rules = &t->session->settings->retry;
+    for (int attempt = 1;; attempt++) {
+        struct asking k = {.turn = t, .session = t->session};
+        int64_t bytes = 0;
+        if (ask_once_await(t, &k, ret, ret_stop, &bytes, err))
+            return true;
+        if (k.is_shown || err->code == ERR_CANCELED)
+            return false;
+        if (err->code == ERR_OVERFLOW && !t->has_compacted) {
+            struct compact_outcome out;
+            struct error why;
+            t->has_compacted = true;
+            if (!compact_await(t->session, t, "overflow", STR_NONE, t->first_entry, &t->arena, &out, &why)) {
+                if (why.code == ERR_CANCELED)
+                    *err = why;
+                return false;
+            }
+            attempt--;
+            continue;
+        }
+        if (!may_repeat(rules, err, attempt))
+            return false;
+        int64_t delay_ms = delay_before(rules, err, attempt);
+        tell_retry(t, attempt + 1, delay_ms, bytes, err);
+        if (!sleep_await(t->engine->loop, delay_ms, err))
+            return false;
+    }
+}
+
+/* ---- plain requests, for summaries ---- */
+
+bool ask_plain_await(struct session *s, struct turn *t, const struct summary_ask *what,
+                     struct buf *ret_text, struct error *err)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    const struct provider *p = NULL;
+    bool has_model;
+    struct ask ask;
+    struct stream *stream = NULL;
+    struct asking k = {.session = s, .text = ret_text};
+    struct model m = session_model(s, &a, &p, &has_model, err);
+    if (!has_model)
+        return false;
+    fill_ask(s, &a, &m, p, &ask);
+    struct message question = message_text(&a, ROLE_USER, what->text);
+    ask.system = what->system;
+    ask.messages = &question;
+    ask.n_messages = 1;
+    ask.max_tokens = what->max_tokens;
+    if (!open_stream(&k, p, &ask, &stream, err))
+        return false;
+    bool ok = hear_out_await(&k, err);
+    if (ok && t)
+        usage_add(&t->usage, &p->reply(stream)->usage);
+    p->free(stream);
+    return ok;
+}

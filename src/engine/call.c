@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+/* Tool calls: checked, put before the gate, written down as started, run, written down as done.
+ *
+ *     unknown tool, bad arguments -> error result, nothing is asked
+ *     gate (permit_await)         -> denied: error result with the reason
+ *     run                         -> result; the model gets its text, the listeners get it all
+ *
+ * Calls of one reply run one after another.  An interrupt ends the running one; the rest get a
+ * result too, silently, so that the conversation stays valid for every provider.
+ */
+#include "engine/internal.h"
+
+#include "base/path.h"
+#include "base/time.h"
+
+/* A call on its way. */
+struct call {
+    struct turn *turn;
+    const struct block *block;
+    struct json args;           /* parsed; a root of {} when unreadable */
+    struct buf args_text;
+    struct event_call event;
+    const struct face *face;
+    void *decoded;              /* in the turn's arena */
+    struct tool_result result;
+    bool is_interrupted;
+    int64_t duration_us;
+};
+
+static void call_clear(struct call *c)
+{
+    json_clear(&c->args);
+    buf_clear(&c->args_text);
+    tool_result_clear(&c->result);
+}
+
+/* ---- the gate ---- */
+
+static bool is_outside(const struct session *s, struct str path)
+{
+    AUTO(buf) struct buf real = BUF_INIT;
+    struct error ignored;
+    struct tool_cx cx = {.root = str_of(s->workspace), .launch_dir = str_of(s->engine->launch_dir)};
+    return !tool_path(&cx, path, &real, &ignored) ||
+           !path_is_inside(str_of(s->workspace), buf_str(&real));
+}
+
+static enum mode required_mode(const struct call *c)
+{
+    if (c->face->mode == MODE_FULL || !c->face->target)
+        return c->face->mode;
+    struct str path = c->face->target(c->decoded);
+    return path.n && is_outside(c->turn->session, path) ? MODE_FULL : c->face->mode;
+}
+
+const char *mode_name(enum mode m)
+{
+    static const char *const names[] = {"read-only", "workspace-write", "danger-full-access"};
+    return names[m];
+}
+
+/* Asks the listeners and waits.  True: decided, *ret_allowed says how. */
+static bool ask_await(struct call *c, enum mode required, bool *ret_allowed, struct error *err)
+{
+    struct turn *t = c->turn;
+    struct session *s = t->session;
+    struct pending *p = &t->permission;
+    struct event_permission ask = {.request_id = str_of(p->id), .required = required};
+    if (required > s->mode)
+        ask.reason = arena_fmt(&t->arena, "%.*s needs %s, the session has %s",
+                               STR_FMT(c->event.name), mode_name(required), mode_name(s->mode));
+    id_hex(p->id, 12);
+    p->is_open = true;
+    p->has_text = false;
+    buf_reset(&p->text);
+    wait_reset(&p->wait);
+    session_emit(s, t, &(struct event){.kind = EV_PERMISSION_ASKED, .call = &c->event,
+                                       .permission = &ask, .request_id = str_of(p->id)});
+    bool ok = wait_await(&p->wait, err);
+    p->is_open = false;
+    if (ok)
+        *ret_allowed = p->allowed;
+    return ok;
+}
+
+static void deny(struct call *c, struct str reason)
+{
+    struct str text = reason.n ? reason : STR("denied by remote controller");
+    tool_fail(&c->result, "%.*s", STR_FMT(text));
+}
+
+/* True when the call may run; false with a result, or with ERR_CANCELED in err. */
+static bool permit_await(struct call *c, struct error *err)
+{
+    struct session *s = c->turn->session;
+    enum mode required = required_mode(c);
+    bool allowed = true;
+    *err = ERROR_INIT;
+    if (s->deny_text && s->settings->permit == PERMIT_ASK) {
+        deny(c, str_of(s->deny_text));
+        return false;
+    }
+    if (s->settings->permit == PERMIT_MODES && required > s->mode) {
+        tool_fail(&c->result, "not permitted: this needs %s, the session has %s",
+                  mode_name(required), mode_name(s->mode));
+        return false;
+    }
+    if (s->settings->permit == PERMIT_ASK) {
+        if (!ask_await(c, required, &allowed, err))
+            return false;
+        if (!allowed)
+            deny(c, c->turn->permission.has_text ? buf_str(&c->turn->permission.text) : STR_NONE);
+    }
+    return allowed;
+}
+
+static enum permit_outcome settle(struct pending *p, struct str id, bool allow, struct str text)
+{
+    if (!str_is(id, p->id))
+        return PERMIT_UNKNOWN;
+    if (!p->is_open)
+        return PERMIT_OVER;
+    p->is_open = false;
+    p->allowed = allow;
+    p->has_text = text.p != NULL;
+    buf_reset(&p->text);
+    buf_add(&p->text, text);
+    wait_wake(&p->wait);
+    return PERMIT_TAKEN;
+}
+
+enum permit_outcome session_permit(struct session *s, struct str request_id, bool allow,
+                                   struct str reason)
+{
+    return s->running ? settle(&s->running->permission, request_id, allow, reason) : PERMIT_UNKNOWN;
+}
+
+void session_deny_all(struct session *s, const char *text)
+{
+    s->deny_text = text;
+    if (s->running && s->running->permission.is_open)
+        settle(&s->running->permission, str_of(s->running->permission.id), false, str_of(text));
+}
+
+/* ---- questions to the user ---- */
+
+static bool ask_user_await(void *arg, struct str questions, struct buf *answer, struct error *err)
+{
+    struct turn *t = arg;
+    struct pending *p = &t->question;
+    id_hex(p->id, 12);
+    p->is_open = true;
+    wait_reset(&p->wait);
+    session_emit(t->session, t, &(struct event){.kind = EV_QUESTION_ASKED, .json = questions,
+                                                .request_id = str_of(p->id)});
+    bool ok = wait_await(&p->wait, err);
+    p->is_open = false;
+    if (ok)
+        buf_add(answer, p->has_text ? buf_str(&p->text) : STR("Cancelled."));
+    return ok;
+}
+
+bool session_answer(struct session *s, struct str request_id, struct str text)
+{
+    return s->running && settle(&s->running->question, request_id, true, text) == PERMIT_TAKEN;
+}
+
+/* ---- preparing ---- */
+
+static void read_arguments(struct call *c)
+{
+    struct error ignored;
+    struct str raw = c->block->arguments;
+    bool is_empty = str_is_blank(raw);
+    bool ok = !is_empty && json_parse(raw, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &c->args, &ignored);
+    if (ok && !yyjson_is_obj(c->args.root)) {
+        json_clear(&c->args);
+        ok = false;
+    }
+    struct jw w = JW(&c->args_text);
+    if (ok)
+        jw_val(&w, c->args.root);
+    else
+        json_parse(STR("{}"), 0, 2, &c->args, &ignored);
+    if (!ok)
+        buf_addz(&c->args_text, "{}");
+    c->event = (struct event_call){
+        .id = c->block->id,
+        .name = c->block->name,
+        .raw = raw,
+        .args = buf_str(&c->args_text),
+        .args_are_bad = !ok && !is_empty,
+        .round = c->turn->round,
+    };
+}
+
+/* Finds the face and decodes the arguments; false with a result when that fails. */
+static bool prepare(struct call *c)
+{
+    const struct toolset *set = c->turn->session->settings->toolset;
+    struct fault fault;
+    c->face = toolset_find(set, c->event.name);
+    if (!c->face) {
+        set->say_unknown(c->event.name, &c->result);
+        c->result.is_error = true;
+        return false;
+    }
+    if (c->event.args_are_bad && !set->bad_arguments_run) {
+        fault = (struct fault){.kind = FAULT_NOT_OBJECT};
+        set->say_invalid(c->face, &fault, c->event.raw, &c->result);
+        c->result.is_error = true;
+        return false;
+    }
+    c->decoded = arena_alloc(&c->turn->arena, c->face->args_size);
+    if (!rows_decode(c->face->args, set->bad_arguments_run ? 0 : ROWS_CLOSED, c->args.root,
+                     c->decoded, &fault)) {
+        set->say_invalid(c->face, &fault, c->event.raw, &c->result);
+        c->result.is_error = true;
+        return false;
+    }
+    return true;
+}
+
+/* ---- running ---- */
+
+static bool run_face_await(struct call *c, struct error *err)
+{
+    struct turn *t = c->turn;
+    struct session *s = t->session;
+    if (!s->engine->env)
+        s->engine->env = environment_for_children();
+    struct tool_cx cx = {
+        .loop = s->engine->loop,
+        .root = str_of(s->workspace),
+        .launch_dir = str_of(s->engine->launch_dir),
+        .reads = s->reads,
+        .shell = s->settings->shares_shell ? &s->engine->shell : NULL,
+        .env = (const char *const *)s->engine->env,
+        .child = &t->child,
+        .kill_grace_ms = s->settings->kill_grace_ms,
+        .ask_await = ask_user_await,
+        .ask_arg = t,
+    };
+    int64_t started_us = time_mono_us();
+    bool ok = c->face->run_await(&cx, c->decoded, &c->result, err);
+    c->duration_us = time_mono_us() - started_us;
+    t->child = NULL;
+    return ok;
+}
+
+/* The output so far, then a line that says what happened. */
+static void mark_interrupted(struct call *c)
+{
+    struct buf *text = &c->result.text;
+    if (text->n && text->p[text->n - 1] != '\n')
+        buf_addc(text, '\n');
+    buf_addz(text, c->turn->session->settings->canceled_text);
+    c->result.is_error = true;
+    c->is_interrupted = true;
+}
+
+static bool write_started(struct call *c, struct error *err)
+{
+    AUTO(buf) struct buf line = BUF_INIT;
+    record_call(&line, str_of(c->turn->id), c->event.id);
+    return session_write(c->turn->session, buf_str(&line), err);
+}
+
+static void note_mutation(struct call *c)
+{
+    struct turn *t = c->turn;
+    if (c->result.is_error || !c->face || !c->face->changes_files || !c->result.target.n)
+        return;
+    if (t->mutations.n)
+        buf_addc(&t->mutations, ',');
+    struct jw w = JW(&t->mutations);
+    jw_arr(&w);
+    jw_str(&w, c->event.name);
+    jw_str(&w, path_relative(str_of(t->session->workspace), buf_str(&c->result.target)));
+    jw_arr_end(&w);
+}
+
+/* The result goes to disk, into the conversation and to the listeners, in this order. */
+static bool finish_call(struct call *c, struct error *err)
+{
+    struct turn *t = c->turn;
+    struct session *s = t->session;
+    AUTO(buf) struct buf line = BUF_INIT;
+    tool_result_finish(&c->result);
+    struct event_result r = {
+        .text = buf_str(&c->result.text),
+        .value = buf_str(&c->result.value),
+        .error = buf_str(&c->result.error),
+        .diff = buf_str(&c->result.diff),
+        .path = buf_str(&c->result.path),
+        .is_error = c->result.is_error,
+        .is_interrupted = c->is_interrupted,
+        .duration_us = c->duration_us,
+    };
+    struct message m = message_tool(&t->arena, c->event.id, c->event.name, r.text, r.is_error);
+    bool ok = turn_add_message(t, &m, err);
+    record_call_end(&line, &c->event, &r);
+    ok = ok && session_write(s, buf_str(&line), err);
+    note_mutation(c);
+    session_emit(s, t, &(struct event){.kind = EV_CALL_DONE, .call = &c->event, .result = &r});
+    return ok;
+}
+
+static bool run_call_await(struct turn *t, const struct block *block, struct error *err)
+{
+    AUTO(call) struct call c = {.turn = t, .block = block};
+    struct error why = ERROR_INIT;
+    read_arguments(&c);
+    session_emit(t->session, t, &(struct event){.kind = EV_CALL_STARTED, .call = &c.event});
+    bool runs = prepare(&c) && permit_await(&c, &why);
+    if (runs && !write_started(&c, err)) {
+        struct error ignored;
+        tool_fail(&c.result, "not run: %s", err->text);
+        finish_call(&c, &ignored);
+        return false;
+    }
+    if (runs && !run_face_await(&c, &why) && why.code != ERR_CANCELED)
+        tool_fail(&c.result, "%s", why.text);
+    if (why.code == ERR_CANCELED)
+        mark_interrupted(&c);
+    if (!finish_call(&c, err))
+        return false;
+    if (why.code == ERR_CANCELED)
+        *err = why;
+    return why.code != ERR_CANCELED;
+}
+
+void skip_calls(struct turn *t, const struct message *reply, size_t from, const char *text)
+{
+    struct error ignored;
+    for (size_t b = from; b < reply->n_blocks; b++) {
+        if (reply->blocks[b].kind != BLOCK_CALL)
+            continue;
+        struct message m = message_tool(&t->arena, reply->blocks[b].id, reply->blocks[b].name,
+                                        str_of(text), true);
+        turn_add_message(t, &m, &ignored);
+    }
+}
+
+bool run_calls_await(struct turn *t, const struct message *reply, struct error *err)
+{
+    const char *canceled = t->session->settings->canceled_text;
+    bool has_result = false;
+    for (size_t b = 0; b < reply->n_blocks; b++) {
+        if (reply->blocks[b].kind != BLOCK_CALL)
+            continue;
+        if (fiber_is_canceled()) {
+            skip_calls(t, reply, b, canceled);
+            t->iterations += has_result;
+            return error_set(err, ERR_CANCELED, "interrupted");
+        }
+        bool ok = run_call_await(t, &reply->blocks[b], err);
+        has_result = true;
+        if (!ok) {
+            skip_calls(t, reply, b + 1, canceled);
+            t->iterations++;
+            return false;
+        }
+    }
+    t->iterations++;
+    session_emit(t->session, t, &(struct event){.kind = EV_ROUND_DONE, .count = t->round});
+    return true;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* Everything a process has one of: providers, models, the shared shell, finished turns. */
+#include "engine/internal.h"
+
+#include "auth/keys.h"
+#include "base/path.h"
+
+#include <unistd.h>
+
+struct engine *engine_new(struct loop *l, const struct provider *const *providers, size_t n)
+{
+    struct engine *e = xnew(struct engine);
+    e->loop = l;
+    e->providers = providers;
+    e->n_providers = n;
+    e->finished_end = &e->finished;
+    e->launch_dir = getcwd(NULL, 0);
+    if (!e->launch_dir)
+        e->launch_dir = xstrdup("/");
+    return e;
+}
+
+void engine_free(struct engine *e)
+{
+    if (!e)
+        return;
+    if (e->n_running)
+        BUG("%u turns still run", e->n_running);
+    while (e->sessions)
+        session_close(e->sessions);
+    for (struct turn *t = e->finished, *next; t; t = next) {
+        next = t->next;
+        turn_free(t);
+    }
+    shell_state_clear(&e->shell);
+    environment_free(e->env);
+    free(e->launch_dir);
+    free(e);
+}
+
+struct loop *engine_loop(struct engine *e)
+{
+    return e->loop;
+}
+
+bool engine_is_idle(const struct engine *e)
+{
+    return e->n_running == 0;
+}
+
+void engine_drain_through_await(struct engine *e)
+{
+    while (e->n_running) {
+        wait_reset(&e->idle);
+        wait_through_await(&e->idle);
+    }
+}
+
+void engine_stop(struct engine *e)
+{
+    e->is_stopping = true;
+    for (struct session *s = e->sessions; s; s = s->next) {
+        session_clear_queue(s);
+        session_interrupt(s);
+    }
+}
+
+struct str engine_launch_dir(const struct engine *e)
+{
+    return str_of(e->launch_dir);
+}
+
+/* ---- models ---- */
+
+const struct provider *engine_find_provider(struct engine *e, struct str name)
+{
+    for (size_t i = 0; i < e->n_providers; i++)
+        if (str_is(name, e->providers[i]->name))
+            return e->providers[i];
+    return NULL;
+}
+
+const struct provider *const *engine_providers(struct engine *e, size_t *ret_n)
+{
+    *ret_n = e->n_providers;
+    return e->providers;
+}
+
+static struct model known_model(const struct provider *p, struct str id)
+{
+    for (const struct model *m = p->models; m && m->id.n; m++)
+        if (str_eq(m->id, id))
+            return *m;
+    return (struct model){.provider = p->name, .id = id, .name = id, .takes_images = true};
+}
+
+bool engine_find_model(struct engine *e, struct arena *a, struct str slug, struct model *ret,
+                       struct error *err)
+{
+    struct str head, rest;
+    slug = arena_str(a, str_trim(slug));
+    if (slug.n == 0)
+        return error_set(err, ERR_NO_MODEL, "no model is chosen; name one as provider/model-id");
+    rest = str_split(slug, '/', &head);
+    const struct provider *p = rest.n ? engine_find_provider(e, head) : NULL;
+    if (!p) { /* somebody else's name: the gateway may know it */
+        p = engine_find_provider(e, STR("openai"));
+        rest = slug;
+    }
+    if (!p)
+        return error_set(err, ERR_NO_MODEL, "no provider for the model %.*s", STR_FMT(slug));
+    *ret = known_model(p, rest);
+    return true;
+}
+
+struct str engine_default_model(struct engine *e)
+{
+    (void)e;
+    const char *slug = getenv("TRIVET_MODEL");
+    return slug && *slug ? str_of(slug) : STR_NONE;
+}
+
+bool engine_has_key(struct engine *e, const struct provider *p)
+{
+    (void)e;
+    return !p->needs_key || keys_find(p->env_key).p || keys_is_local(keys_base_url(p->env_base, p->base_url));
+}
+
+/* ---- finished turns ---- */
+
+static void forget_oldest(struct engine *e)
+{
+    struct turn *t = e->finished;
+    e->finished = t->next;
+    if (!e->finished)
+        e->finished_end = &e->finished;
+    e->n_finished--;
+    e->finished_bytes -= t->ring.bytes;
+    turn_free(t);
+}
+
+void engine_keep_finished(struct engine *e, struct turn *t)
+{
+    t->next = NULL;
+    *e->finished_end = t;
+    e->finished_end = &t->next;
+    e->n_finished++;
+    e->finished_bytes += t->ring.bytes;
+    while (e->n_finished > 1 &&
+           (e->n_finished > MAX_FINISHED_TURNS || e->finished_bytes > LIMIT_RINGS_BYTES))
+        forget_oldest(e);
+}
+
+static struct turn *find_in(struct turn *list, struct str id)
+{
+    for (; list; list = list->next)
+        if (str_is(id, list->id))
+            return list;
+    return NULL;
+}
+
+struct turn *engine_find_turn(struct engine *e, struct str id)
+{
+    struct turn *t = find_in(e->finished, id);
+    for (struct session *s = e->sessions; s && !t; s = s->next) {
+        if (s->running && str_is(id, s->running->id))
+            return s->running;
+        t = find_in(s->waiting, id);
+        if (t && !t->is_accepted)
+            t = NULL; /* nobody has been told of it */
+    }
+    return t;
+}
+
+bool engine_turn(struct engine *e, struct str turn_id, struct turn_info *ret)
+{
+    struct turn *t = engine_find_turn(e, turn_id);
+    if (!t)
+        return false;
+    *ret = (struct turn_info){
+        .id = str_of(t->id),
+        .session_id = str_of(t->session_id),
+        .session = t->session,
+        .state = t->state,
+        .is_cancel_asked = t->is_cancel_asked,
+        .created_ms = t->created_ms,
+        .started_ms = t->started_ms,
+        .finished_ms = t->finished_ms,
+        .error = t->error,
+    };
+    return true;
+}
+
+bool engine_replay_turn(struct engine *e, struct str turn_id, int64_t after, event_fn *fn, void *arg)
+{
+    struct turn *t = engine_find_turn(e, turn_id);
+    if (!t)
+        return false;
+    event_ring_each(&t->ring, after, fn, arg);
+    return true;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* The environment of children: an allow-list of names, and none that looks like a secret.  Tools
+ * run what a model writes; a key in their environment is a key given away.  TRIVET_PASS_ENV names
+ * further variables (comma separated) that the user wants to hand down. */
+#include "engine/internal.h"
+
+#include <unistd.h>
+
+static const char *const allowed[] = {
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "LANG", "LANGUAGE", "TERM", "COLORTERM",
+    "TZ", "TMPDIR", "TMP", "TEMP", "EDITOR", "VISUAL", "PAGER", "DISPLAY", "WAYLAND_DISPLAY",
+    "HOSTNAME", "CI", "DEBIAN_FRONTEND", "LD_LIBRARY_PATH", "PKG_CONFIG_PATH", "MANPATH",
+    "CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "MAKEFLAGS", "VIRTUAL_ENV",
+    "GOPATH", "GOROOT", "GOFLAGS", "JAVA_HOME", "MAVEN_OPTS", "GRADLE_USER_HOME", "ANDROID_HOME",
+    "CARGO_HOME", "RUSTUP_HOME", "RUSTFLAGS", "GEM_HOME", "GEM_PATH", "BUNDLE_PATH",
+    "PYTHONPATH", "PYTHONUNBUFFERED", "PYENV_ROOT", "NODE_PATH", "NODE_ENV", "NODE_OPTIONS",
+    "NVM_DIR", "PNPM_HOME", "BUN_INSTALL", "DENO_DIR", "PERL5LIB", "LUA_PATH", "DOTNET_ROOT",
+    "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE",
+};
+static const char *const allowed_starts[] = {"LC_", "XDG_", "CONDA_", "npm_config_", "HOMEBREW_"};
+static const char *const secrets[] = {"KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "AUTH"};
+
+static bool looks_secret(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(secrets); i++)
+        if (str_ifind(name, str_of(secrets[i])) != SIZE_MAX)
+            return true;
+    return false;
+}
+
+static bool is_passed_by_user(struct str name)
+{
+    struct str list = str_of(getenv("TRIVET_PASS_ENV"));
+    while (list.p) {
+        struct str item;
+        list = str_split(list, ',', &item);
+        if (str_eq(str_trim(item), name))
+            return true;
+    }
+    return false;
+}
+
+static bool is_allowed(struct str name)
+{
+    if (is_passed_by_user(name))
+        return true;
+    if (looks_secret(name))
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(allowed); i++)
+        if (str_is(name, allowed[i]))
+            return true;
+    for (size_t i = 0; i < ARRAY_LEN(allowed_starts); i++)
+        if (str_starts(name, str_of(allowed_starts[i])))
+            return true;
+    return false;
+}
+
+char **environment_for_children(void)
+{
+    size_t n = 0, room = 1;
+    for (char **v = environ; *v; v++)
+        room++;
+    char **env = xcalloc(room + 1, sizeof *env);
+    for (char **v = environ; *v; v++) {
+        struct str name;
+        str_split(str_of(*v), '=', &name);
+        if (is_allowed(name))
+            env[n++] = xstrdup(*v);
+    }
+    env[n] = xstrdup("AI_AGENT=trivet");
+    return env;
+}
+
+void environment_free(char **env)
+{
+    for (char **v = env; v && *v; v++)
+        free(*v);
+    free(env);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* The live conversation of a session, and the lines of its file.
+ *
+ * An entry is a message and the turn it belongs to.  The whole file is read once when a session is
+ * opened; afterwards entries and records are added side by side.  What the model sees is a
+ * projection of the entries (history_view): the settings say whether failed turns count and whether
+ * tool calls outlive their turn.
+ */
+#ifndef TRIVET_ENGINE_HISTORY_H
+#define TRIVET_ENGINE_HISTORY_H
+
+#include "chat/message.h"
+#include "engine/event.h"
+#include "engine/settings.h"
+
+struct mark { /* what is known of a turn */
+    struct mark *next;
+    struct str id;
+    enum turn_state state;
+    int64_t seq;
+};
+
+struct entry {
+    struct message message;
+    struct mark *turn;  /* NULL: unknown */
+    bool is_unsaved;    /* made while opening; written before the next record */
+};
+
+struct waiting { /* an input that was accepted and never ran */
+    struct waiting *next;
+    struct str turn_id, kind;
+    struct message message;
+    int64_t time_ms;
+};
+
+struct started { /* a call that began to run, from the file */
+    struct started *next;
+    struct str call_id;
+};
+
+struct history {
+    struct arena arena;
+    struct entry *entries;
+    size_t n, room;
+    struct mark *marks;
+    struct started *started;
+    bool ends_with_compaction;
+    bool is_tree;          /* version 2 file: records carry id and parentId */
+    char leaf[17];         /* id of the last entry of a tree file, "" for none */
+    bool was_ever_used;    /* a message record exists */
+};
+
+struct header { /* first line of the file, in the arena of the history */
+    int64_t version;
+    struct str id, cwd, model, effort, parent_id, parent_path, name;
+    int64_t created_ms;
+    int64_t last_seq;
+    bool is_clean; /* every started turn has ended */
+    struct waiting *waiting;
+};
+
+void history_clear(struct history *h);
+/* Reads a session file.  ERR_CORRUPT when it has no usable header. */
+bool history_load(struct history *h, struct str path, struct header *ret, struct error *err);
+/* Calls without a result get one: "outcome unknown" when they were started, "not run" otherwise.
+ * Returns how many had an unknown outcome. */
+int64_t history_close_calls(struct history *h);
+struct entry *history_add(struct history *h, const struct message *m, struct mark *turn);
+struct mark *history_mark(struct history *h, struct str turn_id);
+/* Replaces what stands before keep_from by the summary. */
+void history_compact(struct history *h, const struct message *summary, size_t keep_from);
+void history_empty(struct history *h);
+/* The messages for the model or a transcript, in a; running: the turn that still counts whole. */
+struct message *history_view(const struct history *h, const struct session_settings *st,
+                             const struct mark *running, struct arena *a, size_t *ret_n);
+/* Tokens of the next request by the last usage and estimates behind it. */
+int64_t history_tokens(const struct history *h);
+
+/* ---- lines of the file ---- */
+
+void record_header(struct buf *out, const struct header *hd);
+void record_message(struct buf *out, struct history *h, const struct message *m, struct str turn,
+                    int64_t seq);
+void record_info(struct buf *out, struct str name, struct str model, struct str effort);
+void record_input(struct buf *out, struct str turn, const char *kind, const struct message *m);
+void record_input_over(struct buf *out, struct str turn, const char *how); /* "taken", "dropped" */
+void record_turn(struct buf *out, struct str turn, enum turn_state state, int64_t seq,
+                 int64_t turn_seq, const struct error *err, const struct event_end *end);
+void record_call(struct buf *out, struct str turn, struct str call_id);
+void record_call_end(struct buf *out, const struct event_call *call, const struct event_result *r);
+void record_clear(struct buf *out);
+
+#endif

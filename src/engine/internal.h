@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* The insides of the engine, seen by this room only.
+ *
+ *     engine --- sessions --- waiting turns, the running one --- its fiber
+ *            \-- finished turns (the newest 256, for status and replay)
+ *     session -- history (live conversation)  log (the file)  listeners
+ */
+#ifndef TRIVET_ENGINE_INTERNAL_H
+#define TRIVET_ENGINE_INTERNAL_H
+
+#include "engine/history.h"
+#include "engine/session.h"
+#include "store/log.h"
+
+enum { MAX_FINISHED_TURNS = 256 };
+
+struct engine {
+    struct loop *loop;
+    const struct provider *const *providers;
+    size_t n_providers;
+    struct session *sessions;       /* all, in order of creation */
+    struct turn *finished;          /* oldest first */
+    struct turn **finished_end;
+    size_t n_finished, finished_bytes;
+    unsigned n_running;             /* turns with a fiber, and compactions */
+    struct wait idle;               /* woken when n_running becomes 0 */
+    bool is_stopping;
+    struct shell_state shell;       /* loaf's, shared by its sessions */
+    char **env;                     /* of children, cleaned */
+    char *launch_dir;
+};
+
+struct steer {
+    struct steer *next;
+    struct message message; /* in the turn's arena */
+    struct str text;
+    char id[17];            /* of its input record */
+};
+
+/* Something a turn has asked the world and waits for. */
+struct pending {
+    char id[17];
+    bool is_open;
+    struct wait wait;
+    bool allowed;
+    bool has_text; /* a reason or an answer was given */
+    struct buf text;
+};
+
+struct turn {
+    char id[UUID_LEN + 1];
+    char session_id[UUID_LEN + 1];
+    struct engine *engine;
+    struct session *session;  /* NULL when the turn outlived it */
+    struct turn *next;        /* in the queue or among the finished */
+    enum turn_state state;
+    bool is_accepted;         /* its input is on disk */
+    bool is_cancel_asked;
+    bool is_held;             /* left by an earlier process: runs after the next input */
+    bool is_queued_input;     /* the input stands in an input record, not yet as a message */
+    int64_t created_ms, started_ms, finished_ms;
+    struct error error;
+    struct arena arena;       /* until the end of the turn */
+    struct mark *mark;        /* in the history */
+    struct message input;
+    struct str text;          /* what the user sees as the input */
+    struct event_ring ring;
+    int64_t n_events;         /* numbered so far */
+
+    struct fiber *fiber;      /* while it runs */
+    struct stream *stream;    /* the model's answer while it comes */
+    struct child *child;      /* a running command */
+    struct steer *steers, **steers_end;
+    struct pending permission, question;
+    size_t first_entry;       /* of the history that belongs to this turn */
+    int round;                /* model requests so far */
+    int iterations;           /* rounds with tool results */
+    int n_calls;              /* for making ids */
+    bool has_compacted;       /* after an overflow, once */
+    struct usage usage;
+    struct buf mutations;     /* JSON pairs, comma separated */
+    struct buf shown;         /* text of all replies */
+    struct str answer;        /* text of the last reply */
+    const char *stop;
+};
+
+struct session {
+    struct engine *engine;
+    struct session *next;
+    unsigned refs;
+    bool is_closing;          /* gone when the running turn has ended */
+    const struct session_settings *settings;
+    char id[UUID_LEN + 1];    /* persistent; foreign ids are kept as they are, cut to fit */
+    char *long_id;            /* the id when it does not fit */
+    char *path, *workspace, *cwd, *name, *parent_id, *parent_path;
+    char *slug, *effort;      /* model */
+    enum mode mode;
+    int64_t max_tokens;
+    int64_t created_ms, modified_ms;
+    struct slog *log;         /* NULL until the first write */
+    bool has_file;
+    struct history history;
+    struct read_set *reads;
+    struct listener *listeners;
+    unsigned n_full;
+    struct turn *waiting, **waiting_end; /* accepted and reserved ones, in order */
+    struct turn *running;
+    bool is_compacting;
+    const char *deny_text;    /* every question is answered so */
+    int64_t seq;
+    int64_t n_turns;
+    struct usage usage;
+    int64_t context_tokens, told_tokens;
+    struct journal *journal;  /* deltas of an unfinished reply */
+};
+
+/* engine.c */
+void engine_keep_finished(struct engine *e, struct turn *t);
+struct turn *engine_find_turn(struct engine *e, struct str id);
+
+/* session.c */
+void session_emit(struct session *s, struct turn *t, struct event *e);
+void session_start_next(struct session *s);
+void session_turn_over(struct session *s, struct turn *t);
+bool session_write(struct session *s, struct str line, struct error *err); /* opens when needed */
+struct str session_id_str(const struct session *s);
+void session_measure(struct session *s); /* context tokens; tells when they changed */
+void turn_free(struct turn *t);
+struct model session_model(struct session *s, struct arena *a, const struct provider **ret_p,
+                           bool *ret_ok, struct error *err);
+
+/* input.c */
+bool input_requeue(struct session *s, const struct steer *steer); /* as a turn of its own */
+
+/* turn.c, ask.c, call.c, compact.c */
+void turn_start(struct turn *t);
+bool turn_add_message(struct turn *t, const struct message *m, struct error *err);
+bool ask_model_await(struct turn *t, struct message *ret, enum stop_reason *ret_stop,
+                     struct error *err);
+bool run_calls_await(struct turn *t, const struct message *reply, struct error *err);
+void skip_calls(struct turn *t, const struct message *reply, size_t from, const char *text);
+bool compact_await(struct session *s, struct turn *t, const char *reason, struct str instructions,
+                   size_t keep_from, struct arena *a, struct compact_outcome *ret,
+                   struct error *err);
+bool compact_if_needed_await(struct turn *t, struct error *err);
+/* The plain request without tools that compaction makes. */
+struct summary_ask {
+    struct str system, text;
+    int64_t max_tokens;
+};
+bool ask_plain_await(struct session *s, struct turn *t, const struct summary_ask *what,
+                     struct buf *ret_text, struct error *err);
+void fill_ask(struct session *s, struct arena *a, const struct model *m, const struct provider *p,
+              struct ask *ask);
+void pause_turn(struct turn *t, bool paused);
+
+/* journal.c */
+struct journal *journal_new(struct session *s);
+void journal_add(struct journal *j, struct turn *t, bool is_reasoning, struct str delta, int64_t seq);
+void journal_drop(struct journal *j); /* the reply is complete */
+void journal_free(struct journal *j);
+/* What an earlier process left: the text shown but not finished.  False when nothing. */
+bool journal_recover(struct str session_path, struct arena *a, struct str *ret_turn,
+                     struct str *ret_text, int64_t *ret_seq);
+void journal_remove(struct str session_path);
+
+/* environment.c */
+char **environment_for_children(void);
+void environment_free(char **env);
+
+#endif

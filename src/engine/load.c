@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading a session file back: version 1 in order, version 2 along the active branch, with the
+ * compactions applied, our own records understood and everything unknown skipped.
+ */
+#include "engine/history.h"
+
+#include "base/time.h"
+#include "store/log.h"
+
+struct node { /* an entry of a version 2 file */
+    struct node *before; /* in the file */
+    struct str id, parent;
+    struct message message;
+    struct mark *turn;
+};
+
+struct loader {
+    struct history *h;
+    struct header *hd;
+    bool has_header;
+    struct node *nodes;     /* newest first; version 2 */
+    struct str leaf;        /* target of the last leaf record that came after the last entry */
+    bool has_leaf;
+};
+
+/* ---- compaction ---- */
+
+static bool kept_index(const struct history *h, struct str first_kept, size_t *ret)
+{
+    int64_t n;
+    if (str_starts(first_kept, STR("message:")) && str_int(str_from(first_kept, 8), &n) && n >= 0 &&
+        (size_t)n < h->n) {
+        *ret = (size_t)n;
+        return true;
+    }
+    for (size_t i = 0; i < h->n; i++)
+        if (first_kept.n && str_eq(h->entries[i].message.entry_id, first_kept)) {
+            *ret = i;
+            return true;
+        }
+    return false;
+}
+
+static void add_message(struct loader *ld, const struct message *m, struct mark *turn)
+{
+    size_t keep_from = ld->h->n;
+    ld->h->was_ever_used = true;
+    if (m->role != ROLE_SUMMARY) {
+        history_add(ld->h, m, turn);
+        return;
+    }
+    if (!kept_index(ld->h, m->first_kept, &keep_from))
+        keep_from = ld->h->n;
+    history_compact(ld->h, m, keep_from);
+}
+
+/* ---- records ---- */
+
+static struct str keep(struct loader *ld, yyjson_val *v, const char *name)
+{
+    return arena_str(&ld->h->arena, json_get_str(v, name));
+}
+
+static void take_header(struct loader *ld, yyjson_val *v)
+{
+    struct header *hd = ld->hd;
+    if (ld->has_header || !json_get_str(v, "id").n)
+        return;
+    ld->has_header = true;
+    hd->version = json_get_int(v, "version", 1);
+    hd->id = keep(ld, v, "id");
+    hd->cwd = keep(ld, v, "cwd");
+    hd->model = keep(ld, v, "model");
+    hd->effort = keep(ld, v, "reasoningEffort");
+    hd->parent_id = keep(ld, v, "parentId");
+    hd->parent_path = keep(ld, v, "parentPath");
+    if (!time_from_iso(json_get_str(v, "timestamp"), &hd->created_ms))
+        hd->created_ms = 0;
+    ld->h->is_tree = hd->version >= 2;
+}
+
+static void take_seq(struct loader *ld, yyjson_val *v)
+{
+    int64_t seq = json_get_int(v, "seq", 0);
+    if (seq > ld->hd->last_seq)
+        ld->hd->last_seq = seq;
+}
+
+static void take_node(struct loader *ld, yyjson_val *v, const struct message *m, struct mark *turn)
+{
+    struct node *n = arena_new(&ld->h->arena, struct node);
+    *n = (struct node){.before = ld->nodes, .message = *m, .turn = turn};
+    n->id = keep(ld, v, "id");
+    n->parent = keep(ld, v, "parentId");
+    n->message.entry_id = n->id;
+    ld->nodes = n;
+    ld->has_leaf = false;
+}
+
+static void take_message(struct loader *ld, yyjson_val *v)
+{
+    struct message m;
+    if (!message_get(&ld->h->arena, json_get(v, "message"), &m))
+        return;
+    struct mark *turn = history_mark(ld->h, json_get_str(v, "turn"));
+    take_seq(ld, v);
+    if (ld->h->is_tree && json_get_str(v, "id").n)
+        take_node(ld, v, &m, turn);
+    else
+        add_message(ld, &m, turn);
+}
+
+static void take_branch_summary(struct loader *ld, yyjson_val *v)
+{
+    struct message m = message_text(&ld->h->arena, ROLE_USER, keep(ld, v, "summary"));
+    take_node(ld, v, &m, NULL);
+}
+
+static void take_leaf(struct loader *ld, yyjson_val *v)
+{
+    ld->leaf = keep(ld, v, "targetId");
+    ld->has_leaf = true;
+}
+
+static void take_info(struct loader *ld, yyjson_val *v)
+{
+    ld->hd->name = keep(ld, v, "name");
+    if (json_get_str(v, "model").n)
+        ld->hd->model = keep(ld, v, "model");
+    if (json_get_str(v, "reasoningEffort").n)
+        ld->hd->effort = keep(ld, v, "reasoningEffort");
+}
+
+static void take_input(struct loader *ld, yyjson_val *v)
+{
+    struct waiting *w = arena_new(&ld->h->arena, struct waiting), **end = &ld->hd->waiting;
+    if (!message_get(&ld->h->arena, json_get(v, "message"), &w->message))
+        return;
+    w->turn_id = keep(ld, v, "turn");
+    w->kind = keep(ld, v, "kind");
+    time_from_iso(json_get_str(v, "timestamp"), &w->time_ms);
+    while (*end)
+        end = &(*end)->next;
+    *end = w;
+}
+
+static void take_input_over(struct loader *ld, yyjson_val *v)
+{
+    struct str turn = json_get_str(v, "turn");
+    for (struct waiting **at = &ld->hd->waiting; *at; at = &(*at)->next)
+        if (str_eq((*at)->turn_id, turn)) {
+            *at = (*at)->next;
+            return;
+        }
+}
+
+static void take_turn(struct loader *ld, yyjson_val *v)
+{
+    struct mark *m = history_mark(ld->h, json_get_str(v, "turn"));
+    struct str state = json_get_str(v, "state");
+    take_seq(ld, v);
+    if (!m)
+        return;
+    for (enum turn_state s = TURN_RUNNING; s <= TURN_CANCELED; s++)
+        if (str_is(state, turn_state_name(s)))
+            m->state = s;
+}
+
+static void take_call(struct loader *ld, yyjson_val *v)
+{
+    struct started *c = arena_new(&ld->h->arena, struct started);
+    *c = (struct started){.next = ld->h->started, .call_id = keep(ld, v, "toolCallId")};
+    ld->h->started = c;
+}
+
+static void take_clear(struct loader *ld, yyjson_val *v)
+{
+    (void)v;
+    ld->h->n = 0;
+    ld->h->ends_with_compaction = false;
+    ld->nodes = NULL;
+}
+
+static const struct {
+    const char *type;
+    void (*read)(struct loader *ld, yyjson_val *v);
+} record_types[] = {
+    {"session", take_header},
+    {"message", take_message},
+    {"compaction", take_message},
+    {"session_info", take_info},
+    {"branch_summary", take_branch_summary},
+    {"leaf", take_leaf},
+    {"trivet_input", take_input},
+    {"trivet_input_over", take_input_over},
+    {"trivet_turn", take_turn},
+    {"trivet_call", take_call},
+    {"trivet_clear", take_clear},
+};
+
+static bool on_line(void *arg, struct str line, int64_t offset)
+{
+    (void)offset;
+    struct loader *ld = arg;
+    AUTO(json) struct json j = JSON_INIT;
+    struct error ignored;
+    if (!json_parse(line, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &j, &ignored)) {
+        j = JSON_INIT;
+        return true;
+    }
+    struct str type = json_get_str(j.root, "type");
+    for (size_t i = 0; i < ARRAY_LEN(record_types); i++)
+        if (str_is(type, record_types[i].type))
+            record_types[i].read(ld, j.root);
+    return true;
+}
+
+/* ---- version 2: the active branch ---- */
+
+static struct node *find_node(struct node *newest, struct str id)
+{
+    for (struct node *n = newest; n; n = n->before)
+        if (id.n && str_eq(n->id, id))
+            return n;
+    return NULL;
+}
+
+static void take_branch(struct loader *ld)
+{
+    struct node *leaf = ld->has_leaf ? find_node(ld->nodes, ld->leaf) : ld->nodes;
+    size_t n_nodes = 0, n = 0;
+    for (struct node *at = ld->nodes; at; at = at->before)
+        n_nodes++;
+    struct node **chain = xcalloc(n_nodes + 1, sizeof(struct node *));
+    for (struct node *at = leaf; at && n < n_nodes; at = find_node(at->before, at->parent))
+        chain[n++] = at; /* parents stand earlier in the file, so there can be no cycle */
+    for (size_t i = n; i-- > 0;)
+        add_message(ld, &chain[i]->message, chain[i]->turn);
+    if (leaf) {
+        struct str id = str_cut(leaf->id, sizeof ld->h->leaf - 1);
+        memcpy(ld->h->leaf, id.p, id.n);
+    }
+    free(chain);
+}
+
+bool history_load(struct history *h, struct str path, struct header *ret, struct error *err)
+{
+    struct loader ld = {.h = h, .hd = ret};
+    *ret = (struct header){.is_clean = true};
+    bool ok = slog_read(path, on_line, &ld, err);
+    if (ok && !ld.has_header)
+        ok = error_set(err, ERR_CORRUPT, "%.*s is not a session file", STR_FMT(path));
+    if (ok && ld.nodes)
+        take_branch(&ld);
+    for (struct mark *m = h->marks; ok && m; m = m->next)
+        if (m->state == TURN_RUNNING)
+            ret->is_clean = false;
+    return ok;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Looking at a session and setting what can be set while it lives. */
+#include "engine/internal.h"
+
+#include "base/path.h"
+
+struct engine *session_engine(struct session *s)
+{
+    return s->engine;
+}
+
+static size_t count_waiting(const struct session *s)
+{
+    size_t n = 0;
+    for (const struct turn *t = s->waiting; t; t = t->next)
+        n++;
+    return n;
+}
+
+static int64_t count_steers(const struct session *s)
+{
+    int64_t n = 0;
+    for (const struct steer *t = s->running ? s->running->steers : NULL; t; t = t->next)
+        n++;
+    return n;
+}
+
+void session_info(struct session *s, struct session_info *ret)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct error ignored;
+    struct model m = {0};
+    if (s->slug && !engine_find_model(s->engine, &a, str_of(s->slug), &m, &ignored))
+        m = (struct model){0};
+    *ret = (struct session_info){
+        .id = session_id_str(s),
+        .path = str_of(s->path),
+        .workspace = str_of(s->workspace),
+        .cwd = str_of(s->cwd),
+        .name = str_of(s->name),
+        .parent_id = str_of(s->parent_id),
+        .parent_path = str_of(s->parent_path),
+        .model = str_of(s->slug),
+        .effort = str_of(s->effort),
+        .mode = s->mode,
+        .is_busy = s->running || s->waiting || s->is_compacting,
+        .is_compacting = s->is_compacting,
+        .created_ms = s->created_ms,
+        .modified_ms = s->modified_ms,
+        .n_messages = (int64_t)s->history.n,
+        .n_waiting = (int64_t)count_waiting(s),
+        .n_steering = count_steers(s),
+        .context_tokens = s->context_tokens,
+        .context_window = m.context_window,
+        .max_tokens = s->max_tokens,
+        .n_turns = s->n_turns,
+        .usage = s->usage,
+        .running_turn = s->running ? str_of(s->running->id) : STR_NONE,
+    };
+}
+
+struct message *session_messages(struct session *s, struct arena *a, size_t *ret_n)
+{
+    return history_view(&s->history, s->settings, s->running ? s->running->mark : NULL, a, ret_n);
+}
+
+struct waiting_input *session_waiting(struct session *s, struct arena *a, size_t *ret_n)
+{
+    struct waiting_input *out = arena_array(a, struct waiting_input, count_waiting(s) + 1);
+    size_t n = 0;
+    for (const struct turn *t = s->waiting; t; t = t->next) {
+        struct waiting_input w = {str_of(t->id), t->text, t->created_ms, 0};
+        for (size_t b = 0; b < t->input.n_blocks; b++)
+            w.n_images += t->input.blocks[b].kind == BLOCK_IMAGE;
+        out[n++] = w;
+    }
+    *ret_n = n;
+    return out;
+}
+
+static void tell_settings(struct session *s)
+{
+    session_emit(s, NULL, &(struct event){.kind = EV_SETTINGS_CHANGED});
+}
+
+/* Settings of a session without a file are written when the file is made. */
+static bool write_info(struct session *s, struct error *err)
+{
+    AUTO(buf) struct buf line = BUF_INIT;
+    if (!s->has_file)
+        return true;
+    record_info(&line, str_of(s->name), str_of(s->slug), str_of(s->effort));
+    return session_write(s, buf_str(&line), err);
+}
+
+static bool set_and_write(struct session *s, char **slot, struct str value, struct error *err)
+{
+    char *old = *slot;
+    *slot = value.p ? str_dup(value) : NULL;
+    if (!write_info(s, err)) {
+        free(*slot);
+        *slot = old;
+        return false;
+    }
+    free(old);
+    tell_settings(s);
+    return true;
+}
+
+bool session_set_model(struct session *s, struct str slug, struct error *err)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct model m;
+    if (!engine_find_model(s->engine, &a, slug, &m, err))
+        return false;
+    return set_and_write(s, &s->slug, str_trim(slug), err);
+}
+
+bool session_set_effort(struct session *s, struct str effort, struct error *err)
+{
+    return set_and_write(s, &s->effort, effort, err);
+}
+
+bool session_set_name(struct session *s, struct str name, struct error *err)
+{
+    return set_and_write(s, &s->name, name, err);
+}
+
+void session_set_mode(struct session *s, enum mode mode)
+{
+    if (s->mode == mode)
+        return;
+    s->mode = mode;
+    tell_settings(s);
+}
+
+bool session_clear(struct session *s, struct error *err)
+{
+    AUTO(buf) struct buf line = BUF_INIT;
+    if (s->running || s->is_compacting)
+        return error_set(err, ERR_BUSY, "a turn is running");
+    record_clear(&line);
+    if (s->has_file && !session_write(s, buf_str(&line), err))
+        return false;
+    history_empty(&s->history);
+    read_set_empty(s->reads);
+    session_measure(s);
+    return true;
+}
+
+bool session_is_unused(struct session *s)
+{
+    return !s->name && !s->history.was_ever_used && !s->running && !s->waiting;
+}

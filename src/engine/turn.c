@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* The turn, told as one story: input, model, tools, model, ... answer, end.
+ *
+ * Every path leads to end_turn_await, and that is the only place that emits EV_TURN_ENDED.
+ */
+#include "engine/internal.h"
+
+#include "base/log.h"
+#include "base/time.h"
+#include "loop/child.h"
+
+static bool write_turn_record(struct turn *t, const struct event_end *end, struct error *err)
+{
+    AUTO(buf) struct buf line = BUF_INIT;
+    struct session *s = t->session;
+    /* The record is written before the events of the end, which have the next numbers. */
+    int64_t ahead = t->state == TURN_RUNNING ? 0 : t->state == TURN_CANCELED ? 1 : 2;
+    record_turn(&line, str_of(t->id), t->state, s->seq + ahead, t->n_events + ahead, &t->error, end);
+    return session_write(s, buf_str(&line), err);
+}
+
+bool turn_add_message(struct turn *t, const struct message *m, struct error *err)
+{
+    AUTO(buf) struct buf line = BUF_INIT;
+    struct session *s = t->session;
+    record_message(&line, &s->history, m, str_of(t->id), s->seq + 1);
+    history_add(&s->history, m, t->mark);
+    return session_write(s, buf_str(&line), err);
+}
+
+/* An input that waited joins the conversation now; one that started at once did so already. */
+static bool take_input(struct turn *t, struct error *err)
+{
+    struct session *s = t->session;
+    if (!t->is_queued_input)
+        return true;
+    AUTO(buf) struct buf line = BUF_INIT;
+    t->mark = history_mark(&s->history, str_of(t->id));
+    t->first_entry = s->history.n;
+    if (!turn_add_message(t, &t->input, err))
+        return false;
+    record_input_over(&line, str_of(t->id), "taken");
+    return session_write(s, buf_str(&line), err);
+}
+
+/* What the user said meanwhile goes to the model with the next request. */
+static bool take_steering(struct turn *t, bool *ret_any, struct error *err)
+{
+    struct session *s = t->session;
+    *ret_any = false;
+    while (t->steers) {
+        AUTO(buf) struct buf line = BUF_INIT;
+        struct steer *steer = t->steers;
+        t->steers = steer->next;
+        if (!t->steers)
+            t->steers_end = &t->steers;
+        if (!turn_add_message(t, &steer->message, err))
+            return false;
+        record_input_over(&line, str_of(steer->id), "taken");
+        if (!session_write(s, buf_str(&line), err))
+            return false;
+        session_emit(s, t, &(struct event){.kind = EV_STEER_APPLIED, .text = steer->text});
+        *ret_any = true;
+    }
+    return true;
+}
+
+/* Gives calls ids that are unique in the turn, before anybody sees them. */
+static void name_calls(struct turn *t, struct message *m)
+{
+    for (size_t b = 0; b < m->n_blocks; b++) {
+        struct block *call = &m->blocks[b];
+        if (call->kind != BLOCK_CALL)
+            continue;
+        bool is_used = call->id.n == 0;
+        for (size_t i = t->first_entry; i < t->session->history.n && !is_used; i++) {
+            const struct message *old = &t->session->history.entries[i].message;
+            is_used = old->role == ROLE_TOOL && str_eq(old->call_id, call->id);
+        }
+        for (size_t k = 0; k < b && !is_used; k++)
+            is_used = m->blocks[k].kind == BLOCK_CALL && str_eq(m->blocks[k].id, call->id);
+        t->n_calls++;
+        if (is_used)
+            call->id = arena_fmt(&t->arena, "call_%.8s_%d", t->id, t->n_calls);
+    }
+}
+
+static bool keep_reply(struct turn *t, struct message *reply, struct error *err)
+{
+    struct session *s = t->session;
+    AUTO(buf) struct buf json = BUF_INIT;
+    struct jw w = JW(&json);
+    name_calls(t, reply);
+    t->answer = message_text_of(&t->arena, reply);
+    if (!turn_add_message(t, reply, err))
+        return false;
+    journal_drop(s->journal);
+    message_put(&w, reply);
+    session_emit(s, t, &(struct event){.kind = EV_REPLY_DONE, .json = buf_str(&json)});
+    return true;
+}
+
+/* The rounds are used up and the model asks for tools again: none of them runs. */
+static bool stop_at_limit(struct turn *t, const struct message *reply, struct error *err)
+{
+    int limit = t->session->settings->max_rounds;
+    skip_calls(t, reply, 0, "not executed: iteration limit reached");
+    if (!t->session->settings->max_rounds_is_stop)
+        return error_set(err, ERR_LIMIT, "stopped after %d rounds of tool calls", limit);
+    t->stop = "max_iterations";
+    return true;
+}
+
+static const char *stop_name(enum stop_reason stop)
+{
+    return stop == STOP_LENGTH ? "max_tokens" : stop == STOP_FILTER ? "content_filter" : "end_turn";
+}
+
+static bool run_rounds_await(struct turn *t, struct error *err)
+{
+    const struct session_settings *st = t->session->settings;
+    for (;;) {
+        struct message reply;
+        enum stop_reason stop;
+        bool was_steered;
+        if (!take_steering(t, &was_steered, err))
+            return false;
+        if (!ask_model_await(t, &reply, &stop, err)) /* streams; retries and back-off inside */
+            return false;
+        if (!keep_reply(t, &reply, err))
+            return false;
+        if (message_n_calls(&reply) > 0 && stop != STOP_LENGTH && stop != STOP_FILTER) {
+            if (t->iterations >= st->max_rounds)
+                return stop_at_limit(t, &reply, err);
+            if (!run_calls_await(t, &reply, err)) /* permission, tool, result; one by one */
+                return false;
+            continue;
+        }
+        skip_calls(t, &reply, 0, "not executed: the reply was cut");
+        if (t->steers && st->steer_extends)
+            continue;
+        t->stop = stop_name(stop);
+        return true;
+    }
+}
+
+static bool run_turn_await(struct turn *t, struct error *err)
+{
+    struct session *s = t->session;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    const struct provider *p;
+    t->state = TURN_RUNNING;
+    t->started_ms = time_now_ms();
+    if (fiber_is_canceled())
+        return error_set(err, ERR_CANCELED, "canceled before it began");
+    session_emit(s, t, &(struct event){.kind = EV_TURN_STARTED});
+    if (!write_turn_record(t, NULL, err))
+        return false;
+    bool has_model;
+    session_model(s, &a, &p, &has_model, err);
+    if (!has_model)
+        return false;
+    if (!take_input(t, err) || !compact_if_needed_await(t, err))
+        return false;
+    session_emit(s, t, &(struct event){.kind = EV_INPUT_ADDED, .text = t->text});
+    return run_rounds_await(t, err);
+}
+
+/* ---- the end ---- */
+
+/* Steering that found no round: a follow-up turn where the dialect says so, else it is told. */
+static void settle_late_steering(struct turn *t)
+{
+    struct session *s = t->session;
+    bool follows = s->settings->steer_extends && !s->is_closing && !t->is_cancel_asked;
+    int64_t n = 0;
+    for (struct steer *steer = t->steers; steer; steer = steer->next) {
+        AUTO(buf) struct buf line = BUF_INIT;
+        struct error ignored;
+        if (follows && input_requeue(s, steer))
+            continue;
+        record_input_over(&line, str_of(steer->id), "dropped");
+        session_write(s, buf_str(&line), &ignored);
+        n++;
+    }
+    t->steers = NULL;
+    if (n)
+        session_emit(s, t, &(struct event){.kind = EV_STEER_LATE, .count = n});
+}
+
+static void emit_end(struct turn *t, const struct event_end *end)
+{
+    struct session *s = t->session;
+    if (t->state == TURN_COMPLETED)
+        session_emit(s, t, &(struct event){.kind = EV_ANSWER, .text = t->answer});
+    if (t->state == TURN_FAILED)
+        session_emit(s, t, &(struct event){.kind = EV_FAILED, .error = &t->error});
+    session_emit(s, t, &(struct event){.kind = EV_TURN_ENDED, .end = end,
+                                       .error = t->state == TURN_FAILED ? &t->error : NULL});
+}
+
+static void set_state(struct turn *t, bool ok, const struct error *err)
+{
+    t->state = ok ? TURN_COMPLETED : err->code == ERR_CANCELED ? TURN_CANCELED : TURN_FAILED;
+    if (t->state == TURN_FAILED)
+        t->error = *err;
+    if (t->state != TURN_COMPLETED)
+        t->stop = t->state == TURN_CANCELED ? "interrupted" : "error";
+    if (t->mark)
+        t->mark->state = t->state;
+}
+
+static void end_turn_await(struct turn *t, bool ok, struct error *err)
+{
+    struct session *s = t->session;
+    AUTO(buf) struct buf mutations = BUF_INIT;
+    struct error late;
+    set_state(t, ok, err);
+    journal_drop(s->journal);
+    t->finished_ms = time_now_ms();
+    buf_addf(&mutations, "[%.*s]", STR_FMT(buf_str(&t->mutations)));
+    struct event_end end = {.state = t->state, .stop = t->stop, .iterations = t->iterations,
+                            .usage = t->usage, .mutations = buf_str(&mutations),
+                            .text = buf_str(&t->shown)};
+    bool is_kept = write_turn_record(t, &end, &late);
+    is_kept = is_kept && (!s->log || slog_sync_through_await(s->log, &late));
+    if (!is_kept && t->state != TURN_FAILED) {
+        set_state(t, false, &late);
+        end.state = t->state;
+        end.stop = t->stop;
+    }
+    emit_end(t, &end);
+    settle_late_steering(t); /* nothing waits between this and the end of the fiber */
+}
+
+static void turn_fiber(void *arg)
+{
+    struct turn *t = arg;
+    struct error err = ERROR_INIT;
+    bool ok = run_turn_await(t, &err);
+    end_turn_await(t, ok, &err);
+    t->fiber = NULL;
+    session_turn_over(t->session, t); /* after this the turn and the session may be gone */
+}
+
+void turn_start(struct turn *t)
+{
+    t->is_held = false;
+    t->stop = "end_turn";
+    t->engine->n_running++;
+    if (!t->session->journal)
+        t->session->journal = journal_new(t->session);
+    t->fiber = fiber_start(t->engine->loop, "turn", turn_fiber, t);
+    if (t->is_cancel_asked)
+        fiber_cancel(t->fiber);
+}
+
+void pause_turn(struct turn *t, bool paused)
+{
+    if (t->stream)
+        t->stream->provider->pause(t->stream, paused);
+    if (t->child)
+        child_pause(t->child, paused);
+}
