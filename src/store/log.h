@@ -22,7 +22,8 @@ struct slog_repair { /* what opening found */
 /* Creates exclusively with mode 0600 (its directory with 0700), takes the lock, syncs the
  * directory.  ERR_EXISTS when the path is taken. */
 struct slog *slog_create(struct str path, struct error *err);
-/* Opens for appending: takes the lock (ERR_LOCKED when another process has it), repairs. */
+/* Opens for appending: takes the lock (ERR_LOCKED when another process has it), repairs.
+ * ERR_CORRUPT, and nothing is touched, when the file begins like no session at all. */
 struct slog *slog_open(struct str path, struct slog_repair *ret_repair, struct error *err);
 /* line is one JSON object without its newline.  One write(2).  ERR_DISK_FULL, ERR_IO. */
 bool slog_append(struct slog *g, struct str line, struct error *err);
@@ -33,12 +34,18 @@ bool slog_sync_through_await(struct slog *g, struct error *err);
 bool slog_sync(struct slog *g, struct error *err);
 struct str slog_path(const struct slog *g);
 int64_t slog_size(const struct slog *g);
-void slog_close(struct slog *g); /* releases the lock */
+/* Releases the lock; when a sync is under way, at its end.  NULL is fine. */
+void slog_close(struct slog *g);
 
-/* Calls fn for every complete line that looks like an object (the newline removed), in order;
- * stops early when fn returns false.  Lines beyond LIMIT_RECORD_BYTES and a torn tail are left
- * out.  Needs no lock: readers and the writer may work at the same time. */
+/* Calls fn for every complete line that looks like an object (outer white space, the newline and
+ * zero bytes in front removed; offset is where its brace stands), in order; stops early when fn
+ * returns false.  Lines beyond LIMIT_RECORD_BYTES and a torn tail are left out.  Needs no lock:
+ * readers and the writer may work at the same time. */
 typedef bool slog_line_fn(void *arg, struct str line, int64_t offset);
 bool slog_read(struct str path, slog_line_fn *fn, void *arg, struct error *err);
+/* The same from the line that begins at `from`; *ret_end is where the next reading goes on, behind
+ * the last complete line.  ERR_CORRUPT when no line begins at `from`. */
+bool slog_read_from(struct str path, int64_t from, slog_line_fn *fn, void *arg, int64_t *ret_end,
+                    struct error *err);
 
 #endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading a session log line by line, without a lock and without trusting it: zero bytes, foreign
+ * lines, lines of any length and a torn end must not hide the good lines around them.
+ */
+#include "base/limits.h"
+#include "base/mem.h"
+#include "store/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CHUNK_BYTES = 64 << 10 };
+
+struct reader {
+    int fd;
+    struct buf held;  /* bytes read and not yet handed out */
+    int64_t offset;   /* of the first of them */
+    size_t searched;  /* of them, without a newline */
+    bool is_skipping; /* the line at hand is too long; what was held of it is dropped */
+    slog_line_fn *fn;
+    void *arg;
+};
+
+static void reader_clear(struct reader *r)
+{
+    close(r->fd);
+    buf_clear(&r->held);
+}
+
+/* Hands out one line; false when fn wants no more. */
+static bool give_line(struct reader *r, struct str line, int64_t offset)
+{
+    size_t zeros = 0;
+    if (r->is_skipping || line.n > LIMIT_RECORD_BYTES) {
+        r->is_skipping = false;
+        return true;
+    }
+    while (zeros < line.n && line.p[zeros] == '\0')
+        zeros++;
+    struct str text = str_trim(str_from(line, zeros));
+    if (text.n < 2 || text.p[0] != '{' || text.p[text.n - 1] != '}')
+        return true;
+    return r->fn(r->arg, text, offset + (text.p - line.p));
+}
+
+/* Hands out every complete line held. */
+static bool give_lines(struct reader *r)
+{
+    size_t begin = 0;
+    bool go_on = true;
+    while (go_on) {
+        struct str rest = str_from(buf_str(&r->held), r->searched);
+        size_t at = str_chr(rest, '\n');
+        if (at == SIZE_MAX) {
+            r->searched = r->held.n;
+            break;
+        }
+        size_t end = r->searched + at;
+        go_on = give_line(r, str_n(r->held.p + begin, end - begin), r->offset + (int64_t)begin);
+        begin = r->searched = end + 1;
+    }
+    buf_drop(&r->held, begin);
+    r->offset += (int64_t)begin;
+    r->searched -= begin;
+    return go_on;
+}
+
+/* A line that is too long is not kept.  The offset stays at its begin until its newline comes, by
+ * counting what was dropped. */
+static void drop_long_line(struct reader *r, int64_t *dropped)
+{
+    if (!r->is_skipping && r->held.n <= LIMIT_RECORD_BYTES)
+        return;
+    *dropped += (int64_t)r->held.n;
+    r->offset += (int64_t)r->held.n;
+    r->is_skipping = true;
+    r->searched = 0;
+    buf_shrink(&r->held, CHUNK_BYTES);
+}
+
+static bool read_lines(struct reader *r, const char *path, int64_t *ret_end, struct error *err)
+{
+    int64_t dropped = 0; /* bytes of an unfinished long line, which count as not read */
+    for (;;) {
+        ssize_t n = read(r->fd, buf_space(&r->held, CHUNK_BYTES), CHUNK_BYTES);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_errno(err, errno, "cannot read %s", path);
+        if (n == 0)
+            break;
+        buf_added(&r->held, (size_t)n);
+        if (!give_lines(r))
+            break;
+        if (!r->is_skipping)
+            dropped = 0;
+        drop_long_line(r, &dropped);
+    }
+    *ret_end = r->offset - dropped;
+    return true;
+}
+
+static bool begins_line(int fd, int64_t at)
+{
+    char before;
+    return at == 0 || (at > 0 && pread(fd, &before, 1, at - 1) == 1 && before == '\n');
+}
+
+bool slog_read_from(struct str path, int64_t from, slog_line_fn *fn, void *arg, int64_t *ret_end,
+                    struct error *err)
+{
+    AUTO_FREE char *z = str_dup(path);
+    int fd = open(z, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return error_errno(err, errno, "cannot open %s", z);
+    AUTO(reader) struct reader r = {.fd = fd, .offset = from, .fn = fn, .arg = arg};
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return error_set(err, ERR_INVALID, "%s is not a file", z);
+    if (!begins_line(fd, from) || lseek(fd, from, SEEK_SET) < 0)
+        return error_set(err, ERR_CORRUPT, "no line of %s begins at byte %lld", z, (long long)from);
+    return read_lines(&r, z, ret_end, err);
+}
+
+bool slog_read(struct str path, slog_line_fn *fn, void *arg, struct error *err)
+{
+    int64_t end;
+    return slog_read_from(path, 0, fn, arg, &end, err);
+}
