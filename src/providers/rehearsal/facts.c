@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#include "providers/rehearsal/facts.h"
+
+#include "base/utf8.h"
+
+enum { TOOL_OUTPUT_SHOWN = 400 };
+
+static int64_t message_bytes(const struct message *m)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->n_blocks; i++) {
+        const struct block *b = &m->blocks[i];
+        n += b->text.n + b->opaque.n + b->data.n + b->name.n + b->arguments.n;
+    }
+    return (int64_t)n;
+}
+
+static struct str find_workspace(struct str system)
+{
+    struct str line, prefix = STR("Workspace: ");
+    while (str_line(&system, &line)) {
+        if (!str_starts(line, prefix))
+            continue;
+        struct str path = str_trim(str_from(line, prefix.n));
+        if (path.n)
+            return path;
+    }
+    return STR(".");
+}
+
+static void take_message(struct facts *f, struct arena *a, const struct message *m)
+{
+    f->bytes += message_bytes(m);
+    switch (m->role) {
+    case ROLE_USER:
+        f->last_user = message_text_of(a, m);
+        f->round = 0;
+        f->has_result = false;
+        break;
+    case ROLE_ASSISTANT:
+        f->round++;
+        break;
+    case ROLE_TOOL:
+        f->tool_output = message_text_of(a, m);
+        f->tool_name = m->name.n ? m->name : STR("call");
+        f->tool_failed = m->is_error;
+        f->has_result = true;
+        break;
+    case ROLE_SUMMARY:
+        f->call_tail = arena_fmt(a, "_%08x", (unsigned)str_hash(message_text_of(a, m)));
+        break;
+    }
+}
+
+struct facts facts_of(struct arena *a, const struct ask *ask)
+{
+    struct facts f = {
+        .ask = ask,
+        .last_user = STR(""),
+        .tool_output = STR(""),
+        .tool_name = STR("call"),
+        .call_tail = STR(""),
+        .workspace = find_workspace(ask->system),
+        .bytes = (int64_t)ask->system.n,
+        .is_summary = ask->n_tools == 0 && str_ifind(ask->system, STR("summar")) != SIZE_MAX,
+    };
+    for (size_t i = 0; i < ask->n_messages; i++)
+        take_message(&f, a, &ask->messages[i]);
+    return f;
+}
+
+/* False for a name that stands for nothing. */
+static bool put_value(struct buf *out, const struct facts *f, struct str name)
+{
+    if (str_is(name, "last_user"))
+        buf_add(out, f->last_user);
+    else if (str_is(name, "tool_output"))
+        buf_add(out, utf8_cut(f->tool_output, TOOL_OUTPUT_SHOWN));
+    else if (str_is(name, "n_messages"))
+        buf_addf(out, "%zu", f->ask->n_messages);
+    else if (str_is(name, "model"))
+        buf_addf(out, "rehearsal/%.*s", STR_FMT(f->ask->model.id));
+    else
+        return false;
+    return true;
+}
+
+/* Takes what begins with "{{" from the front of text; returns what follows. */
+static struct str put_braces(struct buf *out, const struct facts *f, struct str text)
+{
+    if (str_starts(text, STR("{{{{"))) {
+        buf_add(out, STR("{{"));
+        return str_from(text, 4);
+    }
+    struct str inner = str_from(text, 2);
+    size_t end = str_find(inner, STR("}}"));
+    if (end != SIZE_MAX && put_value(out, f, str_cut(inner, end)))
+        return str_from(inner, end + 2);
+    buf_add(out, STR("{{"));
+    return inner;
+}
+
+struct str facts_fill(struct arena *a, const struct facts *f, struct str text)
+{
+    AUTO(buf) struct buf out = BUF_INIT;
+    AUTO(buf) struct buf clean = BUF_INIT;
+    size_t at;
+    while ((at = str_find(text, STR("{{"))) != SIZE_MAX) {
+        buf_add(&out, str_cut(text, at));
+        text = put_braces(&out, f, str_from(text, at));
+    }
+    buf_add(&out, text);
+    utf8_repair(&clean, buf_str(&out));
+    return arena_str(a, buf_str(&clean));
+}
+
+void facts_fill_json(struct jw *w, struct arena *a, const struct facts *f, yyjson_val *v)
+{
+    size_t i, max;
+    yyjson_val *key, *item;
+    if (yyjson_is_obj(v)) {
+        jw_obj(w);
+        yyjson_obj_foreach(v, i, max, key, item)
+        {
+            jw_keys(w, json_str(key));
+            facts_fill_json(w, a, f, item);
+        }
+        jw_obj_end(w);
+    } else if (yyjson_is_arr(v)) {
+        jw_arr(w);
+        yyjson_arr_foreach(v, i, max, item) facts_fill_json(w, a, f, item);
+        jw_arr_end(w);
+    } else if (yyjson_is_str(v)) {
+        jw_str(w, facts_fill(a, f, json_str(v)));
+    } else {
+        jw_val(w, v);
+    }
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "providers/rehearsal/hand.h"
+
+#include "base/limits.h"
+#include "base/path.h"
+
+static const struct craft_row {
+    const char *name;
+    const char *about;
+    const char *tools[6]; /* in the order of preference */
+} crafts[N_CRAFTS] = {
+    [CRAFT_LIST] = {"@list",
+                    "list a directory",
+                    {"list_dir", "list_directory", "glob_search", "ls"}},
+    [CRAFT_READ] = {"@read", "read a file", {"read_file"}},
+    /* Where nothing searches, the shell has grep. */
+    [CRAFT_SEARCH] = {"@search",
+                      "search files",
+                      {"grep_files", "grep_search", "bash", "run_shell_command"}},
+    [CRAFT_SHELL] = {"@shell", "run a command", {"bash", "run_shell_command"}},
+    [CRAFT_WRITE] = {"@write", "write a file", {"write_file"}},
+};
+
+bool craft_named(struct str name, enum craft *ret)
+{
+    for (int i = 0; i < N_CRAFTS; i++) {
+        if (str_is(name, crafts[i].name)) {
+            *ret = (enum craft)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *craft_about(enum craft craft)
+{
+    return crafts[craft].about;
+}
+
+const struct tool_def *hand_find(const struct ask *ask, enum craft craft)
+{
+    for (const char *const *name = crafts[craft].tools; *name; name++)
+        for (size_t i = 0; i < ask->n_tools; i++)
+            if (str_is(ask->tools[i].name, *name))
+                return &ask->tools[i];
+    return NULL;
+}
+
+/* What the path is called in the tool's schema; by the tool's name when the schema is silent. */
+static const char *path_member(const struct tool_def *tool)
+{
+    static const char *const names[] = {"file_path", "dir_path", "path"};
+    const char *found = str_is(tool->name, "list_dir") ? "dir_path" : "path";
+    struct json schema = JSON_INIT;
+    struct error err;
+    if (!json_parse(tool->schema, 0, LIMIT_JSON_DEPTH, &schema, &err))
+        return found;
+    yyjson_val *properties = json_get(schema.root, "properties");
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (json_get(properties, names[i])) {
+            found = names[i];
+            break;
+        }
+    }
+    json_clear(&schema);
+    return found;
+}
+
+/* file_path and dir_path are absolute by their tools' documents, path is relative. */
+static void put_path(struct jw *w, const struct facts *f, const struct tool_def *tool,
+                     struct str path)
+{
+    AUTO(buf) struct buf full = BUF_INIT;
+    const char *member = path_member(tool);
+    if (!path.n)
+        path = STR(".");
+    if (strcmp(member, "path") != 0 && str_starts(f->workspace, STR("/")))
+        path_absolute(&full, f->workspace, path);
+    else
+        buf_add(&full, path);
+    jw_kstr(w, member, buf_str(&full));
+}
+
+static void put_glob(struct jw *w, struct str path)
+{
+    AUTO(buf) struct buf pattern = BUF_INIT;
+    while (str_ends(path, STR("/")) && path.n > 1)
+        path.n--;
+    if (path.n && !str_is(path, "."))
+        buf_addf(&pattern, "%.*s/", STR_FMT(path));
+    buf_addc(&pattern, '*');
+    jw_kstr(w, "pattern", buf_str(&pattern));
+}
+
+static void put_quoted(struct buf *out, struct str word)
+{
+    buf_addc(out, '\'');
+    for (size_t i = 0; i < word.n; i++) {
+        if (word.p[i] == '\'')
+            buf_addz(out, "'\\''");
+        else
+            buf_addc(out, word.p[i]);
+    }
+    buf_addc(out, '\'');
+}
+
+static void put_grep_command(struct jw *w, const struct wish *wish)
+{
+    AUTO(buf) struct buf command = BUF_INIT;
+    buf_addz(&command, "grep -rnE -- ");
+    put_quoted(&command, wish->pattern);
+    buf_addc(&command, ' ');
+    put_quoted(&command, wish->path.n ? wish->path : STR("."));
+    jw_kstr(w, "command", buf_str(&command));
+}
+
+static void put_search(struct jw *w, const struct facts *f, const struct tool_def *tool,
+                       const struct wish *wish)
+{
+    if (str_is(tool->name, "bash") || str_is(tool->name, "run_shell_command")) {
+        put_grep_command(w, wish);
+        return;
+    }
+    jw_kstr(w, "pattern", wish->pattern);
+    if (str_is(tool->name, "grep_search"))
+        jw_kz(w, "output_mode", "content");
+    if (wish->path.n || str_is(tool->name, "grep_files"))
+        put_path(w, f, tool, wish->path);
+}
+
+struct str hand_arguments(struct arena *a, const struct facts *f, const struct tool_def *tool,
+                          const struct wish *wish)
+{
+    AUTO(buf) struct buf out = BUF_INIT;
+    struct jw w = JW(&out);
+    jw_obj(&w);
+    switch (wish->craft) {
+    case CRAFT_SEARCH:
+        put_search(&w, f, tool, wish);
+        break;
+    case CRAFT_SHELL:
+        jw_kstr(&w, "command", wish->command);
+        break;
+    case CRAFT_WRITE:
+        put_path(&w, f, tool, wish->path);
+        jw_kstr(&w, "content", wish->content);
+        break;
+    case CRAFT_LIST:
+        if (str_is(tool->name, "glob_search"))
+            put_glob(&w, wish->path);
+        else
+            put_path(&w, f, tool, wish->path);
+        break;
+    default:
+        put_path(&w, f, tool, wish->path);
+    }
+    jw_obj_end(&w);
+    return arena_str(a, buf_str(&out));
+}
