@@ -134,9 +134,9 @@ static bool wish_read(const struct words *w, size_t at, struct wish *ret)
 
 static bool wish_list(const struct words *w, size_t at, struct wish *ret)
 {
-    static const char *const things[] = {"files",     "file",   "here",    "directory",
-                                         "dir",       "folder", "folders", "directories",
-                                         "workspace", "tree",   "project", "contents", NULL};
+    static const char *const things[] = {"files",   "file",     "here",        "directory", "dir",
+                                         "folder",  "folders",  "directories", "workspace", "tree",
+                                         "project", "contents", NULL};
     static const char *const bare[] = {"ls", "list", "dir", NULL};
     static const char *const dull[] = {"everything", "all", "it", "them", "please", "now", NULL};
     struct str path = find_path(w, at + 1), place = find_place(w, at + 1);
@@ -165,7 +165,7 @@ bool answer_wish(struct str text, struct wish *ret)
 {
     static const char *const search[] = {"search", "find", "grep", NULL};
     static const char *const read[] = {"read", "show", "open", "cat", "print", "display", NULL};
-    static const char *const list[] = {"list",   "ls",   "show",   "dir",   "what",
+    static const char *const list[] = {"list",   "ls",    "show",  "dir",     "what",
                                        "what's", "whats", "which", "display", NULL};
     struct words w;
     words_split(&w, text);

@@ -120,15 +120,15 @@ void facts_fill_json(struct jw *w, struct arena *a, const struct facts *f, yyjso
     yyjson_val *key, *item;
     if (yyjson_is_obj(v)) {
         jw_obj(w);
-        yyjson_obj_foreach(v, i, max, key, item)
-        {
+        yyjson_obj_foreach (v, i, max, key, item) {
             jw_keys(w, json_str(key));
             facts_fill_json(w, a, f, item);
         }
         jw_obj_end(w);
     } else if (yyjson_is_arr(v)) {
         jw_arr(w);
-        yyjson_arr_foreach(v, i, max, item) facts_fill_json(w, a, f, item);
+        yyjson_arr_foreach (v, i, max, item)
+            facts_fill_json(w, a, f, item);
         jw_arr_end(w);
     } else if (yyjson_is_str(v)) {
         jw_str(w, facts_fill(a, f, json_str(v)));

@@ -11,9 +11,9 @@ struct facts {
     struct str tool_output; /* text of the last tool result, "" when there is none */
     struct str tool_name;   /* who gave it */
     bool tool_failed;
-    bool has_result; /* a tool result stands behind the last user message */
-    bool is_summary; /* the request is to summarise the conversation */
-    size_t round;    /* assistant messages behind the last user message */
+    bool has_result;      /* a tool result stands behind the last user message */
+    bool is_summary;      /* the request is to summarise the conversation */
+    size_t round;         /* assistant messages behind the last user message */
     struct str workspace; /* from a line "Workspace: /path" of the system text, else "." */
     struct str call_tail; /* makes the ids of calls unique after a compaction; often "" */
     int64_t bytes;        /* of the system text and the messages */

@@ -36,8 +36,8 @@ struct player {
     int64_t n_calls;
     enum stop_reason stop;
     const char *raw_stop;
-    bool is_paused, is_held;  /* held: something is to be played when the pause ends */
-    bool is_queued, is_busy;  /* a loop_later is outstanding; play is running */
+    bool is_paused, is_held; /* held: something is to be played when the pause ends */
+    bool is_queued, is_busy; /* a loop_later is outstanding; play is running */
     bool is_over, is_dead;
 };
 
@@ -104,10 +104,10 @@ static void end(struct player *p, const struct error *err)
 {
     p->is_over = true;
     if (!err) {
-        p->reply.stop = p->stop != STOP_NONE          ? p->stop
+        p->reply.stop = p->stop != STOP_NONE           ? p->stop
                         : reply_n_calls(&p->reply) > 0 ? STOP_CALLS
                                                        : STOP_END;
-        p->reply.raw_stop = p->raw_stop                      ? str_of(p->raw_stop)
+        p->reply.raw_stop = p->raw_stop                   ? str_of(p->raw_stop)
                             : p->reply.stop == STOP_CALLS ? STR("tool_calls")
                                                           : STR("stop");
         if (!p->reply.has_usage) {

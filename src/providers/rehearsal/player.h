@@ -12,10 +12,10 @@
 struct part {
     struct arena arena;
     struct steps steps;
-    struct str key;        /* scenario, round and session, for the counters of failures */
-    struct str call_tail;  /* end of the ids of calls that have none of their own */
-    size_t n_messages;     /* of the ask */
-    int64_t input_tokens;  /* when no usage step says otherwise */
+    struct str key;       /* scenario, round and session, for the counters of failures */
+    struct str call_tail; /* end of the ids of calls that have none of their own */
+    size_t n_messages;    /* of the ask */
+    int64_t input_tokens; /* when no usage step says otherwise */
     int64_t request_bytes;
 };
 

@@ -8,9 +8,11 @@
 #include "providers/rehearsal/bind.h"
 #include "providers/rehearsal/player.h"
 
-#define MODEL(scenario, label, ...)                                                              \
-    {.provider = "rehearsal", .id = {scenario, sizeof(scenario) - 1},                            \
-     .name = {label, sizeof(label) - 1}, .context_window = 128000, __VA_ARGS__}
+#define MODEL(scenario, label, ...)                                                                \
+    {                                                                                              \
+        .provider = "rehearsal", .id = {scenario, sizeof(scenario) - 1},                           \
+        .name = {label, sizeof(label) - 1}, .context_window = 128000, __VA_ARGS__                  \
+    }
 
 /* The built-in scenarios once more, in the same order; a test compares. */
 static const struct model models[] = {

@@ -43,11 +43,11 @@ struct step {
     int64_t times;           /* FAIL: only so many requests fail; -1: all */
     int64_t above_messages;  /* FAIL: only asks with more messages fail; -1: all */
     int64_t input, output, cached; /* USAGE */
-    struct str stop;         /* STOP */
-    int64_t count;           /* REPEAT */
-    struct step *steps;      /* REPEAT */
+    struct str stop;               /* STOP */
+    int64_t count;                 /* REPEAT */
+    struct step *steps;            /* REPEAT */
     size_t n_steps;
-    yyjson_val *json;        /* what the verb's member holds, while reading */
+    yyjson_val *json; /* what the verb's member holds, while reading */
 };
 
 struct steps {
