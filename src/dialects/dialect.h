@@ -37,6 +37,7 @@ struct dialect {
     const char *verb;  /* "rpc" */
     const char *about; /* one line */
     const char *usage; /* what --help says: all lines */
+    int usage_exit_code; /* after a wrong subcommand */
     /* Reads the arguments and starts serving on in_fd and out_fd.  False: sv->exit_code is set and
      * everything was said (to stderr, or as the protocol wants it). */
     bool (*start)(struct server *sv);

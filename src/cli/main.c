@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line: picks a dialect and hands the tables round.  The only room that knows
+ * everybody.
+ *
+ *     trivet loaf rpc | scaiflux serve ... | kward rpc      (or by program name: loaf rpc, ...)
+ *     trivet demo | describe WHAT [--json] | --help | --version
+ *
+ * Called as `hold`, the program is the holder of a running command (loop/child.h).
+ */
+#include "base/limits.h"
+#include "base/path.h"
+#include "cli/demo.h"
+#include "dialects/dialect.h"
+#include "dialects/kward/kward.h"
+#include "dialects/loaf/loaf.h"
+#include "dialects/scaiflux/scaiflux.h"
+#include "loop/child.h"
+#include "providers/openai/openai.h"
+#include "providers/rehearsal/rehearsal.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static const struct provider *const providers[] = {&provider_openai, &provider_rehearsal};
+static const struct dialect *const dialects[] = {&dialect_loaf, &dialect_scaiflux, &dialect_kward};
+
+static const char help[] =
+    "trivet: the engine behind coding-agent user interfaces\n"
+    "\n"
+    "  trivet loaf rpc                serve the loaf protocol on stdin and stdout\n"
+    "  trivet scaiflux serve [FLAGS]  serve the ScaiFlux protocol (trivet scaiflux --help)\n"
+    "  trivet kward rpc               serve the Kward protocol\n"
+    "  trivet demo                    play one turn through each protocol, no key, no network\n"
+    "  trivet describe WHAT [--json]  methods and events of loaf, scaiflux or kward;\n"
+    "                                 or: limits, events\n"
+    "  trivet --help, --version\n"
+    "\n"
+    "Called under the name loaf, scaiflux or kward it behaves as that program.\n"
+    "\n"
+    "Environment:\n"
+    "  TRIVET_MODEL      default model as provider/model-id, where the client chose none;\n"
+    "                    rehearsal/default needs no key and no network\n"
+    "  OPENAI_API_KEY    key for openai/... models\n"
+    "  OPENAI_BASE_URL   address of any OpenAI-compatible server, with /v1\n"
+    "  TRIVET_STALL_MS   give a silent model so long before the request counts as failed\n"
+    "  TRIVET_PASS_ENV   names of variables that tools may see beyond the usual ones\n";
+
+static int print(struct str text)
+{
+    size_t done = 0;
+    while (done < text.n) {
+        ssize_t n = write(STDOUT_FILENO, text.p + done, text.n - done);
+        if (n <= 0)
+            return 1;
+        done += (size_t)n;
+    }
+    return 0;
+}
+
+static const struct dialect *find_dialect(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(dialects); i++)
+        if (str_is(name, dialects[i]->name))
+            return dialects[i];
+    return NULL;
+}
+
+static bool is_word(int argc, char **argv, int at, const char *one, const char *other)
+{
+    return argc > at && (strcmp(argv[at], one) == 0 || (other && strcmp(argv[at], other) == 0));
+}
+
+/* loaf compares its subcommand without regard to case and outer blanks; that harms nobody. */
+static bool is_verb(const struct dialect *d, int argc, char **argv)
+{
+    return argc > 0 && str_ieq(str_trim(str_of(argv[0])), str_of(d->verb));
+}
+
+static int run_dialect(const struct dialect *d, int argc, char **argv)
+{
+    bool asks_help = is_word(argc, argv, 0, "--help", "-h") || is_word(argc, argv, 1, "--help", "-h");
+    if (asks_help)
+        return print(str_of(d->usage));
+    if (is_word(argc, argv, 0, "--version", "-V") || is_word(argc, argv, 1, "--version", NULL))
+        return print(str_of("trivet " TRIVET_VERSION "\n"));
+    if (!is_verb(d, argc, argv)) {
+        fputs(d->usage, stderr);
+        return d->usage_exit_code;
+    }
+    return server_run(d, providers, ARRAY_LEN(providers), TRIVET_VERSION, argc - 1, argv + 1);
+}
+
+/* ---- describe ---- */
+
+static void describe_limits(struct buf *out, bool as_json)
+{
+    struct jw w = JW(out);
+    if (as_json)
+        jw_obj(&w);
+    for (const struct limit_row *r = limit_rows; r->name; r++) {
+        if (!as_json) {
+            buf_addf(out, "%-20s %12lld  %s; beyond: %s\n", r->name, (long long)r->value, r->about,
+                     r->beyond);
+            continue;
+        }
+        jw_kobj(&w, r->name);
+        jw_kint(&w, "value", r->value);
+        jw_kz(&w, "about", r->about);
+        jw_kz(&w, "beyond", r->beyond);
+        jw_obj_end(&w);
+    }
+    if (as_json) {
+        jw_obj_end(&w);
+        buf_addc(out, '\n');
+    }
+}
+
+static void describe_events(struct buf *out, bool as_json)
+{
+    struct jw w = JW(out);
+    if (as_json)
+        jw_obj(&w);
+    for (size_t i = 0; i < EV_N_KINDS; i++)
+        if (as_json)
+            jw_kz(&w, event_rows[i].name, event_rows[i].about);
+        else
+            buf_addf(out, "%-20s %s\n", event_rows[i].name, event_rows[i].about);
+    if (as_json) {
+        jw_obj_end(&w);
+        buf_addc(out, '\n');
+    }
+}
+
+static int describe(int argc, char **argv)
+{
+    AUTO(buf) struct buf out = BUF_INIT;
+    bool as_json = is_word(argc, argv, 1, "--json", NULL);
+    struct str what = str_of(argc > 0 ? argv[0] : "");
+    const struct dialect *d = find_dialect(what);
+    if (d && as_json)
+        dialect_describe_json(d, &out);
+    else if (d)
+        dialect_describe_text(d, &out);
+    else if (str_is(what, "limits"))
+        describe_limits(&out, as_json);
+    else if (str_is(what, "events"))
+        describe_events(&out, as_json);
+    else {
+        fputs("trivet describe: name one of loaf, scaiflux, kward, limits, events\n", stderr);
+        return 2;
+    }
+    return print(buf_str(&out));
+}
+
+int main(int argc, char **argv)
+{
+    struct str name = path_base(str_of(argc > 0 ? argv[0] : "trivet"));
+    if (str_is(name, "hold"))
+        return hold_main(argc, argv, NULL);
+    const struct dialect *d = find_dialect(name);
+    if (d)
+        return run_dialect(d, argc - 1, argv + 1);
+    if (argc > 1 && (d = find_dialect(str_of(argv[1]))))
+        return run_dialect(d, argc - 2, argv + 2);
+    if (is_word(argc, argv, 1, "demo", NULL))
+        return demo_run();
+    if (is_word(argc, argv, 1, "describe", NULL))
+        return describe(argc - 2, argv + 2);
+    if (is_word(argc, argv, 1, "--version", "-V"))
+        return print(str_of("trivet " TRIVET_VERSION "\n"));
+    if (is_word(argc, argv, 1, "--help", "-h"))
+        return print(str_of(help));
+    if (argc > 1)
+        fprintf(stderr, "trivet: unknown command %s\n\n", argv[1]);
+    fputs(help, stderr);
+    return 2;
+}
