@@ -8,17 +8,30 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Writes the text, cut at the end of a character, line ends made blanks. */
-static void put_text(struct error *err, const char *prefix, const char *fmt, va_list ap)
+/* Keeps the promise about the text: one line of valid UTF-8, never empty.  printf cuts at bytes,
+ * and names from the disk or from peers may hold anything. */
+static void settle_text(struct error *err)
 {
-    int n = snprintf(err->text, sizeof err->text, "%s", prefix);
-    if (n >= 0 && (size_t)n < sizeof err->text)
-        vsnprintf(err->text + n, sizeof err->text - (size_t)n, fmt, ap);
-    struct str cut = utf8_cut(str_of(err->text), sizeof err->text - 1);
-    err->text[cut.n] = '\0';
+    struct str text = str_of(err->text);
+    text.n -= utf8_unfinished(text);
+    if (!utf8_is_valid(text)) {
+        AUTO(buf) struct buf fixed = BUF_INIT;
+        utf8_repair(&fixed, text);
+        text = utf8_cut(buf_str(&fixed), sizeof err->text - 1);
+        memcpy(err->text, text.p, text.n);
+    }
+    err->text[text.n] = '\0';
     for (char *c = err->text; *c; c++)
         if ((unsigned char)*c < ' ')
             *c = ' ';
+    if (!err->text[0])
+        strcpy(err->text, "unknown error");
+}
+
+static void put_text(struct error *err, const char *fmt, va_list ap)
+{
+    vsnprintf(err->text, sizeof err->text, fmt, ap);
+    settle_text(err);
 }
 
 static enum err_origin origin_of(enum err_code code)
@@ -47,7 +60,7 @@ bool error_set(struct error *err, enum err_code code, const char *fmt, ...)
     va_list ap;
     va_start(ap, fmt);
     *err = (struct error){.code = code, .origin = origin_of(code)};
-    put_text(err, "", fmt, ap);
+    put_text(err, fmt, ap);
     va_end(ap);
     return false;
 }
@@ -58,7 +71,7 @@ bool error_set_origin(struct error *err, enum err_code code, enum err_origin ori
     va_list ap;
     va_start(ap, fmt);
     *err = (struct error){.code = code, .origin = origin};
-    put_text(err, "", fmt, ap);
+    put_text(err, fmt, ap);
     va_end(ap);
     return false;
 }
@@ -104,6 +117,7 @@ bool error_prefix(struct error *err, const char *fmt, ...)
     va_end(ap);
     struct str cut = utf8_cut(str_of(old), sizeof err->text - strlen(what) - 3);
     snprintf(err->text, sizeof err->text, "%s: %.*s", what, STR_FMT(cut));
+    settle_text(err);
     return false;
 }
 

@@ -224,7 +224,8 @@ void json_escape(struct buf *out, struct str s)
         }
         from = i;
     }
-    buf_add(out, str_n(s.p + from, i - from));
+    if (i > from)
+        buf_add(out, str_n(s.p + from, i - from));
 }
 
 static void before_value(struct jw *w)

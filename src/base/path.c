@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE
 #include "base/path.h"
 
 #include "base/mem.h"
@@ -51,14 +50,17 @@ void path_absolute(struct buf *out, struct str base, struct str path)
 
 bool path_resolve(struct buf *out, struct str path, struct error *err)
 {
+    /* Normal before anything is looked up: a ".." behind a missing name would otherwise stay in the
+     * rest, and what stands behind it would never be resolved. */
+    AUTO(buf) struct buf normal = BUF_INIT;
+    path_absolute(&normal, STR("/"), path);
+    path = buf_str(&normal);
     AUTO_FREE char *head = str_dup(path);
     size_t cut = path.n; /* head is path[0..cut) */
+    char real[PATH_MAX];
     for (;;) {
-        char real[PATH_MAX];
-        if (realpath(cut ? head : "/", real)) {
-            buf_addz(out, real);
+        if (realpath(cut ? head : "/", real))
             break;
-        }
         struct stat st;
         if (errno != ENOENT && errno != ENOTDIR)
             return error_errno(err, errno, "%.*s", STR_FMT(path));
@@ -73,11 +75,10 @@ bool path_resolve(struct buf *out, struct str path, struct error *err)
             cut--;
         head[cut] = '\0';
     }
-    if (str_is(buf_str(out), "/"))
-        buf_reset(out);
-    buf_add(out, str_from(path, cut));
-    if (out->n == 0)
-        buf_addc(out, '/');
+    struct str rest = str_from(path, cut);
+    if (rest.n == 0 || strcmp(real, "/") != 0)
+        buf_addz(out, real);
+    buf_add(out, rest);
     return true;
 }
 
@@ -97,18 +98,25 @@ struct str path_relative(struct str root, struct str path)
     return str_from(path, str_is(root, "/") ? 1 : root.n + 1);
 }
 
-struct str path_base(struct str path)
+static struct str without_slashes(struct str path) /* at the end; "/" stays */
 {
     while (path.n > 1 && path.p[path.n - 1] == '/')
         path.n--;
+    return path;
+}
+
+struct str path_base(struct str path)
+{
+    path = without_slashes(path);
     size_t at = str_rchr(path, '/');
     return at == SIZE_MAX || path.n == 1 ? path : str_from(path, at + 1);
 }
 
 struct str path_dir(struct str path)
 {
+    path = without_slashes(path);
     size_t at = str_rchr(path, '/');
-    return at == SIZE_MAX ? STR(".") : at == 0 ? STR("/") : str_cut(path, at);
+    return at == SIZE_MAX ? STR(".") : without_slashes(str_cut(path, at ? at : 1));
 }
 
 struct str path_ext(struct str path)
@@ -189,19 +197,18 @@ bool path_read(struct buf *out, struct str path, size_t max, struct error *err)
     bool ok = true;
     size_t total = 0;
     for (;;) {
-        char *at = buf_space(out, 65536);
-        ssize_t n = at ? read(fd, at, 65536) : -1;
+        char part[8192]; /* out may have a limit of its own, which the file may just reach */
+        ssize_t n = read(fd, part, sizeof part);
         if (n == 0)
             break;
-        if (n < 0 && at && errno == EINTR)
+        if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
             ok = error_errno(err, errno, "cannot read %s", z);
             break;
         }
-        buf_added(out, (size_t)n);
         total += (size_t)n;
-        if (total > max) {
+        if (total > max || !buf_add(out, str_n(part, (size_t)n))) {
             ok = error_set(err, ERR_LIMIT, "%s is larger than %zu bytes", z, max);
             break;
         }

@@ -37,7 +37,8 @@ static inline bool str_is(struct str a, const char *z)
 }
 static inline struct str str_from(struct str s, size_t at) /* the rest behind at (clamped) */
 {
-    return at > s.n ? str_n(s.p + s.n, 0) : str_n(s.p + at, s.n - at);
+    at = at > s.n ? s.n : at;
+    return str_n(at ? s.p + at : s.p, s.n - at);
 }
 static inline struct str str_cut(struct str s, size_t n) /* at most the first n bytes */
 {

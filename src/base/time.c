@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE
 #include "base/time.h"
 
 #include <stdio.h>
@@ -35,12 +34,13 @@ int64_t time_mono_us(void)
 
 void time_iso(int64_t ms, char out[TIME_ISO_LEN + 1])
 {
-    time_t seconds = (time_t)(ms / 1000);
+    int part = (int)(ms % 1000 + 1000) % 1000; /* also before 1970 */
+    time_t seconds = (time_t)((ms - part) / 1000);
     struct tm tm;
     gmtime_r(&seconds, &tm);
     char text[64];
     snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900,
-             tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(ms % 1000));
+             tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, part);
     memcpy(out, text, TIME_ISO_LEN);
     out[TIME_ISO_LEN] = '\0';
 }
@@ -59,6 +59,8 @@ bool time_from_iso(struct str s, int64_t *ret_ms)
     int64_t ms = 0;
     if (*rest == '.') {
         int64_t scale = 100;
+        if (rest[1] < '0' || rest[1] > '9')
+            return false;
         for (rest++; *rest >= '0' && *rest <= '9'; rest++, scale /= 10)
             ms += (*rest - '0') * scale;
     }

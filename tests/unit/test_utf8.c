@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/utf8.h"
+
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    for (uint32_t c = 0; c <= 0x10ffff; c = c < 0x3000 || c > 0xd000 ? c + 1 : c + 97) {
+        AUTO(buf) struct buf b = BUF_INIT;
+        uint32_t back = 0xffffffff;
+        utf8_put(&b, c);
+        size_t n = utf8_get(buf_str(&b), &back);
+        if (c >= 0xd800 && c <= 0xdfff) {
+            assert_int_equal(n, 0);
+            assert_false(utf8_is_valid(buf_str(&b)));
+            continue;
+        }
+        assert_int_equal(n, b.n);
+        assert_int_equal(back, c);
+        assert_true(utf8_is_valid(buf_str(&b)));
+        assert_int_equal(utf8_chars(buf_str(&b)), 1);
+        assert_int_equal(utf8_utf16_len(buf_str(&b)), c > 0xffff ? 2 : 1);
+        /* Every proper beginning is unfinished. */
+        for (size_t k = 1; k < b.n; k++) {
+            assert_int_equal(utf8_get(str_cut(buf_str(&b), k), &back), 0);
+            assert_int_equal(utf8_unfinished(str_cut(buf_str(&b), k)), k);
+        }
+        assert_int_equal(utf8_unfinished(buf_str(&b)), 0);
+        if (c > 0x10000)
+            c += 251;
+    }
+}
+
+static void test_invalid(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "\x80",
+        "\xbf",
+        "\xc0\x80",
+        "\xc1\xbf",
+        "\xe0\x80\x80",
+        "\xe0\x9f\xbf",
+        "\xed\xa0\x80",
+        "\xed\xbf\xbf",
+        "\xf0\x80\x80\x80",
+        "\xf0\x8f\xbf\xbf",
+        "\xf4\x90\x80\x80",
+        "\xf5\x80\x80\x80",
+        "\xff",
+        "\xfe",
+        "\xc3",
+        "\xe2\x82",
+        "\xf0\x9f\x98",
+        "\xc3(",
+        "\xe2\x82(",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        assert_int_equal(utf8_valid(str_of(bad[i])), 0);
+        AUTO(buf) struct buf b = BUF_INIT;
+        /* Behind plain text of every alignment, and with text behind it. */
+        for (int k = 0; k < 20; k++)
+            buf_addc(&b, 'a');
+        buf_addz(&b, bad[i]);
+        buf_addz(&b, "zzz");
+        for (size_t from = 0; from < 20; from++)
+            assert_int_equal(utf8_valid(str_from(buf_str(&b), from)), 20 - from);
+        AUTO(buf) struct buf fixed = BUF_INIT;
+        assert_true(utf8_repair(&fixed, buf_str(&b)));
+        assert_true(utf8_is_valid(buf_str(&fixed)));
+        assert_true(str_ends(buf_str(&fixed), STR("zzz")));
+        assert_true(str_find(buf_str(&fixed), STR("\xef\xbf\xbd")) == 20);
+    }
+    assert_int_equal(utf8_get(STR_NONE, &(uint32_t){0}), 0);
+    assert_true(utf8_is_valid(STR("")));
+    assert_true(utf8_is_valid(STR("a\0b")));
+}
+
+static void repairs_to(const char *in, const char *want)
+{
+    AUTO(buf) struct buf b = BUF_INIT;
+    utf8_repair(&b, str_of(in));
+    assert_string_equal(b.p, want);
+}
+
+#define R "\xef\xbf\xbd"
+
+static void test_repair(void **state)
+{
+    (void)state;
+    repairs_to("", "");
+    repairs_to("gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f");
+    repairs_to("a\xff\xfe"
+               "b",
+               "a" R R "b");
+    repairs_to("\xf0\x9f\x98", R); /* one unfinished character is one bad unit */
+    repairs_to("\xf0\x9f\x98(", R "(");
+    repairs_to("\xed\xa0\x80", R R R); /* no byte of a surrogate begins anything */
+    repairs_to("\xe2\x82\xe2\x82\xac", R "\xe2\x82\xac");
+    AUTO(buf) struct buf small = BUF_MAX(3);
+    assert_false(utf8_repair(&small, STR("ab\xff")));
+}
+
+static void test_cut(void **state)
+{
+    (void)state;
+    struct str s = STR("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80z"); /* 1 2 3 4 1 bytes */
+    static const size_t bytes[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11};
+    for (size_t n = 0; n < ARRAY_LEN(bytes); n++)
+        assert_int_equal(utf8_cut(s, n).n, bytes[n]);
+    static const size_t chars[] = {0, 1, 3, 6, 10, 11, 11};
+    for (size_t n = 0; n < ARRAY_LEN(chars); n++)
+        assert_int_equal(utf8_cut_chars(s, n).n, chars[n]);
+    assert_int_equal(utf8_chars(s), 5);
+    assert_int_equal(utf8_utf16_len(s), 6);
+    assert_int_equal(utf8_cut(STR_NONE, 3).n, 0);
+    assert_int_equal(utf8_unfinished(STR("abc")), 0);
+    assert_int_equal(utf8_unfinished(STR("\x80\x80\x80\x80")), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_invalid),
+        cmocka_unit_test(test_repair),
+        cmocka_unit_test(test_cut),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
