@@ -39,9 +39,6 @@ struct loop {
 
 /* Puts it at the end of the ready list; it must not be there already. */
 void loop_push(struct loop *l, struct ready *r);
-/* Like loop_later, but can be taken back until it is called. */
-struct ready *loop_soon(struct loop *l, loop_fn *fn, void *arg);
-void loop_take_back(struct ready *r); /* NULL is fine */
 /* Unmaps the kept stacks. */
 void fiber_drop_stacks(struct loop *l);
 

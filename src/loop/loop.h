@@ -25,6 +25,10 @@ void loop_stop(struct loop *l);
 void loop_step(struct loop *l, bool may_wait);
 /* Calls fn once, soon, from the loop itself; in the order of the calls. */
 void loop_later(struct loop *l, loop_fn *fn, void *arg);
+/* The same, but can be taken back until it is called. */
+struct ready;
+struct ready *loop_soon(struct loop *l, loop_fn *fn, void *arg);
+void loop_take_back(struct ready *r); /* NULL is fine */
 
 struct timer;
 struct timer *timer_new(struct loop *l, loop_fn *fn, void *arg);

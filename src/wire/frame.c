@@ -22,12 +22,12 @@ struct frame {
     enum frame_kind kind;
     size_t limit;
     struct frame_sink sink;
-    struct buf held;      /* the beginning of an unfinished line or body */
-    bool is_skipping;     /* the rest of this line, or body, is thrown away */
-    bool has_lines;       /* the first line is behind us: no byte order mark any more */
-    bool has_headers;     /* a header block has begun */
-    int64_t length;       /* of the body as the headers say; 0: none or unreadable */
-    size_t body_left;     /* bytes of the body still to come; 0: reading headers */
+    struct buf held;  /* the beginning of an unfinished line or body */
+    bool is_skipping; /* the rest of this line, or body, is thrown away */
+    bool has_lines;   /* the first line is behind us: no byte order mark any more */
+    bool has_headers; /* a header block has begun */
+    int64_t length;   /* of the body as the headers say; 0: none or unreadable */
+    size_t body_left; /* bytes of the body still to come; 0: reading headers */
     bool is_stopped, is_paused;
     bool is_busy; /* inside feed or end: free must wait */
     bool is_dead;

@@ -44,6 +44,7 @@ struct rpc_dialect {
     bool runs_notifications;      /* Kward executes them; loaf ignores them */
     bool echoes_id_on_invalid;    /* Kward echoes the id of an invalid request; loaf says null */
     bool array_params_are_absent; /* Kward; loaf calls them a fault */
+    bool method_may_be_blank;     /* Kward: only an empty name is invalid, a blank one is unknown */
     unsigned parse_flags;         /* JSON_FIX_* */
     /* Each writes the error object {"code":..,"message":..,...}; silence by returning false. */
     bool (*put_fault)(enum rpc_fault fault, bool has_id, struct str detail, struct jw *w);
@@ -63,10 +64,14 @@ struct rpc *rpc_new(struct loop *l, int in_fd, int out_fd, const struct rpc_dial
 struct conn *rpc_conn(struct rpc *r);
 /* {"jsonrpc":"2.0","method":METHOD,"params":PARAMS}; params is finished JSON. */
 void rpc_notify(struct rpc *r, const char *method, struct str params);
-/* No further message is handled; answers of running requests still go out. */
+/* No further message is handled, and requests that wait in a lane are dropped; answers of running
+ * requests still go out, and the end of input is still told. */
 void rpc_stop(struct rpc *r);
-/* Requests that are not answered yet. */
+/* Cancels the fiber of every running request, except the one that calls this.  They still answer. */
+void rpc_cancel(struct rpc *r);
+/* Requests that are not answered yet, running notifications included. */
 unsigned rpc_pending(const struct rpc *r);
+/* Only when nothing is pending: rpc_stop, rpc_cancel, then let the loop run until it is so. */
 void rpc_free(struct rpc *r);
 
 #endif

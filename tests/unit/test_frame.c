@@ -14,11 +14,11 @@
 #include <cmocka.h>
 
 struct record {
-    struct buf text;  /* "m<body>" and "f<number><detail>", each ended by | */
+    struct buf text; /* "m<body>" and "f<number><detail>", each ended by | */
     struct frame *f;
     int stop_after, free_after, pause_after; /* count down at every message; 0: never */
-    const char *first; /* where the last body lay */
-    size_t n_bytes;    /* of all bodies */
+    const char *first;                       /* where the last body lay */
+    size_t n_bytes;                          /* of all bodies */
     unsigned n_messages, n_faults;
 };
 
@@ -125,15 +125,41 @@ static void test_lines_cr(void **state)
 static void test_bom(void **state)
 {
     (void)state;
-    expect(FRAME_LINES, 100, STR("\xef\xbb\xbf" "a\n\xef\xbb\xbf" "b\n"), "ma|m\xef\xbb\xbf" "b|");
-    expect(FRAME_LINES, 100, STR("\xef\xbb\xbf\n\xef\xbb\xbf" "b\n"), "m\xef\xbb\xbf" "b|");
-    expect(FRAME_LINES, 100, STR("\xef\xbb" "a\n"), "m\xef\xbb" "a|");
+    expect(FRAME_LINES, 100,
+           STR("\xef\xbb\xbf"
+               "a\n\xef\xbb\xbf"
+               "b\n"),
+           "ma|m\xef\xbb\xbf"
+           "b|");
+    expect(FRAME_LINES, 100,
+           STR("\xef\xbb\xbf\n\xef\xbb\xbf"
+               "b\n"),
+           "m\xef\xbb\xbf"
+           "b|");
+    expect(FRAME_LINES, 100,
+           STR("\xef\xbb"
+               "a\n"),
+           "m\xef\xbb"
+           "a|");
     expect(FRAME_LINES, 100, STR("\xef\xbb\xbf"), "");
-    expect(FRAME_LINES_CR, 100, STR("\xef\xbb\xbf" "a\r\xef\xbb\xbf" "b\n"), "ma|mb|");
+    expect(FRAME_LINES_CR, 100,
+           STR("\xef\xbb\xbf"
+               "a\r\xef\xbb\xbf"
+               "b\n"),
+           "ma|mb|");
     /* The mark does not count. */
-    expect(FRAME_LINES, 4, STR("\xef\xbb\xbf" "abcd\nabcd\n"), "mabcd|mabcd|");
-    expect(FRAME_LINES, 4, STR("\xef\xbb\xbf" "abcde\nabcd\n"), "f0|mabcd|");
-    expect(FRAME_LINES, 4, STR("x\n\xef\xbb\xbf" "ab\n"), "mx|f0|");
+    expect(FRAME_LINES, 4,
+           STR("\xef\xbb\xbf"
+               "abcd\nabcd\n"),
+           "mabcd|mabcd|");
+    expect(FRAME_LINES, 4,
+           STR("\xef\xbb\xbf"
+               "abcde\nabcd\n"),
+           "f0|mabcd|");
+    expect(FRAME_LINES, 4,
+           STR("x\n\xef\xbb\xbf"
+               "ab\n"),
+           "mx|f0|");
 }
 
 static void test_too_long_line(void **state)
@@ -171,8 +197,8 @@ static void test_length_faults(void **state)
     expect(k, 100, STR("nonsense\n\nContent-Length: 2\r\n\r\n{}"), "f1nonsense|m{}|");
     expect(k, 100, STR("Content-Length: 2\r\nnonsense\r\n\r\n{}"), "f1nonsense|m{}|");
     expect(k, 100, STR("a\nb\n"), "f1a|f1b|");
-    static const char *const bad[] = {"0", "-1", "+2", "abc", "", "2x", "0x2", "2.0", "1 2",
-                                      "99999999999999999999999"};
+    static const char *const bad[] = {"0",  "-1",  "+2",  "abc", "",
+                                      "2x", "0x2", "2.0", "1 2", "99999999999999999999999"};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         AUTO(buf) struct buf in = BUF_INIT;
         buf_addf(&in, "Content-Length: %s\r\n\r\nContent-Length: 2\r\n\r\n{}", bad[i]);
@@ -345,8 +371,18 @@ static void test_put(void **state)
 static void test_random_streams(void **state)
 {
     (void)state;
-    static const char *const parts[] = {"\n", "\r", "\r\n", "a", "bcd", " ", "\xef\xbb\xbf",
-                                        "Content-Length: 3", "content-length:12", ":", "-1", "{}"};
+    static const char *const parts[] = {"\n",
+                                        "\r",
+                                        "\r\n",
+                                        "a",
+                                        "bcd",
+                                        " ",
+                                        "\xef\xbb\xbf",
+                                        "Content-Length: 3",
+                                        "content-length:12",
+                                        ":",
+                                        "-1",
+                                        "{}"};
     for (int round = 0; round < 300; round++) {
         AUTO(buf) struct buf in = BUF_INIT;
         for (int i = 0; i < 30; i++)

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/* Bytes in, messages out, and the other way round, with the queue between us and the client
+ * watched from both sides.
+ *
+ *     reader --> [rest] --> frame --> on_message
+ *     conn_send --> frame_put --> writer (held until the round ends)
+ *
+ * `rest` is used only while reading is paused: what the frame did not take any more waits there,
+ * so a read full of requests with large answers cannot pile up answers without bound.  The hold on
+ * the writer ends from the loop's ready list, which is drained before the loop sleeps again.
+ */
+#include "wire/conn.h"
+
+#include "base/limits.h"
+#include "base/mem.h"
+#include "loop/fiber.h"
+
+struct flush_wait { /* one sleeper in conn_flush_through_await, on its stack */
+    struct wait wait;
+    struct flush_wait *next;
+};
+
+struct conn {
+    const struct conn_ops *ops;
+    void *arg;
+    struct reader *reader;
+    struct writer *writer;
+    struct frame *frame;
+    struct loop *l;
+    struct ready *round_end; /* will end the hold on the writer; NULL: it is not held */
+    struct buf out;          /* the message being framed */
+    struct buf rest;         /* read, not yet taken by the frame */
+    struct flush_wait *waiters;
+    bool is_full;
+    bool is_paused;    /* too much is unsent: requests wait */
+    bool is_stopped;   /* conn_stop_reading */
+    bool has_eof;      /* the end of input was read, perhaps not yet told */
+    unsigned n_inside; /* functions of ours on the stack that look at it after a callback */
+    bool is_dead;
+};
+
+/* ---- life ---- */
+
+static void destroy(struct conn *c)
+{
+    buf_clear(&c->out);
+    buf_clear(&c->rest);
+    free(c);
+}
+
+static void enter(struct conn *c)
+{
+    c->n_inside++;
+}
+
+/* After this the connection may be gone. */
+static void leave(struct conn *c)
+{
+    if (--c->n_inside == 0 && c->is_dead)
+        destroy(c);
+}
+
+static void wake_waiters(struct conn *c)
+{
+    while (c->waiters) {
+        struct flush_wait *w = c->waiters;
+        c->waiters = w->next; /* w lives on a stack that may go as soon as its fiber runs */
+        wait_wake(&w->wait);
+    }
+}
+
+void conn_free(struct conn *c)
+{
+    if (!c)
+        return;
+    c->is_dead = c->is_stopped = true;
+    frame_free(c->frame);
+    reader_free(c->reader);
+    writer_free(c->writer);
+    loop_take_back(c->round_end);
+    c->frame = NULL;
+    c->reader = NULL;
+    c->writer = NULL;
+    c->round_end = NULL;
+    wake_waiters(c);
+    if (c->n_inside == 0)
+        destroy(c);
+}
+
+/* ---- in ---- */
+
+static void tell_eof(struct conn *c)
+{
+    frame_end(c->frame);
+    if (c->is_stopped)
+        return;
+    c->is_stopped = true;
+    if (c->ops->on_eof)
+        c->ops->on_eof(c->arg);
+}
+
+/* Feeds the frame and keeps what it leaves. */
+static void feed(struct conn *c, struct str bytes)
+{
+    size_t n_taken = frame_feed(c->frame, bytes);
+    if (c->is_stopped)
+        return;
+    bytes = str_from(bytes, n_taken);
+    if (bytes.n)
+        buf_add(&c->rest, bytes);
+}
+
+/* Goes on with what was left while reading was paused, then with the reader. */
+static void feed_rest(struct conn *c)
+{
+    while (c->rest.n && !c->is_paused && !c->is_stopped) {
+        AUTO(buf) struct buf rest = take(&c->rest);
+        feed(c, buf_str(&rest));
+    }
+    if (c->is_paused || c->is_stopped)
+        return;
+    if (c->has_eof)
+        tell_eof(c);
+    else
+        reader_pause(c->reader, false);
+}
+
+static void on_bytes(void *arg, struct str bytes)
+{
+    struct conn *c = arg;
+    if (c->is_stopped)
+        return;
+    enter(c);
+    c->has_eof |= bytes.n == 0;
+    if (c->is_paused || c->rest.n)
+        buf_add(&c->rest, bytes);
+    else if (c->has_eof)
+        tell_eof(c);
+    else
+        feed(c, bytes);
+    leave(c);
+}
+
+static void on_message(void *arg, struct str body)
+{
+    struct conn *c = arg;
+    c->ops->on_message(c->arg, body);
+}
+
+static void on_fault(void *arg, enum frame_fault fault, struct str detail)
+{
+    struct conn *c = arg;
+    if (c->ops->on_fault)
+        c->ops->on_fault(c->arg, fault, detail);
+}
+
+void conn_stop_reading(struct conn *c)
+{
+    c->is_stopped = true;
+    frame_stop(c->frame);
+    reader_pause(c->reader, true);
+    buf_clear(&c->rest);
+}
+
+/* ---- out ---- */
+
+bool conn_is_full(const struct conn *c)
+{
+    return c->is_full;
+}
+
+bool conn_is_flushed(const struct conn *c)
+{
+    return writer_is_broken(c->writer) || writer_queued(c->writer) == 0;
+}
+
+static void set_full(struct conn *c, bool is_full)
+{
+    if (c->is_full == is_full)
+        return;
+    c->is_full = is_full;
+    if (c->ops->on_full)
+        c->ops->on_full(c->arg, is_full);
+}
+
+static void set_paused(struct conn *c, bool is_paused)
+{
+    if (c->is_paused == is_paused || c->is_stopped)
+        return;
+    c->is_paused = is_paused;
+    if (is_paused) {
+        frame_pause(c->frame);
+        reader_pause(c->reader, true);
+    } else {
+        feed_rest(c);
+    }
+}
+
+/* Compares the queue with its upper marks. */
+static void check_high(struct conn *c)
+{
+    size_t n = writer_queued(c->writer);
+    if (n > LIMIT_OUT_STOP_BYTES)
+        set_paused(c, true);
+    if (n > LIMIT_OUT_QUEUE_BYTES)
+        set_full(c, true);
+}
+
+/* And with its lower ones; only from the loop, so that nobody who sends finds himself resumed. */
+static void check_low(struct conn *c)
+{
+    if (conn_is_flushed(c))
+        wake_waiters(c);
+    if (writer_queued(c->writer) < LIMIT_OUT_QUEUE_BYTES / 4)
+        set_full(c, false);
+    if (!c->is_dead && writer_queued(c->writer) < LIMIT_OUT_STOP_BYTES / 2)
+        set_paused(c, false);
+}
+
+/* Lets go what was put since the hold began. */
+static void release(struct conn *c)
+{
+    if (!c->round_end)
+        return;
+    loop_take_back(c->round_end);
+    c->round_end = NULL;
+    writer_hold(c->writer, false);
+}
+
+static void on_written(void *arg, bool is_broken)
+{
+    struct conn *c = arg;
+    enter(c);
+    check_low(c);
+    if (is_broken && !c->is_dead && c->ops->on_broken)
+        c->ops->on_broken(c->arg);
+    leave(c);
+}
+
+static void on_round_end(void *arg)
+{
+    struct conn *c = arg;
+    enter(c);
+    c->round_end = NULL;
+    writer_hold(c->writer, false);
+    check_high(c);
+    if (!c->is_dead)
+        check_low(c);
+    leave(c);
+}
+
+void conn_send(struct conn *c, struct str body)
+{
+    if (writer_is_broken(c->writer))
+        return;
+    if (!c->round_end) {
+        writer_hold(c->writer, true);
+        c->round_end = loop_soon(c->l, on_round_end, c);
+    }
+    frame_put(&c->out, c->ops->framing, body);
+    writer_put(c->writer, buf_str(&c->out));
+    buf_shrink(&c->out, LIMIT_OUT_QUEUE_BYTES / 4);
+    if (writer_queued(c->writer) <= LIMIT_OUT_QUEUE_BYTES)
+        return;
+    enter(c);
+    if (!c->is_full)
+        release(c); /* only what the client does not take counts, not what we hold ourselves */
+    check_high(c);
+    leave(c);
+}
+
+void conn_flush_through_await(struct conn *c)
+{
+    release(c);
+    if (conn_is_flushed(c))
+        return;
+    struct flush_wait w = {.wait = WAIT_INIT, .next = c->waiters};
+    c->waiters = &w;
+    wait_through_await(&w.wait);
+}
+
+/* ---- making ---- */
+
+struct conn *conn_new(struct loop *l, int in_fd, int out_fd, const struct conn_ops *ops, void *arg)
+{
+    struct conn *c = xnew(struct conn);
+    c->l = l;
+    c->ops = ops;
+    c->arg = arg;
+    c->frame = frame_new(ops->framing, ops->limit, (struct frame_sink){on_message, on_fault, c});
+    c->writer = writer_new(l, out_fd, on_written, c);
+    c->reader = reader_new(l, in_fd, on_bytes, c);
+    return c;
+}

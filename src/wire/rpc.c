@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT */
+/* From a message to its answer.
+ *
+ *     on_message: parse, judge the envelope, find the method
+ *         '--> lane: [call][call]...   one runs, the others wait; LANE_FREE has no queue
+ *                  '--> start: decode params, run (now, or in a fiber), answer, free
+ *
+ * A call is one request from its line until its answer; it owns the document, the arena and the
+ * answer that is being written.  Params are decoded when the call's turn has come, so that their
+ * faults are answered in the order of the lane too.
+ *
+ * A lane that a fiber leaves goes on from the loop, not from the fiber: a RUN_NOW method must not
+ * find itself on somebody else's stack, with somebody else's cancel.
+ */
+#include "wire/rpc.h"
+
+#include "base/limits.h"
+#include "base/mem.h"
+
+struct call {
+    struct request rq; /* first: what the method sees */
+    struct json doc;
+    yyjson_val *id; /* in doc; NULL for a notification */
+    struct buf out; /* the answer */
+    struct fiber *fiber;
+    struct call *next;                /* in its lane's queue */
+    struct call *prev_run, *next_run; /* among those that have a fiber */
+};
+
+struct lane {
+    bool is_busy;
+    struct call *first, **last;
+};
+
+struct rpc {
+    struct loop *l;
+    const struct rpc_dialect *d;
+    void *dialect;
+    struct conn_ops ops;
+    struct conn *conn;
+    struct json empty; /* {} for absent params */
+    struct lane lanes[N_LANES];
+    struct ready *lanes_go_on; /* will start what waits in lanes; NULL: nothing to do */
+    struct call *fibers;       /* running in fibers */
+    unsigned n_pending;
+    bool is_stopped;
+};
+
+/* ---- out ---- */
+
+static void send_body(struct rpc *r, struct str body)
+{
+    AUTO(buf) struct buf changed = BUF_INIT;
+    if (r->d->filter && r->d->filter(r->dialect, body, &changed))
+        body = buf_str(&changed);
+    conn_send(r->conn, body);
+}
+
+/* {"jsonrpc":"2.0","id":ID, and the name of what follows; id NULL is written as null. */
+static struct jw begin_answer(struct buf *out, yyjson_val *id, const char *member)
+{
+    struct jw w = JW(out);
+    buf_reset(out);
+    jw_obj(&w);
+    jw_kstr(&w, "jsonrpc", STR("2.0"));
+    jw_kval(&w, "id", id);
+    jw_key(&w, member);
+    return w;
+}
+
+static void end_answer(struct rpc *r, struct jw *w)
+{
+    jw_obj_end(w);
+    send_body(r, buf_str(w->out));
+}
+
+void rpc_notify(struct rpc *r, const char *method, struct str params)
+{
+    AUTO(buf) struct buf out = BUF_INIT;
+    struct jw w = JW(&out);
+    jw_obj(&w);
+    jw_kstr(&w, "jsonrpc", STR("2.0"));
+    jw_kz(&w, "method", method);
+    if (params.p)
+        jw_kraw(&w, "params", params);
+    end_answer(r, &w);
+}
+
+/* ---- one call ---- */
+
+static struct call *call_new(struct rpc *r, const struct method *m, struct json *doc,
+                             yyjson_val *id)
+{
+    struct call *c = xnew(struct call);
+    c->rq.rpc = r;
+    c->rq.dialect = r->dialect;
+    c->rq.method = m;
+    c->rq.arena = ARENA_INIT;
+    c->doc = take(doc);
+    c->id = id;
+    r->n_pending++;
+    return c;
+}
+
+static void call_free(struct call *c)
+{
+    c->rq.rpc->n_pending--;
+    json_clear(&c->doc);
+    arena_clear(&c->rq.arena);
+    buf_clear(&c->out);
+    free(c);
+}
+
+/* Fills rq.params and rq.args from the message; false when the fault has been answered. */
+static bool take_params(struct call *c)
+{
+    struct rpc *r = c->rq.rpc;
+    const struct method *m = c->rq.method;
+    struct fault fault = {.kind = FAULT_NOT_OBJECT};
+    yyjson_val *given = json_get(c->doc.root, "params");
+    if (yyjson_is_null(given) || (r->d->array_params_are_absent && yyjson_is_arr(given)))
+        given = NULL;
+    c->rq.params = yyjson_is_obj(given) ? given : NULL;
+    if (!m->params)
+        return true;
+    c->rq.args = arena_alloc(&c->rq.arena, m->params_size);
+    if ((given || !m->params_needed) &&
+        rows_decode(m->params, 0, given ? given : r->empty.root, c->rq.args, &fault))
+        return true;
+    if (c->id) {
+        struct jw w = begin_answer(&c->out, c->id, "error");
+        r->d->put_params_fault(m, &fault, &w);
+        end_answer(r, &w);
+    }
+    return false;
+}
+
+/* Runs the method and answers.  Outside of fibers only for RUN_NOW methods, which do not await. */
+static void run_and_answer(struct call *c)
+{
+    struct rpc *r = c->rq.rpc;
+    struct error err = ERROR_INIT;
+    struct jw w = begin_answer(&c->out, c->id, "result");
+    size_t start = c->out.n;
+    bool ok = c->rq.method->run(&c->rq, &w, &err);
+    if (!c->id)
+        return; /* a notification is never answered */
+    if (!ok) {
+        w = begin_answer(&c->out, c->id, "error");
+        r->d->put_error(&c->rq, &err, &w);
+    } else if (c->out.n == start) {
+        jw_null(&w);
+    }
+    end_answer(r, &w);
+}
+
+static struct lane *lane_of(struct call *c)
+{
+    enum method_lane lane = c->rq.method->lane;
+    return lane == LANE_FREE ? NULL : &c->rq.rpc->lanes[lane];
+}
+
+static void finish(struct call *c)
+{
+    struct lane *lane = lane_of(c);
+    if (lane)
+        lane->is_busy = false;
+    call_free(c);
+}
+
+/* ---- fibers ---- */
+
+static void link_fiber(struct call *c)
+{
+    struct rpc *r = c->rq.rpc;
+    c->next_run = r->fibers;
+    if (r->fibers)
+        r->fibers->prev_run = c;
+    r->fibers = c;
+}
+
+static void unlink_fiber(struct call *c)
+{
+    struct rpc *r = c->rq.rpc;
+    if (c->prev_run)
+        c->prev_run->next_run = c->next_run;
+    else
+        r->fibers = c->next_run;
+    if (c->next_run)
+        c->next_run->prev_run = c->prev_run;
+    c->fiber = NULL;
+}
+
+static void on_lanes_go_on(void *arg);
+
+static void call_fiber(void *arg)
+{
+    struct call *c = arg;
+    struct rpc *r = c->rq.rpc;
+    struct lane *lane = lane_of(c);
+    run_and_answer(c);
+    unlink_fiber(c);
+    finish(c);
+    if (lane && lane->first && !r->lanes_go_on)
+        r->lanes_go_on = loop_soon(r->l, on_lanes_go_on, r);
+}
+
+void rpc_cancel(struct rpc *r)
+{
+    for (struct call *c = r->fibers; c; c = c->next_run)
+        if (c->fiber != fiber_self())
+            fiber_cancel(c->fiber);
+}
+
+/* ---- lanes ---- */
+
+/* Begins a call whose turn has come; a RUN_NOW call is over afterwards. */
+static void start(struct call *c)
+{
+    struct lane *lane = lane_of(c);
+    if (lane)
+        lane->is_busy = true;
+    if (!take_params(c)) {
+        finish(c);
+    } else if (c->rq.method->how == RUN_FIBER) {
+        link_fiber(c);
+        c->fiber = fiber_start(c->rq.rpc->l, c->rq.method->name, call_fiber, c);
+    } else {
+        run_and_answer(c);
+        finish(c);
+    }
+}
+
+static void run_lane(struct lane *lane)
+{
+    while (lane->first && !lane->is_busy) {
+        struct call *c = lane->first;
+        lane->first = c->next;
+        if (!lane->first)
+            lane->last = &lane->first;
+        start(c);
+    }
+}
+
+static void on_lanes_go_on(void *arg)
+{
+    struct rpc *r = arg;
+    r->lanes_go_on = NULL;
+    for (size_t i = 0; i < N_LANES; i++)
+        run_lane(&r->lanes[i]);
+}
+
+static void take_call(struct call *c)
+{
+    struct lane *lane = lane_of(c);
+    if (!lane) {
+        start(c);
+        return;
+    }
+    *lane->last = c;
+    lane->last = &c->next;
+    run_lane(lane);
+}
+
+static void drop_lane(struct lane *lane)
+{
+    while (lane->first) {
+        struct call *c = lane->first;
+        lane->first = c->next;
+        call_free(c);
+    }
+    lane->last = &lane->first;
+}
+
+/* ---- in ---- */
+
+/* An id as the rules allow it: text, or a number of any size. */
+static bool is_plain_id(yyjson_val *id)
+{
+    return yyjson_is_str(id) || yyjson_is_num(id) || yyjson_is_raw(id);
+}
+
+static void answer_fault(struct rpc *r, enum rpc_fault fault, yyjson_val *id, struct str detail)
+{
+    AUTO(buf) struct buf out = BUF_INIT;
+    bool has_id = id && (!yyjson_is_null(id) || r->d->null_id_is_request);
+    bool echoes = r->d->echoes_id_on_invalid && is_plain_id(id);
+    struct jw w = begin_answer(&out, echoes ? id : NULL, "error");
+    if (r->d->put_fault(fault, has_id, detail, &w))
+        end_answer(r, &w);
+}
+
+/* The envelope, in the order of the protocol documents; false when it is at fault. */
+static bool check_envelope(const struct rpc *r, yyjson_val *root, enum rpc_fault *ret_fault)
+{
+    struct str method = json_get_str(root, "method");
+    yyjson_val *id = json_get(root, "id");
+    bool has_name = method.n && (r->d->method_may_be_blank || !str_is_blank(method));
+    if (yyjson_is_arr(root))
+        *ret_fault = RPC_BATCH;
+    else if (!yyjson_is_obj(root))
+        *ret_fault = RPC_NOT_OBJECT;
+    else if (!str_is(json_get_str(root, "jsonrpc"), "2.0"))
+        *ret_fault = RPC_BAD_VERSION;
+    else if (!has_name)
+        *ret_fault = RPC_BAD_METHOD;
+    else if (id && !yyjson_is_null(id) && !is_plain_id(id))
+        *ret_fault = RPC_BAD_ID;
+    else
+        return true;
+    return false;
+}
+
+static void answer_no_method(struct rpc *r, yyjson_val *id, struct str method)
+{
+    AUTO(buf) struct buf out = BUF_INIT;
+    struct jw w = begin_answer(&out, id, "error");
+    r->d->put_no_method(method, &w);
+    end_answer(r, &w);
+}
+
+static void on_message(void *arg, struct str body)
+{
+    struct rpc *r = arg;
+    struct error err;
+    enum rpc_fault fault;
+    AUTO(json) struct json doc = JSON_INIT;
+    if (r->is_stopped)
+        return;
+    if (!json_parse(body, r->d->parse_flags, LIMIT_JSON_DEPTH, &doc, &err)) {
+        answer_fault(r, RPC_NOT_JSON, NULL, error_str(&err));
+        return;
+    }
+    yyjson_val *id = json_get(doc.root, "id");
+    if (!check_envelope(r, doc.root, &fault)) {
+        answer_fault(r, fault, id, STR(""));
+        return;
+    }
+    if (yyjson_is_null(id) && !r->d->null_id_is_request)
+        id = NULL;
+    if (!id && !r->d->runs_notifications)
+        return;
+    struct str name = json_get_str(doc.root, "method");
+    const struct method *m = method_find(r->d->methods, r->d->n_methods, name);
+    if (m)
+        take_call(call_new(r, m, &doc, id));
+    else if (id)
+        answer_no_method(r, id, name);
+}
+
+static void on_fault(void *arg, enum frame_fault fault, struct str detail)
+{
+    struct rpc *r = arg;
+    AUTO(buf) struct buf out = BUF_INIT;
+    if (r->is_stopped)
+        return;
+    struct jw w = begin_answer(&out, NULL, "error");
+    if (r->d->put_frame_fault(fault, detail, &w))
+        end_answer(r, &w);
+}
+
+/* These three come last in what they are called from: afterwards r may be gone. */
+static void on_eof(void *arg)
+{
+    struct rpc *r = arg;
+    if (r->d->on_eof)
+        r->d->on_eof(r->dialect);
+}
+
+static void on_full(void *arg, bool full)
+{
+    struct rpc *r = arg;
+    if (r->d->on_full)
+        r->d->on_full(r->dialect, full);
+}
+
+static void on_broken(void *arg)
+{
+    struct rpc *r = arg;
+    if (r->d->on_broken)
+        r->d->on_broken(r->dialect);
+}
+
+/* ---- life ---- */
+
+struct rpc *rpc_new(struct loop *l, int in_fd, int out_fd, const struct rpc_dialect *d,
+                    void *dialect)
+{
+    struct rpc *r = xnew(struct rpc);
+    struct error err;
+    method_check_table(d->methods, d->n_methods);
+    if (!json_parse(STR("{}"), 0, 1, &r->empty, &err))
+        BUG("%s", err.text);
+    r->l = l;
+    r->d = d;
+    r->dialect = dialect;
+    for (size_t i = 0; i < N_LANES; i++)
+        r->lanes[i].last = &r->lanes[i].first;
+    r->ops =
+        (struct conn_ops){d->framing, d->limit, on_message, on_fault, on_eof, on_full, on_broken};
+    r->conn = conn_new(l, in_fd, out_fd, &r->ops, r);
+    return r;
+}
+
+struct conn *rpc_conn(struct rpc *r)
+{
+    return r->conn;
+}
+
+unsigned rpc_pending(const struct rpc *r)
+{
+    return r->n_pending;
+}
+
+void rpc_stop(struct rpc *r)
+{
+    r->is_stopped = true;
+    for (size_t i = 0; i < N_LANES; i++)
+        drop_lane(&r->lanes[i]);
+}
+
+void rpc_free(struct rpc *r)
+{
+    if (!r)
+        return;
+    if (r->n_pending)
+        BUG("%u requests are not answered", r->n_pending);
+    loop_take_back(r->lanes_go_on);
+    conn_free(r->conn);
+    json_clear(&r->empty);
+    free(r);
+}
