@@ -6,7 +6,9 @@
     check_units.py build-asan frame rows           those whose name contains a word
     check_units.py build-valgrind --exact --wrap 'valgrind -q ...' test_fiber
 
-Counts cmocka's tests.  A program that dies, leaks or leaves a process behind counts as failed.
+The working directory is the build folder, as with `meson test`, so that __FILE__ leads to the
+sources.  Counts cmocka's tests.  A program that dies, leaks or leaves a process behind
+counts as failed.
 """
 import argparse
 import concurrent.futures
@@ -34,8 +36,8 @@ def run(program, wrap):
     with harness.private_place() as base:
         env = harness.clean_env(base)
         try:
-            done = subprocess.run(wrap + [program], env=env, cwd=env["TMPDIR"], text=True,
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            done = subprocess.run(wrap + [program], env=env, cwd=os.path.dirname(program),
+                                  text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, errors="replace",
                                   timeout=120 * harness.slow())
         except subprocess.TimeoutExpired as late:
@@ -44,8 +46,8 @@ def run(program, wrap):
             return 0, 1, str(error)
         behind = harness.left_behind(base)
     passed = sum(int(n) for n in re.findall(r"^\[  PASSED  \] (\d+) test", done.stdout, re.M))
-    failed = sum(int(n) for n in re.findall(r"^\[  FAILED  \] .*?(\d+) test\(s\), listed", done.stdout,
-                                            re.M))
+    failed = sum(int(n) for n in re.findall(r"^\[  FAILED  \] .*?(\d+) test\(s\), listed",
+                                            done.stdout, re.M))
     if behind:
         return passed, failed + 1, done.stdout + "left behind: " + "; ".join(behind)
     if done.returncode and not failed:
@@ -68,7 +70,7 @@ def main():
     options.add_argument("words", nargs="*")
     options.add_argument("--wrap", default="")
     options.add_argument("--exact", action="store_true")
-    args = options.parse_args()
+    args = options.parse_intermixed_args()
     build = os.path.abspath(args.build)
     chosen = names(args.words, args.exact)
     passed = failed = 0

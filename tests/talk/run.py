@@ -49,7 +49,8 @@ class Player:
         self.exit_wanted = 0
         self.has_exited = False
         self.provider = None
-        self.n_requests = 0         # of the provider's log, already looked at
+        self.requests = None        # the provider's log
+        self.n_requests = 0         # of it, already looked at
         self.patience = PATIENCE
         self.skip_until = self.ignore_rest = self.stderr_empty = False
         self.stderr_regex = None
@@ -87,8 +88,8 @@ class Player:
         self.transcript.append(mark + " " + (text if len(text) <= 400 else text[:400] + "..."))
 
     def fill(self, text):
-        """Puts in $WORKSPACE, $HOME and $PORT."""
-        return re.sub(r"\$(WORKSPACE|HOME|PORT)\b",
+        """Puts in $WORKSPACE, $HOME, $PORT and $REQUESTS."""
+        return re.sub(r"\$(WORKSPACE|HOME|PORT|REQUESTS)\b",
                       lambda found: self.texts.get(found[1], found[0]), text)
 
     def seconds(self, step):
@@ -125,7 +126,8 @@ class Player:
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
                               timeout=60)
         if done.returncode:
-            raise Failed(f"`{step.text}` ended with {done.returncode}: {done.stdout.strip()[-400:]}")
+            raise Failed(f"`{step.text}` ended with {done.returncode}: "
+                         + done.stdout.strip()[-400:])
 
     def do_frame(self, step):
         self.frame = step.text
@@ -167,7 +169,8 @@ class Player:
             if message is None:
                 raise Failed("stdout stays open after the exit")
             self.note("<", message)
-            raise Failed("a message that nobody expected (@ignore-rest allows it): " + message[:200])
+            raise Failed("a message that nobody expected (@ignore-rest allows it): "
+                         + message[:200])
         stderr = harness.without_noise(program.stderr())
         if any(fault in stderr for fault in harness.FAULTS):
             raise Failed("stderr reports a fault")
@@ -350,7 +353,7 @@ class Player:
         found = re.match(r"PORT (\d+)", self.provider.stdout.readline())
         if not found:
             raise Failed("the provider did not start")
-        self.texts["PORT"] = found[1]
+        self.texts.update(PORT=found[1], REQUESTS=self.requests)
         self.env["OPENAI_BASE_URL"] = f"http://127.0.0.1:{found[1]}/v1"
         self.env["OPENAI_API_KEY"] = "test-key-123456"
 
@@ -364,11 +367,11 @@ class Player:
     def do_request(self, step):
         wanted = self.pattern_of(step)
         end = time.monotonic() + self.limit()
-        while len(lines := self.logged_requests()) <= self.n_requests:
+        while len(requests := self.logged_requests()) <= self.n_requests:
             if time.monotonic() > end:
                 raise Failed(f"no further request reached the provider; expected {step.text}")
             time.sleep(0.01)
-        value = json.loads(lines[self.n_requests])
+        value = requests[self.n_requests]
         self.n_requests += 1
         try:
             self.names = pattern.match(wanted, value, self.names)
@@ -379,7 +382,8 @@ class Player:
     def logged_requests(self):
         try:
             with open(self.requests, encoding="utf-8") as file:
-                return [line for line in file.read().split("\n")[:-1] if line]
+                entries = [json.loads(line) for line in file.read().split("\n")[:-1]]
+            return [entry for entry in entries if "path" in entry]  # others tell how answers ended
         except FileNotFoundError:
             return []
 

@@ -86,7 +86,8 @@ class Schema:
         self.need(same(wanted, value), where, f"{show(value)} is not {show(wanted)}")
 
     def rule_enum(self, wanted, value, where, _):
-        self.need(any(same(one, value) for one in wanted), where, f"{show(value)} is not in {wanted}")
+        self.need(any(same(one, value) for one in wanted), where,
+                  f"{show(value)} is not in {wanted}")
 
     def rule_properties(self, wanted, value, where, _):
         if isinstance(value, dict):
@@ -139,7 +140,9 @@ class Schema:
                   f"{show(value)} does not fit {wanted}")
 
     def rule_minimum(self, wanted, value, where, _):
-        self.need(not TYPES["number"](value) or value >= wanted, where, f"{value} is below {wanted}")
+        self.need(not TYPES["number"](value) or value >= wanted, where,
+                  f"{value} is below {wanted}")
 
     def rule_maximum(self, wanted, value, where, _):
-        self.need(not TYPES["number"](value) or value <= wanted, where, f"{value} is above {wanted}")
+        self.need(not TYPES["number"](value) or value <= wanted, where,
+                  f"{value} is above {wanted}")

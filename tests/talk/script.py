@@ -100,7 +100,8 @@ def parse_covers(path, step):
     for word in numbers:
         span = re.fullmatch(r"(\d+)(?:-(\d+))?,?", word)
         if dialect not in DIALECTS or not span:
-            raise BadTalk(f"{path}:{step.line}: @covers DIALECT NUMBER... or FROM-TO, not {step.text}")
+            raise BadTalk(f"{path}:{step.line}: @covers DIALECT NUMBER... or FROM-TO, "
+                          f"not {step.text}")
         first, last = int(span[1]), int(span[2] or span[1])
         result += [(dialect, n) for n in range(first, last + 1)]
     return result

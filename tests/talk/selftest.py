@@ -54,11 +54,21 @@ while True:
         if verb == "exit": sys.exit(value)
         if verb == "grumble": print(value, file=sys.stderr, flush=True)
         if verb == "wait": time.sleep(value)
-        if verb == "spawn": subprocess.Popen(["sleep", "60"], start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if verb == "spawn": subprocess.Popen(["setsid", "sh", "-c", "exec sleep 60 <&- >&- 2>&-"])
+        if verb == "post":
+            import urllib.request
+            url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+            request = urllib.request.Request(url, json.dumps(value).encode())
+            with urllib.request.urlopen(request) as answer:
+                put(answer.status); answer.read()
         if verb == "write": open(value, "w").write("written\n")
 '''
 
 LOAF = "@run loaf rpc\n"
+
+PROVIDER = '@provider inline <<END\n[{"text": "hi"}]\nEND\n'
+POST = ('> {"post": {"model": "m", "stream": true, '
+        '"messages": [{"role": "user", "content": "hello"}]}}\n')
 
 # (name, talk, None or what the report must contain)
 CASES = [
@@ -135,8 +145,16 @@ CASES = [
      '"message": "m", "origin": "remote"}}\n< "..."\n', 'is not "local"'),
     ("schema, extra", '@run scaiflux serve\n> {"say": {"type": "turn_started", "turn_id": "1", '
      '"x": 1}}\n< "..."\n', "unknown members"),
-    ("schema, unknown", '@run scaiflux serve\n> {"say": {"type": "hello"}}\n< "..."\n', "no Outbound"),
+    ("schema, unknown", '@run scaiflux serve\n> {"say": {"type": "hello"}}\n< "..."\n',
+     "no Outbound"),
     ("hold", LOAF + '@hold\n> {"all": [1, 2]}\n@silent 50\n@release\n< 1\n< 2\n', None),
+    ("provider", PROVIDER + LOAF + POST + '< 200\n'
+     '@request {"method": "POST", "path": "/v1/chat/completions", '
+     '"body": {"model": "m", "...": "..."}, "...": "..."}\n@sh grep -q hello $REQUESTS\n', None),
+    ("provider, wrong", PROVIDER + LOAF + POST + '< 200\n'
+     '@request {"body": {"model": "n", "...": "..."}, '
+     '"...": "..."}\n', '$.body.model: expected "n"'),
+    ("provider, none", PROVIDER + LOAF + '@within 200\n@request "..."\n', "no further request"),
     ("unknown directive", LOAF + '@expct 1\n', "not understood"),
     ("no end", LOAF + '@any-order\n< 1\n', "without @end"),
     ("no run", '> {}\n', "no @run"),
