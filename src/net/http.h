@@ -32,6 +32,12 @@ struct http *http_start(struct loop *l, const struct http_request *rq, struct er
 void http_pause(struct http *h, bool paused); /* stops reading from the peer: back-pressure */
 /* Closes the connection so that the server notices; no callback follows. */
 void http_cancel(struct http *h);
+/* Nothing more is wanted of the answer: no callback follows.  The connection is kept for the next
+ * request if the peer ends the answer within moments, and closed otherwise.  For a stream whose own
+ * end marker was seen. */
+void http_leave(struct http *h);
+/* Closes idle connections and what http_leave left open; before loop_free. */
+void http_close(struct loop *l);
 /* Opens the module in the background, so that the first request need not wait for it. */
 void http_warm_up(struct loop *l);
 
@@ -40,6 +46,8 @@ struct net_api {
     struct http *(*start)(struct loop *l, const struct http_request *rq, struct error *err);
     void (*pause)(struct http *h, bool paused);
     void (*cancel)(struct http *h);
+    void (*leave)(struct http *h);
+    void (*close)(struct loop *l);
 };
 
 #endif

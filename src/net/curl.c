@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: MIT */
+/* The module `net`: libcurl's multi interface on the loop's watches and timers.
+ *
+ * Nothing of ours runs inside libcurl.  Its callbacks only store what came (head, bytes, end) and
+ * put the request on the news list; when libcurl has returned, the news is told.  So whoever is
+ * told may start, pause, cancel or leave any request, and bytes are never told out of order:
+ *
+ *     socket or timer -> curl_multi_socket_action -> head, inbox, is_done -> news -> on_* callbacks
+ *
+ * A `struct net` is a multi handle with its idle connections.  It is bound to a loop only while it
+ * has requests: idle, it owns no handle of any loop, and a loop can go without telling it.
+ *
+ * Always HTTP/1.1: an HTTP/2 cancel reaches the server only with the next traffic.  Proxies come
+ * from the environment, which libcurl reads by itself.  No signals, no redirects, no total timeout.
+ */
+#include "base/buf.h"
+#include "net/http.h"
+
+#include <curl/curl.h>
+#include <dirent.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+enum {
+    CONNECT_TIMEOUT_MS = 30000,
+    LEAVE_MS = 200,        /* how long an answer nobody wants may take to end */
+    KEEP_INBOX = 64 << 10, /* bytes of an emptied inbox that are not given back */
+    HEAD_BYTES = 256 << 10,
+};
+
+#define CERT_DIR "/etc/ssl/certs"
+
+struct net {
+    struct loop *loop; /* NULL: nothing under way */
+    CURLM *multi;
+    struct timer *timer; /* libcurl's */
+    struct timer *kick;  /* ours: there is news although libcurl did not run */
+    struct http *requests;
+    struct http *news, **news_end;
+    size_t n_socks;
+    bool is_telling;
+    struct net *next;
+};
+
+struct sock { /* a descriptor of libcurl's */
+    struct net *net;
+    int fd;
+    struct watch *watch;
+};
+
+struct http {
+    struct http_request rq;
+    struct net *net;
+    CURL *easy;
+    struct curl_slist *headers;
+    char why[CURL_ERROR_SIZE];
+    struct buf head;  /* header lines, each ended by LF */
+    struct buf inbox; /* body bytes not told yet */
+    int status;
+    CURLcode result;
+    bool has_head, is_head_told;
+    bool is_done; /* libcurl has finished; result is valid */
+    bool is_paused, is_left;
+    bool is_news; /* stands on the news list */
+    bool is_told; /* its callbacks are running */
+    bool is_dead; /* canceled; freed by whoever still holds it */
+    struct timer *leave_timer;
+    struct http *next, **prev; /* of net->requests */
+    struct http *next_news;
+};
+
+static struct net *nets;
+static bool has_cert_dir;
+
+static void tell_news(struct net *n);
+
+/* ---- one request's life ---- */
+
+static void put_news(struct http *h)
+{
+    struct net *n = h->net;
+    if (h->is_news)
+        return;
+    h->is_news = true;
+    h->next_news = NULL;
+    *n->news_end = h;
+    n->news_end = &h->next_news;
+}
+
+static void http_release(struct http *h)
+{
+    buf_clear(&h->head);
+    buf_clear(&h->inbox);
+    free(h);
+}
+
+/* Takes the request away from libcurl, which closes the connection unless the answer is complete.
+ */
+static void http_detach(struct http *h)
+{
+    if (!h->easy)
+        return;
+    curl_multi_remove_handle(h->net->multi, h->easy);
+    curl_easy_cleanup(h->easy);
+    curl_slist_free_all(h->headers);
+    h->easy = NULL;
+    timer_free(h->leave_timer);
+    *h->prev = h->next;
+    if (h->next)
+        h->next->prev = h->prev;
+}
+
+static void http_kill(struct http *h)
+{
+    http_detach(h);
+    h->is_dead = true;
+    if (!h->is_news && !h->is_told)
+        http_release(h);
+}
+
+/* ---- libcurl tells us ---- */
+
+static size_t on_header(char *p, size_t size, size_t count, void *arg)
+{
+    struct http *h = arg;
+    struct str line = str_trim(str_n(p, size * count));
+    if (str_starts(line, STR("HTTP/"))) { /* also behind a 100 Continue */
+        struct str version, code = str_split(line, ' ', &version);
+        int64_t status = 0;
+        str_int(str_cut(code, 3), &status);
+        h->status = (int)status;
+        buf_reset(&h->head);
+    } else if (h->has_head) {
+        return size * count; /* a trailer */
+    } else if (line.n > 0) {
+        buf_addf(&h->head, "%.*s\n", STR_FMT(line));
+    } else if (h->status >= 200) {
+        h->has_head = true;
+        put_news(h);
+    }
+    return size * count;
+}
+
+static size_t on_write(char *p, size_t size, size_t count, void *arg)
+{
+    struct http *h = arg;
+    if (h->is_left)
+        return size * count;
+    if (h->is_paused)
+        return CURL_WRITEFUNC_PAUSE; /* libcurl keeps the bytes and gives them again */
+    buf_add(&h->inbox, str_n(p, size * count));
+    put_news(h);
+    return size * count;
+}
+
+static void take_finished(struct net *n)
+{
+    CURLMsg *msg;
+    int left;
+    while ((msg = curl_multi_info_read(n->multi, &left))) {
+        struct http *h = NULL;
+        if (msg->msg != CURLMSG_DONE)
+            continue;
+        CURLcode result = msg->data.result;
+        curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&h);
+        /* Gives the connection back for the next request; msg is gone after this. */
+        curl_multi_remove_handle(n->multi, h->easy);
+        h->result = result;
+        h->is_done = true;
+        put_news(h);
+    }
+}
+
+static void act(struct net *n, curl_socket_t fd, int events)
+{
+    int running;
+    curl_multi_socket_action(n->multi, fd, events, &running);
+    take_finished(n);
+    tell_news(n);
+}
+
+static void on_watch(void *arg, int events)
+{
+    struct sock *s = arg;
+    act(s->net, s->fd,
+        (events & WATCH_IN ? CURL_CSELECT_IN : 0) | (events & WATCH_OUT ? CURL_CSELECT_OUT : 0));
+}
+
+static void on_curl_timer(void *arg)
+{
+    act(arg, CURL_SOCKET_TIMEOUT, 0);
+}
+
+static void on_kick(void *arg)
+{
+    tell_news(arg);
+}
+
+static int set_timer(CURLM *multi, long ms, void *arg)
+{
+    struct net *n = arg;
+    (void)multi;
+    if (n->timer && ms >= 0)
+        timer_start(n->timer, ms);
+    else if (n->timer)
+        timer_stop(n->timer);
+    return 0;
+}
+
+static void sock_free(struct sock *s)
+{
+    watch_free(s->watch);
+    s->net->n_socks--;
+    free(s);
+}
+
+static struct sock *sock_new(struct net *n, int fd)
+{
+    struct error err;
+    struct sock *s = xnew(struct sock);
+    *s = (struct sock){.net = n, .fd = fd};
+    s->watch = watch_new(n->loop, fd, on_watch, s, &err);
+    if (!s->watch) {
+        free(s);
+        return NULL;
+    }
+    n->n_socks++;
+    return s;
+}
+
+static int set_sock(CURL *easy, curl_socket_t fd, int what, void *arg, void *sock)
+{
+    struct net *n = arg;
+    struct sock *s = sock;
+    (void)easy;
+    if (what == CURL_POLL_REMOVE) {
+        if (s)
+            sock_free(s);
+        return 0;
+    }
+    if (!s) {
+        if (!n->loop || !(s = sock_new(n, fd)))
+            return -1;
+        curl_multi_assign(n->multi, fd, s);
+    }
+    watch_set(s->watch,
+              (what & CURL_POLL_IN ? WATCH_IN : 0) | (what & CURL_POLL_OUT ? WATCH_OUT : 0));
+    return 0;
+}
+
+/* ---- a multi handle, bound to a loop while it is needed ---- */
+
+static CURLM *multi_new(struct net *n)
+{
+    CURLM *multi = curl_multi_init();
+    if (!multi)
+        BUG("libcurl gives no multi handle");
+    curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, set_sock);
+    curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, n);
+    curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, set_timer);
+    curl_multi_setopt(multi, CURLMOPT_TIMERDATA, n);
+    return multi;
+}
+
+static struct net *net_find(const struct loop *l)
+{
+    struct net *n = nets;
+    while (n && n->loop != l)
+        n = n->next;
+    return n;
+}
+
+static struct net *net_for(struct loop *l)
+{
+    struct net *n = net_find(l);
+    if (n)
+        return n;
+    if (!(n = net_find(NULL))) {
+        n = xnew(struct net);
+        n->news_end = &n->news;
+        n->next = nets;
+        nets = n;
+    }
+    if (!n->multi)
+        n->multi = multi_new(n);
+    n->loop = l;
+    n->timer = timer_new(l, on_curl_timer, n);
+    n->kick = timer_new(l, on_kick, n);
+    return n;
+}
+
+static void net_drop_multi(struct net *n)
+{
+    if (n->multi)
+        curl_multi_cleanup(n->multi);
+    n->multi = NULL;
+}
+
+/* Lets go of the loop when nothing is under way.  A connection that is still being shut down would
+ * need it, and is closed hard. */
+static void net_rest(struct net *n)
+{
+    if (!n->loop || n->requests || n->news || n->is_telling)
+        return;
+    if (n->n_socks > 0)
+        net_drop_multi(n);
+    timer_free(n->timer);
+    timer_free(n->kick);
+    n->timer = n->kick = NULL;
+    n->loop = NULL;
+}
+
+/* ---- we tell others ---- */
+
+static void tell_head(struct http *h)
+{
+    struct str rest = buf_str(&h->head), line, type = STR("");
+    h->is_head_told = true;
+    while (rest.n > 0 && str_line(&rest, &line)) {
+        struct str name, value = str_trim(str_split(line, ':', &name));
+        if (str_ieq(name, STR("content-type")))
+            type = value;
+    }
+    if (h->rq.on_status)
+        h->rq.on_status(h->rq.arg, h->status, type);
+    rest = buf_str(&h->head);
+    while (h->rq.on_header && !h->is_dead && rest.n > 0 && str_line(&rest, &line)) {
+        struct str name, value = str_trim(str_split(line, ':', &name));
+        h->rq.on_header(h->rq.arg, name, value);
+    }
+}
+
+static void tell_body(struct http *h)
+{
+    /* A resume inside the callback makes libcurl write again: into a fresh inbox. */
+    struct buf bytes = take(&h->inbox);
+    if (h->rq.on_body)
+        h->rq.on_body(h->rq.arg, buf_str(&bytes));
+    buf_shrink(&bytes, KEEP_INBOX);
+    if (h->inbox.p || h->is_dead)
+        buf_clear(&bytes);
+    else
+        h->inbox = bytes;
+}
+
+/* Scheme, host and port of the request: all of a URL that may stand in an error. */
+static void put_place(CURL *easy, struct buf *out)
+{
+    static const struct {
+        const char *before;
+        CURLUPart part;
+    } parts[] = {{"", CURLUPART_SCHEME}, {"://", CURLUPART_HOST}, {":", CURLUPART_PORT}};
+    char *whole = NULL;
+    CURLU *url = curl_url();
+    curl_easy_getinfo(easy, CURLINFO_EFFECTIVE_URL, &whole);
+    if (whole)
+        curl_url_set(url, CURLUPART_URL, whole, 0);
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        char *text = NULL;
+        if (curl_url_get(url, parts[i].part, &text, 0) == CURLUE_OK)
+            buf_addf(out, "%s%s", parts[i].before, text);
+        curl_free(text);
+    }
+    if (out->n == 0)
+        buf_addz(out, "the server");
+    curl_url_cleanup(url);
+}
+
+static void error_from_curl(const struct http *h, struct error *err)
+{
+    AUTO(buf) struct buf place = BUF_MAX(300);
+    const char *why = curl_easy_strerror(h->result);
+    put_place(h->easy, &place);
+    if (h->result == CURLE_WEIRD_SERVER_REPLY || h->result == CURLE_UNSUPPORTED_PROTOCOL)
+        error_set(err, ERR_BAD_REPLY, "%s does not answer with HTTP", place.p);
+    else if (h->has_head)
+        error_set(err, ERR_CUT, "the connection to %s ended before the answer was complete (%s)",
+                  place.p, why);
+    else /* not resolved, not connected, no TLS, or closed without a word */
+        error_set(err, ERR_NETWORK, "no answer from %s: %s", place.p, h->why[0] ? h->why : why);
+}
+
+/* The last thing said about a request, which is gone before it is said. */
+static void tell_end(struct http *h)
+{
+    struct http_request rq = h->rq;
+    struct error err = ERROR_INIT;
+    bool is_fine = h->result == CURLE_OK, is_left = h->is_left;
+    if (!is_fine)
+        error_from_curl(h, &err);
+    h->is_told = false;
+    http_kill(h);
+    if (!is_left)
+        rq.on_end(rq.arg, is_fine ? NULL : &err);
+}
+
+static void tell(struct http *h)
+{
+    h->is_told = true;
+    if (h->has_head && !h->is_head_told && !h->is_left)
+        tell_head(h);
+    while (h->inbox.n > 0 && !h->is_paused && !h->is_dead && !h->is_left)
+        tell_body(h);
+    if (h->is_done && !h->is_paused && !h->is_dead) {
+        tell_end(h);
+        return;
+    }
+    h->is_told = false;
+    if (h->is_dead)
+        http_release(h);
+}
+
+static void tell_news(struct net *n)
+{
+    if (n->is_telling)
+        return;
+    n->is_telling = true;
+    while (n->news) {
+        struct http *h = n->news;
+        n->news = h->next_news;
+        if (!n->news)
+            n->news_end = &n->news;
+        h->is_news = false;
+        if (h->is_dead)
+            http_release(h);
+        else
+            tell(h);
+    }
+    n->is_telling = false;
+    net_rest(n);
+}
+
+/* ---- the request ---- */
+
+static struct curl_slist *header_list(const struct http_request *rq)
+{
+    /* Without this libcurl asks before it sends a large body, and waits for the answer. */
+    struct curl_slist *list = curl_slist_append(NULL, "Expect:");
+    AUTO(buf) struct buf line = BUF_INIT;
+    for (size_t i = 0; i < rq->n_headers; i++) {
+        const struct http_header *header = &rq->headers[i];
+        buf_reset(&line);
+        buf_add(&line, header->name);
+        if (header->value.n > 0)
+            buf_addf(&line, ": %.*s", STR_FMT(header->value));
+        else
+            buf_addc(&line, ';'); /* how libcurl is told to send an empty value */
+        list = curl_slist_append(list, line.p);
+    }
+    return list;
+}
+
+static void set_method(struct http *h)
+{
+    const struct http_request *rq = &h->rq;
+    if (strcmp(rq->method, "GET") == 0 && rq->body.n == 0) {
+        curl_easy_setopt(h->easy, CURLOPT_HTTPGET, 1L);
+        return;
+    }
+    curl_easy_setopt(h->easy, CURLOPT_POST, 1L);
+    curl_easy_setopt(h->easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)rq->body.n);
+    curl_easy_setopt(h->easy, CURLOPT_POSTFIELDS, rq->body.n ? rq->body.p : "");
+    if (strcmp(rq->method, "POST") != 0)
+        curl_easy_setopt(h->easy, CURLOPT_CUSTOMREQUEST, rq->method);
+}
+
+/* Debian's libcurl names a file and a directory, and with both it reads the file anew for every
+ * connection.  The directory alone is cached by need; the file alone is the fallback.  The two
+ * variables are what other TLS programs obey. */
+static void set_certificates(CURL *easy)
+{
+    const char *file = getenv("SSL_CERT_FILE"), *dir = getenv("SSL_CERT_DIR");
+    if (file && *file) {
+        curl_easy_setopt(easy, CURLOPT_CAINFO, file);
+        curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+    } else if ((dir && *dir) || has_cert_dir) {
+        curl_easy_setopt(easy, CURLOPT_CAINFO, NULL);
+        curl_easy_setopt(easy, CURLOPT_CAPATH, dir && *dir ? dir : CERT_DIR);
+    } else {
+        curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+    }
+}
+
+static void set_options(struct http *h)
+{
+    CURL *easy = h->easy;
+    AUTO_FREE char *url = str_dup(h->rq.url);
+    int64_t connect_ms = h->rq.connect_timeout_ms;
+    curl_easy_setopt(easy, CURLOPT_URL, url);
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* a cancel never waits for the name server */
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+                     (long)(connect_ms > 0 ? connect_ms : CONNECT_TIMEOUT_MS));
+    curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    curl_easy_setopt(easy, CURLOPT_USERAGENT, "trivet");
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, h->headers);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, h);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_write);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, h);
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, h->why);
+    curl_easy_setopt(easy, CURLOPT_PRIVATE, h);
+    set_method(h);
+    set_certificates(easy);
+}
+
+static struct http *net_start(struct loop *l, const struct http_request *rq, struct error *err)
+{
+    CURL *easy = curl_easy_init();
+    if (!easy) {
+        error_set(err, ERR_INTERNAL, "libcurl gives no request");
+        return NULL;
+    }
+    struct net *n = net_for(l);
+    struct http *h = xnew(struct http);
+    *h = (struct http){.rq = *rq, .net = n, .easy = easy, .headers = header_list(rq)};
+    h->head = BUF_MAX(HEAD_BYTES);
+    h->next = n->requests;
+    h->prev = &n->requests;
+    if (h->next)
+        h->next->prev = &h->next;
+    n->requests = h;
+    set_options(h);
+    CURLMcode rc = curl_multi_add_handle(n->multi, easy);
+    if (rc == CURLM_OK)
+        return h;
+    error_set(err, ERR_INTERNAL, "libcurl refuses the request: %s", curl_multi_strerror(rc));
+    http_kill(h);
+    net_rest(n);
+    return NULL;
+}
+
+static void net_pause(struct http *h, bool paused)
+{
+    if (h->is_paused == paused)
+        return;
+    h->is_paused = paused;
+    if (!h->is_done)
+        curl_easy_pause(h->easy, paused ? CURLPAUSE_RECV : CURLPAUSE_CONT);
+    if (paused || !(h->inbox.n > 0 || h->is_done))
+        return;
+    put_news(h);
+    timer_start(h->net->kick, 0);
+}
+
+static void net_cancel(struct http *h)
+{
+    struct net *n = h->net;
+    http_kill(h);
+    if (n->news && !n->is_telling)
+        timer_start(n->kick, 0);
+    net_rest(n);
+}
+
+static void on_leave_timer(void *arg)
+{
+    net_cancel(arg);
+}
+
+static void net_leave(struct http *h)
+{
+    curl_off_t sent = 0;
+    curl_easy_getinfo(h->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
+    /* The body is the caller's and may go now; one that is not sent yet must not be touched. */
+    if (h->is_done || sent < (curl_off_t)h->rq.body.n) {
+        net_cancel(h);
+        return;
+    }
+    h->is_left = true;
+    buf_reset(&h->inbox);
+    h->leave_timer = timer_new(h->net->loop, on_leave_timer, h);
+    timer_start(h->leave_timer, LEAVE_MS);
+    net_pause(h, false);
+}
+
+static void net_close(struct loop *l)
+{
+    struct net *n = net_find(l);
+    while (n && n->requests)
+        http_kill(n->requests);
+    if (n)
+        tell_news(n); /* frees the dead ones and lets go of the loop */
+    for (n = nets; n; n = n->next)
+        if (!n->loop)
+            net_drop_multi(n);
+}
+
+/* ---- the module ---- */
+
+/* Whether the directory has names by hash, as libcrypto wants them. */
+static bool is_cert_dir(const char *path)
+{
+    bool found = false;
+    DIR *dir = opendir(path);
+    struct dirent *entry;
+    while (dir && !found && (entry = readdir(dir)))
+        found = strspn(entry->d_name, "0123456789abcdef") == 8 &&
+                str_is(str_of(entry->d_name + 8), ".0");
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+static void init_once(void)
+{
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    has_cert_dir = is_cert_dir(CERT_DIR);
+}
+
+const void *trivet_module(void);
+const void *trivet_module(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static const struct net_api api = {
+        .start = net_start,
+        .pause = net_pause,
+        .cancel = net_cancel,
+        .leave = net_leave,
+        .close = net_close,
+    };
+    pthread_once(&once, init_once);
+    return &api;
+}

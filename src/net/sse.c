@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* Server-sent events.  Bytes come in pieces of any size; lines are cut on bytes, so a character
+ * split over two pieces stays whole.
+ *
+ * A line ends at LF, CRLF or CR.  At a CR the line is taken at once and the LF that may follow is
+ * swallowed: the result is that of waiting for the next byte, without the wait.  A line that lies
+ * whole in one piece is read in place; only the rest of a piece is copied.
+ */
+#include "net/sse.h"
+
+void sse_init(struct sse *s, size_t event_limit)
+{
+    *s = (struct sse){
+        .line = BUF_MAX(event_limit), .event = BUF_MAX(event_limit), .data = BUF_MAX(event_limit)};
+}
+
+void sse_clear(struct sse *s)
+{
+    buf_clear(&s->line);
+    buf_clear(&s->event);
+    buf_clear(&s->data);
+}
+
+static void dispatch(struct sse *s)
+{
+    if (s->has_data || s->event.n > 0)
+        s->on_event(s->arg, buf_str(&s->event), buf_str(&s->data));
+    buf_reset(&s->event);
+    buf_reset(&s->data);
+    s->has_data = false;
+}
+
+static bool add_data(struct sse *s, struct str value)
+{
+    if (s->has_data && !buf_addc(&s->data, '\n'))
+        return false;
+    s->has_data = true;
+    return buf_add(&s->data, value);
+}
+
+static bool take_field(struct sse *s, struct str line)
+{
+    struct str name, value = str_split(line, ':', &name);
+    if (value.n > 0 && value.p[0] == ' ')
+        value = str_from(value, 1);
+    if (str_is(name, "data"))
+        return add_data(s, value);
+    if (!str_is(name, "event"))
+        return true;
+    buf_reset(&s->event);
+    return buf_add(&s->event, value);
+}
+
+static bool take_line(struct sse *s, struct str line)
+{
+    if (!s->is_begun && str_starts(line, STR("\xef\xbb\xbf")))
+        line = str_from(line, 3);
+    s->is_begun = true;
+    if (line.n == 0) {
+        dispatch(s);
+        return true;
+    }
+    if (line.p[0] != ':')
+        return take_field(s, line);
+    if (s->on_comment)
+        s->on_comment(s->arg);
+    return true;
+}
+
+/* The line that ends with this piece: what was kept of it, and the piece. */
+static bool end_line(struct sse *s, struct str piece)
+{
+    if (s->line.n == 0)
+        return (!s->line.limit || piece.n <= s->line.limit) && take_line(s, piece);
+    if (!buf_add(&s->line, piece))
+        return false;
+    bool is_fine = take_line(s, buf_str(&s->line));
+    buf_reset(&s->line);
+    return is_fine;
+}
+
+static size_t line_end(struct str bytes)
+{
+    size_t i = 0;
+    while (i < bytes.n && bytes.p[i] != '\n' && bytes.p[i] != '\r')
+        i++;
+    return i;
+}
+
+bool sse_feed(struct sse *s, struct str bytes)
+{
+    while (bytes.n > 0) {
+        if (s->has_cr) {
+            s->has_cr = false;
+            if (bytes.p[0] == '\n') {
+                bytes = str_from(bytes, 1);
+                continue;
+            }
+        }
+        size_t n = line_end(bytes);
+        if (n == bytes.n)
+            return buf_add(&s->line, bytes);
+        s->has_cr = bytes.p[n] == '\r';
+        if (!end_line(s, str_cut(bytes, n)))
+            return false;
+        bytes = str_from(bytes, n + 1);
+    }
+    return true;
+}
+
+bool sse_end(struct sse *s)
+{
+    if (s->line.n > 0 && !end_line(s, STR("")))
+        return false;
+    dispatch(s);
+    return true;
+}
