@@ -1,0 +1,368 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A provider on loopback that answers by script, well or badly.
+
+    python3 tests/fake/provider.py --port 0 --script FILE [--log FILE] [--die-with-parent]
+
+prints one line `PORT n` and serves until it is killed.  POST to a path that ends in
+/chat/completions gets the next reply of the script as an OpenAI Chat Completions stream; GET to one
+that ends in /models gets a list with one model.  HTTP/1.1 with keep-alive and chunked encoding, one
+thread per connection.
+
+The script is a JSON list of replies (or an object {"replies": [...]}).  They are served in order;
+the last one is served again and again if it says "repeat": true.  A reply with "match" is served,
+once or (with "repeat") always, to a request whose last user message contains that text, before the
+order is looked at.  Beyond the end of the script comes a 500.
+
+What to say (streamed in this order):
+  reasoning         text, as delta.reasoning_content in small pieces
+  text              text, as delta.content in small pieces
+  text_repeat       how many times the text is said (default 1)
+  piece             characters per piece of text, reasoning and arguments (default 5)
+  tool_calls        [{"id", "name", "arguments"}]; arguments as text or as an object
+  whole_calls       true: each call in one chunk, as Ollama does
+  chunks            list: an object is a delta, or a whole chunk if it has "choices", "error",
+                    "object" or "usage"; a string is sent as it is (end it with blank lines)
+  usage             object for a usage chunk with empty choices
+  finish            finish_reason; default "tool_calls" or "stop"; null sends none
+  no_done           true: no [DONE]
+  keep_open         true: after [DONE] the answer is not ended and the connection stays open
+
+Instead of a stream:
+  status            not 200: an ordinary answer (default body: an OpenAI error object)
+  body              text or object: the body of an ordinary answer, with any status
+  content_type      of the answer (default text/event-stream, or application/json for a body)
+  headers           object of further headers
+
+How to say it badly:
+  delay_ms          wait before the first byte
+  chunk_delay_ms    wait before each event
+  split             bytes per write (default: one event per write)
+  crlf              true: lines end in CRLF
+  ascii             true: other characters are sent as \\u escapes, also halves of one
+  comments          true: a comment before each event
+  cut_after         close the connection after so many events
+  close_after_bytes close the connection after so many bytes of the stream
+  stall_after       say nothing more after so many events, until the client goes
+  malformed_after   after so many events send one that is not JSON
+  refuse            true: reset the connection instead of answering
+  no_length         true: the answer ends with the connection instead of chunks
+
+The log gets one JSON line per request: {"n", "conn", "method", "path", "headers", "body", "reply"}
+(n counts requests, conn connections, reply is the place in the script or null), and one per end of
+an answer: {"n", "closed_early": true, "after_ms"} when the client closed first, else {"n", "done":
+true}.
+"""
+import argparse
+import ctypes
+import itertools
+import json
+import select
+import signal
+import socket
+import struct
+import threading
+import time
+
+
+class ClientGone(Exception):
+    """The client closed the connection before the answer was complete."""
+
+
+class Cut(Exception):
+    """The script says that the connection ends here."""
+
+
+class Script:
+    """The replies, handed out once each."""
+
+    def __init__(self, path):
+        data = json.load(open(path, encoding="utf-8"))
+        self.replies = data["replies"] if isinstance(data, dict) else data
+        self.used = [False] * len(self.replies)
+        self.lock = threading.Lock()
+
+    def next(self, said):
+        with self.lock:
+            for i, reply in enumerate(self.replies):
+                if reply.get("match") and reply["match"] in said and self.take(i):
+                    return i, reply
+            for i, reply in enumerate(self.replies):
+                if not reply.get("match") and not self.used[i]:
+                    self.used[i] = True
+                    return i, reply
+            plain = [i for i, reply in enumerate(self.replies) if not reply.get("match")]
+            if plain and self.replies[plain[-1]].get("repeat"):
+                return plain[-1], self.replies[plain[-1]]
+        return None, {"status": 500, "body": {"error": {"message": "the script is at its end"}}}
+
+    def take(self, i):
+        if self.used[i] and not self.replies[i].get("repeat"):
+            return False
+        self.used[i] = True
+        return True
+
+
+class Log:
+    def __init__(self, path):
+        self.file = open(path, "a", encoding="utf-8") if path else None
+        self.lock = threading.Lock()
+
+    def put(self, **entry):
+        if self.file:
+            with self.lock:
+                self.file.write(json.dumps(entry) + "\n")
+                self.file.flush()
+
+
+def last_user_text(body):
+    messages = body.get("messages", []) if isinstance(body, dict) else []
+    for message in reversed(messages):
+        if message.get("role") != "user":
+            continue
+        content = message.get("content") or ""
+        if isinstance(content, list):
+            content = "\n".join(part.get("text", "") for part in content)
+        return content
+    return ""
+
+
+def pieces(text, size):
+    return [text[i : i + size] for i in range(0, len(text), size)]
+
+
+def call_deltas(reply, size):
+    for index, call in enumerate(reply.get("tool_calls", [])):
+        arguments = call.get("arguments", "{}")
+        if not isinstance(arguments, str):
+            arguments = json.dumps(arguments)
+        first = {"index": index, "id": call.get("id", f"call_{index + 1}"), "type": "function"}
+        if reply.get("whole_calls"):
+            yield {"tool_calls": [{**first, "function": {"name": call["name"], "arguments": arguments}}]}
+            continue
+        yield {"tool_calls": [{**first, "function": {"name": call["name"], "arguments": ""}}]}
+        for piece in pieces(arguments, size):
+            yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
+
+
+def deltas(reply):
+    size = reply.get("piece", 5)
+    yield {"role": "assistant", "content": ""}
+    for piece in pieces(reply.get("reasoning", ""), size):
+        yield {"reasoning_content": piece}
+    for _ in range(reply.get("text_repeat", 1)):
+        for piece in pieces(reply.get("text", ""), size):
+            yield {"content": piece}
+    yield from call_deltas(reply, size)
+
+
+def chunk(delta, finish=None, **more):
+    choices = [] if delta is None else [{"index": 0, "delta": delta, "finish_reason": finish}]
+    return {"id": "chatcmpl-fake", "object": "chat.completion.chunk", "created": 1,
+            "model": "fake", "choices": choices, **more}
+
+
+def chunks(reply):
+    """Objects for events, strings for raw bytes."""
+    for delta in deltas(reply):
+        yield chunk(delta)
+    for item in reply.get("chunks", []):
+        is_whole = isinstance(item, str) or {"choices", "error", "object", "usage"} & set(item)
+        yield item if is_whole else chunk(item)
+    finish = reply.get("finish", "tool_calls" if reply.get("tool_calls") else "stop")
+    if finish:
+        yield chunk({}, finish)
+    if "usage" in reply:
+        yield chunk(None, usage=reply["usage"])
+
+
+def events(reply):
+    """The stream as a list of byte strings, one per event."""
+    eol = "\r\n" if reply.get("crlf") else "\n"
+    n = 0
+    for item in chunks(reply):
+        text = ": still here" + eol + eol if reply.get("comments") else ""
+        if isinstance(item, str):
+            text += item
+        else:
+            text += f"data: {json.dumps(item, ensure_ascii=bool(reply.get('ascii')))}{eol}{eol}"
+        yield text.encode("utf-8", "replace")
+        n += 1
+        if reply.get("malformed_after") == n:
+            yield f"data: {{broken{eol}{eol}".encode()
+    if not reply.get("no_done"):
+        yield f"data: [DONE]{eol}{eol}".encode()
+
+
+class Connection:
+    def __init__(self, sock, number, server):
+        self.sock, self.number, self.server = sock, number, server
+        self.inbox = b""
+        self.sent = 0  # bytes of the running stream
+        self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def run(self):
+        try:
+            while self.serve():
+                pass
+        except (OSError, ValueError, Cut):
+            pass
+        self.sock.close()
+
+    def fill(self):
+        more = self.sock.recv(65536)
+        self.inbox += more
+        return bool(more)
+
+    def read_request(self):
+        while b"\r\n\r\n" not in self.inbox:
+            if not self.fill():
+                return None
+        head, self.inbox = self.inbox.split(b"\r\n\r\n", 1)
+        first, *lines = head.decode("latin-1").split("\r\n")
+        method, path, _ = first.split(" ", 2)
+        headers = dict(line.split(": ", 1) if ": " in line else (line, "") for line in lines)
+        length = int(next((v for k, v in headers.items() if k.lower() == "content-length"), 0))
+        while len(self.inbox) < length:
+            if not self.fill():
+                return None
+        body, self.inbox = self.inbox[:length], self.inbox[length:]
+        return method, path, headers, body
+
+    def serve(self):
+        request = self.read_request()
+        if not request:
+            return False
+        method, path, headers, raw = request
+        try:
+            body = json.loads(raw) if raw else None
+        except ValueError:
+            body = raw.decode("utf-8", "replace")
+        n, begun = next(self.server.numbers), time.monotonic()
+        place, reply = self.choose(method, path, body)
+        self.server.log.put(n=n, conn=self.number, method=method, path=path, headers=headers,
+                            body=body, reply=place)
+        try:
+            goes_on = self.answer(reply)
+            self.server.log.put(n=n, done=True)
+            return goes_on
+        except (ClientGone, BrokenPipeError, ConnectionResetError):
+            self.server.log.put(n=n, closed_early=True,
+                                after_ms=round((time.monotonic() - begun) * 1000, 1))
+            return False
+
+    def choose(self, method, path, body):
+        if method == "GET" and path.endswith("/models"):
+            return None, {"body": {"object": "list", "data": [{"id": "fake", "object": "model"}]}}
+        if method != "POST" or not path.endswith("/chat/completions"):
+            return None, {"status": 404, "body": {"error": {"message": f"no such path: {path}"}}}
+        return self.server.script.next(last_user_text(body))
+
+    # ---- writing
+
+    def wait(self, seconds):
+        """Waits, and notices when the client goes."""
+        until = None if seconds is None else time.monotonic() + seconds
+        while until is None or time.monotonic() < until:
+            left = 1 if until is None else max(0, until - time.monotonic())
+            if select.select([self.sock], [], [], left)[0]:
+                if not self.sock.recv(1, socket.MSG_PEEK):
+                    raise ClientGone
+                time.sleep(0.005)  # a pipelined request; it has to wait
+
+    def look(self):
+        if select.select([self.sock], [], [], 0)[0] and not self.sock.recv(1, socket.MSG_PEEK):
+            raise ClientGone
+
+    def reset(self):
+        self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        raise Cut
+
+    def write(self, reply, data):
+        """One piece of the stream."""
+        limit = reply.get("close_after_bytes")
+        if limit is not None:
+            data = data[: max(0, limit - self.sent)]
+        if data:
+            self.look()
+            framed = data if reply.get("no_length") else b"%x\r\n%s\r\n" % (len(data), data)
+            self.sock.sendall(framed)
+            self.sent += len(data)
+        if limit is not None and self.sent >= limit:
+            raise Cut
+
+    def head(self, reply, status, content_type, length):
+        lines = [f"HTTP/1.1 {status} {'OK' if status == 200 else 'Said'}",
+                 f"Content-Type: {content_type}"]
+        lines += [f"{name}: {value}" for name, value in reply.get("headers", {}).items()]
+        if length is not None:
+            lines.append(f"Content-Length: {length}")
+        elif reply.get("no_length"):
+            lines.append("Connection: close")
+        else:
+            lines.append("Transfer-Encoding: chunked")
+        self.sock.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
+
+    def answer(self, reply):
+        if reply.get("refuse"):
+            self.reset()
+        self.wait(reply.get("delay_ms", 0) / 1000)
+        status = reply.get("status", 200)
+        if status != 200 or "body" in reply:
+            return self.answer_plain(reply, status)
+        self.head(reply, status, reply.get("content_type", "text/event-stream"), None)
+        self.stream(reply)
+        if reply.get("keep_open"):
+            self.wait(None)
+        if reply.get("no_length"):
+            return False
+        self.sock.sendall(b"0\r\n\r\n")
+        return True
+
+    def answer_plain(self, reply, status):
+        body = reply.get("body", {"error": {"message": f"the script says {status}"}})
+        data = (body if isinstance(body, str) else json.dumps(body)).encode()
+        self.head(reply, status, reply.get("content_type", "application/json"), len(data))
+        self.sock.sendall(data)
+        return True
+
+    def stream(self, reply):
+        self.sent = 0
+        for n, event in enumerate(events(reply)):
+            if reply.get("cut_after") == n:
+                raise Cut
+            if reply.get("stall_after") == n:
+                self.wait(None)
+            self.wait(reply.get("chunk_delay_ms", 0) / 1000)
+            for data in pieces(event, reply.get("split", len(event))):
+                self.write(reply, data)
+
+
+class Server:
+    def __init__(self, arguments):
+        self.script, self.log = Script(arguments.script), Log(arguments.log)
+        self.numbers = itertools.count(1)
+        self.sock = socket.create_server(("127.0.0.1", arguments.port), backlog=256)
+
+    def run(self):
+        print("PORT", self.sock.getsockname()[1], flush=True)
+        for number in itertools.count(1):
+            sock, _ = self.sock.accept()
+            connection = Connection(sock, number, self)
+            threading.Thread(target=connection.run, daemon=True).start()
+
+
+def main():
+    parser = argparse.ArgumentParser(description="a scripted provider on loopback")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--script", required=True)
+    parser.add_argument("--log")
+    parser.add_argument("--die-with-parent", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.die_with_parent:
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    Server(arguments).run()
+
+
+if __name__ == "__main__":
+    main()
