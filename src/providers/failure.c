@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* What a provider's failure means: a status, an error body and the retry headers become one of our
+ * error codes, a line for humans and a waiting time (providers.md 2.5 and 12).
+ *
+ * Bodies come in many shapes: {"error":{"message","code","type"}}, {"error":"text"},
+ * {"object":"error","message"}, {"message"}, {"detail"}, a list around one of these, plain text,
+ * or the HTML page of a proxy.  Status and code decide first, wording where they say too little.
+ */
+#include "providers/vendor.h"
+
+#include "base/limits.h"
+#include "base/time.h"
+#include "base/utf8.h"
+
+#include <math.h>
+#include <time.h>
+
+enum { SHOWN_BYTES = 400 }; /* of a provider's words; the rest of an error is ours */
+
+struct report { /* what an error body says */
+    struct str message, code, type;
+    int64_t status; /* of a numeric code, 0 if there is none */
+};
+
+static bool has_any(struct str text, const char *const *words)
+{
+    for (size_t i = 0; words[i]; i++)
+        if (str_ifind(text, str_of(words[i])) != SIZE_MAX)
+            return true;
+    return false;
+}
+
+static bool is_rate_text(struct str text)
+{
+    static const char *const words[] = {"rate limit", "rate_limit", "too many requests", NULL};
+    return has_any(text, words);
+}
+
+bool is_overflow_text(struct str text)
+{
+    static const char *const words[] = {
+        "context_length_exceeded",
+        "exceed_context_size_error",
+        "model_context_window_exceeded",
+        "prompt is too long",
+        "exceeds the context window",
+        "maximum context length",
+        "maximum prompt length",
+        "reduce the length of the messages",
+        "exceeds the available context size",
+        "greater than the context length",
+        "context window exceeds limit",
+        "range of input length should be",
+        NULL,
+    };
+    if (is_rate_text(text))
+        return false;
+    return has_any(text, words) || (str_ifind(text, STR("input token count")) != SIZE_MAX &&
+                                    str_ifind(text, STR("exceeds the maximum")) != SIZE_MAX);
+}
+
+static bool is_quota_text(struct str text)
+{
+    static const char *const words[] = {
+        "insufficient_quota",
+        "usage_limit_reached",
+        "usage_not_included",
+        "spend_limit_reached",
+        "quota exceeded",
+        "exceeded your current quota",
+        "billing",
+        "monthly usage limit",
+        "available balance",
+        "payment_required",
+        NULL,
+    };
+    return has_any(text, words);
+}
+
+static bool is_no_model_text(struct str text)
+{
+    static const char *const words[] = {"model_not_found", "model not found", "no such model",
+                                        "unknown model", NULL};
+    return has_any(text, words);
+}
+
+/* ---- the body ---- */
+
+static void read_report(yyjson_val *root, struct report *r)
+{
+    yyjson_val *top = yyjson_is_arr(root) ? yyjson_arr_get_first(root) : root;
+    yyjson_val *error = json_get(top, "error"), *from = yyjson_is_obj(error) ? error : top;
+    int64_t number;
+    r->message = yyjson_is_str(error) ? json_str(error) : json_get_str(from, "message");
+    if (r->message.n == 0)
+        r->message = json_get_str(top, "message");
+    if (r->message.n == 0)
+        r->message = json_get_str(top, "detail");
+    r->code = json_get_str(from, "code");
+    r->type = json_get_str(from, "type");
+    if (r->type.n == 0)
+        r->type = json_get_str(json_get(from, "metadata"), "error_type");
+    if (json_is_whole(json_get(from, "code"), &number) || str_int(r->code, &number))
+        r->status = number >= 400 && number < 600 ? number : 0;
+}
+
+/* A body that is no JSON: the words of a text, nothing of a web page. */
+static void read_plain(struct str body, struct buf *words, struct report *r)
+{
+    body = str_trim(body);
+    if (body.n == 0 || body.p[0] == '<' || body.p[0] == '{' || body.p[0] == '[')
+        return;
+    utf8_repair(words, body);
+    r->message = buf_str(words);
+}
+
+/* ---- the waiting time ---- */
+
+static double number_from(struct str text, struct str *ret_rest)
+{
+    double value = 0, unit = 1;
+    size_t i = 0;
+    for (; i < text.n && text.p[i] >= '0' && text.p[i] <= '9'; i++)
+        value = value * 10 + (text.p[i] - '0');
+    if (i < text.n && text.p[i] == '.')
+        for (i++; i < text.n && text.p[i] >= '0' && text.p[i] <= '9'; i++)
+            value += (text.p[i] - '0') * (unit /= 10);
+    *ret_rest = str_from(text, i);
+    return value;
+}
+
+static int64_t to_ms(double ms)
+{
+    return ms <= 0 ? 0 : ms > 1e12 ? (int64_t)1e12 : (int64_t)ceil(ms - 1e-6);
+}
+
+static int64_t ms_until_date(struct str date)
+{
+    char text[64] = "";
+    struct tm tm = {0};
+    memcpy(text, date.p, MIN(date.n, sizeof text - 1));
+    if (!strptime(text, "%a, %d %b %Y %H:%M:%S GMT", &tm))
+        return 0;
+    return MAX((int64_t)timegm(&tm) * 1000 - time_now_ms(), 0);
+}
+
+/* "Please try again in 1m2.5s" or "20ms". */
+static int64_t ms_from_words(struct str text)
+{
+    static const struct {
+        const char *name;
+        double ms;
+    } units[] = {{"ms", 1}, {"milliseconds", 1}, {"h", 3600e3}, {"m", 60e3}, {"s", 1e3}};
+    struct str ahead = STR("try again in ");
+    size_t at = str_ifind(text, ahead);
+    double ms = 0;
+    if (at == SIZE_MAX)
+        return 0;
+    text = str_from(text, at + ahead.n);
+    while (text.n > 0 && text.p[0] >= '0' && text.p[0] <= '9') {
+        double value = number_from(text, &text);
+        if (text.n > 0 && text.p[0] == ' ')
+            text = str_from(text, 1);
+        size_t i = 0;
+        while (i < ARRAY_LEN(units) && !str_starts(text, str_of(units[i].name)))
+            i++;
+        if (i == ARRAY_LEN(units))
+            return 0;
+        ms += value * units[i].ms;
+        text = str_from(text, strlen(units[i].name));
+    }
+    return to_ms(ms);
+}
+
+static int64_t wait_ms(struct str retry_after, struct str retry_after_ms, struct str message)
+{
+    struct str rest;
+    double ms = number_from(str_trim(retry_after_ms), &rest);
+    if (ms > 0 && rest.n == 0)
+        return to_ms(ms);
+    retry_after = str_trim(retry_after);
+    if (retry_after.n == 0)
+        return ms_from_words(message);
+    double seconds = number_from(retry_after, &rest);
+    return rest.n == 0 ? to_ms(seconds * 1000) : ms_until_date(retry_after);
+}
+
+/* ---- the class ---- */
+
+static enum err_code class_of(int status, struct str words)
+{
+    bool is_overflow = is_overflow_text(words);
+    switch (status) {
+    case 401:
+    case 403:
+        return ERR_AUTH;
+    case 402:
+        return ERR_QUOTA;
+    case 404:
+        return ERR_NO_MODEL;
+    case 413:
+        return ERR_OVERFLOW;
+    case 429:
+        return is_quota_text(words) ? ERR_QUOTA : ERR_RATE;
+    }
+    if (is_overflow)
+        return ERR_OVERFLOW;
+    if (status >= 500)
+        return ERR_PROVIDER;
+    if (status >= 400)
+        return is_no_model_text(words) ? ERR_NO_MODEL : ERR_BAD_REQUEST;
+    if (status >= 300)
+        return ERR_BAD_REPLY;
+    return is_quota_text(words) ? ERR_QUOTA : is_rate_text(words) ? ERR_RATE : ERR_PROVIDER;
+}
+
+void error_from_http(struct error *err, const char *label, int status, struct str body,
+                     struct str retry_after, struct str retry_after_ms)
+{
+    AUTO(json) struct json json = JSON_INIT;
+    AUTO(buf) struct buf plain = BUF_INIT;
+    AUTO(buf) struct buf words = BUF_INIT;
+    struct report r = {0};
+    struct error ignored;
+    if (json_parse(body, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &json, &ignored))
+        read_report(json.root, &r);
+    else
+        read_plain(body, &plain, &r);
+    /* An error inside a stream that began with 200 may carry the real status. */
+    int meant = status < 300 && r.status ? (int)r.status : status;
+    buf_addf(&words, "%.*s %.*s %.*s", STR_FMT(r.code), STR_FMT(r.type), STR_FMT(r.message));
+    enum err_code code = class_of(meant, buf_str(&words));
+    struct str message = r.message.n ? r.message : r.code.n ? r.code : r.type;
+    if (message.n == 0)
+        message = meant >= 300 && meant < 400 ? STR("a redirect; the base URL may be wrong")
+                                              : STR("no explanation given");
+    message = utf8_cut(message, SHOWN_BYTES);
+    if (meant >= 300)
+        error_set(err, code, "%s answered %d: %.*s", label, meant, STR_FMT(message));
+    else
+        error_set(err, code, "%s reported an error: %.*s", label, STR_FMT(message));
+    err->status = meant;
+    err->retry_after_ms = wait_ms(retry_after, retry_after_ms, r.message);
+}

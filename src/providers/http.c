@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+/* The transport all HTTP vendors share: builds the request, streams the answer through the SSE
+ * parser into the vendor's reader, and makes one end out of the many ways an answer can end.
+ *
+ *     200 and text/event-stream        events to vendor->read until it is over or the peer ends
+ *     200 and anything else            the body is collected: an error object, or no stream
+ *     another status                   the body is collected: error_from_http
+ *
+ * Whoever listens may free the stream inside any callback.  It then falls silent at once, the
+ * connection is closed, and the memory goes when the outermost callback has returned.
+ */
+#include "providers/vendor.h"
+
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "net/sse.h"
+
+enum { MAX_HEADERS = 16 };
+
+struct vendor_stream {
+    struct stream stream;
+    const struct vendor *vendor;
+    struct ask_sink sink;
+    struct http *http; /* NULL: not under way any more */
+    struct sse sse;
+    struct reply reply;
+    void *state;          /* the vendor's */
+    struct buf url, body; /* of the request */
+    struct buf collected; /* an answer that is no stream */
+    struct arena arena;   /* headers, key, what is kept of the answer's head */
+    struct str key;       /* to be removed from what the provider says */
+    struct str content_type, retry_after, retry_after_ms;
+    int status;
+    bool is_events;        /* the answer is a stream of events */
+    bool is_at_eof;        /* the peer has closed; what is read now has no blank line behind it */
+    bool is_ended;         /* on_end was called or will not be */
+    bool is_busy, is_dead; /* inside a callback; freed inside it */
+};
+
+static void no_text(void *arg, struct str delta)
+{
+    (void)arg;
+    (void)delta;
+}
+
+static void no_news(void *arg)
+{
+    (void)arg;
+}
+
+static void stream_release(struct vendor_stream *s)
+{
+    http_cancel(s->http);
+    sse_clear(&s->sse);
+    reply_clear(&s->reply);
+    buf_clear(&s->url);
+    buf_clear(&s->body);
+    buf_clear(&s->collected);
+    arena_clear(&s->arena);
+    free(s->state);
+    free(s);
+}
+
+/* ---- the end ---- */
+
+/* Takes the key out of what is said about a failure, also one that was cut at the end of the text.
+ * A key of a few letters is no secret and would tear holes into words. */
+static void remove_key(struct error *err, struct str key)
+{
+    enum { SHORTEST = 4 };
+    AUTO(buf) struct buf clean = BUF_INIT;
+    struct str rest = error_str(err);
+    size_t at;
+    if (key.n < SHORTEST)
+        return;
+    while ((at = str_find(rest, key)) != SIZE_MAX) {
+        buf_addf(&clean, "%.*s[REDACTED]", STR_FMT(str_cut(rest, at)));
+        rest = str_from(rest, at + key.n);
+    }
+    buf_add(&clean, rest);
+    for (size_t n = MIN(key.n - 1, clean.n); n >= SHORTEST; n--) {
+        if (memcmp(clean.p + clean.n - n, key.p, n) != 0)
+            continue;
+        buf_cut(&clean, clean.n - n);
+        buf_addz(&clean, "[REDACTED]");
+        break;
+    }
+    struct str cut = utf8_cut(buf_str(&clean), sizeof err->text - 1);
+    memcpy(err->text, cut.p, cut.n);
+    err->text[cut.n] = '\0';
+}
+
+static void end_with(struct vendor_stream *s, struct error *err)
+{
+    if (s->is_ended)
+        return;
+    s->is_ended = true;
+    http_cancel(s->http);
+    s->http = NULL;
+    if (err)
+        remove_key(err, s->key);
+    s->sink.on_end(s->sink.arg, &s->reply, err);
+}
+
+/* The peer says nothing more, or nothing more is wanted. */
+static void end_events(struct vendor_stream *s, const struct error *broken)
+{
+    struct error err;
+    bool is_whole = s->vendor->finish(s->state, &s->reply, &s->sink, &err);
+    if (s->is_dead)
+        return;
+    if (broken && !is_whole)
+        err = *broken; /* says more than that the end is missing */
+    end_with(s, is_whole ? NULL : &err);
+}
+
+static bool has_error(struct str body)
+{
+    AUTO(json) struct json json = JSON_INIT;
+    struct error ignored;
+    if (!json_parse(body, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &json, &ignored))
+        return false;
+    yyjson_val *error = json_get(json.root, "error");
+    return (error && !yyjson_is_null(error)) || str_is(json_get_str(json.root, "object"), "error");
+}
+
+/* An answer that is no stream is an error in any case. */
+static void end_collected(struct vendor_stream *s)
+{
+    struct error err;
+    struct str body = buf_str(&s->collected);
+    struct str type = s->content_type.n ? utf8_cut(s->content_type, 80) : STR("nothing");
+    if (s->status / 100 != 2 || has_error(body))
+        error_from_http(&err, s->vendor->label, s->status, body, s->retry_after, s->retry_after_ms);
+    else
+        error_set(&err, ERR_BAD_REPLY, "%s answered with %.*s instead of an event stream",
+                  s->vendor->label, STR_FMT(type));
+    end_with(s, &err);
+}
+
+/* ---- what comes in ---- */
+
+static void callback_begin(struct vendor_stream *s)
+{
+    s->is_busy = true;
+}
+
+static void callback_end(struct vendor_stream *s)
+{
+    s->is_busy = false;
+    if (s->is_dead)
+        stream_release(s);
+}
+
+static void on_event(void *arg, struct str event, struct str data)
+{
+    struct vendor_stream *s = arg;
+    struct error err;
+    bool is_over = false;
+    if (s->is_ended)
+        return;
+    bool is_fine = s->vendor->read(s->state, &s->reply, &s->sink, event, data, &is_over, &err);
+    if (s->is_dead)
+        return;
+    if (!is_fine && s->is_at_eof && err.code == ERR_BAD_REPLY) {
+        error_set(&err, ERR_CUT, "%s broke off in the middle of an event", s->vendor->label);
+        end_events(s, &err);
+    } else if (!is_fine) {
+        end_with(s, &err);
+    } else if (is_over) {
+        struct http *done = take(&s->http);
+        http_leave(done); /* its connection serves the next request */
+        end_events(s, NULL);
+    }
+}
+
+static void on_status(void *arg, int status, struct str content_type)
+{
+    struct vendor_stream *s = arg;
+    struct str type;
+    str_split(content_type, ';', &type);
+    s->status = status;
+    s->content_type = arena_str(&s->arena, content_type);
+    /* A server that names no type at all gets the benefit of the doubt. */
+    s->is_events =
+        status / 100 == 2 && (type.n == 0 || str_ieq(str_trim(type), STR("text/event-stream")));
+}
+
+static void on_header(void *arg, struct str name, struct str value)
+{
+    struct vendor_stream *s = arg;
+    if (str_ieq(name, STR("retry-after")))
+        s->retry_after = arena_str(&s->arena, value);
+    else if (str_ieq(name, STR("retry-after-ms")))
+        s->retry_after_ms = arena_str(&s->arena, value);
+}
+
+static void take_events(struct vendor_stream *s, struct str bytes)
+{
+    struct error err;
+    if (sse_feed(&s->sse, bytes) || s->is_ended)
+        return;
+    error_set(&err, ERR_BAD_REPLY, "%s sent an event larger than %d bytes", s->vendor->label,
+              LIMIT_SSE_EVENT_BYTES);
+    end_with(s, &err);
+}
+
+static void on_body(void *arg, struct str bytes)
+{
+    struct vendor_stream *s = arg;
+    callback_begin(s);
+    if (s->is_events) {
+        take_events(s, bytes);
+    } else {
+        buf_add(&s->collected, str_cut(bytes, LIMIT_ERROR_BODY_BYTES - s->collected.n));
+        if (s->collected.n == LIMIT_ERROR_BODY_BYTES)
+            end_collected(s);
+    }
+    callback_end(s);
+}
+
+static void on_http_end(void *arg, const struct error *broken)
+{
+    struct vendor_stream *s = arg;
+    callback_begin(s);
+    s->http = NULL;
+    if (s->is_events) {
+        s->is_at_eof = true;
+        if (!broken)
+            sse_end(&s->sse);
+        if (!s->is_ended)
+            end_events(s, broken);
+    } else if (s->status != 0) {
+        end_collected(s);
+    } else {
+        struct error err = *broken;
+        end_with(s, &err);
+    }
+    callback_end(s);
+}
+
+/* ---- the request ---- */
+
+static size_t put_headers(struct vendor_stream *s, const struct ask *ask, struct http_header *out)
+{
+    size_t n = 0;
+    out[n++] = (struct http_header){STR("Content-Type"), STR("application/json")};
+    out[n++] = (struct http_header){STR("Accept"), STR("text/event-stream")};
+    if (s->key.n > 0)
+        out[n++] = (struct http_header){STR("Authorization"),
+                                        arena_fmt(&s->arena, "Bearer %.*s", STR_FMT(s->key))};
+    if (s->vendor->headers)
+        n += s->vendor->headers(ask, &s->arena, out + n, MAX_HEADERS - n);
+    return n;
+}
+
+static struct vendor_stream *stream_new(const struct provider *p, const struct vendor *v,
+                                        const struct ask *ask, const struct ask_sink *sink)
+{
+    struct vendor_stream *s = xnew(struct vendor_stream);
+    s->stream.provider = p;
+    s->vendor = v;
+    s->sink = *sink;
+    s->sink.on_text = sink->on_text ? sink->on_text : no_text;
+    s->sink.on_reasoning = sink->on_reasoning ? sink->on_reasoning : no_text;
+    s->sink.on_alive = sink->on_alive ? sink->on_alive : no_news;
+    s->state = xcalloc(1, MAX(v->state_size, (size_t)1));
+    s->collected = BUF_MAX(LIMIT_ERROR_BODY_BYTES);
+    s->key = arena_str(&s->arena, ask->key);
+    sse_init(&s->sse, LIMIT_SSE_EVENT_BYTES);
+    s->sse.on_event = on_event;
+    s->sse.arg = s;
+    v->put_url(ask, &s->url);
+    v->put_body(ask, &s->body);
+    return s;
+}
+
+struct stream *vendor_start(const struct provider *p, const struct vendor *v, struct loop *l,
+                            const struct ask *ask, const struct ask_sink *sink, struct error *err)
+{
+    struct vendor_stream *s = stream_new(p, v, ask, sink);
+    struct http_header headers[MAX_HEADERS];
+    struct http_request rq = {
+        .method = "POST",
+        .url = buf_str(&s->url),
+        .headers = headers,
+        .n_headers = put_headers(s, ask, headers),
+        .body = buf_str(&s->body),
+        .on_status = on_status,
+        .on_header = on_header,
+        .on_body = on_body,
+        .on_end = on_http_end,
+        .arg = s,
+    };
+    s->http = http_start(l, &rq, err);
+    if (!s->http) {
+        remove_key(err, s->key);
+        stream_release(s);
+        return NULL;
+    }
+    return &s->stream;
+}
+
+void vendor_pause(struct stream *stream, bool paused)
+{
+    struct vendor_stream *s = CONTAINER_OF(stream, struct vendor_stream, stream);
+    if (s->http)
+        http_pause(s->http, paused);
+}
+
+struct reply *vendor_reply(struct stream *stream)
+{
+    return &CONTAINER_OF(stream, struct vendor_stream, stream)->reply;
+}
+
+void vendor_free(struct stream *stream)
+{
+    if (!stream)
+        return;
+    struct vendor_stream *s = CONTAINER_OF(stream, struct vendor_stream, stream);
+    if (!s->is_busy) {
+        stream_release(s);
+        return;
+    }
+    http_cancel(s->http);
+    s->http = NULL;
+    s->is_dead = s->is_ended = true;
+    s->sink.on_text = s->sink.on_reasoning = no_text;
+    s->sink.on_alive = no_news;
+}
+
+int64_t vendor_request_bytes(const struct stream *stream)
+{
+    return (int64_t)CONTAINER_OF(stream, struct vendor_stream, stream)->body.n;
+}
