@@ -26,7 +26,9 @@ struct toolset {
     const char *name;
     const struct face *const *faces;
     size_t n_faces;
-    bool bad_arguments_run; /* loaf: unreadable arguments count as {}; faults are worded by the tool */
+    /* loaf, Kward: unreadable arguments count as {}, unknown ones are ignored; else both are
+     * faults.  What then is missing or wrong is worded by say_invalid. */
+    bool bad_arguments_run;
     void (*say_unknown)(struct str name, struct tool_result *r);
     void (*say_invalid)(const struct face *f, const struct fault *fault, struct str raw,
                         struct tool_result *r);

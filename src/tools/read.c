@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT */
+/* Lines are cut out of 64 KiB pieces while the file goes by; only the wanted ones are kept, so a
+ * line in the middle of a huge file costs its reading and nothing else.
+ */
+#include "tools/read.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/utf8.h"
+#include "tools/job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PIECE = 64 << 10 };
+
+bool read_stat(struct str path, struct read_info *ret, struct error *err)
+{
+    struct stat st;
+    AUTO_FREE char *z = str_dup(path);
+    if (stat(z, &st) != 0)
+        return error_errno(err, errno, "%s", z);
+    *ret = (struct read_info){S_ISREG(st.st_mode), S_ISDIR(st.st_mode), st.st_size, st.st_mode};
+    return true;
+}
+
+/* Only regular files: a pipe or a device could keep us forever. */
+static int open_regular(struct str path, struct error *err)
+{
+    struct stat st;
+    AUTO_FREE char *z = str_dup(path);
+    int fd = open(z, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) {
+        error_errno(err, errno, "%s", z);
+        return -1;
+    }
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        return fd;
+    close(fd);
+    error_set(err, ERR_INVALID, "%s is %s", z,
+              S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
+    return -1;
+}
+
+bool read_whole(struct str path, size_t max, struct buf *ret, struct error *err)
+{
+    struct read_info info;
+    if (!read_stat(path, &info, err))
+        return false;
+    if (!info.is_file)
+        return error_set(err, ERR_INVALID, "%.*s is %s", STR_FMT(path),
+                         info.is_dir ? "a directory" : "not a regular file");
+    if (info.size > (int64_t)max)
+        return error_set(err, ERR_LIMIT, "%.*s is larger than %zu bytes", STR_FMT(path), max);
+    return path_read(ret, path, max, err);
+}
+
+bool read_is_binary(struct str text)
+{
+    return str_chr(str_cut(text, READ_BINARY_WINDOW), '\0') != SIZE_MAX;
+}
+
+void read_lines_clear(struct read_lines *r)
+{
+    arena_clear(&r->arena);
+    free(r->lines);
+    *r = READ_LINES_INIT;
+}
+
+struct scan {
+    struct job job;
+    const struct read_options *o;
+    struct read_lines *ret;
+    struct buf line; /* what is kept of the current one */
+    size_t line_n;   /* bytes of it so far */
+    size_t bytes;    /* of the lines kept */
+    bool is_full;    /* nothing more is wanted */
+};
+
+static bool is_wanted(const struct scan *s)
+{
+    int64_t number = s->ret->n_seen + 1;
+    return number >= s->o->first && number - s->o->first < s->o->count;
+}
+
+/* Adds a piece of the current line; of an overlong one only what is needed. */
+static void line_add(struct scan *s, struct str piece)
+{
+    s->line_n += piece.n;
+    if (!is_wanted(s))
+        return;
+    size_t max = s->o->max_line_chars ? s->o->max_line_chars * 4 : s->o->max_bytes;
+    if (s->line.n < max)
+        buf_add(&s->line, str_cut(piece, max - s->line.n));
+}
+
+static void keep_line(struct scan *s, struct str text)
+{
+    struct read_lines *r = s->ret;
+    if (s->o->max_line_chars)
+        text = utf8_cut_chars(text, s->o->max_line_chars);
+    if (s->bytes + text.n > s->o->max_bytes && r->n > 0) {
+        r->is_cut = r->has_more = s->is_full = true;
+        return;
+    }
+    if (r->n == r->room) {
+        r->room = r->room ? r->room * 2 : 64;
+        r->lines = xrealloc(r->lines, r->room * sizeof *r->lines);
+    }
+    r->lines[r->n++] = arena_str(&r->arena, text);
+    s->bytes += text.n;
+}
+
+static void line_done(struct scan *s, bool has_end)
+{
+    if (is_wanted(s)) {
+        struct str text = buf_str(&s->line);
+        if (!s->o->keep_ends && str_ends(text, STR("\r")) && text.n == s->line_n)
+            text.n--;
+        if (s->o->keep_ends && has_end) {
+            buf_addc(&s->line, '\n');
+            text = buf_str(&s->line);
+        }
+        keep_line(s, text);
+        if (s->is_full)
+            return;
+    }
+    buf_reset(&s->line);
+    s->line_n = 0;
+    s->ret->n_seen++;
+}
+
+static void scan_piece(struct scan *s, struct str piece)
+{
+    while (piece.n && !s->is_full) {
+        if (s->ret->n_seen + 1 >= s->o->first && !is_wanted(s)) {
+            s->ret->has_more = s->is_full = true;
+            return;
+        }
+        size_t at = str_chr(piece, '\n');
+        line_add(s, str_cut(piece, at));
+        if (at == SIZE_MAX)
+            return;
+        line_done(s, true);
+        piece = str_from(piece, at + 1);
+    }
+}
+
+static bool scan_file(struct scan *s, int fd, char *piece, struct error *err)
+{
+    bool is_first = true;
+    while (!s->is_full) {
+        if (job_is_stopped(&s->job))
+            return error_set(err, ERR_CANCELED, "the reading was stopped");
+        ssize_t n = read(fd, piece, PIECE);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_errno(err, errno, "%.*s", STR_FMT(s->o->path));
+        if (n == 0)
+            break;
+        if (is_first)
+            s->ret->is_binary = read_is_binary(str_n(piece, (size_t)n));
+        is_first = false;
+        scan_piece(s, str_n(piece, (size_t)n));
+    }
+    if (!s->is_full && s->line_n)
+        line_done(s, false);
+    return true;
+}
+
+static bool run_scan(struct job *j, struct error *err)
+{
+    struct scan *s = CONTAINER_OF(j, struct scan, job);
+    int fd = open_regular(s->o->path, err);
+    if (fd < 0)
+        return false;
+    AUTO_FREE char *piece = xmalloc(PIECE);
+    bool ok = scan_file(s, fd, piece, err);
+    buf_clear(&s->line);
+    close(fd);
+    return ok;
+}
+
+bool read_lines_await(struct loop *l, const struct read_options *o, struct read_lines *ret,
+                      struct error *err)
+{
+    struct scan s = {.job.run = run_scan, .o = o, .ret = ret};
+    return job_await(l, &s.job, err);
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* What the shell gets to see:
+ *
+ *     bash -lc  <command>
+ *     bash -lc  <wrapper> bash <command>       when the state at the end is wanted
+ *
+ * The wrapper evaluates the command with descriptor 3 closed, so that nothing the command starts
+ * can write there or keep it open, and then tells directory and environment on descriptor 3.  They
+ * never touch the command's own output.  A command that calls exit, or is killed, tells nothing.
+ */
+#include "tools/shell.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+
+#include <unistd.h>
+
+enum { STATE_BYTES = 1 << 20, LINGER_MS = 250 };
+
+static const char wrapper[] = "__trivet_command=$1; shift; eval \"$__trivet_command\" 3>&-\n"
+                              "__trivet_status=$?\n"
+                              "{ pwd; printf '\\0'; command -p env -0; } >&3 2>/dev/null\n"
+                              "exit $__trivet_status";
+
+struct capture {
+    struct shell_run *run;
+    struct buf state; /* what came on descriptor 3 */
+};
+
+void shell_run_clear(struct shell_run *r)
+{
+    ring_clear(&r->out);
+    ring_clear(&r->err);
+    shell_state_clear(&r->state);
+}
+
+static struct str env_value(const char *const *env, const char *name)
+{
+    size_t n = strlen(name);
+    for (; env && *env; env++)
+        if (strncmp(*env, name, n) == 0 && (*env)[n] == '=')
+            return str_of(*env + n + 1);
+    return STR_NONE;
+}
+
+static bool is_program(struct str path_list, const char *name)
+{
+    AUTO(buf) struct buf path = BUF_INIT;
+    while (path_list.p) {
+        struct str dir;
+        path_list = str_split(path_list, ':', &dir);
+        buf_reset(&path);
+        buf_addf(&path, "%.*s/%s", STR_FMT(dir), name);
+        if (dir.n && access(path.p, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+const char *shell_pick(const char *const *names, const char *const *env)
+{
+    struct str path_list = env_value(env, "PATH");
+    if (!path_list.p)
+        path_list = STR("/usr/local/bin:/usr/bin:/bin");
+    while (names[1] && !is_program(path_list, names[0]))
+        names++;
+    return names[0];
+}
+
+static void on_output(void *arg, int stream, struct str bytes)
+{
+    struct capture *c = arg;
+    if (stream == 1)
+        ring_add(&c->run->out, bytes);
+    else if (stream == 2)
+        ring_add(&c->run->err, bytes);
+    else
+        buf_add(&c->state, bytes);
+}
+
+/* Variables that belong to the one shell that wrote them. */
+static bool is_passing(struct str entry)
+{
+    return str_starts(entry, STR("_=")) || str_starts(entry, STR("SHLVL="));
+}
+
+/* "<directory>\n\0NAME=value\0NAME=value\0": complete only if its last byte is a NUL. */
+static void take_state(struct capture *c)
+{
+    struct shell_state *s = &c->run->state;
+    struct str rest = buf_str(&c->state), entry;
+    if (c->state.full || !str_ends(rest, STR("\0")) || c->run->end.timed_out ||
+        c->run->end.was_killed)
+        return;
+    rest = str_split(rest, '\0', &entry);
+    if (entry.n < 2 || entry.p[0] != '/')
+        return;
+    s->cwd = str_dup(str_cut(entry, entry.n - 1));
+    size_t n = 0;
+    for (size_t i = 0; i < rest.n; i++)
+        n += rest.p[i] == '\0';
+    s->env = xcalloc(n + 1, sizeof *s->env);
+    n = 0;
+    while (rest.p) {
+        rest = str_split(rest, '\0', &entry);
+        if (entry.n && !is_passing(entry))
+            s->env[n++] = str_dup(entry);
+    }
+    c->run->has_state = true;
+}
+
+bool shell_await(struct tool_cx *cx, const struct shell_options *o, struct shell_run *ret,
+                 struct error *err)
+{
+    struct capture c = {.run = ret, .state = BUF_MAX(STATE_BYTES)};
+    AUTO_FREE char *command = str_dup(o->command);
+    const char *const plain[] = {o->shell, o->flags, command, NULL};
+    const char *const wrapped[] = {o->shell, o->flags, wrapper, o->shell, command, NULL};
+    struct child_options child = {
+        .argv = o->wants_state ? wrapped : plain,
+        .env = o->env,
+        .cwd = o->cwd,
+        .has_extra = o->wants_state,
+        .timeout_ms = o->timeout_ms,
+        .grace_ms = cx->kill_grace_ms,
+        .linger_ms = LINGER_MS,
+        .on_output = on_output,
+        .arg = &c,
+    };
+    ring_init(&ret->out, o->head_max, o->tail_max);
+    ring_init(&ret->err, o->head_max, o->tail_max);
+    bool ok = child_run_await(cx->loop, &child, cx->child, &ret->end, err);
+    if (ok && o->wants_state)
+        take_state(&c);
+    buf_clear(&c.state);
+    return ok;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/tool.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "base/utf8.h"
+#include "tools/job.h"
+
+#include <limits.h>
+
+/* A sorted list: sessions read hundreds of files, not millions. */
+struct read_set {
+    char **paths;
+    size_t n, room;
+};
+
+struct read_set *read_set_new(void)
+{
+    return xnew(struct read_set);
+}
+
+void read_set_empty(struct read_set *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        free(s->paths[i]);
+    s->n = 0;
+}
+
+void read_set_free(struct read_set *s)
+{
+    if (!s)
+        return;
+    read_set_empty(s);
+    free(s->paths);
+    free(s);
+}
+
+/* Where path is, or where it would go. */
+static size_t set_position(const struct read_set *s, struct str path, bool *ret_found)
+{
+    size_t low = 0, high = s->n;
+    *ret_found = false;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int c = str_cmp(str_of(s->paths[middle]), path);
+        if (c == 0)
+            *ret_found = true;
+        if (c < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void read_set_add(struct read_set *s, struct str path)
+{
+    bool found;
+    size_t at = set_position(s, path, &found);
+    if (found)
+        return;
+    if (s->n == s->room) {
+        s->room = s->room ? s->room * 2 : 16;
+        s->paths = xrealloc(s->paths, s->room * sizeof *s->paths);
+    }
+    memmove(s->paths + at + 1, s->paths + at, (s->n - at) * sizeof *s->paths);
+    s->paths[at] = str_dup(path);
+    s->n++;
+}
+
+bool read_set_has(const struct read_set *s, struct str path)
+{
+    bool found;
+    set_position(s, path, &found);
+    return found;
+}
+
+struct read_set *read_set_copy(const struct read_set *s)
+{
+    struct read_set *copy = read_set_new();
+    copy->n = copy->room = s->n;
+    copy->paths = s->n ? xcalloc(s->n, sizeof *copy->paths) : NULL;
+    for (size_t i = 0; i < s->n; i++)
+        copy->paths[i] = xstrdup(s->paths[i]);
+    return copy;
+}
+
+void shell_state_clear(struct shell_state *s)
+{
+    free(s->cwd);
+    for (char **e = s->env; e && *e; e++)
+        free(*e);
+    free(s->env);
+    *s = (struct shell_state){0};
+}
+
+void tool_result_clear(struct tool_result *r)
+{
+    buf_clear(&r->text);
+    buf_clear(&r->value);
+    buf_clear(&r->error);
+    buf_clear(&r->diff);
+    buf_clear(&r->path);
+    buf_clear(&r->target);
+}
+
+static void repair(struct buf *b)
+{
+    if (utf8_is_valid(buf_str(b)))
+        return;
+    struct buf good = BUF_INIT;
+    utf8_repair(&good, buf_str(b));
+    buf_clear(b);
+    *b = good;
+}
+
+void tool_result_finish(struct tool_result *r)
+{
+    repair(&r->text);
+    repair(&r->error);
+    repair(&r->diff);
+}
+
+bool tool_fail(struct tool_result *r, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    buf_reset(&r->text);
+    buf_addv(&r->text, fmt, ap);
+    va_end(ap);
+    r->is_error = true;
+    return true;
+}
+
+bool tool_path(const struct tool_cx *cx, struct str path, struct buf *ret, struct error *err)
+{
+    AUTO(buf) struct buf absolute = BUF_INIT;
+    if (str_chr(path, '\0') != SIZE_MAX)
+        return error_set(err, ERR_INVALID, "a path cannot hold a NUL byte");
+    if (path.n >= PATH_MAX)
+        return error_set(err, ERR_INVALID, "the path is longer than %d bytes", PATH_MAX - 1);
+    path_absolute(&absolute, cx->root, path);
+    buf_reset(ret);
+    return path_resolve(ret, buf_str(&absolute), err);
+}
+
+void ring_init(struct ring *r, size_t head_max, size_t tail_max)
+{
+    *r = (struct ring){.head_max = head_max, .tail_max = tail_max};
+}
+
+void ring_add(struct ring *r, struct str bytes)
+{
+    r->total += (int64_t)bytes.n;
+    size_t n = MIN(bytes.n, r->head_max - r->head.n);
+    buf_add(&r->head, str_cut(bytes, n));
+    bytes = str_from(bytes, n);
+    if (bytes.n > r->tail_max)
+        bytes = str_from(bytes, bytes.n - r->tail_max);
+    buf_add(&r->tail, bytes);
+    if (r->tail.n > 2 * r->tail_max)
+        buf_drop(&r->tail, r->tail.n - r->tail_max);
+}
+
+bool ring_is_cut(const struct ring *r)
+{
+    return r->total > (int64_t)(r->head_max + r->tail_max);
+}
+
+/* The end of the tail that counts, from the beginning of a character on. */
+static struct str ring_tail(const struct ring *r)
+{
+    struct str tail = buf_str(&r->tail);
+    if (tail.n > r->tail_max)
+        tail = str_from(tail, tail.n - r->tail_max);
+    for (int i = 0; i < 3 && tail.n && ((unsigned char)tail.p[0] & 0xc0) == 0x80; i++)
+        tail = str_from(tail, 1);
+    return tail;
+}
+
+void ring_put(const struct ring *r, struct buf *out)
+{
+    struct str head = buf_str(&r->head);
+    if (!ring_is_cut(r)) {
+        buf_add(out, head);
+        buf_add(out, buf_str(&r->tail));
+        return;
+    }
+    head.n -= utf8_unfinished(head);
+    struct str tail = ring_tail(r);
+    buf_add(out, head);
+    if (r->tail_max == 0)
+        return;
+    buf_addf(out, "\n[... %lld bytes left out ...]\n",
+             (long long)(r->total - (int64_t)(head.n + tail.n)));
+    buf_add(out, tail);
+}
+
+void ring_clear(struct ring *r)
+{
+    buf_clear(&r->head);
+    buf_clear(&r->tail);
+}
+
+static void run_job(void *arg)
+{
+    struct job *j = arg;
+    j->ok = j->run(j, &j->err);
+}
+
+bool job_await(struct loop *l, struct job *j, struct error *err)
+{
+    if (!work_await(l, run_job, j, &j->stop, err))
+        return false;
+    if (!j->ok)
+        *err = j->err;
+    return j->ok;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* The data is not synced: a source file that was just edited is not worth stopping the loop for,
+ * and the rename keeps either the old or the new text whole.
+ */
+#include "tools/write.h"
+
+#include "base/id.h"
+#include "base/mem.h"
+#include "base/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BOM STR("\xef\xbb\xbf")
+
+static bool write_all(int fd, struct str bytes)
+{
+    while (bytes.n) {
+        ssize_t n = write(fd, bytes.p, bytes.n);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        bytes = str_from(bytes, (size_t)n);
+    }
+    return true;
+}
+
+static int open_temporary(struct str path, unsigned mode, struct buf *ret_path)
+{
+    for (int i = 0; i < 10; i++) {
+        char hex[13];
+        id_hex(hex, 12);
+        buf_reset(ret_path);
+        buf_addf(ret_path, "%.*s/.trivet-%s.tmp", STR_FMT(path_dir(path)), hex);
+        int fd = open(ret_path->p, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
+/* Mode and owner of the file that is replaced.  A foreign owner that cannot be kept is no reason to
+ * refuse; a mode is, for it may be what keeps others out. */
+static bool copy_rights(int fd, const struct stat *old)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return false;
+    if ((st.st_uid != old->st_uid || st.st_gid != old->st_gid) &&
+        fchown(fd, old->st_uid, old->st_gid) != 0 && fchown(fd, (uid_t)-1, old->st_gid) != 0)
+        return fchmod(fd, old->st_mode & 0777) == 0;
+    return fchmod(fd, old->st_mode & 07777) == 0;
+}
+
+/* In a directory that takes no new names, the file itself may still be writable. */
+static bool write_in_place(const char *path, struct str bytes, struct error *err)
+{
+    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return error_errno(err, errno, "cannot write %s", path);
+    bool ok = write_all(fd, bytes);
+    int number = errno;
+    if (close(fd) != 0 && ok) {
+        number = errno;
+        ok = false;
+    }
+    return ok || error_errno(err, number, "cannot write %s", path);
+}
+
+bool write_bytes(struct str path, struct str bytes, struct error *err)
+{
+    struct stat old;
+    AUTO(buf) struct buf temporary = BUF_INIT;
+    AUTO_FREE char *z = str_dup(path);
+    bool exists = stat(z, &old) == 0;
+    if (exists && !S_ISREG(old.st_mode))
+        return error_set(err, ERR_INVALID, "%s is not a regular file", z);
+    if (exists && access(z, W_OK) != 0)
+        return error_errno(err, errno, "cannot write %s", z);
+    int fd = open_temporary(path, exists ? 0600 : 0644, &temporary);
+    if (fd < 0 && exists && errno == EACCES)
+        return write_in_place(z, bytes, err);
+    if (fd < 0)
+        return error_errno(err, errno, "cannot write %s", z);
+    bool ok = write_all(fd, bytes) && (!exists || copy_rights(fd, &old));
+    int number = errno;
+    if (close(fd) != 0 && ok) {
+        number = errno;
+        ok = false;
+    }
+    if (ok && rename(temporary.p, z) == 0)
+        return true;
+    if (ok)
+        number = errno;
+    unlink(temporary.p);
+    return error_errno(err, number, "cannot write %s", z);
+}
+
+struct shape shape_of(struct str text)
+{
+    struct shape s = {.has_bom = str_starts(text, BOM)};
+    size_t n_lf = 0, n_crlf = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] != '\n')
+            continue;
+        n_lf++;
+        n_crlf += i > 0 && text.p[i - 1] == '\r';
+    }
+    s.is_crlf = n_lf > 0 && n_lf == n_crlf;
+    return s;
+}
+
+void shape_off(struct shape s, struct str text, struct buf *out)
+{
+    if (s.has_bom && str_starts(text, BOM))
+        text = str_from(text, 3);
+    if (!s.is_crlf) {
+        buf_add(out, text);
+        return;
+    }
+    for (;;) {
+        size_t at = str_find(text, STR("\r\n"));
+        buf_add(out, str_cut(text, at));
+        if (at == SIZE_MAX)
+            return;
+        buf_addc(out, '\n');
+        text = str_from(text, at + 2);
+    }
+}
+
+void shape_on(struct shape s, struct str text, struct buf *out)
+{
+    if (s.has_bom && !str_starts(text, BOM))
+        buf_add(out, BOM);
+    if (!s.is_crlf) {
+        buf_add(out, text);
+        return;
+    }
+    for (;;) {
+        size_t at = str_chr(text, '\n');
+        struct str line = str_cut(text, at);
+        buf_add(out, line);
+        if (at == SIZE_MAX)
+            return;
+        buf_addz(out, str_ends(line, STR("\r")) ? "\n" : "\r\n");
+        text = str_from(text, at + 1);
+    }
+}

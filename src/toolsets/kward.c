@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/* The faces of a Kward session: looking around and the shell.  What changes files is in
+ * kward_change.c, questions to the user are in kward_ask.c.  Errors are texts that begin with
+ * "Error:".
+ */
+#include "toolsets/kward.h"
+
+#include "base/path.h"
+#include "base/utf8.h"
+#include "tools/list.h"
+#include "tools/read.h"
+#include "tools/shell.h"
+#include "toolsets/words.h"
+
+enum {
+    FILE_BYTES = 262144,
+    READ_BYTES = 51200,
+    READ_LINES = 2000,
+    LIST_ENTRIES = 10000,
+    SHELL_BYTES = 20480,
+    SHELL_SECONDS = 30,
+    SHELL_MOST_SECONDS = 24 * 3600,
+};
+
+bool kward_path(const struct tool_cx *cx, struct str path, struct buf *ret_path,
+                struct tool_result *r)
+{
+    struct error err;
+    if (tool_path(cx, path, ret_path, &err) && path_is_inside(cx->root, buf_str(ret_path)))
+        return true;
+    tool_fail(r, "Error: path outside workspace: %.*s", STR_FMT(path));
+    return false;
+}
+
+struct list_args {
+    struct str path;
+};
+
+static const struct row list_rows[] = {
+    ROW(list_args, path, T_STR, NEEDED, "directory, relative to the workspace"),
+    ROW_END,
+};
+
+static struct str list_target(const void *args)
+{
+    return ((const struct list_args *)args)->path;
+}
+
+static bool list_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+                            struct error *err)
+{
+    const struct list_args *a = args;
+    AUTO(buf) struct buf path = BUF_INIT;
+    AUTO(listing) struct listing found = LISTING_INIT;
+    if (!kward_path(cx, a->path, &path, ret))
+        return true;
+    if (!path_is_dir(buf_str(&path)))
+        return tool_fail(ret, "Error: not a directory: %.*s", STR_FMT(a->path));
+    struct list_options o = {.root = buf_str(&path), .depth = 1, .first = 1, .max = LIST_ENTRIES};
+    if (!list_await(cx->loop, &o, &found, err))
+        return err->code != ERR_CANCELED &&
+               tool_fail(ret, "Error: cannot list %.*s: %s", STR_FMT(a->path), cause_of(err));
+    for (size_t i = 0; i < found.n; i++)
+        buf_addf(&ret->text, "%s%.*s%s", i ? "\n" : "", STR_FMT(found.entries[i].rel),
+                 found.entries[i].is_dir ? "/" : "");
+    if (found.has_more)
+        buf_addf(&ret->text, "\n[More than %d entries; the rest is left out.]", LIST_ENTRIES);
+    return true;
+}
+
+static const struct face list_face = {
+    .name = "list_directory",
+    .about = "Lists the entries of a directory in the workspace; directories end with a slash.",
+    .args = list_rows,
+    .args_size = sizeof(struct list_args),
+    .mode = MODE_READ_ONLY,
+    .target = list_target,
+    .run_await = list_face_await,
+};
+
+struct read_args {
+    struct str path;
+    yyjson_val *offset, *limit; /* absent is not the same as 0 */
+};
+
+static const struct row read_rows[] = {
+    ROW(read_args, path, T_STR, NEEDED, "file, relative to the workspace"),
+    ROW(read_args, offset, T_ANY, OPTIONAL, "first line",
+        .schema = SCHEMA("integer", "first line to read, counted from 1")),
+    ROW(read_args, limit, T_ANY, OPTIONAL, "lines", .schema = SCHEMA("integer", "lines to read")),
+    ROW_END,
+};
+
+static struct str read_target(const void *args)
+{
+    return ((const struct read_args *)args)->path;
+}
+
+/* Lines first .. last - 1 of the text (from 0), and where they lie. */
+struct part {
+    struct str text;
+    int64_t first, last, total;
+    const char *limit; /* what cut it, NULL: nothing of ours */
+};
+
+static int64_t count_lines(struct str text)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < text.n; i++)
+        n += text.p[i] == '\n' || i + 1 == text.n;
+    return n;
+}
+
+/* Takes whole lines from the start of text while they fit; of an overlong first line a piece. */
+static struct part take_part(struct str text, int64_t first, int64_t wanted)
+{
+    struct part p = {.first = first, .last = first, .total = count_lines(text)};
+    struct str line;
+    int64_t number = 0;
+    size_t start = 0, at = 0;
+    for (struct str rest = text; str_line(&rest, &line); number++) {
+        size_t end = rest.p ? (size_t)(rest.p - text.p) : text.n;
+        if (number < first) {
+            start = at = end;
+            continue;
+        }
+        if (number - first >= wanted)
+            break;
+        if (number - first >= READ_LINES || end - start > READ_BYTES) {
+            p.limit = number - first >= READ_LINES ? "2000 line" : "51200 byte";
+            break;
+        }
+        at = end;
+        p.last = number + 1;
+    }
+    p.text = str_n(text.p + start, at - start);
+    if (p.limit && p.last == p.first) {
+        p.text = utf8_cut(str_from(text, start), READ_BYTES);
+        p.last = first + 1;
+    }
+    return p;
+}
+
+static void put_part(const struct part *p, bool has_limit, struct buf *out)
+{
+    struct str text = p->text;
+    bool has_note = p->limit || (has_limit && p->last < p->total);
+    if (has_note && str_ends(text, STR("\n")))
+        text.n--;
+    buf_add(out, text);
+    if (p->limit)
+        buf_addf(out,
+                 "\n\n[Showing lines %lld-%lld of %lld (%s limit). Use offset=%lld to continue.]",
+                 (long long)p->first + 1, (long long)p->last, (long long)p->total, p->limit,
+                 (long long)p->last + 1);
+    else if (has_note)
+        buf_addf(out, "\n\n[%lld more lines in file. Use offset=%lld to continue.]",
+                 (long long)(p->total - p->last), (long long)p->last + 1);
+}
+
+/* Puts the text of a file that may be read into out, or says why not. */
+static bool load(struct str path, struct str name, struct buf *out, struct tool_result *ret)
+{
+    struct error err;
+    struct read_info info;
+    if (!read_stat(path, &info, &err) || !info.is_file)
+        tool_fail(ret, "Error: not a file: %.*s", STR_FMT(name));
+    else if (info.size > FILE_BYTES)
+        tool_fail(ret, "Error: file too large: %.*s is %lld bytes; limit is %d bytes",
+                  STR_FMT(name), (long long)info.size, FILE_BYTES);
+    else if (!read_whole(path, FILE_BYTES, out, &err))
+        tool_fail(ret, "Error: cannot read %.*s: %s", STR_FMT(name), cause_of(&err));
+    else if (str_chr(buf_str(out), '\0') != SIZE_MAX)
+        tool_fail(ret, "Error: not a text file: %.*s", STR_FMT(name));
+    else
+        return true;
+    return false;
+}
+
+static bool read_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+                            struct error *err)
+{
+    const struct read_args *a = args;
+    AUTO(buf) struct buf path = BUF_INIT, text = BUF_INIT;
+    int64_t offset = 1, limit = INT64_MAX;
+    bool has_limit = a->limit && !yyjson_is_null(a->limit);
+    (void)err;
+    if (a->offset && !yyjson_is_null(a->offset) && !json_is_whole(a->offset, &offset))
+        return tool_fail(ret, "Error: offset must be an integer");
+    if (has_limit && !json_is_whole(a->limit, &limit))
+        return tool_fail(ret, "Error: limit must be an integer");
+    if (!kward_path(cx, a->path, &path, ret) || !load(buf_str(&path), a->path, &text, ret))
+        return true;
+    if (limit <= 0)
+        return tool_fail(ret, "Error: limit must be positive");
+    offset = MAX(offset, 1);
+    struct part p = take_part(buf_str(&text), offset - 1, limit);
+    if (offset > 1 && offset > p.total)
+        return tool_fail(ret, "Error: offset %lld is beyond end of file (%lld lines total)",
+                         (long long)offset, (long long)p.total);
+    put_part(&p, has_limit, &ret->text);
+    if (cx->reads)
+        read_set_add(cx->reads, buf_str(&path));
+    return true;
+}
+
+static const struct face read_face = {
+    .name = "read_file",
+    .about = "Reads a text file of the workspace, up to 2000 lines at once. A file must be read "
+             "before it is written or edited.",
+    .args = read_rows,
+    .args_size = sizeof(struct read_args),
+    .mode = MODE_READ_ONLY,
+    .target = read_target,
+    .run_await = read_face_await,
+};
+
+struct shell_args {
+    struct str command;
+    double timeout_seconds;
+};
+
+static const struct row shell_rows[] = {
+    ROW(shell_args, command, T_STR, NEEDED | NOT_BLANK, "shell command"),
+    ROW(shell_args, timeout_seconds, T_NUM, OPTIONAL | NULLABLE,
+        "seconds until it is stopped (default 30)"),
+    ROW_END,
+};
+
+static void put_stream(const struct ring *r, const char *title, struct buf *out)
+{
+    if (r->total == 0)
+        return;
+    if (!str_ends(buf_str(out), STR("\n")))
+        buf_addc(out, '\n');
+    buf_addf(out, "\n%s:\n", title);
+    ring_put(r, out);
+}
+
+static void put_run(const struct shell_run *run, struct buf *out)
+{
+    int status = run->end.exit_code >= 0 ? run->end.exit_code : 128 + run->end.signal;
+    buf_addf(out, "Exit status: %d\n", status);
+    put_stream(&run->out, "STDOUT", out);
+    put_stream(&run->err, "STDERR", out);
+    if (out->n <= SHELL_BYTES)
+        return;
+    buf_cut(out, utf8_cut(buf_str(out), SHELL_BYTES).n);
+    buf_addf(out, "\n... truncated to %d bytes", SHELL_BYTES);
+}
+
+static bool shell_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+                             struct error *err)
+{
+    static const char *const shells[] = {"sh", NULL};
+    const struct shell_args *a = args;
+    double seconds = a->timeout_seconds != 0 ? a->timeout_seconds : SHELL_SECONDS;
+    AUTO(shell_run) struct shell_run run = SHELL_RUN_INIT;
+    AUTO_FREE char *cwd = str_dup(cx->root);
+    if (seconds < 0)
+        return tool_fail(ret, "Error: timeout_seconds must be positive");
+    if (str_chr(a->command, '\0') != SIZE_MAX)
+        return tool_fail(ret, "Error: a command cannot hold a NUL byte");
+    struct shell_options o = {
+        .shell = shell_pick(shells, cx->env),
+        .flags = "-c",
+        .command = a->command,
+        .cwd = cwd,
+        .env = cx->env,
+        .timeout_ms = MAX((int64_t)(MIN(seconds, SHELL_MOST_SECONDS) * 1000), 1),
+        .head_max = SHELL_BYTES + 4,
+    };
+    bool ok = shell_await(cx, &o, &run, err);
+    if (!ok && err->code != ERR_CANCELED)
+        return tool_fail(ret, "Error: the command could not be started: %s", err->text);
+    if (ok && run.end.timed_out)
+        return tool_fail(ret, "Error: command timed out after %g seconds", seconds);
+    put_run(&run, &ret->text);
+    return ok;
+}
+
+static const struct face shell_face = {
+    .name = "run_shell_command",
+    .about = "Runs a shell command in the workspace and returns its exit status and output.",
+    .args = shell_rows,
+    .args_size = sizeof(struct shell_args),
+    .mode = MODE_FULL,
+    .run_await = shell_face_await,
+};
+
+static void say_unknown(struct str name, struct tool_result *r)
+{
+    tool_fail(r, "Error: unknown tool: %.*s", STR_FMT(name));
+}
+
+static void say_invalid(const struct face *f, const struct fault *fault, struct str raw,
+                        struct tool_result *r)
+{
+    (void)raw;
+    if (fault->kind == FAULT_NOT_OBJECT) {
+        tool_fail(r, "Error: %s is required", f->args[0].name);
+    } else if (fault->kind == FAULT_MISSING || fault->kind == FAULT_BLANK) {
+        tool_fail(r, "Error: %.*s is required", STR_FMT(fault->name));
+    } else {
+        tool_fail(r, "Error: ");
+        fault_say(fault, &r->text);
+    }
+}
+
+static const struct face *const faces[] = {
+    &list_face, &read_face, &kward_write_face, &kward_edit_face, &shell_face, &kward_ask_face,
+};
+
+const struct toolset toolset_kward = {
+    .name = "kward",
+    .faces = faces,
+    .n_faces = ARRAY_LEN(faces),
+    .bad_arguments_run = true,
+    .say_unknown = say_unknown,
+    .say_invalid = say_invalid,
+};

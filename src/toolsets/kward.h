@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* The two halves of the Kward toolset know each other through this. */
+#ifndef TRIVET_TOOLSETS_KWARD_H
+#define TRIVET_TOOLSETS_KWARD_H
+
+#include "toolsets/toolset.h"
+
+extern const struct face kward_write_face, kward_edit_face, kward_ask_face;
+
+/* Resolves a path of the model and refuses what lies outside the workspace: false after it has
+ * written the error result. */
+bool kward_path(const struct tool_cx *cx, struct str path, struct buf *ret_path,
+                struct tool_result *r);
+
+#endif

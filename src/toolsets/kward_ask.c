@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* ask_user_question: checked here, asked by whoever lent us ask_await. */
+#include "toolsets/kward.h"
+#include "toolsets/words.h"
+
+enum { MAX_QUESTIONS = 4, MIN_OPTIONS = 2, MAX_OPTIONS = 4 };
+
+struct ask_args {
+    yyjson_val *questions;
+};
+
+static const struct row ask_rows[] = {
+    ROW(ask_args, questions, T_ANY, NEEDED, "questions",
+        .schema = "{\"type\":\"array\",\"minItems\":1,\"maxItems\":4,\"items\":{\"type\":"
+                  "\"object\",\"properties\":{\"question\":{\"type\":\"string\",\"description\":"
+                  "\"the whole question\"},\"header\":{\"type\":\"string\",\"description\":\"a "
+                  "title of one or two words\"},\"options\":{\"type\":\"array\",\"minItems\":2,"
+                  "\"maxItems\":4,\"items\":{\"type\":\"object\",\"properties\":{\"label\":{"
+                  "\"type\":\"string\",\"description\":\"the answer in a few words\"},"
+                  "\"description\":{\"type\":\"string\",\"description\":\"what choosing it "
+                  "means\"}},\"required\":[\"label\",\"description\"],\"additionalProperties\":"
+                  "false}}},\"required\":[\"question\",\"header\",\"options\"],"
+                  "\"additionalProperties\":false}}"),
+    ROW_END,
+};
+
+/* Copies a text that must not be blank, trimmed. */
+static bool copy_text(yyjson_val *from, const char *name, const char *where, size_t i, struct jw *w,
+                      struct tool_result *ret)
+{
+    struct str s = json_get_str(from, name);
+    s = s.p ? str_trim(s) : s;
+    if (s.n)
+        jw_kstr(w, name, s);
+    else
+        tool_fail(ret, "Error: %s[%zu].%s must be a non-empty string", where, i, name);
+    return s.n > 0;
+}
+
+static bool copy_options(yyjson_val *options, size_t question, struct jw *w,
+                         struct tool_result *ret)
+{
+    size_t i, max, n = yyjson_arr_size(options);
+    yyjson_val *option;
+    if (n < MIN_OPTIONS || n > MAX_OPTIONS)
+        return !tool_fail(ret, "Error: questions[%zu].options must be a list of %d to %d options",
+                          question, MIN_OPTIONS, MAX_OPTIONS);
+    jw_karr(w, "options");
+    yyjson_arr_foreach (options, i, max, option) {
+        if (json_get(option, "preview"))
+            return !tool_fail(ret, "Error: options[%zu].preview is not supported", i);
+        jw_obj(w);
+        if (!copy_text(option, "label", "options", i, w, ret) ||
+            !copy_text(option, "description", "options", i, w, ret))
+            return false;
+        jw_obj_end(w);
+    }
+    jw_arr_end(w);
+    return true;
+}
+
+/* Writes the questions with the members that clients know; false after saying what is wrong. */
+static bool copy_questions(yyjson_val *questions, struct jw *w, struct tool_result *ret)
+{
+    size_t i, max, n = yyjson_arr_size(questions);
+    yyjson_val *question;
+    if (n < 1 || n > MAX_QUESTIONS)
+        return !tool_fail(ret, "Error: questions must be a list of 1 to %d questions",
+                          MAX_QUESTIONS);
+    jw_arr(w);
+    yyjson_arr_foreach (questions, i, max, question) {
+        if (json_get(question, "multiSelect"))
+            return !tool_fail(ret, "Error: questions[%zu].multiSelect is not supported", i);
+        jw_obj(w);
+        if (!copy_text(question, "question", "questions", i, w, ret) ||
+            !copy_text(question, "header", "questions", i, w, ret) ||
+            !copy_options(json_get(question, "options"), i, w, ret))
+            return false;
+        jw_obj_end(w);
+    }
+    jw_arr_end(w);
+    return true;
+}
+
+static bool ask_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+                           struct error *err)
+{
+    const struct ask_args *a = args;
+    AUTO(buf) struct buf questions = BUF_INIT, answer = BUF_INIT;
+    struct jw w = JW(&questions);
+    if (!cx->ask_await)
+        return tool_fail(ret, "Error: nobody can be asked in this session");
+    if (!copy_questions(a->questions, &w, ret))
+        return true;
+    if (!cx->ask_await(cx->ask_arg, buf_str(&questions), &answer, err))
+        return err->code != ERR_CANCELED && tool_fail(ret, "Error: %s", err->text);
+    buf_add(&ret->text, buf_str(&answer));
+    ret->is_error = answer.n == 0 || str_starts(buf_str(&answer), STR("Cancelled."));
+    if (answer.n == 0)
+        tool_fail(ret, "Cancelled.");
+    return true;
+}
+
+const struct face kward_ask_face = {
+    .name = "ask_user_question",
+    .about =
+        "Asks the user one to four questions with two to four answers each to choose from, and "
+        "waits. Use it when the way forward is the user's decision.",
+    .args = ask_rows,
+    .args_size = sizeof(struct ask_args),
+    .mode = MODE_READ_ONLY,
+    .run_await = ask_face_await,
+};

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/* loaf's bash: directory and exported variables live on between calls.
+ *
+ *     start values (cx) --- state of earlier calls (cx->shell) --- cwd, env of this call
+ *
+ * The right one wins.  What a command leaves behind becomes the state; a command that does not tell
+ * (exit, killed) leaves what it was started with.
+ */
+#include "base/path.h"
+#include "tools/shell.h"
+#include "toolsets/loaf.h"
+#include "toolsets/words.h"
+
+#include <signal.h>
+
+enum { STREAM_CHARS = 300000, TIMEOUT_S = 120, TIMEOUT_MAX_S = 1200 };
+
+struct bash_args {
+    yyjson_val *command, *timeout_seconds, *cwd, *env, *reset_session, *run_in_background;
+};
+
+static const struct row bash_rows[] = {
+    ROW(bash_args, command, T_ANY, NEEDED, "command",
+        .schema = SCHEMA("string", "shell command to run")),
+    ROW(bash_args, timeout_seconds, T_ANY, OPTIONAL, "time",
+        .schema = SCHEMA("number", "seconds until it is stopped, 1 to 1200 (default 120)")),
+    ROW(bash_args, cwd, T_ANY, OPTIONAL, "directory",
+        .schema = SCHEMA("string", "directory to run in, also for later calls")),
+    ROW(bash_args, env, T_ANY, OPTIONAL, "variables",
+        .schema = "{\"type\":\"object\",\"description\":\"environment variables to set, also for "
+                  "later calls\",\"additionalProperties\":{\"type\":\"string\"}}"),
+    ROW(bash_args, reset_session, T_ANY, OPTIONAL, "start anew",
+        .schema = SCHEMA("boolean", "forget directory and variables of earlier calls")),
+    ROW(bash_args, run_in_background, T_ANY, OPTIONAL, "background",
+        .schema = SCHEMA("boolean", "not available in this version")),
+    ROW_OUT("session_name", T_ANY, OPTIONAL, "job",
+            .schema = SCHEMA("string", "name of a background job")),
+    ROW_OUT("reuse_session", T_ANY, OPTIONAL, "job",
+            .schema = SCHEMA("boolean", "take a running background job of that name")),
+    ROW_OUT("full_terminal", T_ANY, OPTIONAL, "job",
+            .schema = SCHEMA("boolean", "background job in a terminal")),
+    ROW_OUT("terminal_cols", T_ANY, OPTIONAL, "job",
+            .schema = SCHEMA("number", "columns of that terminal")),
+    ROW_OUT("terminal_rows", T_ANY, OPTIONAL, "job",
+            .schema = SCHEMA("number", "rows of that terminal")),
+    ROW_END,
+};
+
+/* One call, from its arguments to its output. */
+struct call {
+    struct str command;
+    const char *shell, *flags;
+    int64_t timeout_ms;
+    struct shell_state base; /* what the command starts with; both members set */
+    struct shell_run run;
+    bool is_aborted;
+    bool has_run;
+};
+
+static void call_clear(struct call *c)
+{
+    shell_state_clear(&c->base);
+    shell_run_clear(&c->run);
+}
+
+/* The message when the environment argument cannot be used, else NULL. */
+static const char *check_env(yyjson_val *env)
+{
+    size_t i, max;
+    yyjson_val *key, *val;
+    yyjson_obj_foreach (env, i, max, key, val) {
+        struct str name = json_str(key), value = json_str(val);
+        if (!value.p)
+            return "bash `env` values must be strings.";
+        if (name.n == 0 || str_chr(name, '=') != SIZE_MAX || str_chr(name, '\0') != SIZE_MAX ||
+            str_chr(value, '\0') != SIZE_MAX)
+            return "bash `env` holds a name or value that no environment can hold.";
+    }
+    return NULL;
+}
+
+static bool is_set_by(yyjson_val *env, const char *entry)
+{
+    struct str name;
+    size_t i, max;
+    yyjson_val *key, *val;
+    str_split(str_of(entry), '=', &name);
+    yyjson_obj_foreach (env, i, max, key, val) {
+        if (str_eq(json_str(key), name))
+            return true;
+    }
+    return false;
+}
+
+/* The variables of `from` with those of the argument put over them. */
+static char **merge_env(const char *const *from, yyjson_val *env)
+{
+    size_t n = 0, i, max;
+    yyjson_val *key, *val;
+    for (const char *const *e = from; e && *e; e++)
+        n++;
+    char **merged = xcalloc(n + yyjson_obj_size(env) + 1, sizeof *merged);
+    n = 0;
+    for (const char *const *e = from; e && *e; e++)
+        if (!is_set_by(env, *e))
+            merged[n++] = xstrdup(*e);
+    yyjson_obj_foreach (env, i, max, key, val) {
+        struct buf entry = BUF_INIT;
+        buf_addf(&entry, "%.*s=%.*s", STR_FMT(json_str(key)), STR_FMT(json_str(val)));
+        merged[n++] = buf_take(&entry);
+    }
+    return merged;
+}
+
+static void set_base(struct tool_cx *cx, const struct bash_args *a, struct call *c)
+{
+    struct shell_state *kept = cx->shell;
+    struct str start = cx->launch_dir.n ? cx->launch_dir : cx->root, cwd = json_str(a->cwd);
+    AUTO(buf) struct buf path = BUF_INIT;
+    if (kept && loaf_bool(a->reset_session, false))
+        shell_state_clear(kept);
+    path_absolute(&path, kept && kept->cwd ? str_of(kept->cwd) : start, cwd.n ? cwd : STR("."));
+    c->base.cwd = buf_take(&path);
+    const char *const *env = kept && kept->env ? (const char *const *)kept->env : cx->env;
+    c->base.env = merge_env(env, yyjson_is_obj(a->env) ? a->env : NULL);
+}
+
+static void keep_state(struct tool_cx *cx, struct call *c)
+{
+    if (!cx->shell)
+        return;
+    shell_state_clear(cx->shell);
+    *cx->shell = c->run.has_state ? take(&c->run.state) : take(&c->base);
+}
+
+/* At most so many characters of a stream, counted as JavaScript counts. */
+static struct str first_chars(struct str s, bool *ret_is_cut)
+{
+    size_t units = 0, at = 0;
+    while (at < s.n && units < STREAM_CHARS) {
+        units += (unsigned char)s.p[at] >= 0xf0 ? 2 : 1;
+        at++;
+        while (at < s.n && ((unsigned char)s.p[at] & 0xc0) == 0x80)
+            at++;
+    }
+    *ret_is_cut |= at < s.n;
+    return str_cut(s, at);
+}
+
+static void put_stream(struct jw *w, const char *name, const struct ring *r, bool trims,
+                       bool *ret_is_cut)
+{
+    *ret_is_cut = ring_is_cut(r);
+    AUTO(buf) struct buf text = BUF_INIT;
+    ring_put(r, &text);
+    struct str s = first_chars(buf_str(&text), ret_is_cut);
+    while (trims && str_ends(s, STR("\n")))
+        s.n--;
+    jw_kstr(w, name, s);
+}
+
+static bool is_fine(const struct call *c)
+{
+    return c->has_run && c->run.end.exit_code == 0 && !c->run.end.timed_out && !c->is_aborted;
+}
+
+static void put_shell(const struct call *c, struct jw *w)
+{
+    jw_kz(w, "mode", "bash");
+    jw_kz(w, "shell", c->shell);
+    jw_kz(w, "shell_command", c->shell);
+    jw_karr(w, "shell_args");
+    jw_str(w, str_of(c->flags));
+    jw_str(w, c->command);
+    jw_arr_end(w);
+    jw_kstr(w, "command", c->command);
+}
+
+static void put_end(const struct call *c, struct jw *w)
+{
+    const struct child_end *end = &c->run.end;
+    if (c->has_run && end->exit_code >= 0)
+        jw_kint(w, "exit_code", end->exit_code);
+    else
+        jw_knull(w, "exit_code");
+    const char *name = c->has_run && end->signal ? sigabbrev_np(end->signal) : NULL;
+    jw_key(w, "signal");
+    if (name) {
+        AUTO(buf) struct buf full = BUF_INIT;
+        buf_addf(&full, "SIG%s", name);
+        jw_str(w, buf_str(&full));
+    } else {
+        jw_null(w);
+    }
+    jw_kbool(w, "timed_out", end->timed_out);
+    jw_kbool(w, "aborted", c->is_aborted);
+    jw_kint(w, "duration_ms", end->duration_us / 1000);
+}
+
+static void put_output(const struct call *c, const char *cwd_after, struct buf *out)
+{
+    bool out_is_cut, err_is_cut;
+    struct jw w = JW(out);
+    jw_obj(&w);
+    jw_kz(&w, "status", is_fine(c) ? "ok" : "error");
+    put_shell(c, &w);
+    put_end(c, &w);
+    put_stream(&w, "stdout", &c->run.out, c->run.has_state, &out_is_cut);
+    put_stream(&w, "stderr", &c->run.err, false, &err_is_cut);
+    jw_kbool(&w, "truncated_stdout", out_is_cut);
+    jw_kbool(&w, "truncated_stderr", err_is_cut);
+    jw_kz(&w, "cwd_before", c->base.cwd);
+    jw_kz(&w, "cwd_after", cwd_after);
+    jw_kbool(&w, "state_captured", c->run.has_state);
+    jw_kbool(&w, "session_updated", true);
+    jw_obj_end(&w);
+}
+
+static void put_error(const struct call *c, struct buf *out)
+{
+    const char *what = c->is_aborted ? "aborted" : c->run.end.timed_out ? "timed out" : "failed";
+    if (is_fine(c))
+        return;
+    if (c->has_run && c->run.end.exit_code >= 0)
+        buf_addf(out, "process %s (exit code %d)", what, c->run.end.exit_code);
+    else
+        buf_addf(out, "process %s (no exit code)", what);
+}
+
+static void finish(const struct call *c, struct tool_result *ret)
+{
+    put_output(c, c->run.has_state ? c->run.state.cwd : c->base.cwd, &ret->value);
+    buf_add(&ret->text, buf_str(&ret->value));
+    put_error(c, &ret->error);
+    ret->is_error = !is_fine(c);
+}
+
+/* Runs it; a command that cannot be started is a call that failed without an exit code. */
+static bool run_await(struct tool_cx *cx, struct call *c, struct error *err)
+{
+    struct shell_options o = {
+        .shell = c->shell,
+        .flags = c->flags,
+        .command = c->command,
+        .cwd = c->base.cwd,
+        .env = (const char *const *)c->base.env,
+        .timeout_ms = c->timeout_ms,
+        .head_max = STREAM_CHARS * 3,
+        .wants_state = true,
+    };
+    c->run.end.exit_code = -1;
+    if (!path_is_dir(str_of(c->base.cwd)))
+        return error_set(err, ERR_NOT_FOUND, "no such directory: %s", c->base.cwd);
+    bool ok = shell_await(cx, &o, &c->run, err);
+    c->is_aborted = !ok && err->code == ERR_CANCELED;
+    c->has_run = ok || c->is_aborted;
+    return ok;
+}
+
+static bool bash_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+                            struct error *err)
+{
+    static const char *const shells[] = {"zsh", "bash", "sh", NULL};
+    const struct bash_args *a = args;
+    AUTO(call) struct call c = {.command = json_str(a->command)};
+    if (str_is_blank(c.command) || str_chr(c.command, '\0') != SIZE_MAX)
+        return loaf_refuse(ret, "bash requires a non-empty `command`.");
+    const char *fault = check_env(a->env);
+    if (loaf_bool(a->run_in_background, false))
+        fault = "background jobs are not available in this version";
+    if (str_chr(json_str(a->cwd), '\0') != SIZE_MAX)
+        fault = "bash `cwd` cannot hold a NUL byte.";
+    if (fault)
+        return loaf_refuse(ret, fault);
+    int64_t seconds = loaf_int(a->timeout_seconds, TIMEOUT_S);
+    c.timeout_ms = MIN(MAX(seconds, 1), TIMEOUT_MAX_S) * 1000;
+    set_base(cx, a, &c);
+    c.shell = shell_pick(shells, (const char *const *)c.base.env);
+    c.flags = strcmp(c.shell, "sh") == 0 ? "-c" : "-lc";
+    bool ok = run_await(cx, &c, err);
+    if (!c.has_run) {
+        ring_clear(&c.run.err);
+        ring_init(&c.run.err, STREAM_CHARS, 0);
+        ring_add(&c.run.err, error_str(err));
+    }
+    finish(&c, ret);
+    if (c.has_run)
+        keep_state(cx, &c);
+    return ok || !c.is_aborted;
+}
+
+const struct face loaf_bash_face = {
+    .name = "bash",
+    .about = "Runs a shell command. The working directory and exported variables are kept for the "
+             "next call.",
+    .args = bash_rows,
+    .args_size = sizeof(struct bash_args),
+    .mode = MODE_FULL,
+    .run_await = bash_face_await,
+};

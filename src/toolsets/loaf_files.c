@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/* The file tools of loaf that look and do not touch: read_file, list_dir, grep_files.  Their output
+ * is a string; a fault is the same string as output and as error.
+ */
+#include "base/path.h"
+#include "tools/grep.h"
+#include "tools/list.h"
+#include "toolsets/loaf.h"
+#include "toolsets/words.h"
+
+enum {
+    LINE_CHARS = 500,
+    READ_LINES = 2000,
+    BLOCK_BYTES = 16 << 20, /* largest file for block mode */
+    LIST_ENTRIES = 25,
+    LIST_DEPTH = 2,
+    LIST_MOST = 20000,
+    GREP_FILES = 100,
+    GREP_MOST = 2000,
+    GREP_TIMEOUT_MS = 30000,
+};
+
+static bool is_absolute(yyjson_val *v)
+{
+    return str_starts(json_str(v), STR("/"));
+}
+
+struct read_args {
+    yyjson_val *file_path, *offset, *limit, *mode, *indentation;
+};
+
+static const struct row read_rows[] = {
+    ROW(read_args, file_path, T_ANY, NEEDED, "file",
+        .schema = SCHEMA("string", "absolute path of the file")),
+    ROW(read_args, offset, T_ANY, OPTIONAL, "first line",
+        .schema = SCHEMA("number", "first line, counted from 1 (default 1)")),
+    ROW(read_args, limit, T_ANY, OPTIONAL, "lines",
+        .schema = SCHEMA("number", "lines to return (default 2000)")),
+    ROW(read_args, mode, T_ANY, OPTIONAL, "mode",
+        .schema = SCHEMA("string", "slice (default) or indentation: the block around a line")),
+    ROW(read_args, indentation, T_ANY, OPTIONAL, "block options",
+        .schema = "{\"type\":\"object\",\"description\":\"options of the indentation mode\","
+                  "\"properties\":{\"anchor_line\":{\"type\":\"number\",\"description\":\"line "
+                  "inside the block (default: offset)\"},\"max_levels\":{\"type\":\"number\","
+                  "\"description\":\"levels above the line to show (default 0: all)\"},"
+                  "\"include_siblings\":{\"type\":\"boolean\",\"description\":\"also blocks of "
+                  "the same level\"},\"include_header\":{\"type\":\"boolean\",\"description\":"
+                  "\"also the comment above the block (default true)\"},\"max_lines\":{\"type\":"
+                  "\"number\",\"description\":\"lines to return\"}},\"additionalProperties\":"
+                  "false}"),
+    ROW_END,
+};
+
+static struct str read_target(const void *args)
+{
+    return json_str(((const struct read_args *)args)->file_path);
+}
+
+static void put_lines(const struct read_lines *lines, size_t low, size_t high, int64_t first,
+                      struct buf *out)
+{
+    for (size_t i = low; i <= high && i < lines->n; i++)
+        buf_addf(out, "%sL%lld: %.*s", i > low ? "\n" : "", (long long)(first + (int64_t)i),
+                 STR_FMT(lines->lines[i]));
+}
+
+static bool put_block(const struct read_args *a, const struct read_lines *lines, int64_t offset,
+                      int64_t limit, struct tool_result *ret)
+{
+    yyjson_val *i = a->indentation;
+    int64_t anchor = loaf_int(json_get(i, "anchor_line"), offset);
+    int64_t max_lines = loaf_int(json_get(i, "max_lines"), limit);
+    size_t low, high;
+    if (anchor < 1)
+        return loaf_fail(ret, "anchor_line must be a 1-indexed line number");
+    if (max_lines < 1)
+        return loaf_fail(ret, "max_lines must be greater than zero");
+    if (lines->has_more)
+        return loaf_fail(ret, "failed to read file: it is too large for the indentation mode");
+    if (anchor > (int64_t)lines->n)
+        return loaf_fail(ret, "anchor_line exceeds file length");
+    struct block_options o = {
+        .anchor = (size_t)anchor - 1,
+        .max_levels = loaf_int(json_get(i, "max_levels"), 0),
+        .include_siblings = loaf_bool(json_get(i, "include_siblings"), false),
+        .include_header = loaf_bool(json_get(i, "include_header"), true),
+        .max_lines = (size_t)MIN(limit, max_lines),
+    };
+    loaf_block(lines, &o, &low, &high);
+    put_lines(lines, low, high, 1, &ret->text);
+    return loaf_done(ret);
+}
+
+static bool read_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+                            struct error *err)
+{
+    const struct read_args *a = args;
+    AUTO(buf) struct buf path = BUF_INIT;
+    AUTO(read_lines) struct read_lines lines = READ_LINES_INIT;
+    int64_t offset = loaf_int(a->offset, 1), limit = loaf_int(a->limit, READ_LINES);
+    bool is_block = str_is(json_str(a->mode), "indentation");
+    if (!is_absolute(a->file_path))
+        return loaf_fail(ret, "file_path must be an absolute path");
+    if (offset < 1)
+        return loaf_fail(ret, "offset must be a 1-indexed line number");
+    if (limit < 1)
+        return loaf_fail(ret, "limit must be greater than zero");
+    if (!tool_path(cx, json_str(a->file_path), &path, err))
+        return loaf_fail(ret, "failed to read file: %s", cause_of(err));
+    struct read_options o = {
+        .path = buf_str(&path),
+        .first = is_block ? 1 : offset,
+        .count = is_block ? INT64_MAX : limit,
+        .max_line_chars = LINE_CHARS,
+        .max_bytes = is_block ? BLOCK_BYTES : LIMIT_TOOL_OUTPUT_BYTES,
+    };
+    if (!read_lines_await(cx->loop, &o, &lines, err))
+        return err->code != ERR_CANCELED &&
+               loaf_fail(ret, "failed to read file: %s", cause_of(err));
+    if (is_block)
+        return put_block(a, &lines, offset, limit, ret);
+    if (lines.n == 0)
+        return loaf_fail(ret, "offset exceeds file length");
+    put_lines(&lines, 0, lines.n - 1, offset, &ret->text);
+    if (lines.is_cut)
+        buf_addf(&ret->text, "\n[output cut at %d bytes; use offset %lld to continue]",
+                 LIMIT_TOOL_OUTPUT_BYTES, (long long)(offset + (int64_t)lines.n));
+    return loaf_done(ret);
+}
+
+const struct face loaf_read_face = {
+    .name = "read_file",
+    .about = "Reads lines of a file, each with its number, or the indented block around a line.",
+    .args = read_rows,
+    .args_size = sizeof(struct read_args),
+    .mode = MODE_READ_ONLY,
+    .target = read_target,
+    .run_await = read_face_await,
+};
+
+struct list_args {
+    yyjson_val *dir_path, *offset, *limit, *depth;
+};
+
+static const struct row list_rows[] = {
+    ROW(list_args, dir_path, T_ANY, NEEDED, "directory",
+        .schema = SCHEMA("string", "absolute path of the directory")),
+    ROW(list_args, offset, T_ANY, OPTIONAL, "first entry",
+        .schema = SCHEMA("number", "first entry, counted from 1 (default 1)")),
+    ROW(list_args, limit, T_ANY, OPTIONAL, "entries",
+        .schema = SCHEMA("number", "entries to return (default 25)")),
+    ROW(list_args, depth, T_ANY, OPTIONAL, "levels",
+        .schema = SCHEMA("number", "levels to descend (default 2)")),
+    ROW_END,
+};
+
+static struct str list_target(const void *args)
+{
+    return json_str(((const struct list_args *)args)->dir_path);
+}
+
+static const char *mark_of(enum walk_kind kind)
+{
+    static const char *const marks[] = {"", "/", "@", "?"};
+    return marks[kind];
+}
+
+static void put_entries(const struct listing *found, struct buf *out)
+{
+    for (size_t i = 0; i < found->n; i++) {
+        const struct list_entry *e = &found->entries[i];
+        buf_addf(out, "\n%*s%.*s%s", (int)(2 * (e->depth - 1)), "", STR_FMT(path_base(e->rel)),
+                 mark_of(e->kind));
+    }
+    if (found->has_more)
+        buf_addf(out, "\nMore than %zu entries found", found->n);
+}
+
+static bool list_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+                            struct error *err)
+{
+    const struct list_args *a = args;
+    AUTO(buf) struct buf path = BUF_INIT;
+    AUTO(listing) struct listing found = LISTING_INIT;
+    int64_t offset = loaf_int(a->offset, 1), limit = loaf_int(a->limit, LIST_ENTRIES);
+    int64_t depth = loaf_int(a->depth, LIST_DEPTH);
+    if (!is_absolute(a->dir_path))
+        return loaf_fail(ret, "dir_path must be an absolute path");
+    if (offset < 1)
+        return loaf_fail(ret, "offset must be a 1-indexed entry number");
+    if (limit < 1)
+        return loaf_fail(ret, "limit must be greater than zero");
+    if (depth < 1)
+        return loaf_fail(ret, "depth must be greater than zero");
+    if (!tool_path(cx, json_str(a->dir_path), &path, err))
+        return loaf_fail(ret, "failed to read directory: %s", cause_of(err));
+    struct list_options o = {
+        .root = buf_str(&path),
+        .depth = (unsigned)MIN(depth, 1000),
+        .first = offset,
+        .max = (size_t)MIN(limit, LIST_MOST),
+    };
+    if (!list_await(cx->loop, &o, &found, err))
+        return err->code != ERR_CANCELED &&
+               loaf_fail(ret, "failed to read directory: %s", cause_of(err));
+    if (found.n == 0 && offset > 1)
+        return loaf_fail(ret, "offset exceeds directory entry count");
+    buf_addf(&ret->text, "Absolute path: %.*s", STR_FMT(json_str(a->dir_path)));
+    put_entries(&found, &ret->text);
+    return loaf_done(ret);
+}
+
+const struct face loaf_list_face = {
+    .name = "list_dir",
+    .about = "Lists a directory and what is below it as an indented tree. / marks directories, @ "
+             "links.",
+    .args = list_rows,
+    .args_size = sizeof(struct list_args),
+    .mode = MODE_READ_ONLY,
+    .target = list_target,
+    .run_await = list_face_await,
+};
+
+struct grep_args {
+    yyjson_val *pattern, *include, *path, *limit;
+};
+
+static const struct row grep_rows[] = {
+    ROW(grep_args, pattern, T_ANY, NEEDED, "expression",
+        .schema = SCHEMA("string", "regular expression to search for")),
+    ROW(grep_args, include, T_ANY, OPTIONAL, "filter",
+        .schema = SCHEMA("string", "only files that match, such as *.{ts,tsx}")),
+    ROW(grep_args, path, T_ANY, OPTIONAL, "where",
+        .schema = SCHEMA("string", "file or directory to search (default: the working directory)")),
+    ROW(grep_args, limit, T_ANY, OPTIONAL, "files",
+        .schema = SCHEMA("number", "paths to return (default 100, at most 2000)")),
+    ROW_END,
+};
+
+static struct str grep_target(const void *args)
+{
+    return json_str(((const struct grep_args *)args)->path);
+}
+
+/* Relative paths mean the directory the process was started in. */
+static bool grep_root(struct tool_cx *cx, struct str path, struct buf *ret, struct error *err)
+{
+    AUTO(buf) struct buf absolute = BUF_INIT;
+    struct str base = cx->launch_dir.n ? cx->launch_dir : cx->root;
+    if (str_chr(path, '\0') != SIZE_MAX)
+        return error_set(err, ERR_INVALID, "a path cannot hold a NUL byte");
+    path_absolute(&absolute, base, path.n ? path : STR("."));
+    return tool_path(cx, buf_str(&absolute), ret, err);
+}
+
+static bool say_found(const struct grep_found *found, struct str root, struct tool_result *ret)
+{
+    for (size_t i = 0; i < found->n_files; i++) {
+        struct str path = found->files[i].path;
+        buf_addf(&ret->text, "%s%.*s%s%.*s", i ? "\n" : "", STR_FMT(root),
+                 path.n && !str_ends(root, STR("/")) ? "/" : "", STR_FMT(path));
+    }
+    if (found->n_files == 0 && found->is_timed_out)
+        return loaf_fail(ret, "search timed out after %d seconds", GREP_TIMEOUT_MS / 1000);
+    if (found->n_files == 0) {
+        buf_addz(&ret->text, "No matches found.");
+        ret->is_error = true;
+    }
+    return loaf_done(ret);
+}
+
+static bool grep_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+                            struct error *err)
+{
+    const struct grep_args *a = args;
+    AUTO(buf) struct buf root = BUF_INIT;
+    AUTO(grep_found) struct grep_found found = GREP_FOUND_INIT;
+    struct str pattern = json_str(a->pattern), path = json_str(a->path);
+    int64_t limit = loaf_int(a->limit, GREP_FILES);
+    if (str_is_blank(pattern))
+        return loaf_fail(ret, "pattern must not be empty");
+    if (limit < 1)
+        return loaf_fail(ret, "limit must be greater than zero");
+    if (!grep_root(cx, path, &root, err) || !path_exists(buf_str(&root)))
+        return loaf_fail(ret, "unable to access `%.*s`", STR_FMT(path));
+    struct grep_options o = {
+        .root = buf_str(&root),
+        .pattern = pattern,
+        .include = str_trim(json_str(a->include)),
+        .skip_hidden = true,
+        .newest_first = true,
+        .max_files = (size_t)MIN(limit, GREP_MOST),
+        .timeout_ms = GREP_TIMEOUT_MS,
+    };
+    if (!grep_await(cx->loop, &o, &found, err))
+        return err->code != ERR_CANCELED && loaf_fail(ret, "search failed: %s", err->text);
+    return say_found(&found, o.root, ret);
+}
+
+const struct face loaf_grep_face = {
+    .name = "grep_files",
+    .about =
+        "Finds files whose contents match a regular expression and lists their paths, the last "
+        "changed first.",
+    .args = grep_rows,
+    .args_size = sizeof(struct grep_args),
+    .mode = MODE_READ_ONLY,
+    .target = grep_target,
+    .run_await = grep_face_await,
+};

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT */
+/* The faces of a ScaiFlux session: closed arguments, plain text results.  Searching lives in
+ * scaiflux_search.c.
+ */
+#include "toolsets/scaiflux.h"
+
+#include "base/path.h"
+#include "tools/change.h"
+#include "tools/read.h"
+#include "tools/shell.h"
+#include "toolsets/words.h"
+
+enum {
+    READ_LINES = 2000,
+    READ_BYTES = 256 << 10,
+    DIFF_BYTES = 64 << 10,
+    KEEP_BYTES = 32 << 10, /* of the beginning and of the end of each stream */
+    TIMEOUT_MS = 120000,
+};
+
+struct read_args {
+    struct str path;
+    int64_t offset, limit;
+};
+
+static const struct row read_rows[] = {
+    ROW(read_args, path, T_STR, NEEDED, "file, absolute or relative to the workspace"),
+    ROW(read_args, offset, T_INT, OPTIONAL, "lines to skip", .has_min = true, .min = 0),
+    ROW(read_args, limit, T_INT, OPTIONAL, "lines to return (default 2000)", .has_min = true,
+        .min = 1),
+    ROW_END,
+};
+
+static struct str read_target(const void *args)
+{
+    return ((const struct read_args *)args)->path;
+}
+
+static void put_lines(const struct read_lines *lines, int64_t offset, struct buf *out)
+{
+    for (size_t i = 0; i < lines->n; i++)
+        buf_add(out, lines->lines[i]);
+    if (lines->has_more)
+        buf_addf(out, "%s[the file goes on; use offset=%lld to continue]\n",
+                 str_ends(buf_str(out), STR("\n")) ? "" : "\n",
+                 (long long)(offset + (int64_t)lines->n));
+}
+
+static bool read_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+                       struct error *err)
+{
+    const struct read_args *a = args;
+    AUTO(buf) struct buf path = BUF_INIT;
+    AUTO(read_lines) struct read_lines lines = READ_LINES_INIT;
+    if (!tool_path(cx, a->path, &path, err))
+        return tool_fail(ret, "cannot read %.*s: %s", STR_FMT(a->path), cause_of(err));
+    struct read_options o = {
+        .path = buf_str(&path),
+        .first = MIN(a->offset, INT64_MAX - 1) + 1,
+        .count = a->limit ? a->limit : READ_LINES,
+        .max_bytes = READ_BYTES,
+        .keep_ends = true,
+    };
+    if (!read_lines_await(cx->loop, &o, &lines, err))
+        return err->code != ERR_CANCELED &&
+               tool_fail(ret, "cannot read %.*s: %s", STR_FMT(a->path), cause_of(err));
+    if (lines.is_binary)
+        return tool_fail(ret, "%.*s is not a text file", STR_FMT(a->path));
+    if (a->offset > 0 && lines.n == 0)
+        return tool_fail(ret, "offset %lld is beyond the end of %.*s (%lld lines)",
+                         (long long)a->offset, STR_FMT(a->path), (long long)lines.n_seen);
+    put_lines(&lines, a->offset, &ret->text);
+    return true;
+}
+
+static const struct face read_face = {
+    .name = "read_file",
+    .about = "Reads a text file of the workspace. Long files come in parts: use offset and limit.",
+    .args = read_rows,
+    .args_size = sizeof(struct read_args),
+    .mode = MODE_READ_ONLY,
+    .target = read_target,
+    .run_await = read_await,
+};
+
+static void put_diff(const struct change *c, struct str name, struct tool_result *ret)
+{
+    ret->diff.limit = DIFF_BYTES;
+    if (!change_diff(c, name, false, &ret->diff)) {
+        ret->diff.limit = 0;
+        buf_addz(&ret->diff, "[the rest of the diff is left out]\n");
+    }
+    ret->diff.limit = 0;
+}
+
+struct write_args {
+    struct str path, content;
+};
+
+static const struct row write_rows[] = {
+    ROW(write_args, path, T_STR, NEEDED, "file, absolute or relative to the workspace"),
+    ROW(write_args, content, T_STR, NEEDED, "the whole new text"),
+    ROW_END,
+};
+
+static struct str write_target(const void *args)
+{
+    return ((const struct write_args *)args)->path;
+}
+
+static bool write_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+                        struct error *err)
+{
+    const struct write_args *a = args;
+    AUTO(buf) struct buf path = BUF_INIT;
+    AUTO(change) struct change change = CHANGE_INIT;
+    if (!tool_path(cx, a->path, &path, err) ||
+        !path_make_dirs(path_dir(buf_str(&path)), 0755, err) ||
+        !change_write(buf_str(&path), a->content, &change, err))
+        return tool_fail(ret, "cannot write %.*s: %s", STR_FMT(a->path), cause_of(err));
+    name_target(ret, a->path, buf_str(&path));
+    if (change.is_comparable || !change.existed)
+        put_diff(&change, a->path, ret);
+    buf_addf(&ret->text, "%s %.*s (%zu bytes)\n", change.existed ? "replaced" : "created",
+             STR_FMT(a->path), change.n_bytes);
+    return true;
+}
+
+static const struct face write_face = {
+    .name = "write_file",
+    .about =
+        "Writes a whole file, creating it and its directories when needed. To change a part of "
+        "an existing file use edit_file.",
+    .args = write_rows,
+    .args_size = sizeof(struct write_args),
+    .mode = MODE_WORKSPACE_WRITE,
+    .target = write_target,
+    .changes_files = true,
+    .run_await = write_await,
+};
+
+struct edit_args {
+    struct str path, old_string, new_string;
+    bool replace_all;
+};
+
+static const struct row edit_rows[] = {
+    ROW(edit_args, path, T_STR, NEEDED, "file, absolute or relative to the workspace"),
+    ROW(edit_args, old_string, T_STR, NEEDED, "text to replace, exactly as it stands in the file"),
+    ROW(edit_args, new_string, T_STR, NEEDED, "text to put in its place"),
+    ROW(edit_args, replace_all, T_BOOL, OPTIONAL, "replace every occurrence (default false)"),
+    ROW_END,
+};
+
+static struct str edit_target(const void *args)
+{
+    return ((const struct edit_args *)args)->path;
+}
+
+static bool say_edit_fault(const struct edit_args *a, struct edit_report r, struct tool_result *ret)
+{
+    switch (r.fault) {
+    case EDIT_EMPTY:
+        return tool_fail(ret, "old_string must not be empty");
+    case EDIT_NOT_FOUND:
+        return tool_fail(ret, "old_string was not found in %.*s", STR_FMT(a->path));
+    case EDIT_MANY:
+        return tool_fail(ret,
+                         "old_string appears %zu times in %.*s; give more context or set "
+                         "replace_all",
+                         r.count, STR_FMT(a->path));
+    default:
+        return tool_fail(ret, "old_string and new_string are equal; %.*s was not changed",
+                         STR_FMT(a->path));
+    }
+}
+
+static bool edit_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+                       struct error *err)
+{
+    const struct edit_args *a = args;
+    struct edit edit = {a->old_string, a->new_string};
+    struct edit_report report;
+    AUTO(buf) struct buf path = BUF_INIT;
+    AUTO(change) struct change change = CHANGE_INIT;
+    if (!tool_path(cx, a->path, &path, err) ||
+        !change_edit(buf_str(&path), &edit, 1, a->replace_all, &change, &report, err))
+        return tool_fail(ret, "cannot edit %.*s: %s", STR_FMT(a->path), cause_of(err));
+    if (report.fault != EDIT_FINE)
+        return say_edit_fault(a, report, ret);
+    name_target(ret, a->path, buf_str(&path));
+    put_diff(&change, a->path, ret);
+    buf_addf(&ret->text, "edited %.*s: %zu replacement%s\n", STR_FMT(a->path), report.count,
+             report.count == 1 ? "" : "s");
+    return true;
+}
+
+static const struct face edit_face = {
+    .name = "edit_file",
+    .about = "Replaces a piece of text in a file. old_string must be found exactly once, unless "
+             "replace_all is set.",
+    .args = edit_rows,
+    .args_size = sizeof(struct edit_args),
+    .mode = MODE_WORKSPACE_WRITE,
+    .target = edit_target,
+    .changes_files = true,
+    .run_await = edit_await,
+};
+
+struct bash_args {
+    struct str command, description;
+    int64_t timeout;
+    bool run_in_background;
+};
+
+static const struct row bash_rows[] = {
+    ROW(bash_args, command, T_STR, NEEDED | NOT_BLANK, "shell command"),
+    ROW(bash_args, timeout, T_INT, OPTIONAL, "milliseconds until it is stopped (default 120000)",
+        .has_min = true, .min = 1),
+    ROW(bash_args, description, T_STR, OPTIONAL, "what the command does, in a few words"),
+    ROW(bash_args, run_in_background, T_BOOL, OPTIONAL, "not available in this version"),
+    ROW_END,
+};
+
+static void put_streams(const struct shell_run *run, struct buf *out)
+{
+    ring_put(&run->out, out);
+    if (run->err.total && out->n && !str_ends(buf_str(out), STR("\n")))
+        buf_addc(out, '\n');
+    ring_put(&run->err, out);
+}
+
+static void put_ending(const struct shell_run *run, int64_t timeout_ms, struct tool_result *ret)
+{
+    const struct child_end *end = &run->end;
+    if (end->exit_code == 0 && !end->timed_out)
+        return;
+    ret->is_error = true;
+    if (ret->text.n && !str_ends(buf_str(&ret->text), STR("\n")))
+        buf_addc(&ret->text, '\n');
+    if (end->timed_out)
+        buf_addf(&ret->text, "timed out after %lld ms\n", (long long)timeout_ms);
+    else if (end->signal)
+        buf_addf(&ret->text, "ended by signal %d\n", end->signal);
+    else
+        buf_addf(&ret->text, "exit status %d\n", end->exit_code);
+}
+
+static bool bash_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+                       struct error *err)
+{
+    static const char *const shells[] = {"bash", "sh", NULL};
+    const struct bash_args *a = args;
+    AUTO(shell_run) struct shell_run run = SHELL_RUN_INIT;
+    AUTO_FREE char *cwd = str_dup(cx->root);
+    if (a->run_in_background)
+        return tool_fail(ret, "run_in_background is not available in this version");
+    if (str_chr(a->command, '\0') != SIZE_MAX)
+        return tool_fail(ret, "a command cannot hold a NUL byte");
+    struct shell_options o = {
+        .shell = shell_pick(shells, cx->env),
+        .flags = "-c",
+        .command = a->command,
+        .cwd = cwd,
+        .env = cx->env,
+        .timeout_ms = a->timeout ? a->timeout : TIMEOUT_MS,
+        .head_max = KEEP_BYTES,
+        .tail_max = KEEP_BYTES,
+    };
+    bool ok = shell_await(cx, &o, &run, err);
+    if (!ok && err->code != ERR_CANCELED)
+        return tool_fail(ret, "the command could not be started: %s", err->text);
+    put_streams(&run, &ret->text);
+    if (ok)
+        put_ending(&run, o.timeout_ms, ret);
+    return ok;
+}
+
+static const struct face bash_face = {
+    .name = "bash",
+    .about = "Runs a shell command in the workspace and returns what it prints. Each call is a new "
+             "shell; input is closed.",
+    .args = bash_rows,
+    .args_size = sizeof(struct bash_args),
+    .mode = MODE_FULL,
+    .run_await = bash_await,
+};
+
+static void say_unknown(struct str name, struct tool_result *r)
+{
+    tool_fail(r, "unknown tool: %.*s", STR_FMT(name));
+}
+
+static void say_invalid(const struct face *f, const struct fault *fault, struct str raw,
+                        struct tool_result *r)
+{
+    (void)raw;
+    tool_fail(r, "invalid arguments for %s: ", f->name);
+    fault_say(fault, &r->text);
+}
+
+static const struct face *const faces[] = {
+    &read_face, &scaiflux_glob_face, &scaiflux_grep_face, &write_face, &edit_face, &bash_face,
+};
+
+const struct toolset toolset_scaiflux = {
+    .name = "scaiflux",
+    .faces = faces,
+    .n_faces = ARRAY_LEN(faces),
+    .say_unknown = say_unknown,
+    .say_invalid = say_invalid,
+};

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* The two halves of the ScaiFlux toolset know each other through this. */
+#ifndef TRIVET_TOOLSETS_SCAIFLUX_H
+#define TRIVET_TOOLSETS_SCAIFLUX_H
+
+#include "toolsets/toolset.h"
+
+extern const struct face scaiflux_glob_face, scaiflux_grep_face;
+
+#endif
