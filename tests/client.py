@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: MIT
+"""Small clients for the three dialects, for tests and benchmarks: the real program, real pipes.
+
+    with Scaiflux(["--model", "rehearsal/hello"], cwd=workspace) as c:
+        c.send({"type": "prompt", "text": "hello"})
+        c.until(lambda m: m["type"] == "turn_complete")
+
+`until` returns the message that fits and keeps everything received in `c.heard`.
+"""
+import json
+import os
+import queue
+import signal
+import subprocess
+import threading
+import time
+
+PROGRAM = os.environ.get("TRIVET") or os.path.join(
+    os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build", "trivet")
+
+
+class Gone(Exception):
+    """The program ended (or stayed silent) before the awaited message came."""
+
+
+class Client:
+    args = ()
+
+    def __init__(self, args=(), cwd=None, env=None):
+        self.heard = []
+        self.inbox = queue.SimpleQueue()
+        full = dict(os.environ, **(env or {}))
+        self.process = subprocess.Popen([PROGRAM, *self.args, *args], cwd=cwd, env=full,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE)
+        threading.Thread(target=self._read, daemon=True).start()
+        self.stderr = b""
+        threading.Thread(target=self._read_stderr, daemon=True).start()
+
+    def _read(self):
+        try:
+            for message in self.messages(self.process.stdout):
+                self.inbox.put((time.monotonic(), message))
+        except (OSError, ValueError):
+            pass
+        self.inbox.put((time.monotonic(), None))
+
+    def _read_stderr(self):
+        self.stderr = self.process.stderr.read()
+
+    def messages(self, stream):
+        for line in stream:
+            yield json.loads(line)
+
+    def frame(self, body):
+        return body + b"\n"
+
+    def send(self, message):
+        try:
+            self.process.stdin.write(self.frame(json.dumps(message).encode()))
+            self.process.stdin.flush()
+        except (BrokenPipeError, ValueError):
+            raise Gone("the program does not read any more") from None
+
+    def next(self, timeout=30):
+        try:
+            when, message = self.inbox.get(timeout=timeout)
+        except queue.Empty:
+            raise Gone(f"nothing came for {timeout} s; last: {self.heard[-3:]}") from None
+        if message is None:
+            self.inbox.put((when, None))
+            raise Gone(f"the program ended; stderr: {self.stderr.decode(errors='replace')}")
+        self.last_time = when
+        self.heard.append(message)
+        return message
+
+    def until(self, fits, timeout=30):
+        end = time.monotonic() + timeout
+        while True:
+            message = self.next(max(0.01, end - time.monotonic()))
+            if fits(message):
+                return message
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def close(self, timeout=10):
+        """Closes stdin and returns the exit status."""
+        self.process.stdin.close()
+        return self.process.wait(timeout)
+
+    def memory(self):
+        """Resident bytes of the program."""
+        with open(f"/proc/{self.process.pid}/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.kill()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            try:
+                stream.close()
+            except BrokenPipeError:
+                pass
+
+
+class Rpc(Client):
+    """What loaf and Kward share: requests with ids."""
+
+    def __init__(self, *args, **names):
+        self.last_id = 0
+        super().__init__(*args, **names)
+
+    def ask(self, method, params=None):
+        self.last_id += 1
+        message = {"jsonrpc": "2.0", "id": self.last_id, "method": method}
+        if params is not None:
+            message["params"] = params
+        self.send(message)
+        return self.last_id
+
+    def call(self, method, params=None, timeout=30):
+        """Asks and returns the result; an error answer raises."""
+        number = self.ask(method, params)
+        answer = self.until(lambda m: m.get("id") == number, timeout)
+        if "error" in answer:
+            raise RuntimeError(answer["error"]["message"])
+        return answer["result"]
+
+
+class Loaf(Rpc):
+    args = ("loaf", "rpc")
+
+    def event(self, kind, session=None, timeout=30, **payload):
+        """The next event of this type whose payload has these members."""
+        def fits(m):
+            p = m.get("params", {})
+            body = p.get("payload", {})
+            return (m.get("method") == "event" and p.get("type") == kind
+                    and (session is None or body.get("session_id") == session)
+                    and all(body.get(k) == v for k, v in payload.items()))
+        return self.until(fits, timeout)["params"]["payload"]
+
+
+class Scaiflux(Client):
+    args = ("scaiflux", "serve")
+
+    def event(self, kind, timeout=30):
+        return self.until(lambda m: m["type"] == kind, timeout)
+
+
+class Kward(Rpc):
+    args = ("kward", "rpc")
+
+    def messages(self, stream):
+        while True:
+            length = 0
+            while (line := stream.readline()) not in (b"\r\n", b""):
+                length = int(line.partition(b":")[2])
+            body = stream.read(length) if line else b""
+            if not body or len(body) < length:
+                return
+            yield json.loads(body)
+
+    def frame(self, body):
+        return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+
+    def event(self, kind, turn=None, timeout=30):
+        return self.until(lambda m: m.get("method") == "turn/event" and m["params"]["type"] == kind
+                          and turn in (None, m["params"]["turnId"]), timeout)["params"]
