@@ -260,6 +260,34 @@ static void test_slow_reader_loses_nothing(void **state)
     end(&p);
 }
 
+/* The client catches up: full ends at a quarter of the mark, not before, and not only at zero. */
+static void test_full_ends_at_a_quarter(void **state)
+{
+    (void)state;
+    enum { SIZE = 2 << 20, PIPE = 64 << 10 };
+    struct peer p;
+    begin(&p, &line_ops);
+    char *big = xcalloc(1, SIZE);
+    conn_send(p.c, str_n(big, SIZE));
+    free(big);
+    while (p.got.n < SIZE - LIMIT_OUT_QUEUE_BYTES / 2 - PIPE) {
+        listen_some(&p, 30000);
+        steps(&p, 2);
+    }
+    conn_send(p.c, STR("x"));
+    steps(&p, 2);
+    assert_string_equal(p.seen.p, "F|");
+    while (p.got.n < SIZE - LIMIT_OUT_QUEUE_BYTES / 8 - PIPE) {
+        listen_some(&p, 30000);
+        steps(&p, 2);
+    }
+    conn_send(p.c, STR("y"));
+    steps(&p, 2);
+    assert_string_equal(p.seen.p, "F|E|");
+    assert_false(conn_is_flushed(p.c));
+    end(&p);
+}
+
 /* A quick client is never told to be slow, however much one round sends. */
 static void test_a_large_round_is_not_full(void **state)
 {
@@ -482,6 +510,7 @@ int main(void)
         cmocka_unit_test(test_a_round_is_one_call),
         cmocka_unit_test(test_nothing_waits_for_a_sleeping_loop),
         cmocka_unit_test(test_slow_reader_loses_nothing),
+        cmocka_unit_test(test_full_ends_at_a_quarter),
         cmocka_unit_test(test_a_large_round_is_not_full),
         cmocka_unit_test(test_requests_wait_when_answers_do),
         cmocka_unit_test(test_flush),

@@ -168,6 +168,12 @@ static void test_too_long_line(void **state)
     expect(FRAME_LINES, 4, STR("1234\n12345\nab\n"), "m1234|f0|mab|");
     expect(FRAME_LINES, 4, STR("123456789012345678901234567890\n\nab"), "f0|mab|");
     expect(FRAME_LINES, 4, STR("123456789"), "f0|");
+    /* A line that was skipped was a line: no byte order mark behind it. */
+    expect(FRAME_LINES, 4,
+           STR("12345\n\xef\xbb\xbf"
+               "a\n"),
+           "f0|m\xef\xbb\xbf"
+           "a|");
     expect(FRAME_LINES, 4, STR("12345\n12345\n"), "f0|f0|");
     expect(FRAME_LINES, 4, STR("      \na\n"), "f0|ma|");
     expect(FRAME_LINES_CR, 4, STR("1234567\rab\r\n1234567\r\ncd"), "f0|mab|f0|mcd|");
