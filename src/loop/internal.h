@@ -39,6 +39,9 @@ struct loop {
 
 /* Puts it at the end of the ready list; it must not be there already. */
 void loop_push(struct loop *l, struct ready *r);
+/* Does not keep loop_run going any more. */
+void watch_unref(struct watch *w);
+void timer_unref(struct timer *t);
 /* Unmaps the kept stacks. */
 void fiber_drop_stacks(struct loop *l);
 

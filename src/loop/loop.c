@@ -168,6 +168,11 @@ void timer_stop(struct timer *t)
     uv_timer_stop(&t->handle);
 }
 
+void timer_unref(struct timer *t)
+{
+    uv_unref((uv_handle_t *)&t->handle);
+}
+
 void timer_free(struct timer *t)
 {
     if (t)
@@ -231,6 +236,11 @@ void watch_set(struct watch *w, int events)
         poll_start(w);
     else
         uv_poll_stop(&w->handle);
+}
+
+void watch_unref(struct watch *w)
+{
+    uv_unref((uv_handle_t *)&w->handle);
 }
 
 void watch_free(struct watch *w)

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT */
+/* A command's pipes and clocks on the engine's side; its processes are the holder's affair.
+ *
+ * What must be true before on_end is called:
+ *
+ *     the command has ended        its status came, or the holder died without one
+ *     its output is at its end     or the linger is over; not while paused with output left
+ *     its tree is gone             only when it was killed; otherwise what it left lives on
+ *
+ * Output that was written before the linger ended is delivered: at the very end each pipe is read
+ * once more, as far as it is filled at that moment.
+ */
+#include "loop/child.h"
+
+#include "base/time.h"
+#include "loop/holder.h"
+#include "loop/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { READ_BYTES = 64 << 10, N_STREAMS = 3 };
+
+struct stream {
+    struct child *c;
+    int number; /* 1, 2 or 3 */
+    int fd;     /* -1 when closed */
+    struct watch *watch;
+};
+
+struct child {
+    struct holder *holder; /* NULL when the tree is gone */
+    struct stream streams[N_STREAMS];
+    int status_fd; /* -1 when closed */
+    struct watch *status_watch;
+    struct writer *input; /* NULL when all is written */
+    struct timer *timeout, *linger;
+    int64_t linger_ms;
+    int64_t started_us;
+    struct child_end end;
+    child_output_fn *on_output;
+    void *output_arg;
+    child_end_fn *on_end;
+    void *end_arg;
+    bool has_ended;   /* the command itself */
+    bool is_lingered; /* the linger is over */
+    bool is_killing;  /* the end of the tree must be waited for */
+    bool is_paused;
+    bool is_told; /* on_end was called */
+    int n_inside; /* callbacks running; the memory stays until they return */
+    bool is_dead;
+    char bytes[READ_BYTES];
+};
+
+/* --- callbacks to the owner --- */
+
+/* After a callback: false when the child was freed in it. */
+static bool inside_leave(struct child *c)
+{
+    c->n_inside--;
+    if (!c->is_dead)
+        return true;
+    if (c->n_inside == 0)
+        free(c);
+    return false;
+}
+
+static bool emit(struct child *c, int number, size_t n)
+{
+    if (!c->on_output)
+        return true;
+    c->n_inside++;
+    c->on_output(c->output_arg, number, str_n(c->bytes, n));
+    return inside_leave(c);
+}
+
+/* --- streams --- */
+
+static void stream_close(struct stream *s)
+{
+    if (s->fd < 0)
+        return;
+    watch_free(take(&s->watch));
+    close(s->fd);
+    s->fd = -1;
+}
+
+static bool has_output_left(const struct child *c)
+{
+    return c->streams[0].fd >= 0 || c->streams[1].fd >= 0 || c->streams[2].fd >= 0;
+}
+
+/* What is in the pipe now, not more: somebody may go on writing for ever. */
+static bool stream_drain(struct stream *s)
+{
+    struct child *c = s->c;
+    int left = 0;
+    if (s->fd < 0 || ioctl(s->fd, FIONREAD, &left) != 0)
+        return true;
+    while (left > 0) {
+        ssize_t n = read(s->fd, c->bytes, MIN((size_t)left, sizeof c->bytes));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        if (!emit(c, s->number, (size_t)n))
+            return false;
+        left -= (int)n;
+    }
+    return true;
+}
+
+/* --- the end --- */
+
+static void close_all(struct child *c)
+{
+    for (int i = 0; i < N_STREAMS; i++)
+        stream_close(&c->streams[i]);
+    watch_free(take(&c->status_watch));
+    if (c->status_fd >= 0)
+        close(c->status_fd);
+    c->status_fd = -1;
+    writer_free(take(&c->input));
+    timer_free(take(&c->timeout));
+    timer_free(take(&c->linger));
+}
+
+static void finish(struct child *c)
+{
+    c->is_told = true;
+    c->n_inside++; /* the drain's callbacks may free it */
+    for (int i = 0; i < N_STREAMS && !c->is_dead; i++)
+        stream_drain(&c->streams[i]);
+    if (!c->is_dead) {
+        close_all(c);
+        if (c->on_end)
+            c->on_end(c->end_arg, &c->end);
+    }
+    inside_leave(c);
+}
+
+/* Calls on_end if everything is there.  Afterwards the child may be gone. */
+static void check_end(struct child *c)
+{
+    if (c->is_told || !c->has_ended || (c->is_killing && c->holder))
+        return;
+    if (has_output_left(c) && (c->is_paused || !c->is_lingered))
+        return;
+    finish(c);
+}
+
+static void on_linger(void *arg)
+{
+    struct child *c = arg;
+    c->is_lingered = true;
+    check_end(c);
+}
+
+static void set_ended(struct child *c, int status)
+{
+    c->has_ended = true;
+    c->end.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    c->end.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    c->end.duration_us = time_mono_us() - c->started_us;
+    timer_stop(c->timeout);
+    timer_start(c->linger, c->linger_ms);
+}
+
+/* The status, or its absence when the holder was killed. */
+static void status_read(struct child *c)
+{
+    int status;
+    ssize_t n = c->status_fd < 0 ? 0 : read(c->status_fd, &status, sizeof status);
+    if (c->has_ended || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+        return;
+    watch_free(take(&c->status_watch));
+    if (n == sizeof status) {
+        set_ended(c, status);
+    } else {
+        c->is_killing = true; /* by the holder's clean-up in holder.c */
+        set_ended(c, SIGKILL);
+    }
+}
+
+static void on_status(void *arg, int events)
+{
+    (void)events;
+    struct child *c = arg;
+    status_read(c);
+    check_end(c);
+}
+
+static void on_gone(void *arg)
+{
+    struct child *c = arg;
+    c->holder = NULL;
+    if (!c->has_ended && c->status_fd >= 0)
+        status_read(c);
+    check_end(c);
+}
+
+static void on_stream(void *arg, int events)
+{
+    (void)events;
+    struct stream *s = arg;
+    struct child *c = s->c;
+    ssize_t n = read(s->fd, c->bytes, sizeof c->bytes);
+    if (n > 0) {
+        emit(c, s->number, (size_t)n);
+    } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+        stream_close(s);
+        check_end(c);
+    }
+}
+
+/* --- killing --- */
+
+void child_kill(struct child *c)
+{
+    if (c->is_told)
+        return;
+    if (!c->has_ended)
+        c->end.was_killed = true;
+    c->is_killing = true;
+    if (c->holder)
+        holder_term(c->holder);
+}
+
+static void on_timeout(void *arg)
+{
+    struct child *c = arg;
+    c->end.timed_out = true;
+    c->is_killing = true;
+    if (c->holder)
+        holder_term(c->holder);
+}
+
+void child_pause(struct child *c, bool paused)
+{
+    if (c->is_paused == paused || c->is_told)
+        return;
+    c->is_paused = paused;
+    for (int i = 0; i < N_STREAMS; i++)
+        if (c->streams[i].watch)
+            watch_set(c->streams[i].watch, paused ? 0 : WATCH_IN);
+    if (!paused && c->has_ended && c->is_lingered)
+        timer_start(c->linger, 0); /* the end waited for this; it comes from the loop */
+}
+
+void child_free(struct child *c)
+{
+    if (!c || c->is_dead)
+        return;
+    close_all(c);
+    if (c->holder) {
+        holder_leave(c->holder);
+        if (!c->has_ended || c->is_killing)
+            holder_kill(c->holder);
+    }
+    c->is_dead = true;
+    if (c->n_inside == 0)
+        free(c);
+}
+
+/* --- starting --- */
+
+static void on_input_written(void *arg, bool is_broken)
+{
+    (void)is_broken; /* a command may leave its input unread */
+    struct child *c = arg;
+    writer_free(take(&c->input));
+}
+
+static bool pipe_open(int *ret_read, int *ret_write, struct error *err)
+{
+    int p[2];
+    if (pipe2(p, O_CLOEXEC) != 0)
+        return error_errno(err, errno, "cannot make a pipe");
+    *ret_read = p[0];
+    *ret_write = p[1];
+    return true;
+}
+
+/* Makes a pipe from the command to us. */
+static bool stream_open(struct loop *l, struct stream *s, int *ret_write, struct error *err)
+{
+    if (!pipe_open(&s->fd, ret_write, err))
+        return false;
+    fcntl(s->fd, F_SETFL, O_NONBLOCK); /* of our end; the other is a description of its own */
+    s->watch = watch_new(l, s->fd, on_stream, s, err);
+    return s->watch != NULL;
+}
+
+static bool status_open(struct loop *l, struct child *c, int *ret_write, struct error *err)
+{
+    if (!pipe_open(&c->status_fd, ret_write, err))
+        return false;
+    fcntl(c->status_fd, F_SETFL, O_NONBLOCK);
+    c->status_watch = watch_new(l, c->status_fd, on_status, c, err);
+    return c->status_watch != NULL;
+}
+
+static bool input_open(struct loop *l, struct child *c, struct str input, int *ret_read,
+                       struct error *err)
+{
+    int write_end = -1;
+    if (input.n == 0) {
+        *ret_read = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        return *ret_read >= 0 || error_errno(err, errno, "cannot open /dev/null");
+    }
+    if (!pipe_open(ret_read, &write_end, err))
+        return false;
+    c->input = writer_new(l, write_end, on_input_written, c);
+    return true;
+}
+
+static bool open_all(struct loop *l, struct child *c, const struct child_options *o,
+                     int fds[HOLD_N_FDS], struct error *err)
+{
+    return input_open(l, c, o->input, &fds[HOLD_IN], err) &&
+           stream_open(l, &c->streams[0], &fds[HOLD_OUT], err) &&
+           stream_open(l, &c->streams[1], &fds[HOLD_ERR], err) &&
+           (!o->has_extra || stream_open(l, &c->streams[2], &fds[HOLD_EXTRA], err)) &&
+           status_open(l, c, &fds[HOLD_STATUS], err);
+}
+
+static struct child *child_new(struct loop *l, const struct child_options *o)
+{
+    struct child *c = xnew(struct child);
+    for (int i = 0; i < N_STREAMS; i++)
+        c->streams[i] = (struct stream){.c = c, .number = i + 1, .fd = -1};
+    c->status_fd = -1;
+    c->timeout = timer_new(l, on_timeout, c);
+    c->linger = timer_new(l, on_linger, c);
+    c->linger_ms = o->linger_ms;
+    c->started_us = time_mono_us();
+    c->end.exit_code = -1;
+    c->on_output = o->on_output;
+    c->output_arg = o->arg;
+    return c;
+}
+
+static void child_go(struct child *c, const struct child_options *o)
+{
+    for (int i = 0; i < N_STREAMS; i++)
+        if (c->streams[i].watch)
+            watch_set(c->streams[i].watch, WATCH_IN);
+    watch_set(c->status_watch, WATCH_IN);
+    if (o->timeout_ms > 0)
+        timer_start(c->timeout, o->timeout_ms);
+    if (!c->input)
+        return;
+    writer_put(c->input, o->input);
+    if (writer_queued(c->input) == 0)
+        writer_free(take(&c->input));
+}
+
+static struct child *start(struct loop *l, const struct child_options *o, child_end_fn *on_end,
+                           void *end_arg, struct error *err)
+{
+    struct child *c = child_new(l, o);
+    int fds[HOLD_N_FDS] = {-1, -1, -1, -1, -1};
+    c->on_end = on_end;
+    c->end_arg = end_arg;
+    if (open_all(l, c, o, fds, err))
+        c->holder = holder_start(l, o, fds, on_gone, c, err);
+    for (int i = 0; i < HOLD_N_FDS; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    if (!c->holder) {
+        child_free(c);
+        return NULL;
+    }
+    child_go(c, o);
+    return c;
+}
+
+struct child *child_start(struct loop *l, const struct child_options *o, struct error *err)
+{
+    return start(l, o, o->on_end, o->arg, err);
+}
+
+/* --- for fibers --- */
+
+struct run {
+    struct wait wait;
+    struct child_end end;
+};
+
+static void on_run_end(void *arg, const struct child_end *end)
+{
+    struct run *run = arg;
+    run->end = *end;
+    wait_wake(&run->wait);
+}
+
+bool child_run_await(struct loop *l, const struct child_options *o, struct child **slot,
+                     struct child_end *ret_end, struct error *err)
+{
+    struct run run = {.wait = WAIT_INIT};
+    if (fiber_is_canceled()) {
+        *ret_end = (struct child_end){.exit_code = -1};
+        return error_set(err, ERR_CANCELED, "canceled");
+    }
+    struct child *c = start(l, o, on_run_end, &run, err);
+    if (!c)
+        return false;
+    if (slot)
+        *slot = c;
+    bool ok = wait_await(&run.wait, err);
+    if (slot)
+        *slot = NULL; /* nobody may pause it any more */
+    if (!ok) {
+        child_pause(c, false);
+        child_kill(c);
+        wait_through_await(&run.wait);
+    }
+    *ret_end = run.end;
+    child_free(c);
+    return ok;
+}

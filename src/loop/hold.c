@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* The holder: a small process between trivet and a command.
+ *
+ *     hold GRACE_MS HAS_EXTRA CWD N further... command...
+ *
+ *     0, 1, 2, 3   the command's; closed here as soon as it has started
+ *     4            the line from trivet: a byte asks for TERM and, after the grace, KILL;
+ *                  its end (trivet is gone, or does not want to wait) is KILL at once
+ *     5            the command's wait status goes to trivet, once
+ *
+ * It is a subreaper: whatever loses its parent below it becomes its child, setsid and double fork
+ * notwithstanding.  It exits with 0 when nobody is left, and that is what trivet takes as proof.
+ * All signals are blocked, so that a command that kills its group or its parent politely does not
+ * hit it.  No libuv here: one poll, plain calls, its memory is small.
+ */
+#include "loop/child.h"
+#include "loop/tree.h"
+
+#include "base/time.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LINE_FD = 4, STATUS_FD = 5, FIRST_FREE_FD = 6, KILL_AGAIN_MS = 5 };
+
+enum phase { PHASE_RUN, PHASE_TERM, PHASE_KILL };
+
+typedef bool confine_fn(int argc, char **argv, struct error *err);
+
+struct hold {
+    pid_t command;
+    int signals; /* signalfd */
+    int line;    /* -1 after its end */
+    enum phase phase;
+    int64_t grace_ms;
+    int64_t deadline_us; /* of the grace, in PHASE_TERM */
+};
+
+struct hold_args {
+    int64_t grace_ms;
+    bool has_extra;
+    const char *cwd; /* empty: where we are */
+    int n_further;
+    char **further;
+    char **command;
+};
+
+static bool args_read(struct hold_args *a, int argc, char **argv)
+{
+    if (argc < 6)
+        return false;
+    a->grace_ms = strtoll(argv[1], NULL, 10);
+    a->has_extra = argv[2][0] == '1';
+    a->cwd = argv[3];
+    a->n_further = atoi(argv[4]);
+    a->further = argv + 5;
+    if (a->n_further < 0 || a->n_further > argc - 6)
+        return false;
+    a->command = argv + 5 + a->n_further;
+    return true;
+}
+
+/* --- the command --- */
+
+static _Noreturn void fail(const char *what, const char *why)
+{
+    dprintf(STDERR_FILENO, "trivet: %s: %s\n", what, why);
+    _exit(127);
+}
+
+/* By the bare call, since signal() keeps its hands off two that posix_spawn left ignored. */
+static void signals_default(void)
+{
+    static const char all_zero[64]; /* the kernel's struct: SIG_DFL, no flags, no mask */
+    for (int signo = 1; signo < NSIG; signo++)
+        syscall(SYS_rt_sigaction, signo, all_zero, NULL, (size_t)8);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* In the forked child; only it is confined, so that the holder can still see and end the tree. */
+static _Noreturn void command_exec(const struct hold_args *a, confine_fn *confine)
+{
+    struct error err = ERROR_INIT;
+    setsid();
+    signals_default();
+    if (a->cwd[0] && chdir(a->cwd) != 0)
+        fail(a->cwd, strerror(errno));
+    if (confine && !confine(a->n_further, a->further, &err))
+        fail("cannot confine the command", err.text);
+    execvp(a->command[0], a->command);
+    fail(a->command[0], strerror(errno));
+}
+
+/* Whoever reads the command's output must see its end when the command's side is closed. */
+static void drop_command_fds(bool has_extra)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd <= 2; fd++)
+        if (null < 0 || dup2(null, fd) < 0)
+            close(fd);
+    if (null > 2)
+        close(null);
+    if (has_extra)
+        close(3);
+}
+
+/* --- watching --- */
+
+static void tell_status(int status)
+{
+    while (write(STATUS_FD, &status, sizeof status) < 0 && errno == EINTR)
+        ;
+    close(STATUS_FD);
+}
+
+/* The command could not even be started. */
+static _Noreturn void give_up(const char *what)
+{
+    dprintf(STDERR_FILENO, "trivet: %s: %s\n", what, strerror(errno));
+    tell_status(127 << 8);
+    _exit(0);
+}
+
+/* Waits for whoever has ended; false when nobody is left. */
+static bool reap(struct hold *h)
+{
+    for (;;) {
+        int status;
+        pid_t pid = waitpid(-1, &status, WNOHANG | __WALL);
+        if (pid == 0)
+            return true;
+        if (pid < 0 && errno != EINTR)
+            return false;
+        if (pid == h->command)
+            tell_status(status);
+    }
+}
+
+static void on_line(struct hold *h)
+{
+    char byte;
+    ssize_t n = read(h->line, &byte, 1);
+    if (n < 0)
+        return;
+    if (n == 0) {
+        h->line = -1;
+        h->phase = PHASE_KILL;
+    } else if (h->phase == PHASE_RUN) {
+        h->phase = PHASE_TERM;
+        h->deadline_us = time_mono_us() + h->grace_ms * 1000;
+        tree_signal(getpid(), SIGTERM);
+    }
+}
+
+static int poll_timeout(const struct hold *h)
+{
+    if (h->phase != PHASE_TERM)
+        return h->phase == PHASE_RUN ? -1 : KILL_AGAIN_MS;
+    int64_t left = (h->deadline_us - time_mono_us() + 999) / 1000;
+    return left < 0 ? 0 : (int)MIN(left, 60000);
+}
+
+static void watch_tree(struct hold *h)
+{
+    while (reap(h)) {
+        struct pollfd fds[] = {{.fd = h->line, .events = POLLIN},
+                               {.fd = h->signals, .events = POLLIN}};
+        struct signalfd_siginfo seen;
+        if (poll(fds, 2, poll_timeout(h)) > 0 && fds[0].revents)
+            on_line(h);
+        while (read(h->signals, &seen, sizeof seen) > 0)
+            ;
+        if (h->phase == PHASE_TERM && time_mono_us() >= h->deadline_us)
+            h->phase = PHASE_KILL;
+        if (h->phase == PHASE_KILL)
+            tree_signal(getpid(), SIGKILL);
+    }
+}
+
+static int open_signals(void)
+{
+    sigset_t set;
+    sigfillset(&set);
+    sigprocmask(SIG_SETMASK, &set, NULL);
+    signal(SIGCHLD, SIG_DFL);
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+int hold_main(int argc, char **argv, confine_fn *confine)
+{
+    struct hold_args a;
+    if (!args_read(&a, argc, argv))
+        return 2;
+    closefrom(FIRST_FREE_FD);
+    if (!a.has_extra)
+        close(3);
+    fcntl(LINE_FD, F_SETFD, FD_CLOEXEC);
+    fcntl(STATUS_FD, F_SETFD, FD_CLOEXEC);
+    setsid();
+    struct hold h = {.line = LINE_FD, .grace_ms = a.grace_ms, .signals = open_signals()};
+    if (h.signals < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
+        give_up("cannot hold a command");
+    h.command = fork();
+    if (h.command == 0)
+        command_exec(&a, confine);
+    if (h.command < 0)
+        give_up("cannot start a process");
+    drop_command_fds(a.has_extra);
+    (void)!chdir("/"); /* so as not to keep a directory busy; nothing depends on it */
+    watch_tree(&h);
+    _exit(0); /* the program's own clean-up at exit is not for a holder */
+}
