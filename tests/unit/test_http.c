@@ -269,7 +269,7 @@ static void test_parallel(void **state)
     enum { N = 100 };
     AUTO(room) struct room r;
     room_open(&r, "[{\"text\":\"all of us\",\"repeat\":true,\"chunk_delay_ms\":5}]");
-    struct heard h[N] = {0};
+    AUTO_FREE struct heard *h = xcalloc(N, sizeof *h);
     int n_running = N;
     for (int i = 0; i < N; i++) {
         h[i].n_running = &n_running;
