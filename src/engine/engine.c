@@ -4,6 +4,7 @@
 
 #include "auth/keys.h"
 #include "base/path.h"
+#include "net/http.h"
 
 #include <unistd.h>
 
@@ -34,6 +35,7 @@ void engine_free(struct engine *e)
     }
     shell_state_clear(&e->shell);
     environment_free(e->env);
+    http_close(e->loop);
     free(e->launch_dir);
     free(e);
 }

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/time.h"
+#include "net/http.h"
 #include "store/file.h"
 
 #include <sys/stat.h>
@@ -37,6 +38,17 @@ static void link_session(struct session *s)
     while (*end)
         end = &(*end)->next;
     *end = s;
+}
+
+/* A model behind HTTP will need the network module: it is opened beside, so that nobody waits. */
+static void warm_up(struct session *s)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct model m;
+    struct error ignored;
+    if (s->slug && engine_find_model(s->engine, &a, str_of(s->slug), &m, &ignored) &&
+        engine_find_provider(s->engine, str_of(m.provider))->base_url)
+        http_warm_up(s->engine->loop);
 }
 
 static struct session *session_alloc(struct engine *e, const struct session_spec *spec)
@@ -164,6 +176,7 @@ struct session *session_new(struct engine *e, const struct session_spec *spec, s
         session_free(s);
         return NULL;
     }
+    warm_up(s);
     return s;
 }
 
@@ -309,6 +322,7 @@ struct session *session_open(struct engine *e, const struct session_spec *spec,
         return NULL;
     }
     s->context_tokens = s->told_tokens = history_tokens(&s->history);
+    warm_up(s);
     return s;
 }
 

@@ -246,7 +246,9 @@ static size_t put_headers(struct vendor_stream *s, const struct ask *ask, struct
     size_t n = 0;
     out[n++] = (struct http_header){STR("Content-Type"), STR("application/json")};
     out[n++] = (struct http_header){STR("Accept"), STR("text/event-stream")};
-    if (s->key.n > 0)
+    if (s->key.n > 0 && s->vendor->key_header)
+        out[n++] = (struct http_header){str_of(s->vendor->key_header), s->key};
+    else if (s->key.n > 0)
         out[n++] = (struct http_header){STR("Authorization"),
                                         arena_fmt(&s->arena, "Bearer %.*s", STR_FMT(s->key))};
     if (s->vendor->headers)

@@ -10,6 +10,7 @@ struct reader_state; /* the vendor's own, zeroed at the start */
 
 struct vendor {
     const char *label; /* for error texts: "OpenAI" */
+    const char *key_header; /* takes the bare key; NULL: Authorization: Bearer */
     /* Appends the URL and the body; headers beyond Authorization and the JSON ones go to
      * put_headers.  The body must be the same bytes for the same ask. */
     void (*put_url)(const struct ask *ask, struct buf *url);
