@@ -41,8 +41,18 @@ bool list_scan(struct arena *a, struct str dir, bool deep, size_t limit, struct 
  * to list_scan by itself. */
 bool list_sessions(struct arena *a, struct str dir, bool deep, size_t limit,
                    struct session_list *ret, struct error *err);
-/* Full-text search over the sessions of dir; ERR_MODULE without the module. */
+/* Full-text search over the sessions of dir and below, best first, at most limit (0: all): every
+ * word of the query, or a longer word that begins like it, must be in the message; "words in
+ * quotes" must stand together.  ERR_MODULE without the module. */
 bool search_sessions(struct arena *a, struct str dir, struct str query, size_t limit,
                      struct search_hit **ret_hits, size_t *ret_n, struct error *err);
+
+/* The table of the module `index` (sqlite.c). */
+struct index_api {
+    bool (*list)(struct arena *a, struct str dir, bool deep, size_t limit,
+                 struct session_list *ret, struct error *err);
+    bool (*search)(struct arena *a, struct str dir, struct str query, size_t limit,
+                   struct search_hit **ret_hits, size_t *ret_n, struct error *err);
+};
 
 #endif

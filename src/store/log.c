@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The session log: opening, repair, appending, syncing.  Reading is in read.c.
  *
- *     good line \n good line \n {"type":"mess            torn: no newline, was never acknowledged
- *     good line \n good line \n \0\0\0\0\0\0\0\0         the size reached the disk, the bytes did not
+ *     good line \n good line \n {"type":"mess        torn: no newline, never acknowledged
+ *     good line \n good line \n \0\0\0\0\0\0\0\0     the size is on disk, the bytes are not
  *                               ^ cut here
  *
  * A line goes out by one write(2).  When less than all of it arrives, the file is cut back at once;

@@ -211,7 +211,8 @@ static struct block random_block(struct arena *a, enum role role, bool calls_onl
     struct block b = {0};
     uint64_t dice = random_below(calls_only ? 2 : 4);
     if (role == ROLE_ASSISTANT && dice == 0) {
-        b = (struct block){.kind = BLOCK_REASONING, .text = random_text(a), .opaque = random_opaque(a)};
+        b = (struct block){.kind = BLOCK_REASONING, .text = random_text(a),
+                           .opaque = random_opaque(a)};
     } else if (calls_only) {
         b = (struct block){.kind = BLOCK_CALL, .id = maybe_text(a), .name = random_text(a),
                            .arguments = random_text(a)};
