@@ -75,5 +75,9 @@ static void open_early(void *arg)
 
 void http_warm_up(struct loop *l)
 {
+    static bool is_begun; /* once per process */
+    if (is_begun)
+        return;
+    is_begun = true;
     work_start(l, open_early, NULL, NULL);
 }
