@@ -65,11 +65,11 @@ static bool ask_await(struct call *c, enum mode required, bool *ret_allowed, str
     struct turn *t = c->turn;
     struct session *s = t->session;
     struct pending *p = &t->permission;
+    id_hex(p->id, 12);
     struct event_permission ask = {.request_id = str_of(p->id), .required = required};
     if (required > s->mode)
         ask.reason = arena_fmt(&t->arena, "%.*s needs %s, the session has %s",
                                STR_FMT(c->event.name), mode_name(required), mode_name(s->mode));
-    id_hex(p->id, 12);
     p->is_open = true;
     p->has_text = false;
     buf_reset(&p->text);
@@ -85,8 +85,8 @@ static bool ask_await(struct call *c, enum mode required, bool *ret_allowed, str
 
 static void deny(struct call *c, struct str reason)
 {
-    struct str text = reason.n ? reason : STR("denied by remote controller");
-    tool_fail(&c->result, "%.*s", STR_FMT(text));
+    tool_fail(&c->result, "%s", reason.n ? "" : "denied by remote controller");
+    buf_add(&c->result.text, reason); /* not through printf: it may hold a NUL */
 }
 
 /* True when the call may run; false with a result, or with ERR_CANCELED in err. */

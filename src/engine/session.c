@@ -286,7 +286,7 @@ static bool load(struct session *s, const struct session_spec *spec, struct sess
     set_str(&s->name, hd.name.n ? hd.name : STR_NONE);
     set_str(&s->parent_id, hd.parent_id.n ? hd.parent_id : STR_NONE);
     set_str(&s->parent_path, hd.parent_path.n ? hd.parent_path : STR_NONE);
-    if (hd.cwd.n) {
+    if (hd.cwd.n && !spec->is_workspace_fixed) {
         set_str(&s->cwd, hd.cwd);
         set_str(&s->workspace, hd.cwd);
     }

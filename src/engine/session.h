@@ -17,6 +17,7 @@ struct session;
 
 struct session_spec {
     struct str workspace; /* real path of an existing directory */
+    bool is_workspace_fixed; /* session_open: it counts whatever the file says */
     struct str path;      /* of the session file */
     struct str id;        /* persistent id */
     struct str model;     /* "provider/model-id" or STR_NONE: none chosen yet */
@@ -152,6 +153,7 @@ struct waiting_input *session_waiting(struct session *s, struct arena *a, size_t
 bool session_set_model(struct session *s, struct str slug, struct error *err);
 bool session_set_effort(struct session *s, struct str effort, struct error *err);
 void session_set_mode(struct session *s, enum mode mode);
+void session_set_max_tokens(struct session *s, int64_t max_tokens); /* from the next request on */
 bool session_set_name(struct session *s, struct str name, struct error *err); /* STR_NONE clears */
 /* Empties the conversation (a record says so; the file keeps its history).  ERR_BUSY in a turn. */
 bool session_clear(struct session *s, struct error *err);

@@ -134,6 +134,11 @@ void session_set_mode(struct session *s, enum mode mode)
     tell_settings(s);
 }
 
+void session_set_max_tokens(struct session *s, int64_t max_tokens)
+{
+    s->max_tokens = max_tokens;
+}
+
 bool session_clear(struct session *s, struct error *err)
 {
     AUTO(buf) struct buf line = BUF_INIT;
