@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/* The insides of the ScaiFlux dialect, seen by this folder only.
+ *
+ *     scaiflux.c   the row, the start, the course of a turn, the end
+ *     options.c    command line, modes, .scaiflux.json
+ *     place.c      where sessions lie; --resume
+ *     inbound.c    the five messages and the refusals
+ *     outbound.c   the ten events
+ *     errors.c     codes and origins
+ *     slash.c      commands
+ */
+#ifndef TRIVET_DIALECTS_SCAIFLUX_INTERNAL_H
+#define TRIVET_DIALECTS_SCAIFLUX_INTERNAL_H
+
+#include "dialects/dialect.h"
+
+enum { FLUX_PROTOCOL = 1, FLUX_WINDOW = 128000 /* tokens, when the model's is unknown */ };
+
+struct flux_mode {
+    const char *name; /* as the wire says it */
+    enum mode covers; /* what calls may need before a reason is given */
+};
+extern const struct flux_mode flux_modes[]; /* ended by a NULL name */
+extern const char *const flux_mode_names[];
+const struct flux_mode *flux_find_mode(struct str name);
+
+struct flux_options {
+    struct str model;     /* or STR_NONE */
+    struct str workspace; /* as given */
+    struct str resume;    /* or STR_NONE */
+    const struct flux_mode *mode;
+    int64_t max_tokens; /* 0: derived from the context window */
+    int64_t max_iterations;
+    bool asks_help, asks_version;
+};
+/* The arguments behind the verb; strings are borrowed from them. */
+bool flux_read_options(int argc, char **argv, struct flux_options *ret, struct error *err);
+
+struct flux { /* the process */
+    struct server *sv;
+    struct conn *conn;
+    struct session *session;
+    struct listener listener;
+    struct flux_options options;
+    struct session_settings settings;
+    struct arena arena;   /* names found at the start */
+    struct str workspace; /* real path */
+    const struct flux_mode *mode;
+    int64_t window, max_tokens; /* of the chosen model */
+    struct buf line;            /* the event being written */
+
+    bool is_running;      /* from the accepted prompt to its terminal event */
+    bool wants_interrupt; /* came before the engine knew of the turn */
+    bool is_ending;       /* shutdown, end of input or signal: no line is read any more */
+    int exit_code;
+
+    int64_t n_requests; /* permissions asked so far; the newest is the one that may be open */
+    char request[UUID_LEN + 1]; /* the engine's name for the newest */
+    int64_t n_compactions;
+    int64_t told_window, told_pct; /* last told to the controller */
+    bool is_in_slash;              /* its own state_changed follows its result */
+};
+
+/* place.c */
+/* Makes or resumes the session.  NULL, or the code of the startup error. */
+const char *flux_open_session(struct flux *f, struct error *err);
+/* `model` of the workspace's .scaiflux.json; STR_NONE when there is none.  False: it is broken. */
+bool flux_read_config(struct flux *f, struct str *ret_model, struct error *err);
+
+/* scaiflux.c */
+void flux_prompt(struct flux *f, struct str text);
+void flux_interrupt(struct flux *f);
+/* No more input; the running turn ends by itself; then the process does. */
+void flux_end(struct flux *f, int exit_code);
+/* After the model was chosen: window, output cap, compaction. */
+void flux_fit_model(struct flux *f);
+
+/* inbound.c */
+enum { FLUX_N_METHODS = 5 };
+extern const struct method *const flux_methods[FLUX_N_METHODS];
+void flux_take_line(void *flux, struct str line);
+void flux_take_fault(void *flux, enum frame_fault fault, struct str detail);
+
+/* outbound.c */
+extern const struct dialect_event flux_events[];
+struct flux_error {
+    const char *code;
+    const char *origin;
+    struct str message; /* made one line */
+    struct str turn_id; /* of the turn it ends, or STR_NONE */
+};
+/* Appends the error event without a line end. */
+void flux_write_error(struct buf *out, const struct flux_error *e);
+void flux_put_error(struct flux *f, const struct flux_error *e);
+void flux_put_ready(struct flux *f);
+struct flux_answer;
+void flux_put_slash_result(struct flux *f, struct str command, const struct flux_answer *a);
+enum { TELL_MODEL = 1, TELL_MODE = 2, TELL_CONTEXT = 4 };
+/* state_changed with those of the members named by `what` that are news. */
+void flux_put_state(struct flux *f, unsigned what);
+void flux_put_event(struct flux *f, const struct event *e);
+int64_t flux_context_pct(struct flux *f);
+
+/* errors.c */
+extern const struct dialect_error flux_errors[];
+struct flux_error flux_turn_error(const struct error *err, struct str turn_id);
+
+/* slash.c */
+struct flux_answer {
+    struct buf text;
+    struct buf data;   /* members besides ok and error */
+    const char *error; /* NULL: it went well */
+    bool clears, exits;
+    unsigned tells; /* state_changed that follows */
+};
+/* `command` as received. */
+void flux_slash(struct flux *f, struct str command, struct str args);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* Where sessions lie, and how --resume finds one (scaiflux.md 11).
+ *
+ *     <workspace>/.scaiflux/sessions/<id>.jsonl
+ *     <state>/trivet/scaiflux/<hash of the workspace>/<id>.jsonl   when the workspace is read-only
+ *
+ * New sessions go to the first place that can be written, --resume looks into both.  Nothing is
+ * created here: the file and its directory appear with the first prompt.
+ */
+#include "dialects/scaiflux/internal.h"
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/path.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CONFIG_BYTES = 1 << 20, N_PLACES = 2 };
+
+struct places {
+    struct str dirs[N_PLACES]; /* in the flux's arena */
+};
+
+static struct places find_places(struct flux *f)
+{
+    const char *state = getenv("XDG_STATE_HOME");
+    struct str home = path_home();
+    struct str base = state && *state == '/'
+                          ? str_of(state)
+                          : arena_fmt(&f->arena, "%.*s/.local/state", STR_FMT(home));
+    return (struct places){{
+        arena_fmt(&f->arena, "%.*s/.scaiflux/sessions", STR_FMT(f->workspace)),
+        arena_fmt(&f->arena, "%.*s/trivet/scaiflux/%016llx", STR_FMT(base),
+                  (unsigned long long)str_hash(f->workspace)),
+    }};
+}
+
+/* Whether dir is there and writable, or could be made. */
+static bool may_write(struct arena *a, struct str dir)
+{
+    while (!path_exists(dir) && dir.n > 1)
+        dir = path_dir(dir);
+    return path_is_dir(dir) && access(arena_strz(a, dir), W_OK | X_OK) == 0;
+}
+
+static struct session_spec make_spec(struct flux *f, struct str path)
+{
+    return (struct session_spec){
+        .workspace = f->workspace,
+        .is_workspace_fixed = true,
+        .path = path,
+        .model = f->options.model,
+        .mode = f->mode->covers,
+        .settings = &f->settings,
+    };
+}
+
+/* ---- resuming ---- */
+
+static bool open_file(struct flux *f, struct str path, struct error *err)
+{
+    struct session_spec spec = make_spec(f, path);
+    struct session_report report;
+    f->session = session_open(f->sv->engine, &spec, &report, err);
+    if (!f->session)
+        return false;
+    if (report.n_unknown_calls)
+        log_warn("%lld tool calls were running when the last process ended; their outcome is "
+                 "unknown",
+                 (long long)report.n_unknown_calls);
+    size_t n_dropped = session_clear_queue(f->session);
+    if (n_dropped)
+        log_warn("%zu waiting inputs were dropped: this protocol has no queue", n_dropped);
+    return true;
+}
+
+struct found {
+    struct str path;
+    int64_t time_ns;
+};
+
+struct finds {
+    struct found *items;
+    size_t n, room;
+};
+
+static void look_into(struct flux *f, struct str dir, struct finds *to)
+{
+    DIR *d = opendir(arena_strz(&f->arena, dir));
+    struct dirent *entry;
+    struct stat st;
+    while (d && (entry = readdir(d))) {
+        struct str name = str_of(entry->d_name);
+        if (!str_ends(name, STR(".jsonl")) || fstatat(dirfd(d), entry->d_name, &st, 0) != 0 ||
+            !S_ISREG(st.st_mode))
+            continue;
+        if (to->n == to->room) {
+            to->room = to->room ? to->room * 2 : 16;
+            to->items = xrealloc(to->items, to->room * sizeof *to->items);
+        }
+        to->items[to->n++] = (struct found){
+            arena_fmt(&f->arena, "%.*s/%.*s", STR_FMT(dir), STR_FMT(name)),
+            (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
+        };
+    }
+    if (d)
+        closedir(d);
+}
+
+static int by_newest(const void *a, const void *b)
+{
+    const struct found *x = a, *y = b;
+    return x->time_ns < y->time_ns ? 1 : x->time_ns > y->time_ns ? -1 : str_cmp(x->path, y->path);
+}
+
+static bool has_messages(struct session *s)
+{
+    struct session_info info;
+    session_info(s, &info);
+    return info.n_messages > 0;
+}
+
+/* The newest with a message; files that are no sessions are passed over. */
+static bool open_latest(struct flux *f, const struct places *places, struct error *err)
+{
+    struct finds finds = {0};
+    bool ok = false, is_locked = false;
+    for (int i = 0; i < N_PLACES; i++)
+        look_into(f, places->dirs[i], &finds);
+    if (finds.n)
+        qsort(finds.items, finds.n, sizeof *finds.items, by_newest);
+    for (size_t i = 0; i < finds.n && !ok && !is_locked; i++) {
+        if (!open_file(f, finds.items[i].path, err)) {
+            is_locked = err->code == ERR_LOCKED;
+            continue;
+        }
+        ok = has_messages(f->session);
+        if (!ok)
+            session_close(f->session);
+    }
+    free(finds.items);
+    if (!ok && !is_locked)
+        error_set(err, ERR_NOT_FOUND, "this workspace has no session to resume");
+    return ok;
+}
+
+static bool open_named(struct flux *f, const struct places *places, struct error *err)
+{
+    AUTO(buf) struct buf path = BUF_INIT;
+    struct str name = f->options.resume;
+    path_absolute(&path, f->workspace, name);
+    if (path_exists(buf_str(&path)))
+        return open_file(f, buf_str(&path), err);
+    for (int i = 0; i < N_PLACES && str_chr(name, '/') == SIZE_MAX; i++) {
+        struct str file =
+            arena_fmt(&f->arena, "%.*s/%.*s.jsonl", STR_FMT(places->dirs[i]), STR_FMT(name));
+        if (path_exists(file))
+            return open_file(f, file, err);
+    }
+    return error_set(err, ERR_NOT_FOUND, "there is no session %.*s", STR_FMT(str_cut(name, 100)));
+}
+
+static const char *resume(struct flux *f, const struct places *places, struct error *err)
+{
+    bool ok = str_is(f->options.resume, "latest") ? open_latest(f, places, err)
+                                                  : open_named(f, places, err);
+    return ok ? NULL : err->code == ERR_LOCKED ? "session_locked" : "resume_failed";
+}
+
+/* ---- new ones ---- */
+
+static const char *make_new(struct flux *f, const struct places *places, struct error *err)
+{
+    char id[UUID_LEN + 1];
+    bool is_away = !may_write(&f->arena, places->dirs[0]);
+    struct str dir = places->dirs[is_away];
+    id_uuid(id);
+    if (is_away)
+        log_warn("%.*s cannot be written; the session goes to %.*s", STR_FMT(f->workspace),
+                 STR_FMT(dir));
+    struct session_spec spec =
+        make_spec(f, arena_fmt(&f->arena, "%.*s/%s.jsonl", STR_FMT(dir), id));
+    spec.id = str_of(id);
+    f->session = session_new(f->sv->engine, &spec, err);
+    return f->session ? NULL : "resume_failed"; /* it cannot fail: no file is made yet */
+}
+
+const char *flux_open_session(struct flux *f, struct error *err)
+{
+    struct places places = find_places(f);
+    return f->options.resume.p ? resume(f, &places, err) : make_new(f, &places, err);
+}
+
+/* ---- configuration ---- */
+
+bool flux_read_config(struct flux *f, struct str *ret_model, struct error *err)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    AUTO(json) struct json j = JSON_INIT;
+    struct str path = arena_fmt(&f->arena, "%.*s/.scaiflux.json", STR_FMT(f->workspace));
+    *ret_model = STR_NONE;
+    if (!path_exists(path))
+        return true;
+    if (!path_read(&text, path, CONFIG_BYTES, err))
+        return false;
+    if (!json_parse(buf_str(&text), 0, LIMIT_SCAIFLUX_DEPTH, &j, err))
+        return error_prefix(err, ".scaiflux.json");
+    if (!yyjson_is_obj(j.root))
+        return error_set(err, ERR_INVALID, ".scaiflux.json must hold an object");
+    yyjson_val *model = json_get(j.root, "model");
+    if (model && (!yyjson_is_str(model) || str_is_blank(json_str(model))))
+        return error_set(err, ERR_INVALID, ".scaiflux.json: `model` must be a string");
+    *ret_model = arena_str(&f->arena, json_str(model));
+    return true;
+}

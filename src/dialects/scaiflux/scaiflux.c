@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/* The ScaiFlux dialect: its row, its start, the course of its one session, its end.
+ *
+ * RUNNING lasts from the line that brought the prompt to the terminal event.  The engine knows of
+ * the turn a little later, when the prompt is on its way to the disk, so an interrupt that comes in
+ * between is remembered; and the end of input waits for the turn even then.
+ */
+#include "dialects/scaiflux/scaiflux.h"
+
+#include "base/limits.h"
+#include "base/path.h"
+#include "base/log.h"
+#include "dialects/scaiflux/internal.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static const char usage[] =
+    "scaiflux serve: one session for one controller, JSON lines on stdin and stdout\n"
+    "\n"
+    "  --model, -m SLUG          model as provider/model-id (default: the resumed session's,\n"
+    "                            TRIVET_MODEL, `model` in .scaiflux.json)\n"
+    "  --max-tokens N            output cap of a model request (default: from the context window)\n"
+    "  --workspace, -w DIR       where tools work (default: .)\n"
+    "  --permission-mode MODE    read-only, workspace-write, danger-full-access, prompt or plan:\n"
+    "                            only reported, every call is asked (default: danger-full-access)\n"
+    "  --max-iterations N        rounds of tool calls in a turn (default: 20)\n"
+    "  --resume ID|latest|PATH   go on with an earlier session\n"
+    "  --help, --version\n"
+    "\n"
+    "Exit status: 0 after shutdown or end of input, 1 when it could not start or nobody reads,\n"
+    "2 for wrong arguments, 128+n after signal n.\n";
+
+static const char instruction[] =
+    "You are a coding agent. You work in the workspace named below, with the tools you are given. "
+    "Look before you change: read the files and search the code that matter. Make the smallest "
+    "change that does the whole job and check it, with a command where that is possible. Every "
+    "tool call is put before somebody who may refuse it; a refusal comes back as the result, with "
+    "the reason: find another way or say what you would need. Answer briefly and say plainly what "
+    "you did and what you did not.";
+
+/* ---- the course of a turn ---- */
+
+struct prompt { /* on its way to the disk */
+    struct flux *flux;
+    struct buf text;
+};
+
+static void turn_over(struct flux *f)
+{
+    f->is_running = f->wants_interrupt = false;
+    if (f->is_ending)
+        server_quit(f->sv, f->exit_code, false);
+}
+
+static void on_event(void *arg, struct session *s, const struct event *e)
+{
+    struct flux *f = arg;
+    flux_put_event(f, e);
+    if (e->kind == EV_TURN_QUEUED && f->wants_interrupt)
+        session_interrupt(s);
+    if (e->kind == EV_TURN_ENDED)
+        turn_over(f);
+}
+
+/* The engine did not take the prompt.  It was accepted all the same, so it gets its two events. */
+static void end_unborn(struct flux *f, const struct error *err)
+{
+    char id[UUID_LEN + 1];
+    bool is_canceled = err->code == ERR_CANCELED;
+    struct event_end end = {.state = is_canceled ? TURN_CANCELED : TURN_FAILED,
+                            .stop = "interrupted",
+                            .mutations = STR("[]")};
+    id_uuid(id);
+    struct event e = {.kind = EV_TURN_QUEUED, .turn_id = str_of(id)};
+    on_event(f, f->session, &e);
+    e = (struct event){.kind = EV_TURN_ENDED, .turn_id = str_of(id), .end = &end, .error = err};
+    on_event(f, f->session, &e);
+}
+
+static void prompt_fiber(void *arg)
+{
+    struct prompt *p = arg;
+    char turn_id[UUID_LEN + 1];
+    struct error err;
+    struct input in = {.text = buf_str(&p->text)};
+    if (!session_send_await(p->flux->session, &in, SEND_NEW, turn_id, &err))
+        end_unborn(p->flux, &err);
+    buf_clear(&p->text);
+    free(p);
+}
+
+void flux_prompt(struct flux *f, struct str text)
+{
+    struct prompt *p = xnew(struct prompt);
+    p->flux = f;
+    buf_add(&p->text, text);
+    f->is_running = true;
+    fiber_start(f->sv->loop, "prompt", prompt_fiber, p);
+}
+
+void flux_interrupt(struct flux *f)
+{
+    if (f->is_running && !session_interrupt(f->session))
+        f->wants_interrupt = true;
+}
+
+/* ---- the end ---- */
+
+void flux_end(struct flux *f, int exit_code)
+{
+    if (exit_code)
+        f->exit_code = f->sv->exit_code = exit_code; /* a signal behind the end of input counts */
+    if (f->is_ending)
+        return;
+    f->is_ending = true;
+    conn_stop_reading(f->conn);
+    session_deny_all(f->session, "controller disconnected before responding");
+    if (!f->is_running)
+        server_quit(f->sv, f->exit_code, false);
+}
+
+static void on_eof(void *arg)
+{
+    flux_end(arg, 0);
+}
+
+static void on_full(void *arg, bool is_full)
+{
+    struct flux *f = arg;
+    listener_set_full(f->session, &f->listener, is_full);
+}
+
+/* Nobody can hear us any more. */
+static void on_broken(void *arg)
+{
+    struct flux *f = arg;
+    flux_interrupt(f);
+    flux_end(f, 1);
+}
+
+static void on_signal(struct server *sv, int signo)
+{
+    struct flux *f = sv->state;
+    flux_interrupt(f);
+    flux_end(f, 128 + signo);
+}
+
+static struct conn *get_conn(struct server *sv)
+{
+    return ((struct flux *)sv->state)->conn;
+}
+
+static void flux_free(struct server *sv)
+{
+    struct flux *f = sv->state;
+    if (f->session) {
+        session_unlisten(f->session, &f->listener);
+        session_close(f->session);
+    }
+    conn_free(f->conn);
+    buf_clear(&f->line);
+    arena_clear(&f->arena);
+    free(f);
+    sv->state = NULL;
+}
+
+/* ---- the start ---- */
+
+void flux_fit_model(struct flux *f)
+{
+    struct session_info info;
+    session_info(f->session, &info);
+    f->window = info.context_window > 0 ? info.context_window : FLUX_WINDOW;
+    f->max_tokens = f->options.max_tokens;
+    if (!f->max_tokens)
+        f->max_tokens = MAX(1, MIN(16384, f->window / 4));
+    session_set_max_tokens(f->session, f->max_tokens);
+    f->settings.compact.reserve_tokens = MIN(f->max_tokens, f->window / 2);
+    f->settings.compact.keep_recent_tokens = MIN(20000, f->window / 4);
+}
+
+static void fill_settings(struct flux *f)
+{
+    int64_t stall_ms;
+    if (!str_int(str_of(getenv("TRIVET_STALL_MS")), &stall_ms) || stall_ms < 1)
+        stall_ms = 120000;
+    f->settings = (struct session_settings){
+        .toolset = &toolset_scaiflux,
+        .permit = PERMIT_ASK,
+        .retry = {.attempts = 4,
+                  .first_ms = 500,
+                  .max_ms = 2000,
+                  .jitter_percent = 20,
+                  .max_retry_after_ms = 30000},
+        .compact = {.is_enabled = true, .reserve_percent = 10},
+        .max_rounds = (int)f->options.max_iterations,
+        .max_rounds_is_stop = true,
+        .stall_ms = stall_ms,
+        .kill_grace_ms = 500,
+        .file_at_first_input = true,
+        .locks_at_open = true,
+        .canceled_text = "interrupted",
+        .system = instruction,
+    };
+}
+
+static bool find_workspace(struct flux *f, struct error *err)
+{
+    AUTO(buf) struct buf absolute = BUF_INIT;
+    AUTO(buf) struct buf real = BUF_INIT;
+    path_absolute(&absolute, engine_launch_dir(f->sv->engine), f->options.workspace);
+    if (!path_resolve(&real, buf_str(&absolute), err))
+        return false;
+    if (!path_is_dir(buf_str(&real)))
+        return error_set(err, ERR_INVALID, "the workspace %.*s is not a directory",
+                         STR_FMT(str_cut(f->options.workspace, 200)));
+    f->workspace = arena_str(&f->arena, buf_str(&real));
+    return true;
+}
+
+/* The flag and the resumed session have had their say. */
+static bool settle_model(struct flux *f, struct str configured, struct error *err)
+{
+    struct session_info info;
+    session_info(f->session, &info);
+    if (info.model.p)
+        return true;
+    struct str slug = engine_default_model(f->sv->engine);
+    if (!slug.p)
+        slug = configured;
+    if (!slug.p)
+        return error_set(err, ERR_NO_MODEL,
+                         "no model: use --model, TRIVET_MODEL or `model` in .scaiflux.json");
+    return session_set_model(f->session, slug, err);
+}
+
+/* NULL, or the code of what went wrong. */
+static const char *boot(struct flux *f, struct error *err)
+{
+    struct str model;
+    if (!find_workspace(f, err))
+        return "workspace_invalid";
+    if (!flux_read_config(f, &model, err))
+        return "config_invalid";
+    const char *code = flux_open_session(f, err);
+    if (code)
+        return code;
+    if (!settle_model(f, model, err))
+        return "model_unresolved";
+    flux_fit_model(f);
+    return NULL;
+}
+
+static const struct conn_ops conn_ops = {
+    .framing = FRAME_LINES,
+    .limit = LIMIT_SCAIFLUX_LINE_BYTES,
+    .on_message = flux_take_line,
+    .on_fault = flux_take_fault,
+    .on_eof = on_eof,
+    .on_full = on_full,
+    .on_broken = on_broken,
+};
+
+/* Before the loop runs; what does not go out at once is lost, and so is its reader. */
+static void write_now(struct server *sv, struct str text)
+{
+    while (text.n) {
+        ssize_t n = write(sv->out_fd, text.p, text.n);
+        if (n <= 0)
+            return;
+        text = str_from(text, (size_t)n);
+    }
+}
+
+static bool refuse_start(struct server *sv, const char *code, const struct error *err)
+{
+    AUTO(buf) struct buf line = BUF_INIT;
+    flux_write_error(
+        &line, &(struct flux_error){.code = code, .origin = "local", .message = error_str(err)});
+    buf_addc(&line, '\n');
+    write_now(sv, buf_str(&line));
+    log_error("%s: %s", code, err->text);
+    flux_free(sv);
+    sv->exit_code = 1;
+    return false;
+}
+
+/* Wrong arguments, --help, --version: nothing is served. */
+static bool leave(struct server *sv, int exit_code)
+{
+    flux_free(sv);
+    sv->exit_code = exit_code;
+    return false;
+}
+
+static bool start(struct server *sv)
+{
+    struct flux *f = xnew(struct flux);
+    struct error err;
+    f->sv = sv;
+    sv->state = f;
+    if (!flux_read_options(sv->argc, sv->argv, &f->options, &err)) {
+        fprintf(stderr, "scaiflux serve: %s\n\n%s", err.text, usage);
+        return leave(sv, 2);
+    }
+    if (f->options.asks_help) {
+        write_now(sv, str_of(usage));
+        return leave(sv, 0);
+    }
+    if (f->options.asks_version) {
+        write_now(sv, arena_fmt(&f->arena, "trivet %s\n", sv->version));
+        return leave(sv, 0);
+    }
+    f->mode = f->options.mode;
+    fill_settings(f);
+    const char *code = boot(f, &err);
+    if (code)
+        return refuse_start(sv, code, &err);
+    f->listener = (struct listener){.on_event = on_event, .arg = f};
+    session_listen(f->session, &f->listener);
+    f->conn = conn_new(sv->loop, sv->in_fd, sv->out_fd, &conn_ops, f);
+    flux_put_ready(f);
+    return true;
+}
+
+const struct dialect dialect_scaiflux = {
+    .name = "scaiflux",
+    .verb = "serve",
+    .about = "one session per process, JSON lines on stdio, every tool call asked for",
+    .usage = usage,
+    .usage_exit_code = 2,
+    .start = start,
+    .conn = get_conn,
+    .on_signal = on_signal,
+    .free = flux_free,
+    .takes_hangup = true,
+    .methods = flux_methods,
+    .n_methods = FLUX_N_METHODS,
+    .events = flux_events,
+    .errors = flux_errors,
+};
