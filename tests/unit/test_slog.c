@@ -299,7 +299,7 @@ static void test_long_line_is_skipped(void **state)
     int fd = open(path_z, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     __real_write(fd, "{\"a\":1}\n{", 9);
     assert_int_equal(__real_ftruncate(fd, at), 0); /* sparse */
-    pwrite(fd, "}\n{\"b\":1}\n", 10, at);
+    assert_int_equal(pwrite(fd, "}\n{\"b\":1}\n", 10, at), 10);
     assert_true(slog_read_from(path, 0, note_offset, &s, &end, &err));
     assert_int_equal(s.n, 2);
     assert_int_equal(s.offsets[1], at + 2);
