@@ -223,7 +223,8 @@ bool openai_finish(void *state, struct reply *reply, const struct ask_sink *sink
     if (!r->has_finish)
         return error_set(err, ERR_CUT,
                          "the stream from OpenAI ended before the reply was complete");
-    if (r->n_calls > 0)
+    /* Some servers say "stop" although there are calls.  "length" stands: the calls may be cut. */
+    if (r->n_calls > 0 && reply->stop != STOP_LENGTH && reply->stop != STOP_FILTER)
         reply->stop = STOP_CALLS;
     return true;
 }
