@@ -71,6 +71,8 @@ struct str arena_fmt(struct arena *a, const char *fmt, ...)
     va_start(ap, fmt);
     va_copy(again, ap);
     int n = vsnprintf(NULL, 0, fmt, ap);
+    if (n < 0)
+        BUG("cannot format %s", fmt);
     char *p = arena_alloc(a, (size_t)n + 1);
     vsnprintf(p, (size_t)n + 1, fmt, again);
     va_end(again);
