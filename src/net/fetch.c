@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include "net/fetch.h"
+
+struct fetching {
+    struct fetched *out;
+    struct wait wait;
+    bool has_failed;
+    struct error err;
+};
+
+void fetched_clear(struct fetched *f)
+{
+    buf_clear(&f->body);
+    buf_clear(&f->content_type);
+}
+
+static void on_status(void *arg, int status, struct str content_type)
+{
+    struct fetching *k = arg;
+    k->out->status = status;
+    buf_add(&k->out->content_type, content_type);
+}
+
+static void on_body(void *arg, struct str bytes)
+{
+    struct fetching *k = arg;
+    if (k->has_failed || buf_add(&k->out->body, bytes))
+        return;
+    k->has_failed = true;
+    error_set(&k->err, ERR_LIMIT, "the answer is larger than %zu bytes", k->out->body.limit);
+    wait_wake(&k->wait);
+}
+
+static void on_end(void *arg, const struct error *err)
+{
+    struct fetching *k = arg;
+    if (err && !k->has_failed) {
+        k->has_failed = true;
+        k->err = *err;
+    }
+    wait_wake(&k->wait);
+}
+
+bool fetch_await(struct loop *l, const struct fetch *what, struct fetched *ret, struct error *err)
+{
+    struct fetched out = {.body = BUF_MAX(what->max_bytes ? what->max_bytes : 1 << 20)};
+    struct fetching k = {.out = &out};
+    struct http_request rq = {.method = what->method, .url = what->url, .headers = what->headers,
+                              .n_headers = what->n_headers, .body = what->body,
+                              .on_status = on_status, .on_body = on_body, .on_end = on_end,
+                              .arg = &k};
+    struct http *h = http_start(l, &rq, err);
+    if (!h)
+        return false;
+    bool ok = wait_timed_await(l, &k.wait, what->timeout_ms ? what->timeout_ms : 30000, err);
+    bool is_over = ok && !(k.has_failed && k.err.code == ERR_LIMIT);
+    if (!is_over)
+        http_cancel(h); /* nothing comes after this */
+    if (ok && k.has_failed) {
+        *err = k.err;
+        ok = false;
+    }
+    if (ok)
+        *ret = out;
+    else
+        fetched_clear(&out);
+    return ok;
+}
