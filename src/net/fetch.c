@@ -5,6 +5,7 @@ struct fetching {
     struct fetched *out;
     struct wait wait;
     bool has_failed;
+    bool is_over; /* the request is gone */
     struct error err;
 };
 
@@ -34,6 +35,7 @@ static void on_body(void *arg, struct str bytes)
 static void on_end(void *arg, const struct error *err)
 {
     struct fetching *k = arg;
+    k->is_over = true;
     if (err && !k->has_failed) {
         k->has_failed = true;
         k->err = *err;
@@ -53,8 +55,7 @@ bool fetch_await(struct loop *l, const struct fetch *what, struct fetched *ret, 
     if (!h)
         return false;
     bool ok = wait_timed_await(l, &k.wait, what->timeout_ms ? what->timeout_ms : 30000, err);
-    bool is_over = ok && !(k.has_failed && k.err.code == ERR_LIMIT);
-    if (!is_over)
+    if (!k.is_over)
         http_cancel(h); /* nothing comes after this */
     if (ok && k.has_failed) {
         *err = k.err;
