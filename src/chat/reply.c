@@ -74,6 +74,14 @@ bool reply_add_reasoning(struct reply *r, struct str delta)
     return add_delta(r, BLOCK_REASONING, delta);
 }
 
+bool reply_begin_reasoning(struct reply *r)
+{
+    if (!has_room(r, 0))
+        return false;
+    begin_part(r, BLOCK_REASONING);
+    return true;
+}
+
 bool reply_set_opaque(struct reply *r, struct str opaque)
 {
     struct reply_part *open = NULL;
@@ -122,6 +130,26 @@ bool reply_add_call(struct reply *r, int64_t key, struct str id, struct str name
     return true;
 }
 
+bool reply_set_call(struct reply *r, int64_t key, struct str id, struct str name,
+                    struct str arguments)
+{
+    if (!has_room(r, id.n + name.n + arguments.n))
+        return false;
+    struct reply_part *p = find_call(r, key);
+    if (id.n)
+        p->id = STR_NONE;
+    if (name.n)
+        p->name = STR_NONE;
+    set_once(r, &p->id, id);
+    set_once(r, &p->name, name);
+    if (arguments.n) {
+        r->bytes -= p->text.n;
+        buf_reset(&p->text);
+        add_bytes(r, p, arguments);
+    }
+    return true;
+}
+
 size_t reply_n_calls(const struct reply *r)
 {
     size_t n = 0;
@@ -161,6 +189,8 @@ struct message reply_message(const struct reply *r, struct arena *a)
     m.blocks = arena_array(a, struct block, r->n_parts + 1);
     for (size_t i = 0; i < r->n_parts; i++) {
         const struct reply_part *p = &r->parts[i];
+        if (p->kind == BLOCK_REASONING && p->text.n == 0 && !p->opaque.p)
+            continue;
         struct block *b = &m.blocks[m.n_blocks++];
         struct str text = arena_str(a, buf_str(&p->text));
         b->kind = p->kind;

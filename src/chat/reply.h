@@ -27,11 +27,17 @@ void reply_clear(struct reply *r);
 /* Each returns false when LIMIT_REPLY_BYTES is passed. */
 bool reply_add_text(struct reply *r, struct str delta);
 bool reply_add_reasoning(struct reply *r, struct str delta);
+/* Begins a reasoning block, whose place then is fixed; one that stays empty is no part of the
+ * message. */
+bool reply_begin_reasoning(struct reply *r);
 /* Ends the open reasoning block and gives it the provider's opaque JSON. */
 bool reply_set_opaque(struct reply *r, struct str opaque);
 /* The call with this key (index or item id), begun when it is new.  id and name: the first
  * non-empty value stays.  Arguments are appended. */
 bool reply_add_call(struct reply *r, int64_t key, struct str id, struct str name, struct str arguments);
+/* The final form of the call with this key, begun when it is new: each value that is not empty
+ * replaces what came before. */
+bool reply_set_call(struct reply *r, int64_t key, struct str id, struct str name, struct str arguments);
 size_t reply_n_calls(const struct reply *r);
 bool reply_is_empty(const struct reply *r);
 /* The message, in arena a.  Calls without an id get one ("call_1", made unique in the reply). */

@@ -62,6 +62,48 @@ static void test_opaque_comes_late_or_alone(void **state)
     assert_str(m.blocks[2].text, "");
 }
 
+static void test_reasoning_keeps_its_place(void **state)
+{
+    (void)state;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(reply) struct reply r = REPLY_INIT;
+    assert_true(reply_begin_reasoning(&r));
+    reply_add_text(&r, STR("t"));
+    assert_true(reply_begin_reasoning(&r));
+    reply_add_reasoning(&r, STR("r"));
+    assert_true(reply_begin_reasoning(&r)); /* stays empty */
+    reply_add_call(&r, 0, STR("c"), STR("n"), STR("{}"));
+    assert_true(reply_set_opaque(&r, STR("3")));
+    assert_true(reply_set_opaque(&r, STR("2")));
+    struct message m = reply_message(&r, &a);
+    assert_int_equal(m.n_blocks, 4);
+    assert_str(m.blocks[1].opaque, "2");
+    assert_str(m.blocks[1].text, "r");
+    assert_str(m.blocks[2].opaque, "3");
+    assert_int_equal(m.blocks[3].kind, BLOCK_CALL);
+}
+
+static void test_call_final_form(void **state)
+{
+    (void)state;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(reply) struct reply r = REPLY_INIT;
+    reply_add_call(&r, 0, STR("a"), STR("n"), STR("{\"x"));
+    size_t bytes = r.bytes;
+    reply_add_call(&r, 0, STR_NONE, STR_NONE, STR("yz"));
+    assert_true(reply_set_call(&r, 0, STR_NONE, STR(""), STR("{}!")));
+    assert_int_equal(r.bytes, bytes);
+    assert_true(reply_set_call(&r, 1, STR("b"), STR("m"), STR("[]")));
+    assert_true(reply_set_call(&r, 1, STR("c"), STR_NONE, STR("")));
+    struct message m = reply_message(&r, &a);
+    assert_int_equal(m.n_blocks, 2);
+    assert_str(m.blocks[0].id, "a");
+    assert_str(m.blocks[0].arguments, "{}!");
+    assert_str(m.blocks[1].id, "c");
+    assert_str(m.blocks[1].name, "m");
+    assert_str(m.blocks[1].arguments, "[]");
+}
+
 static void test_calls(void **state)
 {
     (void)state;
@@ -129,6 +171,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_opaque_comes_late_or_alone),
+        cmocka_unit_test(test_reasoning_keeps_its_place),
+        cmocka_unit_test(test_call_final_form),
         cmocka_unit_test(test_calls),
         cmocka_unit_test(test_text_so_far),
         cmocka_unit_test(test_limit),
