@@ -248,15 +248,18 @@ static bool run_face_await(struct call *c, struct error *err)
     return ok;
 }
 
-/* The output so far, then a line that says what happened. */
+/* The output so far, then a line that says what happened.  A result with a structure of its own
+ * says it itself. */
 static void mark_interrupted(struct call *c)
 {
     struct buf *text = &c->result.text;
+    c->result.is_error = true;
+    c->is_interrupted = true;
+    if (c->result.value.n)
+        return;
     if (text->n && text->p[text->n - 1] != '\n')
         buf_addc(text, '\n');
     buf_addz(text, c->turn->session->settings->canceled_text);
-    c->result.is_error = true;
-    c->is_interrupted = true;
 }
 
 static bool write_started(struct call *c, struct error *err)
