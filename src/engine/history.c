@@ -135,8 +135,9 @@ struct view {
     struct arena *arena;
 };
 
-/* One assistant message with the texts of entries [from, to) joined. */
-static void fold_answer(struct view *v, const struct history *h, size_t from, size_t to)
+/* One assistant message with the texts of entries [from, to) joined; `empty` when there are none. */
+static void fold_answer(struct view *v, const struct history *h, size_t from, size_t to,
+                        const char *empty)
 {
     struct buf text = BUF_INIT;
     for (size_t i = from; i < to; i++) {
@@ -145,20 +146,24 @@ static void fold_answer(struct view *v, const struct history *h, size_t from, si
             buf_add(&text, message_text_of(v->arena, m));
     }
     struct str joined = str_trim(buf_str(&text));
+    if (!joined.n)
+        joined = str_of(empty);
     if (joined.n)
         v->out[v->n++] = message_text(v->arena, ROLE_ASSISTANT, arena_str(v->arena, joined));
     buf_clear(&text);
 }
 
 /* A finished turn as texts only: what the user said, then what was answered. */
-static void fold_turn(struct view *v, const struct history *h, size_t from, size_t to)
+static void fold_turn(struct view *v, const struct history *h, size_t from, size_t to,
+                      const char *empty)
 {
     for (size_t i = from; i < to; i++) {
         enum role role = h->entries[i].message.role;
         if (role == ROLE_USER || role == ROLE_SUMMARY)
             v->out[v->n++] = h->entries[i].message;
     }
-    fold_answer(v, h, from, to);
+    bool is_complete = h->entries[from].turn->state == TURN_COMPLETED;
+    fold_answer(v, h, from, to, is_complete ? empty : NULL);
 }
 
 struct message *history_view(const struct history *h, const struct session_settings *st,
@@ -173,7 +178,7 @@ struct message *history_view(const struct history *h, const struct session_setti
         if (is_over && st->drops_failed_turns && turn->state == TURN_FAILED)
             continue;
         if (is_over && st->keeps_only_text) {
-            fold_turn(&v, h, from, to);
+            fold_turn(&v, h, from, to, st->empty_answer);
             continue;
         }
         for (size_t i = from; i < to; i++)

@@ -85,6 +85,11 @@ static bool start_or_queue_await(struct session *s, const struct input *in,
     struct turn *t = turn_new(s);
     t->input = input_message(&t->arena, in);
     t->text = arena_str(&t->arena, in->display.p ? in->display : in->text);
+    if (in->refusal) {
+        struct error *copy = arena_new(&t->arena, struct error);
+        *copy = *in->refusal;
+        t->refusal = copy;
+    }
     link_waiting(s, t);
     s->refs++; /* the session must outlive the wait */
     bool ok = write_input(s, t, is_first, err);

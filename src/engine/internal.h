@@ -64,6 +64,7 @@ struct turn {
     struct mark *mark;        /* in the history */
     struct message input;
     struct str text;          /* what the user sees as the input */
+    const struct error *refusal; /* why the input cannot be put to the model, or NULL */
     struct event_ring ring;
     int64_t n_events;         /* numbered so far */
 

@@ -72,6 +72,7 @@ struct input {
     struct str display;    /* what was typed, when text was expanded from it; or STR_NONE */
     struct block *images;  /* BLOCK_IMAGE */
     size_t n_images;
+    const struct error *refusal; /* the turn fails with this before the model is asked; or NULL */
 };
 enum send_how {
     SEND_NEW,   /* ERR_BUSY while a turn runs */

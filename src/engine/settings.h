@@ -45,6 +45,8 @@ struct session_settings {
     bool file_at_first_input;   /* the session file appears with the first input, not before */
     bool locks_at_open;         /* opening an existing file takes the writer's lock at once */
     const char *canceled_text;  /* result of a call that an interrupt stopped or prevented */
+    const char *empty_answer;   /* what a completed turn without text said, with keeps_only_text;
+                                 * NULL: nothing */
     const char *system;         /* the base instruction */
 };
 

@@ -156,6 +156,10 @@ static bool run_turn_await(struct turn *t, struct error *err)
     session_emit(s, t, &(struct event){.kind = EV_TURN_STARTED});
     if (!write_turn_record(t, NULL, err))
         return false;
+    if (t->refusal) {
+        *err = *t->refusal;
+        return false;
+    }
     bool has_model;
     session_model(s, &a, &p, &has_model, err);
     if (!has_model)
