@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* Compaction as loaf tells it: five events that nobody documented, and a note for the user
+ * (loaf.md 6.17, 9.3).  The anchors count events of a log that trivet does not keep: always 0. */
+#include "dialects/loaf/internal.h"
+
+#include "base/time.h"
+
+#include <stdio.h>
+
+static const char *reason_of(const struct loaf_session *ls, const struct event_compaction *c)
+{
+    if (ls->compact_reason)
+        return ls->compact_reason;
+    return strcmp(c->reason, "manual") == 0 ? "manual" : "auto";
+}
+
+void loaf_compaction_started(struct loaf_session *ls, const struct event *e)
+{
+    struct window window = loaf_window_of(ls->loaf);
+    ls->is_pending = true;
+    ls->has_flashed = false;
+    loaf_flash_compressing(ls);
+    struct jw *w = loaf_turn_event(ls, "compaction.started");
+    jw_kz(w, "reason", reason_of(ls, e->compaction));
+    jw_kint(w, "anchor_event_index_before", 0);
+    jw_kint(w, "event_count", e->compaction->n_before);
+    jw_kint(w, "context_window_tokens", window.size);
+    loaf_event_end(ls->loaf);
+}
+
+static void say_failed(struct loaf_session *ls, const struct event *e)
+{
+    struct jw *w = loaf_turn_event(ls, "compaction.failed");
+    jw_kz(w, "reason", reason_of(ls, e->compaction));
+    jw_kz(w, "message", e->error->text);
+    loaf_event_end(ls->loaf);
+}
+
+static void say_steps(struct loaf_session *ls, const struct event_compaction *c)
+{
+    char now[TIME_ISO_LEN + 1];
+    time_iso(time_now_ms(), now);
+    struct jw *w = loaf_turn_event(ls, "compaction.anchor_selected");
+    jw_kz(w, "reason", reason_of(ls, c));
+    jw_kint(w, "anchor_event_index_before", 0);
+    jw_kint(w, "anchor_event_index_after", 0);
+    jw_kint(w, "delta_event_count", c->n_before);
+    loaf_event_end(ls->loaf);
+    w = loaf_turn_event(ls, "compaction.summary_merged");
+    jw_kz(w, "summary_updated_at", now);
+    jw_kint(w, "anchor_event_index_after", 0);
+    loaf_event_end(ls->loaf);
+}
+
+static void say_completed(struct loaf_session *ls, const struct event_compaction *c)
+{
+    struct window window = loaf_window_of(ls->loaf);
+    struct jw *w = loaf_turn_event(ls, "compaction.completed");
+    jw_kbool(w, "compressed", true);
+    jw_kz(w, "reason", reason_of(ls, c));
+    jw_kint(w, "estimated_tokens_before", c->tokens_before);
+    jw_kint(w, "estimated_tokens_after", c->tokens_after);
+    jw_kint(w, "model_context_window", window.size);
+    jw_kint(w, "target_limit", window.target);
+    jw_kint(w, "high_watermark_limit", window.high);
+    jw_kint(w, "anchor_event_index_before", 0);
+    jw_kint(w, "anchor_event_index_after", 0);
+    loaf_event_end(ls->loaf);
+}
+
+struct commas {
+    char text[40];
+};
+
+static struct commas with_commas(int64_t n)
+{
+    char digits[24];
+    struct commas c;
+    size_t at = 0;
+    int len = snprintf(digits, sizeof digits, "%lld", (long long)n);
+    for (int i = 0; i < len; i++) {
+        c.text[at++] = digits[i];
+        if (i + 1 < len && digits[i] != '-' && (len - 1 - i) % 3 == 0)
+            c.text[at++] = ',';
+    }
+    c.text[at] = '\0';
+    return c;
+}
+
+static void say_note(struct loaf_session *ls, const struct event_compaction *c)
+{
+    struct window window = loaf_window_of(ls->loaf);
+    const struct provider *p = loaf_selected_provider(ls->loaf);
+    struct commas from = with_commas(c->tokens_before), to = with_commas(c->tokens_after);
+    if (strcmp(c->reason, "overflow") == 0)
+        loaf_say_system(ls,
+                        "context overflow detected; compressed context (%s -> %s est. tokens). "
+                        "continuing...",
+                        from.text, to.text);
+    else if (strcmp(reason_of(ls, c), "provider_switch") == 0)
+        loaf_say_system(ls,
+                        "provider switched: %s -> %s. context compressed (%s -> %s est. tokens).",
+                        ls->provider, p ? p->name : "none", from.text, to.text);
+    else if (strcmp(reason_of(ls, c), "manual") == 0)
+        loaf_say_system(ls, "context compression complete: %s -> %s est. tokens.", from.text,
+                        to.text);
+    else
+        loaf_say_system(
+            ls, "context compression (auto): %s -> %s est. tokens (limit %s / window %s).",
+            from.text, to.text, with_commas(window.high).text, with_commas(window.size).text);
+}
+
+void loaf_compaction_done(struct loaf_session *ls, const struct event *e)
+{
+    ls->updated_ms = time_now_ms();
+    if (e->error) {
+        say_failed(ls, e);
+    } else {
+        if (ls->turn_id[0])
+            ls->n_history = 1; /* the summary alone stands before the turn */
+        say_steps(ls, e->compaction);
+        say_completed(ls, e->compaction);
+        say_note(ls, e->compaction);
+        loaf_say_estimate(ls);
+    }
+    if (ls->turn_id[0])
+        return;
+    ls->is_pending = false;
+    loaf_say_status(ls, STR("ready"), false);
+}

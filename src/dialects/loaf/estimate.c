@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* Token estimates by loaf's formulas (loaf.md 9.1, 9.2).  They are for display; when to compact is
+ * the engine's business. */
+#include "dialects/loaf/internal.h"
+
+#include "base/utf8.h"
+
+#include <ctype.h>
+
+enum { PER_MESSAGE = 20, PER_IMAGE = 850, PER_TOOL = 18, ALL_TOOLS = 16 };
+enum { WINDOW_MIN = 8000, WINDOW_MAX = 2000000, WINDOW_DEFAULT = 272000, LIMIT_MIN = 6000 };
+
+static int64_t quarter(int64_t length)
+{
+    return (length + 3) / 4;
+}
+
+static bool is_blank_byte(unsigned char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* UTF-16 length of the text with every run of white space made one blank and the ends trimmed. */
+static int64_t collapsed_length(struct str text)
+{
+    int64_t n = 0;
+    bool has_gap = false;
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+        if (is_blank_byte(c)) {
+            has_gap = n > 0;
+            continue;
+        }
+        if ((c & 0xc0) == 0x80)
+            continue; /* inside a character */
+        n += has_gap + 1 + (c >= 0xf0);
+        has_gap = false;
+    }
+    return n;
+}
+
+static int64_t message_estimate(const struct message *m)
+{
+    int64_t length = 0, images = 0;
+    for (size_t i = 0; i < m->n_blocks; i++) {
+        if (m->blocks[i].kind == BLOCK_TEXT)
+            length += collapsed_length(m->blocks[i].text);
+        images += m->blocks[i].kind == BLOCK_IMAGE;
+    }
+    return PER_MESSAGE + quarter(length) + images * PER_IMAGE;
+}
+
+static int64_t count_tool_tokens(const struct toolset *set)
+{
+    AUTO(buf) struct buf schema = BUF_INIT;
+    int64_t length = 0;
+    for (size_t i = 0; i < set->n_faces; i++) {
+        struct jw w = JW(&schema);
+        buf_reset(&schema);
+        face_schema(set->faces[i], &w);
+        length += (int64_t)(utf8_utf16_len(str_of(set->faces[i]->name)) +
+                            utf8_utf16_len(str_of(set->faces[i]->about)) +
+                            utf8_utf16_len(buf_str(&schema)));
+    }
+    return quarter(length) + PER_TOOL * (int64_t)set->n_faces + ALL_TOOLS;
+}
+
+static int64_t overhead_of(const char *provider)
+{
+    return strcmp(provider, "openrouter") == 0    ? 48
+           : strcmp(provider, "antigravity") == 0 ? 58
+                                                  : 42;
+}
+
+struct estimate loaf_estimate_of(struct loaf_session *ls)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct loaf *lf = ls->loaf;
+    const struct provider *p = loaf_selected_provider(lf);
+    const char *provider = p ? p->name : ls->provider;
+    struct estimate e = {0};
+    size_t n;
+    struct message *all = session_messages(ls->session, &a, &n);
+    for (size_t i = 0; i < n; i++)
+        e.conversation += message_estimate(&all[i]);
+    e.pinned = PER_MESSAGE + quarter((int64_t)utf8_utf16_len(str_of(lf->settings.system)));
+    if (provider) {
+        if (!lf->tool_tokens)
+            lf->tool_tokens = count_tool_tokens(lf->settings.toolset);
+        e.tools = lf->tool_tokens;
+        e.overhead = overhead_of(provider);
+    }
+    e.total = e.pinned + e.conversation + e.tools + e.overhead;
+    return e;
+}
+
+void loaf_put_breakdown(struct jw *w, const char *name, const struct estimate *e)
+{
+    jw_kobj(w, name);
+    jw_kint(w, "pinned_tokens", e->pinned);
+    jw_kint(w, "conversation_tokens", e->conversation);
+    jw_kint(w, "tool_schema_tokens", e->tools);
+    jw_kint(w, "provider_overhead_tokens", e->overhead);
+    jw_obj_end(w);
+}
+
+/* The largest number before a k (16..2000) or m (1..2) in the name, in tokens; 0: none. */
+static int64_t size_in_name(struct str name)
+{
+    int64_t best = 0;
+    for (size_t i = 0; i < name.n; i++) {
+        int64_t n = 0;
+        size_t at = i;
+        while (at < name.n && isdigit((unsigned char)name.p[at]) && n < 100000)
+            n = n * 10 + (name.p[at++] - '0');
+        char unit = at > i && at < name.n ? (char)tolower((unsigned char)name.p[at]) : 0;
+        if (unit == 'k' && n >= 16 && n <= 2000)
+            best = MAX(best, n * 1000);
+        if (unit == 'm' && n >= 1 && n <= 2)
+            best = MAX(best, n * 1000000);
+        i = at > i ? at - 1 : i;
+    }
+    return best;
+}
+
+static int64_t window_size(struct loaf *lf)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct error ignored;
+    struct model m = {0};
+    struct str slug = str_of(lf->model);
+    if (engine_find_model(lf->sv->engine, &a, slug, &m, &ignored) && m.context_window > 0)
+        return MIN(MAX(m.context_window, WINDOW_MIN), WINDOW_MAX);
+    int64_t named = size_in_name(slug);
+    if (named)
+        return named;
+    if (str_ifind(slug, STR("mini")) != SIZE_MAX)
+        return 128000;
+    return str_ifind(slug, STR("nano")) != SIZE_MAX ? 64000 : WINDOW_DEFAULT;
+}
+
+struct window loaf_window_of(struct loaf *lf)
+{
+    int64_t size = window_size(lf);
+    return (struct window){
+        .size = size,
+        .high = MAX(LIMIT_MIN, size * 82 / 100),
+        .target = MAX(LIMIT_MIN, size * 74 / 100),
+    };
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* Engine events become loaf's, in the order of loaf.md 7.1. */
+#include "dialects/loaf/internal.h"
+
+/* ---- text ---- */
+
+static bool is_blank_char(char c)
+{
+    return str_is_blank(str_n(&c, 1));
+}
+
+/* The pieces of an answer joined must give the answer, which is trimmed: blanks at the beginning
+ * are left out, blanks at the end wait for what follows them. */
+static void text_came(struct loaf_session *ls, const struct event *e)
+{
+    struct str text = e->text;
+    size_t end = text.n, begin = 0;
+    buf_reset(&ls->thought);
+    while (end > 0 && is_blank_char(text.p[end - 1]))
+        end--;
+    while (!ls->answer.n && begin < end && is_blank_char(text.p[begin]))
+        begin++;
+    if (end > begin) {
+        size_t shown = ls->answer.n;
+        buf_add(&ls->answer, buf_str(&ls->blanks));
+        buf_add(&ls->answer, str_n(text.p + begin, end - begin));
+        buf_reset(&ls->blanks);
+        loaf_say_answer(ls, str_from(buf_str(&ls->answer), shown));
+    }
+    if (ls->answer.n)
+        buf_add(&ls->blanks, str_from(text, end));
+}
+
+static void reasoning_came(struct loaf_session *ls, const struct event *e)
+{
+    buf_add(&ls->thought, e->text);
+    if (!str_is_blank(buf_str(&ls->thought)))
+        loaf_say_thought(ls, e->text);
+}
+
+static void reply_done(struct loaf_session *ls, const struct event *e)
+{
+    (void)e;
+    buf_reset(&ls->thought);
+}
+
+static void retry_waiting(struct loaf_session *ls, const struct event *e)
+{
+    AUTO(buf) struct buf label = BUF_INIT;
+    buf_addf(&label, "capacity unavailable; retrying (%d/%d)...", e->retry->attempt,
+             e->retry->max_attempts);
+    loaf_say_status(ls, buf_str(&label), false);
+}
+
+/* ---- calls ---- */
+
+static void call_started(struct loaf_session *ls, const struct event *e)
+{
+    const struct event_call *c = e->call;
+    struct jw *w = loaf_turn_event(ls, "session.tool.call.started");
+    ls->round = c->round;
+    buf_reset(&ls->thought);
+    jw_kstr(w, "tool_call_id", c->id);
+    jw_kstr(w, "tool_name", c->name);
+    jw_kraw(w, "tool_input", c->args);
+    jw_kobj(w, "data");
+    jw_kint(w, "toolRound", c->round);
+    jw_kobj(w, "call");
+    jw_kstr(w, "name", c->name);
+    jw_kraw(w, "input", c->args);
+    jw_kstr(w, "providerToolName", c->name);
+    jw_kstr(w, "callId", c->id);
+    jw_obj_end(w);
+    jw_obj_end(w);
+    loaf_event_end(ls->loaf);
+    loaf_say_estimate(ls);
+}
+
+static void put_output(struct jw *w, const char *name, const struct event_result *r)
+{
+    if (r->value.n)
+        jw_kraw(w, name, r->value);
+    else
+        jw_kstr(w, name, r->text);
+}
+
+static void put_executed(struct jw *w, const struct event *e)
+{
+    jw_obj(w);
+    jw_kstr(w, "name", e->call->name);
+    jw_kbool(w, "ok", !e->result->is_error);
+    jw_kraw(w, "input", e->call->args);
+    put_output(w, "result", e->result);
+    if (e->result->error.n)
+        jw_kstr(w, "error", e->result->error);
+    jw_obj_end(w);
+}
+
+/* Remembers the call for session.tool.results. */
+static void keep_result(struct loaf_session *ls, const struct event *e)
+{
+    struct jw executed = {.out = &ls->executed, .comma = ls->executed.n > 0};
+    struct jw results = {.out = &ls->results, .comma = ls->results.n > 0};
+    put_executed(&executed, e);
+    jw_obj(&results);
+    jw_kstr(&results, "tool_call_id", e->call->id);
+    jw_kstr(&results, "tool_name", e->call->name);
+    jw_kbool(&results, "ok", !e->result->is_error);
+    put_output(&results, "output", e->result);
+    jw_obj_end(&results);
+}
+
+static void call_done(struct loaf_session *ls, const struct event *e)
+{
+    struct jw *w = loaf_turn_event(ls, "session.tool.call.completed");
+    jw_kstr(w, "tool_call_id", e->call->id);
+    jw_kstr(w, "tool_name", e->call->name);
+    jw_kbool(w, "ok", !e->result->is_error);
+    jw_kint(w, "duration_ms", e->result->duration_us / 1000);
+    jw_kobj(w, "data");
+    jw_kint(w, "toolRound", e->call->round);
+    jw_key(w, "executed");
+    put_executed(w, e);
+    jw_obj_end(w);
+    loaf_event_end(ls->loaf);
+    keep_result(ls, e);
+    loaf_say_estimate(ls);
+}
+
+void loaf_flush_round(struct loaf_session *ls)
+{
+    if (!ls->executed.n)
+        return;
+    struct jw *w = loaf_turn_event(ls, "session.tool.results");
+    jw_karr(w, "results");
+    jw_raw(w, buf_str(&ls->results));
+    jw_arr_end(w);
+    jw_kobj(w, "data");
+    jw_kint(w, "toolRound", ls->round);
+    jw_karr(w, "executed");
+    jw_raw(w, buf_str(&ls->executed));
+    jw_arr_end(w);
+    jw_obj_end(w);
+    loaf_event_end(ls->loaf);
+    buf_clear(&ls->executed);
+    buf_clear(&ls->results);
+}
+
+static void round_done(struct loaf_session *ls, const struct event *e)
+{
+    (void)e;
+    loaf_flush_round(ls);
+}
+
+/* ---- steering, stopping ---- */
+
+static void steer_applied(struct loaf_session *ls, const struct event *e)
+{
+    loaf_say_message(ls, "user", e->text, STR_NONE);
+    loaf_say_status(ls, STR("steer applied; continuing..."), false);
+}
+
+static void steer_late(struct loaf_session *ls, const struct event *e)
+{
+    loaf_say_system(ls, "%lld steer message(s) were queued too late and not applied.",
+                    (long long)e->count);
+}
+
+/* Not for waiting turns, which end in silence, nor when the whole process ends. */
+static void cancel_asked(struct loaf_session *ls, const struct event *e)
+{
+    if (str_is(e->turn_id, ls->turn_id) && !ls->loaf->is_ending)
+        loaf_say_status(ls, STR("interrupting..."), false);
+}
+
+/* ---- all of them ---- */
+
+static void (*const handlers[EV_N_KINDS])(struct loaf_session *ls, const struct event *e) = {
+    [EV_TURN_QUEUED] = loaf_turn_queued,
+    [EV_TURN_STARTED] = loaf_turn_started,
+    [EV_STEER_APPLIED] = steer_applied,
+    [EV_STEER_LATE] = steer_late,
+    [EV_INPUT_ADDED] = loaf_input_added,
+    [EV_TEXT] = text_came,
+    [EV_REASONING] = reasoning_came,
+    [EV_REPLY_DONE] = reply_done,
+    [EV_RETRY_WAITING] = retry_waiting,
+    [EV_CALL_STARTED] = call_started,
+    [EV_CALL_DONE] = call_done,
+    [EV_ROUND_DONE] = round_done,
+    [EV_COMPACTION_STARTED] = loaf_compaction_started,
+    [EV_COMPACTION_DONE] = loaf_compaction_done,
+    [EV_CANCEL_ASKED] = cancel_asked,
+    [EV_TURN_ENDED] = loaf_turn_ended,
+};
+
+void loaf_on_session_event(void *arg, struct session *s, const struct event *e)
+{
+    (void)s;
+    if (handlers[e->kind])
+        handlers[e->kind](arg, e);
+}

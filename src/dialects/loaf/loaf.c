@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/* The rows by which the house knows loaf, and how its process begins and ends (loaf.md 2).
+ *
+ * However it ends (shutdown, end of input, signal, closed output), the steps are the same: no new
+ * requests, running ones are answered, turns are stopped, output is flushed.
+ */
+#include "dialects/loaf/internal.h"
+
+#include "base/limits.h"
+
+#include <fnmatch.h>
+#include <signal.h>
+
+const struct method *const loaf_methods[] = {
+    &loaf_model_list,          &loaf_model_select,       &loaf_rpc_handshake,
+    &loaf_session_create,      &loaf_session_get,        &loaf_session_interrupt,
+    &loaf_session_queue_clear, &loaf_session_queue_list, &loaf_session_send,
+    &loaf_session_steer,       &loaf_state_get,          &loaf_system_ping,
+    &loaf_system_shutdown,     &loaf_tools_list,
+};
+const size_t loaf_n_methods = ARRAY_LEN(loaf_methods);
+
+/* ---- the end ---- */
+
+static void end_fiber(void *arg)
+{
+    struct loaf *lf = arg;
+    struct error ignored;
+    while (rpc_pending(lf->rpc)) /* at most a sync of the session file */
+        if (!sleep_await(lf->sv->loop, 1, &ignored))
+            break;
+    server_quit(lf->sv, lf->exit_code, true);
+}
+
+void loaf_end(struct loaf *lf, int exit_code)
+{
+    if (lf->is_ending)
+        return;
+    lf->is_ending = true;
+    lf->exit_code = exit_code;
+    fiber_start(lf->sv->loop, "end", end_fiber, lf);
+}
+
+/* Requests that came before the end are still answered; then events fall silent. */
+static void eof_fiber(void *arg)
+{
+    struct loaf *lf = arg;
+    struct error ignored;
+    while (rpc_pending(lf->rpc))
+        if (!sleep_await(lf->sv->loop, 1, &ignored))
+            break;
+    if (!lf->is_ending)
+        lf->is_deaf = true;
+    loaf_end(lf, 0);
+}
+
+static void on_eof(void *dialect)
+{
+    struct loaf *lf = dialect;
+    if (!lf->is_ending)
+        fiber_start(lf->sv->loop, "eof", eof_fiber, lf);
+}
+
+static void on_signal(struct server *sv, int signo)
+{
+    struct loaf *lf = sv->state;
+    if (lf->is_ending)
+        return;
+    loaf_say_state_changed(lf, signo == SIGINT ? STR("sigint") : STR("sigterm"), NULL);
+    rpc_stop(lf->rpc);
+    loaf_end(lf, 0);
+}
+
+static void on_broken(void *dialect)
+{
+    struct loaf *lf = dialect;
+    lf->is_deaf = true;
+    rpc_stop(lf->rpc);
+    loaf_end(lf, 1);
+}
+
+static void on_full(void *dialect, bool full)
+{
+    struct loaf *lf = dialect;
+    for (size_t i = 0; i < lf->n_sessions; i++)
+        listener_set_full(lf->sessions[i]->session, &lf->sessions[i]->listener, full);
+}
+
+/* ---- the start ---- */
+
+static const struct rpc_dialect wire = {
+    .framing = FRAME_LINES_CR,
+    .limit = LIMIT_LINE_BYTES,
+    .methods = loaf_methods,
+    .n_methods = ARRAY_LEN(loaf_methods),
+    .null_id_is_request = true,
+    .parse_flags = JSON_FIX_SURROGATES | JSON_FIX_UTF8,
+    .put_fault = loaf_put_fault,
+    .put_frame_fault = loaf_put_frame_fault,
+    .put_no_method = loaf_put_no_method,
+    .put_params_fault = loaf_put_params_fault,
+    .put_error = loaf_put_error,
+    .on_eof = on_eof,
+    .on_full = on_full,
+    .on_broken = on_broken,
+};
+
+/* DEBUG is a list of patterns, as many programs of that world have it. */
+static bool debug_names(const char *topic)
+{
+    struct str rest = str_of(getenv("DEBUG")), word;
+    while (rest.n) {
+        rest = str_split(rest, ',', &word);
+        AUTO_FREE char *pattern = str_dup(str_trim(word));
+        if (fnmatch(pattern, topic, 0) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool start(struct server *sv)
+{
+    struct loaf *lf = xnew(struct loaf);
+    struct str model = engine_default_model(sv->engine);
+    lf->sv = sv;
+    lf->settings = loaf_settings_make();
+    lf->model = model.n ? str_dup(str_trim(model)) : xstrdup("");
+    lf->thinking = "HIGH";
+    lf->routing = xstrdup("any");
+    lf->copies_events = debug_names("loaf:events");
+    sv->state = lf;
+    lf->rpc = rpc_new(sv->loop, sv->in_fd, sv->out_fd, &wire, lf);
+    return true;
+}
+
+static struct conn *get_conn(struct server *sv)
+{
+    struct loaf *lf = sv->state;
+    return rpc_conn(lf->rpc);
+}
+
+static void free_all(struct server *sv)
+{
+    struct loaf *lf = sv->state;
+    loaf_sessions_free(lf);
+    rpc_free(lf->rpc);
+    buf_clear(&lf->out);
+    free(lf->model);
+    free(lf->routing);
+    free(lf);
+}
+
+const struct dialect dialect_loaf = {
+    .name = "loaf",
+    .verb = "rpc",
+    .about = "the loaf RPC protocol " LOAF_PROTOCOL ": JSON-RPC 2.0, one message per line",
+    .usage = "usage: loaf rpc\n"
+             "  rpc   serve JSON-RPC 2.0 on stdin and stdout, one message per line\n"
+             "  TRIVET_MODEL names the model to begin with; trivet --help has the rest\n",
+    .usage_exit_code = 1,
+    .start = start,
+    .conn = get_conn,
+    .on_signal = on_signal,
+    .free = free_all,
+    .methods = loaf_methods,
+    .n_methods = ARRAY_LEN(loaf_methods),
+    .events = loaf_events,
+    .errors = loaf_errors,
+};

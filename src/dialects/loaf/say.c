@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* Writing events: {"type":..,"timestamp":..,"payload":{..}} inside a notification named "event".
+ * Where the sources name different members for the same thing, all are sent (loaf.md 19). */
+#include "dialects/loaf/internal.h"
+
+#include "base/time.h"
+#include "base/utf8.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+struct jw *loaf_event_begin(struct loaf *lf, const char *type)
+{
+    char now[TIME_ISO_LEN + 1];
+    time_iso(time_now_ms(), now);
+    buf_reset(&lf->out);
+    lf->w = JW(&lf->out);
+    jw_obj(&lf->w);
+    jw_kz(&lf->w, "type", type);
+    jw_kz(&lf->w, "timestamp", now);
+    jw_kobj(&lf->w, "payload");
+    return &lf->w;
+}
+
+struct jw *loaf_session_event(struct loaf_session *ls, const char *type)
+{
+    struct jw *w = loaf_event_begin(ls->loaf, type);
+    jw_kz(w, "session_id", ls->id);
+    return w;
+}
+
+struct jw *loaf_turn_event(struct loaf_session *ls, const char *type)
+{
+    struct jw *w = loaf_session_event(ls, type);
+    if (ls->turn_id[0])
+        jw_kz(w, "turn_id", ls->turn_id);
+    return w;
+}
+
+enum { KEEP_EVENT_BYTES = 64 << 10 };
+
+void loaf_event_end(struct loaf *lf)
+{
+    jw_obj_end(&lf->w);
+    jw_obj_end(&lf->w);
+    if (lf->copies_events)
+        fprintf(stderr, "%.*s\n", STR_FMT(buf_str(&lf->out)));
+    if (!lf->is_deaf)
+        rpc_notify(lf->rpc, "event", buf_str(&lf->out));
+    buf_shrink(&lf->out, KEEP_EVENT_BYTES);
+}
+
+void loaf_say_state_changed(struct loaf *lf, struct str reason, const struct loaf_session *created)
+{
+    struct jw *w = loaf_event_begin(lf, "state.changed");
+    jw_kstr(w, "reason", reason);
+    if (created)
+        jw_kz(w, "session_id", created->id);
+    jw_key(w, "snapshot");
+    loaf_put_snapshot(lf, w);
+    loaf_event_end(lf);
+}
+
+void loaf_say_status(struct loaf_session *ls, struct str label, bool with_turn)
+{
+    buf_reset(&ls->label);
+    buf_add(&ls->label, label);
+    struct jw *w = with_turn ? loaf_turn_event(ls, "session.status")
+                             : loaf_session_event(ls, "session.status");
+    jw_kbool(w, "pending", ls->is_pending);
+    jw_kstr(w, "status_label", label);
+    loaf_event_end(ls->loaf);
+}
+
+const struct ui_message *loaf_say_message(struct loaf_session *ls, const char *kind,
+                                          struct str text, struct str images)
+{
+    struct ui_message *m = arena_new(&ls->arena, struct ui_message);
+    *m = (struct ui_message){
+        .id = ++ls->loaf->last_message_id,
+        .kind = kind,
+        .text = arena_str(&ls->arena, text),
+        .images = arena_str(&ls->arena, images),
+    };
+    *ls->messages_end = m;
+    ls->messages_end = &m->next;
+    ls->updated_ms = time_now_ms();
+    struct jw *w = loaf_session_event(ls, "session.message.appended");
+    jw_key(w, "message");
+    loaf_put_ui_message(w, m);
+    loaf_event_end(ls->loaf);
+    return m;
+}
+
+void loaf_say_system(struct loaf_session *ls, const char *fmt, ...)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    buf_addv(&text, fmt, ap);
+    va_end(ap);
+    loaf_say_message(ls, "system", buf_str(&text), STR_NONE);
+}
+
+void loaf_say_estimate(struct loaf_session *ls)
+{
+    struct estimate e = loaf_estimate_of(ls);
+    const struct provider *p = loaf_selected_provider(ls->loaf);
+    struct jw *w = loaf_session_event(ls, "session.context.estimate");
+    jw_kz(w, "provider", p ? p->name : ls->provider);
+    jw_kz(w, "source", "history");
+    jw_kint(w, "total_tokens_estimate", e.total);
+    loaf_put_breakdown(w, "breakdown", &e);
+    loaf_event_end(ls->loaf);
+}
+
+/* ---- pieces of an answer ---- */
+
+static void say_chunk(struct loaf_session *ls, const char *kind, struct str text,
+                      struct str thought)
+{
+    bool is_answer = !thought.p;
+    struct jw *w = loaf_turn_event(ls, "session.stream.chunk");
+    jw_kstr(w, "text", is_answer ? text : STR(""));
+    jw_kbool(w, "done", false);
+    jw_kobj(w, "chunk");
+    jw_karr(w, "thoughts");
+    if (!is_answer)
+        jw_str(w, thought);
+    jw_arr_end(w);
+    jw_kstr(w, "answerText", is_answer ? text : STR(""));
+    jw_karr(w, "segments");
+    jw_obj(w);
+    jw_kz(w, "kind", kind);
+    jw_kstr(w, "text", text);
+    jw_obj_end(w);
+    jw_arr_end(w);
+    jw_obj_end(w);
+    loaf_event_end(ls->loaf);
+}
+
+void loaf_say_answer(struct loaf_session *ls, struct str text)
+{
+    loaf_say_status(ls, STR("drafting response..."), false);
+    say_chunk(ls, "answer", text, STR_NONE);
+}
+
+/* What a piece of reasoning is about: its bold head, else its first line; lower case. */
+static void put_title(struct buf *out, struct str thought)
+{
+    struct str title = STR_NONE;
+    if (str_starts(thought, STR("**"))) {
+        struct str inner = str_from(thought, 2);
+        size_t end = str_find(inner, STR("**"));
+        if (end != SIZE_MAX)
+            title = str_trim(str_cut(inner, end));
+    }
+    if (!title.n) {
+        str_split(thought, '\n', &title);
+        title = str_trim(title);
+    }
+    for (size_t i = 0; i < title.n; i++)
+        buf_addc(out, (char)tolower((unsigned char)title.p[i]));
+    if (!title.n)
+        buf_addz(out, "reasoning");
+}
+
+void loaf_say_thought(struct loaf_session *ls, struct str text)
+{
+    AUTO(buf) struct buf label = BUF_INIT;
+    struct str thought = str_trim(buf_str(&ls->thought));
+    buf_addz(&label, "thinking: ");
+    put_title(&label, thought);
+    loaf_say_status(ls, buf_str(&label), false);
+    say_chunk(ls, "thought", text, thought);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* What loaf asks of the engine: its numbers, and the base instruction for the model. */
+#include "dialects/loaf/internal.h"
+
+static const char instruction[] =
+    "You are a coding agent that works in the user's project through tools. Look before you "
+    "answer: "
+    "read the files and run the commands that the question is about instead of guessing. When "
+    "something is to be changed, change it with the tools and check the result. Use read_file, "
+    "list_dir and grep_files to look around, apply_patch to edit, bash for everything else; paths "
+    "of read_file and list_dir are absolute. Be brief: say what you found or did, and what is "
+    "left open.";
+
+struct session_settings loaf_settings_make(void)
+{
+    int64_t stall_ms = 120000, given_ms;
+    if (str_int(str_of(getenv("TRIVET_STALL_MS")), &given_ms) && given_ms > 0)
+        stall_ms = given_ms;
+    return (struct session_settings){
+        .toolset = &toolset_loaf,
+        .permit = PERMIT_ALL,
+        .retry = {.attempts = 8,
+                  .first_ms = 500,
+                  .max_ms = 20000,
+                  .jitter_percent = 25,
+                  .max_retry_after_ms = 60000},
+        .compact = {.is_enabled = true, .reserve_percent = 18},
+        .max_rounds = 200,
+        .stall_ms = stall_ms,
+        .kill_grace_ms = 1500,
+        .drops_failed_turns = true,
+        .keeps_only_text = true,
+        .shares_shell = true,
+        .file_at_first_input = true,
+        .canceled_text = "aborted by user",
+        .empty_answer = "(No response text returned)",
+        .system = instruction,
+    };
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* StateSnapshot, SessionState and what they are made of (loaf.md 4). */
+#include "dialects/loaf/internal.h"
+
+#include "base/path.h"
+#include "base/time.h"
+
+/* ---- StateSnapshot ---- */
+
+static bool has_key(struct loaf *lf, const char *name)
+{
+    const struct provider *p = engine_find_provider(lf->sv->engine, str_of(name));
+    return p && engine_has_key(lf->sv->engine, p);
+}
+
+static void put_auth(struct loaf *lf, struct jw *w)
+{
+    const char *names[16];
+    size_t n = loaf_enabled_providers(lf, names, ARRAY_LEN(names));
+    jw_kobj(w, "auth");
+    jw_karr(w, "enabledProviders");
+    for (size_t i = 0; i < n; i++)
+        jw_str(w, str_of(names[i]));
+    jw_arr_end(w);
+    jw_kbool(w, "hasOpenAiToken", has_key(lf, "openai"));
+    jw_kbool(w, "hasOpenRouterKey", has_key(lf, "openrouter"));
+    jw_kbool(w, "hasAntigravityToken", has_key(lf, "antigravity"));
+    jw_knull(w, "antigravityProfile");
+    jw_obj_end(w);
+}
+
+static void put_model(struct loaf *lf, struct jw *w)
+{
+    const struct provider *p = loaf_selected_provider(lf);
+    jw_kobj(w, "model");
+    jw_kz(w, "selectedModel", lf->model);
+    jw_kz(w, "selectedThinking", lf->thinking);
+    jw_kz(w, "selectedOpenRouterProvider", lf->routing);
+    jw_kz(w, "selectedProvider", p ? p->name : NULL);
+    jw_obj_end(w);
+}
+
+static void put_skills(struct jw *w)
+{
+    static const char *const places[] = {".loaf/skills", ".agents/skills"};
+    jw_kobj(w, "skills");
+    jw_kint(w, "count", 0);
+    jw_karr(w, "directories");
+    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+        AUTO(buf) struct buf dir = BUF_INIT;
+        path_absolute(&dir, path_home(), str_of(places[i]));
+        jw_str(w, buf_str(&dir));
+    }
+    jw_arr_end(w);
+    jw_obj_end(w);
+}
+
+void loaf_put_snapshot(struct loaf *lf, struct jw *w)
+{
+    jw_obj(w);
+    put_auth(lf, w);
+    jw_kobj(w, "onboarding");
+    jw_kbool(w, "completed", false);
+    jw_obj_end(w);
+    put_model(lf, w);
+    jw_kobj(w, "sessions");
+    jw_kint(w, "count", (int64_t)lf->n_sessions);
+    jw_karr(w, "ids");
+    for (size_t i = 0; i < lf->n_sessions; i++)
+        jw_str(w, str_of(lf->sessions[i]->id));
+    jw_arr_end(w);
+    jw_obj_end(w);
+    put_skills(w);
+    jw_obj_end(w);
+}
+
+/* ---- messages ---- */
+
+void loaf_put_ui_message(struct jw *w, const struct ui_message *m)
+{
+    jw_obj(w);
+    jw_kint(w, "id", m->id);
+    jw_kz(w, "kind", m->kind);
+    jw_kstr(w, "text", m->text);
+    jw_kz(w, "role", m->kind);
+    jw_kstr(w, "content", m->text);
+    if (m->images.p)
+        jw_kraw(w, "images", m->images);
+    jw_obj_end(w);
+}
+
+struct message *loaf_history_of(struct loaf_session *ls, struct arena *a, size_t *ret_n)
+{
+    struct message *all = session_messages(ls->session, a, ret_n);
+    if (ls->turn_id[0])
+        *ret_n = MIN(*ret_n, ls->n_history); /* a turn becomes history when it ends */
+    return all;
+}
+
+static void put_history_message(struct jw *w, struct arena *a, const struct message *m)
+{
+    size_t n_images = 0;
+    struct str text = message_text_of(a, m);
+    jw_obj(w);
+    jw_kz(w, "role", m->role == ROLE_USER ? "user" : "assistant");
+    if (m->role == ROLE_SUMMARY)
+        text = arena_fmt(a, "## Conversation Summary\n\n%.*s", STR_FMT(text));
+    jw_kstr(w, "text", text);
+    for (size_t i = 0; i < m->n_blocks; i++)
+        if (m->blocks[i].kind == BLOCK_IMAGE) {
+            if (n_images++ == 0)
+                jw_karr(w, "images");
+            loaf_image_put(w, &m->blocks[i]);
+        }
+    if (n_images)
+        jw_arr_end(w);
+    jw_obj_end(w);
+}
+
+static void put_history(struct loaf_session *ls, struct jw *w)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    size_t n;
+    struct message *all = loaf_history_of(ls, &a, &n);
+    jw_karr(w, "history");
+    for (size_t i = 0; i < n; i++)
+        put_history_message(w, &a, &all[i]);
+    jw_arr_end(w);
+}
+
+/* ---- the queue ---- */
+
+struct prompt *loaf_prompt_find(struct loaf_session *ls, struct str turn_id)
+{
+    for (struct prompt *p = ls->prompts; p; p = p->next)
+        if (str_is(turn_id, p->turn_id))
+            return p;
+    return NULL;
+}
+
+void loaf_prompt_drop(struct loaf_session *ls, struct str turn_id)
+{
+    for (struct prompt **at = &ls->prompts; *at; at = &(*at)->next) {
+        struct prompt *p = *at;
+        if (!str_is(turn_id, p->turn_id))
+            continue;
+        *at = p->next;
+        free(p->text);
+        free(p->images);
+        free(p->attached);
+        free(p);
+        return;
+    }
+}
+
+void loaf_put_queue(struct loaf_session *ls, struct jw *w)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    size_t n;
+    struct waiting_input *waiting = session_waiting(ls->session, &a, &n);
+    jw_karr(w, "queue");
+    for (size_t i = 0; i < n; i++) {
+        const struct prompt *p = loaf_prompt_find(ls, waiting[i].turn_id);
+        char queued[TIME_ISO_LEN + 1];
+        time_iso(waiting[i].queued_ms, queued);
+        jw_obj(w);
+        jw_kstr(w, "id", waiting[i].turn_id);
+        jw_kstr(w, "text", p ? str_of(p->text) : waiting[i].text);
+        jw_kraw(w, "images", p ? str_of(p->images) : STR("[]"));
+        jw_kz(w, "enqueuedAt", queued);
+        jw_obj_end(w);
+    }
+    jw_arr_end(w);
+}
+
+/* ---- SessionState ---- */
+
+static void put_context(struct loaf_session *ls, struct jw *w)
+{
+    const struct provider *p = loaf_selected_provider(ls->loaf);
+    struct estimate e = loaf_estimate_of(ls);
+    jw_kint(w, "contextTokenEstimate", e.total);
+    jw_kz(w, "contextTokenSource", "history");
+    jw_kz(w, "contextTokenProvider", p ? p->name : ls->provider);
+    loaf_put_breakdown(w, "contextTokenBreakdown", &e);
+}
+
+void loaf_put_session_state(struct loaf_session *ls, struct jw *w)
+{
+    char created[TIME_ISO_LEN + 1], updated[TIME_ISO_LEN + 1];
+    struct session_info info;
+    session_info(ls->session, &info);
+    time_iso(ls->created_ms, created);
+    time_iso(ls->updated_ms, updated);
+    jw_obj(w);
+    jw_kz(w, "id", ls->id);
+    jw_kz(w, "createdAt", created);
+    jw_kz(w, "updatedAt", updated);
+    jw_kbool(w, "pending", ls->is_pending);
+    jw_kstr(w, "statusLabel", ls->label.n ? buf_str(&ls->label) : STR("ready"));
+    jw_karr(w, "messages");
+    for (const struct ui_message *m = ls->messages; m; m = m->next)
+        loaf_put_ui_message(w, m);
+    jw_arr_end(w);
+    put_history(ls, w);
+    loaf_put_queue(ls, w);
+    jw_kint(w, "pendingSteerCount", info.n_steering);
+    jw_kz(w, "conversationProvider", ls->provider);
+    jw_kstr_null(w, "activeSessionId", ls->has_chat ? info.id : STR_NONE);
+    put_context(ls, w);
+    jw_obj_end(w);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* How a turn begins and ends for the client (loaf.md 7.1, 7.5, 7.6).  Whatever ends it, the last
+ * event is the status "ready". */
+#include "dialects/loaf/internal.h"
+
+#include "base/time.h"
+#include "base/utf8.h"
+
+/* ---- beginning ---- */
+
+static void begin_turn(struct loaf_session *ls, struct str turn_id, size_t n_history)
+{
+    memcpy(ls->turn_id, turn_id.p, MIN(turn_id.n, UUID_LEN));
+    ls->n_history = n_history;
+    ls->is_added = ls->has_flashed = false;
+    ls->is_pending = true;
+    ls->updated_ms = time_now_ms();
+    loaf_say_status(ls, STR("preparing..."), true);
+}
+
+static size_t count_messages(struct loaf_session *ls)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    size_t n;
+    session_messages(ls->session, &a, &n);
+    return n;
+}
+
+void loaf_turn_queued(struct loaf_session *ls, const struct event *e)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    size_t n_waiting;
+    ls->updated_ms = time_now_ms();
+    if (e->is_first) { /* the prompt is the last message already */
+        size_t n = count_messages(ls);
+        begin_turn(ls, e->turn_id, n ? n - 1 : 0);
+        return;
+    }
+    session_waiting(ls->session, &a, &n_waiting);
+    struct jw *w = loaf_session_event(ls, "session.status"); /* the session's own label stays */
+    jw_kbool(w, "pending", true);
+    jw_kstr(w, "status_label", arena_fmt(&a, "queued (%zu)", n_waiting));
+    loaf_event_end(ls->loaf);
+}
+
+void loaf_turn_started(struct loaf_session *ls, const struct event *e)
+{
+    if (!str_is(e->turn_id, ls->turn_id))
+        begin_turn(ls, e->turn_id, count_messages(ls));
+    loaf_model_apply(ls->loaf, ls->session);
+}
+
+void loaf_flash_compressing(struct loaf_session *ls)
+{
+    if (!ls->has_flashed)
+        loaf_say_status(ls, STR("compressing context..."), true);
+    ls->has_flashed = true;
+}
+
+void loaf_input_added(struct loaf_session *ls, const struct event *e)
+{
+    const struct prompt *p = loaf_prompt_find(ls, e->turn_id);
+    const struct provider *provider = loaf_selected_provider(ls->loaf);
+    bool is_off = strcmp(ls->loaf->thinking, "OFF") == 0;
+    if (ls->n_history)
+        loaf_flash_compressing(ls);
+    ls->is_added = true;
+    ls->provider = provider ? provider->name : NULL;
+    loaf_say_status(ls, is_off ? STR("drafting response...") : STR("thinking..."), true);
+    loaf_say_message(ls, "user", e->text, str_of(p ? p->attached : NULL));
+    loaf_say_estimate(ls);
+}
+
+/* ---- ending ---- */
+
+static void end_completed(struct loaf_session *ls)
+{
+    if (!ls->answer.n) {
+        buf_addz(&ls->answer, ls->loaf->settings.empty_answer);
+        loaf_say_answer(ls, buf_str(&ls->answer));
+    }
+    struct str answer = buf_str(&ls->answer);
+    const struct ui_message *m = loaf_say_message(ls, "assistant", answer, STR_NONE);
+    loaf_say_estimate(ls);
+    struct jw *w = loaf_turn_event(ls, "session.completed");
+    jw_kint(w, "answer_length", (int64_t)utf8_utf16_len(answer));
+    jw_key(w, "message");
+    loaf_put_ui_message(w, m);
+    loaf_event_end(ls->loaf);
+}
+
+static void end_interrupted(struct loaf_session *ls)
+{
+    bool has_text = ls->answer.n > 0;
+    loaf_flush_round(ls);
+    if (has_text)
+        loaf_say_message(ls, "assistant", buf_str(&ls->answer), STR_NONE);
+    loaf_say_estimate(ls);
+    loaf_say_system(ls, has_text ? "response interrupted by user. partial output kept."
+                                 : "response interrupted by user.");
+    struct jw *w = loaf_turn_event(ls, "session.interrupted");
+    jw_kbool(w, "partial_output", has_text);
+    loaf_event_end(ls->loaf);
+}
+
+struct failure {
+    const char *code;
+    bool is_prefixed; /* the message shown begins with "inference error: " */
+    char text[600];
+};
+
+static struct failure describe_failure(struct loaf_session *ls, const struct error *err)
+{
+    struct failure f = {.code = "provider_error", .is_prefixed = true};
+    const struct prompt *prompt = loaf_prompt_find(ls, str_of(ls->turn_id));
+    const struct provider *p = loaf_selected_provider(ls->loaf);
+    struct buf text = BUF_MAX(sizeof f.text - 1);
+    if (prompt && prompt->is_refused) {
+        f.code = "invalid_image";
+        buf_addz(&text, err->text);
+    } else if (err->code == ERR_NO_MODEL && !ls->loaf->model[0]) {
+        f = (struct failure){.code = "no_model"};
+        buf_addz(&text, "select a model from an enabled provider first");
+    } else if (err->code == ERR_NO_KEY && p) {
+        f = (struct failure){.code = "no_credentials"};
+        buf_addf(&text, "%s model selected, but no %s api key is available; set %s", p->name,
+                 p->name, p->env_key ? p->env_key : "one");
+    } else {
+        if (err->origin == ORIGIN_LOCAL && err->code != ERR_NETWORK)
+            f.code = err_code_name(err->code);
+        buf_addz(&text, err->text);
+    }
+    memcpy(f.text, buf_str(&text).p, text.n);
+    buf_clear(&text);
+    return f;
+}
+
+static void end_failed(struct loaf_session *ls, const struct error *err)
+{
+    struct failure f = describe_failure(ls, err);
+    if (ls->is_added)
+        loaf_say_estimate(ls);
+    loaf_say_system(ls, "%s%s", f.is_prefixed ? "inference error: " : "", f.text);
+    struct jw *w = loaf_turn_event(ls, "session.error");
+    jw_kz(w, "message", f.text);
+    jw_kz(w, "code", f.code);
+    loaf_event_end(ls->loaf);
+}
+
+static void forget_turn(struct loaf_session *ls)
+{
+    loaf_prompt_drop(ls, str_of(ls->turn_id));
+    memset(ls->turn_id, 0, sizeof ls->turn_id);
+    buf_clear(&ls->answer);
+    buf_clear(&ls->blanks);
+    buf_clear(&ls->thought);
+    buf_clear(&ls->executed);
+    buf_clear(&ls->results);
+}
+
+void loaf_turn_ended(struct loaf_session *ls, const struct event *e)
+{
+    ls->updated_ms = time_now_ms();
+    if (!str_is(e->turn_id, ls->turn_id)) { /* it only waited */
+        loaf_prompt_drop(ls, e->turn_id);
+        return;
+    }
+    if (e->end->state == TURN_COMPLETED)
+        end_completed(ls);
+    else if (e->end->state == TURN_CANCELED)
+        end_interrupted(ls);
+    else
+        end_failed(ls, e->error);
+    ls->has_chat = ls->has_chat || e->end->state != TURN_FAILED;
+    forget_turn(ls);
+    ls->is_pending = false;
+    loaf_say_status(ls, STR("ready"), false);
+    buf_clear(&ls->label);
+}
