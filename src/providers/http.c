@@ -57,6 +57,8 @@ static void stream_release(struct vendor_stream *s)
     buf_clear(&s->body);
     buf_clear(&s->collected);
     arena_clear(&s->arena);
+    if (s->vendor->clear)
+        s->vendor->clear(s->state);
     free(s->state);
     free(s);
 }

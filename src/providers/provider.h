@@ -34,7 +34,9 @@ struct ask {
     int64_t max_tokens;             /* 0: the provider's default */
     struct str effort;              /* "low", "high", ... or STR_NONE */
     struct str session_id;          /* stable, for caches */
+    struct str route;               /* OpenRouter: the upstream to use, or STR_NONE */
     struct str base_url, key;       /* key may be STR_NONE */
+    struct str account_id;          /* of a sign-in, for providers that want it, or STR_NONE */
 };
 
 struct ask_sink {

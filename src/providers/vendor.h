@@ -17,6 +17,7 @@ struct vendor {
     void (*put_body)(const struct ask *ask, struct buf *body);
     size_t (*headers)(const struct ask *ask, struct arena *a, struct http_header *out, size_t max);
     size_t state_size;
+    void (*clear)(void *state); /* what the state owns; may be NULL */
     /* One SSE event.  Appends to the reply; text and reasoning also go to the sink.  False with
      * err on an error event or one of the wrong shape.  *ret_is_over: nothing more is wanted. */
     bool (*read)(void *state, struct reply *reply, const struct ask_sink *sink, struct str event,

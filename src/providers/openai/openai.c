@@ -3,11 +3,24 @@
  * whatever name the user gives. */
 #include "providers/openai/openai.h"
 
+static const struct flavour flavour = {.provider = &provider_openai};
+
+void openai_put_url(const struct ask *ask, struct buf *url)
+{
+    openai_put_url_as(&flavour, ask, url);
+}
+
+void openai_put_body(const struct ask *ask, struct buf *body)
+{
+    openai_put_body_as(&flavour, ask, body);
+}
+
 const struct vendor openai_vendor = {
     .label = "OpenAI",
     .put_url = openai_put_url,
     .put_body = openai_put_body,
     .state_size = sizeof(struct openai_reader),
+    .clear = openai_clear,
     .read = openai_read,
     .finish = openai_finish,
 };

@@ -1,17 +1,33 @@
 /* SPDX-License-Identifier: MIT */
-/* OpenAI Chat Completions, and every server that speaks it (providers.md chapter 2). */
+/* OpenAI Chat Completions, and every server that speaks it (providers.md chapter 2).  What servers
+ * do differently is a row: struct flavour. */
 #ifndef TRIVET_PROVIDERS_OPENAI_OPENAI_H
 #define TRIVET_PROVIDERS_OPENAI_OPENAI_H
 
 #include "providers/vendor.h"
 
-extern const struct provider provider_openai;
+extern const struct provider provider_openai, provider_openrouter, provider_ollama,
+    provider_llamacpp, provider_lmstudio, provider_vllm;
 
-/* The pure halves, for the provider and for tests. */
-extern const struct vendor openai_vendor;
+/* The pure halves, for the providers and for tests. */
+extern const struct vendor openai_vendor, openrouter_vendor;
 
 /* --- inside the folder --- */
 
+enum flavour_effort {
+    EFFORT_PLAIN,  /* reasoning_effort: "high" */
+    EFFORT_OBJECT, /* reasoning: {"effort":"high"} */
+};
+
+struct flavour {
+    const struct provider *provider;
+    enum flavour_effort effort;
+    bool has_routing;           /* provider: {"order":[...]} */
+    bool has_reasoning_details; /* typed reasoning comes and goes back verbatim */
+};
+
+void openai_put_url_as(const struct flavour *f, const struct ask *ask, struct buf *url);
+void openai_put_body_as(const struct flavour *f, const struct ask *ask, struct buf *body);
 void openai_put_url(const struct ask *ask, struct buf *url);
 void openai_put_body(const struct ask *ask, struct buf *body);
 
@@ -26,11 +42,18 @@ struct openai_reader {
         uint64_t id_hash; /* 0: no id came yet */
     } calls[OPENAI_MAX_CALLS]; /* the place here is the call's key in the reply */
     size_t last; /* the call that the latest piece belonged to */
+    struct details *details; /* reasoning_details so far; NULL: none */
 };
 
+void openai_clear(void *state);
 bool openai_read(void *state, struct reply *reply, const struct ask_sink *sink, struct str event,
                  struct str data, bool *ret_is_over, struct error *err);
 bool openai_finish(void *state, struct reply *reply, const struct ask_sink *sink,
                    struct error *err);
+
+/* details.c: the typed reasoning entries of OpenRouter, merged as they come. */
+void details_add(struct details **d, yyjson_val *entries);
+void details_put(const struct details *d, struct buf *out); /* a JSON array */
+void details_free(struct details *d);
 
 #endif

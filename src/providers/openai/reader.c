@@ -10,7 +10,7 @@
 static bool reply_too_large(struct error *err)
 {
     return error_set_origin(err, ERR_LIMIT, ORIGIN_REMOTE,
-                            "OpenAI sent a reply larger than %d bytes", LIMIT_REPLY_BYTES);
+                            "the provider sent a reply larger than %d bytes", LIMIT_REPLY_BYTES);
 }
 
 /* ---- text ---- */
@@ -81,7 +81,7 @@ static bool read_call(struct openai_reader *r, struct reply *reply, yyjson_val *
     size_t at = find_call(r, has_index ? &index : NULL, id_hash, name);
     if (at == SIZE_MAX) {
         if (r->n_calls == OPENAI_MAX_CALLS)
-            return error_set(err, ERR_BAD_REPLY, "OpenAI sent more than %d tool calls at once",
+            return error_set(err, ERR_BAD_REPLY, "the provider sent more than %d tool calls at once",
                              OPENAI_MAX_CALLS);
         at = r->n_calls++;
         r->calls[at] = (struct openai_slot){.has_index = has_index, .index = has_index ? index : 0};
@@ -158,9 +158,9 @@ static bool read_finish(struct openai_reader *r, struct reply *reply, struct str
     if (reason.n == 0)
         return true;
     if (str_is(reason, "error") || str_is(reason, "network_error"))
-        return error_set(err, ERR_PROVIDER, "OpenAI ended the reply with %.*s", STR_FMT(reason));
+        return error_set(err, ERR_PROVIDER, "the provider ended the reply with %.*s", STR_FMT(reason));
     if (str_is(reason, "model_context_window_exceeded"))
-        return error_set(err, ERR_OVERFLOW, "OpenAI says that the context window is exceeded");
+        return error_set(err, ERR_OVERFLOW, "the provider says that the context window is exceeded");
     r->has_finish = true;
     reply->raw_stop = arena_str(&reply->arena, reason);
     reply->stop = STOP_OTHER;
@@ -174,6 +174,7 @@ static bool read_choice(struct openai_reader *r, struct reply *reply, const stru
                         yyjson_val *choice, struct error *err)
 {
     yyjson_val *delta = json_get(choice, "delta");
+    details_add(&r->details, json_get(delta, "reasoning_details"));
     if (!add_reasoning(reply, sink, delta, err) ||
         !add_text(reply, sink, json_get_str(delta, "content"), err) ||
         !add_text(reply, sink, json_get_str(delta, "refusal"), err) ||
@@ -204,9 +205,9 @@ bool openai_read(void *state, struct reply *reply, const struct ask_sink *sink, 
         return true;
     }
     if (!json_parse(data, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &json, &why))
-        return error_set(err, ERR_BAD_REPLY, "OpenAI sent an event that is not JSON: %s", why.text);
+        return error_set(err, ERR_BAD_REPLY, "the provider sent an event that is not JSON: %s", why.text);
     if (!yyjson_is_obj(json.root))
-        return error_set(err, ERR_BAD_REPLY, "OpenAI sent an event that is not a JSON object");
+        return error_set(err, ERR_BAD_REPLY, "the provider sent an event that is not a JSON object");
     if (is_error(json.root)) {
         error_from_http(err, openai_vendor.label, 200, data, STR_NONE, STR_NONE);
         return false;
@@ -216,15 +217,29 @@ bool openai_read(void *state, struct reply *reply, const struct ask_sink *sink, 
     return !choice || read_choice(r, reply, sink, choice, err);
 }
 
+static bool keep_details(const struct openai_reader *r, struct reply *reply, struct error *err)
+{
+    AUTO(buf) struct buf json = BUF_INIT;
+    if (!r->details)
+        return true;
+    details_put(r->details, &json);
+    return reply_set_opaque(reply, buf_str(&json)) || reply_too_large(err);
+}
+
+void openai_clear(void *state)
+{
+    details_free(((struct openai_reader *)state)->details);
+}
+
 bool openai_finish(void *state, struct reply *reply, const struct ask_sink *sink, struct error *err)
 {
     const struct openai_reader *r = state;
     (void)sink;
     if (!r->has_finish)
         return error_set(err, ERR_CUT,
-                         "the stream from OpenAI ended before the reply was complete");
+                         "the stream ended before the reply was complete");
     /* Some servers say "stop" although there are calls.  "length" stands: the calls may be cut. */
     if (r->n_calls > 0 && reply->stop != STOP_LENGTH && reply->stop != STOP_FILTER)
         reply->stop = STOP_CALLS;
-    return true;
+    return keep_details(r, reply, err);
 }

@@ -12,24 +12,24 @@
 
 enum { MAX_ID = 40, MAX_CACHE_KEY = 64 };
 
-static struct str base_of(const struct ask *ask)
+static struct str base_of(const struct flavour *f, const struct ask *ask)
 {
-    struct str base = ask->base_url.n ? ask->base_url : str_of(provider_openai.base_url);
+    struct str base = ask->base_url.n ? ask->base_url : str_of(f->provider->base_url);
     while (base.n > 0 && base.p[base.n - 1] == '/')
         base.n--;
     return base;
 }
 
 /* Other servers know fewer members, and some refuse what they do not know. */
-static bool is_openai_itself(const struct ask *ask)
+static bool is_openai_itself(const struct flavour *f, const struct ask *ask)
 {
-    struct str rest = base_of(ask), host = STR("https://api.openai.com");
+    struct str rest = base_of(f, ask), host = STR("https://api.openai.com");
     return str_starts(rest, host) && (rest.n == host.n || rest.p[host.n] == '/');
 }
 
-void openai_put_url(const struct ask *ask, struct buf *url)
+void openai_put_url_as(const struct flavour *f, const struct ask *ask, struct buf *url)
 {
-    buf_add(url, base_of(ask));
+    buf_add(url, base_of(f, ask));
     buf_addz(url, "/chat/completions");
 }
 
@@ -204,9 +204,23 @@ static void put_results(struct jw *w, const struct ask *ask, const struct messag
     put_result_images(w, ask, results, n);
 }
 
+/* Typed reasoning goes back to the model that made it, and to nobody else. */
+static void put_details(struct jw *w, const struct flavour *f, const struct ask *ask,
+                        const struct message *m)
+{
+    if (!f->has_reasoning_details || !str_is(m->provider, f->provider->name) ||
+        !str_eq(m->model, ask->model.id))
+        return;
+    for (size_t i = 0; i < m->n_blocks; i++)
+        if (m->blocks[i].kind == BLOCK_REASONING && m->blocks[i].opaque.n) {
+            jw_kraw(w, "reasoning_details", m->blocks[i].opaque);
+            return;
+        }
+}
+
 /* An assistant message and the results behind it; returns how many results there are. */
-static size_t put_assistant(struct jw *w, const struct ask *ask, const struct message *m,
-                            size_t n_left, struct arena *a)
+static size_t put_assistant(struct jw *w, const struct flavour *f, const struct ask *ask,
+                            const struct message *m, size_t n_left, struct arena *a)
 {
     struct str text = message_text_of(a, m);
     size_t n_calls = message_n_calls(m), n_results = 0;
@@ -217,6 +231,7 @@ static size_t put_assistant(struct jw *w, const struct ask *ask, const struct me
     jw_obj(w);
     jw_kz(w, "role", "assistant");
     jw_kstr(w, "content", text);
+    put_details(w, f, ask, m);
     if (n_calls > 0)
         put_calls(w, m);
     jw_obj_end(w);
@@ -225,7 +240,7 @@ static size_t put_assistant(struct jw *w, const struct ask *ask, const struct me
     return n_results;
 }
 
-static void put_messages(struct jw *w, const struct ask *ask)
+static void put_messages(struct jw *w, const struct flavour *f, const struct ask *ask)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     jw_karr(w, "messages");
@@ -238,7 +253,7 @@ static void put_messages(struct jw *w, const struct ask *ask)
             put_user(w, ask, m, &a);
             break;
         case ROLE_ASSISTANT:
-            i += put_assistant(w, ask, m, ask->n_messages - i - 1, &a);
+            i += put_assistant(w, f, ask, m, ask->n_messages - i - 1, &a);
             break;
         case ROLE_SUMMARY:
             put_text_message(w, "assistant", message_text_of(&a, m));
@@ -271,10 +286,34 @@ static void put_tools(struct jw *w, const struct ask *ask)
     jw_kz(w, "tool_choice", "auto");
 }
 
-void openai_put_body(const struct ask *ask, struct buf *body)
+static void put_effort(struct jw *w, const struct flavour *f, struct str effort)
+{
+    if (!effort.n)
+        return;
+    if (f->effort == EFFORT_PLAIN) {
+        jw_kstr(w, "reasoning_effort", effort);
+        return;
+    }
+    jw_kobj(w, "reasoning");
+    jw_kstr(w, "effort", effort);
+    jw_obj_end(w);
+}
+
+/* One upstream and no other, as the user chose it. */
+static void put_route(struct jw *w, struct str route)
+{
+    jw_kobj(w, "provider");
+    jw_karr(w, "order");
+    jw_str(w, route);
+    jw_arr_end(w);
+    jw_kbool(w, "allow_fallbacks", false);
+    jw_obj_end(w);
+}
+
+void openai_put_body_as(const struct flavour *f, const struct ask *ask, struct buf *body)
 {
     struct jw w = JW(body);
-    bool is_itself = is_openai_itself(ask);
+    bool is_itself = is_openai_itself(f, ask);
     jw_obj(&w);
     jw_kstr(&w, "model", ask->model.id);
     jw_kbool(&w, "stream", true);
@@ -287,10 +326,11 @@ void openai_put_body(const struct ask *ask, struct buf *body)
         jw_kstr(&w, "prompt_cache_key", str_cut(ask->session_id, MAX_CACHE_KEY));
     if (ask->max_tokens > 0)
         jw_kint(&w, is_itself ? "max_completion_tokens" : "max_tokens", ask->max_tokens);
-    if (ask->effort.n > 0)
-        jw_kstr(&w, "reasoning_effort", ask->effort);
+    put_effort(&w, f, ask->effort);
+    if (f->has_routing && ask->route.n && !str_is(ask->route, "any"))
+        put_route(&w, ask->route);
     if (ask->n_tools > 0)
         put_tools(&w, ask);
-    put_messages(&w, ask);
+    put_messages(&w, f, ask);
     jw_obj_end(&w);
 }

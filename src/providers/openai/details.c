@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* OpenRouter's reasoning_details: typed entries that must go back verbatim on the assistant message
+ * (providers.md 2.6).  They come in pieces: consecutive text or summary pieces of the same kind and
+ * index are one entry, encrypted ones stay as they are.
+ */
+#include "providers/openai/openai.h"
+
+struct detail {
+    struct buf type, text, summary, data, signature, id, format;
+    bool has_index;
+    int64_t index;
+};
+
+struct details {
+    struct detail *items;
+    size_t n, room;
+};
+
+static const struct {
+    const char *name;
+    size_t offset;
+    bool grows; /* pieces are joined; otherwise the last value stays */
+} members[] = {
+    {"type", offsetof(struct detail, type), false},
+    {"text", offsetof(struct detail, text), true},
+    {"summary", offsetof(struct detail, summary), true},
+    {"data", offsetof(struct detail, data), false},
+    {"signature", offsetof(struct detail, signature), false},
+    {"id", offsetof(struct detail, id), false},
+    {"format", offsetof(struct detail, format), false},
+};
+
+static struct buf *member_of(struct detail *d, size_t i)
+{
+    return (struct buf *)(void *)((char *)d + members[i].offset);
+}
+
+static void take_piece(struct detail *d, yyjson_val *piece)
+{
+    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+        struct str value = json_get_str(piece, members[i].name);
+        struct buf *to = member_of(d, i);
+        if (value.n && !members[i].grows)
+            buf_reset(to);
+        buf_add(to, value);
+    }
+    if (json_is_whole(json_get(piece, "index"), &d->index))
+        d->has_index = true;
+}
+
+/* A piece goes on where the last entry is of the same growing kind and has the same index. */
+static bool goes_on(struct detail *last, yyjson_val *piece)
+{
+    int64_t index;
+    struct str type = json_get_str(piece, "type");
+    bool has_index = json_is_whole(json_get(piece, "index"), &index);
+    if (!str_eq(type, buf_str(&last->type)) || str_ends(type, STR("encrypted")))
+        return false;
+    return !has_index || !last->has_index || index == last->index;
+}
+
+void details_add(struct details **slot, yyjson_val *entries)
+{
+    size_t i, max;
+    yyjson_val *piece;
+    if (!yyjson_is_arr(entries))
+        return;
+    if (!*slot)
+        *slot = xnew(struct details);
+    struct details *d = *slot;
+    yyjson_arr_foreach (entries, i, max, piece) {
+        if (d->n == 0 || !goes_on(&d->items[d->n - 1], piece)) {
+            if (d->n == d->room) {
+                d->room = d->room ? d->room * 2 : 4;
+                d->items = xrealloc(d->items, d->room * sizeof *d->items);
+            }
+            d->items[d->n++] = (struct detail){0};
+        }
+        take_piece(&d->items[d->n - 1], piece);
+    }
+}
+
+void details_put(const struct details *d, struct buf *out)
+{
+    struct jw w = JW(out);
+    jw_arr(&w);
+    for (size_t i = 0; d && i < d->n; i++) {
+        struct detail *item = &d->items[i];
+        jw_obj(&w);
+        for (size_t k = 0; k < ARRAY_LEN(members); k++)
+            if (member_of(item, k)->n)
+                jw_kstr(&w, members[k].name, buf_str(member_of(item, k)));
+        if (item->has_index)
+            jw_kint(&w, "index", item->index);
+        jw_obj_end(&w);
+    }
+    jw_arr_end(&w);
+}
+
+void details_free(struct details *d)
+{
+    for (size_t i = 0; d && i < d->n; i++)
+        for (size_t k = 0; k < ARRAY_LEN(members); k++)
+            buf_clear(member_of(&d->items[i], k));
+    if (d)
+        free(d->items);
+    free(d);
+}
