@@ -114,11 +114,13 @@ static bool permit_await(struct call *c, struct error *err)
     return allowed;
 }
 
-static enum permit_outcome settle(struct pending *p, struct str id, bool allow, struct str text)
+/* After an interrupt nothing is decided any more, although the fiber may not have heard of it. */
+static enum permit_outcome settle(const struct turn *t, struct pending *p, struct str id, bool allow,
+                                  struct str text)
 {
     if (!str_is(id, p->id))
         return PERMIT_UNKNOWN;
-    if (!p->is_open)
+    if (!p->is_open || t->is_cancel_asked)
         return PERMIT_OVER;
     p->is_open = false;
     p->allowed = allow;
@@ -132,14 +134,16 @@ static enum permit_outcome settle(struct pending *p, struct str id, bool allow, 
 enum permit_outcome session_permit(struct session *s, struct str request_id, bool allow,
                                    struct str reason)
 {
-    return s->running ? settle(&s->running->permission, request_id, allow, reason) : PERMIT_UNKNOWN;
+    struct turn *t = s->running;
+    return t ? settle(t, &t->permission, request_id, allow, reason) : PERMIT_UNKNOWN;
 }
 
 void session_deny_all(struct session *s, const char *text)
 {
+    struct turn *t = s->running;
     s->deny_text = text;
-    if (s->running && s->running->permission.is_open)
-        settle(&s->running->permission, str_of(s->running->permission.id), false, str_of(text));
+    if (t && t->permission.is_open)
+        settle(t, &t->permission, str_of(t->permission.id), false, str_of(text));
 }
 
 /* ---- questions to the user ---- */
@@ -162,7 +166,8 @@ static bool ask_user_await(void *arg, struct str questions, struct buf *answer, 
 
 bool session_answer(struct session *s, struct str request_id, struct str text)
 {
-    return s->running && settle(&s->running->question, request_id, true, text) == PERMIT_TAKEN;
+    struct turn *t = s->running;
+    return t && settle(t, &t->question, request_id, true, text) == PERMIT_TAKEN;
 }
 
 /* ---- preparing ---- */
