@@ -31,6 +31,7 @@ def clean_env(base):
     """An environment whose home and XDG directories lie below `base`, all freshly made."""
     env = {name: os.environ[name] for name in KEPT if name in os.environ}
     env.update(LANG="C.UTF-8", LC_ALL="C.UTF-8", TZ="UTC", SHELL="/bin/sh")
+    env.setdefault("LSAN_OPTIONS", f"suppressions={TOP}/tests/lsan.supp:print_suppressions=0")
     places = {"HOME": "home", "XDG_CONFIG_HOME": "xdg/config", "XDG_DATA_HOME": "xdg/data",
               "XDG_STATE_HOME": "xdg/state", "XDG_CACHE_HOME": "xdg/cache",
               "XDG_RUNTIME_DIR": "xdg/run", "TMPDIR": "tmp"}
