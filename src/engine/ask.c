@@ -277,6 +277,16 @@ static void tell_retry(struct turn *t, int attempt, int64_t delay_ms, int64_t by
                                                 .error = err, .text = error_str(err)});
 }
 
+static void tell_attempts(struct turn *t, int attempt, struct error *err)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    const struct provider *p = NULL;
+    struct error ignored;
+    bool ok;
+    session_model(t->session, &a, &p, &ok, &ignored);
+    error_prefix(err, "%s request failed after %d attempts", p ? p->label : "Model", attempt);
+}
+
 bool ask_model_await(struct turn *t, struct message *ret, enum stop_reason *ret_stop,
                      struct error *err)
 {
@@ -300,8 +310,11 @@ bool ask_model_await(struct turn *t, struct message *ret, enum stop_reason *ret_
             attempt--;
             continue;
         }
-        if (!may_repeat(rules, err, attempt))
+        if (!may_repeat(rules, err, attempt)) {
+            if (attempt > 1 && t->session->settings->counts_attempts)
+                tell_attempts(t, attempt, err);
             return false;
+        }
         int64_t delay_ms = delay_before(rules, err, attempt);
         tell_retry(t, attempt + 1, delay_ms, bytes, err);
         if (!sleep_await(t->engine->loop, delay_ms, err))

@@ -132,7 +132,11 @@ static bool steer_await(struct session *s, const struct input *in, char ret_turn
     *t->steers_end = steer;
     t->steers_end = &steer->next;
     memcpy(ret_turn, t->id, sizeof t->id);
-    session_emit(s, t, &(struct event){.kind = EV_STEERED, .text = steer->text});
+    buf_reset(&line);
+    struct jw w = JW(&line);
+    message_put(&w, &steer->message);
+    session_emit(s, t, &(struct event){.kind = EV_STEERED, .text = steer->text,
+                                       .json = buf_str(&line)});
     s->refs++;
     bool ok = slog_sync_through_await(s->log, err);
     session_close(s);

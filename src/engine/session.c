@@ -170,7 +170,8 @@ struct session *session_new(struct engine *e, const struct session_spec *spec, s
     set_str(&s->name, spec->name);
     set_str(&s->parent_id, spec->parent_id);
     set_str(&s->parent_path, spec->parent_path);
-    s->created_ms = s->modified_ms = time_now_ms();
+    s->modified_ms = time_now_ms();
+    s->created_ms = spec->created_ms ? spec->created_ms : s->modified_ms;
     link_session(s);
     if (!s->settings->file_at_first_input && !create_file(s, err)) {
         session_free(s);
@@ -274,6 +275,16 @@ static void restore_reads(struct session *s) /* kward.md 9.4 */
     }
 }
 
+/* The header's directory decides; file tools compare with its real path. */
+static void set_cwd(struct session *s, struct str cwd)
+{
+    AUTO(buf) struct buf real = BUF_INIT;
+    struct error ignored;
+    bool is_there = cwd.p[0] == '/' && path_resolve(&real, cwd, &ignored);
+    set_str(&s->cwd, cwd);
+    set_str(&s->workspace, is_there ? buf_str(&real) : cwd);
+}
+
 static bool load(struct session *s, const struct session_spec *spec, struct session_report *ret,
                  struct error *err)
 {
@@ -286,10 +297,8 @@ static bool load(struct session *s, const struct session_spec *spec, struct sess
     set_str(&s->name, hd.name.n ? hd.name : STR_NONE);
     set_str(&s->parent_id, hd.parent_id.n ? hd.parent_id : STR_NONE);
     set_str(&s->parent_path, hd.parent_path.n ? hd.parent_path : STR_NONE);
-    if (hd.cwd.n && !spec->is_workspace_fixed) {
-        set_str(&s->cwd, hd.cwd);
-        set_str(&s->workspace, hd.cwd);
-    }
+    if (hd.cwd.n && !spec->is_workspace_fixed)
+        set_cwd(s, hd.cwd);
     s->created_ms = hd.created_ms;
     s->has_file = true;
     s->seq = hd.last_seq;

@@ -24,6 +24,7 @@ struct session_spec {
     struct str effort;    /* or STR_NONE */
     struct str name, parent_id, parent_path; /* or STR_NONE */
     enum mode mode;
+    int64_t created_ms;   /* of a new session, 0: now */
     int64_t max_tokens;   /* output cap of one request, 0: the provider's default */
     const struct session_settings *settings; /* lives as long as the session */
 };

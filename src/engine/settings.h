@@ -41,12 +41,13 @@ struct session_settings {
     bool keeps_only_text;       /* tool calls, results and reasoning do not outlive their turn */
     bool steer_extends;         /* steering input gets a round of its own even after a final reply */
     bool is_quiet_after_cancel; /* after EV_CANCEL_ASKED nothing but the end is told */
+    bool counts_attempts;       /* a request that failed in spite of retries says how many */
     bool shares_shell;          /* the shell's directory and environment live on for the process */
     bool file_at_first_input;   /* the session file appears with the first input, not before */
     bool locks_at_open;         /* opening an existing file takes the writer's lock at once */
-    const char *canceled_text;  /* result of a call that an interrupt stopped or prevented */
     const char *empty_answer;   /* what a completed turn without text said, with keeps_only_text;
                                  * NULL: nothing */
+    const char *canceled_text;  /* result of a call that an interrupt stopped or prevented */
     const char *system;         /* the base instruction */
 };
 
