@@ -49,13 +49,14 @@ struct children { /* all holders of a loop */
     struct holder *first;
     struct timer *sweep;
     int64_t sweep_since_us; /* 0: no sweep is under way */
+    bool has_sigchld;       /* listens to SIGCHLD: there are no pidfds here */
 };
 
 struct holder {
     struct children *all;
     struct holder *next, **link;
     pid_t pid;
-    int pidfd;
+    int pidfd; /* -1 where there are none */
     int line; /* -1 when closed */
     struct watch *watch;
     struct timer *obey; /* running after a term or kill */
@@ -166,18 +167,32 @@ static bool holder_reap(struct holder *h, int flags, bool *ret_clean)
     return true;
 }
 
-static void on_pidfd(void *arg, int events)
+/* True if it has ended now; it may be freed then. */
+static bool holder_check(struct holder *h)
 {
-    (void)events;
-    struct holder *h = arg;
     bool is_clean;
-    if (!holder_reap(h, WNOHANG, &is_clean))
-        return;
+    if (h->is_over || !holder_reap(h, WNOHANG, &is_clean))
+        return false;
     watch_free(take(&h->watch));
     if (is_clean)
         tell_gone(h);
     else
         sweep_start(h->all);
+    return true;
+}
+
+static void on_pidfd(void *arg, int events)
+{
+    (void)events;
+    holder_check(arg);
+}
+
+static void on_sigchld(void *arg)
+{
+    struct children *all = arg;
+    struct holder *h = all->first;
+    while (h)
+        h = holder_check(h) ? all->first : h->next; /* the list may be another one now */
 }
 
 /* The holder does not do its work (it may be stopped): ours to do. */
@@ -190,8 +205,10 @@ static void holder_destroy(struct holder *h)
 static void on_obey(void *arg)
 {
     struct holder *h = arg;
-    if (!h->is_over)
-        holder_destroy(h);
+    if (h->is_over)
+        return;
+    holder_destroy(h);
+    timer_start(h->obey, OBEY_MS); /* until it is seen to go */
 }
 
 void holder_term(struct holder *h)
@@ -230,10 +247,11 @@ static void holder_end_now(struct holder *h)
         close(h->line);
     h->line = -1;
     struct pollfd p = {.fd = h->pidfd, .events = POLLIN};
-    if (!h->is_over && poll(&p, 1, OBEY_MS) <= 0)
-        holder_destroy(h);
-    if (!h->is_over)
-        holder_reap(h, 0, &is_clean);
+    for (int i = 0; !h->is_over && !holder_reap(h, WNOHANG, &is_clean); i++) {
+        if (i >= OBEY_MS / SWEEP_MS)
+            holder_destroy(h);
+        poll(&p, 1, SWEEP_MS);
+    }
     for (int i = 0; !is_clean && strays_kill(h->all) && i < OBEY_MS / SWEEP_MS; i++)
         usleep(SWEEP_MS * 1000);
     holder_free(h);
@@ -266,6 +284,14 @@ static void children_free(void *arg)
 
 /* --- starting --- */
 
+/* We may have been started with it ignored; then the kernel throws exit statuses away. */
+static void unignore_sigchld(void)
+{
+    struct sigaction now;
+    if (sigaction(SIGCHLD, NULL, &now) == 0 && now.sa_handler == SIG_IGN)
+        signal(SIGCHLD, SIG_DFL);
+}
+
 static struct children *children_of(struct loop *l)
 {
     if (l->children)
@@ -276,7 +302,7 @@ static struct children *children_of(struct loop *l)
     l->children = all;
     l->children_free = children_free;
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    signal(SIGCHLD, SIG_DFL); /* if it is ignored, the kernel throws exit statuses away */
+    unignore_sigchld();
     signal(SIGPIPE, SIG_IGN); /* a command need not read what we write */
     return all;
 }
@@ -385,6 +411,24 @@ static int spawn_lifted(pid_t *ret_pid, const struct child_options *o, const int
     return rc;
 }
 
+static bool holder_watch(struct holder *h, struct error *err)
+{
+    struct children *all = h->all;
+    h->pidfd = (int)syscall(SYS_pidfd_open, h->pid, 0); /* close-on-exec by itself */
+    if (h->pidfd < 0 && errno != ENOSYS)
+        return error_errno(err, errno, "cannot watch a process");
+    if (h->pidfd < 0) { /* an old kernel, or valgrind */
+        if (!all->has_sigchld)
+            loop_on_signal(all->l, SIGCHLD, on_sigchld, all);
+        all->has_sigchld = true;
+        return true;
+    }
+    h->watch = watch_new(all->l, h->pidfd, on_pidfd, h, err);
+    if (h->watch)
+        watch_set(h->watch, WATCH_IN);
+    return h->watch != NULL;
+}
+
 static bool holder_spawn(struct holder *h, const struct child_options *o,
                          const int fds[HOLD_N_FDS], struct error *err)
 {
@@ -396,12 +440,7 @@ static bool holder_spawn(struct holder *h, const struct child_options *o,
     close(line[0]);
     if (rc != 0)
         return error_errno(err, rc, "cannot start %s", path_program());
-    h->pidfd = (int)syscall(SYS_pidfd_open, h->pid, 0); /* close-on-exec by itself */
-    if (h->pidfd < 0)
-        error_errno(err, errno, "cannot watch a process");
-    else
-        h->watch = watch_new(h->all->l, h->pidfd, on_pidfd, h, err);
-    if (h->watch)
+    if (holder_watch(h, err))
         return true;
     kill(h->pid, SIGKILL);
     waitpid(h->pid, NULL, 0);
@@ -429,6 +468,5 @@ struct holder *holder_start(struct loop *l, const struct child_options *o,
         holder_free(h);
         return NULL;
     }
-    watch_set(h->watch, WATCH_IN);
     return h;
 }

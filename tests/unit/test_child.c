@@ -2,7 +2,8 @@
 /* Children and their holders: what comes out, how they end, and that nobody is left.
  *
  * This program is its own holder: started with argv[0] "hold" it runs hold_main.  Processes of a
- * test are found again by a marker in their command line.
+ * test are found again by a marker in their command line: the seconds they sleep.  "1000." stands
+ * for a number of this process, so that tests may run side by side.
  */
 #include "base/buf.h"
 #include "base/time.h"
@@ -17,6 +18,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +28,7 @@ struct job {
     struct loop *l;
     struct child *c;
     const char *argv[4];
+    char script[500];
     struct child_options o;
     struct buf out[4]; /* by stream */
     struct child_end end;
@@ -61,9 +64,26 @@ static void on_end(void *arg, const struct child_end *end)
     loop_stop(j->l);
 }
 
+/* Puts our number in the place of every "1000.". */
+static void mark(char *out, size_t size, const char *in)
+{
+    size_t n = 0;
+    while (*in && n + 1 < size) {
+        if (strncmp(in, "1000.", 5) == 0) {
+            n += (size_t)snprintf(out + n, size - n, "1%06d.", (int)getpid());
+            in += 5;
+        } else {
+            out[n++] = *in++;
+        }
+    }
+    assert_true(n < size);
+    out[n] = '\0';
+}
+
 static void job_init(struct job *j, struct loop *l, const char *script)
 {
-    *j = (struct job){.l = l, .argv = {"sh", "-c", script, NULL}};
+    *j = (struct job){.l = l, .argv = {"sh", "-c", j->script, NULL}};
+    mark(j->script, sizeof j->script, script);
     j->o = (struct child_options){
         .argv = j->argv,
         .env = plain_env,
@@ -121,9 +141,11 @@ static bool read_proc(const char *pid, const char *name, char *out, size_t size)
 }
 
 /* Processes with the marker in their command line. */
-static int count_marked(const char *marker)
+static int count_marked(const char *pattern)
 {
+    char marker[60];
     int n = 0;
+    mark(marker, sizeof marker, pattern);
     DIR *d = opendir("/proc");
     struct dirent *e;
     while ((e = readdir(d))) {
@@ -555,21 +577,32 @@ static void test_holder_stopped(void **state)
     loop_end(l);
 }
 
+/* Runs out of descriptors at every place where one is needed, until there are enough. */
 static void test_start_fails(void **state)
 {
     (void)state;
     struct loop *l = loop_new();
+    struct rlimit before, less;
     struct job j;
-    job_init(&j, l, "");
-    size_t n = 4 << 20; /* one argument beyond what the kernel takes */
-    char *large = xmalloc(n + 1);
-    memset(large, 'x', n);
-    large[n] = '\0';
-    j.argv[2] = large;
-    assert_null(child_start(l, &j.o, &j.err));
-    assert_int_equal(j.err.code, ERR_IO);
-    assert_non_null(strstr(j.err.text, "cannot start"));
-    free(large);
+    bool ok = false;
+    int n_failures = 0;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    less = before;
+    for (less.rlim_cur = 3; !ok && less.rlim_cur < 100; less.rlim_cur++) {
+        job_init(&j, l, "echo enough");
+        j.o.input = STR("input");
+        setrlimit(RLIMIT_NOFILE, &less);
+        j.c = child_start(l, &j.o, &j.err);
+        setrlimit(RLIMIT_NOFILE, &before);
+        ok = j.c != NULL;
+        n_failures += !ok;
+        assert_true(ok || (j.err.code == ERR_IO && strstr(j.err.text, "Too many open files")));
+    }
+    assert_true(ok && n_failures > 5);
+    while (j.n_ends == 0)
+        loop_run(l);
+    assert_string_equal(text(&j, 1), "enough\n");
+    job_clear(&j);
     loop_end(l);
 }
 
@@ -695,15 +728,13 @@ static void test_many_at_once(void **state)
 
 /* --- kill -9 of the engine --- */
 
-static _Noreturn void engine_main(int ready)
+static _Noreturn void engine_main(struct job *a, struct job *b, int ready)
 {
     struct loop *l = loop_new();
-    struct job a, b;
-    job_init(&a, l, "setsid sh -c 'trap \"\" TERM; sleep 1000.81; :' & sleep 1000.81");
-    job_init(&b, l, "setsid sleep 1000.81 >/dev/null 2>&1 & exit 0");
-    job_start(&a);
-    job_run(&b);
-    job_clear(&b);
+    a->l = b->l = l;
+    job_start(a);
+    job_run(b);
+    job_clear(b);
     usleep(200000);
     if (write(ready, "r", 1) != 1)
         _exit(1);
@@ -717,11 +748,14 @@ static void test_engine_killed(void **state)
     (void)state;
     int p[2], status;
     char byte;
+    struct job a, b;
+    job_init(&a, NULL, "setsid sh -c 'trap \"\" TERM; sleep 1000.81; :' & sleep 1000.81");
+    job_init(&b, NULL, "setsid sleep 1000.81 >/dev/null 2>&1 & exit 0");
     assert_int_equal(pipe2(p, O_CLOEXEC), 0);
     pid_t pid = fork();
     if (pid == 0) {
         prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
-        engine_main(p[1]);
+        engine_main(&a, &b, p[1]);
     }
     close(p[1]);
     assert_int_equal(read(p[0], &byte, 1), 1);

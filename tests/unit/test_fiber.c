@@ -466,7 +466,7 @@ static void test_sweep(void **state)
 }
 
 /* Our own mistakes abort; each is tried in a process of its own. */
-static void await_outside(void)
+static void outside_await(void)
 {
     struct wait w = WAIT_INIT;
     struct error err;
@@ -511,7 +511,7 @@ static bool dies(void (*fn)(void))
 static void test_mistakes_abort(void **state)
 {
     (void)state;
-    assert_true(dies(await_outside));
+    assert_true(dies(outside_await));
     assert_true(dies(too_deep)); /* the guard page */
 }
 
