@@ -6,7 +6,15 @@
 
 #include "chat/message.h"
 
-enum stop_reason { STOP_NONE, STOP_END, STOP_CALLS, STOP_LENGTH, STOP_FILTER, STOP_OTHER };
+enum stop_reason {
+    STOP_NONE,
+    STOP_END,
+    STOP_CALLS,
+    STOP_LENGTH,
+    STOP_FILTER,
+    STOP_PAUSE, /* asked with the reply in its history, the model goes on */
+    STOP_OTHER,
+};
 
 struct reply_part;
 

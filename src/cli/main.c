@@ -15,13 +15,15 @@
 #include "dialects/loaf/loaf.h"
 #include "dialects/scaiflux/scaiflux.h"
 #include "loop/child.h"
+#include "providers/anthropic/anthropic.h"
 #include "providers/openai/openai.h"
 #include "providers/rehearsal/rehearsal.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-static const struct provider *const providers[] = {&provider_openai, &provider_rehearsal};
+static const struct provider *const providers[] = {&provider_openai, &provider_anthropic,
+                                                  &provider_rehearsal};
 static const struct dialect *const dialects[] = {&dialect_loaf, &dialect_scaiflux, &dialect_kward};
 
 static const char help[] =
@@ -42,6 +44,7 @@ static const char help[] =
     "                    rehearsal/default needs no key and no network\n"
     "  OPENAI_API_KEY    key for openai/... models\n"
     "  OPENAI_BASE_URL   address of any OpenAI-compatible server, with /v1\n"
+    "  ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL  the same for anthropic/... models\n"
     "  TRIVET_STALL_MS   give a silent model so long before the request counts as failed\n"
     "  TRIVET_PASS_ENV   names of variables that tools may see beyond the usual ones\n";
 

@@ -136,6 +136,8 @@ static bool run_rounds_await(struct turn *t, struct error *err)
                 return false;
             continue;
         }
+        if (stop == STOP_PAUSE && t->round < st->max_rounds)
+            continue;
         skip_calls(t, &reply, 0, "not executed: the reply was cut");
         if (t->steers && st->steer_extends)
             continue;

@@ -19,7 +19,7 @@ enum { SHOWN_BYTES = 400 }; /* of a provider's words; the rest of an error is ou
 
 struct report { /* what an error body says */
     struct str message, code, type;
-    int64_t status; /* of a numeric code, 0 if there is none */
+    int64_t status; /* of a numeric code or a known type, 0 if there is none */
 };
 
 static bool has_any(struct str text, const char *const *words)
@@ -51,6 +51,7 @@ bool is_overflow_text(struct str text)
         "greater than the context length",
         "context window exceeds limit",
         "range of input length should be",
+        "exceed context limit",
         NULL,
     };
     if (is_rate_text(text))
@@ -86,6 +87,31 @@ static bool is_no_model_text(struct str text)
 
 /* ---- the body ---- */
 
+/* The status that goes with a type of error, for errors that come inside an answer with 200. */
+static int64_t status_of_type(struct str type)
+{
+    static const struct {
+        const char *type;
+        int64_t status;
+    } types[] = {
+        {"invalid_request_error", 400},
+        {"authentication_error", 401},
+        {"billing_error", 402},
+        {"permission_error", 403},
+        {"not_found_error", 404},
+        {"conflict_error", 409},
+        {"request_too_large", 413},
+        {"rate_limit_error", 429},
+        {"api_error", 500},
+        {"timeout_error", 504},
+        {"overloaded_error", 529},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        if (str_is(type, types[i].type))
+            return types[i].status;
+    return 0;
+}
+
 static void read_report(yyjson_val *root, struct report *r)
 {
     yyjson_val *top = yyjson_is_arr(root) ? yyjson_arr_get_first(root) : root;
@@ -102,6 +128,8 @@ static void read_report(yyjson_val *root, struct report *r)
         r->type = json_get_str(json_get(from, "metadata"), "error_type");
     if (json_is_whole(json_get(from, "code"), &number) || str_int(r->code, &number))
         r->status = number >= 400 && number < 600 ? number : 0;
+    if (r->status == 0)
+        r->status = status_of_type(r->type);
 }
 
 /* A body that is no JSON: the words of a text, nothing of a web page. */

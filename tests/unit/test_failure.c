@@ -48,6 +48,9 @@ static void test_classes(void **state)
         {200, "{\"error\":{\"code\":402,\"message\":\"no credits\"}}", ERR_QUOTA},
         {200, "{\"error\":{\"code\":\"rate_limit_exceeded\",\"message\":\"x\"}}", ERR_RATE},
         {200, "{\"error\":\"broken\"}", ERR_PROVIDER},
+        {200, "{\"error\":{\"type\":\"authentication_error\",\"message\":\"x\"}}", ERR_AUTH},
+        {200, "{\"error\":{\"type\":\"overloaded_error\",\"message\":\"x\"}}", ERR_PROVIDER},
+        {429, "{\"error\":{\"type\":\"not_found_error\",\"message\":\"x\"}}", ERR_RATE},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct error err = failure(cases[i].status, cases[i].body, NULL, NULL);
@@ -127,6 +130,7 @@ static void test_overflow_words(void **state)
         "tokens is greater than the context length",
         "The input token count (5) exceeds the maximum number of tokens",
         "context window exceeds limit",
+        "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
         "Range of input length should be [1, 30720]",
         "too large for model with 4096 maximum context length",
     };

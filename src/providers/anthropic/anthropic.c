@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* The row that makes Anthropic a provider, and the models known by name.  Others are asked for by
+ * whatever name the user gives. */
+#include "providers/anthropic/anthropic.h"
+
+const struct vendor anthropic_vendor = {
+    .label = "Anthropic",
+    .key_header = "x-api-key",
+    .put_url = anthropic_put_url,
+    .put_body = anthropic_put_body,
+    .headers = anthropic_headers,
+    .state_size = sizeof(struct anthropic_reader),
+    .read = anthropic_read,
+    .finish = anthropic_finish,
+};
+
+static struct stream *start(struct loop *l, const struct ask *ask, const struct ask_sink *sink,
+                            struct error *err)
+{
+    return vendor_start(&provider_anthropic, &anthropic_vendor, l, ask, sink, err);
+}
+
+/* Prices are USD per million tokens, below the threshold where a model has one. */
+#define MODEL(word, label, window, out, dollars_in, dollars_out)                                   \
+    {                                                                                              \
+        .provider = "anthropic", .id = {"" word, sizeof(word) - 1},                                \
+        .name = {"" label, sizeof(label) - 1}, .context_window = (window), .max_output = (out),    \
+        .takes_images = true, .reasons = true, .price_in = (dollars_in),                           \
+        .price_out = (dollars_out),                                                                \
+    }
+
+static const struct model models[] = {
+    MODEL("claude-fable-5-1", "Claude Fable 5.1", 1000000, 128000, 10, 50),
+    MODEL("claude-opus-5-5", "Claude Opus 5.5", 1000000, 128000, 4, 20),
+    MODEL("claude-opus-5", "Claude Opus 5", 1000000, 128000, 5, 25),
+    MODEL("claude-sonnet-5-5", "Claude Sonnet 5.5", 1000000, 128000, 2, 10),
+    MODEL("claude-haiku-5-5", "Claude Haiku 5.5", 1000000, 128000, 0.10, 0.50),
+    MODEL("claude-opus-4-8", "Claude Opus 4.8", 1000000, 128000, 5, 25),
+    MODEL("claude-sonnet-4-6", "Claude Sonnet 4.6", 1000000, 64000, 3, 15), /* one source: 128k */
+    MODEL("claude-haiku-4-5", "Claude Haiku 4.5", 200000, 64000, 1, 5),
+    {0},
+};
+
+const struct provider provider_anthropic = {
+    .name = "anthropic",
+    .label = "Anthropic",
+    .base_url = "https://api.anthropic.com/v1",
+    .env_base = "ANTHROPIC_BASE_URL",
+    .env_key = "ANTHROPIC_API_KEY",
+    .needs_key = true,
+    .models = models,
+    .start = start,
+    .pause = vendor_pause,
+    .reply = vendor_reply,
+    .free = vendor_free,
+    .request_bytes = vendor_request_bytes,
+};
