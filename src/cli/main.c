@@ -18,12 +18,13 @@
 #include "providers/anthropic/anthropic.h"
 #include "providers/openai/openai.h"
 #include "providers/rehearsal/rehearsal.h"
+#include "providers/responses/responses.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
 static const struct provider *const providers[] = {&provider_openai, &provider_anthropic,
-                                                  &provider_rehearsal};
+                                                  &provider_responses, &provider_codex, &provider_rehearsal};
 static const struct dialect *const dialects[] = {&dialect_loaf, &dialect_scaiflux, &dialect_kward};
 
 static const char help[] =
@@ -44,6 +45,8 @@ static const char help[] =
     "                    rehearsal/default needs no key and no network\n"
     "  OPENAI_API_KEY    key for openai/... models\n"
     "  OPENAI_BASE_URL   address of any OpenAI-compatible server, with /v1\n"
+    "                    (both for openai-responses/... models as well)\n"
+    "  OPENAI_ACCESS_TOKEN, CODEX_BASE_URL  the same for codex/... models, of a ChatGPT account\n"
     "  ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL  the same for anthropic/... models\n"
     "  TRIVET_STALL_MS   give a silent model so long before the request counts as failed\n"
     "  TRIVET_PASS_ENV   names of variables that tools may see beyond the usual ones\n";

@@ -13,12 +13,14 @@
 #include "base/utf8.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <time.h>
 
 enum { SHOWN_BYTES = 400 }; /* of a provider's words; the rest of an error is ours */
 
 struct report { /* what an error body says */
     struct str message, code, type;
+    int64_t resets_at; /* when a used-up allowance comes back, unix seconds; 0: not said */
     int64_t status; /* of a numeric code or a known type, 0 if there is none */
 };
 
@@ -130,6 +132,27 @@ static void read_report(yyjson_val *root, struct report *r)
         r->status = number >= 400 && number < 600 ? number : 0;
     if (r->status == 0)
         r->status = status_of_type(r->type);
+}
+
+/* When there will be something to use again. */
+static int64_t read_reset(yyjson_val *root)
+{
+    yyjson_val *error = json_get(root, "error"), *from = yyjson_is_obj(error) ? error : root;
+    int64_t at = json_get_int(from, "resets_at", 0);
+    int64_t in = json_get_int(from, "resets_in_seconds", 0);
+    int64_t latest = (int64_t)4e9; /* beyond the year 2090 it is no time in seconds */
+    at = at <= 0 && in > 0 && in < latest ? time_now_ms() / 1000 + in : at;
+    return at > 0 && at < latest ? at : 0;
+}
+
+static void add_reset(struct error *err, int64_t resets_at)
+{
+    char when[TIME_ISO_LEN + 1];
+    size_t n = strlen(err->text);
+    if (resets_at == 0)
+        return;
+    time_iso(resets_at * 1000, when);
+    snprintf(err->text + n, sizeof err->text - n, " (resets at %.10s %.5s UTC)", when, when + 11);
 }
 
 /* A body that is no JSON: the words of a text, nothing of a web page. */
@@ -250,10 +273,12 @@ void error_from_http(struct error *err, const char *label, int status, struct st
     AUTO(buf) struct buf words = BUF_INIT;
     struct report r = {0};
     struct error ignored;
-    if (json_parse(body, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &json, &ignored))
+    if (json_parse(body, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &json, &ignored)) {
         read_report(json.root, &r);
-    else
+        r.resets_at = read_reset(json.root);
+    } else {
         read_plain(body, &plain, &r);
+    }
     /* An error inside a stream that began with 200 may carry the real status. */
     int meant = status < 300 && r.status ? (int)r.status : status;
     buf_addf(&words, "%.*s %.*s %.*s", STR_FMT(r.code), STR_FMT(r.type), STR_FMT(r.message));
@@ -267,6 +292,7 @@ void error_from_http(struct error *err, const char *label, int status, struct st
         error_set(err, code, "%s answered %d: %.*s", label, meant, STR_FMT(message));
     else
         error_set(err, code, "%s reported an error: %.*s", label, STR_FMT(message));
+    add_reset(err, r.resets_at);
     err->status = meant;
     err->retry_after_ms = wait_ms(retry_after, retry_after_ms, r.message);
 }

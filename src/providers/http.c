@@ -28,7 +28,8 @@ struct vendor_stream {
     struct buf url, body; /* of the request */
     struct buf collected; /* an answer that is no stream */
     struct arena arena;   /* headers, key, what is kept of the answer's head */
-    struct str key;       /* to be removed from what the provider says */
+    struct str key;       /* to be removed from what the provider says; the account too */
+    struct str account_id;
     struct str content_type, retry_after, retry_after_ms;
     int status;
     bool is_events;        /* the answer is a stream of events */
@@ -92,6 +93,12 @@ static void remove_key(struct error *err, struct str key)
     err->text[cut.n] = '\0';
 }
 
+static void remove_secrets(struct error *err, const struct vendor_stream *s)
+{
+    remove_key(err, s->key);
+    remove_key(err, s->account_id);
+}
+
 static void end_with(struct vendor_stream *s, struct error *err)
 {
     if (s->is_ended)
@@ -100,7 +107,7 @@ static void end_with(struct vendor_stream *s, struct error *err)
     http_cancel(s->http);
     s->http = NULL;
     if (err)
-        remove_key(err, s->key);
+        remove_secrets(err, s);
     s->sink.on_end(s->sink.arg, &s->reply, err);
 }
 
@@ -271,6 +278,7 @@ static struct vendor_stream *stream_new(const struct provider *p, const struct v
     s->state = xcalloc(1, MAX(v->state_size, (size_t)1));
     s->collected = BUF_MAX(LIMIT_ERROR_BODY_BYTES);
     s->key = arena_str(&s->arena, ask->key);
+    s->account_id = arena_str(&s->arena, ask->account_id);
     sse_init(&s->sse, LIMIT_SSE_EVENT_BYTES);
     s->sse.on_event = on_event;
     s->sse.arg = s;
@@ -298,7 +306,7 @@ struct stream *vendor_start(const struct provider *p, const struct vendor *v, st
     };
     s->http = http_start(l, &rq, err);
     if (!s->http) {
-        remove_key(err, s->key);
+        remove_secrets(err, s);
         stream_release(s);
         return NULL;
     }

@@ -1,0 +1,508 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads the events of a Responses stream into a reply (providers.md 3.2).
+ *
+ * A reply is a row of items: reasoning, messages, calls, and those of hosted and free-form tools,
+ * which are passed over.  Items are told apart by output_index, or by item id where a server sends
+ * none.  The pieces of an item are shown as they come; its final form (output_item.done, or the
+ * list in the last event) overrides what the pieces of a call gave, and fills in what never came in
+ * pieces.  A reply is whole when the response is completed or incomplete and every call of a
+ * completed one is closed.  failure.c of this folder says what errors mean.
+ */
+#include "providers/responses/responses.h"
+
+#include "base/limits.h"
+
+struct reading { /* one event on its way into the reply */
+    struct responses_reader *r;
+    struct reply *reply;
+    const struct ask_sink *sink;
+    yyjson_val *event;
+    bool is_over;
+};
+
+static bool reply_too_large(struct error *err)
+{
+    return error_set_origin(err, ERR_LIMIT, ORIGIN_REMOTE,
+                            "OpenAI sent a reply larger than %d bytes", LIMIT_REPLY_BYTES);
+}
+
+/* ---- items ---- */
+
+static enum responses_kind kind_of(yyjson_val *item)
+{
+    struct str type = json_get_str(item, "type");
+    return str_is(type, "message")         ? ITEM_MESSAGE
+           : str_is(type, "reasoning")     ? ITEM_REASONING
+           : str_is(type, "function_call") ? ITEM_CALL
+                                           : ITEM_OTHER;
+}
+
+static uint64_t hash_of(struct str id)
+{
+    return id.n ? str_hash(id) | 1 : 0;
+}
+
+/* How an event or a list of items names an item. */
+struct item_name {
+    enum responses_kind kind;
+    bool has_index;
+    int64_t index;
+    uint64_t id_hash;
+};
+
+static struct item_name name_in_event(const struct reading *g, enum responses_kind kind)
+{
+    struct item_name name = {.kind = kind};
+    struct str id = json_get_str(json_get(g->event, "item"), "id");
+    name.has_index = json_is_whole(json_get(g->event, "output_index"), &name.index);
+    name.id_hash = hash_of(id.n ? id : json_get_str(g->event, "item_id"));
+    return name;
+}
+
+static struct responses_item *find_item(struct responses_reader *r, const struct item_name *name)
+{
+    for (size_t i = r->n_items; i-- > 0;) {
+        struct responses_item *item = &r->items[i];
+        if (item->kind != name->kind)
+            continue;
+        /* Some gateways give an item another id in every event: the index counts. */
+        if (name->has_index && item->has_index ? item->index == name->index
+                                               : !name->id_hash || item->id_hash == name->id_hash)
+            return item;
+    }
+    return NULL;
+}
+
+static struct responses_item *add_item(struct reading *g, const struct item_name *name,
+                                       struct error *err)
+{
+    struct responses_reader *r = g->r;
+    if (r->n_items == RESPONSES_MAX_ITEMS) {
+        error_set(err, ERR_BAD_REPLY, "OpenAI sent more than %d items in one reply",
+                  RESPONSES_MAX_ITEMS);
+        return NULL;
+    }
+    if (name->kind == ITEM_REASONING && !reply_begin_reasoning(g->reply)) {
+        reply_too_large(err);
+        return NULL;
+    }
+    struct responses_item *item = &r->items[r->n_items++];
+    *item = (struct responses_item){
+        .kind = name->kind,
+        .has_index = name->has_index,
+        .index = name->index,
+        .id_hash = name->id_hash,
+    };
+    if (name->kind != ITEM_MESSAGE) /* its text may never come */
+        r->tail = name->kind;
+    return item;
+}
+
+/* The item that the event is about, begun when it is new. */
+static struct responses_item *item_of_event(struct reading *g, enum responses_kind kind,
+                                            struct error *err)
+{
+    struct item_name name = name_in_event(g, kind);
+    struct responses_item *item = find_item(g->r, &name);
+    if (!item)
+        return add_item(g, &name, err);
+    if (!item->id_hash)
+        item->id_hash = name.id_hash;
+    return item;
+}
+
+static size_t place_of(const struct reading *g, const struct responses_item *item)
+{
+    return (size_t)(item - g->r->items);
+}
+
+/* ---- text and reasoning ---- */
+
+static bool add_shown(struct reading *g, enum responses_kind kind, struct str text,
+                      struct error *err)
+{
+    bool is_text = kind == ITEM_MESSAGE;
+    if (!(is_text ? reply_add_text(g->reply, text) : reply_add_reasoning(g->reply, text)))
+        return reply_too_large(err);
+    (is_text ? g->sink->on_text : g->sink->on_reasoning)(g->sink->arg, text);
+    return true;
+}
+
+/* Messages that follow each other, and the paragraphs of reasoning, are kept apart. */
+static bool add_piece(struct reading *g, struct responses_item *item, int64_t part, struct str text,
+                      struct error *err)
+{
+    struct responses_reader *r = g->r;
+    size_t place = place_of(g, item);
+    if (text.n == 0)
+        return true;
+    bool is_other = item->kind == ITEM_MESSAGE ? r->tail == ITEM_MESSAGE && r->last != place
+                                               : item->has_text && item->part != part;
+    if (is_other && !add_shown(g, item->kind, STR("\n\n"), err))
+        return false;
+    item->has_text = true;
+    item->part = part;
+    r->tail = item->kind;
+    r->last = place;
+    return add_shown(g, item->kind, text, err);
+}
+
+static bool read_text(struct reading *g, struct error *err)
+{
+    struct responses_item *item = item_of_event(g, ITEM_MESSAGE, err);
+    return item && add_piece(g, item, 0, json_get_str(g->event, "delta"), err);
+}
+
+static bool read_summary(struct reading *g, struct error *err)
+{
+    struct responses_item *item = item_of_event(g, ITEM_REASONING, err);
+    int64_t part = json_get_int(g->event, "summary_index", 0);
+    return item && add_piece(g, item, part, json_get_str(g->event, "delta"), err);
+}
+
+static bool read_thought(struct reading *g, struct error *err)
+{
+    struct responses_item *item = item_of_event(g, ITEM_REASONING, err);
+    int64_t part = -1 - json_get_int(g->event, "content_index", 0);
+    return item && add_piece(g, item, part, json_get_str(g->event, "delta"), err);
+}
+
+/* ---- calls ---- */
+
+static bool read_arguments(struct reading *g, struct error *err)
+{
+    struct responses_item *item = item_of_event(g, ITEM_CALL, err);
+    if (!item)
+        return false;
+    if (!reply_add_call(g->reply, (int64_t)place_of(g, item), STR_NONE, STR_NONE,
+                        json_get_str(g->event, "delta")))
+        return reply_too_large(err);
+    g->sink->on_alive(g->sink->arg);
+    return true;
+}
+
+static bool read_all_arguments(struct reading *g, struct error *err)
+{
+    struct responses_item *item = item_of_event(g, ITEM_CALL, err);
+    if (!item)
+        return false;
+    if (!reply_set_call(g->reply, (int64_t)place_of(g, item), STR_NONE,
+                        json_get_str(g->event, "name"), json_get_str(g->event, "arguments")))
+        return reply_too_large(err);
+    item->is_done = true;
+    g->sink->on_alive(g->sink->arg);
+    return true;
+}
+
+static bool set_call(struct reading *g, struct responses_item *item, yyjson_val *from,
+                     struct error *err)
+{
+    struct str call_id = json_get_str(from, "call_id");
+    if (!reply_set_call(g->reply, (int64_t)place_of(g, item), call_id, json_get_str(from, "name"),
+                        json_get_str(from, "arguments")))
+        return reply_too_large(err);
+    if (call_id.n)
+        item->call_hash = hash_of(call_id);
+    return true;
+}
+
+/* ---- whole items ---- */
+
+static bool show_parts(struct reading *g, struct responses_item *item, yyjson_val *parts,
+                       struct error *err)
+{
+    size_t i, max;
+    yyjson_val *part;
+    yyjson_arr_foreach (parts, i, max, part) {
+        struct str text = json_get_str(part, "text");
+        if (!add_piece(g, item, (int64_t)i, text.n ? text : json_get_str(part, "refusal"), err))
+            return false;
+    }
+    return true;
+}
+
+/* With encrypted content, or with its words, an item says everything; the id alone would name
+ * something the server did not keep. */
+static bool can_go_back(yyjson_val *from)
+{
+    return json_get_str(from, "encrypted_content").n > 0 ||
+           yyjson_arr_size(json_get(from, "content")) > 0;
+}
+
+static bool set_opaque(struct reading *g, struct responses_item *item, yyjson_val *from,
+                       struct error *err)
+{
+    AUTO(buf) struct buf opaque = BUF_INIT;
+    struct jw w = JW(&opaque);
+    if (item->has_opaque || !can_go_back(from))
+        return true;
+    jw_val(&w, from);
+    if (!reply_set_opaque(g->reply, buf_str(&opaque)))
+        return reply_too_large(err);
+    item->has_opaque = true;
+    return true;
+}
+
+static bool set_reasoning(struct reading *g, struct responses_item *item, yyjson_val *from,
+                          struct error *err)
+{
+    if (!item->has_text && !show_parts(g, item, json_get(from, "summary"), err))
+        return false;
+    if (!item->has_text && !show_parts(g, item, json_get(from, "content"), err))
+        return false;
+    return set_opaque(g, item, from, err);
+}
+
+/* The final form of an item.  A call that the server itself calls incomplete stays open. */
+static bool item_end(struct reading *g, struct responses_item *item, yyjson_val *from,
+                     struct error *err)
+{
+    item->is_done |= !str_is(json_get_str(from, "status"), "incomplete");
+    switch (item->kind) {
+    case ITEM_MESSAGE:
+        return item->has_text || show_parts(g, item, json_get(from, "content"), err);
+    case ITEM_REASONING:
+        return set_reasoning(g, item, from, err);
+    case ITEM_CALL:
+        return set_call(g, item, from, err);
+    case ITEM_OTHER:
+        break;
+    }
+    return true;
+}
+
+static bool read_item(struct reading *g, bool is_end, struct error *err)
+{
+    yyjson_val *from = json_get(g->event, "item");
+    enum responses_kind kind = kind_of(from);
+    g->sink->on_alive(g->sink->arg);
+    if (kind == ITEM_OTHER) /* a tool of the server's */
+        return true;
+    struct responses_item *item = item_of_event(g, kind, err);
+    if (!item)
+        return false;
+    if (is_end)
+        return item_end(g, item, from, err);
+    return kind != ITEM_CALL || set_call(g, item, from, err);
+}
+
+static bool read_item_begin(struct reading *g, struct error *err)
+{
+    return read_item(g, false, err);
+}
+
+static bool read_item_end(struct reading *g, struct error *err)
+{
+    return read_item(g, true, err);
+}
+
+/* ---- the list of items in the last event ---- */
+
+/* The list may leave items out, so that ids say more than places here. */
+static struct responses_item *find_listed(struct responses_reader *r, yyjson_val *from, size_t at)
+{
+    enum responses_kind kind = kind_of(from);
+    uint64_t id = hash_of(json_get_str(from, "id")), call = hash_of(json_get_str(from, "call_id"));
+    for (size_t i = 0; i < r->n_items; i++)
+        if (r->items[i].kind == kind && ((id && r->items[i].id_hash == id) ||
+                                         (call && r->items[i].call_hash == call)))
+            return &r->items[i];
+    for (size_t i = 0; i < r->n_items; i++)
+        if (r->items[i].kind == kind && r->items[i].has_index && r->items[i].index == (int64_t)at)
+            return &r->items[i];
+    return NULL;
+}
+
+static bool read_listed(struct reading *g, yyjson_val *from, size_t at, struct error *err)
+{
+    struct responses_item *item = find_listed(g->r, from, at);
+    struct item_name name = {.kind = kind_of(from), .has_index = true, .index = (int64_t)at,
+                             .id_hash = hash_of(json_get_str(from, "id"))};
+    if (name.kind == ITEM_OTHER || (item && (item->is_done || item->kind == ITEM_REASONING)))
+        return true;
+    if (!item)
+        item = add_item(g, &name, err);
+    return item && item_end(g, item, from, err);
+}
+
+/* What the events left out.  Reasoning whose place is known gets its opaque part from the end to
+ * the beginning, since the reply gives it to the last block that waits for one. */
+static bool read_list(struct reading *g, yyjson_val *list, struct error *err)
+{
+    size_t i, max;
+    yyjson_val *from;
+    yyjson_arr_foreach (list, i, max, from) {
+        if (!read_listed(g, from, i, err))
+            return false;
+    }
+    for (i = yyjson_arr_size(list); i-- > 0;) {
+        from = yyjson_arr_get(list, i);
+        struct responses_item *item =
+            kind_of(from) == ITEM_REASONING ? find_listed(g->r, from, i) : NULL;
+        if (item && !item->has_opaque && !set_opaque(g, item, from, err))
+            return false;
+    }
+    return true;
+}
+
+/* ---- the end ---- */
+
+static int64_t count_of(yyjson_val *obj, const char *name)
+{
+    return MAX(json_get_int(obj, name, 0), (int64_t)0);
+}
+
+static void read_usage(struct reply *reply, yyjson_val *usage)
+{
+    if (!yyjson_is_obj(usage))
+        return;
+    yyjson_val *input = json_get(usage, "input_tokens_details");
+    reply->usage = (struct usage){
+        .input = count_of(usage, "input_tokens"),
+        .output = count_of(usage, "output_tokens"),
+        .cache_read = count_of(input, "cached_tokens"),
+        .cache_write = count_of(input, "cache_write_tokens"),
+        .reasoning = count_of(json_get(usage, "output_tokens_details"), "reasoning_tokens"),
+        .cost = MAX(json_get_num(usage, "cost", 0), 0.0),
+    };
+    reply->has_usage = true;
+}
+
+static bool has_open_call(const struct responses_reader *r)
+{
+    for (size_t i = 0; i < r->n_items; i++)
+        if (r->items[i].kind == ITEM_CALL && !r->items[i].is_done)
+            return true;
+    return false;
+}
+
+static enum stop_reason stop_of_reason(struct str reason)
+{
+    return str_is(reason, "max_output_tokens") ? STOP_LENGTH
+           : str_is(reason, "content_filter")  ? STOP_FILTER
+                                               : STOP_OTHER;
+}
+
+static bool end_with(struct reading *g, enum stop_reason stop, struct str word, struct error *err)
+{
+    if (stop != STOP_LENGTH && stop != STOP_FILTER && has_open_call(g->r))
+        return error_set(err, ERR_CUT, "OpenAI ended the reply in the middle of a tool call");
+    g->reply->stop = stop;
+    g->reply->raw_stop = arena_str(&g->reply->arena, word);
+    g->r->has_end = g->is_over = true;
+    return true;
+}
+
+static bool read_failed(struct reading *g, struct error *err)
+{
+    AUTO(buf) struct buf body = BUF_INIT;
+    struct jw w = JW(&body);
+    yyjson_val *response = json_get(g->event, "response");
+    read_usage(g->reply, json_get(response, "usage"));
+    jw_obj(&w);
+    jw_kval(&w, "error", json_get(response, "error"));
+    jw_obj_end(&w);
+    responses_error(err, buf_str(&body));
+    return false;
+}
+
+static bool read_incomplete(struct reading *g, struct error *err)
+{
+    yyjson_val *response = json_get(g->event, "response");
+    struct str reason = json_get_str(json_get(response, "incomplete_details"), "reason");
+    read_usage(g->reply, json_get(response, "usage"));
+    if (!read_list(g, json_get(response, "output"), err))
+        return false;
+    return end_with(g, stop_of_reason(reason), reason.n ? reason : STR("incomplete"), err);
+}
+
+/* The name of the event may say "done" where the status says how. */
+static bool read_completed(struct reading *g, struct error *err)
+{
+    yyjson_val *response = json_get(g->event, "response");
+    struct str status = json_get_str(response, "status");
+    if (str_is(status, "failed"))
+        return read_failed(g, err);
+    if (str_is(status, "cancelled"))
+        return error_set(err, ERR_PROVIDER, "OpenAI says that the response was cancelled");
+    if (str_is(status, "incomplete"))
+        return read_incomplete(g, err);
+    read_usage(g->reply, json_get(response, "usage"));
+    if (!read_list(g, json_get(response, "output"), err))
+        return false;
+    return end_with(g, reply_n_calls(g->reply) ? STOP_CALLS : STOP_END, STR("completed"), err);
+}
+
+/* ---- events ---- */
+
+typedef bool event_fn(struct reading *g, struct error *err);
+
+static const struct event_row {
+    const char *type;
+    event_fn *read;
+} event_rows[] = {
+    {"response.output_text.delta", read_text},
+    {"response.function_call_arguments.delta", read_arguments},
+    {"response.reasoning_summary_text.delta", read_summary},
+    {"response.reasoning_text.delta", read_thought},
+    {"response.refusal.delta", read_text},
+    {"response.output_item.added", read_item_begin},
+    {"response.output_item.done", read_item_end},
+    {"response.function_call_arguments.done", read_all_arguments},
+    {"response.completed", read_completed},
+    {"response.done", read_completed},
+    {"response.incomplete", read_incomplete},
+    {"response.failed", read_failed},
+};
+
+static bool is_error(yyjson_val *event, struct str type)
+{
+    yyjson_val *error = json_get(event, "error");
+    return str_is(type, "error") || (error && !yyjson_is_null(error));
+}
+
+bool responses_read(void *state, struct reply *reply, const struct ask_sink *sink, struct str event,
+                    struct str data, bool *ret_is_over, struct error *err)
+{
+    AUTO(json) struct json json = JSON_INIT;
+    struct error why;
+    data = str_trim(data);
+    if (data.n == 0)
+        return true;
+    if (str_is(data, "[DONE]")) {
+        *ret_is_over = true;
+        return true;
+    }
+    if (!json_parse(data, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &json, &why))
+        return error_set(err, ERR_BAD_REPLY, "OpenAI sent an event that is not JSON: %s", why.text);
+    if (!yyjson_is_obj(json.root))
+        return error_set(err, ERR_BAD_REPLY, "OpenAI sent an event that is not a JSON object");
+    struct reading g = {.r = state, .reply = reply, .sink = sink, .event = json.root};
+    struct str type = json_get_str(json.root, "type");
+    if (type.n == 0)
+        type = event;
+    for (size_t i = 0; i < ARRAY_LEN(event_rows); i++) {
+        if (!str_is(type, event_rows[i].type))
+            continue;
+        bool is_fine = event_rows[i].read(&g, err);
+        *ret_is_over = g.is_over;
+        return is_fine;
+    }
+    if (is_error(json.root, type)) {
+        responses_error(err, data);
+        return false;
+    }
+    return true;
+}
+
+bool responses_finish(void *state, struct reply *reply, const struct ask_sink *sink,
+                      struct error *err)
+{
+    const struct responses_reader *r = state;
+    (void)reply;
+    (void)sink;
+    if (!r->has_end)
+        return error_set(err, ERR_CUT,
+                         "the stream from OpenAI ended before the reply was complete");
+    return true;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/* The two rows that make OpenAI Responses a provider, the headers of the Codex backend, and the
+ * models known by name.  Others are asked for by whatever name the user gives. */
+#include "providers/responses/responses.h"
+
+/* ---- the headers of the Codex backend (providers.md 3.3) ---- */
+
+struct codex_header {
+    const char *name;
+    const char *value; /* or what stands in the ask at `from` */
+    size_t from;
+};
+
+/* The backend expects some originator and lets every client use its own name.  `version` is left
+ * out: it is compared with the releases of another program.  x-codex-turn-state would be a row here
+ * once the engine keeps it for the rounds of a turn. */
+static const struct codex_header codex_headers[] = {
+    {"originator", "trivet", 0},
+    {"OpenAI-Beta", "responses=experimental", 0},
+    {"ChatGPT-Account-ID", NULL, offsetof(struct ask, account_id)},
+    {"session-id", NULL, offsetof(struct ask, session_id)},
+};
+
+/* A header's value is printable ASCII; other bytes would make the request fail. */
+static struct str plain_value(struct arena *a, struct str value)
+{
+    AUTO(buf) struct buf plain = BUF_INIT;
+    for (size_t i = 0; i < value.n; i++)
+        if (value.p[i] > ' ' && value.p[i] < 0x7f)
+            buf_addc(&plain, value.p[i]);
+    return arena_str(a, buf_str(&plain));
+}
+
+static size_t put_codex_headers(const struct ask *ask, struct arena *a, struct http_header *out,
+                                size_t max)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < ARRAY_LEN(codex_headers) && n < max; i++) {
+        const struct codex_header *h = &codex_headers[i];
+        const struct str *field = (const void *)((const char *)ask + h->from);
+        struct str value = h->value ? str_of(h->value) : plain_value(a, *field);
+        if (value.n > 0)
+            out[n++] = (struct http_header){str_of(h->name), value};
+    }
+    return n;
+}
+
+/* ---- the rows ---- */
+
+const struct vendor responses_vendor = {
+    .label = "OpenAI",
+    .put_url = responses_put_url,
+    .put_body = responses_put_body,
+    .state_size = sizeof(struct responses_reader),
+    .read = responses_read,
+    .finish = responses_finish,
+};
+
+const struct vendor codex_vendor = {
+    .label = "Codex",
+    .put_url = codex_put_url,
+    .put_body = codex_put_body,
+    .headers = put_codex_headers,
+    .state_size = sizeof(struct responses_reader),
+    .read = responses_read,
+    .finish = responses_finish,
+};
+
+static struct stream *responses_start(struct loop *l, const struct ask *ask,
+                                      const struct ask_sink *sink, struct error *err)
+{
+    return vendor_start(&provider_responses, &responses_vendor, l, ask, sink, err);
+}
+
+static struct stream *codex_start(struct loop *l, const struct ask *ask,
+                                  const struct ask_sink *sink, struct error *err)
+{
+    return vendor_start(&provider_codex, &codex_vendor, l, ask, sink, err);
+}
+
+/* The window is the one the price holds for; prices are USD per million tokens. */
+#define MODEL(word, label, window, out, thinks, dollars_in, dollars_out)                           \
+    {                                                                                              \
+        .provider = "openai-responses", .id = {"" word, sizeof(word) - 1},                         \
+        .name = {"" label, sizeof(label) - 1}, .context_window = (window), .max_output = (out),    \
+        .takes_images = true, .reasons = (thinks), .price_in = (dollars_in),                       \
+        .price_out = (dollars_out),                                                                \
+    }
+
+static const struct model responses_models[] = {
+    MODEL("gpt-6.1-sol", "GPT-6.1 Sol", 272000, 128000, true, 2, 10),
+    MODEL("gpt-6.1-terra", "GPT-6.1 Terra", 272000, 128000, true, 1, 5),
+    MODEL("gpt-6-astra", "GPT-6 Astra", 272000, 128000, true, 10, 50),
+    MODEL("gpt-6-sol", "GPT-6 Sol", 272000, 128000, true, 2, 10),
+    MODEL("gpt-6-luna", "GPT-6 Luna", 272000, 128000, true, 0.10, 0.50),
+    MODEL("gpt-5.6-sol", "GPT-5.6 Sol", 272000, 128000, true, 4, 20),
+    MODEL("gpt-5.6-terra", "GPT-5.6 Terra", 272000, 128000, true, 2, 12),
+    MODEL("gpt-5.6-luna", "GPT-5.6 Luna", 272000, 128000, true, 0.20, 1.20),
+    MODEL("gpt-5.5", "GPT-5.5", 272000, 128000, true, 5, 30),
+    MODEL("gpt-5.4-mini", "GPT-5.4 mini", 400000, 128000, true, 0.75, 4.50),
+    MODEL("gpt-5", "GPT-5", 400000, 128000, true, 1.25, 10),
+    MODEL("gpt-4.1", "GPT-4.1", 1047576, 32768, false, 2, 8),
+    MODEL("gpt-4.1-mini", "GPT-4.1 mini", 1047576, 32768, false, 0.40, 1.60),
+    MODEL("gpt-4o", "GPT-4o", 128000, 16384, false, 2.50, 10),
+    MODEL("gpt-4o-mini", "GPT-4o mini", 128000, 16384, false, 0.15, 0.60),
+    {0},
+};
+
+/* A subscription pays for these: no price.  The same names have other windows here. */
+#define INCLUDED(word, label, window, out, sees)                                                   \
+    {                                                                                              \
+        .provider = "codex", .id = {"" word, sizeof(word) - 1},                                    \
+        .name = {"" label, sizeof(label) - 1}, .context_window = (window), .max_output = (out),    \
+        .takes_images = (sees), .reasons = true,                                                   \
+    }
+
+static const struct model codex_models[] = {
+    INCLUDED("gpt-6.1-sol", "GPT-6.1 Sol", 500000, 128000, true),
+    INCLUDED("gpt-6.1-terra", "GPT-6.1 Terra", 500000, 128000, true),
+    INCLUDED("gpt-6-astra", "GPT-6 Astra", 272000, 128000, true),
+    INCLUDED("gpt-6-sol", "GPT-6 Sol", 272000, 128000, true),
+    INCLUDED("gpt-6-luna", "GPT-6 Luna", 272000, 128000, true),
+    INCLUDED("gpt-5.6-sol", "GPT-5.6 Sol", 272000, 128000, true),
+    INCLUDED("gpt-5.6-terra", "GPT-5.6 Terra", 272000, 128000, true),
+    INCLUDED("gpt-5.6-luna", "GPT-5.6 Luna", 272000, 128000, true),
+    INCLUDED("gpt-5.5", "GPT-5.5", 400000, 128000, true),
+    INCLUDED("gpt-5.4", "GPT-5.4", 400000, 128000, true),
+    INCLUDED("gpt-5.4-mini", "GPT-5.4 mini", 400000, 128000, true),
+    INCLUDED("gpt-5.3-codex-spark", "GPT-5.3 Codex Spark", 128000, 0, false),
+    {0},
+};
+
+const struct provider provider_responses = {
+    .name = "openai-responses",
+    .label = "OpenAI Responses",
+    .base_url = "https://api.openai.com/v1",
+    .env_base = "OPENAI_BASE_URL",
+    .env_key = "OPENAI_API_KEY",
+    .needs_key = true,
+    .models = responses_models,
+    .start = responses_start,
+    .pause = vendor_pause,
+    .reply = vendor_reply,
+    .free = vendor_free,
+    .request_bytes = vendor_request_bytes,
+};
+
+const struct provider provider_codex = {
+    .name = "codex",
+    .label = "Codex",
+    .base_url = "https://chatgpt.com/backend-api/codex",
+    .env_base = "CODEX_BASE_URL",
+    .env_key = "OPENAI_ACCESS_TOKEN",
+    .needs_key = true,
+    .models = codex_models,
+    .start = codex_start,
+    .pause = vendor_pause,
+    .reply = vendor_reply,
+    .free = vendor_free,
+    .request_bytes = vendor_request_bytes,
+};
