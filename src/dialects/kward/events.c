@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/* turn/event: every numbered event of the engine becomes one notification, here and when a turn is
+ * replayed (kward.md 12).  The sequence is the engine's number within the turn. */
+#include "dialects/kward/internal.h"
+
+#include "toolsets/plain.h"
+
+/* ---- payloads ---- */
+
+static void put_status(struct jw *w, const char *status)
+{
+    jw_obj(w);
+    jw_kz(w, "status", status);
+    jw_obj_end(w);
+}
+
+static void put_queued(struct kward *k, const struct event *e, struct jw *w)
+{
+    (void)k;
+    (void)e;
+    put_status(w, "queued");
+}
+
+static void put_started(struct kward *k, const struct event *e, struct jw *w)
+{
+    (void)k;
+    (void)e;
+    put_status(w, "running");
+}
+
+/* The text, or the parts when images came along. */
+static void put_steered(struct kward *k, const struct event *e, struct jw *w)
+{
+    (void)k;
+    AUTO(json) struct json message = JSON_INIT;
+    struct error ignored;
+    bool ok = json_parse(e->json, 0, LIMIT_JSON_DEPTH, &message, &ignored);
+    jw_obj(w);
+    if (ok && yyjson_is_arr(json_get(message.root, "content")))
+        jw_kval(w, "input", json_get(message.root, "content"));
+    else
+        jw_kstr(w, "input", e->text);
+    kw_put_time(w, "createdAt", e->time_ms);
+    jw_obj_end(w);
+}
+
+static void put_delta(struct kward *k, const struct event *e, struct jw *w)
+{
+    (void)k;
+    jw_obj(w);
+    jw_kstr(w, "delta", e->text);
+    jw_obj_end(w);
+}
+
+static void put_message(struct kward *k, const struct event *e, struct jw *w)
+{
+    (void)k;
+    jw_obj(w);
+    jw_kraw(w, "message", e->json);
+    jw_obj_end(w);
+}
+
+static void put_retry(struct kward *k, const struct event *e, struct jw *w)
+{
+    const struct event_retry *r = e->retry;
+    bool is_local = k->is_local && str_is(r->provider, "OpenAI");
+    jw_obj(w);
+    jw_kstr(w, "provider", is_local ? STR("Local") : r->provider);
+    jw_kstr(w, "model", r->model);
+    jw_kint(w, "attempt", r->attempt);
+    jw_kint(w, "maxAttempts", r->max_attempts);
+    jw_knum(w, "delaySeconds", (double)r->delay_ms / 1000);
+    jw_kstr(w, "error", e->text);
+    if (r->request_bytes > 0)
+        jw_kint(w, "requestBytes", r->request_bytes);
+    jw_obj_end(w);
+}
+
+/* What older clients read: a summary for the three tools that change something. */
+static void put_legacy_tool(struct jw *w, struct str plain, yyjson_val *args)
+{
+    bool is_edit = str_is(plain, "edit"), is_write = str_is(plain, "write");
+    if (!is_edit && !is_write && !str_is(plain, "bash"))
+        return;
+    yyjson_val *edits = json_get(args, "edits");
+    yyjson_val *first = yyjson_is_arr(edits) ? yyjson_arr_get_first(edits) : NULL;
+    jw_kobj(w, "tool");
+    jw_kz(w, "kind", is_edit ? "edit" : is_write ? "write" : "shell");
+    if (is_edit || is_write)
+        jw_kval(w, "path", json_get(args, "path"));
+    else
+        jw_kval(w, "command", json_get(args, "command"));
+    if (first) {
+        jw_kval(w, "edits", edits);
+        jw_kval(w, "oldText", json_get(first, "oldText"));
+        jw_kval(w, "newText", json_get(first, "newText"));
+    }
+    jw_obj_end(w);
+}
+
+static void put_raw_call(struct jw *w, const char *name, const struct event_call *c)
+{
+    jw_kobj(w, name);
+    jw_kstr(w, "id", c->id);
+    jw_kz(w, "type", "function");
+    jw_kobj(w, "function");
+    jw_kstr(w, "name", c->name);
+    jw_kstr(w, "arguments", c->raw);
+    jw_obj_end(w);
+    jw_obj_end(w);
+}
+
+static void put_call_members(const struct event_call *c, struct jw *w)
+{
+    AUTO(json) struct json args = JSON_INIT, plain = JSON_INIT;
+    AUTO(buf) struct buf text = BUF_INIT;
+    struct jw plain_w = JW(&text);
+    struct error ignored;
+    if (!json_parse(c->args, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &args, &ignored))
+        args = JSON_INIT;
+    plain_args(c->name, args.root, &plain_w);
+    if (!json_parse(buf_str(&text), 0, LIMIT_JSON_DEPTH, &plain, &ignored))
+        plain = JSON_INIT;
+    jw_kstr(w, "toolCallId", c->id);
+    jw_kstr(w, "toolName", plain_name(c->name));
+    jw_kraw(w, "args", buf_str(&text));
+    put_raw_call(w, "rawToolCall", c);
+    put_raw_call(w, "toolCall", c);
+    put_legacy_tool(w, plain_name(c->name), plain.root);
+}
+
+static void put_call(struct kward *k, const struct event *e, struct jw *w)
+{
+    (void)k;
+    jw_obj(w);
+    put_call_members(e->call, w);
+    jw_obj_end(w);
+}
+
+static void put_result(struct kward *k, const struct event *e, struct jw *w)
+{
+    (void)k;
+    const struct event_result *r = e->result;
+    bool is_error = r->is_error || kw_is_error_text(r->text);
+    jw_obj(w);
+    put_call_members(e->call, w);
+    jw_kstr(w, "content", r->text);
+    jw_kobj(w, "result");
+    jw_kstr(w, "content", r->text);
+    jw_kbool(w, "isError", is_error);
+    jw_karr(w, "images");
+    jw_arr_end(w);
+    if (!is_error && r->diff.n)
+        jw_kstr(w, "diff", r->diff);
+    if (!is_error && r->path.n) {
+        jw_karr(w, "changedFiles");
+        jw_str(w, r->path);
+        jw_arr_end(w);
+    }
+    jw_obj_end(w);
+    jw_obj_end(w);
+}
+
+static void put_answer(struct kward *k, const struct event *e, struct jw *w)
+{
+    (void)k;
+    jw_obj(w);
+    jw_kstr(w, "content", e->text);
+    jw_obj_end(w);
+}
+
+static void put_nothing(struct kward *k, const struct event *e, struct jw *w)
+{
+    (void)k;
+    (void)e;
+    jw_obj(w);
+    jw_obj_end(w);
+}
+
+static void put_failed(struct kward *k, const struct event *e, struct jw *w)
+{
+    (void)k;
+    kw_put_turn_error(w, e->error);
+}
+
+static void put_finished(struct kward *k, const struct event *e, struct jw *w)
+{
+    (void)k;
+    jw_obj(w);
+    jw_kz(w, "status", turn_state_name(e->end->state));
+    jw_key(w, "error");
+    if (e->error)
+        kw_put_turn_error(w, e->error);
+    else
+        jw_null(w);
+    jw_obj_end(w);
+}
+
+/* ---- the table ---- */
+
+static const struct {
+    const char *type; /* NULL: not told */
+    void (*put)(struct kward *k, const struct event *e, struct jw *w);
+} kinds[EV_N_KINDS] = {
+    [EV_TURN_QUEUED] = {"turnQueued", put_queued},
+    [EV_TURN_STARTED] = {"turnStarted", put_started},
+    [EV_STEERED] = {"turnSteered", put_steered},
+    [EV_TEXT] = {"assistantDelta", put_delta},
+    [EV_REASONING] = {"reasoningDelta", put_delta},
+    [EV_REPLY_DONE] = {"assistantMessage", put_message},
+    [EV_RETRY_WAITING] = {"modelRetry", put_retry},
+    [EV_CALL_STARTED] = {"toolCall", put_call},
+    [EV_CALL_DONE] = {"toolResult", put_result},
+    [EV_ANSWER] = {"answer", put_answer},
+    [EV_CANCEL_ASKED] = {"turnCancelRequested", put_nothing},
+    [EV_FAILED] = {"error", put_failed},
+    [EV_TURN_ENDED] = {"turnFinished", put_finished},
+};
+
+void kw_put_event(struct kward *k, struct str owner, const struct event *e, struct jw *w)
+{
+    jw_obj(w);
+    jw_kint(w, "sequence", e->turn_seq);
+    kw_put_time(w, "timestamp", e->time_ms);
+    jw_kstr(w, "sessionId", owner);
+    jw_kstr(w, "turnId", e->turn_id);
+    jw_kz(w, "type", kinds[e->kind].type);
+    jw_key(w, "payload");
+    kinds[e->kind].put(k, e, w);
+    jw_obj_end(w);
+}
+
+void kw_on_event(void *file, struct session *s, const struct event *e)
+{
+    (void)s;
+    struct kw_file *f = file;
+    struct kward *k = f->kward;
+    if (e->kind == EV_QUESTION_ASKED)
+        kw_ask(f, kw_turn_owner(k, f, e->turn_id), e);
+    if (!kinds[e->kind].type || !e->turn_seq)
+        return;
+    buf_reset(&k->line);
+    struct jw w = JW(&k->line);
+    kw_put_event(k, kw_turn_owner(k, f, e->turn_id), e, &w);
+    rpc_notify(k->rpc, "turn/event", buf_str(&k->line));
+    buf_shrink(&k->line, 1 << 20);
+    if (e->kind == EV_TURN_ENDED && f->is_closing)
+        kw_free_file(f);
+}
+
+static const struct row turn_event_rows[] = {
+    ROW_OUT("sequence", T_INT, NEEDED, "number within the turn, from 1, without gaps"),
+    ROW_OUT("timestamp", T_STR, NEEDED, "when it happened"),
+    ROW_OUT("sessionId", T_STR, NEEDED, "RPC session that started the turn"),
+    ROW_OUT("turnId", T_STR, NEEDED, "the turn"),
+    ROW_OUT("type", T_STR, NEEDED,
+            "turnQueued, turnSteered, turnStarted, reasoningDelta, assistantDelta, "
+            "assistantMessage, modelRetry, toolCall, toolResult, answer, turnCancelRequested, "
+            "error or turnFinished"),
+    ROW_OUT("payload", T_OBJ, NEEDED | OPEN, "what belongs to the type"),
+    ROW_END,
+};
+
+static const struct row question_rows[] = {
+    ROW_OUT("sessionId", T_STR, NEEDED, "RPC session whose turn asks"),
+    ROW_OUT("questionRequestId", T_STR, NEEDED, "for ui/answerQuestion"),
+    ROW_OUT("questions", T_ARR, NEEDED, "1 to 4 of {question, header, options[{label, description}]}"),
+    ROW_END,
+};
+
+const struct dialect_event kw_events[] = {
+    {"turn/event", turn_event_rows, "What happens in a turn, in order; turnFinished is the last."},
+    {"ui/question", question_rows, "The model asks the user; ui/answerQuestion answers."},
+    {NULL, NULL, NULL},
+};

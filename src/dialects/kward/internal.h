@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/* The insides of the Kward dialect, seen by this folder only.
+ *
+ *     kward.c       the row, the method list, start and end
+ *     initialize.c  handshake and shutdown      workspace.c  workspace/...
+ *     sessions.c    sessions/...                registry.c   which RPC session means which file
+ *     list.c        sessions/list               transcript.c messages as the client shows them
+ *     turns.c       turns/...                   attachments.c images of turns/start
+ *     events.c      turn/event                  question.c   ui/question, ui/answerQuestion
+ *     models.c      models/...                  runtime.c    runtime/..., tools/list
+ *     places.c      names of files              redact.c     no secret leaves
+ *     errors.c      codes and wording           rows.c       rows that several methods share
+ *
+ * Two identities: a client names an RPC session by an id that is new at each create and resume; the
+ * file has a persistent id of its own.  Several RPC sessions may mean one file.  A turn belongs to
+ * the RPC session that started it, and its events carry that id, also after the session was closed.
+ *
+ *     kw_session --\
+ *     kw_session ----> kw_file --> engine session (one listener)
+ *     kw_turn: turn id -> id of the RPC session
+ */
+#ifndef TRIVET_DIALECTS_KWARD_INTERNAL_H
+#define TRIVET_DIALECTS_KWARD_INTERNAL_H
+
+#include "dialects/dialect.h"
+#include "wire/rpc.h"
+
+struct kward;
+
+struct kw_file { /* an open session file */
+    struct kw_file *next;
+    struct kward *kward;
+    struct session *session;
+    struct listener listener;
+    bool is_closing; /* nobody means it any more; freed when its last turn has ended */
+    char question[UUID_LEN + 1]; /* the id the client knows */
+    char request[UUID_LEN + 1];  /* the engine's id of the same question; "" for none */
+};
+
+struct kw_session { /* what a client calls a session */
+    struct kw_session *next;
+    char id[UUID_LEN + 1];
+    struct kw_file *file;
+};
+
+struct kw_turn {
+    struct kw_turn *next; /* newest first */
+    char id[UUID_LEN + 1], owner[UUID_LEN + 1];
+};
+
+struct kward { /* the process */
+    struct server *sv;
+    struct rpc *rpc;
+    struct session_settings settings;
+    struct kw_file *files;
+    struct kw_session *sessions;
+    struct kw_turn *turns;
+    size_t n_turns;
+    struct kw_session *sender; /* whose turns/start is on its way */
+    char *config_dir;
+    char *slug;                /* the current model */
+    bool is_local;             /* KWARD_PROVIDER=local: the openai provider is called Local */
+    int64_t local_window;      /* KWARD_LOCAL_CONTEXT_WINDOW, 0: unknown */
+    bool is_full;              /* the client reads too slowly */
+    struct buf line;           /* the notification being written */
+};
+
+/* registry.c */
+/* ERR_NOT_FOUND "Unknown session: <id>". */
+struct kw_session *kw_find_session(struct kward *k, struct str id, struct error *err);
+struct kw_file *kw_find_file(struct kward *k, struct str path); /* NULL when it is not open */
+/* Takes over the engine's session. */
+struct kw_file *kw_add_file(struct kward *k, struct session *s);
+struct kw_session *kw_add_session(struct kward *k, struct kw_file *f); /* with a new id */
+void kw_free_file(struct kw_file *f); /* stops listening */
+bool kw_is_idle(const struct kw_file *f);
+/* Forgets the RPC session; the last one of a file closes it, and removes it when it is unused. */
+void kw_close_session(struct kward *k, struct kw_session *s);
+/* Forgets every RPC session of the file and removes it. */
+bool kw_delete_file(struct kward *k, struct kw_file *f, struct error *err);
+/* Removes the unused files of all idle sessions but one. */
+void kw_clean_up(struct kward *k, const struct kw_file *except);
+void kw_close_all(struct kward *k); /* at the end of the process */
+void kw_set_full(struct kward *k, bool full);
+/* The RPC session a turn belongs to; a turn that is not known yet is given to whoever sends, else
+ * to the first RPC session of the file. */
+struct str kw_turn_owner(struct kward *k, struct kw_file *f, struct str turn_id);
+
+/* places.c */
+char *kw_config_dir(void);
+/* <config-dir>/sessions/--<workspace with dashes>-- */
+void kw_session_dir(struct buf *out, const struct kward *k, struct str workspace);
+void kw_session_path(struct buf *out, const struct kward *k, struct str workspace,
+                     int64_t created_ms, struct str id);
+/* The real path of a workspace as a client names it; empty or absent: where we were started. */
+bool kw_workspace(const struct kward *k, struct str given, struct buf *ret, struct error *err);
+/* A header, only whole JSON lines, no message, no name: nobody would miss it. */
+bool kw_file_is_unused(struct str path);
+
+/* events.c */
+void kw_on_event(void *file, struct session *s, const struct event *e);
+void kw_put_event(struct kward *k, struct str owner, const struct event *e, struct jw *w);
+extern const struct dialect_event kw_events[];
+
+/* transcript.c */
+void kw_put_messages(struct jw *w, const struct message *m, size_t n);
+/* Error:, Declined: and Cancelled. begin the text of a failed call. */
+bool kw_is_error_text(struct str text);
+
+/* attachments.c */
+/* Checks the value of `attachments` and turns it into blocks in the arena. */
+bool kw_take_attachments(yyjson_val *list, struct arena *a, struct input *in, struct error *err);
+
+/* sessions.c */
+void kw_put_session(struct jw *w, const struct kw_session *s);
+
+/* question.c */
+void kw_ask(struct kw_file *f, struct str owner, const struct event *e);
+
+/* models.c */
+void kw_choose_model(struct kward *k); /* at the start */
+void kw_put_current_model(struct kward *k, struct jw *w);
+const char *kw_label(const struct kward *k, const struct provider *p);
+struct model kw_current_model(struct kward *k, struct arena *a);
+extern const char kw_default_effort[];
+
+/* errors.c */
+extern const struct dialect_error kw_errors[];
+const char *kw_error_kind(enum err_code code);
+void kw_put_turn_error(struct jw *w, const struct error *err); /* {message, code, fatal} */
+bool kw_put_fault(enum rpc_fault fault, bool has_id, struct str detail, struct jw *w);
+bool kw_put_frame_fault(enum frame_fault fault, struct str detail, struct jw *w);
+void kw_put_no_method(struct str method, struct jw *w);
+void kw_put_params_fault(const struct method *m, const struct fault *f, struct jw *w);
+void kw_put_error(const struct request *rq, const struct error *err, struct jw *w);
+
+/* redact.c */
+bool kw_redact(void *kward, struct str body, struct buf *out);
+
+/* rows.c */
+struct kw_session_params {
+    struct str session_id;
+};
+extern const struct row kw_session_params_rows[], kw_session_rows[], kw_turn_rows[],
+    kw_model_rows[], kw_ok_rows[];
+void kw_put_time(struct jw *w, const char *name, int64_t ms);
+
+extern const struct method kw_initialize, kw_shutdown, kw_workspace_info, kw_workspace_validate,
+    kw_sessions_create, kw_sessions_resume, kw_sessions_list, kw_sessions_rename,
+    kw_sessions_delete, kw_sessions_close, kw_sessions_transcript, kw_turns_start, kw_turns_cancel,
+    kw_turns_status, kw_turns_events, kw_models_list, kw_models_current, kw_models_set,
+    kw_tools_list, kw_answer_question, kw_runtime_state, kw_runtime_stats;
+extern const struct method *const kw_methods[];
+extern const size_t kw_n_methods;
+
+#endif

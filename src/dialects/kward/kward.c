@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* The Kward dialect: the row, the method list, start and end.
+ *
+ * All methods share one lane, so answers come in the order of the requests; turns run beside it.
+ * The process ends by shutdown, end of input or a signal, and always the same way: turns are
+ * canceled and get their turnFinished, output is flushed, unused session files are removed.
+ */
+#include "dialects/kward/kward.h"
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "dialects/kward/internal.h"
+
+enum { EOF_LOOK_MS = 2 }; /* between two looks whether the last requests are answered */
+
+static const char instructions[] =
+    "You are Kward, a coding agent that works in the user's workspace through tools. Look at files "
+    "before you change them, make the smallest change that does what was asked, and check it when "
+    "you can. Ask the user only what is theirs to decide. Answer briefly, in the user's language.";
+
+const struct method *const kw_methods[] = {
+    &kw_initialize,
+    &kw_models_current,
+    &kw_models_list,
+    &kw_models_set,
+    &kw_runtime_state,
+    &kw_runtime_stats,
+    &kw_sessions_close,
+    &kw_sessions_create,
+    &kw_sessions_delete,
+    &kw_sessions_list,
+    &kw_sessions_rename,
+    &kw_sessions_resume,
+    &kw_sessions_transcript,
+    &kw_shutdown,
+    &kw_tools_list,
+    &kw_turns_cancel,
+    &kw_turns_events,
+    &kw_turns_start,
+    &kw_turns_status,
+    &kw_answer_question,
+    &kw_workspace_info,
+    &kw_workspace_validate,
+};
+const size_t kw_n_methods = ARRAY_LEN(kw_methods);
+
+/* ---- the end ---- */
+
+static void quit(struct kward *k)
+{
+    rpc_stop(k->rpc);
+    rpc_cancel(k->rpc);
+    server_quit(k->sv, 0, true);
+}
+
+/* Requests that came before the end of input are answered first. */
+static void eof_fiber(void *arg)
+{
+    struct kward *k = arg;
+    struct error ignored;
+    while (rpc_pending(k->rpc) && !k->sv->is_quitting &&
+           sleep_await(k->sv->loop, EOF_LOOK_MS, &ignored))
+        ;
+    quit(k);
+}
+
+static void on_eof(void *kward)
+{
+    struct kward *k = kward;
+    fiber_start(k->sv->loop, "end of input", eof_fiber, k);
+}
+
+static void on_broken(void *kward)
+{
+    quit(kward);
+}
+
+static void on_full(void *kward, bool full)
+{
+    kw_set_full(kward, full);
+}
+
+static void on_signal(struct server *sv, int signo)
+{
+    (void)signo;
+    quit(sv->state);
+}
+
+/* ---- the start ---- */
+
+static const struct rpc_dialect rpc_rules = {
+    .framing = FRAME_LENGTH,
+    .limit = LIMIT_FRAME_BYTES,
+    .methods = kw_methods,
+    .n_methods = ARRAY_LEN(kw_methods),
+    .runs_notifications = true,
+    .echoes_id_on_invalid = true,
+    .array_params_are_absent = true,
+    .method_may_be_blank = true,
+    .parse_flags = JSON_FIX_SURROGATES,
+    .put_fault = kw_put_fault,
+    .put_frame_fault = kw_put_frame_fault,
+    .put_no_method = kw_put_no_method,
+    .put_params_fault = kw_put_params_fault,
+    .put_error = kw_put_error,
+    .filter = kw_redact,
+    .on_eof = on_eof,
+    .on_full = on_full,
+    .on_broken = on_broken,
+};
+
+static int64_t env_ms(const char *name, int64_t otherwise)
+{
+    int64_t ms;
+    return str_int(str_of(getenv(name) ? getenv(name) : ""), &ms) && ms > 0 ? ms : otherwise;
+}
+
+static struct session_settings make_settings(void)
+{
+    return (struct session_settings){
+        .toolset = &toolset_kward,
+        .permit = PERMIT_ALL,
+        .retry = {.attempts = 3, .first_ms = env_ms("TRIVET_RETRY_MS", 1000), .max_ms = 60000,
+                  .max_retry_after_ms = 60000},
+        .compact = {.is_enabled = true, .reserve_tokens = 16384, .reserve_percent = 10,
+                    .keep_recent_tokens = 20000},
+        .max_rounds = 500,
+        .stall_ms = env_ms("TRIVET_STALL_MS", 120000),
+        .kill_grace_ms = 200,
+        .steer_extends = true,
+        .is_quiet_after_cancel = true,
+        .counts_attempts = true,
+        .canceled_text = "Cancelled.",
+        .system = instructions,
+    };
+}
+
+static bool start(struct server *sv)
+{
+    struct kward *k = xnew(struct kward);
+    log_set_level(LOG_ERROR); /* clients show whatever comes on stderr as an error */
+    k->sv = sv;
+    k->settings = make_settings();
+    k->config_dir = kw_config_dir();
+    kw_choose_model(k);
+    k->rpc = rpc_new(sv->loop, sv->in_fd, sv->out_fd, &rpc_rules, k);
+    sv->state = k;
+    return true;
+}
+
+static struct conn *conn(struct server *sv)
+{
+    struct kward *k = sv->state;
+    return rpc_conn(k->rpc);
+}
+
+static void free_all(struct server *sv)
+{
+    struct kward *k = sv->state;
+    rpc_stop(k->rpc);
+    rpc_cancel(k->rpc);
+    while (rpc_pending(k->rpc) || fiber_count(sv->loop))
+        loop_step(sv->loop, true);
+    kw_close_all(k);
+    rpc_free(k->rpc);
+    buf_clear(&k->line);
+    free(k->config_dir);
+    free(k->slug);
+    free(k);
+}
+
+const struct dialect dialect_kward = {
+    .name = "kward",
+    .verb = "rpc",
+    .about = "JSON-RPC in Content-Length frames; sessions, turns in the background, events.",
+    .usage = "usage: kward rpc\n"
+             "\n"
+             "Serves the Kward protocol on stdin and stdout.\n"
+             "\n"
+             "Environment:\n"
+             "  KWARD_CONFIG_PATH    the config file; sessions lie beside it (~/.kward/config.json)\n"
+             "  TRIVET_MODEL         provider/model-id; rehearsal/default needs no key\n"
+             "  OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL\n"
+             "  KWARD_PROVIDER=local with KWARD_LOCAL_BASE_URL, KWARD_LOCAL_MODEL,\n"
+             "                       KWARD_LOCAL_CONTEXT_WINDOW, KWARD_LOCAL_API_KEY\n"
+             "  TRIVET_RETRY_MS      wait before a failed request is repeated (1000)\n"
+             "  TRIVET_STALL_MS      a model that is silent for so long has failed (120000)\n",
+    .usage_exit_code = 1,
+    .start = start,
+    .conn = conn,
+    .on_signal = on_signal,
+    .free = free_all,
+    .takes_hangup = true,
+    .methods = kw_methods,
+    .n_methods = ARRAY_LEN(kw_methods),
+    .events = kw_events,
+    .errors = kw_errors,
+};

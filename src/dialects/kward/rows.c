@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows that several methods share. */
+#include "dialects/kward/internal.h"
+
+#include "base/time.h"
+
+const struct row kw_session_params_rows[] = {
+    ROW_AS(kw_session_params, session_id, "sessionId", T_STR, NEEDED, "id of the RPC session"),
+    ROW_END,
+};
+
+const struct row kw_session_rows[] = {
+    ROW_OUT("id", T_STR, NEEDED, "RPC id: what other methods call sessionId"),
+    ROW_OUT("persistentId", T_STR, NEEDED, "id in the session file"),
+    ROW_OUT("path", T_STR, NEEDED, "the session file"),
+    ROW_OUT("workspaceRoot", T_STR, NEEDED, "real path of the workspace"),
+    ROW_OUT("cwd", T_STR, NEEDED, "directory named by the session file"),
+    ROW_OUT("name", T_STR, NEEDED | NULLABLE, "display name"),
+    ROW_OUT("createdAt", T_STR, NEEDED, "when the file was made"),
+    ROW_OUT("modifiedAt", T_STR, NEEDED | NULLABLE, "when the file changed last"),
+    ROW_OUT("parentId", T_STR, NEEDED | NULLABLE, "persistent id of the session it came from"),
+    ROW_OUT("parentPath", T_STR, NEEDED | NULLABLE, "file of that session"),
+    ROW_END,
+};
+
+const struct row kw_turn_rows[] = {
+    ROW_OUT("id", T_STR, NEEDED, "id of the turn"),
+    ROW_OUT("sessionId", T_STR, NEEDED, "RPC session that started it"),
+    ROW_OUT("status", T_STR, NEEDED, "queued, running, completed, failed or canceled"),
+    ROW_OUT("cancelRequested", T_BOOL, NEEDED, "somebody asked it to stop"),
+    ROW_OUT("createdAt", T_STR, NEEDED, "when the input was accepted"),
+    ROW_OUT("startedAt", T_STR, OPTIONAL, "when it left the queue"),
+    ROW_OUT("finishedAt", T_STR, OPTIONAL, "when it ended"),
+    ROW_OUT("error", T_OBJ, OPTIONAL, "why it failed: message, code, fatal"),
+    ROW_END,
+};
+
+const struct row kw_model_rows[] = {
+    ROW_OUT("provider", T_STR, NEEDED, "label of the provider"),
+    ROW_OUT("id", T_STR, NEEDED, "as the provider calls it"),
+    ROW_OUT("name", T_STR, NEEDED, "for humans"),
+    ROW_OUT("model", T_STR, NEEDED, "the id again, for older clients"),
+    ROW_OUT("reasoning", T_BOOL, NEEDED, "whether it reasons"),
+    ROW_OUT("reasoningEffort", T_STR, OPTIONAL, "how much, when it does"),
+    ROW_OUT("contextWindow", T_INT, OPTIONAL, "tokens, when known"),
+    ROW_OUT("current", T_BOOL, NEEDED, "whether the next request goes to it"),
+    ROW_END,
+};
+
+const struct row kw_ok_rows[] = {
+    ROW_OUT("ok", T_BOOL, NEEDED, "always true"),
+    ROW_END,
+};
+
+void kw_put_time(struct jw *w, const char *name, int64_t ms)
+{
+    char iso[TIME_ISO_LEN + 1];
+    time_iso(ms, iso);
+    jw_kz(w, name, iso);
+}

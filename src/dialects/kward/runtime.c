@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* runtime/state, runtime/stats (kward.md 16) and tools/list. */
+#include "dialects/kward/internal.h"
+
+#include <math.h>
+
+/* ---- what both say ---- */
+
+static void put_identity(struct jw *w, const struct kw_session *s, const struct session_info *info)
+{
+    jw_kstr(w, "sessionFile", info->path);
+    jw_kstr(w, "sessionId", info->id);
+    jw_kz(w, "rpcSessionId", s->id);
+    jw_kstr(w, "persistentSessionId", info->id);
+    jw_kstr_opt(w, "sessionName", info->name);
+}
+
+static void put_compaction(struct jw *w, const struct kward *k, int64_t window)
+{
+    const struct compact_rules *c = &k->settings.compact;
+    jw_kbool(w, "autoCompactionEnabled", c->is_enabled);
+    if (c->is_enabled && window > 0)
+        jw_kint(w, "autoCompactionReserveTokens",
+                MAX(c->reserve_tokens, window * c->reserve_percent / 100));
+}
+
+/* ---- runtime/state ---- */
+
+static const struct row state_rows[] = {
+    ROW_OUT("model", T_OBJ, NEEDED, "current model", .rows = kw_model_rows),
+    ROW_OUT("thinkingLevel", T_STR, OPTIONAL, "reasoning effort of the model"),
+    ROW_OUT("isStreaming", T_BOOL, NEEDED, "a turn runs"),
+    ROW_OUT("isCompacting", T_BOOL, NEEDED, "history is being summarised"),
+    ROW_OUT("steeringMode", T_STR, NEEDED, "in-flight"),
+    ROW_OUT("followUpMode", T_STR, NEEDED, "one-at-a-time"),
+    ROW_OUT("sessionFile", T_STR, NEEDED, "the session file"),
+    ROW_OUT("sessionId", T_STR, NEEDED, "persistent id"),
+    ROW_OUT("rpcSessionId", T_STR, NEEDED, "what other methods call sessionId"),
+    ROW_OUT("persistentSessionId", T_STR, NEEDED, "persistent id"),
+    ROW_OUT("sessionName", T_STR, OPTIONAL, "display name"),
+    ROW_OUT("autoCompactionEnabled", T_BOOL, NEEDED, "history is summarised when it grows too long"),
+    ROW_OUT("autoCompactionReserveTokens", T_INT, OPTIONAL, "kept free of the window"),
+    ROW_OUT("autoRetryEnabled", T_BOOL, NEEDED, "false"),
+    ROW_OUT("defaultProvider", T_STR, NEEDED, "label of the current provider"),
+    ROW_OUT("defaultModel", T_STR, NEEDED, "<provider>/<id>"),
+    ROW_OUT("defaultThinkingLevel", T_STR, OPTIONAL, "reasoning effort"),
+    ROW_OUT("hideThinkingBlock", T_BOOL, NEEDED, "false"),
+    ROW_OUT("quietStartup", T_BOOL, NEEDED, "false"),
+    ROW_OUT("imageAutoResize", T_BOOL, NEEDED, "false"),
+    ROW_OUT("blockImages", T_BOOL, NEEDED, "false"),
+    ROW_OUT("transport", T_STR, NEEDED, "kward-rpc"),
+    ROW_OUT("enabledModels", T_ARR, NEEDED, "empty"),
+    ROW_OUT("enableSkillCommands", T_BOOL, NEEDED, "true"),
+    ROW_OUT("messageCount", T_INT, NEEDED, "messages of the conversation"),
+    ROW_OUT("pendingMessageCount", T_INT, NEEDED, "queued and running turns"),
+    ROW_END,
+};
+
+static void put_model_members(struct kward *k, const struct model *m, struct jw *w)
+{
+    const struct provider *p = engine_find_provider(k->sv->engine, str_of(m->provider));
+    const char *label = p ? kw_label(k, p) : m->provider;
+    AUTO(buf) struct buf name = BUF_INIT;
+    buf_addf(&name, "%s/%.*s", label, STR_FMT(m->id));
+    jw_kz(w, "defaultProvider", label);
+    jw_kstr(w, "defaultModel", buf_str(&name));
+    if (m->reasons)
+        jw_kz(w, "defaultThinkingLevel", kw_default_effort);
+}
+
+static bool state(struct request *rq, struct jw *w, struct error *err)
+{
+    static const char *const off[] = {"autoRetryEnabled", "hideThinkingBlock", "quietStartup",
+                                      "imageAutoResize", "blockImages"};
+    const struct kw_session_params *p = rq->args;
+    struct kward *k = rq->dialect;
+    struct kw_session *s = kw_find_session(k, p->session_id, err);
+    struct session_info info;
+    if (!s)
+        return false;
+    struct model m = kw_current_model(k, &rq->arena);
+    session_info(s->file->session, &info);
+    jw_obj(w);
+    jw_key(w, "model");
+    kw_put_current_model(k, w);
+    if (m.reasons)
+        jw_kz(w, "thinkingLevel", kw_default_effort);
+    jw_kbool(w, "isStreaming", info.running_turn.p != NULL);
+    jw_kbool(w, "isCompacting", info.is_compacting);
+    jw_kz(w, "steeringMode", "in-flight");
+    jw_kz(w, "followUpMode", "one-at-a-time");
+    put_identity(w, s, &info);
+    put_compaction(w, k, m.context_window);
+    put_model_members(k, &m, w);
+    for (size_t i = 0; i < ARRAY_LEN(off); i++)
+        jw_kbool(w, off[i], false);
+    jw_kz(w, "transport", "kward-rpc");
+    jw_karr(w, "enabledModels");
+    jw_arr_end(w);
+    jw_kbool(w, "enableSkillCommands", true);
+    jw_kint(w, "messageCount", info.n_messages);
+    jw_kint(w, "pendingMessageCount", info.n_waiting + (info.running_turn.p != NULL));
+    jw_obj_end(w);
+    return true;
+}
+
+const struct method kw_runtime_state = {
+    .name = "runtime/state",
+    .params = kw_session_params_rows,
+    .params_size = sizeof(struct kw_session_params),
+    .result = state_rows,
+    .lane = LANE_MAIN,
+    .run = state,
+    .about = "What a client shows of a session while it works.",
+    .errors = "Unknown session: <id>",
+};
+
+/* ---- runtime/stats ---- */
+
+static const struct row usage_rows[] = {
+    ROW_OUT("tokens", T_INT, NEEDED, "estimate for the next request"),
+    ROW_OUT("contextWindow", T_INT, NEEDED, "tokens"),
+    ROW_OUT("percent", T_NUM, NEEDED, "of the window, two decimals"),
+    ROW_OUT("estimated", T_BOOL, NEEDED, "always true"),
+    ROW_END,
+};
+
+static const struct row stats_rows[] = {
+    ROW_OUT("sessionFile", T_STR, NEEDED, "the session file"),
+    ROW_OUT("sessionId", T_STR, NEEDED, "persistent id"),
+    ROW_OUT("rpcSessionId", T_STR, NEEDED, "what other methods call sessionId"),
+    ROW_OUT("persistentSessionId", T_STR, NEEDED, "persistent id"),
+    ROW_OUT("sessionName", T_STR, OPTIONAL, "display name"),
+    ROW_OUT("userMessages", T_INT, NEEDED, "messages of the user"),
+    ROW_OUT("assistantMessages", T_INT, NEEDED, "replies of the model"),
+    ROW_OUT("toolCalls", T_INT, NEEDED, "calls in the replies"),
+    ROW_OUT("toolResults", T_INT, NEEDED, "results of calls"),
+    ROW_OUT("totalMessages", T_INT, NEEDED, "all of the conversation"),
+    ROW_OUT("usingSubscription", T_BOOL, NEEDED, "whether the provider is a subscription"),
+    ROW_OUT("autoCompactionEnabled", T_BOOL, NEEDED, "history is summarised when it grows too long"),
+    ROW_OUT("autoCompactionReserveTokens", T_INT, OPTIONAL, "kept free of the window"),
+    ROW_OUT("contextUsage", T_OBJ, OPTIONAL, "how full the context is", .rows = usage_rows),
+    ROW_END,
+};
+
+struct counts {
+    int64_t user, assistant, calls, results, images;
+};
+
+static struct counts count(const struct message *m, size_t n)
+{
+    struct counts c = {0};
+    for (size_t i = 0; i < n; i++) {
+        c.user += m[i].role == ROLE_USER;
+        c.assistant += m[i].role == ROLE_ASSISTANT;
+        c.results += m[i].role == ROLE_TOOL;
+        c.calls += (int64_t)message_n_calls(&m[i]);
+        for (size_t b = 0; b < m[i].n_blocks; b++)
+            c.images += m[i].blocks[b].kind == BLOCK_IMAGE;
+    }
+    return c;
+}
+
+static void put_context_usage(struct jw *w, int64_t tokens, int64_t window)
+{
+    jw_kobj(w, "contextUsage");
+    jw_kint(w, "tokens", tokens);
+    jw_kint(w, "contextWindow", window);
+    jw_knum(w, "percent", round((double)tokens / (double)window * 10000) / 100);
+    jw_kbool(w, "estimated", true);
+    jw_obj_end(w);
+}
+
+static bool stats(struct request *rq, struct jw *w, struct error *err)
+{
+    const struct kw_session_params *p = rq->args;
+    struct kward *k = rq->dialect;
+    struct kw_session *s = kw_find_session(k, p->session_id, err);
+    struct session_info info;
+    size_t n;
+    if (!s)
+        return false;
+    struct model m = kw_current_model(k, &rq->arena);
+    struct counts c = count(session_messages(s->file->session, &rq->arena, &n), n);
+    session_info(s->file->session, &info);
+    jw_obj(w);
+    put_identity(w, s, &info);
+    jw_kint(w, "userMessages", c.user);
+    jw_kint(w, "assistantMessages", c.assistant);
+    jw_kint(w, "toolCalls", c.calls);
+    jw_kint(w, "toolResults", c.results);
+    jw_kint(w, "totalMessages", (int64_t)n);
+    jw_kbool(w, "usingSubscription", false);
+    put_compaction(w, k, m.context_window);
+    if (n > 0 && c.images == 0 && m.context_window > 0)
+        put_context_usage(w, info.context_tokens, m.context_window);
+    jw_obj_end(w);
+    return true;
+}
+
+const struct method kw_runtime_stats = {
+    .name = "runtime/stats",
+    .params = kw_session_params_rows,
+    .params_size = sizeof(struct kw_session_params),
+    .result = stats_rows,
+    .lane = LANE_MAIN,
+    .run = stats,
+    .about = "Counts of a session's messages, and how full its context is.",
+    .errors = "Unknown session: <id>",
+};
+
+/* ---- tools/list ---- */
+
+static const struct row tools_rows[] = {
+    ROW_OUT("tools", T_ARR, NEEDED, "{type, function: {name, description, parameters}}"),
+    ROW_END,
+};
+
+static bool tools(struct request *rq, struct jw *w, struct error *err)
+{
+    (void)err;
+    struct kward *k = rq->dialect;
+    const struct toolset *set = k->settings.toolset;
+    jw_obj(w);
+    jw_karr(w, "tools");
+    for (size_t i = 0; i < set->n_faces; i++) {
+        jw_obj(w);
+        jw_kz(w, "type", "function");
+        jw_kobj(w, "function");
+        jw_kz(w, "name", set->faces[i]->name);
+        jw_kz(w, "description", set->faces[i]->about);
+        jw_key(w, "parameters");
+        face_schema(set->faces[i], w);
+        jw_obj_end(w);
+        jw_obj_end(w);
+    }
+    jw_arr_end(w);
+    jw_obj_end(w);
+    return true;
+}
+
+const struct method kw_tools_list = {
+    .name = "tools/list",
+    .result = tools_rows,
+    .lane = LANE_MAIN,
+    .run = tools,
+    .about = "The tools the model is offered.",
+};
