@@ -276,12 +276,10 @@ bool compact_if_needed_await(struct turn *t, struct error *err)
 bool session_compact_await(struct session *s, struct str instructions, struct arena *a,
                            struct compact_outcome *ret, struct error *err)
 {
-    struct engine *e = s->engine;
     if (s->running || s->is_compacting)
         return error_set(err, ERR_BUSY, "Session is busy");
     s->is_compacting = true;
-    s->refs++;
-    e->n_running++;
+    session_hold(s);
     bool ok = compact_await(s, NULL, "manual", instructions, SIZE_MAX, a, ret, err);
     ok = ok && slog_sync_through_await(s->log, err);
     s->is_compacting = false;
@@ -289,8 +287,6 @@ bool session_compact_await(struct session *s, struct str instructions, struct ar
         session_measure(s);
         session_start_next(s);
     }
-    session_close(s);
-    if (--e->n_running == 0)
-        wait_wake(&e->idle);
+    session_release(s);
     return ok;
 }

@@ -75,6 +75,25 @@ static bool write_input(struct session *s, struct turn *t, bool is_first, struct
     return session_write(s, buf_str(&line), err);
 }
 
+/* A turn that never ran ends: nothing of it was in the conversation. */
+static void end_waiting(struct session *s, struct turn *t)
+{
+    AUTO(buf) struct buf line = BUF_INIT;
+    struct error ignored;
+    struct event_end end = {.state = TURN_CANCELED, .stop = "interrupted", .mutations = STR("[]"),
+                            .text = STR("")};
+    unlink_waiting(s, t);
+    t->is_cancel_asked = true;
+    session_emit(s, t, &(struct event){.kind = EV_CANCEL_ASKED});
+    record_input_over(&line, str_of(t->id), "dropped");
+    session_write(s, buf_str(&line), &ignored);
+    t->state = TURN_CANCELED;
+    t->finished_ms = time_now_ms();
+    session_emit(s, t, &(struct event){.kind = EV_TURN_ENDED, .end = &end});
+    arena_clear(&t->arena);
+    engine_keep_finished(s->engine, t);
+}
+
 static bool start_or_queue_await(struct session *s, const struct input *in,
                                  char ret_turn[UUID_LEN + 1], struct error *err)
 {
@@ -91,7 +110,7 @@ static bool start_or_queue_await(struct session *s, const struct input *in,
         t->refusal = copy;
     }
     link_waiting(s, t);
-    s->refs++; /* the session must outlive the wait */
+    session_hold(s);
     bool ok = write_input(s, t, is_first, err);
     if (ok && is_first) {
         t->mark = history_mark(&s->history, str_of(t->id));
@@ -110,8 +129,10 @@ static bool start_or_queue_await(struct session *s, const struct input *in,
         session_emit(s, t, &(struct event){.kind = EV_TURN_QUEUED, .text = t->text,
                                            .is_first = is_first});
     }
+    if (ok && s->engine->is_stopping)
+        end_waiting(s, t); /* it came too late to run, but it has its end */
     session_start_next(s);
-    session_close(s);
+    session_release(s);
     return ok;
 }
 
@@ -137,9 +158,9 @@ static bool steer_await(struct session *s, const struct input *in, char ret_turn
     message_put(&w, &steer->message);
     session_emit(s, t, &(struct event){.kind = EV_STEERED, .text = steer->text,
                                        .json = buf_str(&line)});
-    s->refs++;
+    session_hold(s);
     bool ok = slog_sync_through_await(s->log, err);
-    session_close(s);
+    session_release(s);
     return ok;
 }
 
@@ -196,25 +217,6 @@ bool session_interrupt(struct session *s)
     else
         t->is_cancel_asked = true;
     return true;
-}
-
-/* A turn that never ran ends: nothing of it was in the conversation. */
-static void end_waiting(struct session *s, struct turn *t)
-{
-    AUTO(buf) struct buf line = BUF_INIT;
-    struct error ignored;
-    struct event_end end = {.state = TURN_CANCELED, .stop = "interrupted", .mutations = STR("[]"),
-                            .text = STR("")};
-    unlink_waiting(s, t);
-    t->is_cancel_asked = true;
-    session_emit(s, t, &(struct event){.kind = EV_CANCEL_ASKED});
-    record_input_over(&line, str_of(t->id), "dropped");
-    session_write(s, buf_str(&line), &ignored);
-    t->state = TURN_CANCELED;
-    t->finished_ms = time_now_ms();
-    session_emit(s, t, &(struct event){.kind = EV_TURN_ENDED, .end = &end});
-    arena_clear(&t->arena);
-    engine_keep_finished(s->engine, t);
 }
 
 bool engine_cancel_turn(struct engine *e, struct str turn_id, struct error *err)

@@ -121,6 +121,9 @@ struct turn *engine_find_turn(struct engine *e, struct str id);
 
 /* session.c */
 void session_emit(struct session *s, struct turn *t, struct event *e);
+/* Between these two a story waits for something of the session: neither it nor the engine ends. */
+void session_hold(struct session *s);
+void session_release(struct session *s);
 void session_start_next(struct session *s);
 void session_turn_over(struct session *s, struct turn *t);
 bool session_write(struct session *s, struct str line, struct error *err); /* opens when needed */

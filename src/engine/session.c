@@ -355,13 +355,28 @@ void session_close(struct session *s)
     close_when_quiet(s);
 }
 
+void session_hold(struct session *s)
+{
+    s->refs++;
+    s->engine->n_running++;
+}
+
+void session_release(struct session *s)
+{
+    struct engine *e = s->engine;
+    session_close(s);
+    if (--e->n_running == 0)
+        wait_wake(&e->idle);
+}
+
 bool session_delete(struct session *s, struct error *err)
 {
     struct str path = str_of(s->path);
     bool ok = !s->has_file || file_remove(path, err);
     journal_remove(path);
-    s->refs = 1;
-    session_close(s);
+    session_clear_queue(s);
+    session_interrupt(s);
+    session_close(s); /* whoever else holds it goes on without a file */
     return ok;
 }
 

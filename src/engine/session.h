@@ -45,7 +45,7 @@ struct session *session_open(struct engine *e, const struct session_spec *spec,
 /* Cancels what runs, lets it end, closes the file.  The session is gone when its last turn has
  * ended; no event comes after the turn ends.  Drops one reference. */
 void session_close(struct session *s);
-/* Removes the file too. */
+/* Removes the file too, and cancels what runs or waits. */
 bool session_delete(struct session *s, struct error *err);
 
 /* ---- listening ---- */
