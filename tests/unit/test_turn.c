@@ -239,6 +239,8 @@ static void waiting_turns_can_be_canceled(void **state)
     scene_start_send(&sc, &first, "one", SEND_NEW);
     scene_start_send(&sc, &second, "two", SEND_QUEUE);
     scene_hear_until(&sc, "text");
+    while (!second.is_done)
+        loop_step(sc.loop, true);
     assert_true(engine_cancel_turn(sc.engine, str_of(second.turn), &err));
     assert_int_equal(sc.n_ended, 1);
     assert_true(engine_turn(sc.engine, str_of(second.turn), &info));
