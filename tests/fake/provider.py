@@ -5,8 +5,9 @@
     python3 tests/fake/provider.py --port 0 --script FILE [--log FILE] [--die-with-parent]
 
 prints one line `PORT n` and serves until it is killed.  POST to a path that ends in
-/chat/completions gets the next reply of the script as an OpenAI Chat Completions stream; GET to one
-that ends in /models gets a list with one model.  HTTP/1.1 with keep-alive and chunked encoding, one
+/chat/completions gets the next reply of the script as an OpenAI Chat Completions stream, to one that
+ends in /messages as an Anthropic Messages stream (anthropic.py); GET to one that ends in /models
+gets a list with one model.  HTTP/1.1 with keep-alive and chunked encoding, one
 thread per connection.
 
 The script is a JSON list of replies (or an object {"replies": [...]}).  They are served in order;
@@ -64,6 +65,8 @@ import struct
 import threading
 import time
 
+import anthropic
+
 
 class ClientGone(Exception):
     """The client closed the connection before the answer was complete."""
@@ -116,7 +119,8 @@ class Log:
 
 
 def last_user_text(body):
-    messages = body.get("messages", []) if isinstance(body, dict) else []
+    body = body if isinstance(body, dict) else {}
+    messages = body.get("messages") or body.get("input") or []
     for message in reversed(messages):
         if message.get("role") != "user":
             continue
@@ -176,21 +180,32 @@ def chunks(reply):
         yield chunk(None, usage=reply["usage"])
 
 
-def events(reply):
+# How a stream is said, by the end of the path: what makes its events, and whether each is named by
+# its type instead of a [DONE] at the end.
+FORMATS = {"/chat/completions": (chunks, False), "/messages": (anthropic.chunks, True)}
+
+
+def format_of(path):
+    return next((form for end, form in FORMATS.items() if path.endswith(end)), None)
+
+
+def events(reply, form):
     """The stream as a list of byte strings, one per event."""
+    make, is_named = form
     eol = "\r\n" if reply.get("crlf") else "\n"
     n = 0
-    for item in chunks(reply):
+    for item in make(reply):
         text = ": still here" + eol + eol if reply.get("comments") else ""
         if isinstance(item, str):
             text += item
         else:
+            text += f"event: {item.get('type')}{eol}" if is_named else ""
             text += f"data: {json.dumps(item, ensure_ascii=bool(reply.get('ascii')))}{eol}{eol}"
         yield text.encode("utf-8", "replace")
         n += 1
         if reply.get("malformed_after") == n:
             yield f"data: {{broken{eol}{eol}".encode()
-    if not reply.get("no_done"):
+    if not is_named and not reply.get("no_done"):
         yield f"data: [DONE]{eol}{eol}".encode()
 
 
@@ -243,7 +258,7 @@ class Connection:
         self.server.log.put(n=n, conn=self.number, method=method, path=path, headers=headers,
                             body=body, reply=place)
         try:
-            goes_on = self.answer(reply)
+            goes_on = self.answer(reply, format_of(path))
             self.server.log.put(n=n, done=True)
             return goes_on
         except (ClientGone, BrokenPipeError, ConnectionResetError):
@@ -254,7 +269,7 @@ class Connection:
     def choose(self, method, path, body):
         if method == "GET" and path.endswith("/models"):
             return None, {"body": {"object": "list", "data": [{"id": "fake", "object": "model"}]}}
-        if method != "POST" or not path.endswith("/chat/completions"):
+        if method != "POST" or not format_of(path):
             return None, {"status": 404, "body": {"error": {"message": f"no such path: {path}"}}}
         return self.server.script.next(last_user_text(body))
 
@@ -303,7 +318,7 @@ class Connection:
             lines.append("Transfer-Encoding: chunked")
         self.sock.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
 
-    def answer(self, reply):
+    def answer(self, reply, form):
         if reply.get("refuse"):
             self.reset()
         self.wait(reply.get("delay_ms", 0) / 1000)
@@ -311,7 +326,7 @@ class Connection:
         if status != 200 or "body" in reply:
             return self.answer_plain(reply, status)
         self.head(reply, status, reply.get("content_type", "text/event-stream"), None)
-        self.stream(reply)
+        self.stream(reply, form)
         if reply.get("keep_open"):
             self.wait(None)
         if reply.get("no_length"):
@@ -326,9 +341,9 @@ class Connection:
         self.sock.sendall(data)
         return True
 
-    def stream(self, reply):
+    def stream(self, reply, form):
         self.sent = 0
-        for n, event in enumerate(events(reply)):
+        for n, event in enumerate(events(reply, form)):
             if reply.get("cut_after") == n:
                 raise Cut
             if reply.get("stall_after") == n:
