@@ -45,10 +45,13 @@ static bool take_field(struct sse *s, struct str line)
         value = str_from(value, 1);
     if (str_is(name, "data"))
         return add_data(s, value);
-    if (!str_is(name, "event"))
-        return true;
-    buf_reset(&s->event);
-    return buf_add(&s->event, value);
+    if (str_is(name, "event")) {
+        buf_reset(&s->event);
+        return buf_add(&s->event, value);
+    }
+    if (s->on_other && !str_is(name, "id") && !str_is(name, "retry"))
+        s->on_other(s->arg, line);
+    return true;
 }
 
 static bool take_line(struct sse *s, struct str line)

@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "base/time.h"
 #include "base/utf8.h"
+#include "providers/google.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@ enum { SHOWN_BYTES = 400 }; /* of a provider's words; the rest of an error is ou
 
 struct report { /* what an error body says */
     struct str message, code, type;
+    struct google_failure google;
     int64_t resets_at; /* when a used-up allowance comes back, unix seconds; 0: not said */
     int64_t status; /* of a numeric code or a known type, 0 if there is none */
 };
@@ -128,6 +130,7 @@ static void read_report(yyjson_val *root, struct report *r)
     r->type = json_get_str(from, "type");
     if (r->type.n == 0)
         r->type = json_get_str(json_get(from, "metadata"), "error_type");
+    r->google = google_failure_read(from);
     if (json_is_whole(json_get(from, "code"), &number) || str_int(r->code, &number))
         r->status = number >= 400 && number < 600 ? number : 0;
     if (r->status == 0)
@@ -153,6 +156,14 @@ static void add_reset(struct error *err, int64_t resets_at)
         return;
     time_iso(resets_at * 1000, when);
     snprintf(err->text + n, sizeof err->text - n, " (resets at %.10s %.5s UTC)", when, when + 11);
+}
+
+/* Where the user can allow what was refused. */
+static void add_link(struct error *err, struct str link)
+{
+    size_t n = strlen(err->text);
+    if (link.n > 0 && n + link.n + 8 < sizeof err->text)
+        snprintf(err->text + n, sizeof err->text - n, " (see %.*s)", STR_FMT(link));
 }
 
 /* A body that is no JSON: the words of a text, nothing of a web page. */
@@ -204,6 +215,10 @@ static int64_t ms_from_words(struct str text)
     } units[] = {{"ms", 1}, {"milliseconds", 1}, {"h", 3600e3}, {"m", 60e3}, {"s", 1e3}};
     struct str ahead = STR("try again in ");
     size_t at = str_ifind(text, ahead);
+    if (at == SIZE_MAX) {
+        ahead = STR("retry in "); /* Google's words */
+        at = str_ifind(text, ahead);
+    }
     double ms = 0;
     if (at == SIZE_MAX)
         return 0;
@@ -282,7 +297,8 @@ void error_from_http(struct error *err, const char *label, int status, struct st
     /* An error inside a stream that began with 200 may carry the real status. */
     int meant = status < 300 && r.status ? (int)r.status : status;
     buf_addf(&words, "%.*s %.*s %.*s", STR_FMT(r.code), STR_FMT(r.type), STR_FMT(r.message));
-    enum err_code code = class_of(meant, buf_str(&words));
+    enum err_code code =
+        google_failure_class(&r.google, meant, class_of(meant, buf_str(&words)));
     struct str message = r.message.n ? r.message : r.code.n ? r.code : r.type;
     if (message.n == 0)
         message = meant >= 300 && meant < 400 ? STR("a redirect; the base URL may be wrong")
@@ -293,6 +309,10 @@ void error_from_http(struct error *err, const char *label, int status, struct st
     else
         error_set(err, code, "%s reported an error: %.*s", label, STR_FMT(message));
     add_reset(err, r.resets_at);
+    if (code == ERR_AUTH)
+        add_link(err, r.google.link);
     err->status = meant;
     err->retry_after_ms = wait_ms(retry_after, retry_after_ms, r.message);
+    if (r.google.wait_ms > 0 && retry_after.n == 0 && retry_after_ms.n == 0)
+        err->retry_after_ms = r.google.wait_ms;
 }

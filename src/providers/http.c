@@ -3,6 +3,7 @@
  * parser into the vendor's reader, and makes one end out of the many ways an answer can end.
  *
  *     200 and text/event-stream        events to vendor->read until it is over or the peer ends
+ *                                      lines that are no events may be an error object
  *     200 and anything else            the body is collected: an error object, or no stream
  *     another status                   the body is collected: error_from_http
  *
@@ -26,7 +27,7 @@ struct vendor_stream {
     struct reply reply;
     void *state;          /* the vendor's */
     struct buf url, body; /* of the request */
-    struct buf collected; /* an answer that is no stream */
+    struct buf collected; /* an answer that is no stream, or what stands between its events */
     struct arena arena;   /* headers, key, what is kept of the answer's head */
     struct str key;       /* to be removed from what the provider says; the account too */
     struct str account_id;
@@ -111,18 +112,6 @@ static void end_with(struct vendor_stream *s, struct error *err)
     s->sink.on_end(s->sink.arg, &s->reply, err);
 }
 
-/* The peer says nothing more, or nothing more is wanted. */
-static void end_events(struct vendor_stream *s, const struct error *broken)
-{
-    struct error err;
-    bool is_whole = s->vendor->finish(s->state, &s->reply, &s->sink, &err);
-    if (s->is_dead)
-        return;
-    if (broken && !is_whole)
-        err = *broken; /* says more than that the end is missing */
-    end_with(s, is_whole ? NULL : &err);
-}
-
 static bool has_error(struct str body)
 {
     AUTO(json) struct json json = JSON_INIT;
@@ -131,6 +120,21 @@ static bool has_error(struct str body)
         return false;
     yyjson_val *error = json_get(json.root, "error");
     return (error && !yyjson_is_null(error)) || str_is(json_get_str(json.root, "object"), "error");
+}
+
+/* The peer says nothing more, or nothing more is wanted. */
+static void end_events(struct vendor_stream *s, const struct error *broken)
+{
+    struct error err;
+    bool is_whole = s->vendor->finish(s->state, &s->reply, &s->sink, &err);
+    if (s->is_dead)
+        return;
+    if (!is_whole && has_error(buf_str(&s->collected)))
+        error_from_http(&err, s->vendor->label, s->status, buf_str(&s->collected), s->retry_after,
+                        s->retry_after_ms);
+    else if (broken && !is_whole)
+        err = *broken; /* says more than that the end is missing */
+    end_with(s, is_whole ? NULL : &err);
 }
 
 /* An answer that is no stream is an error in any case. */
@@ -181,6 +185,14 @@ static void on_event(void *arg, struct str event, struct str data)
         http_leave(done); /* its connection serves the next request */
         end_events(s, NULL);
     }
+}
+
+/* Google may put an error object bare between the events. */
+static void on_other(void *arg, struct str line)
+{
+    struct vendor_stream *s = arg;
+    buf_add(&s->collected, line);
+    buf_addc(&s->collected, '\n');
 }
 
 static void on_status(void *arg, int status, struct str content_type)
@@ -281,6 +293,7 @@ static struct vendor_stream *stream_new(const struct provider *p, const struct v
     s->account_id = arena_str(&s->arena, ask->account_id);
     sse_init(&s->sse, LIMIT_SSE_EVENT_BYTES);
     s->sse.on_event = on_event;
+    s->sse.on_other = on_other;
     s->sse.arg = s;
     v->put_url(ask, &s->url);
     v->put_body(ask, &s->body);
