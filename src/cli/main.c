@@ -16,6 +16,7 @@
 #include "dialects/scaiflux/scaiflux.h"
 #include "loop/child.h"
 #include "providers/anthropic/anthropic.h"
+#include "providers/gemini/gemini.h"
 #include "providers/openai/openai.h"
 #include "providers/rehearsal/rehearsal.h"
 #include "providers/responses/responses.h"
@@ -24,7 +25,8 @@
 #include <unistd.h>
 
 static const struct provider *const providers[] = {&provider_openai, &provider_anthropic,
-                                                  &provider_responses, &provider_codex, &provider_rehearsal};
+                                                  &provider_responses, &provider_codex, &provider_gemini,
+                                                  &provider_antigravity, &provider_rehearsal};
 static const struct dialect *const dialects[] = {&dialect_loaf, &dialect_scaiflux, &dialect_kward};
 
 static const char help[] =
@@ -48,6 +50,9 @@ static const char help[] =
     "                    (both for openai-responses/... models as well)\n"
     "  OPENAI_ACCESS_TOKEN, CODEX_BASE_URL  the same for codex/... models, of a ChatGPT account\n"
     "  ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL  the same for anthropic/... models\n"
+    "  GEMINI_API_KEY, GEMINI_BASE_URL  the same for gemini/... models\n"
+    "  ANTIGRAVITY_ACCESS_TOKEN, ANTIGRAVITY_PROJECT, ANTIGRAVITY_BASE_URL  the same for\n"
+    "                    antigravity/... models\n"
     "  TRIVET_STALL_MS   give a silent model so long before the request counts as failed\n"
     "  TRIVET_PASS_ENV   names of variables that tools may see beyond the usual ones\n";
 

@@ -37,6 +37,7 @@ struct ask {
     struct str route;               /* OpenRouter: the upstream to use, or STR_NONE */
     struct str base_url, key;       /* key may be STR_NONE */
     struct str account_id;          /* of a sign-in, for providers that want it, or STR_NONE */
+    struct str project;             /* Antigravity: whose quota is used, or STR_NONE */
 };
 
 struct ask_sink {
