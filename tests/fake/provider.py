@@ -6,7 +6,8 @@
 
 prints one line `PORT n` and serves until it is killed.  POST to a path that ends in
 /chat/completions gets the next reply of the script as an OpenAI Chat Completions stream, to one that
-ends in /messages as an Anthropic Messages stream (anthropic.py); GET to one that ends in /models
+ends in /messages as an Anthropic Messages stream (anthropic.py), to one that ends in /responses as
+an OpenAI Responses stream (responses.py); GET to one that ends in /models
 gets a list with one model.  HTTP/1.1 with keep-alive and chunked encoding, one
 thread per connection.
 
@@ -66,6 +67,7 @@ import threading
 import time
 
 import anthropic
+import responses
 
 
 class ClientGone(Exception):
@@ -182,7 +184,8 @@ def chunks(reply):
 
 # How a stream is said, by the end of the path: what makes its events, and whether each is named by
 # its type instead of a [DONE] at the end.
-FORMATS = {"/chat/completions": (chunks, False), "/messages": (anthropic.chunks, True)}
+FORMATS = {"/chat/completions": (chunks, False), "/messages": (anthropic.chunks, True),
+           "/responses": (responses.chunks, True)}
 
 
 def format_of(path):

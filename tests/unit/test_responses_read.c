@@ -334,6 +334,9 @@ static void test_calls_and_the_list(void **state)
     /* The list leaves the reasoning out: its places are others. */
     expect_reply(STR(ENDED("0", NO_BLOB("rs_1")) ENDED("1", A) COMPLETED_WITH("{" A "}")),
                  "c:a,read,{};", STOP_CALLS);
+    expect_reply(STR(ENDED("0", NO_BLOB("rs_1")) ENDED("1", A)
+                         COMPLETED_WITH("{" CALL("other", "a", "read", "{}") "}")),
+                 "c:a,read,{};", STOP_CALLS);
     /* Opened and never closed, but listed. */
     expect_reply(STR(ADDED("0", CALL("fc_1", "a", "read", "")) COMPLETED_WITH("{" A "}")),
                  "c:a,read,{};", STOP_CALLS);
