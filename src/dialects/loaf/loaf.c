@@ -38,6 +38,7 @@ void loaf_end(struct loaf *lf, int exit_code)
         return;
     lf->is_ending = true;
     lf->exit_code = exit_code;
+    rpc_cancel(lf->rpc); /* a compaction that somebody waits for */
     fiber_start(lf->sv->loop, "end", end_fiber, lf);
 }
 
@@ -57,8 +58,10 @@ static void eof_fiber(void *arg)
 static void on_eof(void *dialect)
 {
     struct loaf *lf = dialect;
-    if (!lf->is_ending)
-        fiber_start(lf->sv->loop, "eof", eof_fiber, lf);
+    if (lf->is_ending)
+        return;
+    rpc_cancel(lf->rpc);
+    fiber_start(lf->sv->loop, "eof", eof_fiber, lf);
 }
 
 static void on_signal(struct server *sv, int signo)

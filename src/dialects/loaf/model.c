@@ -144,7 +144,7 @@ static bool model_list(struct request *rq, struct jw *w, struct error *err)
 {
     struct loaf *lf = rq->dialect;
     const struct list_params *p = rq->args;
-    const char *names[16];
+    const char *names[32];
     size_t n = 1;
     if (p->provider.p && !is_provider(lf, p->provider))
         return loaf_refuse_param(rq, err, "provider",

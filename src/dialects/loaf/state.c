@@ -15,7 +15,7 @@ static bool has_key(struct loaf *lf, const char *name)
 
 static void put_auth(struct loaf *lf, struct jw *w)
 {
-    const char *names[16];
+    const char *names[32];
     size_t n = loaf_enabled_providers(lf, names, ARRAY_LEN(names));
     jw_kobj(w, "auth");
     jw_karr(w, "enabledProviders");
