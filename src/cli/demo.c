@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/path.h"
+#include "base/utf8.h"
 #include "wire/frame.h"
 
 #include <errno.h>
@@ -89,6 +90,7 @@ struct stage {
     const struct step *step;  /* whose end is awaited */
     bool is_reached;
     bool is_over;             /* end of its output */
+    int n_pieces;             /* of text, in a row */
 };
 
 static const char *paint(const char *code)
@@ -96,12 +98,69 @@ static const char *paint(const char *code)
     return isatty(STDOUT_FILENO) ? code : "";
 }
 
+/* The length of a UUID at s, or 0. */
+static size_t uuid_at(struct str s)
+{
+    if (s.n < 36)
+        return 0;
+    for (size_t i = 0; i < 36; i++) {
+        bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
+        char c = s.p[i];
+        bool is_hex = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+        if (is_dash ? c != '-' : !is_hex)
+            return 0;
+    }
+    return 36;
+}
+
+/* For eyes: what every message has is left out, long ids are cut, long messages too. */
 static void show(const char *arrow, const char *colour, struct str body)
 {
-    enum { WIDTH = 180 };
-    printf("  %s%s%s %.*s%s\n", paint(colour), arrow, paint("\033[0m"), (int)MIN(body.n, (size_t)WIDTH),
-           body.p, body.n > WIDTH ? " ..." : "");
+    enum { WIDTH = 200 };
+    static const struct str common = {"\"jsonrpc\":\"2.0\",", 16};
+    AUTO(buf) struct buf line = BUF_INIT;
+    for (size_t i = 0; i < body.n;) {
+        struct str rest = str_from(body, i);
+        if (str_starts(rest, common)) {
+            i += common.n;
+        } else if (uuid_at(rest)) {
+            buf_add(&line, str_cut(rest, 4));
+            buf_addz(&line, "..");
+            i += 36;
+        } else {
+            buf_addc(&line, body.p[i++]);
+        }
+    }
+    bool is_cut = line.n > WIDTH;
+    buf_cut(&line, utf8_cut(buf_str(&line), WIDTH).n);
+    printf("  %s%s%s %s%s\n", paint(colour), arrow, paint("\033[0m"), line.p, is_cut ? " ..." : "");
     fflush(stdout);
+}
+
+/* Pieces of streamed text, and what comes with each of them. */
+static bool is_piece(struct str body)
+{
+    static const char *const words[] = {"\"text_delta\"", "session.stream.chunk",
+                                        "drafting response", "\"assistantDelta\""};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (str_find(body, str_of(words[i])) != SIZE_MAX)
+            return true;
+    return false;
+}
+
+/* Shows the first pieces of a run and counts the rest. */
+static void show_heard(struct stage *st, struct str body)
+{
+    enum { SHOWN = 4 };
+    bool counts = body.p && is_piece(body);
+    if (counts && ++st->n_pieces > SHOWN)
+        return;
+    if (!counts && st->n_pieces > SHOWN)
+        printf("     ... and %d more pieces of text\n", st->n_pieces - SHOWN);
+    if (!counts)
+        st->n_pieces = 0;
+    if (body.p)
+        show("<-", "\033[36m", body);
 }
 
 /* The value of the first member with this name, wherever it stands. */
@@ -137,7 +196,7 @@ static void remember(struct stage *st, struct str body)
 static void on_message(void *arg, struct str body)
 {
     struct stage *st = arg;
-    show("<-", "\033[36m", body);
+    show_heard(st, body);
     if (!st->step || st->is_reached)
         return;
     for (size_t i = 0; i < ARRAY_LEN(st->step->until) && st->step->until[i]; i++)
@@ -190,6 +249,7 @@ static void say(struct stage *st, const char *text)
             buf_addc(&body, *p++);
         }
     }
+    show_heard(st, STR_NONE);
     show("->", "\033[33m", buf_str(&body));
     frame_put(&framed, st->play->framing, buf_str(&body));
     if (write(st->to, framed.p, framed.n) < 0)
