@@ -24,9 +24,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static const struct provider *const providers[] = {&provider_openai, &provider_anthropic,
-                                                  &provider_responses, &provider_codex, &provider_gemini,
-                                                  &provider_antigravity, &provider_rehearsal};
+static const struct provider *const providers[] = {
+    &provider_openai,   &provider_anthropic, &provider_openrouter, &provider_ollama,
+    &provider_llamacpp, &provider_lmstudio,  &provider_vllm,       &provider_rehearsal,
+    &provider_responses, &provider_codex,   &provider_gemini,     &provider_antigravity,
+};
 static const struct dialect *const dialects[] = {&dialect_loaf, &dialect_scaiflux, &dialect_kward};
 
 static const char help[] =
