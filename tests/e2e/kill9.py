@@ -23,7 +23,8 @@ def scenario(tool, tag):
     """Three rounds; each command leaves a line of its own in ran.log."""
     def run(n):
         return {"call": tool, "args": {"command": f"echo {tag}-{n} >> ran.log; sleep 0.01"}}
-    return {"rounds": [[{"think": "first I think"}, {"say": "I run two things. ", "pause_ms": 2},
+    return {"turns": [{"when": "queued", "rounds": [[{"say": "The second one."}, run(4)]]}],
+            "rounds": [[{"think": "first I think"}, {"say": "I run two things. ", "pause_ms": 2},
                         run(1), run(2)],
                        [{"say": "And a third. ", "pause_ms": 2}, run(3)],
                        [{"say": "All of it is done now.", "pause_ms": 2}]]}
