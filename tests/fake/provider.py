@@ -7,9 +7,9 @@
 prints one line `PORT n` and serves until it is killed.  POST to a path that ends in
 /chat/completions gets the next reply of the script as an OpenAI Chat Completions stream, to one that
 ends in /messages as an Anthropic Messages stream (anthropic.py), to one that ends in /responses as
-an OpenAI Responses stream (responses.py); GET to one that ends in /models
-gets a list with one model.  HTTP/1.1 with keep-alive and chunked encoding, one
-thread per connection.
+an OpenAI Responses stream (responses.py), to one that ends in :streamGenerateContent?alt=sse as a
+Gemini stream (gemini.py); GET to one that ends in /models gets a list with one model.  HTTP/1.1
+with keep-alive and chunked encoding, one thread per connection.
 
 The script is a JSON list of replies (or an object {"replies": [...]}).  They are served in order;
 the last one is served again and again if it says "repeat": true.  A reply with "match" is served,
@@ -67,6 +67,7 @@ import threading
 import time
 
 import anthropic
+import gemini
 import responses
 
 
@@ -183,9 +184,11 @@ def chunks(reply):
 
 
 # How a stream is said, by the end of the path: what makes its events, and whether each is named by
-# its type instead of a [DONE] at the end.
+# its type instead of a [DONE] at the end (None: neither).
 FORMATS = {"/chat/completions": (chunks, False), "/messages": (anthropic.chunks, True),
-           "/responses": (responses.chunks, True)}
+           "/responses": (responses.chunks, True),
+           "/v1internal:streamGenerateContent?alt=sse": (gemini.wrapped, None),
+           ":streamGenerateContent?alt=sse": (gemini.chunks, None)}
 
 
 def format_of(path):
@@ -208,7 +211,7 @@ def events(reply, form):
         n += 1
         if reply.get("malformed_after") == n:
             yield f"data: {{broken{eol}{eol}".encode()
-    if not is_named and not reply.get("no_done"):
+    if is_named is False and not reply.get("no_done"):
         yield f"data: [DONE]{eol}{eol}".encode()
 
 
@@ -274,7 +277,7 @@ class Connection:
             return None, {"body": {"object": "list", "data": [{"id": "fake", "object": "model"}]}}
         if method != "POST" or not format_of(path):
             return None, {"status": 404, "body": {"error": {"message": f"no such path: {path}"}}}
-        return self.server.script.next(last_user_text(body))
+        return self.server.script.next(gemini.last_user_text(body) or last_user_text(body))
 
     # ---- writing
 
