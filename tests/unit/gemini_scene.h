@@ -21,8 +21,8 @@
     }
 #define FC(i, n, args) "{\"functionCall\":{\"id\":\"" i "\",\"name\":\"" n "\",\"args\":" args "}"
 #define FR(i, n, word, text)                                                                       \
-    "{\"functionResponse\":{\"id\":\"" i "\",\"name\":\"" n "\",\"response\":{\"" word "\":\"" text \
-    "\"}}}"
+    "{\"functionResponse\":{\"id\":\"" i "\",\"name\":\"" n "\",\"response\":{\"" word             \
+    "\":\"" text "\"}}}"
 
 static inline struct ask ask_for(const char *model, const struct message *messages, size_t n)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Gemini and its Cloud Code envelope: transcripts through the SSE parser whole and byte by byte, cut
- * after every event, and sent back as history.  test_gemini_request.c has the requests. */
+/* Gemini and its Cloud Code envelope: transcripts through the SSE parser whole and byte by byte,
+ * cut after every event, and sent back as history.  test_gemini_request.c has the requests. */
 #include "base/id.h"
 #include "gemini_scene.h"
 #include "net/sse.h"
@@ -38,7 +38,8 @@ static void on_event(void *arg, struct str event, struct str data)
 {
     struct heard *h = arg;
     if (h->is_fine && !h->is_over)
-        h->is_fine = gemini_read(&h->reader, &h->reply, &h->sink, event, data, &h->is_over, &h->err);
+        h->is_fine =
+            gemini_read(&h->reader, &h->reply, &h->sink, event, data, &h->is_over, &h->err);
 }
 
 static void listen(struct heard *h, struct str stream, size_t piece)
@@ -258,8 +259,8 @@ static void test_read_cut(void **state)
 static void test_read_wrapped(void **state)
 {
     (void)state;
-    expect_reply(STR(CHUNK("\"response\":{\"candidates\":[{" CONTENT(T("a")) "}]},\"traceId\":\"x\"")
-                         END("STOP")),
+    expect_reply(STR(CHUNK("\"response\":{\"candidates\":[{" CONTENT(
+                     T("a")) "}]},\"traceId\":\"x\"") END("STOP")),
                  "t:a;", STOP_END);
     struct gemini_reader r = {0};
     struct reply reply = REPLY_INIT;
@@ -288,8 +289,9 @@ static void expect_replay(const struct message *m, const char *provider, const c
     AUTO(buf) struct buf text = BUF_INIT;
     struct ask ask = ask_for(model, m, 1);
     ask.model.provider = provider;
-    buf_addf(&text, "{\"generationConfig\":{\"thinkingConfig\":{\"includeThoughts\":true}},"
-                    "\"contents\":[" U(T("(the conversation goes on)")) "," M("%s") "," ANSWERS "]}",
+    buf_addf(&text,
+             "{\"generationConfig\":{\"thinkingConfig\":{\"includeThoughts\":true}},"
+             "\"contents\":[" U(T("(the conversation goes on)")) "," M("%s") "," ANSWERS "]}",
              parts);
     expect_body(&ask, text.p);
 }

@@ -10,7 +10,8 @@ static void test_url(void **state)
     } cases[] = {
         {"http://x:1/v1beta", "gemini-3.8-flash",
          "http://x:1/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse"},
-        {"http://x:1/v1beta//", "models/m", "http://x:1/v1beta/models/m:streamGenerateContent?alt=sse"},
+        {"http://x:1/v1beta//", "models/m",
+         "http://x:1/v1beta/models/m:streamGenerateContent?alt=sse"},
         {"http://x/v1", "tunedModels/a b?",
          "http://x/v1/tunedModels/a%20b%3F:streamGenerateContent?alt=sse"},
         {"", "m",
@@ -18,7 +19,8 @@ static void test_url(void **state)
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO(buf) struct buf url = BUF_INIT;
-        struct ask ask = {.base_url = str_of(cases[i].base), .model = {.id = str_of(cases[i].model)}};
+        struct ask ask = {.base_url = str_of(cases[i].base),
+                          .model = {.id = str_of(cases[i].model)}};
         gemini_put_url(&ask, &url);
         assert_string_equal(url.p, cases[i].url);
     }

@@ -37,13 +37,15 @@ static void test_classes(void **state)
         {429, BODY("429", "RESOURCE_EXHAUSTED", WORDS, MINUTE "," RETRY("34.07s")), ERR_RATE},
         {429, BODY("429", "RESOURCE_EXHAUSTED", WORDS, ""), ERR_RATE},
         {200, BODY("429", "RESOURCE_EXHAUSTED", WORDS, MINUTE), ERR_RATE},
-        {429, BODY("429", "RESOURCE_EXHAUSTED", WORDS,
-                   QUOTA("GenerateRequestsPerDayPerProjectPerModel") "," RETRY("34s")),
+        {429,
+         BODY("429", "RESOURCE_EXHAUSTED", WORDS,
+              QUOTA("GenerateRequestsPerDayPerProjectPerModel") "," RETRY("34s")),
          ERR_QUOTA},
         {429, BODY("429", "RESOURCE_EXHAUSTED", "x", QUOTA("DailyLimit")), ERR_QUOTA},
         {429, BODY("429", "RESOURCE_EXHAUSTED", "x", REASON("QUOTA_EXHAUSTED", "")), ERR_QUOTA},
         {503, BODY("503", "UNAVAILABLE", "x", REASON("QUOTA_EXHAUSTED", "")), ERR_QUOTA},
-        {429, BODY("429", "RESOURCE_EXHAUSTED", "metric: x, limit: 0, model: y", MINUTE), ERR_QUOTA},
+        {429, BODY("429", "RESOURCE_EXHAUSTED", "metric: x, limit: 0, model: y", MINUTE),
+         ERR_QUOTA},
         {429, BODY("429", "RESOURCE_EXHAUSTED", "limit: 0", ""), ERR_QUOTA},
         {429, BODY("429", "RESOURCE_EXHAUSTED", "limit: 05", ""), ERR_RATE},
         {429, BODY("429", "RESOURCE_EXHAUSTED", "limit: 0.5", ""), ERR_RATE},
@@ -54,8 +56,9 @@ static void test_classes(void **state)
         {400, BODY("400", "INVALID_ARGUMENT", "API key not valid", REASON("API_KEY_INVALID", "")),
          ERR_AUTH},
         {400, BODY("400", "INVALID_ARGUMENT", "Bad field", ""), ERR_BAD_REQUEST},
-        {400, BODY("400", "INVALID_ARGUMENT",
-                   "The input token count (5) exceeds the maximum number of tokens allowed (3).", ""),
+        {400,
+         BODY("400", "INVALID_ARGUMENT",
+              "The input token count (5) exceeds the maximum number of tokens allowed (3).", ""),
          ERR_OVERFLOW},
         {404, BODY("404", "NOT_FOUND", "models/x is not found", ""), ERR_NO_MODEL},
         {403, BODY("403", "PERMISSION_DENIED", "x", REASON("VALIDATION_REQUIRED", "")), ERR_AUTH},
@@ -100,9 +103,9 @@ static void test_link(void **state)
     static const char help[] =
         BODY("403", "PERMISSION_DENIED", "Verify", REASON("VALIDATION_REQUIRED", "") ",{" TYPE(
                  "Help") ",\"links\":[{\"url\":\"https://example.org/v\"}]}");
-    static const char activation[] =
-        BODY("403", "PERMISSION_DENIED", "Disabled",
-             REASON("SERVICE_DISABLED", ",\"metadata\":{\"activationUrl\":\"https://a.org/?p=1\"}"));
+    static const char activation[] = BODY(
+        "403", "PERMISSION_DENIED", "Disabled",
+        REASON("SERVICE_DISABLED", ",\"metadata\":{\"activationUrl\":\"https://a.org/?p=1\"}"));
     static const char odd[] =
         BODY("403", "PERMISSION_DENIED", "Odd",
              REASON("SERVICE_DISABLED", ",\"metadata\":{\"activationUrl\":\"https://a\\nb\"}"));
