@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/* The listener.  A visitor goes one way:
+ *
+ *     READING  until the blank line behind the head, or too much
+ *     WRITING  the answer, made in one piece
+ *     LEAVING  our side is shut; what still comes is thrown away until the visitor closes, since a
+ *              close with unread bytes would reset the connection and lose the answer
+ */
+#include "net/listen.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    HEAD_BYTES = 16 << 10,
+    MAX_VISITORS = 32,
+    VISIT_MS = 10000, /* from accept to the end of the answer */
+    LEAVE_MS = 1000,
+    REST_MS = 200, /* before accepting again when descriptors ran out */
+};
+
+enum visit_state { VISIT_READING, VISIT_WRITING, VISIT_LEAVING };
+
+struct visitor {
+    struct listener *host;
+    struct visitor *next, **link;
+    enum visit_state state;
+    int fd;
+    struct watch *watch;
+    struct timer *timer;
+    struct buf in, out;
+    size_t sent;
+};
+
+struct listener {
+    struct loop *l;
+    int fd, port;
+    struct watch *watch;
+    struct timer *rest;
+    listen_fn *fn;
+    void *arg;
+    struct visitor *visitors;
+    unsigned n_visitors;
+    bool is_inside; /* fn runs */
+    bool is_dead;
+};
+
+static void visitor_free(struct visitor *v)
+{
+    *v->link = v->next;
+    if (v->next)
+        v->next->link = v->link;
+    v->host->n_visitors--;
+    watch_free(v->watch);
+    timer_free(v->timer);
+    close(v->fd);
+    buf_clear(&v->in);
+    buf_clear(&v->out);
+    free(v);
+}
+
+/* ---- the answer ---- */
+
+static const char *status_words(int status)
+{
+    static const struct {
+        int status;
+        const char *words;
+    } rows[] = {
+        {200, "OK"},
+        {302, "Found"},
+        {400, "Bad Request"},
+        {404, "Not Found"},
+        {405, "Method Not Allowed"},
+        {431, "Request Header Fields Too Large"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (rows[i].status == status)
+            return rows[i].words;
+    return "Other";
+}
+
+static void answer_put(struct buf *out, struct listen_answer *a, bool has_body)
+{
+    if (a->body.n == 0 && a->status >= 400)
+        buf_addf(&a->body, "%s\n", status_words(a->status));
+    buf_addf(out, "HTTP/1.1 %d %s\r\n", a->status, status_words(a->status));
+    if (a->location.n)
+        buf_addf(out, "Location: %s\r\n", a->location.p);
+    buf_addf(out,
+             "Content-Type: %s\r\nContent-Length: %zu\r\nCache-Control: no-store\r\n"
+             "Referrer-Policy: no-referrer\r\nConnection: close\r\n\r\n",
+             a->content_type, a->body.n);
+    if (has_body)
+        buf_add(out, buf_str(&a->body));
+}
+
+static void leave(struct visitor *v)
+{
+    v->state = VISIT_LEAVING;
+    shutdown(v->fd, SHUT_WR);
+    watch_set(v->watch, WATCH_IN);
+    timer_start(v->timer, LEAVE_MS);
+}
+
+static void visitor_write(struct visitor *v)
+{
+    while (v->sent < v->out.n) {
+        ssize_t n = send(v->fd, v->out.p + v->sent, v->out.n - v->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            watch_set(v->watch, WATCH_OUT);
+            return;
+        }
+        if (n < 0) {
+            visitor_free(v);
+            return;
+        }
+        v->sent += (size_t)n;
+    }
+    leave(v);
+}
+
+/* ---- the request ---- */
+
+struct request {
+    struct str method, path, query;
+};
+
+static bool request_read(struct str head, struct request *ret)
+{
+    struct str line, target, version;
+    str_line(&head, &line);
+    line = str_trim(line);
+    for (size_t i = 0; i < line.n; i++)
+        if ((unsigned char)line.p[i] < ' ' || line.p[i] == 127)
+            return false;
+    version = str_split(str_split(line, ' ', &ret->method), ' ', &target);
+    if (!str_starts(version, STR("HTTP/1.")) || !str_starts(target, STR("/")))
+        return false;
+    struct str query = str_split(target, '?', &ret->path);
+    ret->query = query.p ? query : STR("");
+    return true;
+}
+
+/* Asks the callback.  False when the listener was freed inside it. */
+static bool ask(struct visitor *v, const struct request *rq, struct listen_answer *a)
+{
+    struct listener *s = v->host;
+    s->is_inside = true;
+    s->fn(s->arg, rq->path, rq->query, a);
+    s->is_inside = false;
+    if (!s->is_dead)
+        return true;
+    s->is_dead = false;
+    listener_free(s);
+    return false;
+}
+
+static bool is_read_method(struct str method)
+{
+    return str_is(method, "GET") || str_is(method, "HEAD");
+}
+
+static void visitor_answer(struct visitor *v, int refusal)
+{
+    struct listen_answer a = {.status = 404, .content_type = "text/plain; charset=utf-8"};
+    struct request rq = {0};
+    bool is_there = true;
+    if (refusal)
+        a.status = refusal;
+    else if (!request_read(buf_str(&v->in), &rq))
+        a.status = 400;
+    else if (!is_read_method(rq.method))
+        a.status = 405;
+    else
+        is_there = ask(v, &rq, &a);
+    if (is_there) {
+        answer_put(&v->out, &a, !str_is(rq.method, "HEAD"));
+        v->state = VISIT_WRITING;
+        watch_set(v->watch, 0);
+        visitor_write(v);
+    }
+    buf_clear(&a.body);
+    buf_clear(&a.location);
+}
+
+static bool has_whole_head(struct str in)
+{
+    return str_find(in, STR("\r\n\r\n")) != SIZE_MAX || str_find(in, STR("\n\n")) != SIZE_MAX;
+}
+
+static void visitor_take(struct visitor *v, struct str bytes)
+{
+    if (v->state != VISIT_READING)
+        return;
+    if (!buf_add(&v->in, bytes))
+        visitor_answer(v, 431);
+    else if (has_whole_head(buf_str(&v->in)))
+        visitor_answer(v, 0);
+}
+
+static void on_visitor(void *arg, int events)
+{
+    struct visitor *v = arg;
+    char bytes[4096];
+    if (v->state == VISIT_WRITING) {
+        if (events & WATCH_OUT)
+            visitor_write(v);
+        return;
+    }
+    ssize_t n = recv(v->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+        return;
+    if (n <= 0)
+        visitor_free(v);
+    else
+        visitor_take(v, str_n(bytes, (size_t)n));
+}
+
+static void on_late(void *arg)
+{
+    visitor_free(arg);
+}
+
+/* ---- the port ---- */
+
+static void visitor_new(struct listener *s, int fd)
+{
+    struct error ignored;
+    struct visitor *v = xnew(struct visitor);
+    v->host = s;
+    v->fd = fd;
+    v->in = BUF_MAX(HEAD_BYTES);
+    v->watch = watch_new(s->l, fd, on_visitor, v, &ignored);
+    if (!v->watch || s->n_visitors >= MAX_VISITORS) {
+        watch_free(v->watch);
+        close(fd);
+        free(v);
+        return;
+    }
+    v->timer = timer_new(s->l, on_late, v);
+    timer_start(v->timer, VISIT_MS);
+    watch_set(v->watch, WATCH_IN);
+    v->link = &s->visitors;
+    v->next = s->visitors;
+    if (v->next)
+        v->next->link = &v->next;
+    s->visitors = v;
+    s->n_visitors++;
+}
+
+static void on_port(void *arg, int events)
+{
+    struct listener *s = arg;
+    (void)events;
+    int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0) {
+        visitor_new(s, fd); /* others who wait are told by the next round */
+        return;
+    }
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        watch_set(s->watch, 0);
+        timer_start(s->rest, REST_MS);
+    }
+}
+
+static void on_rested(void *arg)
+{
+    struct listener *s = arg;
+    watch_set(s->watch, WATCH_IN);
+}
+
+static int open_port(int port, int *ret_port, struct error *err)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    socklen_t n = sizeof at;
+    int one = 1;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) {
+        error_errno(err, errno, "cannot open a socket");
+        return -1;
+    }
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+    if (bind(fd, (struct sockaddr *)&at, sizeof at) == 0 && listen(fd, 16) == 0 &&
+        getsockname(fd, (struct sockaddr *)&at, &n) == 0) {
+        *ret_port = ntohs(at.sin_port);
+        return fd;
+    }
+    if (errno == EADDRINUSE)
+        error_set(err, ERR_BUSY, "port %d of 127.0.0.1 is in use", port);
+    else
+        error_errno(err, errno, "cannot listen on port %d of 127.0.0.1", port);
+    close(fd);
+    return -1;
+}
+
+struct listener *listener_new(struct loop *l, int port, listen_fn *fn, void *arg, struct error *err)
+{
+    if (port < 0 || port > 65535) {
+        error_set(err, ERR_INVALID, "%d is no port", port);
+        return NULL;
+    }
+    int real_port, fd = open_port(port, &real_port, err);
+    if (fd < 0)
+        return NULL;
+    struct listener *s = xnew(struct listener);
+    *s = (struct listener){.l = l, .fd = fd, .port = real_port, .fn = fn, .arg = arg};
+    s->watch = watch_new(l, fd, on_port, s, err);
+    if (!s->watch) {
+        close(fd);
+        free(s);
+        return NULL;
+    }
+    s->rest = timer_new(l, on_rested, s);
+    watch_set(s->watch, WATCH_IN);
+    return s;
+}
+
+int listener_port(const struct listener *s)
+{
+    return s->port;
+}
+
+void listener_free(struct listener *s)
+{
+    if (!s || s->is_dead)
+        return;
+    if (s->is_inside) { /* the visitor that is being answered still needs it */
+        s->is_dead = true;
+        return;
+    }
+    while (s->visitors)
+        visitor_free(s->visitors);
+    watch_free(s->watch);
+    timer_free(s->rest);
+    close(s->fd);
+    free(s);
+}
