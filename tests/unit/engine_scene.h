@@ -20,6 +20,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define SCENE static __attribute__((unused))
+
 struct scene {
     struct loop *loop;
     struct engine *engine;
@@ -80,12 +82,12 @@ static const struct face pause_face = {.name = "pause", .about = "pauses", .args
     .args_size = sizeof(struct tool_args), .run_await = pause_await};
 static const struct face *const scene_faces[] = {&note_face, &nap_face, &pause_face};
 
-static void scene_unknown(struct str name, struct tool_result *r)
+SCENE void scene_unknown(struct str name, struct tool_result *r)
 {
     tool_fail(r, "unknown tool: %.*s", STR_FMT(name));
 }
 
-static void scene_invalid(const struct face *f, const struct fault *fault, struct str raw,
+SCENE void scene_invalid(const struct face *f, const struct fault *fault, struct str raw,
                           struct tool_result *r)
 {
     AUTO(buf) struct buf why = BUF_INIT;
@@ -97,7 +99,7 @@ static void scene_invalid(const struct face *f, const struct fault *fault, struc
 static const struct toolset scene_tools = {.name = "scene", .faces = scene_faces, .n_faces = 3,
     .say_unknown = scene_unknown, .say_invalid = scene_invalid};
 
-static void scene_hear(void *arg, struct session *s, const struct event *e)
+SCENE void scene_hear(void *arg, struct session *s, const struct event *e)
 {
     struct scene *sc = arg;
     if (e->seq <= sc->last_seq)
@@ -129,7 +131,7 @@ static void scene_hear(void *arg, struct session *s, const struct event *e)
 
 static const struct provider *const scene_providers[] = {&provider_rehearsal};
 
-static void scene_write(const struct scene *sc, const char *name, const char *text)
+SCENE void scene_write(const struct scene *sc, const char *name, const char *text)
 {
     char path[160];
     snprintf(path, sizeof path, "%s/%s", sc->dir, name);
@@ -139,14 +141,14 @@ static void scene_write(const struct scene *sc, const char *name, const char *te
     fclose(f);
 }
 
-static void scene_engine(struct scene *sc)
+SCENE void scene_engine(struct scene *sc)
 {
     sc->loop = loop_new();
     sc->engine = engine_new(sc->loop, scene_providers, 1);
     sc->listener = (struct listener){.on_event = scene_hear, .arg = sc};
 }
 
-static struct session_spec scene_spec(struct scene *sc, struct str model)
+SCENE struct session_spec scene_spec(struct scene *sc, struct str model)
 {
     return (struct session_spec){.workspace = str_of(sc->dir), .path = sc->path,
         .id = STR("11111111-2222-4333-8444-555555555555"), .model = model, .mode = MODE_FULL,
@@ -154,13 +156,13 @@ static struct session_spec scene_spec(struct scene *sc, struct str model)
 }
 
 /* The slug of a scenario file in the scene's directory. */
-static struct str scene_model(struct scene *sc, char *out, size_t room, const char *file)
+SCENE struct str scene_model(struct scene *sc, char *out, size_t room, const char *file)
 {
     snprintf(out, room, "rehearsal/%s/%s", sc->dir, file);
     return str_of(out);
 }
 
-static void scene_init(struct scene *sc)
+SCENE void scene_init(struct scene *sc)
 {
     *sc = (struct scene){.path = STR_NONE};
     strcpy(sc->dir, "/tmp/trivet-scene-XXXXXX");
@@ -175,7 +177,7 @@ static void scene_init(struct scene *sc)
     scene_engine(sc);
 }
 
-static void scene_begin(struct scene *sc, const char *model)
+SCENE void scene_begin(struct scene *sc, const char *model)
 {
     struct error err;
     struct session_spec spec = scene_spec(sc, str_of(model));
@@ -185,7 +187,7 @@ static void scene_begin(struct scene *sc, const char *model)
 }
 
 /* Closes everything that a process would close at its end. */
-static void scene_stop(struct scene *sc)
+SCENE void scene_stop(struct scene *sc)
 {
     if (sc->session)
         session_close(sc->session);
@@ -198,7 +200,7 @@ static void scene_stop(struct scene *sc)
     loop_free(sc->loop);
 }
 
-static void scene_clear(struct scene *sc)
+SCENE void scene_clear(struct scene *sc)
 {
     char cmd[120];
     scene_stop(sc);
@@ -217,7 +219,7 @@ struct scene_send {
     char turn[UUID_LEN + 1];
 };
 
-static void scene_send_fiber(void *arg)
+SCENE void scene_send_fiber(void *arg)
 {
     struct scene_send *s = arg;
     struct input in = {.text = str_of(s->text)};
@@ -225,13 +227,13 @@ static void scene_send_fiber(void *arg)
     s->is_done = true;
 }
 
-static void scene_start_send(struct scene *sc, struct scene_send *s, const char *text, enum send_how how)
+SCENE void scene_start_send(struct scene *sc, struct scene_send *s, const char *text, enum send_how how)
 {
     *s = (struct scene_send){.scene = sc, .text = text, .how = how};
     fiber_start(sc->loop, "send", scene_send_fiber, s);
 }
 
-static void scene_until(struct scene *sc, int n_ended)
+SCENE void scene_until(struct scene *sc, int n_ended)
 {
     int64_t limit = time_mono_us() + 20000000;
     while (sc->n_ended < n_ended && time_mono_us() < limit)
@@ -242,7 +244,7 @@ static void scene_until(struct scene *sc, int n_ended)
 }
 
 /* Sends and waits for the end of its turn. */
-static bool scene_say(struct scene *sc, const char *text)
+SCENE bool scene_say(struct scene *sc, const char *text)
 {
     struct scene_send s;
     int before = sc->n_ended;
@@ -255,7 +257,7 @@ static bool scene_say(struct scene *sc, const char *text)
 }
 
 /* Steps until the heard events end with the word. */
-static void scene_hear_until(struct scene *sc, const char *word)
+SCENE void scene_hear_until(struct scene *sc, const char *word)
 {
     int64_t limit = time_mono_us() + 20000000;
     while (str_find(buf_str(&sc->heard), str_of(word)) == SIZE_MAX && time_mono_us() < limit)
