@@ -4,6 +4,7 @@
  *
  *     trivet loaf rpc | scaiflux serve ... | kward rpc      (or by program name: loaf rpc, ...)
  *     trivet demo | describe WHAT [--json] | --help | --version
+ *     trivet --record DIR ... | --replay DIR ...            (provider traffic, net/record.h)
  *
  * Called as `hold`, the program is the holder of a running command (loop/child.h).
  */
@@ -41,6 +42,11 @@ static const char help[] =
     "  trivet describe WHAT [--json]  methods and events of loaf, scaiflux or kward;\n"
     "                                 or: limits, events\n"
     "  trivet --help, --version\n"
+    "\n"
+    "Before any of these:\n"
+    "  --record DIR  keep a copy of all traffic with providers there, without secrets\n"
+    "  --replay DIR  answer from such a copy, without a network; the first request that differs\n"
+    "                fails and says where\n"
     "\n"
     "Called under the name loaf, scaiflux or kward it behaves as that program.\n"
     "\n"
@@ -165,6 +171,30 @@ static int describe(int argc, char **argv)
     return print(buf_str(&out));
 }
 
+/* Takes the options that hold for every command off the front.  They travel as environment
+ * variables, which net reads at the first request. */
+static bool take_options(int *argc, char ***argv)
+{
+    while (*argc > 1) {
+        bool is_record = is_word(*argc, *argv, 1, "--record", NULL);
+        if (!is_record && !is_word(*argc, *argv, 1, "--replay", NULL))
+            break;
+        if (*argc < 3 || !*(*argv)[2]) {
+            fprintf(stderr, "trivet: %s needs a directory\n", (*argv)[1]);
+            return false;
+        }
+        setenv(is_record ? "TRIVET_RECORD" : "TRIVET_REPLAY", (*argv)[2], 1);
+        (*argv)[2] = (*argv)[0];
+        *argc -= 2;
+        *argv += 2;
+    }
+    if (getenv("TRIVET_RECORD") && getenv("TRIVET_REPLAY")) {
+        fputs("trivet: --record and --replay exclude each other\n", stderr);
+        return false;
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     struct str name = path_base(str_of(argc > 0 ? argv[0] : "trivet"));
@@ -173,6 +203,8 @@ int main(int argc, char **argv)
     const struct dialect *d = find_dialect(name);
     if (d)
         return run_dialect(d, argc - 1, argv + 1);
+    if (!take_options(&argc, &argv))
+        return 2;
     if (argc > 1 && (d = find_dialect(str_of(argv[1]))))
         return run_dialect(d, argc - 2, argv + 2);
     if (is_word(argc, argv, 1, "demo", NULL))

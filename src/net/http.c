@@ -1,17 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /* The core's side of HTTP: checks requests, opens the module `net` at first need, passes calls on.
+ * TRIVET_RECORD names a directory for a copy of the traffic; TRIVET_REPLAY one to answer from, and
+ * then the module is not opened at all (record.h).
  */
 #include "net/http.h"
 
 #include "base/module.h"
+#include "net/record.h"
 
 /* Set by the first request and never changed: whoever has a request, or wants to close what
  * requests left behind, finds the module here without opening it. */
 static const struct net_api *net;
 
+static const char *setting(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
 static const struct net_api *net_open(struct error *err)
 {
     return module_open("net", "libcurl4", err);
+}
+
+static const struct net_api *net_choose(struct error *err)
+{
+    const char *replay = setting("TRIVET_REPLAY"), *record = setting("TRIVET_RECORD");
+    if (replay)
+        return replay_open(replay, err);
+    const struct net_api *module = net_open(err);
+    return module && record ? record_open(record, module, err) : module;
 }
 
 static bool is_plain(struct str s)
@@ -38,7 +56,7 @@ static bool check_request(const struct http_request *rq, struct error *err)
 
 struct http *http_start(struct loop *l, const struct http_request *rq, struct error *err)
 {
-    if (!check_request(rq, err) || (!net && !(net = net_open(err))))
+    if (!check_request(rq, err) || (!net && !(net = net_choose(err))))
         return NULL;
     return net->start(l, rq, err);
 }
@@ -76,7 +94,7 @@ static void open_early(void *arg)
 void http_warm_up(struct loop *l)
 {
     static bool is_begun; /* once per process */
-    if (is_begun)
+    if (is_begun || setting("TRIVET_REPLAY"))
         return;
     is_begun = true;
     work_start(l, open_early, NULL, NULL);
