@@ -181,7 +181,8 @@ static bool stats(struct request *rq, struct jw *w, struct error *err)
     if (!s)
         return false;
     struct model m = kw_current_model(k, &rq->arena);
-    struct counts c = count(session_messages(s->file->session, &rq->arena, &n), n);
+    const struct message *messages = session_messages(s->file->session, &rq->arena, &n);
+    struct counts c = count(messages, n);
     session_info(s->file->session, &info);
     jw_obj(w);
     put_identity(w, s, &info);
