@@ -208,6 +208,9 @@ class Player:
     def do_hold(self, step):
         self.running().may_read.clear()
 
+    def do_unsplit(self, step):
+        self.running().bytewise = False
+
     def do_release(self, step):
         self.running().may_read.set()
 
