@@ -15,6 +15,7 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "net/sse.h"
+#include "providers/limits.h"
 
 enum { MAX_HEADERS = 16 };
 
@@ -32,6 +33,7 @@ struct vendor_stream {
     struct str key;       /* to be removed from what the provider says; the account too */
     struct str account_id;
     struct str content_type, retry_after, retry_after_ms;
+    struct limits_book *limits;
     int status;
     bool is_events;        /* the answer is a stream of events */
     bool is_at_eof;        /* the peer has closed; what is read now has no blank line behind it */
@@ -107,8 +109,10 @@ static void end_with(struct vendor_stream *s, struct error *err)
     s->is_ended = true;
     http_cancel(s->http);
     s->http = NULL;
-    if (err)
+    if (err) {
         remove_secrets(err, s);
+        limits_wait(s->limits, s->stream.provider->name, err->retry_after_ms);
+    }
     s->sink.on_end(s->sink.arg, &s->reply, err);
 }
 
@@ -201,6 +205,7 @@ static void on_status(void *arg, int status, struct str content_type)
     struct str type;
     str_split(content_type, ';', &type);
     s->status = status;
+    limits_begin(s->limits, s->stream.provider->name);
     s->content_type = arena_str(&s->arena, content_type);
     /* A server that names no type at all gets the benefit of the doubt. */
     s->is_events =
@@ -214,6 +219,8 @@ static void on_header(void *arg, struct str name, struct str value)
         s->retry_after = arena_str(&s->arena, value);
     else if (str_ieq(name, STR("retry-after-ms")))
         s->retry_after_ms = arena_str(&s->arena, value);
+    else
+        limits_header(s->limits, s->stream.provider->name, name, value);
 }
 
 static void take_events(struct vendor_stream *s, struct str bytes)
@@ -291,6 +298,7 @@ static struct vendor_stream *stream_new(const struct provider *p, const struct v
     s->collected = BUF_MAX(LIMIT_ERROR_BODY_BYTES);
     s->key = arena_str(&s->arena, ask->key);
     s->account_id = arena_str(&s->arena, ask->account_id);
+    s->limits = ask->limits;
     sse_init(&s->sse, LIMIT_SSE_EVENT_BYTES);
     s->sse.on_event = on_event;
     s->sse.on_other = on_other;

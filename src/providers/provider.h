@@ -38,6 +38,7 @@ struct ask {
     struct str base_url, key;       /* key may be STR_NONE */
     struct str account_id;          /* of a sign-in, for providers that want it, or STR_NONE */
     struct str project;             /* Antigravity: whose quota is used, or STR_NONE */
+    struct limits_book *limits;     /* where the answer's limits are noted; NULL: nowhere */
 };
 
 struct ask_sink {
