@@ -52,8 +52,8 @@ static bool take_image(yyjson_val *item, struct block *ret, struct error *err)
         return error_set(err, ERR_INVALID, "Image attachment data must be valid base64");
     if (size > LIMIT_IMAGE_BYTES)
         return error_set(err, ERR_INVALID, "Image attachment is too large");
-    *ret = (struct block){.kind = BLOCK_IMAGE, .data = data, .mime = str_of(mime),
-                          .alt = name.n ? name : STR_NONE};
+    *ret = (struct block){
+        .kind = BLOCK_IMAGE, .data = data, .mime = str_of(mime), .alt = name.n ? name : STR_NONE};
     return true;
 }
 
@@ -66,8 +66,7 @@ bool kw_take_attachments(yyjson_val *list, struct arena *a, struct input *in, st
     if (!yyjson_is_arr(list))
         return error_set(err, ERR_INVALID, "attachments must be an array");
     in->images = arena_array(a, struct block, yyjson_arr_size(list) + 1);
-    yyjson_arr_foreach(list, i, max, item)
-    {
+    yyjson_arr_foreach (list, i, max, item) {
         if (!take_image(item, &in->images[i], err))
             return false;
         in->n_images++;

@@ -264,7 +264,8 @@ static const struct row turn_event_rows[] = {
 static const struct row question_rows[] = {
     ROW_OUT("sessionId", T_STR, NEEDED, "RPC session whose turn asks"),
     ROW_OUT("questionRequestId", T_STR, NEEDED, "for ui/answerQuestion"),
-    ROW_OUT("questions", T_ARR, NEEDED, "1 to 4 of {question, header, options[{label, description}]}"),
+    ROW_OUT("questions", T_ARR, NEEDED,
+            "1 to 4 of {question, header, options[{label, description}]}"),
     ROW_END,
 };
 

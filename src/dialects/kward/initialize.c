@@ -52,9 +52,9 @@ static void put_list(struct jw *w, const char *name, bool is_filled, const char 
 
 static void put_transcript(struct jw *w)
 {
-    static const char *const flags[] = {
-        "messagesNormalized",  "supportsImages",              "supportsToolCalls",
-        "supportsToolResults", "supportsCompactionSummaries", "supportsReasoningRestore"};
+    static const char *const flags[] = {"messagesNormalized",          "supportsImages",
+                                        "supportsToolCalls",           "supportsToolResults",
+                                        "supportsCompactionSummaries", "supportsReasoningRestore"};
     jw_kobj(w, "transcript");
     jw_kz(w, "format", "tauren-transcript-v1");
     for (size_t i = 0; i < ARRAY_LEN(flags); i++)
@@ -88,8 +88,8 @@ static void put_sessions(struct jw *w)
     jw_kz(w, "persistence", "jsonl");
     put_methods(w, "methods",
                 LIST("sessions/create", "sessions/resume", "sessions/list", "sessions/rename",
-                     "sessions/clone", "sessions/compact", "sessions/forkMessages",
-                     "sessions/fork", "sessions/export", "sessions/delete", "sessions/close",
+                     "sessions/clone", "sessions/compact", "sessions/forkMessages", "sessions/fork",
+                     "sessions/export", "sessions/delete", "sessions/close",
                      "sessions/transcript"));
     jw_kobj(w, "list");
     jw_kbool(w, "supported", has("sessions/list"));
@@ -100,8 +100,9 @@ static void put_sessions(struct jw *w)
     put_fork(w);
     put_compact(w);
     jw_kraw(w, "import", STR("{\"supported\":false}"));
-    jw_kraw(w, "tree", STR("{\"supported\":false,\"labels\":false,\"navigate\":false,"
-                           "\"summarize\":false}"));
+    jw_kraw(w, "tree",
+            STR("{\"supported\":false,\"labels\":false,\"navigate\":false,"
+                "\"summarize\":false}"));
     jw_kraw(w, "updates", STR("{\"supported\":false,\"notification\":\"session/updated\"}"));
     jw_obj_end(w);
 }
@@ -118,8 +119,9 @@ static void put_turns(struct jw *w)
     jw_kobj(w, "turns");
     jw_kz(w, "mode", "async");
     jw_kint(w, "perSessionConcurrency", 1);
-    jw_kraw(w, "busyInput", STR("{\"steer\":\"native\",\"followUp\":\"queue\","
-                                "\"defaultWhenIdle\":\"newTurn\",\"defaultWhenBusy\":\"steer\"}"));
+    jw_kraw(w, "busyInput",
+            STR("{\"steer\":\"native\",\"followUp\":\"queue\","
+                "\"defaultWhenIdle\":\"newTurn\",\"defaultWhenBusy\":\"steer\"}"));
     jw_kraw(w, "cancellation", str_of(cancellation));
     jw_kraw(w, "eventReplay", str_of(event_replay));
     jw_obj_end(w);
@@ -134,8 +136,9 @@ static void put_events(struct jw *w)
     jw_kraw(w, "modelRetry", STR("{\"supported\":true,\"event\":\"modelRetry\"}"));
     jw_kraw(w, "steering",
             STR("{\"supported\":true,\"event\":\"turnSteered\",\"mode\":\"native\"}"));
-    jw_kraw(w, "tools", STR("{\"call\":true,\"update\":false,\"result\":true,"
-                            "\"normalizedMetadata\":true,\"diffs\":true,\"changedFiles\":false}"));
+    jw_kraw(w, "tools",
+            STR("{\"call\":true,\"update\":false,\"result\":true,"
+                "\"normalizedMetadata\":true,\"diffs\":true,\"changedFiles\":false}"));
     jw_kbool(w, "errors", true);
     jw_kbool(w, "sessionUpdates", false);
     jw_obj_end(w);
@@ -172,8 +175,9 @@ static void put_runtime(struct jw *w)
     jw_kobj(w, "state");
     jw_kbool(w, "supported", has("runtime/state"));
     jw_obj_end(w);
-    jw_kraw(w, "stats", STR("{\"messageCounts\":true,\"tokens\":false,\"cost\":false,"
-                            "\"contextUsage\":true,\"contextUsageEstimated\":true}"));
+    jw_kraw(w, "stats",
+            STR("{\"messageCounts\":true,\"tokens\":false,\"cost\":false,"
+                "\"contextUsage\":true,\"contextUsageEstimated\":true}"));
     jw_obj_end(w);
     jw_kobj(w, "runtimeSettings");
     bool any = put_group(w, LIST("runtime/updateSetting", "runtime/reload"));

@@ -32,7 +32,7 @@ struct kw_file { /* an open session file */
     struct kward *kward;
     struct session *session;
     struct listener listener;
-    bool is_closing; /* nobody means it any more; freed when its last turn has ended */
+    bool is_closing;             /* nobody means it any more; freed when its last turn has ended */
     char question[UUID_LEN + 1]; /* the id the client knows */
     char request[UUID_LEN + 1];  /* the engine's id of the same question; "" for none */
 };
@@ -58,11 +58,11 @@ struct kward { /* the process */
     size_t n_turns;
     struct kw_session *sender; /* whose turns/start is on its way */
     char *config_dir;
-    char *slug;                /* the current model */
-    bool is_local;             /* KWARD_PROVIDER=local: the openai provider is called Local */
-    int64_t local_window;      /* KWARD_LOCAL_CONTEXT_WINDOW, 0: unknown */
-    bool is_full;              /* the client reads too slowly */
-    struct buf line;           /* the notification being written */
+    char *slug;           /* the current model */
+    bool is_local;        /* KWARD_PROVIDER=local: the openai provider is called Local */
+    int64_t local_window; /* KWARD_LOCAL_CONTEXT_WINDOW, 0: unknown */
+    bool is_full;         /* the client reads too slowly */
+    struct buf line;      /* the notification being written */
 };
 
 /* registry.c */
@@ -72,7 +72,7 @@ struct kw_file *kw_find_file(struct kward *k, struct str path); /* NULL when it 
 /* Takes over the engine's session. */
 struct kw_file *kw_add_file(struct kward *k, struct session *s);
 struct kw_session *kw_add_session(struct kward *k, struct kw_file *f); /* with a new id */
-void kw_free_file(struct kw_file *f); /* stops listening */
+void kw_free_file(struct kw_file *f);                                  /* stops listening */
 bool kw_is_idle(const struct kw_file *f);
 /* Forgets the RPC session; the last one of a file closes it, and removes it when it is unused. */
 void kw_close_session(struct kward *k, struct kw_session *s);

@@ -19,28 +19,12 @@ static const char instructions[] =
     "you can. Ask the user only what is theirs to decide. Answer briefly, in the user's language.";
 
 const struct method *const kw_methods[] = {
-    &kw_initialize,
-    &kw_models_current,
-    &kw_models_list,
-    &kw_models_set,
-    &kw_runtime_state,
-    &kw_runtime_stats,
-    &kw_sessions_close,
-    &kw_sessions_create,
-    &kw_sessions_delete,
-    &kw_sessions_list,
-    &kw_sessions_rename,
-    &kw_sessions_resume,
-    &kw_sessions_transcript,
-    &kw_shutdown,
-    &kw_tools_list,
-    &kw_turns_cancel,
-    &kw_turns_events,
-    &kw_turns_start,
-    &kw_turns_status,
-    &kw_answer_question,
-    &kw_workspace_info,
-    &kw_workspace_validate,
+    &kw_initialize,          &kw_models_current,     &kw_models_list,     &kw_models_set,
+    &kw_runtime_state,       &kw_runtime_stats,      &kw_sessions_close,  &kw_sessions_create,
+    &kw_sessions_delete,     &kw_sessions_list,      &kw_sessions_rename, &kw_sessions_resume,
+    &kw_sessions_transcript, &kw_shutdown,           &kw_tools_list,      &kw_turns_cancel,
+    &kw_turns_events,        &kw_turns_start,        &kw_turns_status,    &kw_answer_question,
+    &kw_workspace_info,      &kw_workspace_validate,
 };
 const size_t kw_n_methods = ARRAY_LEN(kw_methods);
 
@@ -120,9 +104,13 @@ static struct session_settings make_settings(void)
     return (struct session_settings){
         .toolset = &toolset_kward,
         .permit = PERMIT_ALL,
-        .retry = {.attempts = 3, .first_ms = env_ms("TRIVET_RETRY_MS", 1000), .max_ms = 60000,
+        .retry = {.attempts = 3,
+                  .first_ms = env_ms("TRIVET_RETRY_MS", 1000),
+                  .max_ms = 60000,
                   .max_retry_after_ms = 60000},
-        .compact = {.is_enabled = true, .reserve_tokens = 16384, .reserve_percent = 10,
+        .compact = {.is_enabled = true,
+                    .reserve_tokens = 16384,
+                    .reserve_percent = 10,
                     .keep_recent_tokens = 20000},
         .max_rounds = 500,
         .stall_ms = env_ms("TRIVET_STALL_MS", 120000),
@@ -173,18 +161,19 @@ const struct dialect dialect_kward = {
     .name = "kward",
     .verb = "rpc",
     .about = "JSON-RPC in Content-Length frames; sessions, turns in the background, events.",
-    .usage = "usage: kward rpc\n"
-             "\n"
-             "Serves the Kward protocol on stdin and stdout.\n"
-             "\n"
-             "Environment:\n"
-             "  KWARD_CONFIG_PATH    the config file; sessions lie beside it (~/.kward/config.json)\n"
-             "  TRIVET_MODEL         provider/model-id; rehearsal/default needs no key\n"
-             "  OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL\n"
-             "  KWARD_PROVIDER=local with KWARD_LOCAL_BASE_URL, KWARD_LOCAL_MODEL,\n"
-             "                       KWARD_LOCAL_CONTEXT_WINDOW, KWARD_LOCAL_API_KEY\n"
-             "  TRIVET_RETRY_MS      wait before a failed request is repeated (1000)\n"
-             "  TRIVET_STALL_MS      a model that is silent for so long has failed (120000)\n",
+    .usage =
+        "usage: kward rpc\n"
+        "\n"
+        "Serves the Kward protocol on stdin and stdout.\n"
+        "\n"
+        "Environment:\n"
+        "  KWARD_CONFIG_PATH    the config file; sessions lie beside it (~/.kward/config.json)\n"
+        "  TRIVET_MODEL         provider/model-id; rehearsal/default needs no key\n"
+        "  OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL\n"
+        "  KWARD_PROVIDER=local with KWARD_LOCAL_BASE_URL, KWARD_LOCAL_MODEL,\n"
+        "                       KWARD_LOCAL_CONTEXT_WINDOW, KWARD_LOCAL_API_KEY\n"
+        "  TRIVET_RETRY_MS      wait before a failed request is repeated (1000)\n"
+        "  TRIVET_STALL_MS      a model that is silent for so long has failed (120000)\n",
     .usage_exit_code = 1,
     .start = start,
     .conn = conn,

@@ -29,10 +29,10 @@ static char *openai_slug(struct str id)
 static void point_at_local(struct kward *k)
 {
     k->is_local = true;
-    AUTO_FREE char *base = str_dup(env("KWARD_LOCAL_BASE_URL").n ? env("KWARD_LOCAL_BASE_URL")
-                                                                  : str_of(local_base));
-    AUTO_FREE char *key = str_dup(env("KWARD_LOCAL_API_KEY").n ? env("KWARD_LOCAL_API_KEY")
-                                                                : STR("none"));
+    AUTO_FREE char *base =
+        str_dup(env("KWARD_LOCAL_BASE_URL").n ? env("KWARD_LOCAL_BASE_URL") : str_of(local_base));
+    AUTO_FREE char *key =
+        str_dup(env("KWARD_LOCAL_API_KEY").n ? env("KWARD_LOCAL_API_KEY") : STR("none"));
     setenv("OPENAI_BASE_URL", base, 1);
     setenv("OPENAI_API_KEY", key, 1);
     if (!str_int(env("KWARD_LOCAL_CONTEXT_WINDOW"), &k->local_window) || k->local_window < 0)

@@ -34,10 +34,11 @@ static bool may_hold_secrets(struct str s)
         ['t'] = true, ['T'] = true, ['s'] = true, ['S'] = true, ['a'] = true, ['A'] = true,
         ['p'] = true, ['P'] = true, ['c'] = true, ['C'] = true, ['b'] = true, ['B'] = true,
     };
-    static const bool second[256] = { /* of the words above */
-        ['o'] = true, ['O'] = true, ['e'] = true, ['E'] = true, ['p'] = true, ['P'] = true,
-        ['u'] = true, ['U'] = true, ['a'] = true, ['A'] = true, ['r'] = true, ['R'] = true,
-        ['k'] = true,
+    static const bool second[256] = {
+        /* of the words above */
+        ['o'] = true, ['O'] = true, ['e'] = true, ['E'] = true, ['p'] = true,
+        ['P'] = true, ['u'] = true, ['U'] = true, ['a'] = true, ['A'] = true,
+        ['r'] = true, ['R'] = true, ['k'] = true,
     };
     for (size_t i = 0; i + 1 < s.n; i++)
         if (first[(unsigned char)s.p[i]] && second[(unsigned char)s.p[i + 1]] &&
@@ -136,11 +137,13 @@ static void put_value(struct jw *w, yyjson_val *v)
     yyjson_val *key, *item;
     if (yyjson_is_obj(v)) {
         jw_obj(w);
-        yyjson_obj_foreach(v, i, max, key, item) put_member(w, key, item);
+        yyjson_obj_foreach (v, i, max, key, item)
+            put_member(w, key, item);
         jw_obj_end(w);
     } else if (yyjson_is_arr(v)) {
         jw_arr(w);
-        yyjson_arr_foreach(v, i, max, item) put_value(w, item);
+        yyjson_arr_foreach (v, i, max, item)
+            put_value(w, item);
         jw_arr_end(w);
     } else if (yyjson_is_str(v)) {
         put_text(w, json_str(v));
@@ -161,8 +164,7 @@ bool kw_redact(void *kward, struct str body, struct buf *out)
     if (!may_hold_secrets(body) || !json_parse(body, 0, LIMIT_JSON_DEPTH * 2, &j, &ignored))
         return false;
     jw_obj(&w);
-    yyjson_obj_foreach(j.root, i, max, key, v)
-    {
+    yyjson_obj_foreach (j.root, i, max, key, v) {
         jw_keys(&w, json_str(key));
         if (str_is(json_str(key), "id"))
             jw_val(&w, v);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* sessions/create, resume, rename, delete, close, transcript (kward.md 8); list has its own file. */
+/* sessions/create, resume, rename, delete, close, transcript (kward.md 8); list has its own file.
+ */
 #include "dialects/kward/internal.h"
 
 #include "base/path.h"
@@ -101,8 +102,11 @@ static struct kw_file *open_file(struct kward *k, struct str path, struct str ro
                                  struct error *err)
 {
     struct kw_file *f = kw_find_file(k, path);
-    struct session_spec spec = {.workspace = root, .path = path, .model = str_of(k->slug),
-                                .mode = MODE_FULL, .settings = &k->settings};
+    struct session_spec spec = {.workspace = root,
+                                .path = path,
+                                .model = str_of(k->slug),
+                                .mode = MODE_FULL,
+                                .settings = &k->settings};
     struct session_report report;
     struct session_info info;
     if (f)

@@ -73,8 +73,7 @@ static const struct block *find_call(const struct message *all, size_t at)
 {
     for (size_t i = at; i-- > 0;)
         for (size_t b = 0; b < all[i].n_blocks; b++)
-            if (all[i].blocks[b].kind == BLOCK_CALL &&
-                str_eq(all[i].blocks[b].id, all[at].call_id))
+            if (all[i].blocks[b].kind == BLOCK_CALL && str_eq(all[i].blocks[b].id, all[at].call_id))
                 return &all[i].blocks[b];
     return NULL;
 }
