@@ -62,7 +62,7 @@ void engine_stop(struct engine *e)
 {
     e->is_stopping = true;
     for (struct session *s = e->sessions; s; s = s->next) {
-        session_clear_queue(s);
+        input_drop(s, false); /* nobody has been told of those that an earlier process left */
         session_interrupt(s);
     }
 }

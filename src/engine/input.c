@@ -231,15 +231,20 @@ bool engine_cancel_turn(struct engine *e, struct str turn_id, struct error *err)
     return true;
 }
 
-size_t session_clear_queue(struct session *s)
+size_t input_drop(struct session *s, bool with_held)
 {
     size_t n = 0;
     for (struct turn *t = s->waiting, *next; t; t = next) {
         next = t->next;
-        if (t->is_accepted) {
+        if (t->is_accepted && (with_held || !t->is_held)) {
             end_waiting(s, t);
             n++;
         }
     }
     return n;
+}
+
+size_t session_clear_queue(struct session *s)
+{
+    return input_drop(s, true);
 }

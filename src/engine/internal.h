@@ -134,6 +134,8 @@ struct model session_model(struct session *s, struct arena *a, const struct prov
                            bool *ret_ok, struct error *err);
 
 /* input.c */
+/* Waiting inputs end as canceled; held ones of an earlier process only when asked for. */
+size_t input_drop(struct session *s, bool with_held);
 bool input_requeue(struct session *s, const struct steer *steer); /* as a turn of its own */
 
 /* turn.c, ask.c, call.c, compact.c */

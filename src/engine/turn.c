@@ -251,6 +251,8 @@ static void turn_fiber(void *arg)
 
 void turn_start(struct turn *t)
 {
+    if (t->is_held) /* its listeners hear of it for the first time */
+        session_emit(t->session, t, &(struct event){.kind = EV_TURN_QUEUED, .text = t->text});
     t->is_held = false;
     t->stop = "end_turn";
     t->engine->n_running++;

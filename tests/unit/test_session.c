@@ -128,12 +128,18 @@ static void waiting_input_survives(void **state)
     struct waiting_input *w = session_waiting(sc.session, &a, &n);
     assert_int_equal(n, 1);
     assert_true(str_is(w[0].text, "I was waiting"));
+    report = reopen(&sc); /* a process that only looked has dropped nothing */
+    assert_int_equal(report.n_waiting, 1);
+    engine_stop(sc.engine);
+    report = reopen(&sc);
+    assert_int_equal(report.n_waiting, 1);
     int before = sc.n_ended;
     struct scene_send s;
     scene_start_send(&sc, &s, "me first", SEND_NEW);
     scene_until(&sc, before + 2);
     assert_true(str_find(buf_str(&sc.text), STR("me first")) <
                 str_find(buf_str(&sc.text), STR("I was waiting")));
+    assert_true(str_find(buf_str(&sc.heard), STR("usage_changed turn_queued turn_started")) != SIZE_MAX);
     report = reopen(&sc);
     assert_int_equal(report.n_waiting, 0);
     scene_clear(&sc);
