@@ -23,7 +23,7 @@
 
 enum {
     CONNECT_TIMEOUT_MS = 30000,
-    LEAVE_MS = 200,        /* how long an answer nobody wants may take to end */
+    LEAVE_MS = 1000,       /* how long an answer nobody wants may take to end */
     KEEP_INBOX = 64 << 10, /* bytes of an emptied inbox that are not given back */
     HEAD_BYTES = 256 << 10,
 };

@@ -75,6 +75,7 @@ class Process:
     def __init__(self, argv, env, cwd, frame, stderr_path, bytewise):
         self.framing = FRAMES[frame]()
         self.bytewise = bytewise
+        self.may_be_gone = False    # it may have closed its stdin by now
         self.stderr_path = stderr_path
         with open(stderr_path, "wb") as stderr:
             self.child = subprocess.Popen(argv, env=env, cwd=cwd, stdin=subprocess.PIPE,
@@ -136,6 +137,8 @@ class Process:
             except BlockingIOError:
                 time.sleep(0.001)
             except BrokenPipeError:
+                if self.may_be_gone:
+                    return
                 raise Broken("the program closed its stdin") from None
 
     def close_stdin(self):

@@ -208,6 +208,9 @@ class Player:
     def do_hold(self, step):
         self.running().may_read.clear()
 
+    def do_may_be_gone(self, step):
+        self.running().may_be_gone = True
+
     def do_unsplit(self, step):
         self.running().bytewise = False
 

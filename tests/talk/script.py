@@ -14,6 +14,7 @@ DIRECTIVES = {
     "within": True, "any-order": False, "end": False, "skip-until": False, "silent": True,
     "stderr-empty": False, "stderr": True, "covers": True, "frame": True, "sh": True,
     "expect-file": True, "hold": False, "release": False, "ignore-rest": False, "unsplit": False,
+    "may-be-gone": False,
 }
 
 
