@@ -71,6 +71,7 @@ void fill_ask(struct session *s, struct arena *a, const struct model *m, const s
         .session_id = session_id_str(s),
         .base_url = keys_base_url(p->env_base, p->base_url),
         .key = keys_find(p->env_key),
+        .limits = s->engine->limits,
     };
     AUTO(buf) struct buf system = BUF_INIT;
     system_prompt(&system, str_of(s->settings->system), str_of(s->workspace));
@@ -165,6 +166,15 @@ static bool open_stream(struct asking *k, const struct provider *p, const struct
     return true;
 }
 
+/* In dollars; what the provider's cache had is cheaper. */
+static double cost_of(const struct usage *u, const struct model *m)
+{
+    double cached = (double)MIN(u->cache_read, u->input);
+    double price = m->price_cached > 0 ? m->price_cached : m->price_in;
+    return (((double)u->input - cached) * m->price_in + cached * price +
+            (double)u->output * m->price_out) / 1e6;
+}
+
 static void add_usage(struct turn *t, const struct model *m, struct message *reply,
                       const struct reply *from)
 {
@@ -177,8 +187,7 @@ static void add_usage(struct turn *t, const struct model *m, struct message *rep
         reply->usage.is_estimated = true;
     }
     if (reply->usage.cost == 0)
-        reply->usage.cost = ((double)reply->usage.input * m->price_in +
-                             (double)reply->usage.output * m->price_out) / 1e6;
+        reply->usage.cost = cost_of(&reply->usage, m);
     usage_add(&t->usage, &reply->usage);
 }
 

@@ -15,6 +15,7 @@ struct engine *engine_new(struct loop *l, const struct provider *const *provider
     e->providers = providers;
     e->n_providers = n;
     e->finished_end = &e->finished;
+    e->limits = limits_book_new();
     e->launch_dir = getcwd(NULL, 0);
     if (!e->launch_dir)
         e->launch_dir = xstrdup("/");
@@ -36,6 +37,8 @@ void engine_free(struct engine *e)
     shell_state_clear(&e->shell);
     environment_free(e->env);
     http_close(e->loop);
+    catalogue_free(e->catalogue);
+    limits_book_free(e->limits);
     free(e->launch_dir);
     free(e);
 }
@@ -88,12 +91,17 @@ const struct provider *const *engine_providers(struct engine *e, size_t *ret_n)
     return e->providers;
 }
 
-static struct model known_model(const struct provider *p, struct str id)
+static void put_door(void *arg, const struct provider *p, struct catalogue_door *ret)
 {
-    for (const struct model *m = p->models; m && m->id.n; m++)
-        if (str_eq(m->id, id))
-            return *m;
-    return (struct model){.provider = p->name, .id = id, .name = id, .takes_images = true};
+    (void)arg;
+    *ret = (struct catalogue_door){keys_base_url(p->env_base, p->base_url), keys_find(p->env_key)};
+}
+
+static struct catalogue *engine_catalogue(struct engine *e)
+{
+    if (!e->catalogue)
+        e->catalogue = catalogue_new(e->loop, e->providers, e->n_providers, put_door, e);
+    return e->catalogue;
 }
 
 bool engine_find_model(struct engine *e, struct arena *a, struct str slug, struct model *ret,
@@ -111,8 +119,35 @@ bool engine_find_model(struct engine *e, struct arena *a, struct str slug, struc
     }
     if (!p)
         return error_set(err, ERR_NO_MODEL, "no provider for the model %.*s", STR_FMT(slug));
-    *ret = known_model(p, rest);
+    *ret = catalogue_find(engine_catalogue(e), a, p, rest);
     return true;
+}
+
+const struct model *engine_models(struct engine *e, const struct provider *p, struct arena *a,
+                                  size_t *ret_n)
+{
+    return catalogue_list(engine_catalogue(e), p, a, ret_n);
+}
+
+bool engine_refresh_models_await(struct engine *e, const struct provider *p, struct error *err)
+{
+    return catalogue_refresh_await(engine_catalogue(e), p, err);
+}
+
+void engine_expire_models(struct engine *e, const struct provider *p)
+{
+    catalogue_expire(engine_catalogue(e), p);
+}
+
+bool engine_discover_await(struct engine *e, struct arena *a, const struct provider *const **ret,
+                           size_t *ret_n, struct error *err)
+{
+    return catalogue_discover_await(engine_catalogue(e), a, ret, ret_n, err);
+}
+
+bool engine_limits(struct engine *e, const struct provider *p, struct limits *ret)
+{
+    return limits_get(e->limits, p->name, ret);
 }
 
 struct str engine_default_model(struct engine *e)

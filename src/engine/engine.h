@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "loop/fiber.h"
+#include "providers/limits.h"
 #include "providers/provider.h"
 
 struct engine;
@@ -22,14 +23,29 @@ void engine_drain_through_await(struct engine *e);
 /* Cancels every running turn and refuses new input. */
 void engine_stop(struct engine *e);
 
+/* --- models (providers/catalogue.h) --- */
+
 /* One rule for all dialects: models are named "provider/model-id".  A name whose first part is no
  * provider of ours goes whole to the OpenAI-compatible gateway.  ERR_NO_MODEL for an empty one.
  * Strings of *ret lie in the arena or are static. */
 bool engine_find_model(struct engine *e, struct arena *a, struct str slug, struct model *ret,
                        struct error *err);
 const struct provider *engine_find_provider(struct engine *e, struct str name);
-/* All models the providers know by themselves. */
 const struct provider *const *engine_providers(struct engine *e, size_t *ret_n);
+/* What is known about the models of a provider (NULL: of all), without asking anybody: the
+ * program's rows, the kept live lists, the user's file.  In the arena. */
+const struct model *engine_models(struct engine *e, const struct provider *p, struct arena *a,
+                                  size_t *ret_n);
+/* Asks the provider for its list unless there is a good one; an older list that goes on serving is
+ * a success.  ERR_INVALID when the provider has none to ask for (p->list is LIST_NONE). */
+bool engine_refresh_models_await(struct engine *e, const struct provider *p, struct error *err);
+/* The next refresh asks in any case. */
+void engine_expire_models(struct engine *e, const struct provider *p);
+/* Which local servers run now; about a second at most. */
+bool engine_discover_await(struct engine *e, struct arena *a, const struct provider *const **ret,
+                           size_t *ret_n, struct error *err);
+/* What the provider said last about its limits; false when it has not answered yet. */
+bool engine_limits(struct engine *e, const struct provider *p, struct limits *ret);
 /* TRIVET_MODEL, or STR_NONE. */
 struct str engine_default_model(struct engine *e);
 /* The directory the process was started in. */

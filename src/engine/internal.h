@@ -10,6 +10,7 @@
 
 #include "engine/history.h"
 #include "engine/session.h"
+#include "providers/catalogue.h"
 #include "store/log.h"
 
 enum { MAX_FINISHED_TURNS = 256 };
@@ -28,6 +29,8 @@ struct engine {
     struct shell_state shell;       /* loaf's, shared by its sessions */
     char **env;                     /* of children, cleaned */
     char *launch_dir;
+    struct catalogue *catalogue;    /* made by the first lookup of a model; NULL before */
+    struct limits_book *limits;     /* what providers said, see engine_limits */
 };
 
 struct steer {

@@ -9,6 +9,29 @@
 #include "chat/reply.h"
 #include "loop/loop.h"
 
+/* How hard a model may think; a set of bits in struct model. */
+enum model_level {
+    LEVEL_OFF = 1, /* "none" or "off": it can be kept from thinking */
+    LEVEL_MINIMAL = 2,
+    LEVEL_LOW = 4,
+    LEVEL_MEDIUM = 8,
+    LEVEL_HIGH = 16,
+    LEVEL_XHIGH = 32,
+    LEVEL_MAX = 64,
+    LEVEL_N = 7,
+
+    LEVELS_TO_HIGH = LEVEL_LOW | LEVEL_MEDIUM | LEVEL_HIGH,
+    LEVELS_TO_XHIGH = LEVELS_TO_HIGH | LEVEL_XHIGH,
+    LEVELS_TO_MAX = LEVELS_TO_XHIGH | LEVEL_MAX,
+};
+/* Names in rising order, "off" first: level_names[i] is the bit 1 << i. */
+extern const char *const level_names[LEVEL_N];
+/* The bit of a name as providers and users write it ("none", "extra_high"); 0: it is none. */
+unsigned level_named(struct str name);
+
+/* Who knows it: nobody, or the weightiest that said something about it. */
+enum model_source { MODEL_UNKNOWN, MODEL_BUILT_IN, MODEL_LIVE, MODEL_USER };
+
 struct model {
     const char *provider; /* "openai" */
     struct str id;        /* as the provider calls it */
@@ -17,6 +40,9 @@ struct model {
     int64_t max_output;     /* tokens; 0: unknown */
     bool takes_images, reasons;
     double price_in, price_out; /* USD per million tokens; 0: unknown */
+    double price_cached;        /* of input that the provider's cache had; 0: as price_in */
+    unsigned levels;            /* enum model_level; 0: unknown, or it does not reason */
+    enum model_source source;   /* as found in the catalogue */
 };
 
 struct tool_def {
@@ -55,12 +81,23 @@ struct stream { /* head of every provider's own struct */
     const struct provider *provider;
 };
 
+/* How the provider tells what models it has (catalogue.h). */
+enum live_list {
+    LIST_NONE,
+    LIST_PLAIN,      /* GET {base}/models with at least ids */
+    LIST_OPENROUTER, /* the same with all figures; /models/user with a key */
+    LIST_OLLAMA,     /* and POST /api/show for each */
+    LIST_LLAMACPP,   /* and GET /props for what the one model got */
+};
+
 struct provider {
     const char *name;     /* "openai", the part before the slash */
     const char *label;    /* for humans */
     const char *base_url; /* default; NULL: needs none */
     const char *env_base, *env_key; /* environment names, may be NULL */
     bool needs_key;
+    bool is_local; /* a server on the user's machine, found by asking for it */
+    enum live_list list;
     const struct model *models; /* known ones, ended by a zero id; others are asked for unseen */
     /* Everything in `ask` is only needed until start returns, except what the stream copied. */
     struct stream *(*start)(struct loop *l, const struct ask *ask, const struct ask_sink *sink,

@@ -3,7 +3,7 @@
  * vLLM.  They differ in their address and need no key unless they were started with one. */
 #include "providers/openai/openai.h"
 
-#define LOCAL(word, title, url, base_env, key_env)                                                 \
+#define LOCAL(word, title, url, base_env, key_env, live)                                           \
     static const struct flavour word##_flavour = {.provider = &provider_##word};                   \
     static void word##_put_url(const struct ask *ask, struct buf *out)                             \
     {                                                                                              \
@@ -33,6 +33,8 @@
         .base_url = url,                                                                           \
         .env_base = base_env,                                                                      \
         .env_key = key_env,                                                                        \
+        .is_local = true,                                                                          \
+        .list = live,                                                                              \
         .start = word##_start,                                                                     \
         .pause = vendor_pause,                                                                     \
         .reply = vendor_reply,                                                                     \
@@ -40,7 +42,10 @@
         .request_bytes = vendor_request_bytes,                                                     \
     }
 
-LOCAL(ollama, "Ollama", "http://localhost:11434/v1", "OLLAMA_BASE_URL", "OLLAMA_API_KEY");
-LOCAL(llamacpp, "llama.cpp", "http://localhost:8080/v1", "LLAMACPP_BASE_URL", "LLAMACPP_API_KEY");
-LOCAL(lmstudio, "LM Studio", "http://localhost:1234/v1", "LMSTUDIO_BASE_URL", "LMSTUDIO_API_KEY");
-LOCAL(vllm, "vLLM", "http://localhost:8000/v1", "VLLM_BASE_URL", "VLLM_API_KEY");
+LOCAL(ollama, "Ollama", "http://localhost:11434/v1", "OLLAMA_BASE_URL", "OLLAMA_API_KEY",
+      LIST_OLLAMA);
+LOCAL(llamacpp, "llama.cpp", "http://localhost:8080/v1", "LLAMACPP_BASE_URL", "LLAMACPP_API_KEY",
+      LIST_LLAMACPP);
+LOCAL(lmstudio, "LM Studio", "http://localhost:1234/v1", "LMSTUDIO_BASE_URL", "LMSTUDIO_API_KEY",
+      LIST_PLAIN);
+LOCAL(vllm, "vLLM", "http://localhost:8000/v1", "VLLM_BASE_URL", "VLLM_API_KEY", LIST_PLAIN);

@@ -54,6 +54,7 @@ const struct provider provider_openrouter = {
     .env_base = "OPENROUTER_BASE_URL",
     .env_key = "OPENROUTER_API_KEY",
     .needs_key = true,
+    .list = LIST_OPENROUTER,
     .start = start,
     .pause = vendor_pause,
     .reply = vendor_reply,

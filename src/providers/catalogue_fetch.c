@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/* Asking for live lists, keeping them, and finding servers on this machine; see catalogue.h.
+ *
+ * A kept list: {"version":1,"fetched_at":"2026-...","origin":"<hash of the address>","keyed":true,
+ * "models":[...]}, the models as in the user's file.
+ */
+#include "providers/catalogue_internal.h"
+
+#include "base/path.h"
+#include "base/time.h"
+#include "net/fetch.h"
+#include "providers/vendor.h"
+#include "store/file.h"
+
+enum {
+    FRESH_MS = 24 * 3600 * 1000,
+    REFRESH_MS = 10000,
+    LIST_BYTES = 16 << 20,
+    MOST_SHOWS = 100, /* models that Ollama is asked about */
+    CONNECT_MS = 300,
+    DISCOVER_MS = 1000, /* for the whole answer */
+    PROBE_BYTES = 4 << 20,
+};
+
+struct asker { /* one refresh */
+    struct loop *loop;
+    const struct provider *provider;
+    struct arena arena; /* of the strings */
+    struct str base, root, key;
+    int64_t until_us;
+};
+
+static void asker_clear(struct asker *k)
+{
+    arena_clear(&k->arena);
+}
+
+static struct asker asker_make(struct catalogue *c, const struct provider *p)
+{
+    struct asker k = {.loop = c->loop, .provider = p};
+    struct catalogue_door door = {0};
+    c->door(c->door_arg, p, &door);
+    k.base = arena_str(&k.arena, door.base_url);
+    k.key = arena_str(&k.arena, door.key);
+    k.root = str_ends(k.base, STR("/v1")) ? str_cut(k.base, k.base.n - 3) : k.base;
+    k.until_us = time_mono_us() + REFRESH_MS * 1000;
+    return k;
+}
+
+/* ---- asking ---- */
+
+/* A failure says the status and nothing of the body, where a key might be quoted. */
+static bool ask_await(struct asker *k, const char *method, struct str url, struct str body,
+                      struct fetched *ret, struct error *err)
+{
+    struct http_header headers[2] = {{STR("Content-Type"), STR("application/json")}};
+    size_t n = 1;
+    int64_t left = (k->until_us - time_mono_us()) / 1000;
+    if (k->key.n > 0)
+        headers[n++] = (struct http_header){
+            STR("Authorization"), arena_fmt(&k->arena, "Bearer %.*s", STR_FMT(k->key))};
+    if (left <= 0)
+        return error_set(err, ERR_TIMEOUT, "%s did not list its models in time", k->provider->label);
+    struct fetch what = {.method = method, .url = url, .headers = headers, .n_headers = n,
+                         .body = body, .max_bytes = LIST_BYTES, .timeout_ms = left};
+    if (!fetch_await(k->loop, &what, ret, err))
+        return false;
+    if (ret->status == 200)
+        return true;
+    error_from_http(err, k->provider->label, ret->status, STR(""), STR_NONE, STR_NONE);
+    fetched_clear(ret);
+    return false;
+}
+
+static bool ask_list_await(struct asker *k, const char *path, struct model_rows *ret,
+                           struct error *err)
+{
+    AUTO(fetched) struct fetched got = FETCHED_INIT;
+    struct str url = arena_fmt(&k->arena, "%.*s%s", STR_FMT(k->base), path);
+    return ask_await(k, "GET", url, STR(""), &got, err) &&
+           live_read_list(str_of(k->provider->name), k->provider->list, buf_str(&got.body), ret,
+                          err);
+}
+
+/* What one model can do; false only when there is no point in asking about others. */
+static bool ask_show_await(struct asker *k, struct model_row *row, struct error *err)
+{
+    AUTO(fetched) struct fetched got = FETCHED_INIT;
+    AUTO(buf) struct buf body = BUF_INIT;
+    struct jw w = JW(&body);
+    jw_obj(&w);
+    jw_kstr(&w, "model", row->model.id);
+    jw_obj_end(&w);
+    struct str url = arena_fmt(&k->arena, "%.*s/api/show", STR_FMT(k->root));
+    if (!ask_await(k, "POST", url, buf_str(&body), &got, err))
+        return err->status != 0;
+    live_read_show(buf_str(&got.body), row);
+    return true;
+}
+
+static void ask_props_await(struct asker *k, struct model_rows *rows, struct error *err)
+{
+    AUTO(fetched) struct fetched got = FETCHED_INIT;
+    struct str url = arena_fmt(&k->arena, "%.*s/props", STR_FMT(k->root));
+    if (ask_await(k, "GET", url, STR(""), &got, err))
+        live_read_props(buf_str(&got.body), rows);
+}
+
+/* The list, and what belongs to it; of the latter only a cancel counts as failure. */
+static bool ask_all_await(struct asker *k, struct model_rows *ret, struct error *err)
+{
+    struct error more = ERROR_INIT;
+    bool is_keyed = k->provider->list == LIST_OPENROUTER && k->key.n > 0;
+    bool ok = ask_list_await(k, is_keyed ? "/models/user" : "/models", ret, err);
+    if (!ok && is_keyed && err->status != 0) { /* the public list needs no key */
+        k->key = STR_NONE;
+        ok = ask_list_await(k, "/models", ret, err);
+    }
+    if (!ok)
+        return false;
+    if (k->provider->list == LIST_LLAMACPP)
+        ask_props_await(k, ret, &more);
+    for (size_t i = 0; k->provider->list == LIST_OLLAMA && i < MIN(ret->n, MOST_SHOWS); i++)
+        if (!ask_show_await(k, &ret->rows[i], &more))
+            break;
+    if (more.code != ERR_CANCELED)
+        return true;
+    *err = more;
+    return false;
+}
+
+/* ---- keeping ---- */
+
+struct saving {
+    struct buf path, text;
+};
+
+static void save(void *arg) /* on the thread pool; a list that is not kept is fetched again */
+{
+    struct saving *s = arg;
+    struct error ignored;
+    if (path_make_dirs(path_dir(buf_str(&s->path)), 0700, &ignored))
+        file_replace(buf_str(&s->path), buf_str(&s->text), 0600, &ignored);
+}
+
+static void save_through_await(struct asker *k, const struct live *live)
+{
+    struct saving s = {0};
+    struct jw w = JW(&s.text);
+    char at[TIME_ISO_LEN + 1], origin[17];
+    time_iso(live->fetched_ms, at);
+    catalogue_origin(k->base, origin);
+    jw_obj(&w);
+    jw_kint(&w, "version", 1);
+    jw_kz(&w, "fetched_at", at);
+    jw_kz(&w, "origin", origin);
+    jw_kbool(&w, "keyed", live->is_keyed);
+    jw_key(&w, "models");
+    model_rows_put(&live->rows, &w);
+    jw_obj_end(&w);
+    buf_addc(&s.text, '\n');
+    catalogue_cache_path(k->provider, &s.path);
+    work_through_await(k->loop, save, &s);
+    buf_clear(&s.path);
+    buf_clear(&s.text);
+}
+
+static bool is_fresh(const struct live *live, const struct asker *k)
+{
+    int64_t age = time_now_ms() - live->fetched_ms;
+    bool is_keyed = k->provider->list == LIST_OPENROUTER && k->key.n > 0;
+    return live->fetched_ms > 0 && !live->is_expired && !k->provider->is_local &&
+           live->is_keyed == is_keyed && age >= 0 && age < FRESH_MS;
+}
+
+bool catalogue_refresh_await(struct catalogue *c, const struct provider *p, struct error *err)
+{
+    AUTO(asker) struct asker k = asker_make(c, p);
+    AUTO(model_rows) struct model_rows rows = MODEL_ROWS_INIT;
+    struct live *live = catalogue_live(c, p);
+    if (!live || p->list == LIST_NONE || k.base.n == 0)
+        return error_set(err, ERR_INVALID, "%s has no list of models to ask for", p->label);
+    if (!is_fresh(live, &k)) {
+        live->is_read = false; /* another process may have asked meanwhile */
+        catalogue_live(c, p);
+    }
+    if (is_fresh(live, &k))
+        return true;
+    bool had_key = p->list == LIST_OPENROUTER && k.key.n > 0;
+    if (!ask_all_await(&k, &rows, err))
+        return err->code != ERR_CANCELED && live->fetched_ms > 0;
+    model_rows_clear(&live->rows);
+    live->rows = take(&rows);
+    live->fetched_ms = time_now_ms();
+    live->is_keyed = had_key;
+    live->is_expired = false;
+    save_through_await(&k, live);
+    return true;
+}
+
+/* ---- finding ---- */
+
+struct discovery {
+    size_t n_open;
+    struct wait wait;
+};
+
+struct probe {
+    struct discovery *all;
+    const struct provider *provider;
+    struct arena arena;
+    struct http *http; /* NULL: over, or never begun */
+    int status;
+    struct buf body;
+    bool is_whole;
+};
+
+static void on_status(void *arg, int status, struct str content_type)
+{
+    (void)content_type;
+    ((struct probe *)arg)->status = status;
+}
+
+static void on_body(void *arg, struct str bytes)
+{
+    buf_add(&((struct probe *)arg)->body, bytes);
+}
+
+static void on_end(void *arg, const struct error *err)
+{
+    struct probe *b = arg;
+    b->http = NULL;
+    b->is_whole = !err && !b->body.full;
+    if (--b->all->n_open == 0)
+        wait_wake(&b->all->wait);
+}
+
+static bool probe_start(struct catalogue *c, struct probe *b, struct error *err)
+{
+    struct catalogue_door door = {0};
+    struct http_header header;
+    c->door(c->door_arg, b->provider, &door);
+    header = (struct http_header){STR("Authorization"),
+                                  arena_fmt(&b->arena, "Bearer %.*s", STR_FMT(door.key))};
+    struct http_request rq = {
+        .method = "GET",
+        .url = arena_fmt(&b->arena, "%.*s/models", STR_FMT(door.base_url)),
+        .headers = &header,
+        .n_headers = door.key.n > 0,
+        .body = STR(""),
+        .connect_timeout_ms = CONNECT_MS,
+        .on_status = on_status,
+        .on_body = on_body,
+        .on_end = on_end,
+        .arg = b,
+    };
+    b->http = http_start(c->loop, &rq, err);
+    b->all->n_open += b->http != NULL;
+    return b->http != NULL;
+}
+
+/* Some other program may sit at the address: the answer must be a list of models, or the refusal of
+ * one who would have one (a key is wanted, the model is still being loaded). */
+static bool is_model_server(const struct probe *b)
+{
+    AUTO(model_rows) struct model_rows rows = MODEL_ROWS_INIT;
+    AUTO(json) struct json json = JSON_INIT;
+    struct error ignored;
+    struct str body = buf_str(&b->body);
+    if (!b->is_whole)
+        return false;
+    if (b->status == 200)
+        return live_read_list(str_of(b->provider->name), LIST_PLAIN, body, &rows, &ignored);
+    return (b->status == 401 || b->status == 503) && json_parse(body, 0, 100, &json, &ignored) &&
+           json_get(json.root, "error");
+}
+
+static void probe_clear(struct probe *b)
+{
+    http_cancel(b->http);
+    buf_clear(&b->body);
+    arena_clear(&b->arena);
+}
+
+bool catalogue_discover_await(struct catalogue *c, struct arena *a,
+                              const struct provider *const **ret, size_t *ret_n, struct error *err)
+{
+    struct discovery all = {0};
+    struct probe *probes = arena_array(a, struct probe, c->n_providers + 1);
+    const struct provider **found = arena_array(a, const struct provider *, c->n_providers + 1);
+    size_t n = 0, n_found = 0;
+    struct error why = ERROR_INIT;
+    for (size_t i = 0; i < c->n_providers && why.code != ERR_MODULE; i++) {
+        if (!c->providers[i]->is_local)
+            continue;
+        probes[n] = (struct probe){.all = &all, .provider = c->providers[i]};
+        probes[n].body = BUF_MAX(PROBE_BYTES);
+        probe_start(c, &probes[n++], &why); /* an address that is none is not running */
+    }
+    if (all.n_open > 0 && why.code != ERR_MODULE)
+        wait_timed_await(c->loop, &all.wait, DISCOVER_MS, &why); /* too late is not running */
+    for (size_t i = 0; i < n; i++) {
+        if (is_model_server(&probes[i]))
+            found[n_found++] = probes[i].provider;
+        probe_clear(&probes[i]);
+    }
+    if (why.code == ERR_CANCELED || why.code == ERR_MODULE) {
+        *err = why;
+        return false;
+    }
+    *ret = found;
+    *ret_n = n_found;
+    return true;
+}

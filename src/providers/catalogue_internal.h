@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* What the two halves of the catalogue share: catalogue.c looks things up, catalogue_fetch.c asks
+ * the network. */
+#ifndef TRIVET_PROVIDERS_CATALOGUE_INTERNAL_H
+#define TRIVET_PROVIDERS_CATALOGUE_INTERNAL_H
+
+#include "providers/catalogue.h"
+#include "providers/model_rows.h"
+
+#include <sys/stat.h>
+
+struct live { /* the list of one provider */
+    bool is_read;       /* the kept one was looked for */
+    bool is_expired;
+    bool is_keyed;      /* asked for with a key */
+    int64_t fetched_ms; /* 0: there is no list */
+    struct model_rows rows;
+};
+
+struct catalogue {
+    struct loop *loop;
+    const struct provider *const *providers;
+    size_t n_providers;
+    struct live *live; /* one per provider */
+    catalogue_door_fn *door;
+    void *door_arg;
+    struct model_rows user;
+    struct stat user_stamp; /* of the file that was read; zeroed: there was none */
+};
+
+/* The kept list, read if it was not yet; NULL when p is not one of ours. */
+struct live *catalogue_live(struct catalogue *c, const struct provider *p);
+/* Where the list of p is kept. */
+void catalogue_cache_path(const struct provider *p, struct buf *out);
+/* Kept lists know the address they came from, not in words: it may hold a password. */
+void catalogue_origin(struct str base_url, char out[17]);
+
+#endif

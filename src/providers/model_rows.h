@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* Lists of models with what is known about each: the user's, and those fetched from providers.
+ * Inside the catalogue only. */
+#ifndef TRIVET_PROVIDERS_MODEL_ROWS_H
+#define TRIVET_PROVIDERS_MODEL_ROWS_H
+
+#include "base/json.h"
+#include "providers/provider.h"
+
+enum given { /* which members of a row are known */
+    GIVEN_NAME = 1,
+    GIVEN_WINDOW = 2,
+    GIVEN_OUTPUT = 4,
+    GIVEN_IMAGES = 8,
+    GIVEN_REASONS = 16,
+    GIVEN_LEVELS = 32,
+    GIVEN_PRICE_IN = 64,
+    GIVEN_PRICE_OUT = 128,
+    GIVEN_PRICE_CACHED = 256,
+};
+
+struct model_row {
+    struct str provider; /* the word before the slash; model.provider is not set */
+    struct model model;
+    unsigned given;
+};
+
+struct model_rows {
+    struct arena arena; /* of the strings */
+    struct model_row *rows;
+    size_t n, room;
+};
+#define MODEL_ROWS_INIT ((struct model_rows){0})
+void model_rows_clear(struct model_rows *r);
+
+/* A new row without knowledge; strings are copied.  Good until the next one is added. */
+struct model_row *model_rows_add(struct model_rows *r, struct str provider, struct str id);
+/* The last of that name, or NULL. */
+const struct model_row *model_rows_find(const struct model_rows *r, struct str provider,
+                                        struct str id);
+/* Puts what the row knows over what *m says.  Strings are borrowed from the row. */
+void model_row_apply(const struct model_row *row, enum model_source source, struct model *m);
+
+/* Reads and writes the array "models" of the user's file and of a kept list.  Reading stops at the
+ * first fault with ERR_INVALID that names the member; unknown members are one if is_strict. */
+bool model_rows_read(struct model_rows *r, yyjson_val *models, bool is_strict, struct error *err);
+void model_rows_put(const struct model_rows *r, struct jw *w);
+
+/* live.c: what providers answer.  ERR_BAD_REPLY unless the text is a list of models; models that
+ * make no text are left out. */
+bool live_read_list(struct str provider, enum live_list kind, struct str text,
+                    struct model_rows *ret, struct error *err);
+/* Adds what Ollama's /api/show and llama.cpp's /props know; text that is none of these adds
+ * nothing. */
+void live_read_show(struct str text, struct model_row *row);
+void live_read_props(struct str text, struct model_rows *rows);
+
+#endif

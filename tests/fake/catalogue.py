@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Model lists of OpenRouter, Ollama, llama.cpp, LM Studio and vLLM, on loopback.
+
+    python3 tests/fake/catalogue.py [--log FILE] [--die-with-parent]
+
+prints one line `PORT n` and serves until it is killed.  The first part of the path says who is
+played and how:
+
+    /openrouter/v1/models       public list; /models/user wants `Authorization: Bearer sk-good-...`
+    /ollama/v1/models           ids; POST /ollama/api/show has the rest
+    /llamacpp/v1/models         meta.n_ctx_train; GET /llamacpp/props has the real window
+    /lmstudio/v1/models, /vllm/v1/models
+    /loading/v1/models          503, as llama.cpp while it loads
+    /other/v1/models            a web server that knows nothing of models
+    /broken/v1/models           200 and no list
+    /failing/v1/models          500
+    /silent/v1/models           takes the request and never answers
+
+The log gets one line per request: method, path, and `key` if there was an Authorization header.
+"""
+import argparse
+import ctypes
+import http.server
+import json
+import signal
+import time
+
+OPENROUTER = [
+    {"id": "anthropic/claude-sonnet-5.5", "name": "Anthropic: Claude Sonnet 5.5",
+     "context_length": 1000000,
+     "architecture": {"input_modalities": ["text", "image"], "output_modalities": ["text"]},
+     "pricing": {"prompt": "0.000002", "completion": "0.00001", "input_cache_read": "0.0000001"},
+     "top_provider": {"context_length": 1000000, "max_completion_tokens": 128000},
+     "supported_parameters": ["tools", "reasoning"],
+     "reasoning": {"mandatory": False, "supported_efforts": ["low", "medium", "high", "odd"]}},
+    {"id": "deepseek/deepseek-v4-pro", "name": "DeepSeek V4 Pro", "context_length": 1000000,
+     "architecture": {"input_modalities": ["text"], "output_modalities": ["text"]},
+     "pricing": {"prompt": "-1", "completion": "cheap"},
+     "top_provider": {"max_completion_tokens": None}, "supported_parameters": ["tools"]},
+    {"id": "paint/brush", "name": "Brush", "context_length": 1000,
+     "architecture": {"input_modalities": ["text"], "output_modalities": ["image"]}},
+    {"id": "anthropic/claude-sonnet-5.5", "name": "again", "context_length": 1},
+    {"name": "without an id"}, "nonsense", None,
+]
+OLLAMA = [{"id": "qwen3:8b", "object": "model"}, {"id": "llava", "object": "model"},
+          {"id": "gone", "object": "model"}]
+SHOWS = {
+    "qwen3:8b": {"model_info": {"general.architecture": "qwen3", "qwen3.context_length": 40960},
+                 "capabilities": ["completion", "tools", "thinking"]},
+    "llava": {"model_info": {"llama.context_length": 32768}, "capabilities": ["vision"],
+              "parameters": "stop \"x\"\nnum_ctx                        8192"},
+}
+LISTS = {
+    "openrouter": OPENROUTER,
+    "ollama": OLLAMA,
+    "llamacpp": [{"id": "gguf.gguf", "meta": {"n_ctx_train": 131072, "n_params": 8}}],
+    "lmstudio": [{"id": "phi-4"}, {"id": "nomic-embed", "type": "embeddings"}],
+    "vllm": [{"id": "meta/llama", "max_model_len": 65536}],
+}
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def answer(self, status, body, content_type="application/json"):
+        data = (body if isinstance(body, str) else json.dumps(body)).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def note(self):
+        if self.server.log:
+            key = " key" if self.headers.get("Authorization") else ""
+            with open(self.server.log, "a", encoding="utf-8") as f:
+                f.write(f"{self.command} {self.path}{key}\n")
+
+    def do_GET(self):
+        self.note()
+        who, _, what = self.path[1:].partition("/")
+        if who == "silent":
+            time.sleep(3600)
+        elif who == "loading":
+            self.answer(503, {"error": {"code": 503, "message": "Loading model"}})
+        elif who == "other":
+            self.answer(404, "<html>no</html>", "text/html")
+        elif who == "broken":
+            self.answer(200, {"data": "soon"})
+        elif who == "failing":
+            self.answer(500, {"error": {"message": f"no {self.headers.get('Authorization')}"}})
+        elif (who, what) == ("openrouter", "v1/models/user"):
+            if self.headers.get("Authorization", "").startswith("Bearer sk-good-"):
+                self.answer(200, {"data": OPENROUTER[:1]})
+            else:
+                self.answer(401, {"error": {"message": "who are you?"}})
+        elif (who, what) == ("llamacpp", "props"):
+            self.answer(200, {"default_generation_settings": {"n_ctx": 16384},
+                              "modalities": {"vision": False}})
+        elif what == "v1/models" and who in LISTS:
+            self.answer(200, {"object": "list", "data": LISTS[who]})
+        else:
+            self.answer(404, {"error": {"message": "no such path"}})
+
+    def do_POST(self):
+        self.note()
+        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or "{}")
+        shown = SHOWS.get(body.get("model"))
+        if self.path == "/ollama/api/show" and shown:
+            self.answer(200, shown)
+        else:
+            self.answer(404, {"error": "model not found"})
+
+    def log_message(self, *_):
+        pass
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+
+def main():
+    parser = argparse.ArgumentParser(description="model lists on loopback")
+    parser.add_argument("--log")
+    parser.add_argument("--die-with-parent", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.die_with_parent:
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    server = Server(("127.0.0.1", 0), Handler)
+    server.log = arguments.log
+    print("PORT", server.server_address[1], flush=True)
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()
