@@ -145,8 +145,8 @@ bool json_is_whole(yyjson_val *v, int64_t *ret_value)
         *ret_value = (int64_t)yyjson_get_uint(v);
     else if (yyjson_is_sint(v))
         *ret_value = yyjson_get_sint(v);
-    else if (yyjson_is_real(v) && fabs(yyjson_get_real(v)) < 9e15 &&
-             yyjson_get_real(v) == floor(yyjson_get_real(v)))
+    else if (yyjson_is_real(v) && yyjson_get_real(v) < 9e15 && yyjson_get_real(v) > -9e15 &&
+             (double)(int64_t)yyjson_get_real(v) == yyjson_get_real(v))
         *ret_value = (int64_t)yyjson_get_real(v);
     else
         return false;

@@ -9,11 +9,11 @@
 #include "providers/vendor.h"
 
 #include "base/limits.h"
+#include "base/num.h"
 #include "base/time.h"
 #include "base/utf8.h"
 #include "providers/google.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -193,7 +193,7 @@ static double number_from(struct str text, struct str *ret_rest)
 
 static int64_t to_ms(double ms)
 {
-    return ms <= 0 ? 0 : ms > 1e12 ? (int64_t)1e12 : (int64_t)ceil(ms - 1e-6);
+    return ms <= 0 ? 0 : ms > 1e12 ? (int64_t)1e12 : num_ceil(ms - 1e-6);
 }
 
 static int64_t ms_until_date(struct str date)

@@ -13,8 +13,8 @@
 #include "providers/google.h"
 
 #include "base/mem.h"
+#include "base/num.h"
 
-#include <math.h>
 
 enum { LONGEST_WAIT_MS = 5 * 60 * 1000 }; /* what asks for more is used up */
 
@@ -27,7 +27,7 @@ static int64_t ms_of_duration(struct str text)
     memcpy(number, text.p, text.n - 1);
     double seconds = strtod(number, &end);
     bool is_fine = *end == '\0' && seconds > 0 && seconds < 1e9;
-    return is_fine ? (int64_t)ceil(seconds * 1000 - 1e-6) : 0;
+    return is_fine ? num_ceil(seconds * 1000 - 1e-6) : 0;
 }
 
 /* "limit: 0" in the message: this account may not use the model at all. */

@@ -2,7 +2,8 @@
 /* runtime/state, runtime/stats (kward.md 16) and tools/list. */
 #include "dialects/kward/internal.h"
 
-#include <math.h>
+#include "base/num.h"
+
 
 /* ---- what both say ---- */
 
@@ -168,7 +169,7 @@ static void put_context_usage(struct jw *w, int64_t tokens, int64_t window)
     jw_kobj(w, "contextUsage");
     jw_kint(w, "tokens", tokens);
     jw_kint(w, "contextWindow", window);
-    jw_knum(w, "percent", round((double)tokens / (double)window * 10000) / 100);
+    jw_knum(w, "percent", (double)num_round((double)tokens / (double)window * 10000) / 100);
     jw_kbool(w, "estimated", true);
     jw_obj_end(w);
 }
