@@ -160,7 +160,8 @@ struct str engine_default_model(struct engine *e)
 bool engine_has_key(struct engine *e, const struct provider *p)
 {
     (void)e;
-    return !p->needs_key || keys_find(p->env_key).p || keys_is_local(keys_base_url(p->env_base, p->base_url));
+    return !p->needs_key || keys_find(p->env_key).p ||
+           keys_is_local(keys_base_url(p->env_base, p->base_url)) || http_is_replay();
 }
 
 /* ---- finished turns ---- */

@@ -94,8 +94,13 @@ static void open_early(void *arg)
 void http_warm_up(struct loop *l)
 {
     static bool is_begun; /* once per process */
-    if (is_begun || setting("TRIVET_REPLAY"))
+    if (is_begun || http_is_replay())
         return;
     is_begun = true;
     work_start(l, open_early, NULL, NULL);
+}
+
+bool http_is_replay(void)
+{
+    return setting("TRIVET_REPLAY") != NULL;
 }

@@ -40,6 +40,8 @@ void http_leave(struct http *h);
 void http_close(struct loop *l);
 /* Opens the module in the background, so that the first request need not wait for it. */
 void http_warm_up(struct loop *l);
+/* Answers come from recordings (TRIVET_REPLAY): nobody is asked, and no key is needed. */
+bool http_is_replay(void);
 
 /* What trivet-net.so gives. */
 struct net_api {
