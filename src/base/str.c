@@ -36,10 +36,16 @@ size_t str_find(struct str s, struct str needle)
     return at ? (size_t)(at - s.p) : SIZE_MAX;
 }
 
+static char folded(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c | 32) : c;
+}
+
 size_t str_ifind(struct str s, struct str needle)
 {
+    char first = needle.n ? folded(needle.p[0]) : 0;
     for (size_t i = 0; i + needle.n <= s.n; i++)
-        if (str_ieq(str_n(s.p + i, needle.n), needle))
+        if (needle.n == 0 || (folded(s.p[i]) == first && str_ieq(str_n(s.p + i, needle.n), needle)))
             return i;
     return SIZE_MAX;
 }
