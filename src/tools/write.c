@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define BOM STR("\xef\xbb\xbf")
@@ -29,13 +28,18 @@ static bool write_all(int fd, struct str bytes)
     return true;
 }
 
+void write_aside_name(struct str path, struct buf *out)
+{
+    char hex[13];
+    id_hex(hex, 12);
+    buf_addf(out, "%.*s/.trivet-%s.tmp", STR_FMT(path_dir(path)), hex);
+}
+
 static int open_temporary(struct str path, unsigned mode, struct buf *ret_path)
 {
     for (int i = 0; i < 10; i++) {
-        char hex[13];
-        id_hex(hex, 12);
         buf_reset(ret_path);
-        buf_addf(ret_path, "%.*s/.trivet-%s.tmp", STR_FMT(path_dir(path)), hex);
+        write_aside_name(path, ret_path);
         int fd = open(ret_path->p, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
         if (fd >= 0 || errno != EEXIST)
             return fd;
@@ -71,9 +75,29 @@ static bool write_in_place(const char *path, struct str bytes, struct error *err
     return ok || error_errno(err, number, "cannot write %s", path);
 }
 
+bool write_aside(struct str path, struct str bytes, const struct stat *old, struct buf *ret_aside,
+                 struct error *err)
+{
+    AUTO(buf) struct buf temporary = BUF_INIT;
+    int fd = open_temporary(path, old ? 0600 : 0644, &temporary);
+    if (fd < 0)
+        return error_errno(err, errno, "cannot write %.*s", STR_FMT(path));
+    bool ok = write_all(fd, bytes) && (!old || copy_rights(fd, old));
+    int number = errno;
+    if (close(fd) != 0 && ok) {
+        number = errno;
+        ok = false;
+    }
+    if (ok)
+        return buf_add(ret_aside, buf_str(&temporary));
+    unlink(temporary.p);
+    return error_errno(err, number, "cannot write %.*s", STR_FMT(path));
+}
+
 bool write_bytes(struct str path, struct str bytes, struct error *err)
 {
     struct stat old;
+    struct error why;
     AUTO(buf) struct buf temporary = BUF_INIT;
     AUTO_FREE char *z = str_dup(path);
     bool exists = stat(z, &old) == 0;
@@ -81,21 +105,15 @@ bool write_bytes(struct str path, struct str bytes, struct error *err)
         return error_set(err, ERR_INVALID, "%s is not a regular file", z);
     if (exists && access(z, W_OK) != 0)
         return error_errno(err, errno, "cannot write %s", z);
-    int fd = open_temporary(path, exists ? 0600 : 0644, &temporary);
-    if (fd < 0 && exists && errno == EACCES)
-        return write_in_place(z, bytes, err);
-    if (fd < 0)
-        return error_errno(err, errno, "cannot write %s", z);
-    bool ok = write_all(fd, bytes) && (!exists || copy_rights(fd, &old));
-    int number = errno;
-    if (close(fd) != 0 && ok) {
-        number = errno;
-        ok = false;
+    if (!write_aside(path, bytes, exists ? &old : NULL, &temporary, &why)) {
+        if (exists && why.status == EACCES)
+            return write_in_place(z, bytes, err);
+        *err = why;
+        return false;
     }
-    if (ok && rename(temporary.p, z) == 0)
+    if (rename(temporary.p, z) == 0)
         return true;
-    if (ok)
-        number = errno;
+    int number = errno;
     unlink(temporary.p);
     return error_errno(err, number, "cannot write %s", z);
 }

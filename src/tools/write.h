@@ -6,10 +6,20 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#include <sys/stat.h>
+
 /* Puts bytes into the file at once or not at all: a temporary file beside it is renamed over it.
  * path is resolved (no link at its end).  An existing file keeps its mode and, where we may, its
  * owner; a new one gets 0644 without what the umask takes.  Parents must exist. */
 bool write_bytes(struct str path, struct str bytes, struct error *err);
+
+/* The first half of it: the bytes in a new file beside path, with the rights of old (NULL: 0644
+ * without what the umask takes).  Its name is appended to ret_aside; whoever asked renames or
+ * unlinks it. */
+bool write_aside(struct str path, struct str bytes, const struct stat *old, struct buf *ret_aside,
+                 struct error *err);
+/* A free name for such a file beside path, appended to out. */
+void write_aside_name(struct str path, struct buf *out);
 
 /* What people do not see in a text: the mark at its beginning and how its lines end. */
 struct shape {
