@@ -77,11 +77,14 @@ static void say_invalid(const struct face *f, const struct fault *fault, struct 
         loaf_refuse(r, "bash requires a non-empty `command`.");
     else if (f == &loaf_grep_face)
         loaf_fail(r, "pattern must not be empty");
+    else if (f == &loaf_patch_face)
+        loaf_fail(r, "input must be a string that holds a patch");
     else
         loaf_fail(r, "%s must be an absolute path", f->args[0].name);
 }
 
 static const struct face *const faces[] = {
+    &loaf_patch_face,
     &loaf_bash_face,
     &loaf_grep_face,
     &loaf_list_face,

@@ -6,7 +6,8 @@
 #include "tools/read.h"
 #include "toolsets/toolset.h"
 
-extern const struct face loaf_bash_face, loaf_grep_face, loaf_list_face, loaf_read_face;
+extern const struct face loaf_bash_face, loaf_grep_face, loaf_list_face, loaf_patch_face,
+    loaf_read_face;
 
 /* Arguments are taken as they come: a wrong type counts as absent. */
 int64_t loaf_int(yyjson_val *v, int64_t otherwise);

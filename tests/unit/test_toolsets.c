@@ -52,7 +52,8 @@ static void test_names_and_schemas(void **state)
 {
     (void)state;
     const struct toolset *sets[] = {LOAF, SCAIFLUX, KWARD};
-    check_names(LOAF, "bash grep_files list_dir read_file "); /* loaf 73: sorted by name */
+    /* loaf 73: sorted by name */
+    check_names(LOAF, "apply_patch bash grep_files list_dir read_file ");
     check_names(SCAIFLUX, "read_file glob_search grep_search write_file edit_file bash "); /* 24 */
     check_names(KWARD, "list_directory read_file write_file edit_file run_shell_command "
                        "ask_user_question ");

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* apply_patch of loaf: its schema, what it reports and how it words what is wrong. */
+#include "base/path.h"
+#include "tools/patch.h"
+#include "toolsets/loaf.h"
+#include "toolsets/words.h"
+
+enum { DIFF_BYTES = 64 << 10, SHOWN_BYTES = 16 << 10 };
+
+struct patch_args {
+    yyjson_val *input;
+};
+
+static const struct row patch_rows[] = {
+    ROW(patch_args, input, T_ANY, NEEDED, "patch",
+        .schema = SCHEMA("string", "the whole patch, from *** Begin Patch to *** End Patch")),
+    ROW_END,
+};
+
+/* One path has to stand for all: the first that could lead out of the workspace by its looks, else
+ * the first. */
+static struct str patch_target(const void *args)
+{
+    static const char *const words[] = {
+        "*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "};
+    struct str rest = json_str(((const struct patch_args *)args)->input), line, first = STR_NONE;
+    while (str_line(&rest, &line)) {
+        line = str_trim(line);
+        for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+            if (!str_starts(line, str_of(words[i])))
+                continue;
+            struct str path = str_trim(str_from(line, strlen(words[i])));
+            if (str_starts(path, STR("/")) || str_starts(path, STR("~")) ||
+                str_find(path, STR("..")) != SIZE_MAX)
+                return path;
+            first = first.p ? first : path;
+        }
+    }
+    return first;
+}
+
+static void put_old_lines(const struct patch *p, const struct patch_chunk *c, struct buf *out)
+{
+    size_t start = out->n;
+    for (size_t i = 0; i < c->n_lines; i++) {
+        const struct patch_line *l = &p->lines[c->line + i];
+        if (l->sign == '+')
+            continue;
+        buf_addc(out, '\n');
+        if (out->n - start + l->text.n > SHOWN_BYTES) {
+            buf_addz(out, "...");
+            return;
+        }
+        buf_add(out, l->text);
+    }
+}
+
+static void put_quoted(struct buf *out, const char *before, struct str text, const char *behind)
+{
+    buf_addf(out, "%s'", before);
+    buf_add(out, str_cut(text, SHOWN_BYTES));
+    buf_addf(out, "'%s", behind);
+}
+
+/* What is wrong with the patch itself. */
+static bool put_parse_fault(const struct patch_fault *f, struct buf *out)
+{
+    if (f->kind >= PATCH_BAD_HEADER && f->kind <= PATCH_NO_LINES)
+        buf_addf(out, "invalid hunk at line %zu, ", f->line);
+    switch (f->kind) {
+    case PATCH_TOO_LARGE:
+        return buf_addf(out, "invalid patch: It may have %d bytes and %d hunks at most",
+                        PATCH_BYTES, PATCH_HUNKS);
+    case PATCH_NO_BEGIN:
+        return buf_addz(out, "invalid patch: The first line of the patch must be "
+                             "'*** Begin Patch'");
+    case PATCH_NO_END:
+        return buf_addz(out, "invalid patch: The last line of the patch must be '*** End Patch'");
+    case PATCH_NO_HUNKS:
+        return buf_addz(out, "No files were modified.");
+    case PATCH_BAD_HEADER:
+        put_quoted(out, "", f->text,
+                   " does not begin a hunk. Valid hunk headers: '*** Add File: {path}', "
+                   "'*** Delete File: {path}', '*** Update File: {path}'");
+        return true;
+    case PATCH_EMPTY_HUNK:
+        put_quoted(out, "the update of ", f->text, " is empty");
+        return true;
+    case PATCH_NO_MARKER:
+        put_quoted(out, "a further chunk must begin with @@, not with ", f->text, "");
+        return true;
+    case PATCH_BAD_LINE:
+        put_quoted(out, "unexpected line ", f->text,
+                   ": lines of a chunk begin with ' ' (context), '+' (added) or '-' (removed)");
+        return true;
+    case PATCH_NO_LINES:
+        return buf_addz(out, "the chunk has no lines");
+    default:
+        return false;
+    }
+}
+
+/* What went wrong when it was applied. */
+static void put_apply_fault(const struct patch *p, const struct patch_fault *f, struct buf *out)
+{
+    const char *path = f->path.p, *why = cause_of(&f->why);
+    switch (f->kind) {
+    case PATCH_UNREADABLE:
+        buf_addf(out, "Failed to read file to update %s: %s", path, why);
+        break;
+    case PATCH_NO_LOCATOR:
+        put_quoted(out, "Failed to find context ", f->chunk->locator, " in ");
+        buf_addz(out, path);
+        break;
+    case PATCH_NOT_FOUND:
+        buf_addf(out, "Failed to find expected lines in %s:", path);
+        put_old_lines(p, f->chunk, out);
+        break;
+    case PATCH_TOO_SLOW:
+        buf_addf(out, "Failed to find expected lines in %s: the search was given up", path);
+        break;
+    case PATCH_UNDELETABLE:
+        buf_addf(out, "Failed to delete file %s: %s", path, why);
+        break;
+    case PATCH_TORN:
+        buf_addf(out, "Failed to write file %s: %s; it could not be put back", path, why);
+        if (f->text.n)
+            buf_addf(out, ", what it held is in %.*s", STR_FMT(f->text));
+        break;
+    default:
+        buf_addf(out, "Failed to write file %s: %s", path, why);
+    }
+}
+
+static bool say_fault(const struct patch_job *j, struct tool_result *ret)
+{
+    if (!put_parse_fault(&j->fault, &ret->text))
+        put_apply_fault(&j->patch, &j->fault, &ret->text);
+    buf_add(&ret->error, buf_str(&ret->text));
+    ret->is_error = true;
+    return loaf_done(ret);
+}
+
+static bool is_of(const struct patch_hunk *h, char letter)
+{
+    static const char letters[] = {[PATCH_ADD] = 'A', [PATCH_UPDATE] = 'M', [PATCH_DELETE] = 'D'};
+    return letters[h->kind] == letter;
+}
+
+/* All lines of one letter, each path once. */
+static void put_changed(const struct patch_job *j, char letter, struct buf *out)
+{
+    for (size_t i = 0; i < j->patch.n_hunks; i++) {
+        const struct patch_hunk *h = &j->patch.hunks[i];
+        AUTO(buf) struct buf line = BUF_INIT;
+        if (!is_of(h, letter))
+            continue;
+        buf_addf(&line, "\n%c ", letter);
+        path_absolute(&line, j->options.base, h->move_to.p ? h->move_to : h->path);
+        buf_addc(&line, '\n');
+        if (str_find(buf_str(out), buf_str(&line)) == SIZE_MAX)
+            buf_add(out, str_from(buf_str(&line), 1));
+    }
+}
+
+static bool say_changed(struct patch_job *j, struct tool_result *ret)
+{
+    const struct plan_file *first = j->plan.files[0];
+    name_target(ret, str_of(first->name), str_of(first->path));
+    buf_add(&ret->diff, buf_str(&j->diff));
+    if (j->is_diff_cut)
+        buf_addf(&ret->diff, "... diff truncated to %d bytes\n", DIFF_BYTES);
+    buf_addz(&ret->text, "Success. Updated the following files:\n");
+    for (const char *letter = "AMD"; *letter; letter++)
+        put_changed(j, *letter, &ret->text);
+    buf_cut(&ret->text, ret->text.n - 1);
+    return loaf_done(ret);
+}
+
+static bool patch_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+                             struct error *err)
+{
+    const struct patch_args *a = args;
+    AUTO(patch_job)
+    struct patch_job j = {
+        .text = json_str(a->input),
+        .options = {.base = cx->launch_dir.n ? cx->launch_dir : cx->root},
+        .diff = BUF_MAX(DIFF_BYTES),
+    };
+    if (!j.text.p)
+        return loaf_fail(ret, "input must be a string that holds a patch");
+    if (!patch_apply_await(cx->loop, &j, err))
+        return false;
+    return j.fault.kind ? say_fault(&j, ret) : say_changed(&j, ret);
+}
+
+const struct face loaf_patch_face = {
+    .name = "apply_patch",
+    .about = "Adds, updates, moves and deletes files by a patch that begins with *** Begin Patch "
+             "and ends with *** End Patch. All of its files are changed or none.",
+    .args = patch_rows,
+    .args_size = sizeof(struct patch_args),
+    .mode = MODE_WORKSPACE_WRITE,
+    .target = patch_target,
+    .changes_files = true,
+    .run_await = patch_face_await,
+};
