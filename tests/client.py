@@ -19,6 +19,16 @@ PROGRAM = os.environ.get("TRIVET") or os.path.join(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build", "trivet")
 
 
+class Outcome:
+    """What a client saw of one turn."""
+
+    def __init__(self):
+        self.text = self.thoughts = ""
+        self.calls, self.results = [], []  # (id, name, input) and (id, output, is_error)
+        self.end = None                    # the message that ended it
+        self.code = None                   # of the error, if it ended in one
+
+
 class Gone(Exception):
     """The program ended (or stayed silent) before the awaited message came."""
 
@@ -146,11 +156,53 @@ class Loaf(Rpc):
         return self.until(fits, timeout)["params"]["payload"]
 
 
+    def turn(self, session, text, images=(), timeout=30):
+        """Plays a whole turn of a session."""
+        params = {"session_id": session, "text": text}
+        if images:
+            params["images"] = [{"data_url": url} for url in images]
+        self.ask("session.send", params)
+        seen, end = Outcome(), time.monotonic() + timeout
+        while True:
+            m = self.next(max(0.01, end - time.monotonic())).get("params", {})
+            kind, body = m.get("type"), m.get("payload", {})
+            if kind == "session.stream.chunk":
+                seen.text += body["text"]
+                seen.thoughts += "".join(s["text"] for s in body["chunk"]["segments"]
+                                         if s["kind"] == "thought")
+            elif kind in ("session.completed", "session.error", "session.interrupted"):
+                seen.end, seen.code = body, body.get("code")
+            elif kind == "session.status" and body["status_label"] == "ready" and seen.end:
+                return seen
+
+
 class Scaiflux(Client):
     args = ("scaiflux", "serve")
 
     def event(self, kind, timeout=30):
         return self.until(lambda m: m["type"] == kind, timeout)
+
+    def turn(self, text, timeout=30):
+        """Plays a whole turn; every call is allowed."""
+        self.send({"type": "prompt", "text": text})
+        return self.rest_of_turn(timeout)
+
+    def rest_of_turn(self, timeout=30):
+        seen, end = Outcome(), time.monotonic() + timeout
+        while seen.end is None:
+            m = self.next(max(0.01, end - time.monotonic()))
+            if m["type"] == "text_delta":
+                seen.text += m["delta"]
+            elif m["type"] == "permission_request":
+                self.send({"type": "permission_response", "request_id": m["request_id"],
+                           "decision": "allow"})
+            elif m["type"] == "tool_start":
+                seen.calls.append((m["tool_id"], m["name"], m["input"]))
+            elif m["type"] == "tool_result":
+                seen.results.append((m["tool_id"], m["output"], m["is_error"]))
+            elif m["type"] == "turn_complete" or (m["type"] == "error" and "turn_id" in m):
+                seen.end, seen.code = m, m.get("code")
+        return seen
 
 
 class Kward(Rpc):

@@ -40,7 +40,7 @@ static const char help[] =
     "  trivet kward rpc               serve the Kward protocol\n"
     "  trivet demo                    play one turn through each protocol, no key, no network\n"
     "  trivet describe WHAT [--json]  methods and events of loaf, scaiflux or kward;\n"
-    "                                 or: limits, events\n"
+    "                                 or: limits, events, providers\n"
     "  trivet --help, --version\n"
     "\n"
     "Before any of these:\n"
@@ -150,6 +150,37 @@ static void describe_events(struct buf *out, bool as_json)
     }
 }
 
+static void describe_provider_json(const struct provider *p, struct jw *w)
+{
+    jw_kobj(w, p->name);
+    jw_kz(w, "label", p->label);
+    jw_kz(w, "base_url", p->base_url);
+    jw_kz(w, "env_base", p->env_base);
+    jw_kz(w, "env_key", p->env_key);
+    jw_kbool(w, "needs_key", p->needs_key);
+    jw_kbool(w, "is_local", p->is_local);
+    jw_obj_end(w);
+}
+
+static void describe_providers(struct buf *out, bool as_json)
+{
+    struct jw w = JW(out);
+    if (as_json)
+        jw_obj(&w);
+    for (size_t i = 0; i < ARRAY_LEN(providers); i++) {
+        const struct provider *p = providers[i];
+        if (as_json)
+            describe_provider_json(p, &w);
+        else
+            buf_addf(out, "%-17s %-25s %-21s %s\n", p->name, p->env_key ? p->env_key : "-",
+                     p->env_base ? p->env_base : "-", p->base_url ? p->base_url : "");
+    }
+    if (as_json) {
+        jw_obj_end(&w);
+        buf_addc(out, '\n');
+    }
+}
+
 static int describe(int argc, char **argv)
 {
     AUTO(buf) struct buf out = BUF_INIT;
@@ -164,8 +195,11 @@ static int describe(int argc, char **argv)
         describe_limits(&out, as_json);
     else if (str_is(what, "events"))
         describe_events(&out, as_json);
+    else if (str_is(what, "providers"))
+        describe_providers(&out, as_json);
     else {
-        fputs("trivet describe: name one of loaf, scaiflux, kward, limits, events\n", stderr);
+        fputs("trivet describe: name one of loaf, scaiflux, kward, limits, events, providers\n",
+              stderr);
         return 2;
     }
     return print(buf_str(&out));

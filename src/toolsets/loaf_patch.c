@@ -181,12 +181,9 @@ static bool patch_face_await(struct tool_cx *cx, const void *args, struct tool_r
                              struct error *err)
 {
     const struct patch_args *a = args;
-    AUTO(patch_job)
-    struct patch_job j = {
-        .text = json_str(a->input),
-        .options = {.base = cx->launch_dir.n ? cx->launch_dir : cx->root},
-        .diff = BUF_MAX(DIFF_BYTES),
-    };
+    AUTO(patch_job) struct patch_job j = {.text = json_str(a->input)};
+    j.diff.limit = DIFF_BYTES;
+    j.options.base = cx->launch_dir.n ? cx->launch_dir : cx->root;
     if (!j.text.p)
         return loaf_fail(ret, "input must be a string that holds a patch");
     if (!patch_apply_await(cx->loop, &j, err))

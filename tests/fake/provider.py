@@ -4,7 +4,9 @@
 
     python3 tests/fake/provider.py --port 0 --script FILE [--log FILE] [--die-with-parent]
 
-prints one line `PORT n` and serves until it is killed.  POST to a path that ends in
+prints one line `PORT n` and serves until it is killed; a Python test can hold a Server of its own
+instead, whose `log` is then a list that gets the same entries and the bodies as they came ("raw").
+POST to a path that ends in
 /chat/completions gets the next reply of the script as an OpenAI Chat Completions stream, to one that
 ends in /messages as an Anthropic Messages stream (anthropic.py), to one that ends in /responses as
 an OpenAI Responses stream (responses.py), to one that ends in :streamGenerateContent?alt=sse as a
@@ -56,6 +58,7 @@ an answer: {"n", "closed_early": true, "after_ms"} when the client closed first,
 true}.
 """
 import argparse
+import collections
 import ctypes
 import itertools
 import json
@@ -82,8 +85,7 @@ class Cut(Exception):
 class Script:
     """The replies, handed out once each."""
 
-    def __init__(self, path):
-        data = json.load(open(path, encoding="utf-8"))
+    def __init__(self, data):
         self.replies = data["replies"] if isinstance(data, dict) else data
         self.used = [False] * len(self.replies)
         self.lock = threading.Lock()
@@ -110,15 +112,17 @@ class Script:
 
 
 class Log:
+    """A file of JSON lines that takes entries as a list does."""
+
     def __init__(self, path):
-        self.file = open(path, "a", encoding="utf-8") if path else None
+        self.file = open(path, "a", encoding="utf-8")
         self.lock = threading.Lock()
 
-    def put(self, **entry):
-        if self.file:
-            with self.lock:
-                self.file.write(json.dumps(entry) + "\n")
-                self.file.flush()
+    def append(self, entry):
+        entry.pop("raw", None)
+        with self.lock:
+            self.file.write(json.dumps(entry) + "\n")
+            self.file.flush()
 
 
 def last_user_text(body):
@@ -261,15 +265,15 @@ class Connection:
             body = raw.decode("utf-8", "replace")
         n, begun = next(self.server.numbers), time.monotonic()
         place, reply = self.choose(method, path, body)
-        self.server.log.put(n=n, conn=self.number, method=method, path=path, headers=headers,
-                            body=body, reply=place)
+        self.server.log.append({"n": n, "conn": self.number, "method": method, "path": path,
+                                "headers": headers, "body": body, "reply": place, "raw": raw})
         try:
             goes_on = self.answer(reply, format_of(path))
-            self.server.log.put(n=n, done=True)
+            self.server.log.append({"n": n, "done": True})
             return goes_on
         except (ClientGone, BrokenPipeError, ConnectionResetError):
-            self.server.log.put(n=n, closed_early=True,
-                                after_ms=round((time.monotonic() - begun) * 1000, 1))
+            self.server.log.append({"n": n, "closed_early": True,
+                                    "after_ms": round((time.monotonic() - begun) * 1000, 1)})
             return False
 
     def choose(self, method, path, body):
@@ -360,17 +364,28 @@ class Connection:
 
 
 class Server:
-    def __init__(self, arguments):
-        self.script, self.log = Script(arguments.script), Log(arguments.log)
+    def __init__(self, script, log=None, port=0):
+        self.script, self.log = Script(script), [] if log is None else log
         self.numbers = itertools.count(1)
-        self.sock = socket.create_server(("127.0.0.1", arguments.port), backlog=256)
+        self.sock = socket.create_server(("127.0.0.1", port), backlog=256)
+        self.port = self.sock.getsockname()[1]
 
     def run(self):
-        print("PORT", self.sock.getsockname()[1], flush=True)
         for number in itertools.count(1):
-            sock, _ = self.sock.accept()
+            try:
+                sock, _ = self.sock.accept()
+            except OSError:  # closed
+                return
             connection = Connection(sock, number, self)
             threading.Thread(target=connection.run, daemon=True).start()
+
+    def __enter__(self):
+        threading.Thread(target=self.run, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.sock.shutdown(socket.SHUT_RDWR)
+        self.sock.close()
 
 
 def main():
@@ -382,7 +397,12 @@ def main():
     arguments = parser.parse_args()
     if arguments.die_with_parent:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-    Server(arguments).run()
+    with open(arguments.script, encoding="utf-8") as file:
+        script = json.load(file)
+    log = Log(arguments.log) if arguments.log else collections.deque(maxlen=0)
+    server = Server(script, log, arguments.port)
+    print("PORT", server.port, flush=True)
+    server.run()
 
 
 if __name__ == "__main__":
