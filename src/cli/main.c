@@ -21,6 +21,7 @@
 #include "providers/openai/openai.h"
 #include "providers/rehearsal/rehearsal.h"
 #include "providers/responses/responses.h"
+#include "sandbox/sandbox.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -31,6 +32,8 @@ static const struct provider *const providers[] = {
     &provider_responses, &provider_codex,   &provider_gemini,     &provider_antigravity,
 };
 static const struct dialect *const dialects[] = {&dialect_loaf, &dialect_scaiflux, &dialect_kward};
+
+static const struct hold_hooks hold_hooks = {sandbox_prepare, sandbox_confine, sandbox_release};
 
 static const char help[] =
     "trivet: the engine behind coding-agent user interfaces\n"
@@ -62,7 +65,12 @@ static const char help[] =
     "  ANTIGRAVITY_ACCESS_TOKEN, ANTIGRAVITY_PROJECT, ANTIGRAVITY_BASE_URL  the same for\n"
     "                    antigravity/... models\n"
     "  TRIVET_STALL_MS   give a silent model so long before the request counts as failed\n"
-    "  TRIVET_PASS_ENV   names of variables that tools may see beyond the usual ones\n";
+    "  TRIVET_PASS_ENV   names of variables that tools may see beyond the usual ones\n"
+    "  TRIVET_SANDBOX    off, read-only, workspace-write, or require (workspace-write that refuses\n"
+    "                    to run where the kernel cannot enforce all of it)\n"
+    "  TRIVET_SANDBOX_NET    on: confined commands may use the network\n"
+    "  TRIVET_SANDBOX_UNIX   on: and connect to named local sockets\n"
+    "  TRIVET_SANDBOX_WRITE  further writable directories, separated by colons\n";
 
 static int print(struct str text)
 {
@@ -233,7 +241,7 @@ int main(int argc, char **argv)
 {
     struct str name = path_base(str_of(argc > 0 ? argv[0] : "trivet"));
     if (str_is(name, "hold"))
-        return hold_main(argc, argv, NULL);
+        return hold_main_hooked(argc, argv, &hold_hooks);
     const struct dialect *d = find_dialect(name);
     if (d)
         return run_dialect(d, argc - 1, argv + 1);

@@ -116,6 +116,7 @@ struct session {
     struct usage usage;
     int64_t context_tokens, told_tokens;
     struct journal *journal;  /* deltas of an unfinished reply */
+    struct sandbox_policy *sandbox; /* made at the first call */
 };
 
 /* engine.c */
@@ -172,6 +173,10 @@ void journal_free(struct journal *j);
 bool journal_recover(struct str session_path, struct arena *a, struct str *ret_turn,
                      struct str *ret_text, int64_t *ret_seq);
 void journal_remove(struct str session_path);
+
+/* confine.c */
+const struct sandbox_policy *session_sandbox(struct session *s); /* NULL: none */
+void session_sandbox_free(struct session *s);
 
 /* environment.c */
 char **environment_for_children(void);

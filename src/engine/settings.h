@@ -6,6 +6,7 @@
 #define TRIVET_ENGINE_SETTINGS_H
 
 #include "base/err.h"
+#include "sandbox/policy.h"
 #include "toolsets/toolset.h"
 
 enum permit_policy {
@@ -31,6 +32,8 @@ struct compact_rules {
 struct session_settings {
     const struct toolset *toolset;
     enum permit_policy permit;
+    enum sandbox_kind sandbox;  /* of tools, unless TRIVET_SANDBOX says otherwise */
+    bool network;               /* the sandbox lets commands use the network */
     struct retry_rules retry;
     struct compact_rules compact;
     int max_rounds;             /* rounds with tools per turn */

@@ -66,4 +66,15 @@ void child_end_all(struct loop *l);
  * further hold arguments before the command is started. */
 int hold_main(int argc, char **argv, bool (*confine)(int argc, char **argv, struct error *err));
 
+/* The same with more to do; each may be NULL and gets the further hold arguments. */
+struct hold_hooks {
+    /* In the holder, before the command; what it changes in argv the others see. */
+    bool (*prepare)(int argc, char **argv, struct error *err);
+    /* In the command's process, before it becomes the command. */
+    bool (*confine)(int argc, char **argv, struct error *err);
+    /* In the holder, when nobody of the command is left. */
+    void (*release)(int argc, char **argv);
+};
+int hold_main_hooked(int argc, char **argv, const struct hold_hooks *hooks);
+
 #endif

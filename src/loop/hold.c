@@ -34,8 +34,6 @@ enum { LINE_FD = 4, STATUS_FD = 5, FIRST_FREE_FD = 6, KILL_AGAIN_MS = 5 };
 
 enum phase { PHASE_RUN, PHASE_TERM, PHASE_KILL };
 
-typedef bool confine_fn(int argc, char **argv, struct error *err);
-
 struct hold {
     pid_t command;
     int signals; /* signalfd */
@@ -89,14 +87,14 @@ static void signals_default(void)
 }
 
 /* In the forked child; only it is confined, so that the holder can still see and end the tree. */
-static _Noreturn void command_exec(const struct hold_args *a, confine_fn *confine)
+static _Noreturn void command_exec(const struct hold_args *a, const struct hold_hooks *hooks)
 {
     struct error err = ERROR_INIT;
     setsid();
     signals_default();
     if (a->cwd[0] && chdir(a->cwd) != 0)
         fail(a->cwd, strerror(errno));
-    if (confine && !confine(a->n_further, a->further, &err))
+    if (hooks->confine && !hooks->confine(a->n_further, a->further, &err))
         fail("cannot confine the command", err.text);
     execvp(a->command[0], a->command);
     fail(a->command[0], strerror(errno));
@@ -125,9 +123,9 @@ static void tell_status(int status)
 }
 
 /* The command could not even be started. */
-static _Noreturn void give_up(const char *what)
+static _Noreturn void give_up(const char *what, const char *why)
 {
-    dprintf(STDERR_FILENO, "trivet: %s: %s\n", what, strerror(errno));
+    dprintf(STDERR_FILENO, "trivet: %s: %s\n", what, why);
     tell_status(127 << 8);
     _exit(0);
 }
@@ -199,9 +197,10 @@ static int open_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-int hold_main(int argc, char **argv, confine_fn *confine)
+int hold_main_hooked(int argc, char **argv, const struct hold_hooks *hooks)
 {
     struct hold_args a;
+    struct error err = ERROR_INIT;
     if (!args_read(&a, argc, argv))
         return 2;
     closefrom(FIRST_FREE_FD);
@@ -212,14 +211,23 @@ int hold_main(int argc, char **argv, confine_fn *confine)
     setsid();
     struct hold h = {.line = LINE_FD, .grace_ms = a.grace_ms, .signals = open_signals()};
     if (h.signals < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
-        give_up("cannot hold a command");
+        give_up("cannot hold a command", strerror(errno));
+    if (hooks->prepare && !hooks->prepare(a.n_further, a.further, &err))
+        give_up("cannot confine the command", err.text);
     h.command = fork();
     if (h.command == 0)
-        command_exec(&a, confine);
+        command_exec(&a, hooks);
     if (h.command < 0)
-        give_up("cannot start a process");
+        give_up("cannot start a process", strerror(errno));
     drop_command_fds(a.has_extra);
     (void)!chdir("/"); /* so as not to keep a directory busy; nothing depends on it */
     watch_tree(&h);
+    if (hooks->release)
+        hooks->release(a.n_further, a.further);
     _exit(0); /* the program's own clean-up at exit is not for a holder */
+}
+
+int hold_main(int argc, char **argv, bool (*confine)(int argc, char **argv, struct error *err))
+{
+    return hold_main_hooked(argc, argv, &(struct hold_hooks){.confine = confine});
 }

@@ -199,6 +199,8 @@ static int64_t search_text(struct grep_job *j, struct str text)
 /* Reads a regular file into j->bytes; false when it is not to be searched. */
 static bool load(struct grep_job *j, const char *path, struct stat *st)
 {
+    if (!sandbox_may_read(j->o->sandbox, str_of(path)))
+        return false;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
     bool ok = fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode);
     if (ok && st->st_size > MAX_FILE_BYTES) {

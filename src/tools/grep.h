@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "loop/loop.h"
+#include "sandbox/policy.h"
 
 struct regex;
 
@@ -45,6 +46,7 @@ struct grep_options {
     size_t max_lines;      /* lines kept */
     size_t max_line_bytes; /* of one line */
     int64_t timeout_ms;    /* 0: none */
+    const struct sandbox_policy *sandbox; /* files it hides are not searched; may be NULL */
 };
 
 struct grep_line {

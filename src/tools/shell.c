@@ -127,11 +127,14 @@ bool shell_await(struct tool_cx *cx, const struct shell_options *o, struct shell
         .on_output = on_output,
         .arg = &c,
     };
+    char **confined = cx->sandbox ? sandbox_policy_encode(cx->sandbox) : NULL;
+    child.hold_argv = (const char *const *)confined;
     ring_init(&ret->out, o->head_max, o->tail_max);
     ring_init(&ret->err, o->head_max, o->tail_max);
     bool ok = child_run_await(cx->loop, &child, cx->child, &ret->end, err);
     if (ok && o->wants_state)
         take_state(&c);
     buf_clear(&c.state);
+    sandbox_arguments_free(confined);
     return ok;
 }

@@ -141,7 +141,21 @@ bool tool_path(const struct tool_cx *cx, struct str path, struct buf *ret, struc
         return error_set(err, ERR_INVALID, "the path is longer than %d bytes", PATH_MAX - 1);
     path_absolute(&absolute, cx->root, path);
     buf_reset(ret);
-    return path_resolve(ret, buf_str(&absolute), err);
+    if (!path_resolve(ret, buf_str(&absolute), err))
+        return false;
+    if (!sandbox_may_read(cx->sandbox, buf_str(ret)))
+        return error_set(err, ERR_DENIED, "the sandbox does not let tools read this file");
+    return true;
+}
+
+bool tool_path_write(const struct tool_cx *cx, struct str path, struct buf *ret, struct error *err)
+{
+    if (!tool_path(cx, path, ret, err))
+        return false;
+    if (!sandbox_may_write(cx->sandbox, buf_str(ret)))
+        return error_set(err, ERR_DENIED, "the sandbox (%s) does not let tools write there",
+                         sandbox_kind_name(cx->sandbox->kind));
+    return true;
 }
 
 void ring_init(struct ring *r, size_t head_max, size_t tail_max)

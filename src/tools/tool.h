@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "loop/child.h"
+#include "sandbox/policy.h"
 
 /* What a call may touch; also the order of permission. */
 enum mode { MODE_READ_ONLY, MODE_WORKSPACE_WRITE, MODE_FULL };
@@ -39,6 +40,7 @@ struct tool_cx {
     const char *const *env;     /* environment of children, already cleaned */
     struct child **child;       /* shows a running command, for back-pressure; may be NULL */
     int64_t kill_grace_ms;      /* SIGTERM to SIGKILL */
+    const struct sandbox_policy *sandbox; /* what tools may touch; NULL: everything */
     /* ask_user_question and other calls back into the session; may be NULL. */
     bool (*ask_await)(void *arg, struct str questions_json, struct buf *answer, struct error *err);
     void *ask_arg;
@@ -59,8 +61,12 @@ void tool_result_finish(struct tool_result *r); /* repairs UTF-8 in text and err
 /* Empties text and writes the error text; returns true, because a failed call is still a result. */
 bool tool_fail(struct tool_result *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Absolute path below the workspace (or as given), links resolved. */
+/* Absolute path below the workspace (or as given), links resolved.  ERR_DENIED when the sandbox
+ * hides it. */
 bool tool_path(const struct tool_cx *cx, struct str path, struct buf *ret, struct error *err);
+/* The same for a file that is to be written; ERR_DENIED when the sandbox forbids that.  Every tool
+ * that changes files takes its paths from here. */
+bool tool_path_write(const struct tool_cx *cx, struct str path, struct buf *ret, struct error *err);
 
 /* Output of a command: head and tail are kept, the middle is counted. */
 struct ring {

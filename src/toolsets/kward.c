@@ -32,6 +32,18 @@ bool kward_path(const struct tool_cx *cx, struct str path, struct buf *ret_path,
     return false;
 }
 
+bool kward_path_write(const struct tool_cx *cx, struct str path, struct buf *ret_path,
+                      struct tool_result *r)
+{
+    struct error err;
+    if (!kward_path(cx, path, ret_path, r))
+        return false;
+    if (tool_path_write(cx, path, ret_path, &err))
+        return true;
+    tool_fail(r, "Error: cannot write %.*s: %s", STR_FMT(path), cause_of(&err));
+    return false;
+}
+
 struct list_args {
     struct str path;
 };

@@ -11,5 +11,8 @@ extern const struct face kward_write_face, kward_edit_face, kward_ask_face;
  * written the error result. */
 bool kward_path(const struct tool_cx *cx, struct str path, struct buf *ret_path,
                 struct tool_result *r);
+/* The same for a file that is to be written. */
+bool kward_path_write(const struct tool_cx *cx, struct str path, struct buf *ret_path,
+                      struct tool_result *r);
 
 #endif

@@ -66,7 +66,7 @@ static bool write_face_await(struct tool_cx *cx, const void *args, struct tool_r
     const struct write_args *a = args;
     AUTO(buf) struct buf path = BUF_INIT;
     AUTO(change) struct change change = CHANGE_INIT;
-    if (!kward_path(cx, a->path, &path, ret) || !check_write(cx, buf_str(&path), a->path, ret))
+    if (!kward_path_write(cx, a->path, &path, ret) || !check_write(cx, buf_str(&path), a->path, ret))
         return true;
     if (!change_write(buf_str(&path), a->content, &change, err))
         return tool_fail(ret, "Error: cannot write %.*s: %s", STR_FMT(a->path), cause_of(err));
@@ -183,7 +183,7 @@ static bool edit_face_await(struct tool_cx *cx, const void *args, struct tool_re
     AUTO(buf) struct buf path = BUF_INIT;
     AUTO(change) struct change change = CHANGE_INIT;
     AUTO_FREE struct edit *edits = xcalloc(n + 1, sizeof *edits);
-    if (!kward_path(cx, a->path, &path, ret) || !check_edit(cx, buf_str(&path), a->path, ret))
+    if (!kward_path_write(cx, a->path, &path, ret) || !check_edit(cx, buf_str(&path), a->path, ret))
         return true;
     if (n > MAX_EDITS)
         return tool_fail(ret, "Error: edits must contain at most %d replacements", MAX_EDITS);

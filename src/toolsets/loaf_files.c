@@ -291,6 +291,7 @@ static bool grep_face_await(struct tool_cx *cx, const void *args, struct tool_re
         .newest_first = true,
         .max_files = (size_t)MIN(limit, GREP_MOST),
         .timeout_ms = GREP_TIMEOUT_MS,
+        .sandbox = cx->sandbox,
     };
     if (!grep_await(cx->loop, &o, &found, err))
         return err->code != ERR_CANCELED && loaf_fail(ret, "search failed: %s", err->text);

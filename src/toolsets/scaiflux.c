@@ -114,7 +114,7 @@ static bool write_await(struct tool_cx *cx, const void *args, struct tool_result
     const struct write_args *a = args;
     AUTO(buf) struct buf path = BUF_INIT;
     AUTO(change) struct change change = CHANGE_INIT;
-    if (!tool_path(cx, a->path, &path, err) ||
+    if (!tool_path_write(cx, a->path, &path, err) ||
         !path_make_dirs(path_dir(buf_str(&path)), 0755, err) ||
         !change_write(buf_str(&path), a->content, &change, err))
         return tool_fail(ret, "cannot write %.*s: %s", STR_FMT(a->path), cause_of(err));
@@ -183,7 +183,7 @@ static bool edit_await(struct tool_cx *cx, const void *args, struct tool_result 
     struct edit_report report;
     AUTO(buf) struct buf path = BUF_INIT;
     AUTO(change) struct change change = CHANGE_INIT;
-    if (!tool_path(cx, a->path, &path, err) ||
+    if (!tool_path_write(cx, a->path, &path, err) ||
         !change_edit(buf_str(&path), &edit, 1, a->replace_all, &change, &report, err))
         return tool_fail(ret, "cannot edit %.*s: %s", STR_FMT(a->path), cause_of(err));
     if (report.fault != EDIT_FINE)

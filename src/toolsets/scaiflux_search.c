@@ -289,6 +289,7 @@ static bool grep_face_await(struct tool_cx *cx, const void *args, struct tool_re
     if (!search_root(cx, a->path, &root, err))
         return tool_fail(ret, "cannot search %.*s: %s", STR_FMT(a->path), cause_of(err));
     struct grep_options o = options_of(a, buf_str(&root));
+    o.sandbox = cx->sandbox;
     if (a->type.n && !o.include_more)
         return tool_fail(ret, "unknown type %.*s; use glob instead", STR_FMT(a->type));
     if (!grep_await(cx->loop, &o, &found, err))

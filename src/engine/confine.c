@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Which sandbox a session's tools run in.  The dialect's settings name it; the user's environment
+ * has the last word:
+ *
+ *     TRIVET_SANDBOX        off | read-only | workspace-write | require
+ *     TRIVET_SANDBOX_NET    on | off
+ *     TRIVET_SANDBOX_UNIX   on | off
+ *     TRIVET_SANDBOX_WRITE  further writable directories, separated by colons
+ *
+ * `require` is what the dialect wants, or workspace-write if it wants nothing, and no command runs
+ * where the kernel cannot enforce all of it.  A word that nobody knows counts as `require`: a typing
+ * mistake must not open the door.
+ */
+#include "engine/internal.h"
+
+#include "base/log.h"
+#include "sandbox/sandbox.h"
+
+static bool is_on(const char *variable, bool otherwise)
+{
+    const char *value = getenv(variable);
+    if (!value || !*value)
+        return otherwise;
+    return strcmp(value, "on") == 0 || strcmp(value, "1") == 0;
+}
+
+static enum sandbox_kind choose(const struct session_settings *settings, bool *ret_required)
+{
+    struct str word = str_trim(str_of(getenv("TRIVET_SANDBOX")));
+    enum sandbox_kind kind = settings->sandbox;
+    *ret_required = false;
+    if (word.n == 0 || sandbox_kind_named(word, &kind))
+        return kind;
+    if (!str_is(word, "require"))
+        log_warn("TRIVET_SANDBOX is off, read-only, workspace-write or require, not %.*s",
+                 STR_FMT(word));
+    *ret_required = true;
+    return kind == SANDBOX_OFF ? SANDBOX_WORKSPACE_WRITE : kind;
+}
+
+static void add_writable(struct sandbox_policy *p)
+{
+    struct str rest = str_of(getenv("TRIVET_SANDBOX_WRITE")), path;
+    while (rest.p) {
+        rest = str_split(rest, ':', &path);
+        if (path.n && (path.p[0] == '/' || path.p[0] == '~'))
+            sandbox_paths_add(&p->writable, path);
+    }
+}
+
+static void tell_limits(const struct sandbox_policy *p)
+{
+    struct sandbox_report r;
+    sandbox_report(&r, false);
+    for (int i = 0; i < SANDBOX_N_ABILITIES; i++)
+        if (i != SANDBOX_MOUNTS && !r.can[i])
+            log_warn("this kernel cannot enforce all of the sandbox%s: %s",
+                     p->is_required ? ", so no command will run" : "",
+                     sandbox_ability_loss((enum sandbox_ability)i));
+}
+
+const struct sandbox_policy *session_sandbox(struct session *s)
+{
+    bool is_required;
+    if (!s->sandbox) {
+        s->sandbox = xnew(struct sandbox_policy);
+        enum sandbox_kind kind = choose(s->settings, &is_required);
+        if (kind == SANDBOX_OFF)
+            return NULL; /* remembered: a policy of all zeros is off */
+        sandbox_policy_init(s->sandbox, kind, str_of(s->workspace));
+        s->sandbox->is_required = is_required;
+        s->sandbox->network = is_on("TRIVET_SANDBOX_NET", s->settings->network);
+        s->sandbox->unix_sockets = is_on("TRIVET_SANDBOX_UNIX", false);
+        add_writable(s->sandbox);
+        if (s->path)
+            sandbox_paths_add(&s->sandbox->guarded, str_of(s->path));
+        tell_limits(s->sandbox);
+    }
+    return s->sandbox->kind == SANDBOX_OFF ? NULL : s->sandbox;
+}
+
+void session_sandbox_free(struct session *s)
+{
+    if (s->sandbox)
+        sandbox_policy_clear(s->sandbox);
+    free(s->sandbox);
+}

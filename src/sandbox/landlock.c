@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* Landlock: the kernel's own list of what a process may do with files, ports and other processes.
+ *
+ * Constants and structs are ours: the headers of a build machine may be years older than the
+ * kernel that runs.  The kernel says which ABI it speaks, and what it does not know is masked out.
+ *
+ *     ABI 1  files    2  rename between directories    3  truncate    4  TCP
+ *     5  ioctl on devices    6  signals and abstract sockets stay inside
+ *
+ * Landlock only ever allows, and what it allows for a directory holds for all below it.  So to keep
+ * one file from being read, reading is granted to its siblings, to the siblings of its directory,
+ * and so on up to the root:
+ *
+ *     /usr /etc ... [/home]/bob [/home/ann]/src [/home/ann/.loaf]/state.json   (auth.json is not)
+ *
+ * Listing directories is allowed everywhere.  /dev is not readable but for a few harmless devices:
+ * a disk holds every file.  The rules also close ptrace and with it the links in /proc/<pid> of
+ * every process outside.
+ */
+#include "sandbox/internal.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#define SYS_landlock_add_rule 445
+#define SYS_landlock_restrict_self 446
+#endif
+
+enum { VERSION_FLAG = 1, RULE_PATH = 1 };
+
+enum right {
+    R_EXECUTE = 1 << 0,
+    R_WRITE_FILE = 1 << 1,
+    R_READ_FILE = 1 << 2,
+    R_READ_DIR = 1 << 3,
+    R_REMOVE_DIR = 1 << 4,
+    R_REMOVE_FILE = 1 << 5,
+    R_MAKE_CHAR = 1 << 6,
+    R_MAKE_DIR = 1 << 7,
+    R_MAKE_REG = 1 << 8,
+    R_MAKE_SOCK = 1 << 9,
+    R_MAKE_FIFO = 1 << 10,
+    R_MAKE_BLOCK = 1 << 11,
+    R_MAKE_SYM = 1 << 12,
+    R_REFER = 1 << 13,
+    R_TRUNCATE = 1 << 14,
+    R_IOCTL_DEV = 1 << 15,
+};
+
+enum {
+    READ_RIGHTS = R_EXECUTE | R_READ_FILE,
+    /* Devices are never made: a new node for the disk would open it. */
+    WRITE_RIGHTS = R_WRITE_FILE | R_REMOVE_DIR | R_REMOVE_FILE | R_MAKE_DIR | R_MAKE_REG |
+                   R_MAKE_SOCK | R_MAKE_FIFO | R_MAKE_SYM | R_REFER | R_TRUNCATE,
+    DEVICE_RIGHTS = R_READ_FILE | R_WRITE_FILE | R_TRUNCATE | R_IOCTL_DEV,
+    FILE_RIGHTS = R_EXECUTE | R_WRITE_FILE | R_READ_FILE | R_TRUNCATE | R_IOCTL_DEV,
+    ALL_TCP = 3,   /* bind, connect */
+    ALL_SCOPES = 3, /* abstract sockets, signals */
+};
+
+struct ruleset_attr {
+    uint64_t files, net, scopes;
+};
+_Static_assert(sizeof(struct ruleset_attr) == 24, "what the kernel expects");
+
+struct path_attr {
+    uint64_t allowed;
+    int32_t parent_fd;
+} __attribute__((packed));
+
+struct rules {
+    int fd;
+    uint64_t known; /* rights this kernel has */
+    const struct sandbox_policy *p;
+    bool has_mounts;
+    struct error *err;
+};
+
+int landlock_abi(void)
+{
+    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, VERSION_FLAG);
+    return abi > 0 ? (int)abi : 0;
+}
+
+static uint64_t known_rights(int abi)
+{
+    uint64_t all = R_TRUNCATE * 4 - 1; /* up to R_IOCTL_DEV */
+    if (abi < 5)
+        all &= ~(uint64_t)R_IOCTL_DEV;
+    if (abi < 3)
+        all &= ~(uint64_t)R_TRUNCATE;
+    if (abi < 2)
+        all &= ~(uint64_t)R_REFER;
+    return all;
+}
+
+/* A path that has gone meanwhile, or that we may not even reach, needs no rule. */
+static bool allow(struct rules *r, const char *path, uint64_t rights, int open_flags)
+{
+    struct stat st;
+    int fd = open(path, O_PATH | O_CLOEXEC | open_flags);
+    if (fd < 0)
+        return true;
+    struct path_attr attr = {.allowed = rights & r->known, .parent_fd = fd};
+    if (fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode))
+        attr.allowed &= FILE_RIGHTS;
+    long rc = attr.allowed ? syscall(SYS_landlock_add_rule, r->fd, RULE_PATH, &attr, 0) : 0;
+    int number = errno;
+    close(fd);
+    return rc == 0 || error_errno(r->err, number, "Landlock does not take a rule for %s", path);
+}
+
+/* ---- reading ---- */
+
+/* Hidden, unless the mounts have put something empty in its place. */
+static bool is_hidden(const struct rules *r, struct str path)
+{
+    for (size_t i = 0; r->has_mounts && policy_writable(r->p, i); i++)
+        if (path_is_inside(str_of(policy_writable(r->p, i)), path))
+            return false;
+    return !sandbox_may_read(r->p, path);
+}
+
+static bool has_hidden_below(const struct rules *r, struct str path)
+{
+    for (size_t i = 0; i < r->p->hidden.n; i++) {
+        struct str hidden = str_of(r->p->hidden.v[i]);
+        struct str top = path_dir(hidden);
+        if (path_is_inside(path, hidden) && is_hidden(r, hidden) && path_exists(top))
+            return true;
+    }
+    return false;
+}
+
+static bool allow_reading(struct rules *r, struct buf *path);
+
+/* Everything in the directory, one by one; links lead to places that are judged themselves. */
+static bool allow_entries(struct rules *r, struct buf *path)
+{
+    size_t keep = path->n;
+    bool ok = true;
+    DIR *d = opendir(path->p);
+    if (!d)
+        return true;
+    for (struct dirent *e; ok && (e = readdir(d));) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || e->d_type == DT_LNK)
+            continue;
+        if (keep > 1)
+            buf_addc(path, '/');
+        buf_addz(path, e->d_name);
+        ok = allow_reading(r, path);
+        buf_cut(path, keep);
+    }
+    closedir(d);
+    return ok;
+}
+
+static bool allow_reading(struct rules *r, struct buf *path)
+{
+    struct str s = buf_str(path);
+    if (is_hidden(r, s) || str_is(s, "/dev"))
+        return true;
+    if (s.n == 1 || has_hidden_below(r, s))
+        return allow_entries(r, path);
+    return allow(r, path->p, READ_RIGHTS, O_NOFOLLOW);
+}
+
+static bool allow_reading_below(struct rules *r, const char *top)
+{
+    AUTO(buf) struct buf path = BUF_INIT;
+    buf_addz(&path, top);
+    return allow_reading(r, &path);
+}
+
+static bool allow_devices(struct rules *r)
+{
+    static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
+                                          "/dev/random", "/dev/urandom", "/dev/tty"};
+    for (size_t i = 0; i < ARRAY_LEN(devices); i++)
+        if (!allow(r, devices[i], DEVICE_RIGHTS, 0))
+            return false;
+    return !r->has_mounts || allow(r, "/dev/shm", READ_RIGHTS | WRITE_RIGHTS, O_NOFOLLOW);
+}
+
+/* ---- all of it ---- */
+
+static bool add_rules(struct rules *r)
+{
+    const char *path;
+    if (!allow(r, "/", R_READ_DIR, 0) || !allow_reading_below(r, "/") || !allow_devices(r))
+        return false;
+    for (size_t i = 0; (path = policy_writable(r->p, i)); i++) {
+        if (!allow(r, path, WRITE_RIGHTS, O_NOFOLLOW))
+            return false;
+        if (path_is_inside(STR("/dev"), str_of(path)) && !allow_reading_below(r, path))
+            return false;
+    }
+    return true;
+}
+
+bool landlock_confine(const struct sandbox_policy *p, bool has_mounts, struct error *err)
+{
+    int abi = landlock_abi();
+    if (abi == 0)
+        return error_set(err, ERR_DENIED, "this kernel has no Landlock");
+    struct ruleset_attr attr = {
+        .files = known_rights(abi),
+        .net = abi >= 4 && !p->network ? ALL_TCP : 0,
+        .scopes = abi >= 6 ? ALL_SCOPES : 0,
+    };
+    struct rules r = {.known = attr.files, .p = p, .has_mounts = has_mounts, .err = err};
+    r.fd = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
+    if (r.fd < 0)
+        return error_errno(err, errno, "cannot make a Landlock ruleset");
+    bool ok = add_rules(&r);
+    if (ok && syscall(SYS_landlock_restrict_self, r.fd, 0) != 0)
+        ok = error_errno(err, errno, "Landlock does not take its rules");
+    close(r.fd);
+    return ok;
+}

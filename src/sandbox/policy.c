@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+/* Arguments are "name=value", one per fact; lists repeat their name:
+ *
+ *     kind=workspace-write net=0 root=/home/a/work tmp=/tmp/trivet-XXXXXX guard=/home/a/.loaf ...
+ *
+ * The names come from one table that both directions use.
+ */
+#include "sandbox/policy.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+
+#include <stddef.h>
+
+static const char *const kind_names[] = {"off", "read-only", "workspace-write"};
+
+const char *sandbox_kind_name(enum sandbox_kind kind)
+{
+    return kind_names[kind];
+}
+
+bool sandbox_kind_named(struct str name, enum sandbox_kind *ret)
+{
+    for (size_t i = 0; i < ARRAY_LEN(kind_names); i++) {
+        if (str_is(name, kind_names[i])) {
+            *ret = (enum sandbox_kind)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- making ---- */
+
+static void list_put(struct sandbox_paths *l, char *path)
+{
+    l->v = xrealloc(l->v, (l->n + 1) * sizeof *l->v);
+    l->v[l->n++] = path;
+}
+
+void sandbox_paths_add(struct sandbox_paths *l, struct str path)
+{
+    AUTO(buf) struct buf absolute = BUF_INIT;
+    struct buf real = BUF_INIT;
+    struct error ignored;
+    path_absolute(&absolute, STR("/"), path);
+    if (!path_resolve(&real, buf_str(&absolute), &ignored)) {
+        buf_reset(&real);
+        buf_add(&real, buf_str(&absolute));
+    }
+    list_put(l, buf_take(&real));
+}
+
+/* Below a directory; path is relative to it. */
+static void add_below(struct sandbox_paths *l, struct str dir, const char *path)
+{
+    AUTO(buf) struct buf full = BUF_INIT;
+    buf_addf(&full, "%.*s/%s", STR_FMT(dir), path);
+    sandbox_paths_add(l, buf_str(&full));
+}
+
+static void add_variable(struct sandbox_paths *l, const char *name)
+{
+    const char *value = getenv(name);
+    if (value && value[0] == '/')
+        sandbox_paths_add(l, str_of(value));
+}
+
+/* $XDG_..._HOME/trivet, or its place below the home directory. */
+static void trivet_place(struct buf *out, const char *variable, const char *otherwise)
+{
+    const char *base = getenv(variable);
+    if (base && base[0] == '/')
+        buf_addf(out, "%s/trivet", base);
+    else
+        buf_addf(out, "%.*s/%s/trivet", STR_FMT(path_home()), otherwise);
+}
+
+static void add_own_places(struct sandbox_policy *p)
+{
+    static const char *const secrets[] = {"credentials", "credentials.json", "auth.json",
+                                          "secrets.json"};
+    AUTO(buf) struct buf config = BUF_INIT, state = BUF_INIT;
+    trivet_place(&config, "XDG_CONFIG_HOME", ".config");
+    trivet_place(&state, "XDG_STATE_HOME", ".local/state");
+    sandbox_paths_add(&p->guarded, buf_str(&config));
+    sandbox_paths_add(&p->guarded, buf_str(&state));
+    for (size_t i = 0; i < ARRAY_LEN(secrets); i++)
+        add_below(&p->hidden, buf_str(&config), secrets[i]);
+}
+
+static void add_home_places(struct sandbox_policy *p)
+{
+    static const char *const guarded[] = {".loaf", ".kward", ".scaiflux"};
+    static const char *const hidden[] = {".loaf/auth.json", ".loaf/secrets-fallback.json",
+                                         ".kward/auth.json", ".kward/config.json",
+                                         ".scaiflux/credentials.json", ".scaiflux/auth.json"};
+    for (size_t i = 0; i < ARRAY_LEN(guarded); i++)
+        add_below(&p->guarded, path_home(), guarded[i]);
+    for (size_t i = 0; i < ARRAY_LEN(hidden); i++)
+        add_below(&p->hidden, path_home(), hidden[i]);
+    add_variable(&p->hidden, "KWARD_CONFIG_PATH"); /* may hold a key */
+    add_variable(&p->hidden, "KWARD_AUTH_PATH");
+}
+
+void sandbox_policy_init(struct sandbox_policy *p, enum sandbox_kind kind, struct str root)
+{
+    AUTO(buf) struct buf parent = BUF_INIT;
+    struct buf tmp = BUF_INIT;
+    struct error ignored;
+    const char *base = getenv("TMPDIR");
+    *p = (struct sandbox_policy){.kind = kind, .root = str_dup(root)};
+    if (!base || base[0] != '/' || !path_resolve(&parent, str_of(base), &ignored))
+        buf_addz(&parent, "/tmp");
+    buf_addf(&tmp, "%s/trivet-XXXXXX", parent.p);
+    p->tmp = buf_take(&tmp);
+    add_below(&p->guarded, root, ".git/hooks");
+    add_below(&p->guarded, root, ".git/config");
+    add_below(&p->guarded, root, ".scaiflux");
+    add_own_places(p);
+    add_home_places(p);
+}
+
+static void list_clear(struct sandbox_paths *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        free(l->v[i]);
+    free(l->v);
+    *l = (struct sandbox_paths){0};
+}
+
+void sandbox_policy_clear(struct sandbox_policy *p)
+{
+    free(p->root);
+    free(p->tmp);
+    list_clear(&p->writable);
+    list_clear(&p->guarded);
+    list_clear(&p->hidden);
+    *p = SANDBOX_POLICY_INIT;
+}
+
+/* ---- there and back ---- */
+
+enum part { PART_FLAG, PART_TEXT, PART_LIST };
+
+static const struct {
+    const char *name;
+    enum part part;
+    size_t at;
+} parts[] = {
+    {"require", PART_FLAG, offsetof(struct sandbox_policy, is_required)},
+    {"net", PART_FLAG, offsetof(struct sandbox_policy, network)},
+    {"unix", PART_FLAG, offsetof(struct sandbox_policy, unix_sockets)},
+    {"root", PART_TEXT, offsetof(struct sandbox_policy, root)},
+    {"tmp", PART_TEXT, offsetof(struct sandbox_policy, tmp)},
+    {"write", PART_LIST, offsetof(struct sandbox_policy, writable)},
+    {"guard", PART_LIST, offsetof(struct sandbox_policy, guarded)},
+    {"hide", PART_LIST, offsetof(struct sandbox_policy, hidden)},
+};
+
+struct arguments {
+    char **v;
+    size_t n;
+};
+
+static void put(struct arguments *a, const char *name, const char *value)
+{
+    struct buf text = BUF_INIT;
+    buf_addf(&text, "%s=%s", name, value);
+    a->v = xrealloc(a->v, (a->n + 2) * sizeof *a->v);
+    a->v[a->n++] = buf_take(&text);
+    a->v[a->n] = NULL;
+}
+
+char **sandbox_policy_encode(const struct sandbox_policy *p)
+{
+    struct arguments a = {0};
+    put(&a, "kind", sandbox_kind_name(p->kind));
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+        const void *at = (const char *)p + parts[i].at;
+        const struct sandbox_paths *list = at;
+        if (parts[i].part == PART_FLAG)
+            put(&a, parts[i].name, *(const bool *)at ? "1" : "0");
+        else if (parts[i].part == PART_TEXT && *(char *const *)at)
+            put(&a, parts[i].name, *(char *const *)at);
+        for (size_t k = 0; parts[i].part == PART_LIST && k < list->n; k++)
+            put(&a, parts[i].name, list->v[k]);
+    }
+    return a.v;
+}
+
+void sandbox_arguments_free(char **args)
+{
+    for (char **v = args; v && *v; v++)
+        free(*v);
+    free(args);
+}
+
+/* False: the value does not fit the name. */
+static bool set_part(struct sandbox_policy *p, size_t i, struct str value)
+{
+    void *at = (char *)p + parts[i].at;
+    if (parts[i].part == PART_FLAG) {
+        *(bool *)at = str_is(value, "1");
+        return str_is(value, "1") || str_is(value, "0");
+    }
+    if (value.n == 0 || value.p[0] != '/')
+        return false;
+    if (parts[i].part == PART_LIST) {
+        list_put(at, str_dup(value));
+    } else {
+        free(*(char **)at);
+        *(char **)at = str_dup(value);
+    }
+    return true;
+}
+
+static bool take_argument(struct sandbox_policy *p, const char *argument)
+{
+    struct str name, value = str_split(str_of(argument), '=', &name);
+    if (str_is(name, "kind"))
+        return sandbox_kind_named(value, &p->kind);
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        if (str_is(name, parts[i].name))
+            return set_part(p, i, value);
+    return false;
+}
+
+bool sandbox_policy_decode(int argc, char **argv, struct sandbox_policy *ret, struct error *err)
+{
+    AUTO(sandbox_policy) struct sandbox_policy p = SANDBOX_POLICY_INIT;
+    for (int i = 0; i < argc; i++)
+        if (!take_argument(&p, argv[i]))
+            return error_set(err, ERR_INVALID, "the sandbox does not know %s", argv[i]);
+    if (p.kind != SANDBOX_OFF && (!p.root || !p.tmp))
+        return error_set(err, ERR_INVALID, "the sandbox was given no workspace or no tmp");
+    *ret = take(&p);
+    return true;
+}
+
+/* ---- judging ---- */
+
+static bool is_in(const struct sandbox_paths *l, struct str path)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (path_is_inside(str_of(l->v[i]), path))
+            return true;
+    return false;
+}
+
+/* A .git itself, or hooks or config somewhere below one: submodules keep theirs deeper. */
+static bool is_git_guarded(struct str path)
+{
+    bool in_git = false;
+    while (path.p) {
+        struct str part;
+        path = str_split(path, '/', &part);
+        if (in_git && (str_is(part, "hooks") || str_starts(part, STR("config")) ||
+                       str_is(part, "commondir")))
+            return true;
+        if (str_is(part, ".git") && !path.p)
+            return true;
+        in_git |= str_is(part, ".git");
+    }
+    return false;
+}
+
+bool sandbox_may_read(const struct sandbox_policy *p, struct str path)
+{
+    return !p || p->kind == SANDBOX_OFF || !is_in(&p->hidden, path);
+}
+
+bool sandbox_may_write(const struct sandbox_policy *p, struct str path)
+{
+    if (!p || p->kind == SANDBOX_OFF)
+        return true;
+    if (p->kind == SANDBOX_READ_ONLY || is_in(&p->hidden, path) || is_in(&p->guarded, path))
+        return false;
+    bool is_writable = path_is_inside(str_of(p->root), path) || is_in(&p->writable, path);
+    return is_writable && !is_git_guarded(path);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/* The tree is made flat instead of being climbed: of each directory at the top the files are
+ * removed and the directories are moved up to the top under a new name, until there is nothing.
+ */
+#include "sandbox/remove.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct flat {
+    int top;
+    unsigned long n_moved;
+};
+
+static DIR *open_dir(int at, const char *name)
+{
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == EACCES && fchmodat(at, name, 0700, 0) == 0)
+        fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return NULL;
+    fchmod(fd, 0700);
+    return fdopendir(fd);
+}
+
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* Whether the entry is gone from this directory. */
+static bool lift(struct flat *f, int at, const char *name)
+{
+    char fresh[40];
+    if (unlinkat(at, name, 0) == 0 || unlinkat(at, name, AT_REMOVEDIR) == 0)
+        return true;
+    for (int i = 0; i < 100; i++) {
+        snprintf(fresh, sizeof fresh, "_%lx", f->n_moved++);
+        fchmodat(at, name, 0700, 0); /* to be moved it must be writable itself */
+        if (renameat(at, name, f->top, fresh) == 0)
+            return true;
+        if (errno != ENOTEMPTY && errno != EEXIST)
+            return false;
+    }
+    return false;
+}
+
+/* Empties and removes one directory of the top; false when it stays. */
+static bool flatten(struct flat *f, const char *name)
+{
+    DIR *d = open_dir(f->top, name);
+    if (!d)
+        return unlinkat(f->top, name, 0) == 0;
+    for (struct dirent *e; (e = readdir(d));)
+        if (!is_dots(e->d_name))
+            lift(f, dirfd(d), e->d_name);
+    closedir(d);
+    return unlinkat(f->top, name, AT_REMOVEDIR) == 0;
+}
+
+/* One round over the top; true when something was removed, so that another may help. */
+static bool round_over(struct flat *f, DIR *d)
+{
+    bool has_gone = false;
+    rewinddir(d);
+    for (struct dirent *e; (e = readdir(d));) {
+        if (is_dots(e->d_name))
+            continue;
+        if (unlinkat(f->top, e->d_name, 0) == 0 || flatten(f, e->d_name))
+            has_gone = true;
+    }
+    return has_gone;
+}
+
+void remove_tree(const char *path)
+{
+    DIR *d = open_dir(AT_FDCWD, path);
+    if (!d)
+        return;
+    struct flat f = {.top = dirfd(d)};
+    while (round_over(&f, d))
+        ;
+    closedir(d);
+    rmdir(path);
+}

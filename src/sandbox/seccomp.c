@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/* The filter for system calls.
+ *
+ *     wrong architecture            the process is killed: its numbers mean other calls
+ *     x32 numbers                   EPERM
+ *     calls of the table            EPERM: other processes' memory, namespaces and mounts, kernel
+ *                                   interfaces with a history of holes, nothing a build needs
+ *     clone3                        ENOSYS: its flags lie in memory where no filter can look; libc
+ *                                   falls back to clone, whose flags are looked at
+ *     socket                        by family and type, see below
+ *     the rest                      allowed
+ *
+ * Of the sockets, pairs are always allowed: they lead nowhere else.  Without `network` there is no
+ * internet socket.  A named local socket needs `unix_sockets`: a filter cannot see the address that
+ * is connected to, Landlock (up to ABI 8) does not look at it, and many a service behind such a
+ * socket runs commands for whoever asks (D-Bus, Docker).
+ */
+#include "sandbox/internal.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define DENY (SECCOMP_RET_ERRNO | EPERM)
+#define DENY_SOCKET (SECCOMP_RET_ERRNO | EACCES)
+#define UNKNOWN (SECCOMP_RET_ERRNO | ENOSYS)
+
+enum {
+    NONE = -1, /* the architecture has no such call */
+    X32_BIT = 0x40000000,
+    /* CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET */
+    NAMESPACE_FLAGS = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 |
+                      0x40000000,
+    TIME_NAMESPACE = 0x80, /* unshare only: in clone it is part of the signal */
+    NO_RANDOMIZE = 0x0040000, /* personality: the process' own addresses */
+    ASK_PERSONALITY = -1,
+    PUSH_INPUT = 0x5412, /* TIOCSTI */
+    CONSOLE = 0x541c,    /* TIOCLINUX */
+    ACCESS_MODE = 3,
+    CUT_FILE = 01000, /* O_TRUNC, the same on both architectures */
+};
+
+struct call_row {
+    const char *name;
+    int numbers[2]; /* x86_64, aarch64 */
+};
+
+static const struct call_row refused[] = {
+    /* other processes */
+    {"ptrace", {101, 117}},
+    {"process_vm_readv", {310, 270}},
+    {"process_vm_writev", {311, 271}},
+    {"pidfd_getfd", {438, 438}},
+    {"kcmp", {312, 272}},
+    /* mounts and namespaces */
+    {"mount", {165, 40}},
+    {"umount2", {166, 39}},
+    {"pivot_root", {155, 41}},
+    {"chroot", {161, 51}},
+    {"setns", {308, 268}},
+    {"open_tree", {428, 428}},
+    {"move_mount", {429, 429}},
+    {"fsopen", {430, 430}},
+    {"fsconfig", {431, 431}},
+    {"fsmount", {432, 432}},
+    {"fspick", {433, 433}},
+    {"mount_setattr", {442, 442}},
+    {"open_tree_attr", {467, 467}},
+    {"open_by_handle_at", {304, 265}},
+    {"fanotify_init", {300, 262}},
+    {"quotactl", {179, 60}},
+    {"quotactl_fd", {443, 443}},
+    {"swapon", {167, 224}},
+    {"swapoff", {168, 225}},
+    {"acct", {163, 89}},
+    /* the kernel itself */
+    {"io_uring_setup", {425, 425}},
+    {"io_uring_enter", {426, 426}},
+    {"io_uring_register", {427, 427}},
+    {"bpf", {321, 280}},
+    {"perf_event_open", {298, 241}},
+    {"userfaultfd", {323, 282}},
+    {"add_key", {248, 217}},
+    {"request_key", {249, 218}},
+    {"keyctl", {250, 219}},
+    {"kexec_load", {246, 104}},
+    {"kexec_file_load", {320, 294}},
+    {"init_module", {175, 105}},
+    {"finit_module", {313, 273}},
+    {"delete_module", {176, 106}},
+    {"reboot", {169, 142}},
+    {"syslog", {103, 116}},
+    {"lookup_dcookie", {212, 18}},
+    {"vhangup", {153, 58}},
+    {"iopl", {172, NONE}},
+    {"ioperm", {173, NONE}},
+    {"modify_ldt", {154, NONE}},
+    {"uselib", {134, NONE}},
+};
+
+enum special { SOCKET, CLONE, CLONE3, UNSHARE, PERSONALITY, IOCTL, TRUNCATE, OPEN, OPENAT, OPENAT2,
+               N_SPECIAL };
+
+static const struct call_row special[N_SPECIAL] = {
+    [SOCKET] = {"socket", {41, 198}},
+    [CLONE] = {"clone", {56, 220}},
+    [CLONE3] = {"clone3", {435, 435}},
+    [UNSHARE] = {"unshare", {272, 97}},
+    [PERSONALITY] = {"personality", {135, 92}},
+    [IOCTL] = {"ioctl", {16, 29}},
+    [TRUNCATE] = {"truncate", {76, 45}},
+    [OPEN] = {"open", {2, NONE}},
+    [OPENAT] = {"openat", {257, 56}},
+    [OPENAT2] = {"openat2", {437, 437}},
+};
+
+enum filter_arch filter_arch_here(void)
+{
+#if defined(__x86_64__)
+    return FILTER_X86_64;
+#elif defined(__aarch64__)
+    return FILTER_AARCH64;
+#else
+    return FILTER_OTHER;
+#endif
+}
+
+/* The low half of an argument; both architectures are little-endian here. */
+static void load_argument(struct bpf *b, unsigned i)
+{
+    bpf_load(b, (uint32_t)(offsetof(struct seccomp_data, args) + 8 * i));
+}
+
+/* Labels that every part can jump to. */
+struct ends {
+    int allow, deny, deny_socket, unknown;
+};
+
+static void put_numbers(struct bpf *b, enum filter_arch arch, const struct ends *e)
+{
+    static const uint32_t audit[] = {AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64};
+    int is_ours = bpf_label(b);
+    bpf_load(b, offsetof(struct seccomp_data, arch));
+    bpf_if_equal(b, audit[arch], is_ours, -1);
+    bpf_return(b, SECCOMP_RET_KILL_PROCESS);
+    bpf_here(b, is_ours);
+    bpf_load(b, offsetof(struct seccomp_data, nr));
+    if (arch == FILTER_X86_64)
+        bpf_if_at_least(b, X32_BIT, e->deny, -1);
+    for (size_t i = 0; i < ARRAY_LEN(refused); i++)
+        if (refused[i].numbers[arch] != NONE)
+            bpf_if_equal(b, (uint32_t)refused[i].numbers[arch], e->deny, -1);
+}
+
+static void put_branch(struct bpf *b, enum filter_arch arch, enum special which, int label)
+{
+    int number = special[which].numbers[arch];
+    if (number != NONE)
+        bpf_if_equal(b, (uint32_t)number, label, -1);
+}
+
+static void put_socket(struct bpf *b, const struct filter_options *o, const struct ends *e)
+{
+    int type = bpf_label(b), netlink = bpf_label(b);
+    load_argument(b, 0);
+    if (o->unix_sockets)
+        bpf_if_equal(b, AF_UNIX, e->allow, -1);
+    if (o->network) {
+        bpf_if_equal(b, AF_INET, type, -1);
+        bpf_if_equal(b, AF_INET6, type, -1);
+        bpf_if_equal(b, AF_NETLINK, netlink, e->deny_socket);
+    } else {
+        bpf_return(b, DENY_SOCKET);
+    }
+    bpf_here(b, type);
+    load_argument(b, 1);
+    bpf_and(b, 0xf); /* without SOCK_CLOEXEC and SOCK_NONBLOCK */
+    bpf_if_equal(b, SOCK_STREAM, e->allow, -1);
+    bpf_if_equal(b, SOCK_DGRAM, e->allow, e->deny_socket);
+    bpf_here(b, netlink); /* its protocol 0 tells of routes and addresses */
+    load_argument(b, 2);
+    bpf_if_equal(b, 0, e->allow, e->deny_socket);
+}
+
+static void put_personality(struct bpf *b, const struct ends *e)
+{
+    load_argument(b, 0);
+    bpf_if_equal(b, 0, e->allow, -1);
+    bpf_if_equal(b, NO_RANDOMIZE, e->allow, -1);
+    bpf_if_equal(b, (uint32_t)ASK_PERSONALITY, e->allow, e->deny);
+}
+
+/* Opening for reading only may still cut the file, which an old Landlock takes for reading. */
+static void put_open(struct bpf *b, unsigned argument, const struct ends *e)
+{
+    int cuts = bpf_label(b);
+    load_argument(b, argument);
+    bpf_if_any(b, CUT_FILE, cuts, e->allow);
+    bpf_here(b, cuts);
+    bpf_and(b, ACCESS_MODE);
+    bpf_if_equal(b, 1, e->allow, -1);
+    bpf_if_equal(b, 2, e->allow, e->deny);
+}
+
+static void put_flags(struct bpf *b, uint32_t bits, const struct ends *e)
+{
+    load_argument(b, 0);
+    bpf_if_any(b, bits, e->deny, e->allow);
+}
+
+static void put_specials(struct bpf *b, const struct filter_options *o, const struct ends *e)
+{
+    int labels[N_SPECIAL];
+    for (int i = 0; i < N_SPECIAL; i++)
+        labels[i] = i == CLONE3 ? e->unknown : bpf_label(b);
+    labels[TRUNCATE] = e->deny;
+    labels[OPENAT2] = e->unknown;
+    for (int i = 0; i < N_SPECIAL; i++)
+        if (i < TRUNCATE || o->guards_truncate)
+            put_branch(b, o->arch, (enum special)i, labels[i]);
+    bpf_return(b, SECCOMP_RET_ALLOW);
+    bpf_here(b, labels[SOCKET]);
+    put_socket(b, o, e);
+    bpf_here(b, labels[CLONE]);
+    put_flags(b, NAMESPACE_FLAGS, e);
+    bpf_here(b, labels[UNSHARE]);
+    put_flags(b, NAMESPACE_FLAGS | TIME_NAMESPACE, e);
+    bpf_here(b, labels[PERSONALITY]);
+    put_personality(b, e);
+    bpf_here(b, labels[IOCTL]);
+    load_argument(b, 1);
+    bpf_if_equal(b, PUSH_INPUT, e->deny, -1);
+    bpf_if_equal(b, CONSOLE, e->deny, e->allow);
+    bpf_here(b, labels[OPEN]);
+    put_open(b, 1, e);
+    bpf_here(b, labels[OPENAT]);
+    put_open(b, 2, e);
+}
+
+bool filter_build(struct bpf *b, const struct filter_options *o, struct error *err)
+{
+    if (o->arch == FILTER_OTHER)
+        return error_set(err, ERR_INTERNAL, "no system call filter for this processor");
+    bpf_init(b);
+    struct ends e = {bpf_label(b), bpf_label(b), bpf_label(b), bpf_label(b)};
+    put_numbers(b, o->arch, &e);
+    put_specials(b, o, &e);
+    bpf_here(b, e.allow);
+    bpf_return(b, SECCOMP_RET_ALLOW);
+    bpf_here(b, e.deny);
+    bpf_return(b, DENY);
+    bpf_here(b, e.deny_socket);
+    bpf_return(b, DENY_SOCKET);
+    bpf_here(b, e.unknown);
+    bpf_return(b, UNKNOWN);
+    if (!bpf_link(b))
+        return error_set(err, ERR_INTERNAL, "the system call filter does not fit");
+    return true;
+}
+
+bool filter_install(const struct filter_options *o, struct error *err)
+{
+    AUTO_FREE struct bpf *b = xnew(struct bpf);
+    if (!filter_build(b, o, err))
+        return false;
+    struct sock_fprog program = {.len = (unsigned short)b->n, .filter = b->code};
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
+        return error_errno(err, errno, "cannot install the system call filter");
+    return true;
+}
+
+bool filter_is_available(void)
+{
+    uint32_t action = SECCOMP_RET_ERRNO;
+    return filter_arch_here() != FILTER_OTHER &&
+           syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+}
