@@ -84,6 +84,28 @@ need_packages() {
     fi
 }
 
+# need_npm: the packages of test_npm in $top/build/npm, and a Node.js that can run them.  A newer
+# Node.js than the distribution has comes from npm too; $top/build/npm/node_modules/.bin is then to
+# stand first in PATH.  Returns false, with a reason, when the registry cannot be reached.
+test_npm="@copilotkit/aimock@1.43.0"
+need_npm() (
+    dir=$top/build/npm
+    [ "$(cat "$dir/installed" 2>/dev/null)" = "$test_npm" ] && return
+    command -v npm >/dev/null 2>&1 || need_packages nodejs npm
+    wanted=$test_npm
+    case $(node --version) in
+    v[0-9].* | v1[0-9].*) wanted="$wanted node@22" ;;
+    esac
+    say "npm install $wanted"
+    mkdir -p "$dir" && cd "$dir" && printf '{"private":true}\n' >package.json || return 1
+    if ! npm install --no-audit --no-fund $wanted >npm.log 2>&1; then
+        tail -n 20 npm.log >&2
+        say "npm could not install $wanted"
+        return 1
+    fi
+    printf '%s\n' "$test_npm" >installed
+)
+
 # Everything that decides which files Meson builds: meson.build lists folders, see there.
 list_sources() {
     (cd "$top" && find src tests/unit -name '*.c' | LC_ALL=C sort &&
