@@ -30,6 +30,10 @@
     X(RECORD_BYTES, 128 << 20, "bytes of one line of a session file", "the record is skipped")    \
     X(TOOL_OUTPUT_BYTES, 1 << 20, "bytes of tool output kept in memory: head and tail",           \
       "the middle is left out and counted")                                                       \
+    X(BACKGROUND_JOBS, 64, "background jobs that are remembered",                                 \
+      "the oldest ended one is forgotten; when all of them run, none is started")                 \
+    X(CHILD_INPUT_BYTES, 1 << 20, "bytes written to a background job that it has not read",       \
+      "the input is refused")                                                                     \
     X(IMAGE_BYTES, 10 << 20, "bytes of one image", "the input is refused")                        \
     X(STACK_BYTES, 256 << 10, "stack of a fiber", "guard page")
 

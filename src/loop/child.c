@@ -13,8 +13,10 @@
 #include "loop/child.h"
 
 #include "base/time.h"
+#include "base/limits.h"
+#include "loop/feed.h"
 #include "loop/holder.h"
-#include "loop/io.h"
+#include "loop/terminal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,13 +39,16 @@ struct child {
     struct stream streams[N_STREAMS];
     int status_fd; /* -1 when closed */
     struct watch *status_watch;
-    struct writer *input; /* NULL when all is written */
+    struct feed *input; /* NULL when closed: all is written, or nobody reads */
+    bool keeps_input;   /* it is closed only at the end */
+    bool has_terminal;  /* stream 1 is its master */
     struct timer *timeout, *linger;
     int64_t linger_ms;
     int64_t started_us;
     struct child_end end;
     child_output_fn *on_output;
     void *output_arg;
+    child_pid_fn *on_pid;
     child_end_fn *on_end;
     void *end_arg;
     bool has_ended;   /* the command itself */
@@ -98,8 +103,8 @@ static bool has_output_left(const struct child *c)
 static bool stream_drain(struct stream *s)
 {
     struct child *c = s->c;
-    int left = 0;
-    if (s->fd < 0 || ioctl(s->fd, FIONREAD, &left) != 0)
+    int left = sizeof c->bytes; /* more than a terminal holds */
+    if (s->fd < 0 || (!c->has_terminal && ioctl(s->fd, FIONREAD, &left) != 0))
         return true;
     while (left > 0) {
         ssize_t n = read(s->fd, c->bytes, MIN((size_t)left, sizeof c->bytes));
@@ -124,7 +129,7 @@ static void close_all(struct child *c)
     if (c->status_fd >= 0)
         close(c->status_fd);
     c->status_fd = -1;
-    writer_free(take(&c->input));
+    feed_free(take(&c->input));
     timer_free(take(&c->timeout));
     timer_free(take(&c->linger));
 }
@@ -170,37 +175,50 @@ static void set_ended(struct child *c, int status)
     timer_start(c->linger, c->linger_ms);
 }
 
-/* The status, or its absence when the holder was killed. */
-static void status_read(struct child *c)
+static bool tell_pid(struct child *c, int pid)
 {
-    int status;
-    ssize_t n = c->status_fd < 0 ? 0 : read(c->status_fd, &status, sizeof status);
+    c->n_inside++;
+    if (c->on_pid)
+        c->on_pid(c->output_arg, pid);
+    return inside_leave(c);
+}
+
+/* The notes, or their absence when the holder was killed.  False when the child was freed. */
+static bool status_read(struct child *c)
+{
+    struct hold_note note;
+    ssize_t n;
+    do
+        n = c->status_fd < 0 ? 0 : read(c->status_fd, &note, sizeof note);
+    while (n == sizeof note && note.kind == NOTE_STARTED && tell_pid(c, note.value));
+    if (n == sizeof note && note.kind == NOTE_STARTED)
+        return false;
     if (c->has_ended || (n < 0 && (errno == EAGAIN || errno == EINTR)))
-        return;
+        return true;
     watch_free(take(&c->status_watch));
-    if (n == sizeof status) {
-        set_ended(c, status);
+    if (n == sizeof note) {
+        set_ended(c, note.value);
     } else {
         c->is_killing = true; /* by the holder's clean-up in holder.c */
         set_ended(c, SIGKILL);
     }
+    return true;
 }
 
 static void on_status(void *arg, int events)
 {
     (void)events;
     struct child *c = arg;
-    status_read(c);
-    check_end(c);
+    if (status_read(c))
+        check_end(c);
 }
 
 static void on_gone(void *arg)
 {
     struct child *c = arg;
     c->holder = NULL;
-    if (!c->has_ended && c->status_fd >= 0)
-        status_read(c);
-    check_end(c);
+    if (c->has_ended || c->status_fd < 0 || status_read(c))
+        check_end(c);
 }
 
 static void on_stream(void *arg, int events)
@@ -219,15 +237,36 @@ static void on_stream(void *arg, int events)
 
 /* --- killing --- */
 
-void child_kill(struct child *c)
+/* Whom to ask that the tree ends; NULL when there is nobody or the end was told. */
+static struct holder *ending(struct child *c)
 {
     if (c->is_told)
-        return;
+        return NULL;
     if (!c->has_ended)
         c->end.was_killed = true;
     c->is_killing = true;
-    if (c->holder)
-        holder_term(c->holder);
+    return c->holder;
+}
+
+void child_kill(struct child *c)
+{
+    struct holder *h = ending(c);
+    if (h)
+        holder_term(h);
+}
+
+void child_term(struct child *c)
+{
+    struct holder *h = ending(c);
+    if (h)
+        holder_ask(h);
+}
+
+void child_kill_now(struct child *c)
+{
+    struct holder *h = ending(c);
+    if (h)
+        holder_kill(h);
 }
 
 static void on_timeout(void *arg)
@@ -238,6 +277,35 @@ static void on_timeout(void *arg)
     if (c->holder)
         holder_term(c->holder);
 }
+
+/* --- input --- */
+
+static void on_input_rest(void *arg)
+{
+    struct child *c = arg;
+    if (!c->keeps_input || feed_is_broken(c->input)) /* a command may leave its input unread */
+        feed_free(take(&c->input));
+}
+
+bool child_write(struct child *c, struct str bytes, struct error *err)
+{
+    if (!c->keeps_input || !c->input || feed_is_broken(c->input))
+        return error_set(err, ERR_IO, "the command does not read its input any more");
+    if (feed_queued(c->input) + bytes.n > LIMIT_CHILD_INPUT_BYTES)
+        return error_set(err, ERR_LIMIT, "the command does not read its input: %zu bytes wait",
+                         feed_queued(c->input));
+    feed_put(c->input, bytes);
+    return true;
+}
+
+bool child_resize(struct child *c, int cols, int rows, struct error *err)
+{
+    if (!c->has_terminal || c->streams[0].fd < 0)
+        return error_set(err, ERR_IO, "the command has no terminal");
+    return terminal_resize(c->streams[0].fd, cols, rows, err);
+}
+
+/* --- back-pressure, freeing --- */
 
 void child_pause(struct child *c, bool paused)
 {
@@ -268,13 +336,6 @@ void child_free(struct child *c)
 
 /* --- starting --- */
 
-static void on_input_written(void *arg, bool is_broken)
-{
-    (void)is_broken; /* a command may leave its input unread */
-    struct child *c = arg;
-    writer_free(take(&c->input));
-}
-
 static bool pipe_open(int *ret_read, int *ret_write, struct error *err)
 {
     int p[2];
@@ -285,14 +346,19 @@ static bool pipe_open(int *ret_read, int *ret_write, struct error *err)
     return true;
 }
 
+static bool stream_watch(struct loop *l, struct stream *s, struct error *err)
+{
+    s->watch = watch_new(l, s->fd, on_stream, s, err);
+    return s->watch != NULL;
+}
+
 /* Makes a pipe from the command to us. */
 static bool stream_open(struct loop *l, struct stream *s, int *ret_write, struct error *err)
 {
     if (!pipe_open(&s->fd, ret_write, err))
         return false;
     fcntl(s->fd, F_SETFL, O_NONBLOCK); /* of our end; the other is a description of its own */
-    s->watch = watch_new(l, s->fd, on_stream, s, err);
-    return s->watch != NULL;
+    return stream_watch(l, s, err);
 }
 
 static bool status_open(struct loop *l, struct child *c, int *ret_write, struct error *err)
@@ -308,22 +374,48 @@ static bool input_open(struct loop *l, struct child *c, struct str input, int *r
                        struct error *err)
 {
     int write_end = -1;
-    if (input.n == 0) {
+    if (input.n == 0 && !c->keeps_input) {
         *ret_read = open("/dev/null", O_RDONLY | O_CLOEXEC);
         return *ret_read >= 0 || error_errno(err, errno, "cannot open /dev/null");
     }
     if (!pipe_open(ret_read, &write_end, err))
         return false;
-    c->input = writer_new(l, write_end, on_input_written, c);
-    return true;
+    c->input = feed_new(l, write_end, on_input_rest, c, err);
+    return c->input != NULL;
+}
+
+static bool dup_open(int fd, int *ret, struct error *err)
+{
+    *ret = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    return *ret >= 0 || error_errno(err, errno, "cannot copy a descriptor");
+}
+
+/* The slave three times over, the master for reading and, by another number, for writing. */
+static bool open_terminal(struct loop *l, struct child *c, const struct child_options *o,
+                          int fds[HOLD_N_FDS], struct error *err)
+{
+    struct stream *s = &c->streams[0];
+    int write_end;
+    if (!terminal_open(o->cols, o->rows, &s->fd, &fds[HOLD_IN], err) || !stream_watch(l, s, err) ||
+        !dup_open(fds[HOLD_IN], &fds[HOLD_OUT], err) ||
+        !dup_open(fds[HOLD_IN], &fds[HOLD_ERR], err) || !dup_open(s->fd, &write_end, err))
+        return false;
+    c->input = feed_new(l, write_end, on_input_rest, c, err);
+    return c->input != NULL;
+}
+
+static bool open_pipes(struct loop *l, struct child *c, const struct child_options *o,
+                       int fds[HOLD_N_FDS], struct error *err)
+{
+    return input_open(l, c, o->input, &fds[HOLD_IN], err) &&
+           stream_open(l, &c->streams[0], &fds[HOLD_OUT], err) &&
+           stream_open(l, &c->streams[1], &fds[HOLD_ERR], err);
 }
 
 static bool open_all(struct loop *l, struct child *c, const struct child_options *o,
                      int fds[HOLD_N_FDS], struct error *err)
 {
-    return input_open(l, c, o->input, &fds[HOLD_IN], err) &&
-           stream_open(l, &c->streams[0], &fds[HOLD_OUT], err) &&
-           stream_open(l, &c->streams[1], &fds[HOLD_ERR], err) &&
+    return (o->has_terminal ? open_terminal : open_pipes)(l, c, o, fds, err) &&
            (!o->has_extra || stream_open(l, &c->streams[2], &fds[HOLD_EXTRA], err)) &&
            status_open(l, c, &fds[HOLD_STATUS], err);
 }
@@ -339,7 +431,10 @@ static struct child *child_new(struct loop *l, const struct child_options *o)
     c->linger_ms = o->linger_ms;
     c->started_us = time_mono_us();
     c->end.exit_code = -1;
+    c->has_terminal = o->has_terminal;
+    c->keeps_input = o->keeps_input || o->has_terminal;
     c->on_output = o->on_output;
+    c->on_pid = o->on_pid;
     c->output_arg = o->arg;
     return c;
 }
@@ -354,9 +449,9 @@ static void child_go(struct child *c, const struct child_options *o)
         timer_start(c->timeout, o->timeout_ms);
     if (!c->input)
         return;
-    writer_put(c->input, o->input);
-    if (writer_queued(c->input) == 0)
-        writer_free(take(&c->input));
+    feed_put(c->input, o->input);
+    if (feed_queued(c->input) == 0 && !c->keeps_input)
+        feed_free(take(&c->input));
 }
 
 static struct child *start(struct loop *l, const struct child_options *o, child_end_fn *on_end,

@@ -25,13 +25,19 @@ struct child_end {
 
 typedef void child_output_fn(void *arg, int stream, struct str bytes); /* 1, 2, or 3 (extra) */
 typedef void child_end_fn(void *arg, const struct child_end *end);
+typedef void child_pid_fn(void *arg, int pid);
 
 struct child_options {
     const char *const *argv; /* NULL-ended; argv[0] is searched in PATH of env */
     const char *const *env;  /* NULL-ended "NAME=value"; the complete environment */
     const char *cwd;
     struct str input;        /* what it reads on stdin; STR_NONE: /dev/null */
+    bool keeps_input;        /* stdin is a pipe that stays open behind input, for child_write */
     bool has_extra;          /* descriptor 3 is a pipe to us, stream 3 */
+    /* It gets a terminal of cols x rows as 0, 1, 2 and as controlling terminal.  All output is
+     * stream 1, with the input echoed and \r\n at line ends; input goes through child_write. */
+    bool has_terminal;
+    int cols, rows;
     int64_t timeout_ms;      /* 0: none */
     int64_t grace_ms;        /* between SIGTERM and SIGKILL */
     /* Pipes held open by a background grandchild are not waited for longer than this after the
@@ -39,6 +45,7 @@ struct child_options {
     int64_t linger_ms;
     const char *const *hold_argv; /* further arguments for the holder (sandbox), may be NULL */
     child_output_fn *on_output;
+    child_pid_fn *on_pid; /* the command's process exists; may be NULL */
     child_end_fn *on_end; /* the last callback; once */
     void *arg;
 };
@@ -46,6 +53,16 @@ struct child_options {
 struct child *child_start(struct loop *l, const struct child_options *o, struct error *err);
 /* SIGTERM to every descendant, SIGKILL after the grace; on_end follows.  Repeated calls are one. */
 void child_kill(struct child *c);
+/* SIGTERM to every descendant and nothing behind it, as often as asked; on_end comes when nobody
+ * is left. */
+void child_term(struct child *c);
+/* SIGKILL to every descendant at once; on_end follows. */
+void child_kill_now(struct child *c);
+/* Queues input for one that has a terminal or keeps_input.  ERR_LIMIT when too much waits already
+ * (LIMIT_CHILD_INPUT_BYTES), ERR_IO when it does not read any more. */
+bool child_write(struct child *c, struct str bytes, struct error *err);
+/* Sets the size of its terminal. */
+bool child_resize(struct child *c, int cols, int rows, struct error *err);
 /* Stops reading its output (back-pressure) or goes on. */
 void child_pause(struct child *c, bool paused);
 /* Forgets it: callbacks stop.  Kills what still runs at once, unless the command ended by itself:

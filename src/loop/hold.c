@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* The holder: a small process between trivet and a command.
  *
- *     hold GRACE_MS HAS_EXTRA CWD N further... command...
+ *     hold GRACE_MS HAS_EXTRA HAS_TERMINAL CWD N further... command...
  *
  *     0, 1, 2, 3   the command's; closed here as soon as it has started
- *     4            the line from trivet: a byte asks for TERM and, after the grace, KILL;
- *                  its end (trivet is gone, or does not want to wait) is KILL at once
- *     5            the command's wait status goes to trivet, once
+ *     4            the line from trivet: `t` asks for TERM and, after the grace, KILL; `a` for TERM
+ *                  alone; its end (trivet is gone, or does not want to wait) is KILL at once
+ *     5            notes to trivet: the command's process id, then its wait status
  *
  * It is a subreaper: whatever loses its parent below it becomes its child, setsid and double fork
  * notwithstanding.  It exits with 0 when nobody is left, and that is what trivet takes as proof.
  * All signals are blocked, so that a command that kills its group or its parent politely does not
  * hit it.  No libuv here: one poll, plain calls, its memory is small.
  */
-#include "loop/child.h"
+#include "loop/holder.h"
 #include "loop/tree.h"
 
 #include "base/time.h"
@@ -24,6 +24,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -46,6 +47,7 @@ struct hold {
 struct hold_args {
     int64_t grace_ms;
     bool has_extra;
+    bool has_terminal;
     const char *cwd; /* empty: where we are */
     int n_further;
     char **further;
@@ -54,16 +56,17 @@ struct hold_args {
 
 static bool args_read(struct hold_args *a, int argc, char **argv)
 {
-    if (argc < 6)
+    if (argc < 7)
         return false;
     a->grace_ms = strtoll(argv[1], NULL, 10);
     a->has_extra = argv[2][0] == '1';
-    a->cwd = argv[3];
-    a->n_further = atoi(argv[4]);
-    a->further = argv + 5;
-    if (a->n_further < 0 || a->n_further > argc - 6)
+    a->has_terminal = argv[3][0] == '1';
+    a->cwd = argv[4];
+    a->n_further = atoi(argv[5]);
+    a->further = argv + 6;
+    if (a->n_further < 0 || a->n_further > argc - 7)
         return false;
-    a->command = argv + 5 + a->n_further;
+    a->command = argv + 6 + a->n_further;
     return true;
 }
 
@@ -91,6 +94,8 @@ static _Noreturn void command_exec(const struct hold_args *a, const struct hold_
 {
     struct error err = ERROR_INIT;
     setsid();
+    if (a->has_terminal && ioctl(STDIN_FILENO, TIOCSCTTY, 0) != 0)
+        fail("cannot control the terminal", strerror(errno));
     signals_default();
     if (a->cwd[0] && chdir(a->cwd) != 0)
         fail(a->cwd, strerror(errno));
@@ -115,10 +120,16 @@ static void drop_command_fds(bool has_extra)
 
 /* --- watching --- */
 
+static void tell(enum hold_note_kind kind, int value)
+{
+    struct hold_note note = {kind, value};
+    while (write(STATUS_FD, &note, sizeof note) < 0 && errno == EINTR)
+        ;
+}
+
 static void tell_status(int status)
 {
-    while (write(STATUS_FD, &status, sizeof status) < 0 && errno == EINTR)
-        ;
+    tell(NOTE_ENDED, status);
     close(STATUS_FD);
 }
 
@@ -154,6 +165,8 @@ static void on_line(struct hold *h)
     if (n == 0) {
         h->line = -1;
         h->phase = PHASE_KILL;
+    } else if (byte == 'a') {
+        tree_signal(getpid(), SIGTERM);
     } else if (h->phase == PHASE_RUN) {
         h->phase = PHASE_TERM;
         h->deadline_us = time_mono_us() + h->grace_ms * 1000;
@@ -219,6 +232,7 @@ int hold_main_hooked(int argc, char **argv, const struct hold_hooks *hooks)
         command_exec(&a, hooks);
     if (h.command < 0)
         give_up("cannot start a process", strerror(errno));
+    tell(NOTE_STARTED, (int)h.command);
     drop_command_fds(a.has_extra);
     (void)!chdir("/"); /* so as not to keep a directory busy; nothing depends on it */
     watch_tree(&h);

@@ -221,6 +221,12 @@ void holder_term(struct holder *h)
     timer_start(h->obey, h->grace_ms + OBEY_MS);
 }
 
+void holder_ask(struct holder *h)
+{
+    if (h->line >= 0 && write(h->line, "a", 1) != 1)
+        log_debug("a holder has gone before it was asked");
+}
+
 void holder_kill(struct holder *h)
 {
     if (h->line < 0)
@@ -365,6 +371,7 @@ static int spawn(pid_t *ret_pid, const struct child_options *o, const int fds[HO
     argv_add(&a, "hold");
     argv_add(&a, grace);
     argv_add(&a, fds[HOLD_EXTRA] >= 0 ? "1" : "0");
+    argv_add(&a, o->has_terminal ? "1" : "0");
     argv_add(&a, o->cwd ? o->cwd : "");
     argv_add(&a, n_further);
     argv_add_all(&a, o->hold_argv);
