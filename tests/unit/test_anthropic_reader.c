@@ -1,119 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Anthropic streams: transcripts through the SSE parser, whole and byte by byte. */
-#include "net/sse.h"
 #include "providers/anthropic/anthropic.h"
+#include "reader_scene.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
-
-struct heard {
-    struct buf text, reasoning;
-    int n_alive;
-    struct anthropic_reader reader;
-    struct reply reply;
-    bool is_over, is_fine;
-    struct error err;
-    struct ask_sink sink;
-};
-
-static void on_text(void *arg, struct str delta)
+/* "r:<reasoning>|<blob>" */
+static void say_reasoning(const struct block *b, struct buf *out)
 {
-    struct heard *h = arg;
-    assert_true(delta.n > 0);
-    buf_add(&h->text, delta);
+    buf_addf(out, "r:%.*s|%.*s;", STR_FMT(b->text), STR_FMT(b->opaque));
 }
 
-static void on_reasoning(void *arg, struct str delta)
-{
-    struct heard *h = arg;
-    assert_true(delta.n > 0);
-    buf_add(&h->reasoning, delta);
-}
+static const struct reader_kind reader = {&anthropic_vendor, true, say_reasoning};
 
-static void on_alive(void *arg)
+static void expect_failure(struct str stream, enum err_code code, int status, const char *part)
 {
-    ((struct heard *)arg)->n_alive++;
-}
-
-static void on_event(void *arg, struct str event, struct str data)
-{
-    struct heard *h = arg;
-    if (h->is_fine && !h->is_over)
-        h->is_fine =
-            anthropic_read(&h->reader, &h->reply, &h->sink, event, data, &h->is_over, &h->err);
-}
-
-static void listen(struct heard *h, struct str stream, size_t piece)
-{
-    struct sse s;
-    *h = (struct heard){.is_fine = true};
-    h->sink = (struct ask_sink){
-        .on_text = on_text, .on_reasoning = on_reasoning, .on_alive = on_alive, .arg = h};
-    sse_init(&s, 1 << 20);
-    s.on_event = on_event;
-    s.arg = h;
-    for (; stream.n > 0; stream = str_from(stream, piece))
-        assert_true(sse_feed(&s, str_cut(stream, piece)));
-    assert_true(sse_end(&s));
-    sse_clear(&s);
-    if (h->is_fine)
-        h->is_fine = anthropic_finish(&h->reader, &h->reply, &h->sink, &h->err);
-}
-
-static void heard_clear(struct heard *h)
-{
-    buf_clear(&h->text);
-    buf_clear(&h->reasoning);
-    reply_clear(&h->reply);
-}
-
-/* The reply in one line: "t:<text>" "r:<reasoning>|<blob>" "c:<id>,<name>,<arguments>". */
-static void reply_say(const struct reply *reply, struct buf *out)
-{
-    AUTO(arena) struct arena a = ARENA_INIT;
-    struct message m = reply_message(reply, &a);
-    for (size_t i = 0; i < m.n_blocks; i++) {
-        const struct block *b = &m.blocks[i];
-        if (b->kind == BLOCK_CALL)
-            buf_addf(out, "c:%.*s,%.*s,%.*s;", STR_FMT(b->id), STR_FMT(b->name),
-                     STR_FMT(b->arguments));
-        else if (b->kind == BLOCK_REASONING)
-            buf_addf(out, "r:%.*s|%.*s;", STR_FMT(b->text), STR_FMT(b->opaque));
-        else
-            buf_addf(out, "t:%.*s;", STR_FMT(b->text));
-    }
-}
-
-static void expect_reply(struct str stream, const char *said, enum stop_reason stop)
-{
-    const size_t pieces[] = {1, 7, SIZE_MAX / 2};
-    for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
-        AUTO(heard) struct heard h;
-        AUTO(buf) struct buf line = BUF_INIT;
-        listen(&h, stream, pieces[i]);
-        if (!h.is_fine)
-            fail_msg("%s", h.err.text);
-        assert_true(h.is_over);
-        reply_say(&h.reply, &line);
-        assert_string_equal(buf_str(&line).p, said);
-        assert_int_equal(h.reply.stop, stop);
-    }
-}
-
-static void expect_error(struct str stream, enum err_code code, int status, const char *part)
-{
-    const size_t pieces[] = {1, SIZE_MAX / 2};
-    for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
-        AUTO(heard) struct heard h;
-        listen(&h, stream, pieces[i]);
-        assert_false(h.is_fine);
-        assert_string_equal(err_code_name(h.err.code), err_code_name(code));
-        assert_int_equal(h.err.status, status);
-        if (!strstr(h.err.text, part))
-            fail_msg("\"%s\" is not in \"%s\"", part, h.err.text);
-    }
+    assert_int_equal(expect_error(stream, code, part).status, status);
 }
 
 #define EV(type, rest) "event: " type "\ndata: {\"type\":\"" type "\"" rest "}\n\n"
@@ -180,7 +80,7 @@ static void test_stop_reasons(void **state)
     expect_reply(STR(START SAID("a") STOP), "t:a;", STOP_END);
     expect_reply(STR(START WHY("end_turn") STOP), "", STOP_END);
     /* Nothing was said because nothing fits any more. */
-    expect_error(STR(START WHY("model_context_window_exceeded") STOP), ERR_OVERFLOW, 0, "window");
+    expect_failure(STR(START WHY("model_context_window_exceeded") STOP), ERR_OVERFLOW, 0, "window");
     AUTO(heard) struct heard h;
     listen(&h, STR(START SAID("a") WHY("max_tokens") STOP), 1);
     assert_true(str_is(h.reply.raw_stop, "max_tokens"));
@@ -324,9 +224,9 @@ static void test_odd_calls(void **state)
     /* Cut by the limit: it is kept and marked, the engine does not run it. */
     expect_reply(STR(START CALL("0", "a", "read") ARGS("0", "{\\\"x") WHY("max_tokens") STOP),
                  "c:a,read,{\"x;", STOP_LENGTH);
-    expect_error(STR(START CALL("0", "a", "read") ARGS("0", "{}") WHY("tool_use") STOP), ERR_CUT, 0,
+    expect_failure(STR(START CALL("0", "a", "read") ARGS("0", "{}") WHY("tool_use") STOP), ERR_CUT, 0,
                  "tool call unfinished");
-    expect_error(STR(START CALL("0", "a", "read") END("0") CALL("0", "b", "read")), ERR_BAD_REPLY,
+    expect_failure(STR(START CALL("0", "a", "read") END("0") CALL("0", "b", "read")), ERR_BAD_REPLY,
                  0, "twice");
 }
 
@@ -336,7 +236,7 @@ static void test_too_many_calls(void **state)
     AUTO(buf) struct buf stream = BUF_INIT;
     for (int i = 0; i <= ANTHROPIC_MAX_CALLS; i++)
         buf_addf(&stream, CALL("%d", "x", "y"), i);
-    expect_error(buf_str(&stream), ERR_BAD_REPLY, 0, "more than 128 tool calls");
+    expect_failure(buf_str(&stream), ERR_BAD_REPLY, 0, "more than 128 tool calls");
 }
 
 /* ---- usage ---- */
@@ -380,30 +280,30 @@ static void test_usage(void **state)
 static void test_error_events(void **state)
 {
     (void)state;
-    expect_error(STR(START FAIL("overloaded_error", "Overloaded")), ERR_PROVIDER, 529, "Overloaded");
-    expect_error(STR(START SAID("a") FAIL("api_error", "kaputt")), ERR_PROVIDER, 500, "kaputt");
-    expect_error(STR(FAIL("rate_limit_error", "slow down")), ERR_RATE, 429, "slow down");
-    expect_error(STR(FAIL("rate_limit_error", "enforced_spend_limit_reached")), ERR_QUOTA, 429, "");
-    expect_error(STR(FAIL("authentication_error", "bad key")), ERR_AUTH, 401, "bad key");
-    expect_error(STR(FAIL("permission_error", "not you")), ERR_AUTH, 403, "not you");
-    expect_error(STR(FAIL("billing_error", "no money")), ERR_QUOTA, 402, "no money");
-    expect_error(STR(FAIL("not_found_error", "model: x")), ERR_NO_MODEL, 404, "model: x");
-    expect_error(STR(FAIL("invalid_request_error", "bad field")), ERR_BAD_REQUEST, 400, "bad");
-    expect_error(STR(FAIL("invalid_request_error",
+    expect_failure(STR(START FAIL("overloaded_error", "Overloaded")), ERR_PROVIDER, 529, "Overloaded");
+    expect_failure(STR(START SAID("a") FAIL("api_error", "kaputt")), ERR_PROVIDER, 500, "kaputt");
+    expect_failure(STR(FAIL("rate_limit_error", "slow down")), ERR_RATE, 429, "slow down");
+    expect_failure(STR(FAIL("rate_limit_error", "enforced_spend_limit_reached")), ERR_QUOTA, 429, "");
+    expect_failure(STR(FAIL("authentication_error", "bad key")), ERR_AUTH, 401, "bad key");
+    expect_failure(STR(FAIL("permission_error", "not you")), ERR_AUTH, 403, "not you");
+    expect_failure(STR(FAIL("billing_error", "no money")), ERR_QUOTA, 402, "no money");
+    expect_failure(STR(FAIL("not_found_error", "model: x")), ERR_NO_MODEL, 404, "model: x");
+    expect_failure(STR(FAIL("invalid_request_error", "bad field")), ERR_BAD_REQUEST, 400, "bad");
+    expect_failure(STR(FAIL("invalid_request_error",
                           "prompt is too long: 210000 tokens > 200000 maximum")),
                  ERR_OVERFLOW, 400, "too long");
-    expect_error(STR(FAIL("request_too_large", "too large")), ERR_OVERFLOW, 413, "too large");
-    expect_error(STR(FAIL("timeout_error", "late")), ERR_PROVIDER, 504, "late");
-    expect_error(STR(FAIL("new_error", "who knows")), ERR_PROVIDER, 200, "who knows");
-    expect_error(STR("data: {\"error\":{\"message\":\"no type\"}}\n\n"), ERR_PROVIDER, 200,
+    expect_failure(STR(FAIL("request_too_large", "too large")), ERR_OVERFLOW, 413, "too large");
+    expect_failure(STR(FAIL("timeout_error", "late")), ERR_PROVIDER, 504, "late");
+    expect_failure(STR(FAIL("new_error", "who knows")), ERR_PROVIDER, 200, "who knows");
+    expect_failure(STR("data: {\"error\":{\"message\":\"no type\"}}\n\n"), ERR_PROVIDER, 200,
                  "no type");
 }
 
 static void test_broken_events(void **state)
 {
     (void)state;
-    expect_error(STR(START "data: {broken\n\n"), ERR_BAD_REPLY, 0, "not JSON");
-    expect_error(STR(START "data: [1]\n\n"), ERR_BAD_REPLY, 0, "not a JSON object");
+    expect_failure(STR(START "data: {broken\n\n"), ERR_BAD_REPLY, 0, "not JSON");
+    expect_failure(STR(START "data: [1]\n\n"), ERR_BAD_REPLY, 0, "not a JSON object");
     /* Of the wrong shape, but of no harm. */
     expect_reply(STR(EV("message_start", "") EV("content_block_start", "")
                          EV("content_block_start", ",\"content_block\":[]")
@@ -439,13 +339,13 @@ static void test_cut(void **state)
                                  END("2") WHY("tool_use") STOP);
     struct str gap = STR("\n\n");
     size_t n_cuts = 0;
-    expect_error(STR(""), ERR_CUT, 0, "before the reply was complete");
+    expect_failure(STR(""), ERR_CUT, 0, "before the reply was complete");
     for (size_t at = 0, next; (next = str_find(str_from(all, at), gap)) != SIZE_MAX; n_cuts++) {
-        AUTO(heard) struct heard h;
+        AUTO(heard) struct heard h = {0};
         at += next + gap.n;
         if (at == all.n)
             break;
-        expect_error(str_cut(all, at), ERR_CUT, 0, "before the reply was complete");
+        expect_failure(str_cut(all, at), ERR_CUT, 0, "before the reply was complete");
         listen(&h, str_cut(all, at - gap.n - 2), 1); /* in the middle of this one */
         assert_false(h.is_fine);
         assert_true(h.err.code == ERR_CUT || h.err.code == ERR_BAD_REPLY);

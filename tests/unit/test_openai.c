@@ -1,13 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* OpenAI: request bodies as golden texts; transcripts through the SSE parser byte by byte. */
-#include "net/sse.h"
 #include "providers/openai/openai.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include <cmocka.h>
+#include "reader_scene.h"
 
 /* ---- requests ---- */
 
@@ -217,109 +211,12 @@ static void test_body_broken_utf8(void **state)
 
 /* ---- the reader ---- */
 
-struct heard {
-    struct buf text, reasoning;
-    int n_alive;
-    struct openai_reader reader;
-    struct reply reply;
-    bool is_over, is_fine;
-    struct error err;
-    struct ask_sink sink;
-};
-
-static void on_text(void *arg, struct str delta)
+static void say_reasoning(const struct block *b, struct buf *out)
 {
-    struct heard *h = arg;
-    assert_true(delta.n > 0);
-    buf_add(&h->text, delta);
+    buf_addf(out, "r:%.*s;", STR_FMT(b->text));
 }
 
-static void on_reasoning(void *arg, struct str delta)
-{
-    struct heard *h = arg;
-    assert_true(delta.n > 0);
-    buf_add(&h->reasoning, delta);
-}
-
-static void on_alive(void *arg)
-{
-    ((struct heard *)arg)->n_alive++;
-}
-
-static void on_event(void *arg, struct str event, struct str data)
-{
-    struct heard *h = arg;
-    if (h->is_fine && !h->is_over)
-        h->is_fine =
-            openai_read(&h->reader, &h->reply, &h->sink, event, data, &h->is_over, &h->err);
-}
-
-static void listen(struct heard *h, struct str stream, size_t piece)
-{
-    struct sse s;
-    *h = (struct heard){.is_fine = true};
-    h->sink = (struct ask_sink){
-        .on_text = on_text, .on_reasoning = on_reasoning, .on_alive = on_alive, .arg = h};
-    sse_init(&s, 1 << 20);
-    s.on_event = on_event;
-    s.arg = h;
-    for (; stream.n > 0; stream = str_from(stream, piece))
-        assert_true(sse_feed(&s, str_cut(stream, piece)));
-    assert_true(sse_end(&s));
-    sse_clear(&s);
-    if (h->is_fine)
-        h->is_fine = openai_finish(&h->reader, &h->reply, &h->sink, &h->err);
-}
-
-static void heard_clear(struct heard *h)
-{
-    buf_clear(&h->text);
-    buf_clear(&h->reasoning);
-    reply_clear(&h->reply);
-}
-
-/* The reply in one line: "t:<text>" "r:<reasoning>" "c:<id>,<name>,<arguments>". */
-static void reply_say(const struct reply *reply, struct buf *out)
-{
-    AUTO(arena) struct arena a = ARENA_INIT;
-    struct message m = reply_message(reply, &a);
-    for (size_t i = 0; i < m.n_blocks; i++) {
-        const struct block *b = &m.blocks[i];
-        if (b->kind == BLOCK_CALL)
-            buf_addf(out, "c:%.*s,%.*s,%.*s;", STR_FMT(b->id), STR_FMT(b->name),
-                     STR_FMT(b->arguments));
-        else
-            buf_addf(out, "%c:%.*s;", b->kind == BLOCK_TEXT ? 't' : 'r', STR_FMT(b->text));
-    }
-}
-
-static void expect_reply(struct str stream, const char *said, enum stop_reason stop)
-{
-    const size_t pieces[] = {1, 7, SIZE_MAX / 2};
-    for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
-        AUTO(heard) struct heard h;
-        AUTO(buf) struct buf line = BUF_INIT;
-        listen(&h, stream, pieces[i]);
-        if (!h.is_fine)
-            fail_msg("%s", h.err.text);
-        reply_say(&h.reply, &line);
-        assert_string_equal(buf_str(&line).p, said);
-        assert_int_equal(h.reply.stop, stop);
-    }
-}
-
-static void expect_error(struct str stream, enum err_code code, const char *part)
-{
-    const size_t pieces[] = {1, SIZE_MAX / 2};
-    for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
-        AUTO(heard) struct heard h;
-        listen(&h, stream, pieces[i]);
-        assert_false(h.is_fine);
-        assert_string_equal(err_code_name(h.err.code), err_code_name(code));
-        if (!strstr(h.err.text, part))
-            fail_msg("\"%s\" is not in \"%s\"", part, h.err.text);
-    }
-}
+static const struct reader_kind reader = {&openai_vendor, false, say_reasoning};
 
 #define D(delta)                                                                                   \
     "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{" delta                             \
