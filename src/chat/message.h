@@ -67,6 +67,11 @@ void message_put(struct jw *w, const struct message *m);
 /* False for roles we do not know ("system" too); alternative spellings are understood. */
 bool message_get(struct arena *a, yyjson_val *v, struct message *ret);
 
+/* A number of tokens as a peer or a file says it: 0 when it is absent or negative, at most
+ * TOKENS_MAX, so that sums of them never overflow. */
+#define TOKENS_MAX ((int64_t)1 << 40)
+int64_t tokens_get(yyjson_val *obj, const char *name);
+
 void usage_put(struct jw *w, const struct usage *u);
 struct usage usage_get(yyjson_val *v);
 void usage_add(struct usage *sum, const struct usage *u);

@@ -19,6 +19,20 @@
 
 /* ---- usage ---- */
 
+static int64_t tokens_of(yyjson_val *v)
+{
+    int64_t n = 0;
+    if (yyjson_is_uint(v) && yyjson_get_uint(v) > (uint64_t)TOKENS_MAX)
+        return TOKENS_MAX;
+    json_is_whole(v, &n);
+    return MIN(MAX(n, (int64_t)0), TOKENS_MAX);
+}
+
+int64_t tokens_get(yyjson_val *obj, const char *name)
+{
+    return tokens_of(json_get(obj, name));
+}
+
 void usage_put(struct jw *w, const struct usage *u)
 {
     jw_obj(w);
@@ -41,26 +55,24 @@ static yyjson_val *get_either(yyjson_val *v, const char *name, const char *other
     return found && !yyjson_is_null(found) ? found : json_get(v, other);
 }
 
-static int64_t int_either(yyjson_val *v, const char *name, const char *other)
+static int64_t tokens_either(yyjson_val *v, const char *name, const char *other)
 {
-    int64_t n = 0;
-    json_is_whole(get_either(v, name, other), &n);
-    return n > 0 ? n : 0;
+    return tokens_of(get_either(v, name, other));
 }
 
 struct usage usage_get(yyjson_val *v)
 {
     struct usage u = {
-        .input = int_either(v, "input_tokens", "inputTokens"),
-        .output = int_either(v, "output_tokens", "outputTokens"),
-        .cache_read = int_either(v, "cache_read_tokens", "cacheReadTokens"),
-        .cache_write = int_either(v, "cache_write_tokens", "cacheWriteTokens"),
-        .reasoning = int_either(v, "reasoning_tokens", "reasoningTokens"),
+        .input = tokens_either(v, "input_tokens", "inputTokens"),
+        .output = tokens_either(v, "output_tokens", "outputTokens"),
+        .cache_read = tokens_either(v, "cache_read_tokens", "cacheReadTokens"),
+        .cache_write = tokens_either(v, "cache_write_tokens", "cacheWriteTokens"),
+        .reasoning = tokens_either(v, "reasoning_tokens", "reasoningTokens"),
         .cost = json_get_num(v, "cost", 0),
         .is_estimated = json_get_bool(v, "estimated", false),
     };
     if (u.input == 0 && u.output == 0)
-        u.input = int_either(v, "total_tokens", "totalTokens");
+        u.input = tokens_either(v, "total_tokens", "totalTokens");
     return u;
 }
 
@@ -439,7 +451,7 @@ static void get_summary(struct arena *a, yyjson_val *v, struct message *m)
     m->blocks[0] = (struct block){.kind = BLOCK_TEXT, .text = text.p ? text : STR("")};
     m->n_blocks = 1;
     m->first_kept = str_either(a, v, "first_kept_entry_id", "firstKeptEntryId");
-    m->tokens_before = int_either(v, "tokens_before", "tokensBefore");
+    m->tokens_before = tokens_either(v, "tokens_before", "tokensBefore");
     m->read_files = get_files(a, get_either(details, "read_files", "readFiles"), &m->n_read_files);
     m->modified_files = get_files(a, get_either(details, "modified_files", "modifiedFiles"),
                                   &m->n_modified_files);

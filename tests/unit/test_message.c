@@ -177,6 +177,26 @@ static void test_usage(void **state)
     assert_int_equal(u.input, 0);
 }
 
+/* Numbers that no model ever had must not overflow when they are added up. */
+static void test_usage_of_a_liar(void **state)
+{
+    (void)state;
+    AUTO(json) struct json j = JSON_INIT;
+    AUTO(buf) struct buf out = BUF_INIT;
+    struct error err;
+    struct jw w = JW(&out);
+    assert_true(json_parse(STR("{\"input_tokens\":9223372036854775807,\"output_tokens\":-5,"
+                               "\"cache_read_tokens\":18446744073709551615}"),
+                           0, 10, &j, &err));
+    struct usage u = usage_get(j.root), sum = u;
+    assert_int_equal(u.input, TOKENS_MAX);
+    assert_int_equal(u.output, 0);
+    assert_int_equal(u.cache_read, TOKENS_MAX);
+    usage_add(&sum, &u);
+    assert_int_equal(sum.input, 2 * TOKENS_MAX);
+    usage_put(&w, &sum);
+}
+
 /* ---- random messages, there and back ---- */
 
 static struct str random_text(struct arena *a)
@@ -352,7 +372,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_helpers),         cmocka_unit_test(test_written_form),
         cmocka_unit_test(test_other_spellings), cmocka_unit_test(test_refused_and_odd),
-        cmocka_unit_test(test_usage),           cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_usage),           cmocka_unit_test(test_usage_of_a_liar),
+        cmocka_unit_test(test_there_and_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -216,7 +216,7 @@ static bool read_block_stop(struct hearing *h, yyjson_val *event)
 
 static void note_most(int64_t *most, yyjson_val *usage, const char *name)
 {
-    *most = MAX(*most, json_get_int(usage, name, 0));
+    *most = MAX(*most, tokens_get(usage, name));
 }
 
 /* Totals so far.  What is missing or null in a later report keeps its earlier value. */

@@ -145,21 +145,16 @@ static bool read_parts(struct reading *r, yyjson_val *candidate, struct error *e
 
 /* ---- usage ---- */
 
-static int64_t count_of(yyjson_val *obj, const char *name)
-{
-    return MAX(json_get_int(obj, name, 0), (int64_t)0);
-}
-
 /* Totals so far: each report replaces the one before. */
 static void read_usage(struct reply *reply, yyjson_val *usage)
 {
     if (!yyjson_is_obj(usage))
         return;
-    int64_t thoughts = count_of(usage, "thoughtsTokenCount");
+    int64_t thoughts = tokens_get(usage, "thoughtsTokenCount");
     reply->usage = (struct usage){
-        .input = count_of(usage, "promptTokenCount") + count_of(usage, "toolUsePromptTokenCount"),
-        .output = count_of(usage, "candidatesTokenCount") + thoughts,
-        .cache_read = count_of(usage, "cachedContentTokenCount"),
+        .input = tokens_get(usage, "promptTokenCount") + tokens_get(usage, "toolUsePromptTokenCount"),
+        .output = tokens_get(usage, "candidatesTokenCount") + thoughts,
+        .cache_read = tokens_get(usage, "cachedContentTokenCount"),
         .reasoning = thoughts,
     };
     reply->has_usage = true;

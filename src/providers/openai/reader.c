@@ -112,11 +112,6 @@ static bool read_calls(struct openai_reader *r, struct reply *reply, const struc
 
 /* ---- usage ---- */
 
-static int64_t count_of(yyjson_val *obj, const char *name)
-{
-    return MAX(json_get_int(obj, name, 0), (int64_t)0);
-}
-
 /* Totals so far: each report replaces the one before. */
 static void read_usage(struct reply *reply, yyjson_val *usage)
 {
@@ -124,17 +119,17 @@ static void read_usage(struct reply *reply, yyjson_val *usage)
         return;
     yyjson_val *prompt = json_get(usage, "prompt_tokens_details");
     struct usage u = {
-        .input = count_of(usage, "prompt_tokens"),
-        .output = count_of(usage, "completion_tokens"),
-        .cache_read = count_of(prompt, "cached_tokens"),
-        .cache_write = count_of(prompt, "cache_write_tokens"),
-        .reasoning = count_of(json_get(usage, "completion_tokens_details"), "reasoning_tokens"),
+        .input = tokens_get(usage, "prompt_tokens"),
+        .output = tokens_get(usage, "completion_tokens"),
+        .cache_read = tokens_get(prompt, "cached_tokens"),
+        .cache_write = tokens_get(prompt, "cache_write_tokens"),
+        .reasoning = tokens_get(json_get(usage, "completion_tokens_details"), "reasoning_tokens"),
         .cost = MAX(json_get_num(usage, "cost", 0), 0.0),
     };
     if (u.cache_read == 0)
-        u.cache_read = count_of(usage, "prompt_cache_hit_tokens");
+        u.cache_read = tokens_get(usage, "prompt_cache_hit_tokens");
     if (u.cache_read == 0)
-        u.cache_read = count_of(usage, "cached_tokens");
+        u.cache_read = tokens_get(usage, "cached_tokens");
     reply->usage = u;
     reply->has_usage = true;
 }

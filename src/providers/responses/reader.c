@@ -347,22 +347,17 @@ static bool read_list(struct reading *g, yyjson_val *list, struct error *err)
 
 /* ---- the end ---- */
 
-static int64_t count_of(yyjson_val *obj, const char *name)
-{
-    return MAX(json_get_int(obj, name, 0), (int64_t)0);
-}
-
 static void read_usage(struct reply *reply, yyjson_val *usage)
 {
     if (!yyjson_is_obj(usage))
         return;
     yyjson_val *input = json_get(usage, "input_tokens_details");
     reply->usage = (struct usage){
-        .input = count_of(usage, "input_tokens"),
-        .output = count_of(usage, "output_tokens"),
-        .cache_read = count_of(input, "cached_tokens"),
-        .cache_write = count_of(input, "cache_write_tokens"),
-        .reasoning = count_of(json_get(usage, "output_tokens_details"), "reasoning_tokens"),
+        .input = tokens_get(usage, "input_tokens"),
+        .output = tokens_get(usage, "output_tokens"),
+        .cache_read = tokens_get(input, "cached_tokens"),
+        .cache_write = tokens_get(input, "cache_write_tokens"),
+        .reasoning = tokens_get(json_get(usage, "output_tokens_details"), "reasoning_tokens"),
         .cost = MAX(json_get_num(usage, "cost", 0), 0.0),
     };
     reply->has_usage = true;
