@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 
-enum { MAX_ALTS = 256 };
+enum { MAX_ALTS = 256, MAX_GROUPS = 64 };
 
 /* The end of the class that begins behind '[', at its ']'; SIZE_MAX when it is not closed. */
 static size_t class_end(struct str pat, size_t at)
@@ -186,7 +186,9 @@ static size_t choice_length(struct str inside)
     return inside.n;
 }
 
-static bool expand(struct pattern *p, struct str s, struct error *err)
+/* Writes the first group of s out and goes on with the result.  Groups are counted, because each
+ * costs a stack frame and this runs on fibers. */
+static bool expand(struct pattern *p, struct str s, unsigned n_groups, struct error *err)
 {
     size_t open, close;
     if (p->n >= MAX_ALTS)
@@ -195,6 +197,8 @@ static bool expand(struct pattern *p, struct str s, struct error *err)
         add_alt(p, s);
         return true;
     }
+    if (n_groups == MAX_GROUPS)
+        return error_set(err, ERR_LIMIT, "the pattern has more than %d braces", MAX_GROUPS);
     struct str inside = str_n(s.p + open + 1, close - open - 1);
     for (;;) {
         size_t n = choice_length(inside);
@@ -202,7 +206,7 @@ static bool expand(struct pattern *p, struct str s, struct error *err)
         buf_add(&one, str_cut(s, open));
         buf_add(&one, str_cut(inside, n));
         buf_add(&one, str_from(s, close + 1));
-        if (!expand(p, buf_str(&one), err))
+        if (!expand(p, buf_str(&one), n_groups + 1, err))
             return false;
         if (n == inside.n)
             return true;
@@ -215,7 +219,7 @@ bool pattern_init(struct pattern *p, struct str text, struct error *err)
     struct pattern made = PATTERN_INIT;
     if (text.n > 4096)
         return error_set(err, ERR_LIMIT, "the pattern is longer than 4096 bytes");
-    if (!expand(&made, text, err)) {
+    if (!expand(&made, text, 0, err)) {
         pattern_clear(&made);
         return false;
     }

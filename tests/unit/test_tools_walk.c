@@ -78,6 +78,11 @@ static void test_bad_patterns_are_bounded(void **state)
     assert_false(pattern_init(
         &p, STR("{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}"), &err));
     assert_int_equal(err.code, ERR_LIMIT);
+    buf_reset(&pattern);
+    for (int i = 0; i < 2000; i++) /* each group would take a piece of a fiber's stack */
+        buf_addz(&pattern, "{}");
+    assert_false(pattern_init(&p, buf_str(&pattern), &err));
+    assert_int_equal(err.code, ERR_LIMIT);
 }
 
 static void test_ignore_rules(void **state)
