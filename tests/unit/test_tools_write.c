@@ -77,6 +77,8 @@ static void test_shape(void **state)
     assert_false(shape_of(STR("a\r\nb\n")).is_crlf); /* mixed stays as it is */
     assert_false(shape_of(STR("a\rb")).is_crlf);
     assert_false(shape_of(STR("")).is_crlf);
+    assert_false(shape_of(STR("a\r\r\nb\r\n")).is_crlf); /* could not be put back */
+    assert_false(shape_of(STR("\xef\xbb\xbf\xef\xbb\xbf")).has_bom);
 }
 
 static void test_write_keeps_shape(void **state)
