@@ -236,7 +236,7 @@ static void take_branch(struct loader *ld)
         chain[n++] = at; /* parents stand earlier in the file, so there can be no cycle */
     for (size_t i = n; i-- > 0;)
         add_message(ld, &chain[i]->message, chain[i]->turn);
-    if (leaf) {
+    if (leaf && leaf->id.n) {
         struct str id = str_cut(leaf->id, sizeof ld->h->leaf - 1);
         memcpy(ld->h->leaf, id.p, id.n);
     }

@@ -234,6 +234,23 @@ static void tree_files_are_read_and_continued(void **state)
     scene_clear(&sc);
 }
 
+static void a_leaf_may_have_no_id(void **state)
+{
+    (void)state;
+    struct scene sc;
+    struct error err;
+    struct session_report report;
+    scene_init(&sc);
+    scene_write(&sc, "session.jsonl",
+        "{\"type\":\"session\",\"version\":2,\"id\":\"abc\",\"cwd\":\"/tmp\"}\n"
+        "{\"type\":\"branch_summary\",\"summary\":\"before\"}\n");
+    struct session_spec spec = scene_spec(&sc, STR("rehearsal/hello"));
+    sc.session = session_open(sc.engine, &spec, &report, &err);
+    assert_non_null(sc.session);
+    assert_int_equal(n_messages(&sc), 1);
+    scene_clear(&sc);
+}
+
 static void clearing_stays_cleared(void **state)
 {
     (void)state;
@@ -401,6 +418,7 @@ int main(void)
         cmocka_unit_test(shown_text_survives_a_crash),
         cmocka_unit_test(one_writer_per_file),
         cmocka_unit_test(tree_files_are_read_and_continued),
+        cmocka_unit_test(a_leaf_may_have_no_id),
         cmocka_unit_test(clearing_stays_cleared),
         cmocka_unit_test(compaction_stands_after_reopening),
         cmocka_unit_test(only_texts_outlive_a_turn),
