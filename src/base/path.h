@@ -29,6 +29,12 @@ struct str path_home(void);
 bool path_program_dir(struct buf *out, struct error *err);
 /* The running program itself, for re-exec. */
 const char *path_program(void);
+/* Like open, link, rename and unlink for a path that path_resolve gave: a symbolic link on the way,
+ * put there since, is ELOOP and never followed.  They close the gap between judging and doing. */
+int path_open_straight(const char *path, int flags, unsigned mode);
+int path_link_straight(const char *from, const char *to);
+int path_rename_straight(const char *from, const char *to);
+int path_unlink_straight(const char *path);
 /* Whole file into out; ERR_LIMIT when it is larger than max. */
 bool path_read(struct buf *out, struct str path, size_t max, struct error *err);
 

@@ -27,7 +27,7 @@ bool change_write(struct str path, struct str content, struct change *ret, struc
     struct shape shape = {0}, given = shape_of(content);
     AUTO(buf) struct buf old = BUF_INIT;
     ret->existed = path_exists(path);
-    if (ret->existed && read_whole(path, CHANGE_BYTES, &old, &ignored) &&
+    if (ret->existed && read_resolved(path, CHANGE_BYTES, &old, &ignored) &&
         !read_is_binary(buf_str(&old))) {
         shape = shape_of(buf_str(&old));
         shape_off(shape, buf_str(&old), &ret->before);
@@ -65,7 +65,7 @@ bool change_edit(struct str path, const struct edit *edits, size_t n, bool every
                  struct change *ret, struct edit_report *ret_report, struct error *err)
 {
     AUTO(buf) struct buf old = BUF_INIT, pool = BUF_INIT;
-    if (!read_whole(path, CHANGE_BYTES, &old, err))
+    if (!read_resolved(path, CHANGE_BYTES, &old, err))
         return false;
     if (read_is_binary(buf_str(&old)))
         return error_set(err, ERR_INVALID, "%.*s is not a text file", STR_FMT(path));

@@ -201,7 +201,7 @@ static bool load(struct grep_job *j, const char *path, struct stat *st)
 {
     if (!sandbox_may_read(j->o->sandbox, str_of(path)))
         return false;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
+    int fd = path_open_straight(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
     bool ok = fd >= 0 && fstat(fd, st) == 0 && S_ISREG(st->st_mode);
     if (ok && st->st_size > MAX_FILE_BYTES) {
         j->ret->n_too_large++;

@@ -69,8 +69,8 @@ static bool keep_old(struct plan_file *f)
 {
     AUTO(buf) struct buf name = BUF_INIT;
     write_aside_name(str_of(f->path), &name);
-    if (!f->exists || link(f->path, name.p) != 0) {
-        if (rename(f->path, name.p) != 0)
+    if (!f->exists || path_link_straight(f->path, name.p) != 0) {
+        if (path_rename_straight(f->path, name.p) != 0)
             return false;
         f->is_switched = true;
     }
@@ -82,7 +82,7 @@ static bool switch_over(struct plan_file *f, struct error *err)
 {
     if (f->existed && !keep_old(f))
         return error_errno(err, errno, "%s", f->path);
-    if (f->exists && rename(f->fresh, f->path) != 0)
+    if (f->exists && path_rename_straight(f->fresh, f->path) != 0)
         return error_errno(err, errno, "%s", f->path);
     f->is_switched = true;
     if (f->exists) {
@@ -95,10 +95,12 @@ static bool switch_over(struct plan_file *f, struct error *err)
 static bool switch_back(struct plan_file *f)
 {
     bool ok = true;
-    if (f->is_switched)
-        ok = f->kept ? rename(f->kept, f->path) == 0 : unlink(f->path) == 0;
+    if (f->is_switched && f->kept)
+        ok = path_rename_straight(f->kept, f->path) == 0;
+    else if (f->is_switched)
+        ok = path_unlink_straight(f->path) == 0;
     else if (f->kept)
-        unlink(f->kept);
+        path_unlink_straight(f->kept);
     return ok;
 }
 
@@ -124,7 +126,7 @@ static void roll_back(struct plan *p, size_t n, struct patch_fault *fault)
     }
     for (size_t i = 0; i < p->n; i++)
         if (p->files[i]->fresh)
-            unlink(p->files[i]->fresh);
+            path_unlink_straight(p->files[i]->fresh);
     for (size_t i = p->n_made; i > 0; i--)
         rmdir(p->made_dirs[i - 1]);
 }
@@ -148,6 +150,6 @@ bool plan_commit(struct plan *p, struct patch_fault *fault)
     }
     for (size_t i = 0; i < p->n; i++)
         if (p->files[i]->kept)
-            unlink(p->files[i]->kept);
+            path_unlink_straight(p->files[i]->kept);
     return true;
 }

@@ -133,7 +133,7 @@ static bool load(struct planning *pl, struct plan_file *f, struct error *err)
         return error_errno(err, ENOENT, "%s", f->path);
     if (f->has_text)
         return true;
-    if (!read_whole(str_of(f->path), CHANGE_BYTES, &f->before, err) ||
+    if (!read_resolved(str_of(f->path), CHANGE_BYTES, &f->before, err) ||
         !count_bytes(pl, 2 * f->before.n, err))
         return false;
     buf_add(&f->after, buf_str(&f->before));
@@ -148,7 +148,7 @@ static void load_for_diff(struct planning *pl, struct plan_file *f)
     if (f->is_loaded || !f->has_rights || f->rights.st_size > CHANGE_BYTES ||
         pl->plan->n_bytes + (size_t)f->rights.st_size > PATCH_TEXTS / 2)
         return;
-    if (!read_whole(str_of(f->path), CHANGE_BYTES, &f->before, &ignored) ||
+    if (!read_resolved(str_of(f->path), CHANGE_BYTES, &f->before, &ignored) ||
         read_is_binary(buf_str(&f->before)))
         buf_clear(&f->before);
     else

@@ -31,7 +31,7 @@ static int open_regular(struct str path, struct error *err)
 {
     struct stat st;
     AUTO_FREE char *z = str_dup(path);
-    int fd = open(z, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = path_open_straight(z, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0) {
         error_errno(err, errno, "%s", z);
         return -1;
@@ -44,7 +44,25 @@ static int open_regular(struct str path, struct error *err)
     return -1;
 }
 
-bool read_whole(struct str path, size_t max, struct buf *ret, struct error *err)
+static bool read_all(int fd, struct str path, size_t max, struct buf *ret, struct error *err)
+{
+    size_t start = ret->n;
+    for (;;) {
+        char piece[8192];
+        ssize_t n = read(fd, piece, sizeof piece);
+        if (n == 0)
+            return true;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_errno(err, errno, "cannot read %.*s", STR_FMT(path));
+        if (ret->n - start + (size_t)n > max || !buf_add(ret, str_n(piece, (size_t)n)))
+            return error_set(err, ERR_LIMIT, "%.*s is larger than %zu bytes", STR_FMT(path), max);
+    }
+}
+
+/* A regular file that is not too large, by its name. */
+static bool check_size(struct str path, size_t max, struct error *err)
 {
     struct read_info info;
     if (!read_stat(path, &info, err))
@@ -54,7 +72,24 @@ bool read_whole(struct str path, size_t max, struct buf *ret, struct error *err)
                          info.is_dir ? "a directory" : "not a regular file");
     if (info.size > (int64_t)max)
         return error_set(err, ERR_LIMIT, "%.*s is larger than %zu bytes", STR_FMT(path), max);
-    return path_read(ret, path, max, err);
+    return true;
+}
+
+bool read_whole(struct str path, size_t max, struct buf *ret, struct error *err)
+{
+    return check_size(path, max, err) && path_read(ret, path, max, err);
+}
+
+bool read_resolved(struct str path, size_t max, struct buf *ret, struct error *err)
+{
+    if (!check_size(path, max, err))
+        return false;
+    int fd = open_regular(path, err);
+    if (fd < 0)
+        return false;
+    bool ok = read_all(fd, path, max, ret, err);
+    close(fd);
+    return ok;
 }
 
 bool read_is_binary(struct str text)

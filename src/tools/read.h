@@ -19,10 +19,12 @@ bool read_stat(struct str path, struct read_info *ret, struct error *err);
 
 /* A regular file of at most max bytes. */
 bool read_whole(struct str path, size_t max, struct buf *ret, struct error *err);
+/* The same for a path that was resolved and judged: no link is followed any more. */
+bool read_resolved(struct str path, size_t max, struct buf *ret, struct error *err);
 bool read_is_binary(struct str text);
 
 struct read_options {
-    struct str path;
+    struct str path;       /* resolved */
     int64_t first;         /* from 1 */
     int64_t count;         /* lines at most */
     size_t max_line_chars; /* characters kept of a line; 0: all */

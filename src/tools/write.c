@@ -40,7 +40,7 @@ static int open_temporary(struct str path, unsigned mode, struct buf *ret_path)
     for (int i = 0; i < 10; i++) {
         buf_reset(ret_path);
         write_aside_name(path, ret_path);
-        int fd = open(ret_path->p, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+        int fd = path_open_straight(ret_path->p, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (fd >= 0 || errno != EEXIST)
             return fd;
     }
@@ -63,7 +63,7 @@ static bool copy_rights(int fd, const struct stat *old)
 /* In a directory that takes no new names, the file itself may still be writable. */
 static bool write_in_place(const char *path, struct str bytes, struct error *err)
 {
-    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int fd = path_open_straight(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0);
     if (fd < 0)
         return error_errno(err, errno, "cannot write %s", path);
     bool ok = write_all(fd, bytes);
@@ -90,7 +90,7 @@ bool write_aside(struct str path, struct str bytes, const struct stat *old, stru
     }
     if (ok)
         return buf_add(ret_aside, buf_str(&temporary));
-    unlink(temporary.p);
+    path_unlink_straight(temporary.p);
     return error_errno(err, number, "cannot write %.*s", STR_FMT(path));
 }
 
@@ -111,10 +111,10 @@ bool write_bytes(struct str path, struct str bytes, struct error *err)
         *err = why;
         return false;
     }
-    if (rename(temporary.p, z) == 0)
+    if (path_rename_straight(temporary.p, z) == 0)
         return true;
     int number = errno;
-    unlink(temporary.p);
+    path_unlink_straight(temporary.p);
     return error_errno(err, number, "cannot write %s", z);
 }
 

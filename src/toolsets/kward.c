@@ -180,7 +180,7 @@ static bool load(struct str path, struct str name, struct buf *out, struct tool_
     else if (info.size > FILE_BYTES)
         tool_fail(ret, "Error: file too large: %.*s is %lld bytes; limit is %d bytes",
                   STR_FMT(name), (long long)info.size, FILE_BYTES);
-    else if (!read_whole(path, FILE_BYTES, out, &err))
+    else if (!read_resolved(path, FILE_BYTES, out, &err))
         tool_fail(ret, "Error: cannot read %.*s: %s", STR_FMT(name), cause_of(&err));
     else if (str_chr(buf_str(out), '\0') != SIZE_MAX)
         tool_fail(ret, "Error: not a text file: %.*s", STR_FMT(name));
@@ -320,7 +320,8 @@ static void say_invalid(const struct face *f, const struct fault *fault, struct 
 }
 
 static const struct face *const faces[] = {
-    &list_face, &read_face, &kward_write_face, &kward_edit_face, &shell_face, &kward_ask_face,
+    &list_face,         &read_face,        &kward_write_face, &kward_edit_face, &shell_face,
+    &kward_search_face, &kward_skill_face, &kward_ask_face,
 };
 
 const struct toolset toolset_kward = {
@@ -328,6 +329,7 @@ const struct toolset toolset_kward = {
     .faces = faces,
     .n_faces = ARRAY_LEN(faces),
     .bad_arguments_run = true,
+    .error_prefix = "Error: ",
     .say_unknown = say_unknown,
     .say_invalid = say_invalid,
 };

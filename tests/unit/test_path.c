@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -171,6 +172,35 @@ static void test_read(void **state)
     assert_int_equal(out.n, 0);
 }
 
+/* What was resolved stays what it was: a link that is put there later is not followed. */
+static void test_straight(void **state)
+{
+    (void)state;
+    mkdir(below("/straight"), 0755);
+    mkdir(below("/straight/dir"), 0755);
+    int fd = path_open_straight(below("/straight/dir/f"), O_WRONLY | O_CREAT | O_EXCL, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(path_link_straight(below("/straight/dir/f"), below("/straight/dir/g")), 0);
+    assert_int_equal(path_rename_straight(below("/straight/dir/g"), below("/straight/h")), 0);
+    assert_int_equal(symlink(below("/straight/dir"), below("/straight/way")), 0);
+    errno = 0;
+    assert_int_equal(path_open_straight(below("/straight/way/f"), O_RDONLY, 0), -1);
+    assert_int_equal(errno, ELOOP);
+    assert_int_equal(path_open_straight(below("/straight/way/new"), O_WRONLY | O_CREAT, 0600), -1);
+    assert_int_equal(path_rename_straight(below("/straight/way/f"), below("/straight/i")), -1);
+    assert_int_equal(path_rename_straight(below("/straight/h"), below("/straight/way/h")), -1);
+    assert_int_equal(path_link_straight(below("/straight/way/f"), below("/straight/i")), -1);
+    errno = 0;
+    assert_int_equal(path_unlink_straight(below("/straight/way/f")), -1);
+    assert_int_equal(errno, ELOOP);
+    assert_int_equal(path_unlink_straight(below("/straight/dir/f")), 0);
+    assert_int_equal(path_unlink_straight(below("/straight/way")), 0); /* the link itself */
+    errno = 0;
+    assert_int_equal(path_unlink_straight(below("/straight/none/f")), -1);
+    assert_int_equal(errno, ENOENT);
+}
+
 static void test_program(void **state)
 {
     (void)state;
@@ -193,7 +223,7 @@ int main(void)
         cmocka_unit_test(test_absolute), cmocka_unit_test(test_parts),
         cmocka_unit_test(test_inside),   cmocka_unit_test(test_resolve),
         cmocka_unit_test(test_dirs),     cmocka_unit_test(test_read),
-        cmocka_unit_test(test_program),
+        cmocka_unit_test(test_straight), cmocka_unit_test(test_program),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
     char command[100];
