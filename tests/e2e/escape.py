@@ -231,7 +231,7 @@ def step(p, what):
     return {"call": "bash", "args": {"command": command, "timeout": 20000}}
 
 
-def play(p, calls, setting, is_bare=False):
+def play(p, calls, setting, is_bare=False, **more):
     """Runs the calls in one turn; their result texts."""
     scenario = f"{p.base}/scenario.json"
     p.put(scenario, json.dumps({"rounds": [calls]}))
@@ -241,7 +241,7 @@ def play(p, calls, setting, is_bare=False):
         command = [p.attempt, "without-namespaces"] + command
     if p.uid != os.getuid():
         command = ["setpriv", f"--reuid={p.uid}", f"--regid={p.uid}", "--clear-groups"] + command
-    env = dict(p.env, TRIVET_SANDBOX=setting, OPENAI_API_KEY="sk-escape-key")
+    env = dict(p.env, TRIVET_SANDBOX=setting, OPENAI_API_KEY="sk-escape-key", **more)
 
     class Serve(client.Scaiflux):
         args = ()
@@ -321,6 +321,20 @@ def read_only(uid):
                 and not os.path.exists(f"{p.work}/new"), texts)
 
 
+def with_settings(uid):
+    """Network and further writable places, when asked for; nothing beside them."""
+    with harness.private_place() as base:
+        p = Place(base, uid)
+        calls = [["tcp", str(p.tcp.getsockname()[1])], ["udp", str(p.udp.getsockname()[1])],
+                 ["write", f"{p.out}/more"], ["raw"], ["unix", p.path_socket],
+                 ["write", f"{p.home}/x"]]
+        texts = play(p, [step(p, what) for what in calls], "workspace-write",
+                     TRIVET_SANDBOX_NET="on", TRIVET_SANDBOX_WRITE=p.out)
+        p.close()
+        return (all("OPEN" in t for t in texts[:3]) and all("REFUSED" in t for t in texts[3:]),
+                texts)
+
+
 class Score:
     def __init__(self):
         self.passed = self.failed = 0
@@ -376,6 +390,8 @@ def main():
                 score.count(ok, f"{title} ({name}, bare)", text)
             ok, texts = read_only(uid)
             score.count(ok, f"read-only ({name})", str(texts))
+            ok, texts = with_settings(uid)
+            score.count(ok, f"network and more places ({name})", str(texts))
             _, fine, _ = one_run(uid, "require")
             score.count(all(ok for _, ok, _ in fine) == has_mounts(uid, found[name, "off"]),
                         f"require ({name})", str(fine))
