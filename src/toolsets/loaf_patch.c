@@ -177,6 +177,16 @@ static bool say_changed(struct patch_job *j, struct tool_result *ret)
     return loaf_done(ret);
 }
 
+/* A link that is removed is judged by where it lies, not by where it leads. */
+static bool may_change(const void *arg, struct str path, struct error *err)
+{
+    const struct tool_cx *cx = arg;
+    if (sandbox_may_read(cx->sandbox, path) && sandbox_may_write(cx->sandbox, path))
+        return true;
+    return error_set(err, ERR_DENIED, "the sandbox (%s) does not let tools write there",
+                     sandbox_kind_name(cx->sandbox->kind));
+}
+
 static bool patch_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                              struct error *err)
 {
@@ -184,6 +194,8 @@ static bool patch_face_await(struct tool_cx *cx, const void *args, struct tool_r
     AUTO(patch_job) struct patch_job j = {.text = json_str(a->input)};
     j.diff.limit = DIFF_BYTES;
     j.options.base = cx->launch_dir.n ? cx->launch_dir : cx->root;
+    j.options.may_change = may_change;
+    j.options.arg = cx;
     if (!j.text.p)
         return loaf_fail(ret, "input must be a string that holds a patch");
     if (!patch_apply_await(cx->loop, &j, err))

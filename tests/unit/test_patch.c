@@ -565,6 +565,50 @@ static void test_paths(void **state)
     scene_close(&s);
 }
 
+/* The file tools keep to the sandbox too: outside of the workspace and in the hooks of git nothing
+ * is changed, and then nothing anywhere. */
+static void test_sandbox(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct sandbox_policy policy = SANDBOX_POLICY_INIT;
+    scene_open(&s);
+    scene_put(&s, "work/f", "a\n");
+    scene_put(&s, "out", "a\n");
+    scene_put(&s, "work/.git/hooks/h", "a\n");
+    AUTO_FREE char *work = xstrdup(scene_path(&s, "work"));
+    assert_int_equal(symlink("../out", scene_path(&s, "work/link")), 0);
+    assert_int_equal(symlink("../../f", scene_path(&s, "work/.git/hooks/link")), 0);
+    sandbox_policy_init(&policy, SANDBOX_WORKSPACE_WRITE, str_of(work));
+    s.cx.root = s.cx.launch_dir = str_of(work);
+    s.cx.sandbox = &policy;
+    const char *const why = "the sandbox (workspace-write) does not let tools write there";
+    const struct {
+        const char *hunk, *text;
+    } bad[] = {
+        {"*** Update File: ../out\n-a\n", "Failed to read file to update $/out"},
+        {"*** Update File: link\n-a\n", "Failed to read file to update $/work/link"},
+        {"*** Delete File: ../out\n", "Failed to delete file $/out"},
+        {"*** Add File: ../new\n+x\n", "Failed to write file $/new"},
+        {"*** Update File: f\n*** Move to: ../f\n-b\n", "Failed to write file $/f"},
+        {"*** Add File: .git/hooks/x\n+x\n", "Failed to write file $/work/.git/hooks/x"},
+        {"*** Delete File: .git/hooks/link\n", "Failed to delete file $/work/.git/hooks/link"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        AUTO(buf) struct buf patch = BUF_INIT, text = BUF_INIT;
+        buf_addf(&patch, "*** Begin Patch\n*** Update File: f\n-a\n+b\n%s*** End Patch",
+                 bad[i].hunk);
+        buf_addf(&text, "%s: %s", bad[i].text, why);
+        refuses(&s, patch.p, text.p);
+    }
+    /* A link is judged by where it lies. */
+    applies(&s, "*** Begin Patch\n*** Update File: f\n-a\n+b\n*** Delete File: link\n*** End Patch",
+            "Success. Updated the following files:\nM $/work/f\nD $/work/link");
+    assert_file(&s, "out", "a\n");
+    sandbox_policy_clear(&policy);
+    scene_close(&s);
+}
+
 /* A file that stays what it was is not written. */
 static void test_same_text_is_left_alone(void **state)
 {
@@ -642,6 +686,7 @@ int main(void)
         cmocka_unit_test(test_rights),
         cmocka_unit_test(test_links),
         cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_sandbox),
         cmocka_unit_test(test_same_text_is_left_alone),
         cmocka_unit_test(test_large_files),
         cmocka_unit_test(test_canceled),
