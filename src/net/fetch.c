@@ -43,6 +43,21 @@ static void on_end(void *arg, const struct error *err)
     wait_wake(&k->wait);
 }
 
+static void on_grace_over(void *arg)
+{
+    wait_wake(arg);
+}
+
+/* The fiber is canceled, the exchange is not yet. */
+static bool end_through_await(struct loop *l, struct fetching *k, int64_t ms)
+{
+    struct timer *t = timer_new(l, on_grace_over, &k->wait);
+    timer_start(t, ms);
+    wait_through_await(&k->wait);
+    timer_free(t);
+    return k->is_over;
+}
+
 bool fetch_await(struct loop *l, const struct fetch *what, struct fetched *ret, struct error *err)
 {
     struct fetched out = {.body = BUF_MAX(what->max_bytes ? what->max_bytes : 1 << 20)};
@@ -54,16 +69,21 @@ bool fetch_await(struct loop *l, const struct fetch *what, struct fetched *ret, 
     struct http *h = http_start(l, &rq, err);
     if (!h)
         return false;
-    bool ok = wait_timed_await(l, &k.wait, what->timeout_ms ? what->timeout_ms : 30000, err);
+    struct error why;
+    bool ok = wait_timed_await(l, &k.wait, what->timeout_ms ? what->timeout_ms : 30000, &why);
+    if (!ok && what->grace_ms && why.code == ERR_CANCELED)
+        ok = k.is_over || end_through_await(l, &k, what->grace_ms);
     if (!k.is_over)
         http_cancel(h); /* nothing comes after this */
     if (ok && k.has_failed) {
-        *err = k.err;
+        why = k.err;
         ok = false;
     }
-    if (ok)
+    if (ok) {
         *ret = out;
-    else
+    } else {
+        *err = why;
         fetched_clear(&out);
+    }
     return ok;
 }
