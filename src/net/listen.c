@@ -109,7 +109,8 @@ static void leave(struct visitor *v)
 static void visitor_write(struct visitor *v)
 {
     while (v->sent < v->out.n) {
-        ssize_t n = send(v->fd, v->out.p + v->sent, v->out.n - v->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n = send(v->fd, v->out.p + v->sent, v->out.n - v->sent,
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {

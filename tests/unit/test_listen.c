@@ -85,7 +85,7 @@ static void read_all(struct scene *c, int fd, struct buf *out)
 {
     int64_t begun = time_mono_us();
     for (;;) {
-        char bytes[65536];
+        char bytes[8192];
         ssize_t n = recv(fd, bytes, sizeof bytes, MSG_DONTWAIT);
         if (n == 0 || (n < 0 && errno != EAGAIN))
             return;

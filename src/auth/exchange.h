@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* One request to an issuer, and what its refusal means.  Nothing that was sent or received gets
+ * into an error, except the issuer's error code and those of its words that cannot be tokens. */
+#ifndef TRIVET_AUTH_EXCHANGE_H
+#define TRIVET_AUTH_EXCHANGE_H
+
+#include "auth/issuer.h"
+#include "loop/fiber.h"
+
+struct exchange {
+    const struct issuer *issuer;
+    const struct issuer_url *url;
+    const char *what;   /* "refreshing the sign-in", for errors */
+    struct str body;    /* empty: GET */
+    bool is_json;       /* the body is JSON, else a form */
+    struct str bearer;  /* STR_NONE: none */
+    int64_t timeout_ms; /* 0: 30 s */
+    int64_t grace_ms;   /* fetch.h */
+};
+
+struct answer {
+    int status;
+    struct json json;  /* empty unless the answer is an object */
+    char code[48];     /* the issuer's error code, "" if there is none */
+    char words[200];   /* what it says to humans, long words left out */
+};
+#define ANSWER_INIT ((struct answer){0})
+void answer_clear(struct answer *a);
+
+/* True for any status. */
+bool exchange_await(const struct exchange *x, struct answer *ret, struct error *err);
+/* True for a 2xx with an object; else err says what was refused.  ERR_AUTH means for good: 401, or
+ * a code that says that the grant is over. */
+bool answer_check(const struct answer *a, const struct exchange *x, struct error *err);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* Who issues tokens, as rows: addresses, clients, scopes, and in what each one differs. */
+#ifndef TRIVET_AUTH_ISSUER_H
+#define TRIVET_AUTH_ISSUER_H
+
+#include "auth/store.h"
+
+struct issuer_url { /* the environment's base, or the usual one, and a path */
+    const char *env, *base, *path; /* path NULL: the issuer has no such address */
+};
+
+enum issuer_style {
+    ISSUER_OAUTH, /* form-encoded exchange for an access and a refresh token */
+    ISSUER_KEY,   /* JSON exchange for an API key; no state, so the callback has a random path */
+};
+
+struct issuer {
+    const char *name;     /* "openai" */
+    const char *title;    /* "OpenAI", for humans */
+    const char *provider; /* whose entry it makes, unless the caller names another */
+    enum issuer_style style;
+    struct issuer_url authorize, token, revoke, profile;
+    struct issuer_url device_start, device_poll, device_page, device_redirect;
+    const char *client_id;     /* public default, or NULL */
+    const char *client_id_env; /* beats the default; NULL: the issuer knows no clients */
+    const char *client_secret_env; /* set: a secret is needed */
+    const char *scope;
+    const char *redirect_path;
+    const char *extra_query; /* ready to append, begins with "&" */
+    bool names_originator;   /* the authorize query says who asks */
+    bool refreshes_by_json;
+    bool offers_api_key; /* the id token can be exchanged for one */
+    int ports[3];        /* tried in this order; 0: any free one */
+};
+
+extern const struct issuer issuer_rows[]; /* ended by a NULL name */
+
+const struct issuer *issuer_find(struct str name); /* NULL when unknown */
+/* The issuer whose tokens the provider uses; NULL when it has keys only. */
+const struct issuer *issuer_of(struct str provider);
+/* The address, with what the environment says. */
+void issuer_url(struct buf *out, const struct issuer_url *u);
+
+struct issuer_client {
+    struct str id, secret; /* borrowed from the settings, the environment or the row */
+};
+/* given beats the store's settings, these the environment, this the default.  ERR_NO_KEY, saying
+ * which names are missing. */
+bool issuer_client(const struct issuer *i, const struct auth_store *st, struct str given_id,
+                   struct issuer_client *ret, struct error *err);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* The exchanges with an issuer, one function each (providers.md 9).  The stories made of them are
+ * login.c and credential.c.  All are for fibers; strings of answers are copied into the arena. */
+#ifndef TRIVET_AUTH_OAUTH_H
+#define TRIVET_AUTH_OAUTH_H
+
+#include "auth/exchange.h"
+
+struct grant { /* who asks whom */
+    const struct issuer *issuer;
+    struct issuer_client client;
+};
+
+/* The page the user shall open.  redirect_uri is where the browser comes back to; scope STR_NONE:
+ * the issuer's. */
+struct pkce;
+void oauth_authorize_url(struct buf *out, const struct grant *g, const struct pkce *p,
+                         struct str redirect_uri, struct str scope, struct str originator);
+
+/* A code for tokens, or for a key. */
+bool oauth_code_await(const struct grant *g, struct str code, struct str verifier,
+                      struct str redirect_uri, struct arena *a, struct auth_entry *ret,
+                      struct error *err);
+/* New tokens for the old entry's refresh token.  What the answer omits stays as it was.  ERR_AUTH:
+ * refused for good, sign in again; every other failure may pass.  Once sent it is given a few
+ * seconds to end even if the fiber is canceled, since the old token may be used up. */
+bool oauth_refresh_await(const struct grant *g, const struct auth_entry *old, struct arena *a,
+                         struct auth_entry *ret, struct error *err);
+/* An API key for the id token.  Often refused. */
+bool oauth_api_key_await(const struct grant *g, struct str id_token, struct arena *a,
+                         struct str *ret_key, struct error *err);
+/* The e-mail address behind the token. */
+bool oauth_profile_await(const struct grant *g, struct str access, struct arena *a,
+                         struct str *ret_email, struct error *err);
+/* Tells the issuer that the tokens are not wanted any more. */
+bool oauth_revoke_await(const struct grant *g, const struct auth_entry *e, struct error *err);
+
+struct device {
+    struct str id, user_code;
+    int64_t interval_ms;
+    int64_t lasts_ms; /* how long the code is good */
+};
+/* ERR_NOT_FOUND: the issuer offers no device codes. */
+bool oauth_device_start_await(const struct grant *g, struct arena *a, struct device *ret,
+                              struct error *err);
+
+enum device_state { DEVICE_PENDING, DEVICE_SLOW_DOWN, DEVICE_GRANTED };
+struct device_answer {
+    enum device_state state;
+    struct str code, verifier; /* when granted; the issuer made the verifier */
+};
+bool oauth_device_poll_await(const struct grant *g, const struct device *d, struct arena *a,
+                             struct device_answer *ret, struct error *err);
+
+#endif
