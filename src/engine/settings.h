@@ -36,6 +36,7 @@ struct session_settings {
     bool network;               /* the sandbox lets commands use the network */
     struct retry_rules retry;
     struct compact_rules compact;
+    int64_t context_window;     /* counts instead of the model's when it is not 0 */
     int max_rounds;             /* rounds with tools per turn */
     bool max_rounds_is_stop;    /* one more request, then stop "max_iterations"; else an error */
     int64_t stall_ms;           /* no useful event from the provider for so long: the request failed */

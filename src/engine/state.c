@@ -51,7 +51,8 @@ void session_info(struct session *s, struct session_info *ret)
         .n_waiting = (int64_t)count_waiting(s),
         .n_steering = count_steers(s),
         .context_tokens = s->context_tokens,
-        .context_window = m.context_window,
+        .context_window =
+            s->settings->context_window ? s->settings->context_window : m.context_window,
         .max_tokens = s->max_tokens,
         .n_turns = s->n_turns,
         .usage = s->usage,
@@ -124,6 +125,27 @@ bool session_set_effort(struct session *s, struct str effort, struct error *err)
 bool session_set_name(struct session *s, struct str name, struct error *err)
 {
     return set_and_write(s, &s->name, name, err);
+}
+
+bool session_choose(struct session *s, struct str slug, struct str effort, struct error *err)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct model m;
+    if (!engine_find_model(s->engine, &a, slug, &m, err))
+        return false;
+    char *old_slug = s->slug, *old_effort = s->effort;
+    s->slug = str_dup(str_trim(slug));
+    s->effort = effort.p ? str_dup(effort) : NULL;
+    bool ok = write_info(s, err);
+    free(ok ? old_slug : s->slug);
+    free(ok ? old_effort : s->effort);
+    if (!ok) {
+        s->slug = old_slug;
+        s->effort = old_effort;
+        return false;
+    }
+    tell_settings(s);
+    return true;
 }
 
 void session_set_mode(struct session *s, enum mode mode)

@@ -8,6 +8,7 @@
  *     turns.c       turns/...                   attachments.c images of turns/start
  *     events.c      turn/event                  question.c   ui/question, ui/answerQuestion
  *     models.c      models/...                  runtime.c    runtime/..., tools/list
+ *     settings.c    environment and config      config.c     config/..., runtime/updateSetting
  *     places.c      names of files              redact.c     no secret leaves
  *     errors.c      codes and wording           rows.c       rows that several methods share
  *
@@ -57,8 +58,11 @@ struct kward { /* the process */
     struct kw_turn *turns;
     size_t n_turns;
     struct kw_session *sender; /* whose turns/start is on its way */
-    char *config_dir;
-    char *slug;           /* the current model */
+    char *config_path, *config_dir;
+    char *slug;            /* the current model */
+    char *effort;          /* how hard it thinks; NULL: nobody said */
+    bool is_model_chosen, is_effort_chosen; /* in this process: the environment does not count */
+    bool is_raw_answer;    /* the next message leaves with its secrets: the client asked for them */
     bool is_local;        /* KWARD_PROVIDER=local: the openai provider is called Local */
     int64_t local_window; /* KWARD_LOCAL_CONTEXT_WINDOW, 0: unknown */
     bool is_full;         /* the client reads too slowly */
@@ -87,7 +91,7 @@ void kw_set_full(struct kward *k, bool full);
 struct str kw_turn_owner(struct kward *k, struct kw_file *f, struct str turn_id);
 
 /* places.c */
-char *kw_config_dir(void);
+char *kw_config_path(void);
 /* <config-dir>/sessions/--<workspace with dashes>-- */
 void kw_session_dir(struct buf *out, const struct kward *k, struct str workspace);
 void kw_session_path(struct buf *out, const struct kward *k, struct str workspace,
@@ -118,10 +122,20 @@ void kw_put_session(struct jw *w, const struct kw_session *s);
 void kw_ask(struct kw_file *f, struct str owner, const struct event *e);
 
 /* models.c */
-void kw_choose_model(struct kward *k); /* at the start */
+struct str kw_effort(const struct kward *k);
 void kw_put_current_model(struct kward *k, struct jw *w);
 const char *kw_label(const struct kward *k, const struct provider *p);
 struct model kw_current_model(struct kward *k, struct arena *a);
+
+/* settings.c */
+void kw_load_settings(struct kward *k);
+/* Loads them again and gives model and effort to every live session. */
+void kw_refresh(struct kward *k);
+/* The engine's name of a provider; ERR_INVALID "Unsupported provider: <x>". */
+const char *kw_find_provider(const struct kward *k, struct str name, struct error *err);
+/* Both write the config file and refresh. */
+bool kw_choose_model(struct kward *k, const char *provider, struct str model, struct error *err);
+bool kw_choose_effort(struct kward *k, const char *provider, struct str effort, struct error *err);
 extern const char kw_default_effort[];
 
 /* errors.c */
@@ -149,7 +163,8 @@ extern const struct method kw_initialize, kw_shutdown, kw_workspace_info, kw_wor
     kw_sessions_create, kw_sessions_resume, kw_sessions_list, kw_sessions_rename,
     kw_sessions_delete, kw_sessions_close, kw_sessions_transcript, kw_turns_start, kw_turns_cancel,
     kw_turns_status, kw_turns_events, kw_models_list, kw_models_current, kw_models_set,
-    kw_tools_list, kw_answer_question, kw_runtime_state, kw_runtime_stats;
+    kw_tools_list, kw_answer_question, kw_runtime_state, kw_runtime_stats, kw_reasoning_set,
+    kw_openrouter_catalog, kw_config_read, kw_config_update, kw_update_setting, kw_reload;
 extern const struct method *const kw_methods[];
 extern const size_t kw_n_methods;
 

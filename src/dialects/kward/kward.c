@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/path.h"
 #include "dialects/kward/internal.h"
 
 enum { EOF_LOOK_MS = 2 }; /* between two looks whether the last requests are answered */
@@ -19,12 +20,34 @@ static const char instructions[] =
     "you can. Ask the user only what is theirs to decide. Answer briefly, in the user's language.";
 
 const struct method *const kw_methods[] = {
-    &kw_initialize,          &kw_models_current,     &kw_models_list,     &kw_models_set,
-    &kw_runtime_state,       &kw_runtime_stats,      &kw_sessions_close,  &kw_sessions_create,
-    &kw_sessions_delete,     &kw_sessions_list,      &kw_sessions_rename, &kw_sessions_resume,
-    &kw_sessions_transcript, &kw_shutdown,           &kw_tools_list,      &kw_turns_cancel,
-    &kw_turns_events,        &kw_turns_start,        &kw_turns_status,    &kw_answer_question,
-    &kw_workspace_info,      &kw_workspace_validate,
+    &kw_config_read,
+    &kw_config_update,
+    &kw_initialize,
+    &kw_models_current,
+    &kw_models_list,
+    &kw_models_set,
+    &kw_openrouter_catalog,
+    &kw_reasoning_set,
+    &kw_reload,
+    &kw_runtime_state,
+    &kw_runtime_stats,
+    &kw_update_setting,
+    &kw_sessions_close,
+    &kw_sessions_create,
+    &kw_sessions_delete,
+    &kw_sessions_list,
+    &kw_sessions_rename,
+    &kw_sessions_resume,
+    &kw_sessions_transcript,
+    &kw_shutdown,
+    &kw_tools_list,
+    &kw_turns_cancel,
+    &kw_turns_events,
+    &kw_turns_start,
+    &kw_turns_status,
+    &kw_answer_question,
+    &kw_workspace_info,
+    &kw_workspace_validate,
 };
 const size_t kw_n_methods = ARRAY_LEN(kw_methods);
 
@@ -108,10 +131,7 @@ static struct session_settings make_settings(void)
                   .first_ms = env_ms("TRIVET_RETRY_MS", 1000),
                   .max_ms = 60000,
                   .max_retry_after_ms = 60000},
-        .compact = {.is_enabled = true,
-                    .reserve_tokens = 16384,
-                    .reserve_percent = 10,
-                    .keep_recent_tokens = 20000},
+        .compact = {.reserve_percent = 10}, /* the rest stands in the config */
         .max_rounds = 500,
         .stall_ms = env_ms("TRIVET_STALL_MS", 120000),
         .kill_grace_ms = 200,
@@ -129,8 +149,9 @@ static bool start(struct server *sv)
     log_set_level(LOG_ERROR); /* clients show whatever comes on stderr as an error */
     k->sv = sv;
     k->settings = make_settings();
-    k->config_dir = kw_config_dir();
-    kw_choose_model(k);
+    k->config_path = kw_config_path();
+    k->config_dir = str_dup(path_dir(str_of(k->config_path)));
+    kw_load_settings(k);
     k->rpc = rpc_new(sv->loop, sv->in_fd, sv->out_fd, &rpc_rules, k);
     sv->state = k;
     return true;
@@ -152,7 +173,9 @@ static void free_all(struct server *sv)
     kw_close_all(k);
     rpc_free(k->rpc);
     buf_clear(&k->line);
+    free(k->config_path);
     free(k->config_dir);
+    free(k->effort);
     free(k->slug);
     free(k);
 }

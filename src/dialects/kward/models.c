@@ -1,59 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* models/list, models/current, models/set: one current model for the whole process (kward.md 19).
- *
- * With KWARD_PROVIDER=local the OpenAI-compatible provider is pointed at the local server and is
- * called Local.
- */
+/* models/..., reasoning/set, openrouter/catalog: one current model for the whole process
+ * (kward.md 19).  How it is chosen and kept is told in settings.c. */
 #include "dialects/kward/internal.h"
-
-const char kw_default_effort[] = "medium";
-
-static const char default_slug[] = "openai/gpt-5.5";
-static const char local_base[] = "http://127.0.0.1:11434/v1";
-
-/* ---- the start ---- */
-
-static struct str env(const char *name)
-{
-    return str_trim(str_of(getenv(name) ? getenv(name) : ""));
-}
-
-static char *openai_slug(struct str id)
-{
-    struct buf slug = BUF_INIT;
-    buf_addf(&slug, "openai/%.*s", STR_FMT(id));
-    return buf_take(&slug);
-}
-
-/* Nobody else's key goes to the local server, and no key is needed there. */
-static void point_at_local(struct kward *k)
-{
-    k->is_local = true;
-    AUTO_FREE char *base =
-        str_dup(env("KWARD_LOCAL_BASE_URL").n ? env("KWARD_LOCAL_BASE_URL") : str_of(local_base));
-    AUTO_FREE char *key =
-        str_dup(env("KWARD_LOCAL_API_KEY").n ? env("KWARD_LOCAL_API_KEY") : STR("none"));
-    setenv("OPENAI_BASE_URL", base, 1);
-    setenv("OPENAI_API_KEY", key, 1);
-    if (!str_int(env("KWARD_LOCAL_CONTEXT_WINDOW"), &k->local_window) || k->local_window < 0)
-        k->local_window = 0;
-}
-
-void kw_choose_model(struct kward *k)
-{
-    struct str chosen = engine_default_model(k->sv->engine);
-    bool is_local = str_ieq(env("KWARD_PROVIDER"), STR("local"));
-    if (is_local)
-        point_at_local(k);
-    if (chosen.p)
-        k->slug = str_dup(chosen);
-    else if (is_local && env("KWARD_LOCAL_MODEL").n)
-        k->slug = openai_slug(env("KWARD_LOCAL_MODEL"));
-    else if (!is_local && env("OPENAI_MODEL").n)
-        k->slug = openai_slug(env("OPENAI_MODEL"));
-    else
-        k->slug = xstrdup(default_slug);
-}
 
 /* ---- entries ---- */
 
@@ -72,6 +20,11 @@ struct model kw_current_model(struct kward *k, struct arena *a)
     return m;
 }
 
+struct str kw_effort(const struct kward *k)
+{
+    return str_of(k->effort ? k->effort : kw_default_effort);
+}
+
 static bool is_same(const struct model *a, const struct model *b)
 {
     return strcmp(a->provider, b->provider) == 0 && str_eq(a->id, b->id);
@@ -87,7 +40,7 @@ static void put_entry(struct kward *k, const struct model *m, bool is_current, s
     jw_kstr(w, "model", m->id);
     jw_kbool(w, "reasoning", m->reasons);
     if (m->reasons)
-        jw_kz(w, "reasoningEffort", kw_default_effort);
+        jw_kstr(w, "reasoningEffort", kw_effort(k));
     if (m->context_window > 0)
         jw_kint(w, "contextWindow", m->context_window);
     jw_kbool(w, "current", is_current);
@@ -193,36 +146,21 @@ static const struct row set_params_rows[] = {
     ROW_END,
 };
 
-static const char *find_provider(struct kward *k, struct str name, struct error *err)
+static const char *provider_or_current(struct request *rq, struct str name, struct error *err)
 {
-    size_t n;
-    const struct provider *const *p = engine_providers(k->sv->engine, &n);
-    for (size_t i = 0; i < n; i++)
-        if (str_ieq(name, str_of(p[i]->name)) || str_ieq(name, str_of(kw_label(k, p[i]))))
-            return p[i]->name;
-    error_set(err, ERR_INVALID, "Unsupported provider: %.*s", STR_FMT(str_cut(name, 100)));
-    return NULL;
+    struct kward *k = rq->dialect;
+    return name.n ? kw_find_provider(k, name, err) : kw_current_model(k, &rq->arena).provider;
 }
 
 static bool set(struct request *rq, struct jw *w, struct error *err)
 {
     const struct set_params *p = rq->args;
     struct kward *k = rq->dialect;
-    struct error ignored;
-    AUTO(buf) struct buf slug = BUF_INIT;
     if (p->model.n == 0)
         return error_set(err, ERR_INVALID, "Model must be a non-empty string");
-    const char *provider = p->provider.n ? find_provider(k, p->provider, err)
-                                         : kw_current_model(k, &rq->arena).provider;
-    if (!provider)
+    const char *provider = provider_or_current(rq, p->provider, err);
+    if (!provider || !kw_choose_model(k, provider, p->model, err))
         return false;
-    buf_addf(&slug, "%s/%.*s", provider, STR_FMT(p->model));
-    free(k->slug);
-    k->slug = buf_take(&slug);
-    /* A file that another process holds keeps its old model until it is opened again. */
-    for (struct kw_file *f = k->files; f; f = f->next)
-        if (!f->is_closing)
-            session_set_model(f->session, str_of(k->slug), &ignored);
     kw_put_current_model(k, w);
     return true;
 }
@@ -234,6 +172,80 @@ const struct method kw_models_set = {
     .result = kw_model_rows,
     .lane = LANE_MAIN,
     .run = set,
-    .about = "Chooses the model for the next request of every session.",
+    .about = "Chooses the model for the next request of every session, and keeps it in the config.",
     .errors = "Model must be a non-empty string; Unsupported provider: <x>",
+};
+
+/* ---- reasoning/set ---- */
+
+struct effort_params {
+    struct str effort, provider;
+};
+
+static const struct row effort_params_rows[] = {
+    ROW_AS(effort_params, effort, "effort", T_STR, NEEDED | TRIM, "low, medium, high, ..."),
+    ROW_AS(effort_params, provider, "provider", T_STR, NULLABLE | TRIM,
+           "label of the provider in any case; the current one when absent"),
+    ROW_END,
+};
+
+static bool set_effort(struct request *rq, struct jw *w, struct error *err)
+{
+    const struct effort_params *p = rq->args;
+    struct kward *k = rq->dialect;
+    if (p->effort.n == 0)
+        return error_set(err, ERR_INVALID, "Reasoning effort must be a non-empty string");
+    const char *provider = provider_or_current(rq, p->provider, err);
+    if (!provider || !kw_choose_effort(k, provider, p->effort, err))
+        return false;
+    kw_put_current_model(k, w);
+    return true;
+}
+
+const struct method kw_reasoning_set = {
+    .name = "reasoning/set",
+    .params = effort_params_rows,
+    .params_size = sizeof(struct effort_params),
+    .result = kw_model_rows,
+    .lane = LANE_MAIN,
+    .run = set_effort,
+    .about = "Chooses how hard the model thinks, and keeps it in the config.",
+    .errors = "Reasoning effort must be a non-empty string; Unsupported provider: <x>",
+};
+
+/* ---- openrouter/catalog ---- */
+
+static int by_id(const void *a, const void *b)
+{
+    return str_cmp(((const struct model *)a)->id, ((const struct model *)b)->id);
+}
+
+static bool catalog_await(struct request *rq, struct jw *w, struct error *err)
+{
+    struct kward *k = rq->dialect;
+    const struct provider *p = engine_find_provider(k->sv->engine, STR("openrouter"));
+    size_t n = 0;
+    bool ok = p && engine_refresh_models_await(k->sv->engine, p, err);
+    const struct model *known = ok ? engine_models(k->sv->engine, p, &rq->arena, &n) : NULL;
+    struct model current = kw_current_model(k, &rq->arena);
+    struct model *models = arena_array(&rq->arena, struct model, n + 1);
+    for (size_t i = 0; i < n; i++)
+        models[i] = known[i];
+    qsort(models, n, sizeof *models, by_id);
+    jw_obj(w);
+    jw_karr(w, "models");
+    for (size_t i = 0; i < n; i++)
+        put_entry(k, &models[i], is_same(&models[i], &current), w);
+    jw_arr_end(w);
+    jw_obj_end(w);
+    return true;
+}
+
+const struct method kw_openrouter_catalog = {
+    .name = "openrouter/catalog",
+    .result = list_rows,
+    .how = RUN_FIBER,
+    .lane = LANE_SLOW,
+    .run = catalog_await,
+    .about = "OpenRouter's public list of models; empty when it cannot be fetched.",
 };

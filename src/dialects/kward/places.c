@@ -8,18 +8,15 @@
 
 enum { UNUSED_BYTES = 64 << 10 }; /* an unused file is a header and a few settings */
 
-char *kw_config_dir(void)
+char *kw_config_path(void)
 {
-    AUTO(buf) struct buf path = BUF_INIT;
-    struct buf dir = BUF_INIT;
+    struct buf path = BUF_INIT;
     const char *config = getenv("KWARD_CONFIG_PATH");
-    if (config && *config) {
+    if (config && *config)
         path_absolute(&path, STR("."), str_of(config));
-        buf_add(&dir, path_dir(buf_str(&path)));
-    } else {
-        buf_addf(&dir, "%.*s/.kward", STR_FMT(path_home()));
-    }
-    return buf_take(&dir);
+    else
+        buf_addf(&path, "%.*s/.kward/config.json", STR_FMT(path_home()));
+    return buf_take(&path);
 }
 
 void kw_session_dir(struct buf *out, const struct kward *k, struct str workspace)

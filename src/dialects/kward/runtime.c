@@ -67,7 +67,7 @@ static void put_model_members(struct kward *k, const struct model *m, struct jw 
     jw_kz(w, "defaultProvider", label);
     jw_kstr(w, "defaultModel", buf_str(&name));
     if (m->reasons)
-        jw_kz(w, "defaultThinkingLevel", kw_default_effort);
+        jw_kstr(w, "defaultThinkingLevel", kw_effort(k));
 }
 
 static bool state(struct request *rq, struct jw *w, struct error *err)
@@ -86,7 +86,7 @@ static bool state(struct request *rq, struct jw *w, struct error *err)
     jw_key(w, "model");
     kw_put_current_model(k, w);
     if (m.reasons)
-        jw_kz(w, "thinkingLevel", kw_default_effort);
+        jw_kstr(w, "thinkingLevel", kw_effort(k));
     jw_kbool(w, "isStreaming", info.running_turn.p != NULL);
     jw_kbool(w, "isCompacting", info.is_compacting);
     jw_kz(w, "steeringMode", "in-flight");
@@ -194,7 +194,7 @@ static bool stats(struct request *rq, struct jw *w, struct error *err)
     jw_kint(w, "toolCalls", c.calls);
     jw_kint(w, "toolResults", c.results);
     jw_kint(w, "totalMessages", (int64_t)n);
-    jw_kbool(w, "usingSubscription", false);
+    jw_kbool(w, "usingSubscription", strcmp(m.provider, "codex") == 0);
     put_compaction(w, k, m.context_window);
     if (n > 0 && c.images == 0 && m.context_window > 0)
         put_context_usage(w, info.context_tokens, m.context_window);

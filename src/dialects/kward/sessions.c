@@ -57,6 +57,7 @@ static bool create(struct request *rq, struct jw *w, struct error *err)
         .workspace = buf_str(&root),
         .id = str_of(id),
         .model = str_of(k->slug),
+        .effort = str_of(k->effort),
         .name = p->name,
         .mode = MODE_FULL,
         .created_ms = time_now_ms(),
@@ -105,6 +106,7 @@ static struct kw_file *open_file(struct kward *k, struct str path, struct str ro
     struct session_spec spec = {.workspace = root,
                                 .path = path,
                                 .model = str_of(k->slug),
+                                .effort = str_of(k->effort),
                                 .mode = MODE_FULL,
                                 .settings = &k->settings};
     struct session_report report;

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "context/config.h"
+
+#include "base/limits.h"
+#include "base/path.h"
+#include "store/file.h"
+
+enum { CONFIG_MAX = 4 << 20, LOCK_WAIT_MS = 5000 };
+
+bool config_read(struct str path, struct json *ret, struct error *err)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    struct json j = JSON_INIT;
+    struct error why;
+    if (path_exists(path) && !path_read(&text, path, CONFIG_MAX, err))
+        return false;
+    struct str body = str_trim(buf_str(&text));
+    if (!json_parse(body.n ? body : STR("{}"), JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &j, &why))
+        return error_set(err, ERR_CORRUPT, "Invalid Kward config JSON: %.*s", STR_FMT(path));
+    if (!yyjson_is_obj(j.root)) {
+        json_clear(&j);
+        return error_set(err, ERR_CORRUPT, "Invalid Kward config JSON: %.*s", STR_FMT(path));
+    }
+    *ret = j;
+    return true;
+}
+
+void config_put(yyjson_mut_doc *doc, yyjson_mut_val *root, struct str name, yyjson_mut_val *value)
+{
+    yyjson_mut_obj_put(root, yyjson_mut_strncpy(doc, name.p, name.n), value);
+}
+
+/* With a newline at the end, as editors like it. */
+static bool write_pretty(struct str path, yyjson_mut_doc *doc, struct json *ret, struct error *err)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    size_t n = 0;
+    AUTO_FREE char *json = yyjson_mut_write(doc, YYJSON_WRITE_PRETTY_TWO_SPACES, &n);
+    if (!json)
+        return error_set(err, ERR_INVALID, "the config cannot be written as JSON");
+    buf_addf(&text, "%.*s\n", (int)n, json);
+    if (!file_replace(path, buf_str(&text), 0600, err))
+        return false;
+    return !ret || json_parse(buf_str(&text), 0, LIMIT_JSON_DEPTH, ret, err);
+}
+
+bool config_change(struct str path, config_change_fn *fn, void *arg, struct json *ret,
+                   struct error *err)
+{
+    AUTO(file_lock) struct file_lock lock = FILE_LOCK_INIT;
+    AUTO(json) struct json old = JSON_INIT;
+    if (!path_make_dirs(path_dir(path), 0700, err) || !file_lock(&lock, path, LOCK_WAIT_MS, err) ||
+        !config_read(path, &old, err))
+        return false;
+    yyjson_mut_doc *doc = yyjson_doc_mut_copy(old.doc, NULL);
+    if (!doc)
+        BUG("out of memory");
+    fn(arg, doc, yyjson_mut_doc_get_root(doc));
+    bool ok = write_pretty(path, doc, ret, err);
+    yyjson_mut_doc_free(doc);
+    return ok;
+}

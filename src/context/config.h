@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* A config file: one JSON object that many processes read and change at the same time. */
+#ifndef TRIVET_CONTEXT_CONFIG_H
+#define TRIVET_CONTEXT_CONFIG_H
+
+#include "base/json.h"
+
+/* The object in the file; {} when there is no file.  ERR_CORRUPT "Invalid Kward config JSON:
+ * <path>" when it holds anything else. */
+bool config_read(struct str path, struct json *ret, struct error *err);
+
+/* Changes root; everything it adds lies in doc. */
+typedef void config_change_fn(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root);
+/* Reads, changes and replaces the file under its lock, so that no process loses what another one
+ * wrote; pretty-printed, mode 0600, its directory made with 0700.  ret (may be NULL) gets the new
+ * object. */
+bool config_change(struct str path, config_change_fn *fn, void *arg, struct json *ret,
+                   struct error *err);
+
+/* root[name] = value, whether it was there or not. */
+void config_put(yyjson_mut_doc *doc, yyjson_mut_val *root, struct str name, yyjson_mut_val *value);
+
+#endif

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/* What the environment and the config file say about model, effort and compaction (kward.md 9.5,
+ * 19.3 and 21), and how choices are written down.
+ *
+ *     provider   KWARD_PROVIDER, config provider, the first that has a key
+ *     model      OPENAI_MODEL ..., config openai_model ..., config model, a default
+ *     effort     OPENAI_REASONING_EFFORT ..., config openai_reasoning_effort ..., reasoning_effort,
+ *                thinking_level, none
+ *
+ * TRIVET_MODEL beats them all.  What a client chose in this process beats the environment; what it
+ * chose stands in the config file, so the file is enough to read it back.
+ *
+ * With the provider word "local" the OpenAI-compatible provider is pointed at a server on this
+ * machine and is called Local.
+ */
+#include "dialects/kward/internal.h"
+
+#include "context/config.h"
+
+enum { RESERVE_TOKENS = 16384, KEEP_RECENT_TOKENS = 20000, LEAST_RESERVE = 12000 };
+
+const char kw_default_effort[] = "medium";
+
+static struct str env(const char *name)
+{
+    return str_trim(str_of(getenv(name) ? getenv(name) : ""));
+}
+
+/* ---- names of providers in the file ---- */
+
+static bool is_local(const struct kward *k, const char *provider)
+{
+    return k->is_local && strcmp(provider, "openai") == 0;
+}
+
+/* What stands before _model and _reasoning_effort; in capitals it is that of the environment. */
+static struct str key_word(const struct kward *k, const char *provider)
+{
+    if (is_local(k, provider))
+        return STR("local");
+    return strcmp(provider, "codex") == 0 ? STR("openai") : str_of(provider);
+}
+
+static void key_name(struct buf *out, const struct kward *k, const char *provider,
+                     const char *ending)
+{
+    buf_addf(out, "%.*s_%s", STR_FMT(key_word(k, provider)), ending);
+    for (size_t i = 0; i < out->n; i++)
+        if (out->p[i] == '-')
+            out->p[i] = '_';
+}
+
+/* <word>_<ending> of the config, STR_NONE unless it is a text with something in it. */
+static struct str config_text(const struct kward *k, yyjson_val *config, const char *provider,
+                              const char *ending)
+{
+    AUTO(buf) struct buf name = BUF_INIT;
+    key_name(&name, k, provider, ending);
+    struct str text = str_trim(json_get_str(config, name.p));
+    return text.n ? text : STR_NONE;
+}
+
+static struct str env_of(const struct kward *k, const char *provider, const char *ending)
+{
+    AUTO(buf) struct buf name = BUF_INIT;
+    struct str word = key_word(k, provider);
+    if (!str_is(word, "openai") && !str_is(word, "openrouter"))
+        return STR_NONE;
+    buf_addf(&name, "%.*s_%s", STR_FMT(word), ending);
+    for (size_t i = 0; i < name.n; i++)
+        if (name.p[i] >= 'a' && name.p[i] <= 'z')
+            name.p[i] -= 'a' - 'A';
+    struct str value = env(name.p);
+    return value.n ? value : STR_NONE;
+}
+
+/* ---- the local server ---- */
+
+static struct str local_base(yyjson_val *config)
+{
+    struct str backend = json_get_str(config, "local_backend");
+    struct str base = str_trim(json_get_str(config, "local_base_url"));
+    if (env("KWARD_LOCAL_BASE_URL").n)
+        return env("KWARD_LOCAL_BASE_URL");
+    if (base.n)
+        return base;
+    if (str_ieq(backend, STR("lm_studio")))
+        return STR("http://127.0.0.1:1234/v1");
+    if (str_ieq(backend, STR("llama_cpp")))
+        return STR("http://127.0.0.1:8080/v1");
+    return STR("http://127.0.0.1:11434/v1");
+}
+
+/* Nobody else's key goes to the local server, and no key is needed there. */
+static void point_at_local(struct kward *k, yyjson_val *config)
+{
+    struct str key = env("KWARD_LOCAL_API_KEY");
+    if (!key.n)
+        key = str_trim(json_get_str(config, "local_api_key"));
+    AUTO_FREE char *base = str_dup(local_base(config));
+    AUTO_FREE char *given = str_dup(key.n ? key : STR("none"));
+    k->is_local = true;
+    setenv("OPENAI_BASE_URL", base, 1);
+    setenv("OPENAI_API_KEY", given, 1);
+    if (!str_int(env("KWARD_LOCAL_CONTEXT_WINDOW"), &k->local_window))
+        k->local_window = json_get_int(config, "local_context_window", 0);
+    k->local_window = MAX(k->local_window, 0);
+}
+
+/* ---- choosing ---- */
+
+/* The engine's name of the provider that the word or label means; NULL: none. */
+static const char *provider_named(const struct kward *k, struct str name)
+{
+    size_t n;
+    const struct provider *const *p = engine_providers(k->sv->engine, &n);
+    for (size_t i = 0; i < n; i++)
+        if (str_ieq(name, str_of(p[i]->name)) || str_ieq(name, str_of(kw_label(k, p[i]))))
+            return p[i]->name;
+    return NULL;
+}
+
+const char *kw_find_provider(const struct kward *k, struct str name, struct error *err)
+{
+    const char *provider = provider_named(k, name);
+    if (!provider)
+        error_set(err, ERR_INVALID, "Unsupported provider: %.*s", STR_FMT(str_cut(name, 100)));
+    return provider;
+}
+
+static const char *provider_with_key(const struct kward *k)
+{
+    static const char *const wishes[] = {"codex", "openai", "openrouter"};
+    for (size_t i = 0; i < ARRAY_LEN(wishes); i++) {
+        const struct provider *p = engine_find_provider(k->sv->engine, str_of(wishes[i]));
+        if (p && engine_has_key(k->sv->engine, p))
+            return p->name;
+    }
+    return "openai";
+}
+
+static const char *choose_provider(struct kward *k, yyjson_val *config)
+{
+    struct str word = env("KWARD_PROVIDER");
+    if (!word.n || k->is_model_chosen)
+        word = str_trim(json_get_str(config, "provider"));
+    if (str_ieq(word, STR("local"))) {
+        point_at_local(k, config);
+        return "openai";
+    }
+    const char *provider = word.n ? provider_named(k, word) : NULL;
+    return provider ? provider : provider_with_key(k);
+}
+
+static struct str default_model(const struct kward *k, const char *provider)
+{
+    const struct provider *p = engine_find_provider(k->sv->engine, str_of(provider));
+    if (strcmp(provider, "openrouter") == 0)
+        return STR("openai/gpt-5.5");
+    if (strcmp(provider, "openai") == 0 || strcmp(provider, "codex") == 0)
+        return STR("gpt-5.5");
+    return p && p->models && p->models->id.n ? p->models->id : STR("default");
+}
+
+static struct str choose_model(const struct kward *k, yyjson_val *config, const char *provider)
+{
+    struct str id = STR_NONE;
+    if (is_local(k, provider))
+        id = env("KWARD_LOCAL_MODEL").n ? env("KWARD_LOCAL_MODEL") : STR_NONE;
+    else if (!k->is_model_chosen)
+        id = env_of(k, provider, "MODEL");
+    if (!id.p)
+        id = config_text(k, config, provider, "model");
+    if (!id.p && str_trim(json_get_str(config, "model")).n)
+        id = str_trim(json_get_str(config, "model"));
+    return id.p ? id : default_model(k, provider);
+}
+
+static void set_model(struct kward *k, yyjson_val *config)
+{
+    struct str fixed = engine_default_model(k->sv->engine);
+    const char *provider = choose_provider(k, config);
+    struct buf slug = BUF_INIT;
+    if (fixed.p && !k->is_model_chosen)
+        buf_add(&slug, fixed);
+    else
+        buf_addf(&slug, "%s/%.*s", provider, STR_FMT(choose_model(k, config, provider)));
+    free(k->slug);
+    k->slug = buf_take(&slug);
+}
+
+static void set_effort(struct kward *k, yyjson_val *config)
+{
+    static const char *const plain[] = {"reasoning_effort", "thinking_level"};
+    AUTO(arena) struct arena a = ARENA_INIT;
+    const char *provider = kw_current_model(k, &a).provider;
+    struct str effort = k->is_effort_chosen ? STR_NONE : env_of(k, provider, "REASONING_EFFORT");
+    if (!effort.p)
+        effort = config_text(k, config, provider, "reasoning_effort");
+    for (size_t i = 0; !effort.n && i < ARRAY_LEN(plain); i++)
+        effort = str_trim(json_get_str(config, plain[i]));
+    free(k->effort);
+    k->effort = effort.n ? str_dup(effort) : NULL;
+}
+
+/* ---- compaction ---- */
+
+/* A positive number under either spelling, or the default. */
+static int64_t positive(yyjson_val *obj, const char *snake, const char *camel, int64_t otherwise)
+{
+    int64_t n = json_get_int(obj, snake, json_get_int(obj, camel, 0));
+    return n > 0 ? n : otherwise;
+}
+
+static void set_compaction(struct kward *k, yyjson_val *config)
+{
+    yyjson_val *c = json_get(config, "compaction");
+    struct compact_rules *r = &k->settings.compact;
+    r->is_enabled = json_get_bool(c, "enabled", true);
+    r->reserve_tokens = positive(c, "reserve_tokens", "reserveTokens", RESERVE_TOKENS);
+    r->reserve_tokens = MAX(r->reserve_tokens, LEAST_RESERVE);
+    r->keep_recent_tokens =
+        positive(c, "keep_recent_tokens", "keepRecentTokens", KEEP_RECENT_TOKENS);
+    k->settings.context_window = positive(c, "context_window", "contextWindow", 0);
+}
+
+/* ---- all of it ---- */
+
+void kw_load_settings(struct kward *k)
+{
+    AUTO(json) struct json config = JSON_INIT;
+    struct error ignored;
+    /* A broken file is told to whoever reads or changes the config. */
+    if (!config_read(str_of(k->config_path), &config, &ignored))
+        config = JSON_INIT;
+    set_model(k, config.root);
+    set_effort(k, config.root);
+    set_compaction(k, config.root);
+}
+
+void kw_refresh(struct kward *k)
+{
+    struct error ignored;
+    kw_load_settings(k);
+    /* A file that another process holds keeps its old model until it is opened again. */
+    for (struct kw_file *f = k->files; f; f = f->next)
+        if (!f->is_closing)
+            session_choose(f->session, str_of(k->slug), str_of(k->effort), &ignored);
+}
+
+/* ---- writing choices down ---- */
+
+struct choice {
+    struct kward *k;
+    const char *provider;
+    struct str model, effort; /* STR_NONE: stays */
+};
+
+static void put_text(yyjson_mut_doc *doc, yyjson_mut_val *root, struct str name, struct str value)
+{
+    config_put(doc, root, name, yyjson_mut_strncpy(doc, value.p, value.n));
+}
+
+static void put_choice(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
+{
+    struct choice *c = arg;
+    AUTO(buf) struct buf name = BUF_INIT;
+    key_name(&name, c->k, c->provider, c->model.p ? "model" : "reasoning_effort");
+    if (c->model.p)
+        put_text(doc, root, STR("provider"),
+                 is_local(c->k, c->provider) ? STR("local") : str_of(c->provider));
+    put_text(doc, root, buf_str(&name), c->model.p ? c->model : c->effort);
+}
+
+bool kw_choose_model(struct kward *k, const char *provider, struct str model, struct error *err)
+{
+    struct choice c = {k, provider, model, STR_NONE};
+    if (!config_change(str_of(k->config_path), put_choice, &c, NULL, err))
+        return false;
+    k->is_model_chosen = true;
+    kw_refresh(k);
+    return true;
+}
+
+bool kw_choose_effort(struct kward *k, const char *provider, struct str effort, struct error *err)
+{
+    struct choice c = {k, provider, STR_NONE, effort};
+    if (!config_change(str_of(k->config_path), put_choice, &c, NULL, err))
+        return false;
+    k->is_effort_chosen = true;
+    kw_refresh(k);
+    return true;
+}
