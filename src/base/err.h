@@ -41,6 +41,9 @@ enum err_code {
     ERR_N_CODES,
 };
 
+/* What the peer says about asking once more, beyond what the code means. */
+enum err_again { AGAIN_UNSAID, AGAIN_YES, AGAIN_NO };
+
 enum err_origin { ORIGIN_LOCAL, ORIGIN_REMOTE, ORIGIN_UNKNOWN };
 
 struct error {
@@ -48,6 +51,7 @@ struct error {
     enum err_origin origin;
     int status;            /* HTTP status or errno, 0 if neither */
     int64_t retry_after_ms; /* what the peer asked for; 0: nothing said */
+    enum err_again again;
     char text[500];        /* one line for humans, valid UTF-8, never empty after failure */
 };
 

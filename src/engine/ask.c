@@ -241,6 +241,8 @@ static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret
 
 static bool may_repeat(const struct retry_rules *r, const struct error *err, int attempt)
 {
+    if (err->again == AGAIN_NO)
+        return false;
     switch (err->code) {
     case ERR_RATE:
     case ERR_NETWORK:
@@ -250,7 +252,7 @@ static bool may_repeat(const struct retry_rules *r, const struct error *err, int
     case ERR_PROVIDER:
         break;
     case ERR_BAD_REQUEST:
-        if (err->status != 408 && err->status != 409)
+        if (err->status != 408 && err->status != 409 && err->again != AGAIN_YES)
             return false;
         break;
     default:

@@ -33,6 +33,7 @@ struct vendor_stream {
     struct str key;       /* to be removed from what the provider says; the account too */
     struct str account_id;
     struct str content_type, retry_after, retry_after_ms;
+    enum err_again again; /* x-should-retry */
     struct limits_book *limits;
     int status;
     bool is_events;        /* the answer is a stream of events */
@@ -152,6 +153,7 @@ static void end_collected(struct vendor_stream *s)
     else
         error_set(&err, ERR_BAD_REPLY, "%s answered with %.*s instead of an event stream",
                   s->vendor->label, STR_FMT(type));
+    err.again = s->again;
     end_with(s, &err);
 }
 
@@ -219,6 +221,10 @@ static void on_header(void *arg, struct str name, struct str value)
         s->retry_after = arena_str(&s->arena, value);
     else if (str_ieq(name, STR("retry-after-ms")))
         s->retry_after_ms = arena_str(&s->arena, value);
+    else if (str_ieq(name, STR("x-should-retry")))
+        s->again = str_ieq(value, STR("true"))    ? AGAIN_YES
+                   : str_ieq(value, STR("false")) ? AGAIN_NO
+                                                  : AGAIN_UNSAID;
     else
         limits_header(s->limits, s->stream.provider->name, name, value);
 }

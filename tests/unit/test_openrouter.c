@@ -64,7 +64,7 @@ static bool feed(struct openai_reader *r, struct reply *reply, const char *data)
 
 #define D(details) "{\"choices\":[{\"delta\":{\"reasoning_details\":[" details "]}}]}"
 
-static void typed_reasoning_goes_back_verbatim(void **state)
+static void typed_reasoning_goes_back_verbatim(void **state) /* providers.md 13: 19 */
 {
     (void)state;
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -75,7 +75,7 @@ static void typed_reasoning_goes_back_verbatim(void **state)
     assert_true(feed(r, &reply, D("{\"type\":\"reasoning.text\",\"text\":\"ink\",\"index\":0}")));
     assert_true(feed(r, &reply, D("{\"type\":\"reasoning.text\",\"signature\":\"SIG==\",\"index\":0}")));
     assert_true(feed(r, &reply, D("{\"type\":\"reasoning.encrypted\",\"data\":\"AAA\",\"id\":\"e1\"},"
-                                  "{\"type\":\"reasoning.encrypted\",\"data\":\"BBB\",\"id\":\"e2\"}")));
+                                  "{\"new\":[null,1.5],\"id\":\"e2\",\"data\":\"B/B=\",\"type\":\"reasoning.encrypted\"}")));
     assert_true(feed(r, &reply, "{\"choices\":[{\"delta\":{\"content\":\"done\"},\"finish_reason\":\"stop\"}]}"));
     assert_true(openai_finish(r, &reply, &sink, &err));
     struct message said = reply_message(&reply, &a);
@@ -89,7 +89,7 @@ static void typed_reasoning_goes_back_verbatim(void **state)
     assert_true(str_find(buf_str(&body), STR("\"reasoning_details\":["
         "{\"type\":\"reasoning.text\",\"text\":\"I think\",\"signature\":\"SIG==\",\"format\":\"f1\",\"index\":0},"
         "{\"type\":\"reasoning.encrypted\",\"data\":\"AAA\",\"id\":\"e1\"},"
-        "{\"type\":\"reasoning.encrypted\",\"data\":\"BBB\",\"id\":\"e2\"}]")) != SIZE_MAX);
+        "{\"new\":[null,1.5],\"id\":\"e2\",\"data\":\"B/B=\",\"type\":\"reasoning.encrypted\"}]")) != SIZE_MAX);
     /* Another model, another provider: it is not theirs. */
     buf_reset(&body);
     ask.model.id = STR("acme/beta");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* OpenRouter's reasoning_details: typed entries that must go back verbatim on the assistant message
  * (providers.md 2.6).  They come in pieces: consecutive text or summary pieces of the same kind and
- * index are one entry, encrypted ones stay as they are.
+ * index are one entry, encrypted ones stay as they are.  An entry that came in one piece goes back
+ * as it came, with members that nobody here knows.
  */
 #include "providers/openai/openai.h"
 
@@ -9,6 +10,7 @@ struct detail {
     struct buf type, text, summary, data, signature, id, format;
     bool has_index;
     int64_t index;
+    struct buf whole; /* the entry as it came; empty once it was put together from pieces */
 };
 
 struct details {
@@ -46,6 +48,15 @@ static void take_piece(struct detail *d, yyjson_val *piece)
     }
     if (json_is_whole(json_get(piece, "index"), &d->index))
         d->has_index = true;
+    buf_reset(&d->whole);
+}
+
+static void begin_entry(struct detail *d, yyjson_val *piece)
+{
+    *d = (struct detail){0};
+    take_piece(d, piece);
+    struct jw w = JW(&d->whole);
+    jw_val(&w, piece);
 }
 
 /* A piece goes on where the last entry is of the same growing kind and has the same index. */
@@ -69,14 +80,15 @@ void details_add(struct details **slot, yyjson_val *entries)
         *slot = xnew(struct details);
     struct details *d = *slot;
     yyjson_arr_foreach (entries, i, max, piece) {
-        if (d->n == 0 || !goes_on(&d->items[d->n - 1], piece)) {
-            if (d->n == d->room) {
-                d->room = d->room ? d->room * 2 : 4;
-                d->items = xrealloc(d->items, d->room * sizeof *d->items);
-            }
-            d->items[d->n++] = (struct detail){0};
+        if (d->n > 0 && goes_on(&d->items[d->n - 1], piece)) {
+            take_piece(&d->items[d->n - 1], piece);
+            continue;
         }
-        take_piece(&d->items[d->n - 1], piece);
+        if (d->n == d->room) {
+            d->room = d->room ? d->room * 2 : 4;
+            d->items = xrealloc(d->items, d->room * sizeof *d->items);
+        }
+        begin_entry(&d->items[d->n++], piece);
     }
 }
 
@@ -86,6 +98,10 @@ void details_put(const struct details *d, struct buf *out)
     jw_arr(&w);
     for (size_t i = 0; d && i < d->n; i++) {
         struct detail *item = &d->items[i];
+        if (item->whole.n) {
+            jw_raw(&w, buf_str(&item->whole));
+            continue;
+        }
         jw_obj(&w);
         for (size_t k = 0; k < ARRAY_LEN(members); k++)
             if (member_of(item, k)->n)
@@ -99,9 +115,11 @@ void details_put(const struct details *d, struct buf *out)
 
 void details_free(struct details *d)
 {
-    for (size_t i = 0; d && i < d->n; i++)
+    for (size_t i = 0; d && i < d->n; i++) {
         for (size_t k = 0; k < ARRAY_LEN(members); k++)
             buf_clear(member_of(&d->items[i], k));
+        buf_clear(&d->items[i].whole);
+    }
     if (d)
         free(d->items);
     free(d);
