@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Builds the fuzzers and runs them one after another; one line for each, exit 1 when one crashed.
+#
+#   tests/fuzz/run.sh                    all, 30 seconds each
+#   tests/fuzz/run.sh TARGET [SECONDS]   one (frame, json, log, ...)
+#   tests/fuzz/run.sh all SECONDS        all, so long
+#
+# Seeds come from the tests (seeds.py).  What is found lives in build-fuzz/corpus and is used by the
+# next run; an input that crashed lies in build-fuzz/crashes.  To see one again:
+#   build-fuzz/bin/fuzz_TARGET build-fuzz/crashes/TARGET-...
+set -u
+top=$(dirname "$(dirname "$(dirname "$(readlink -f "$0")")")")
+cd "$top" || exit 1
+. scripts/setup.sh
+
+target=${1:-all}
+seconds=${2:-30}
+places=build-fuzz/places # fuzzers run here: what they write stays here
+
+# The runtime library of clang has the number of the suite's clang in its name.
+need_clang() {
+    need_packages "$build_packages clang libcmocka-dev python3"
+    version=$(clang -dumpversion | cut -d. -f1)
+    need_packages "libclang-rt-$version-dev"
+}
+
+build_fuzzer() {
+    program=build-fuzz/bin/fuzz_$1
+    # No program yet makes find complain, which is as good as a name.
+    newer=$(find tests/fuzz src build-fuzz/lib*.a -name '*.[cha]' -newer "$program" -print -quit \
+        2>&1)
+    [ -n "$newer" ] || return 0
+    clang -std=gnu17 -D_GNU_SOURCE= -Isrc -g -O1 -fno-omit-frame-pointer \
+        -Wall -Wextra -Wshadow -Werror -fsanitize=fuzzer,address,undefined \
+        -fno-sanitize-recover=all "tests/fuzz/fuzz_$1.c" \
+        -Wl,--start-group build-fuzz/lib*.a -Wl,--end-group \
+        -luv -lyyjson -ldl -lm -lpthread -o "$program" || die "fuzz_$1 does not build"
+}
+
+# run_fuzzer NAME: prints what came of it; false when it crashed.
+run_fuzzer() {
+    log=build-fuzz/$1.log
+    mkdir -p "build-fuzz/found/$1" build-fuzz/crashes "$places"
+    (cd "$places" && nice ../bin/fuzz_"$1" -max_total_time="$seconds" -timeout=10 \
+        -rss_limit_mb=1500 -max_len=4096 -dict="../corpus/$1.dict" -print_final_stats=1 \
+        -artifact_prefix="../crashes/$1-" ../found/"$1" ../corpus/"$1") >"$log" 2>&1
+    status=$?
+    runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
+    cover=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)
+    if [ "$status" = 0 ]; then
+        printf 'ok     %-10s %9s runs, %5s edges\n' "$1" "${runs:-0}" "${cover:-0}"
+        return 0
+    fi
+    why=$(grep -m 1 -E 'broken promise|runtime error|ERROR:|BUG' "$log")
+    printf 'CRASH  %-10s %s\n' "$1" "$why"
+    sed -n 's/^.*Test unit written to /       /p' "$log"
+    return 1
+}
+
+need_clang
+need_build build-fuzz fuzz trivet
+mkdir -p build-fuzz/bin build-fuzz/corpus
+python3 tests/fuzz/seeds.py build-fuzz/corpus >build-fuzz/seeds.log || die "no seeds"
+export LSAN_OPTIONS="suppressions=$top/tests/lsan.supp:print_suppressions=0"
+bad=0
+for file in tests/fuzz/fuzz_*.c; do
+    name=$(basename "$file" .c)
+    name=${name#fuzz_}
+    [ "$target" = all ] || [ "$target" = "$name" ] || continue
+    build_fuzzer "$name"
+    run_fuzzer "$name" || bad=1
+done
+exit "$bad"
