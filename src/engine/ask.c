@@ -21,6 +21,8 @@ struct asking {
     struct error err;
     int64_t last_useful_us;
     struct buf *text;        /* plain requests collect here */
+    const struct provider *provider;
+    struct str token;        /* that was used, in the turn's arena */
 };
 
 struct model session_model(struct session *s, struct arena *a, const struct provider **ret_p,
@@ -61,21 +63,29 @@ static struct tool_def *make_tools(struct session *s, struct arena *a, size_t *r
     return defs;
 }
 
-void fill_ask(struct session *s, struct arena *a, const struct model *m, const struct provider *p,
-              struct ask *ask)
+/* Everything but the messages and tools. */
+static bool begin_ask_await(struct session *s, struct arena *a, struct credential *key,
+                            const struct provider **ret_p, struct ask *ask, struct error *err)
 {
+    bool has_model;
+    struct model m = session_model(s, a, ret_p, &has_model, err);
+    if (!has_model || !engine_key_await(s->engine, *ret_p, key, err))
+        return false;
+    const struct provider *p = *ret_p;
     *ask = (struct ask){
-        .model = *m,
+        .model = m,
         .max_tokens = s->max_tokens,
         .effort = str_of(s->effort),
         .session_id = session_id_str(s),
         .base_url = keys_base_url(p->env_base, p->base_url),
-        .key = keys_find(p->env_key),
+        .key = key->token,
+        .account_id = key->account_id,
         .limits = s->engine->limits,
     };
     AUTO(buf) struct buf system = BUF_INIT;
     system_prompt(&system, str_of(s->settings->system), str_of(s->workspace));
     ask->system = arena_str(a, buf_str(&system));
+    return true;
 }
 
 /* ---- hearing ---- */
@@ -210,13 +220,13 @@ static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret
 {
     struct session *s = t->session;
     AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(credential) struct credential key = CREDENTIAL_INIT;
     const struct provider *p = NULL;
-    bool has_model;
     struct ask ask;
-    struct model m = session_model(s, &a, &p, &has_model, err);
-    if (!has_model)
+    if (!begin_ask_await(s, &a, &key, &p, &ask, err))
         return false;
-    fill_ask(s, &a, &m, p, &ask);
+    k->provider = p;
+    k->token = arena_str(&t->arena, key.token);
     ask.messages = history_view(&s->history, s->settings, t->mark, &a, &ask.n_messages);
     ask.tools = make_tools(s, &a, &ask.n_tools);
     t->round++;
@@ -228,9 +238,9 @@ static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret
     if (ok) {
         *ret = reply_message(reply, &t->arena);
         *ret_stop = reply->stop;
-        add_usage(t, &m, ret, reply);
+        add_usage(t, &ask.model, ret, reply);
     } else if (err->code == ERR_CANCELED) {
-        keep_partial(t, &m, reply);
+        keep_partial(t, &ask.model, reply);
     }
     p->free(t->stream);
     t->stream = NULL;
@@ -321,6 +331,18 @@ bool ask_model_await(struct turn *t, struct message *ret, enum stop_reason *ret_
             attempt--;
             continue;
         }
+        if (err->code == ERR_AUTH && !t->has_renewed && k.provider) {
+            struct error why;
+            t->has_renewed = true;
+            if (engine_renew_key_await(t->engine, k.provider, k.token, &why)) {
+                attempt--;
+                continue;
+            }
+            if (why.code == ERR_CANCELED) {
+                *err = why;
+                return false;
+            }
+        }
         if (!may_repeat(rules, err, attempt)) {
             if (attempt > 1 && t->session->settings->counts_attempts)
                 tell_attempts(t, attempt, err);
@@ -339,15 +361,13 @@ bool ask_plain_await(struct session *s, struct turn *t, const struct summary_ask
                      struct buf *ret_text, struct error *err)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(credential) struct credential key = CREDENTIAL_INIT;
     const struct provider *p = NULL;
-    bool has_model;
     struct ask ask;
     struct stream *stream = NULL;
     struct asking k = {.session = s, .text = ret_text};
-    struct model m = session_model(s, &a, &p, &has_model, err);
-    if (!has_model)
+    if (!begin_ask_await(s, &a, &key, &p, &ask, err))
         return false;
-    fill_ask(s, &a, &m, p, &ask);
     struct message question = message_text(&a, ROLE_USER, what->text);
     ask.system = what->system;
     ask.messages = &question;

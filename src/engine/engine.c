@@ -36,6 +36,8 @@ void engine_free(struct engine *e)
     }
     shell_state_clear(&e->shell);
     environment_free(e->env);
+    auth_store_free(e->auth);
+    arena_clear(&e->arena);
     http_close(e->loop);
     catalogue_free(e->catalogue);
     limits_book_free(e->limits);
@@ -93,8 +95,12 @@ const struct provider *const *engine_providers(struct engine *e, size_t *ret_n)
 
 static void put_door(void *arg, const struct provider *p, struct catalogue_door *ret)
 {
-    (void)arg;
+    struct engine *e = arg;
+    AUTO(credential) struct credential c = CREDENTIAL_INIT;
+    struct error ignored;
     *ret = (struct catalogue_door){keys_base_url(p->env_base, p->base_url), keys_find(p->env_key)};
+    if (!ret->key.p && p->needs_key && credential_peek(engine_auth(e), p->name, &c, &ignored))
+        ret->key = arena_str(&e->arena, c.token);
 }
 
 static struct catalogue *engine_catalogue(struct engine *e)
@@ -155,13 +161,6 @@ struct str engine_default_model(struct engine *e)
     (void)e;
     const char *slug = getenv("TRIVET_MODEL");
     return slug && *slug ? str_of(slug) : STR_NONE;
-}
-
-bool engine_has_key(struct engine *e, const struct provider *p)
-{
-    (void)e;
-    return !p->needs_key || keys_find(p->env_key).p ||
-           keys_is_local(keys_base_url(p->env_base, p->base_url)) || http_is_replay();
 }
 
 /* ---- finished turns ---- */

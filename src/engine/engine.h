@@ -50,6 +50,11 @@ bool engine_limits(struct engine *e, const struct provider *p, struct limits *re
 struct str engine_default_model(struct engine *e);
 /* The directory the process was started in. */
 struct str engine_launch_dir(const struct engine *e);
+/* Where keys and sign-ins are kept; trivet's own file unless the dialect said another before.  The
+ * engine owns what it is given. */
+struct auth_store;
+struct auth_store *engine_auth(struct engine *e);
+void engine_use_auth(struct engine *e, struct auth_store *st);
 /* Whether the provider could be asked now: it needs no key, or has one. */
 bool engine_has_key(struct engine *e, const struct provider *p);
 

@@ -8,6 +8,7 @@
 #ifndef TRIVET_ENGINE_INTERNAL_H
 #define TRIVET_ENGINE_INTERNAL_H
 
+#include "auth/credential.h"
 #include "engine/history.h"
 #include "engine/session.h"
 #include "providers/catalogue.h"
@@ -27,6 +28,8 @@ struct engine {
     struct wait idle;               /* woken when n_running becomes 0 */
     bool is_stopping;
     struct shell_state shell;       /* loaf's, shared by its sessions */
+    struct arena arena;             /* for its whole life */
+    struct auth_store *auth;        /* keys and sign-ins; opened when first needed */
     char **env;                     /* of children, cleaned */
     char *launch_dir;
     struct catalogue *catalogue;    /* made by the first lookup of a model; NULL before */
@@ -81,6 +84,7 @@ struct turn {
     int iterations;           /* rounds with tool results */
     int n_calls;              /* for making ids */
     bool has_compacted;       /* after an overflow, once */
+    bool has_renewed;         /* the sign-in, after a refusal, once */
     struct usage usage;
     struct buf mutations;     /* JSON pairs, comma separated */
     struct buf shown;         /* text of all replies */
@@ -118,6 +122,15 @@ struct session {
     struct journal *journal;  /* deltas of an unfinished reply */
     struct sandbox_policy *sandbox; /* made at the first call */
 };
+
+/* keys.c */
+/* For a provider that needs none ret->token stays STR_NONE.  ERR_NO_KEY, ERR_AUTH and what a
+ * refresh may run into. */
+bool engine_key_await(struct engine *e, const struct provider *p, struct credential *ret,
+                      struct error *err);
+/* After a refusal of that token: there is another one now. */
+bool engine_renew_key_await(struct engine *e, const struct provider *p, struct str refused,
+                            struct error *err);
 
 /* engine.c */
 void engine_keep_finished(struct engine *e, struct turn *t);
@@ -160,8 +173,6 @@ struct summary_ask {
 };
 bool ask_plain_await(struct session *s, struct turn *t, const struct summary_ask *what,
                      struct buf *ret_text, struct error *err);
-void fill_ask(struct session *s, struct arena *a, const struct model *m, const struct provider *p,
-              struct ask *ask);
 void pause_turn(struct turn *t, bool paused);
 
 /* journal.c */

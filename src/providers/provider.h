@@ -96,6 +96,8 @@ struct provider {
     const char *base_url; /* default; NULL: needs none */
     const char *env_base, *env_key; /* environment names, may be NULL */
     bool needs_key;
+    const char *sign_in; /* whose stored entry it uses; NULL: its own */
+    bool takes_tokens;   /* a sign-in's token, not a key */
     bool is_local; /* a server on the user's machine, found by asking for it */
     enum live_list list;
     const struct model *models; /* known ones, ended by a zero id; others are asked for unseen */

@@ -87,6 +87,7 @@ const struct provider provider_antigravity = {
     .env_base = "ANTIGRAVITY_BASE_URL",
     .env_key = "ANTIGRAVITY_ACCESS_TOKEN",
     .needs_key = true,
+    .takes_tokens = true,
     .models = no_models,
     .start = start_antigravity,
     .pause = vendor_pause,

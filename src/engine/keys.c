@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* What a request is authorised with: the environment's key, else what the user stored or signed in
+ * with.  Servers on this machine, and replays, need none. */
+#include "engine/internal.h"
+
+#include "auth/jwt.h"
+#include "auth/keys.h"
+#include "base/path.h"
+#include "net/http.h"
+
+/* $XDG_CONFIG_HOME/trivet/auth.json */
+static void put_default_path(struct buf *out)
+{
+    struct str config = keys_find("XDG_CONFIG_HOME");
+    if (config.n)
+        buf_add(out, config);
+    else
+        buf_addf(out, "%.*s/.config", STR_FMT(path_home()));
+    buf_addz(out, "/trivet/auth.json");
+}
+
+struct auth_store *engine_auth(struct engine *e)
+{
+    if (!e->auth) {
+        AUTO(buf) struct buf path = BUF_INIT;
+        put_default_path(&path);
+        engine_use_auth(e, auth_store_new(&auth_format_trivet, buf_str(&path), STR_NONE));
+    }
+    return e->auth;
+}
+
+void engine_use_auth(struct engine *e, struct auth_store *st)
+{
+    auth_store_free(e->auth);
+    e->auth = st;
+    st->ignores_env = true; /* which name counts for which provider is in the provider's row */
+}
+
+static const char *entry_of(const struct provider *p)
+{
+    return p->sign_in ? p->sign_in : p->name;
+}
+
+/* An entry may be of the wrong kind: a token is no key for an API that wants one. */
+static bool fits(const struct provider *p, const struct credential *c)
+{
+    return (c->type == AUTH_OAUTH) == p->takes_tokens;
+}
+
+static bool needs_none(const struct provider *p)
+{
+    return !p->needs_key || keys_is_local(keys_base_url(p->env_base, p->base_url)) ||
+           http_is_replay();
+}
+
+bool engine_has_key(struct engine *e, const struct provider *p)
+{
+    AUTO(credential) struct credential c = CREDENTIAL_INIT;
+    struct error ignored;
+    if (needs_none(p) || keys_find(p->env_key).p)
+        return true;
+    return credential_peek(engine_auth(e), entry_of(p), &c, &ignored) && fits(p, &c);
+}
+
+static bool no_key(const struct provider *p, struct error *err)
+{
+    return error_set(err, ERR_NO_KEY, "no %s for %s; set %s", p->takes_tokens ? "sign-in" : "API key",
+                     p->label, p->env_key ? p->env_key : "one");
+}
+
+bool engine_key_await(struct engine *e, const struct provider *p, struct credential *ret,
+                      struct error *err)
+{
+    struct str key = keys_find(p->env_key);
+    if (key.p) {
+        *ret = (struct credential){.source = CREDENTIAL_ENV, .type = AUTH_API_KEY};
+        ret->token = arena_str(&ret->arena, key);
+        struct claims claims;
+        if (p->takes_tokens && jwt_claims(ret->token, &ret->arena, &claims))
+            ret->account_id = claims.account_id;
+        return true;
+    }
+    if (credential_await(engine_auth(e), entry_of(p), ret, err)) {
+        if (fits(p, ret))
+            return true;
+        credential_clear(ret);
+        error_set(err, ERR_NO_KEY, "of another kind");
+    }
+    if (err->code != ERR_NO_KEY)
+        return false;
+    return needs_none(p) || no_key(p, err);
+}
+
+bool engine_renew_key_await(struct engine *e, const struct provider *p, struct str refused,
+                            struct error *err)
+{
+    AUTO(credential) struct credential c = CREDENTIAL_INIT;
+    if (!p->takes_tokens || keys_find(p->env_key).p || !refused.n)
+        return error_set(err, ERR_AUTH, "there is only one key for %s", p->label);
+    return credential_renew_await(engine_auth(e), entry_of(p), refused, &c, err);
+}
