@@ -42,8 +42,10 @@ build_fuzzer() {
 run_fuzzer() {
     log=build-fuzz/$1.log
     mkdir -p "build-fuzz/found/$1" build-fuzz/crashes "$places"
+    words=
+    [ -s "build-fuzz/corpus/$1.dict" ] && words="-dict=../corpus/$1.dict"
     (cd "$places" && nice ../bin/fuzz_"$1" -max_total_time="$seconds" -timeout=10 \
-        -rss_limit_mb=1500 -max_len=4096 -dict="../corpus/$1.dict" -print_final_stats=1 \
+        -rss_limit_mb=1500 -max_len=4096 ${words:+"$words"} -print_final_stats=1 \
         -artifact_prefix="../crashes/$1-" ../found/"$1" ../corpus/"$1") >"$log" 2>&1
     status=$?
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
