@@ -14,12 +14,14 @@
  * from the environment, which libcurl reads by itself.  No signals, no redirects, no total timeout.
  */
 #include "base/buf.h"
+#include "net/address.h"
 #include "net/http.h"
 
 #include <curl/curl.h>
 #include <dirent.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 enum {
     CONNECT_TIMEOUT_MS = 30000,
@@ -481,6 +483,32 @@ static void set_certificates(CURL *easy)
     }
 }
 
+/* Behind name resolution, where no spelling of a name helps any more. */
+static curl_socket_t open_public(void *arg, curlsocktype purpose, struct curl_sockaddr *to)
+{
+    (void)arg, (void)purpose;
+    if (address_is_private(&to->addr))
+        return CURL_SOCKET_BAD;
+    return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+}
+
+static bool has_proxy(void)
+{
+    static const char *const names[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy",
+                                        "ALL_PROXY"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (getenv(names[i]) && *getenv(names[i]))
+            return true;
+    return false;
+}
+
+static void set_public(CURL *easy)
+{
+    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L); /* kept ones were not looked at */
+    if (!has_proxy())
+        curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_public);
+}
+
 static void set_options(struct http *h)
 {
     CURL *easy = h->easy;
@@ -503,6 +531,8 @@ static void set_options(struct http *h)
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, h);
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, h->why);
     curl_easy_setopt(easy, CURLOPT_PRIVATE, h);
+    if (h->rq.is_public)
+        set_public(easy);
     set_method(h);
     set_certificates(easy);
 }

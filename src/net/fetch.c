@@ -13,6 +13,7 @@ void fetched_clear(struct fetched *f)
 {
     buf_clear(&f->body);
     buf_clear(&f->content_type);
+    buf_clear(&f->location);
 }
 
 static void on_status(void *arg, int status, struct str content_type)
@@ -20,6 +21,15 @@ static void on_status(void *arg, int status, struct str content_type)
     struct fetching *k = arg;
     k->out->status = status;
     buf_add(&k->out->content_type, content_type);
+}
+
+static void on_header(void *arg, struct str name, struct str value)
+{
+    struct fetching *k = arg;
+    if (!str_ieq(name, STR("location")))
+        return;
+    buf_reset(&k->out->location);
+    buf_add(&k->out->location, value);
 }
 
 static void on_body(void *arg, struct str bytes)
@@ -64,8 +74,8 @@ bool fetch_await(struct loop *l, const struct fetch *what, struct fetched *ret, 
     struct fetching k = {.out = &out};
     struct http_request rq = {.method = what->method, .url = what->url, .headers = what->headers,
                               .n_headers = what->n_headers, .body = what->body,
-                              .on_status = on_status, .on_body = on_body, .on_end = on_end,
-                              .arg = &k};
+                              .on_status = on_status, .on_header = on_header, .on_body = on_body,
+                              .on_end = on_end, .is_public = what->is_public, .arg = &k};
     struct http *h = http_start(l, &rq, err);
     if (!h)
         return false;

@@ -19,12 +19,14 @@ struct fetch {
     /* How long a canceled exchange may still take to end, and then counts as completed: for
      * requests whose answer must not be lost, such as a token that is used up by asking.  0: none. */
     int64_t grace_ms;
+    bool is_public; /* as in struct http_request */
 };
 
 struct fetched {
     int status;
     struct buf body;
     struct buf content_type;
+    struct buf location; /* where a redirect points to */
 };
 #define FETCHED_INIT ((struct fetched){0})
 void fetched_clear(struct fetched *f);
