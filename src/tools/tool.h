@@ -31,6 +31,9 @@ struct shell_state {
 };
 void shell_state_clear(struct shell_state *s);
 
+struct todo_list;
+struct custom;
+
 struct tool_cx {
     struct loop *loop;
     struct str root;            /* workspace, real path */
@@ -44,6 +47,13 @@ struct tool_cx {
     /* ask_user_question and other calls back into the session; may be NULL. */
     bool (*ask_await)(void *arg, struct str questions_json, struct buf *answer, struct error *err);
     void *ask_arg;
+    struct str config_dir;      /* of the dialect: skills/, tools/, js-runtime/; or STR_NONE */
+    struct str exa_key, exa_url; /* of the web search; STR_NONE: no key, the usual address */
+    bool may_fetch_local;       /* web pages may lie on this machine or its network */
+    struct todo_list *todos;    /* of the session; may be NULL */
+    struct custom *custom;      /* custom tools (toolsets/custom.h); may be NULL */
+    const void *self;           /* what the called face stands for */
+    struct str arguments;       /* of this call, a JSON object */
 };
 
 struct tool_result {

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* What a SKILL.md says about itself, and how prompts name skills.  Pure text. */
+#ifndef TRIVET_CONTEXT_SKILL_TEXT_H
+#define TRIVET_CONTEXT_SKILL_TEXT_H
+
+#include "base/arena.h"
+
+/* A member of the YAML front matter: a plain or quoted value on the line, or a folded block below
+ * it.  STR_NONE when there is none. */
+struct str skill_front(struct str text, const char *key, struct arena *a);
+/* The front matter's description, else the first paragraph that says something; valid UTF-8. */
+struct str skill_description(struct str text, struct arena *a);
+/* The next $name at or behind *at, without trailing punctuation; moves *at behind it. */
+bool skill_next_mention(struct str text, size_t *at, struct str *ret_name);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Skills: folders with a SKILL.md that tells the model how something is done.  Found anew whenever
+ * they are wanted; nothing is cached. */
+#ifndef TRIVET_CONTEXT_SKILLS_H
+#define TRIVET_CONTEXT_SKILLS_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+struct skill {
+    struct str name;
+    struct str description;
+    struct str path;   /* of its SKILL.md, links resolved */
+    struct str folder; /* that it lies in */
+};
+
+struct skills {
+    struct arena arena;
+    struct skill *items; /* by name, then path */
+    size_t n, room;
+    struct str *roots; /* directories that were looked into, missing ones too where asked for */
+    size_t n_roots, room_roots;
+    struct str *errors; /* what could not be read, one line each */
+    size_t n_errors, room_errors;
+};
+#define SKILLS_INIT ((struct skills){0})
+void skills_clear(struct skills *s);
+
+/* loaf.md 14.1: .agents/skills of every directory from the repository's root down to cwd, then
+ * <config_dir>/skills and <home>/.agents/skills.  Only notes the roots. */
+void skills_add_roots(struct skills *s, struct str cwd, struct str config_dir, struct str home);
+void skills_add_root(struct skills *s, struct str dir);
+/* loaf.md 14.2: every SKILL.md below the roots, six levels deep; the folder's name is the skill's
+ * name. */
+void skills_scan(struct skills *s);
+/* kward.md 20.2: <dir>/<folder>/SKILL.md; the front matter may name the skill; the first of a name
+ * wins.  Instead of the two above. */
+void skills_scan_flat(struct skills *s, struct str dir);
+
+/* The skill of exactly this name; NULL when there is none. */
+const struct skill *skills_find(const struct skills *s, struct str name);
+/* loaf.md 14.3: skills that the text mentions as $name, each once, in this order.  A name that
+ * several skills have selects none.  The array lies in the arena. */
+const struct skill **skills_mentioned(const struct skills *s, struct str text, struct arena *a,
+                                      size_t *ret_n);
+/* The first eight words of a description, and "..." when there are more. */
+void skill_preview(const struct skill *skill, struct buf *out);
+
+#endif

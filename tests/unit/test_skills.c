@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* Skills on disk: where they are looked for, what they say of themselves, how prompts name them, and
+ * that reading one stays in its folder.  Numbers are sections of the protocol documents. */
+#include "context/skill_text.h"
+#include "context/skills.h"
+#include "tool_scene.h"
+#include "tools/skill.h"
+
+static void check_names(const struct skills *s, const char *want)
+{
+    AUTO(buf) struct buf names = BUF_INIT;
+    for (size_t i = 0; i < s->n; i++)
+        buf_addf(&names, "%.*s ", STR_FMT(s->items[i].name));
+    assert_string_equal(buf_str(&names).p, want);
+}
+
+static struct str below(struct scene *s, struct arena *a, const char *rel)
+{
+    return arena_str(a, str_of(scene_path(s, rel)));
+}
+
+static void test_roots_and_scan(void **state) /* loaf.md 14.1, 14.2 */
+{
+    (void)state;
+    struct scene s;
+    AUTO(skills) struct skills found = SKILLS_INIT;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    scene_open(&s);
+    scene_put(&s, "repo/.git/HEAD", "x");
+    scene_put(&s, "repo/.agents/skills/Gamma/SKILL.md", "in the root\n");
+    scene_put(&s, "repo/sub/.agents/skills/gamma/SKILL.md", "in the middle\n");
+    scene_put(&s, "repo/sub/.agents/skills/.hidden/SKILL.md", "not seen\n");
+    scene_put(&s, "repo/sub/.agents/skills/low/skill.md", "other spelling\n");
+    scene_put(&s, "above/.agents/skills/no/SKILL.md", "not of the repository\n");
+    scene_put(&s, "home/.agents/skills/a/b/c/d/e/six/SKILL.md", "deep enough\n");
+    scene_put(&s, "home/.agents/skills/a/b/c/d/e/f/seven/SKILL.md", "too deep\n");
+    scene_put(&s, "data/skills/empty/SKILL.md", " \n");
+    scene_put(&s, "data/skills/beta/SKILL.md", "one\n");
+    assert_int_equal(symlink("beta", scene_path(&s, "data/skills/again")), 0);
+    assert_int_equal(symlink("..", scene_path(&s, "data/skills/circle")), 0);
+    skills_add_roots(&found, below(&s, &a, "repo/sub/deeper"), below(&s, &a, "data"),
+                     below(&s, &a, "home"));
+    assert_int_equal(found.n_roots, 4);
+    assert_true(str_ends(found.roots[0], STR("repo/.agents/skills")));
+    assert_true(str_ends(found.roots[1], STR("repo/sub/.agents/skills")));
+    assert_true(str_ends(found.roots[2], STR("data/skills")));
+    assert_true(str_ends(found.roots[3], STR("home/.agents/skills")));
+    skills_scan(&found);
+    check_names(&found, "beta gamma Gamma six ");
+    assert_int_equal(found.n_errors, 1);
+    assert_has(found.errors[0], "skipped ");
+    assert_has(found.errors[0], "empty/SKILL.md: empty skill content");
+    assert_has(found.items[1].description, "in the middle");
+    scene_close(&s);
+}
+
+static void test_no_repository(void **state)
+{
+    (void)state;
+    struct scene s;
+    AUTO(skills) struct skills found = SKILLS_INIT;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    scene_open(&s);
+    scene_put(&s, "w/.agents/skills/x/SKILL.md", "x\n");
+    skills_add_roots(&found, below(&s, &a, "w"), below(&s, &a, "none"), below(&s, &a, "home"));
+    assert_int_equal(found.n_roots, 2); /* listed though missing */
+    skills_scan(&found);
+    assert_int_equal(found.n + found.n_errors, 0);
+    scene_close(&s);
+}
+
+static void test_many_directories(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct error err;
+    AUTO(skills) struct skills found = SKILLS_INIT;
+    AUTO(buf) struct buf path = BUF_INIT;
+    scene_open(&s);
+    for (int i = 0; i < 2010; i++) {
+        buf_reset(&path);
+        buf_addf(&path, "%s/r/%04d", s.dir, i);
+        assert_true(path_make_dirs(buf_str(&path), 0755, &err));
+    }
+    skills_add_root(&found, str_of(scene_path(&s, "r")));
+    skills_scan(&found);
+    assert_int_equal(found.n_errors, 1);
+    assert_has(found.errors[0], "skills scan truncated under ");
+    assert_has(found.errors[0], " after 2000 directories");
+    scene_close(&s);
+}
+
+static void check_description(const char *text, const char *want)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct str got = skill_description(str_of(text), &a);
+    assert_string_equal(got.p, want);
+}
+
+static void test_descriptions(void **state)
+{
+    (void)state;
+    check_description("# Title\n\nFirst line\nsecond line\n\nmore", "First line second line");
+    check_description("# Title\nright below\n", "right below");
+    check_description("- **Bold** and `code`\n", "Bold and code");
+    check_description("1. numbered\n", "numbered");
+    check_description("-5 degrees\n", "-5 degrees");
+    check_description("# only\n## headings\n", "no description provided");
+    check_description("```sh\n```\n\ntext\n", "text");
+    check_description("---\nname: x\ndescription: \"From the front\"\n---\nbody\n",
+                      "From the front");
+    check_description("---\ndescription: >\n  folded\n  lines\nname: y\n---\nbody", "folded lines");
+    check_description("---\nname: x\n---\n\nbody here\n", "body here");
+    check_description("---\nname: x\nno end", "--- name: x no end");
+    check_description("bad \xff byte\n", "bad \xef\xbf\xbd byte");
+    AUTO(buf) struct buf out = BUF_INIT;
+    struct skill skill = {.description = STR("a b c d e f g h i")};
+    skill_preview(&skill, &out);
+    assert_string_equal(out.p, "a b c d e f g h...");
+    buf_reset(&out);
+    skill.description = STR("a b c d e f g h");
+    skill_preview(&skill, &out);
+    assert_string_equal(out.p, "a b c d e f g h");
+}
+
+static void check_mentions(const struct skills *s, const char *text, const char *want)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(buf) struct buf names = BUF_INIT;
+    size_t n;
+    const struct skill **found = skills_mentioned(s, str_of(text), &a, &n);
+    for (size_t i = 0; i < n; i++)
+        buf_addf(&names, "%.*s ", STR_FMT(found[i]->name));
+    assert_string_equal(buf_str(&names).p, want);
+}
+
+static void test_mentions(void **state) /* loaf.md 14.3 */
+{
+    (void)state;
+    struct skill items[] = {{.name = STR("deploy")}, {.name = STR("Test.it")}, {.name = STR("two")},
+                            {.name = STR("TWO")}, {.name = STR("42")}};
+    struct skills s = {.items = items, .n = ARRAY_LEN(items)};
+    check_mentions(&s, "use $deploy now", "deploy ");
+    check_mentions(&s, "$test.it, then $DEPLOY!", "Test.it deploy ");
+    check_mentions(&s, "$deploy $deploy ($deploy).", "deploy ");
+    check_mentions(&s, "a$deploy $$deploy _$deploy $ deploy $-deploy", "");
+    check_mentions(&s, "$two $42 $nothing $", "");
+    check_mentions(&s, "", "");
+}
+
+static void test_flat(void **state) /* kward.md 20.2 */
+{
+    (void)state;
+    struct scene s;
+    AUTO(skills) struct skills found = SKILLS_INIT;
+    AUTO(skills) struct skills none = SKILLS_INIT;
+    scene_open(&s);
+    scene_put(&s, "skills/a/SKILL.md", "---\nname: same\ndescription: first\n---\nx\n");
+    scene_put(&s, "skills/b/SKILL.md", "---\nname: same\ndescription: second\n---\nx\n");
+    scene_put(&s, "skills/c/SKILL.md", "plain\n");
+    scene_put(&s, "skills/d/deeper/SKILL.md", "not looked at\n");
+    scene_put(&s, "skills/file", "x");
+    skills_scan_flat(&found, str_of(scene_path(&s, "skills")));
+    check_names(&found, "c same ");
+    assert_string_equal(skills_find(&found, STR("same"))->description.p, "first");
+    assert_null(skills_find(&found, STR("Same")));
+    skills_scan_flat(&none, str_of(scene_path(&s, "missing")));
+    assert_int_equal(none.n + none.n_errors, 0);
+    scene_close(&s);
+}
+
+static void check_refused(struct scene *s, const char *path, enum err_code code)
+{
+    struct error err = ERROR_INIT;
+    AUTO(buf) struct buf text = BUF_INIT, folder = BUF_INIT;
+    buf_addf(&folder, "%s/skill", s->dir);
+    assert_false(skill_read(&s->cx, buf_str(&folder), str_of(path), &text, &err));
+    assert_int_equal(err.code, code);
+}
+
+static void test_reading(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct error err;
+    AUTO(buf) struct buf text = BUF_INIT, folder = BUF_INIT, big = BUF_INIT;
+    scene_open(&s);
+    scene_put(&s, "skill/SKILL.md", "main\n");
+    scene_put(&s, "skill/ref/more.md", "more\n");
+    scene_put(&s, "secret", "no\n");
+    scene_put_bytes(&s, "skill/nul", STR("a\0b"));
+    for (int i = 0; i < 100001; i++)
+        buf_addc(&big, 'x');
+    scene_put_bytes(&s, "skill/big", buf_str(&big));
+    scene_put_bytes(&s, "skill/fits", str_cut(buf_str(&big), 100000));
+    assert_int_equal(symlink("../secret", scene_path(&s, "skill/out")), 0);
+    buf_addf(&folder, "%s/skill", s.dir);
+    assert_true(skill_read(&s.cx, buf_str(&folder), STR_NONE, &text, &err));
+    assert_string_equal(text.p, "main\n");
+    buf_reset(&text);
+    assert_true(skill_read(&s.cx, buf_str(&folder), STR("ref/more.md"), &text, &err));
+    assert_string_equal(text.p, "more\n");
+    buf_reset(&text);
+    assert_true(skill_read(&s.cx, buf_str(&folder), STR("fits"), &text, &err));
+    check_refused(&s, "/etc/passwd", ERR_INVALID);
+    check_refused(&s, "~/x", ERR_INVALID);
+    check_refused(&s, "../secret", ERR_DENIED);
+    check_refused(&s, "out", ERR_DENIED);
+    check_refused(&s, "missing", ERR_NOT_FOUND);
+    check_refused(&s, "ref", ERR_NOT_FOUND);
+    check_refused(&s, "big", ERR_LIMIT);
+    check_refused(&s, "nul", ERR_INVALID);
+    scene_close(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_roots_and_scan), cmocka_unit_test(test_no_repository),
+        cmocka_unit_test(test_many_directories), cmocka_unit_test(test_descriptions),
+        cmocka_unit_test(test_mentions),       cmocka_unit_test(test_flat),
+        cmocka_unit_test(test_reading),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
