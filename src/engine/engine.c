@@ -72,6 +72,11 @@ void engine_stop(struct engine *e)
     }
 }
 
+const char *const *engine_environment(const struct engine *e)
+{
+    return (const char *const *)e->env;
+}
+
 struct str engine_launch_dir(const struct engine *e)
 {
     return str_of(e->launch_dir);

@@ -48,6 +48,8 @@ bool engine_discover_await(struct engine *e, struct arena *a, const struct provi
 bool engine_limits(struct engine *e, const struct provider *p, struct limits *ret);
 /* TRIVET_MODEL, or STR_NONE. */
 struct str engine_default_model(struct engine *e);
+/* What children of the process may see of its environment: complete, NULL-ended. */
+const char *const *engine_environment(const struct engine *e);
 /* The directory the process was started in. */
 struct str engine_launch_dir(const struct engine *e);
 /* Where keys and sign-ins are kept; trivet's own file unless the dialect said another before.  The

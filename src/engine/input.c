@@ -67,6 +67,8 @@ static size_t count_ahead(const struct session *s)
 static bool write_input(struct session *s, struct turn *t, bool is_first, struct error *err)
 {
     AUTO(buf) struct buf line = BUF_INIT;
+    if (t->errand)
+        return true;
     t->is_queued_input = !is_first;
     if (is_first)
         record_message(&line, &s->history, &t->input, str_of(t->id), s->seq);
@@ -86,10 +88,12 @@ static void end_waiting(struct session *s, struct turn *t)
     t->is_cancel_asked = true;
     session_emit(s, t, &(struct event){.kind = EV_CANCEL_ASKED});
     record_input_over(&line, str_of(t->id), "dropped");
-    session_write(s, buf_str(&line), &ignored);
+    if (!t->errand)
+        session_write(s, buf_str(&line), &ignored);
     t->state = TURN_CANCELED;
     t->finished_ms = time_now_ms();
     session_emit(s, t, &(struct event){.kind = EV_TURN_ENDED, .end = &end});
+    turn_drop_errand(t);
     arena_clear(&t->arena);
     engine_keep_finished(s->engine, t);
 }
@@ -104,6 +108,7 @@ static bool start_or_queue_await(struct session *s, const struct input *in,
     struct turn *t = turn_new(s);
     t->input = input_message(&t->arena, in);
     t->text = arena_str(&t->arena, in->display.p ? in->display : in->text);
+    t->errand = in->errand;
     if (in->refusal) {
         struct error *copy = arena_new(&t->arena, struct error);
         *copy = *in->refusal;
@@ -112,13 +117,14 @@ static bool start_or_queue_await(struct session *s, const struct input *in,
     link_waiting(s, t);
     session_hold(s);
     bool ok = write_input(s, t, is_first, err);
-    if (ok && is_first) {
+    if (ok && is_first && !t->errand) {
         t->mark = history_mark(&s->history, str_of(t->id));
         t->first_entry = s->history.n;
         history_add(&s->history, &t->input, t->mark);
     }
-    ok = ok && slog_sync_through_await(s->log, err);
+    ok = ok && (t->errand || slog_sync_through_await(s->log, err));
     if (!ok) {
+        t->errand = NULL; /* stays the caller's */
         unlink_waiting(s, t);
         if (t->mark && s->history.n == t->first_entry + 1)
             s->history.n--; /* it was not accepted, so it was not said */

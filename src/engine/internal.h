@@ -70,6 +70,7 @@ struct turn {
     struct mark *mark;        /* in the history */
     struct message input;
     struct str text;          /* what the user sees as the input */
+    struct errand *errand;    /* what runs instead of the model, or NULL */
     const struct error *refusal; /* why the input cannot be put to the model, or NULL */
     struct event_ring ring;
     int64_t n_events;         /* numbered so far */
@@ -147,6 +148,7 @@ bool session_write(struct session *s, struct str line, struct error *err); /* op
 struct str session_id_str(const struct session *s);
 void session_measure(struct session *s); /* context tokens; tells when they changed */
 void turn_free(struct turn *t);
+void turn_drop_errand(struct turn *t);
 struct model session_model(struct session *s, struct arena *a, const struct provider **ret_p,
                            bool *ret_ok, struct error *err);
 

@@ -434,8 +434,17 @@ void session_emit(struct session *s, struct turn *t, struct event *e)
 
 /* ---- turns come and go ---- */
 
+/* The dialect's part of a turn ends with the turn, not with the memory of it. */
+void turn_drop_errand(struct turn *t)
+{
+    if (t->errand)
+        t->errand->free(t->errand);
+    t->errand = NULL;
+}
+
 void turn_free(struct turn *t)
 {
+    turn_drop_errand(t);
     event_ring_clear(&t->ring);
     arena_clear(&t->arena);
     buf_clear(&t->mutations);
@@ -477,6 +486,7 @@ void session_turn_over(struct session *s, struct turn *t)
     s->running = NULL;
     s->n_turns++;
     usage_add(&s->usage, &t->usage);
+    turn_drop_errand(t);
     arena_clear(&t->arena);
     buf_clear(&t->shown);
     buf_clear(&t->mutations);

@@ -68,11 +68,21 @@ bool session_replay(struct session *s, int64_t after_seq, event_fn *fn, void *ar
 
 /* ---- speaking ---- */
 
+/* A turn without a model: something else runs and may say a text.  Nothing of it joins the
+ * conversation or the file. */
+struct errand {
+    /* say(turn, text) tells a piece of the answer. */
+    bool (*run_await)(struct errand *e, void (*say)(void *turn, struct str text), void *turn,
+                      struct error *err);
+    void (*free)(struct errand *e); /* once, when the turn is over, whether it ran or not */
+};
+
 struct input {
     struct str text;
     struct str display;    /* what was typed, when text was expanded from it; or STR_NONE */
     struct block *images;  /* BLOCK_IMAGE */
     size_t n_images;
+    struct errand *errand;       /* runs instead of the model, taken over on success; or NULL */
     const struct error *refusal; /* the turn fails with this before the model is asked; or NULL */
 };
 enum send_how {

@@ -13,6 +13,8 @@ static bool write_turn_record(struct turn *t, const struct event_end *end, struc
 {
     AUTO(buf) struct buf line = BUF_INIT;
     struct session *s = t->session;
+    if (t->errand)
+        return true;
     /* The record is written before the events of the end, which have the next numbers. */
     int64_t ahead = t->state == TURN_RUNNING ? 0 : t->state == TURN_CANCELED ? 1 : 2;
     record_turn(&line, str_of(t->id), t->state, s->seq + ahead, t->n_events + ahead, &t->error, end);
@@ -146,6 +148,22 @@ static bool run_rounds_await(struct turn *t, struct error *err)
     }
 }
 
+/* ---- errands ---- */
+
+static void say(void *turn, struct str text)
+{
+    struct turn *t = turn;
+    buf_add(&t->shown, text);
+    session_emit(t->session, t, &(struct event){.kind = EV_TEXT, .text = text});
+}
+
+static bool run_errand_await(struct turn *t, struct error *err)
+{
+    bool ok = t->errand->run_await(t->errand, say, t, err);
+    t->answer = buf_str(&t->shown);
+    return ok;
+}
+
 static bool run_turn_await(struct turn *t, struct error *err)
 {
     struct session *s = t->session;
@@ -158,6 +176,8 @@ static bool run_turn_await(struct turn *t, struct error *err)
     session_emit(s, t, &(struct event){.kind = EV_TURN_STARTED});
     if (!write_turn_record(t, NULL, err))
         return false;
+    if (t->errand)
+        return run_errand_await(t, err);
     if (t->refusal) {
         *err = *t->refusal;
         return false;
@@ -197,7 +217,7 @@ static void settle_late_steering(struct turn *t)
 static void emit_end(struct turn *t, const struct event_end *end)
 {
     struct session *s = t->session;
-    if (t->state == TURN_COMPLETED)
+    if (t->state == TURN_COMPLETED && !(t->errand && t->answer.n == 0))
         session_emit(s, t, &(struct event){.kind = EV_ANSWER, .text = t->answer});
     if (t->state == TURN_FAILED)
         session_emit(s, t, &(struct event){.kind = EV_FAILED, .error = &t->error});
@@ -229,7 +249,7 @@ static void end_turn_await(struct turn *t, bool ok, struct error *err)
                             .usage = t->usage, .mutations = buf_str(&mutations),
                             .text = buf_str(&t->shown)};
     bool is_kept = write_turn_record(t, &end, &late);
-    is_kept = is_kept && (!s->log || slog_sync_through_await(s->log, &late));
+    is_kept = is_kept && (!s->log || t->errand || slog_sync_through_await(s->log, &late));
     if (!is_kept && t->state != TURN_FAILED) {
         set_state(t, false, &late);
         end.state = t->state;

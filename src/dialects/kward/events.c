@@ -28,7 +28,7 @@ static void put_started(struct kward *k, const struct event *e, struct jw *w)
     put_status(w, "running");
 }
 
-/* The text, or the parts when images came along. */
+/* What the model gets: a text, or parts when images came along. */
 static void put_steered(struct kward *k, const struct event *e, struct jw *w)
 {
     (void)k;
@@ -36,7 +36,7 @@ static void put_steered(struct kward *k, const struct event *e, struct jw *w)
     struct error ignored;
     bool ok = json_parse(e->json, 0, LIMIT_JSON_DEPTH, &message, &ignored);
     jw_obj(w);
-    if (ok && yyjson_is_arr(json_get(message.root, "content")))
+    if (ok && json_get(message.root, "content"))
         jw_kval(w, "input", json_get(message.root, "content"));
     else
         jw_kstr(w, "input", e->text);

@@ -9,6 +9,7 @@
  *     events.c      turn/event                  question.c   ui/question, ui/answerQuestion
  *     models.c      models/...                  runtime.c    runtime/..., tools/list
  *     settings.c    environment and config      config.c     config/..., runtime/updateSetting
+ *     commands.c    prompts/..., commands/..., resources/startup, slash input
  *     places.c      names of files              redact.c     no secret leaves
  *     errors.c      codes and wording           rows.c       rows that several methods share
  *
@@ -115,6 +116,10 @@ bool kw_is_error_text(struct str text);
 /* Checks the value of `attachments` and turns it into blocks in the arena. */
 bool kw_take_attachments(yyjson_val *list, struct arena *a, struct input *in, struct error *err);
 
+/* commands.c */
+/* A template in the input is expanded, a plugin's command becomes an errand. */
+void kw_take_slash(struct kward *k, struct kw_session *s, struct arena *a, struct input *in);
+
 /* sessions.c */
 void kw_put_session(struct jw *w, const struct kw_session *s);
 
@@ -164,7 +169,8 @@ extern const struct method kw_initialize, kw_shutdown, kw_workspace_info, kw_wor
     kw_sessions_delete, kw_sessions_close, kw_sessions_transcript, kw_turns_start, kw_turns_cancel,
     kw_turns_status, kw_turns_events, kw_models_list, kw_models_current, kw_models_set,
     kw_tools_list, kw_answer_question, kw_runtime_state, kw_runtime_stats, kw_reasoning_set,
-    kw_openrouter_catalog, kw_config_read, kw_config_update, kw_update_setting, kw_reload;
+    kw_openrouter_catalog, kw_config_read, kw_config_update, kw_update_setting, kw_reload,
+    kw_prompts_list, kw_prompts_expand, kw_commands_list, kw_commands_run, kw_resources_startup;
 extern const struct method *const kw_methods[];
 extern const size_t kw_n_methods;
 

@@ -20,6 +20,8 @@ static const char instructions[] =
     "you can. Ask the user only what is theirs to decide. Answer briefly, in the user's language.";
 
 const struct method *const kw_methods[] = {
+    &kw_commands_list,
+    &kw_commands_run,
     &kw_config_read,
     &kw_config_update,
     &kw_initialize,
@@ -27,7 +29,10 @@ const struct method *const kw_methods[] = {
     &kw_models_list,
     &kw_models_set,
     &kw_openrouter_catalog,
+    &kw_prompts_expand,
+    &kw_prompts_list,
     &kw_reasoning_set,
+    &kw_resources_startup,
     &kw_reload,
     &kw_runtime_state,
     &kw_runtime_stats,

@@ -82,9 +82,14 @@ static bool start_await(struct request *rq, struct jw *w, struct error *err)
     if (!s || !kw_take_attachments(p->attachments, &rq->arena, &in, err) ||
         !choose_how(k, s, p->behavior, &how, err))
         return false;
+    kw_take_slash(k, s, &rq->arena, &in);
+    if (in.errand)
+        how = SEND_QUEUE;
     k->sender = s; /* the lane lets nobody else send meanwhile */
     bool ok = session_send_await(s->file->session, &in, how, turn, err);
     k->sender = NULL;
+    if (!ok && in.errand)
+        in.errand->free(in.errand);
     if (!ok || !find_turn(k, str_of(turn), &info, err))
         return false;
     put_turn(w, kw_turn_owner(k, NULL, str_of(turn)), &info);

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+#include "context/library.h"
+
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/path.h"
+#include "base/utf8.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+enum { FILE_MAX = 1 << 20, ITEMS_MAX = 1000 };
+
+/* Commands of clients, which nobody may take. */
+static const char *const reserved[] = {
+    "exit",   "quit",  "new",   "resume",    "name",   "clone", "copy",   "export", "compact",
+    "redraw", "login", "model", "reasoning", "status", "stats", "memory", "crew",   "settings"};
+
+struct shelf {
+    struct item items[ITEMS_MAX];
+    size_t n;
+};
+
+/* ---- names ---- */
+
+static bool is_name(struct str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool is_alnum = (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
+        if (!is_alnum && (i == 0 || (c != '_' && c != '-')))
+            return false;
+    }
+    return s.n > 0;
+}
+
+static bool is_reserved(struct str s)
+{
+    for (size_t i = 0; i < ARRAY_LEN(reserved); i++)
+        if (str_is(s, reserved[i]))
+            return true;
+    return false;
+}
+
+const struct item *item_find(const struct item *items, size_t n, struct str name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(items[i].name, name))
+            return &items[i];
+    return NULL;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    int order = str_cmp(x->name, y->name);
+    return order ? order : str_cmp(x->path, y->path);
+}
+
+/* ---- front matter ---- */
+
+static struct str unquote(struct str s)
+{
+    bool is_quoted = s.n >= 2 && (s.p[0] == '"' || s.p[0] == '\'') && s.p[s.n - 1] == s.p[0];
+    return is_quoted ? str_n(s.p + 1, s.n - 2) : s;
+}
+
+/* The value of a key; lines of a folded value are joined by blanks. */
+static struct str front_value(struct str front, const char *key, struct arena *a)
+{
+    struct str line, rest = front;
+    while (str_line(&rest, &line)) {
+        struct str head, value = str_split(line, ':', &head);
+        if (!value.p || !str_is(str_trim(head), key) || (line.p[0] == ' '))
+            continue;
+        value = str_trim(value);
+        if (!str_starts(value, STR(">")) && !str_starts(value, STR("|")))
+            return arena_str(a, unquote(value));
+        AUTO(buf) struct buf folded = BUF_INIT;
+        while (str_line(&rest, &line) && (line.n == 0 || line.p[0] == ' '))
+            buf_addf(&folded, "%s%.*s", folded.n ? " " : "", STR_FMT(str_trim(line)));
+        return arena_str(a, str_trim(buf_str(&folded)));
+    }
+    return STR("");
+}
+
+/* Splits at the closing line; false when there is an opening line without one. */
+static bool split_front(struct str text, struct str *ret_front, struct str *ret_body)
+{
+    struct str line, rest = text;
+    *ret_front = STR("");
+    *ret_body = text;
+    if (!str_line(&rest, &line) || !str_is(str_trim(line), "---") || line.p[0] != '-')
+        return true;
+    const char *start = rest.p;
+    while (str_line(&rest, &line))
+        if (str_starts(line, STR("---")) && str_is(str_trim(line), "---")) {
+            *ret_front = str_n(start, (size_t)(line.p - start));
+            *ret_body = rest;
+            return true;
+        }
+    return false;
+}
+
+static bool read_text(struct str path, struct arena *a, struct str *ret)
+{
+    AUTO(buf) struct buf bytes = BUF_INIT, text = BUF_INIT;
+    struct error ignored;
+    if (!path_read(&bytes, path, FILE_MAX, &ignored))
+        return false;
+    utf8_repair(&text, buf_str(&bytes));
+    *ret = arena_str(a, buf_str(&text));
+    return true;
+}
+
+/* ---- shelves ---- */
+
+static struct item *take_items(struct shelf *s, struct arena *a, size_t *ret_n)
+{
+    struct item *items = arena_array(a, struct item, s->n + 1);
+    memcpy(items, s->items, s->n * sizeof *items);
+    qsort(items, s->n, sizeof *items, by_name);
+    *ret_n = s->n;
+    return items;
+}
+
+typedef void entry_fn(struct shelf *s, struct str dir, struct str name, struct arena *a);
+
+static struct item *read_shelf(struct str config_dir, const char *folder, entry_fn *fn,
+                               struct arena *a, size_t *ret_n)
+{
+    struct str path = arena_fmt(a, "%.*s/%s", STR_FMT(config_dir), folder);
+    struct shelf *s = arena_new(a, struct shelf);
+    DIR *dir = opendir(path.p);
+    struct dirent *e;
+    while (dir && (e = readdir(dir)))
+        if (e->d_name[0] != '.' && s->n < ITEMS_MAX)
+            fn(s, path, str_of(e->d_name), a);
+    if (dir)
+        closedir(dir);
+    return take_items(s, a, ret_n);
+}
+
+static void add_prompt(struct shelf *s, struct str dir, struct str name, struct arena *a)
+{
+    struct str text, front;
+    struct item it = {.name = arena_str(a, str_cut(name, name.n - MIN(name.n, 3))),
+                      .path = arena_fmt(a, "%.*s/%.*s", STR_FMT(dir), STR_FMT(name))};
+    if (!str_ends(name, STR(".md")) || !is_name(it.name) || is_reserved(it.name) ||
+        !read_text(it.path, a, &text) || !split_front(text, &front, &it.text))
+        return;
+    it.about = front_value(front, "description", a);
+    it.hint = front_value(front, "argument-hint", a);
+    s->items[s->n++] = it;
+}
+
+struct item *library_prompts(struct str config_dir, struct arena *a, size_t *ret_n)
+{
+    return read_shelf(config_dir, "prompts", add_prompt, a, ret_n);
+}
+
+static void add_skill(struct shelf *s, struct str dir, struct str name, struct arena *a)
+{
+    struct str text, front;
+    struct item it = {.path = arena_fmt(a, "%.*s/%.*s/SKILL.md", STR_FMT(dir), STR_FMT(name)),
+                      .hint = STR("")};
+    if (!read_text(it.path, a, &text) || !split_front(text, &front, &it.text))
+        return;
+    it.name = front_value(front, "name", a);
+    it.about = front_value(front, "description", a);
+    if (!it.name.n)
+        it.name = arena_str(a, name);
+    s->items[s->n++] = it;
+}
+
+struct item *library_skills(struct str config_dir, struct arena *a, size_t *ret_n)
+{
+    struct item *items = read_shelf(config_dir, "skills", add_skill, a, ret_n);
+    size_t n = 0;
+    for (size_t i = 0; i < *ret_n; i++) /* the first of a name wins */
+        if (n == 0 || !str_eq(items[n - 1].name, items[i].name))
+            items[n++] = items[i];
+    *ret_n = n;
+    return items;
+}
+
+/* ---- plugins ---- */
+
+static void add_command(struct shelf *s, yyjson_val *command, struct str program, struct str about,
+                        struct arena *a)
+{
+    struct item it = {.name = arena_str(a, json_get_str(command, "name")),
+                      .about = arena_str(a, json_get_str(command, "description")),
+                      .hint = arena_str(a, json_get_str(command, "argumentHint")),
+                      .path = program};
+    if (!is_name(it.name) || is_reserved(it.name) || item_find(s->items, s->n, it.name) ||
+        s->n == ITEMS_MAX)
+        return;
+    if (!it.about.p)
+        it.about = about;
+    if (!it.hint.p)
+        it.hint = STR("");
+    s->items[s->n++] = it;
+}
+
+static void add_plugin(struct shelf *s, struct str dir, struct str name, struct arena *a)
+{
+    AUTO(json) struct json j = JSON_INIT;
+    struct str text, home = arena_fmt(a, "%.*s/%.*s", STR_FMT(dir), STR_FMT(name));
+    struct error ignored;
+    size_t i, max;
+    yyjson_val *command;
+    if (!read_text(arena_fmt(a, "%s/plugin.json", home.p), a, &text) ||
+        !json_parse(text, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &j, &ignored))
+        return;
+    struct str program = json_get_str(j.root, "program");
+    struct str about = arena_str(a, json_get_str(j.root, "description"));
+    AUTO(buf) struct buf path = BUF_INIT;
+    path_absolute(&path, home, program.n ? program : STR("run"));
+    if (!path_is_inside(home, buf_str(&path)) || access(path.p, X_OK) != 0)
+        return;
+    struct str kept = arena_str(a, buf_str(&path));
+    yyjson_arr_foreach (json_get(j.root, "commands"), i, max, command)
+        add_command(s, command, kept, about.p ? about : STR(""), a);
+}
+
+struct item *library_plugins(struct str config_dir, struct arena *a, size_t *ret_n)
+{
+    size_t n_prompts, n = 0;
+    const struct item *prompts = library_prompts(config_dir, a, &n_prompts);
+    struct item *items = read_shelf(config_dir, "plugins", add_plugin, a, ret_n);
+    for (size_t i = 0; i < *ret_n; i++)
+        if (!item_find(prompts, n_prompts, items[i].name))
+            items[n++] = items[i];
+    *ret_n = n;
+    return items;
+}
+
+struct str item_expand(const struct item *template, struct str arguments, struct arena *a)
+{
+    AUTO(buf) struct buf out = BUF_INIT;
+    struct str rest = template->text, mark = STR("$ARGUMENTS");
+    for (size_t at; (at = str_find(rest, mark)) != SIZE_MAX; rest = str_from(rest, at + mark.n)) {
+        buf_add(&out, str_cut(rest, at));
+        buf_add(&out, arguments);
+    }
+    buf_add(&out, rest);
+    return arena_str(a, buf_str(&out));
+}

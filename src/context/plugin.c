@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "context/plugin.h"
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+enum { OUTPUT_MAX = 4 << 20, WHY_MAX = 300, GRACE_MS = 200, LINGER_MS = 500 };
+
+struct hearing {
+    const struct plugin_call *call;
+    struct buf line; /* what came behind the last line end */
+    struct buf why;  /* the beginning of stderr */
+    bool has_said;
+    size_t n_bytes;
+};
+
+static void say(struct hearing *h, struct str line)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    buf_addz(&text, h->has_said ? "\n" : "");
+    utf8_repair(&text, line);
+    h->has_said = true;
+    if (h->call->on_text && text.n)
+        h->call->on_text(h->call->arg, buf_str(&text));
+}
+
+static void on_output(void *arg, int stream, struct str bytes)
+{
+    struct hearing *h = arg;
+    if (stream == 2) {
+        buf_add(&h->why, str_cut(bytes, WHY_MAX - MIN(h->why.n, WHY_MAX)));
+        return;
+    }
+    h->n_bytes += bytes.n;
+    if (h->n_bytes > OUTPUT_MAX)
+        return;
+    buf_add(&h->line, bytes);
+    for (size_t end; (end = str_chr(buf_str(&h->line), '\n')) != SIZE_MAX;) {
+        say(h, str_cut(buf_str(&h->line), end));
+        buf_drop(&h->line, end + 1);
+    }
+}
+
+static void put_input(struct buf *out, const struct plugin_call *c)
+{
+    struct jw w = JW(out);
+    jw_obj(&w);
+    jw_kstr(&w, "command", c->command);
+    jw_kstr(&w, "arguments", c->arguments);
+    jw_kz(&w, "workspace", c->workspace);
+    jw_kraw(&w, "session", c->session);
+    jw_obj_end(&w);
+    buf_addc(out, '\n');
+}
+
+static bool judge(const struct plugin_call *c, const struct child_end *end, struct str why,
+                  struct error *err)
+{
+    struct str line;
+    if (end->exit_code == 0)
+        return true;
+    why = str_trim(why);
+    if (!str_line(&why, &line))
+        line = STR("it said nothing on stderr");
+    return error_set(err, ERR_INTERNAL, "/%.*s failed (%s %d): %.*s", STR_FMT(c->command),
+                     end->signal ? "signal" : "exit status",
+                     end->signal ? end->signal : end->exit_code, STR_FMT(line));
+}
+
+bool plugin_run_await(struct loop *l, const struct plugin_call *c, struct error *err)
+{
+    AUTO(buf) struct buf input = BUF_INIT;
+    struct hearing h = {.call = c};
+    AUTO_FREE char *command = str_dup(c->command);
+    const char *argv[] = {c->program, command, NULL};
+    struct child_end end;
+    put_input(&input, c);
+    struct child_options o = {.argv = argv,
+                              .env = c->env,
+                              .cwd = c->workspace,
+                              .input = buf_str(&input),
+                              .grace_ms = GRACE_MS,
+                              .linger_ms = LINGER_MS,
+                              .on_output = on_output,
+                              .arg = &h};
+    bool ok = child_run_await(l, &o, NULL, &end, err);
+    if (ok && h.line.n)
+        say(&h, buf_str(&h.line));
+    ok = ok && judge(c, &end, buf_str(&h.why), err);
+    buf_clear(&h.line);
+    buf_clear(&h.why);
+    return ok;
+}

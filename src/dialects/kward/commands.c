@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+/* prompts/..., commands/..., resources/startup (kward.md 20), and input that begins with a slash
+ * (11.7): a template is expanded, a plugin's command runs as a turn of its own, anything else is
+ * plain text. */
+#include "dialects/kward/internal.h"
+
+#include "base/path.h"
+#include "context/library.h"
+#include "context/plugin.h"
+
+static struct str without_slash(struct str name)
+{
+    return str_starts(name, STR("/")) ? str_from(name, 1) : name;
+}
+
+/* ---- prompts ---- */
+
+static const struct row prompt_rows[] = {
+    ROW_OUT("command", T_STR, NEEDED, "file name without .md"),
+    ROW_OUT("description", T_STR, NEEDED, "from the front matter"),
+    ROW_OUT("argumentHint", T_STR, NEEDED, "from the front matter"),
+    ROW_OUT("path", T_STR, NEEDED, "the file"),
+    ROW_END,
+};
+
+static const struct row prompts_rows[] = {
+    ROW_OUT("prompts", T_ARR, NEEDED, "by name", .rows = prompt_rows, .items = T_OBJ),
+    ROW_END,
+};
+
+static bool list_prompts(struct request *rq, struct jw *w, struct error *err)
+{
+    (void)err;
+    struct kward *k = rq->dialect;
+    size_t n;
+    const struct item *items = library_prompts(str_of(k->config_dir), &rq->arena, &n);
+    jw_obj(w);
+    jw_karr(w, "prompts");
+    for (size_t i = 0; i < n; i++) {
+        jw_obj(w);
+        jw_kstr(w, "command", items[i].name);
+        jw_kstr(w, "description", items[i].about);
+        jw_kstr(w, "argumentHint", items[i].hint);
+        jw_kstr(w, "path", items[i].path);
+        jw_obj_end(w);
+    }
+    jw_arr_end(w);
+    jw_obj_end(w);
+    return true;
+}
+
+const struct method kw_prompts_list = {
+    .name = "prompts/list",
+    .result = prompts_rows,
+    .lane = LANE_MAIN,
+    .run = list_prompts,
+    .about = "The prompt templates of the config directory.",
+};
+
+struct expand_params {
+    struct str command, arguments;
+};
+
+static const struct row expand_params_rows[] = {
+    ROW_AS(expand_params, command, "command", T_STR, NEEDED | TRIM, "with or without the slash"),
+    ROW_AS(expand_params, arguments, "arguments", T_STR, NULLABLE, "goes where $ARGUMENTS stands"),
+    ROW_END,
+};
+
+static const struct row expand_rows[] = {
+    ROW_OUT("command", T_STR, NEEDED, "without the slash"),
+    ROW_OUT("text", T_STR, NEEDED, "for turns/start"),
+    ROW_END,
+};
+
+static bool expand_prompt(struct request *rq, struct jw *w, struct error *err)
+{
+    const struct expand_params *p = rq->args;
+    struct kward *k = rq->dialect;
+    struct str name = without_slash(p->command);
+    size_t n;
+    const struct item *items = library_prompts(str_of(k->config_dir), &rq->arena, &n);
+    const struct item *it = item_find(items, n, name);
+    if (!it)
+        return error_set(err, ERR_NOT_FOUND, "Unknown prompt template: %.*s",
+                         STR_FMT(str_cut(name, 200)));
+    jw_obj(w);
+    jw_kstr(w, "command", name);
+    jw_kstr(w, "text", item_expand(it, p->arguments, &rq->arena));
+    jw_obj_end(w);
+    return true;
+}
+
+const struct method kw_prompts_expand = {
+    .name = "prompts/expand",
+    .params = expand_params_rows,
+    .params_size = sizeof(struct expand_params),
+    .result = expand_rows,
+    .lane = LANE_MAIN,
+    .run = expand_prompt,
+    .about = "The text of a template with its arguments put in.",
+    .errors = "Unknown prompt template: <command>",
+};
+
+/* ---- commands/list, resources/startup ---- */
+
+struct shelves {
+    struct item *prompts, *skills, *plugins;
+    size_t n_prompts, n_skills, n_plugins;
+};
+
+static struct shelves read_shelves(const struct kward *k, struct arena *a)
+{
+    struct shelves s;
+    struct str dir = str_of(k->config_dir);
+    s.prompts = library_prompts(dir, a, &s.n_prompts);
+    s.skills = library_skills(dir, a, &s.n_skills);
+    s.plugins = library_plugins(dir, a, &s.n_plugins);
+    return s;
+}
+
+static const struct row commands_rows[] = {
+    ROW_OUT("commands", T_ARR, NEEDED, "prompts, skills, plugins: {name, description, source, path}"),
+    ROW_END,
+};
+
+static void put_prompt(struct jw *w, const struct item *it)
+{
+    jw_obj(w);
+    jw_kstr(w, "name", it->name);
+    jw_kstr(w, "description", it->about);
+    jw_kz(w, "source", "prompt");
+    jw_kstr(w, "location", it->path);
+    jw_kstr(w, "path", it->path);
+    jw_kraw(w, "sourceInfo", STR("{}"));
+    jw_obj_end(w);
+}
+
+static void put_skill(struct jw *w, const struct item *it, struct arena *a)
+{
+    jw_obj(w);
+    jw_kstr(w, "name", arena_fmt(a, "skill:%.*s", STR_FMT(it->name)));
+    jw_kstr(w, "description", it->about);
+    jw_kz(w, "source", "skill");
+    jw_kstr(w, "path", it->path);
+    jw_obj_end(w);
+}
+
+static void put_plugin(struct jw *w, const struct item *it)
+{
+    jw_obj(w);
+    jw_kstr(w, "name", it->name);
+    jw_kstr(w, "description", it->about);
+    jw_kstr(w, "argumentHint", it->hint);
+    jw_kz(w, "source", "plugin");
+    jw_kstr(w, "path", it->path);
+    jw_kbool(w, "executable", true);
+    jw_obj_end(w);
+}
+
+static bool list_commands(struct request *rq, struct jw *w, struct error *err)
+{
+    const struct kw_session_params *p = rq->args;
+    if (!kw_find_session(rq->dialect, p->session_id, err))
+        return false;
+    struct shelves s = read_shelves(rq->dialect, &rq->arena);
+    jw_obj(w);
+    jw_karr(w, "commands");
+    for (size_t i = 0; i < s.n_prompts; i++)
+        put_prompt(w, &s.prompts[i]);
+    for (size_t i = 0; i < s.n_skills; i++)
+        put_skill(w, &s.skills[i], &rq->arena);
+    for (size_t i = 0; i < s.n_plugins; i++)
+        put_plugin(w, &s.plugins[i]);
+    jw_arr_end(w);
+    jw_obj_end(w);
+    return true;
+}
+
+const struct method kw_commands_list = {
+    .name = "commands/list",
+    .params = kw_session_params_rows,
+    .params_size = sizeof(struct kw_session_params),
+    .result = commands_rows,
+    .lane = LANE_MAIN,
+    .run = list_commands,
+    .about = "What can be typed behind a slash.",
+    .errors = "Unknown session: <id>",
+};
+
+static const struct row startup_rows[] = {
+    ROW_OUT("sections", T_ARR, NEEDED, "{name, items}; Context, Skills, Prompts, Plugins"),
+    ROW_END,
+};
+
+static void put_section(struct jw *w, const char *name, const char *sign, const struct item *items,
+                        size_t n, struct arena *a)
+{
+    if (n == 0)
+        return;
+    jw_obj(w);
+    jw_kz(w, "name", name);
+    jw_karr(w, "items");
+    for (size_t i = 0; i < n; i++)
+        jw_str(w, arena_fmt(a, "%s%.*s", sign, STR_FMT(items[i].name)));
+    jw_arr_end(w);
+    jw_obj_end(w);
+}
+
+static bool startup(struct request *rq, struct jw *w, struct error *err)
+{
+    const struct kw_session_params *p = rq->args;
+    struct kward *k = rq->dialect;
+    static const struct item agents = {.name = {"AGENTS.md", 9}};
+    if (!kw_find_session(k, p->session_id, err))
+        return false;
+    struct shelves s = read_shelves(k, &rq->arena);
+    bool has_agents = path_exists(arena_fmt(&rq->arena, "%s/AGENTS.md", k->config_dir));
+    jw_obj(w);
+    jw_karr(w, "sections");
+    put_section(w, "Context", "", &agents, has_agents, &rq->arena);
+    put_section(w, "Skills", "", s.skills, s.n_skills, &rq->arena);
+    put_section(w, "Prompts", "/", s.prompts, s.n_prompts, &rq->arena);
+    put_section(w, "Plugins", "/", s.plugins, s.n_plugins, &rq->arena);
+    jw_arr_end(w);
+    jw_obj_end(w);
+    return true;
+}
+
+const struct method kw_resources_startup = {
+    .name = "resources/startup",
+    .params = kw_session_params_rows,
+    .params_size = sizeof(struct kw_session_params),
+    .result = startup_rows,
+    .lane = LANE_MAIN,
+    .run = startup,
+    .about = "What of the user's was found for this session.",
+    .errors = "Unknown session: <id>",
+};
+
+/* ---- running a plugin ---- */
+
+struct visit { /* everything a call needs, in one arena */
+    struct errand errand;
+    struct arena arena;
+    struct loop *loop;
+    struct plugin_call call;
+};
+
+static void free_visit(struct errand *e)
+{
+    struct visit *v = CONTAINER_OF(e, struct visit, errand);
+    struct arena a = v->arena;
+    arena_clear(&a);
+}
+
+static bool run_visit_await(struct errand *e, void (*tell)(void *turn, struct str text), void *turn,
+                            struct error *err)
+{
+    struct visit *v = CONTAINER_OF(e, struct visit, errand);
+    v->call.on_text = tell;
+    v->call.arg = turn;
+    return plugin_run_await(v->loop, &v->call, err);
+}
+
+static struct str session_json(struct arena *a, const struct session_info *info)
+{
+    AUTO(buf) struct buf out = BUF_INIT;
+    struct jw w = JW(&out);
+    jw_obj(&w);
+    jw_kstr(&w, "id", info->id);
+    jw_kstr(&w, "path", info->path);
+    jw_kstr_null(&w, "name", info->name);
+    jw_obj_end(&w);
+    return arena_str(a, buf_str(&out));
+}
+
+static struct visit *new_visit(struct kward *k, struct kw_session *s, const struct item *it,
+                               struct str arguments)
+{
+    struct arena a = ARENA_INIT;
+    struct visit *v = arena_new(&a, struct visit);
+    struct session_info info;
+    session_info(s->file->session, &info);
+    v->errand = (struct errand){.run_await = run_visit_await, .free = free_visit};
+    v->loop = k->sv->loop;
+    v->call = (struct plugin_call){
+        .program = arena_strz(&a, it->path),
+        .command = arena_str(&a, it->name),
+        .arguments = arena_str(&a, arguments.p ? arguments : STR("")),
+        .workspace = arena_strz(&a, info.workspace),
+        .session = session_json(&a, &info),
+        .env = engine_environment(k->sv->engine),
+    };
+    v->arena = a;
+    return v;
+}
+
+/* ---- commands/run ---- */
+
+struct run_params {
+    struct str session_id, name, arguments;
+};
+
+static const struct row run_params_rows[] = {
+    ROW_AS(run_params, session_id, "sessionId", T_STR, NEEDED, "id of the RPC session"),
+    ROW_AS(run_params, name, "name", T_STR, NEEDED | TRIM, "with or without the slash"),
+    ROW_AS(run_params, arguments, "arguments", T_STR, NULLABLE, "one text"),
+    ROW_END,
+};
+
+static const struct row run_rows[] = {
+    ROW_OUT("command", T_STR, OPTIONAL, "without the slash"),
+    ROW_OUT("output", T_ARR, OPTIONAL, "the lines it wrote"),
+    ROW_OUT("result", T_STR, OPTIONAL | NULLABLE, "null"),
+    ROW_OUT("ok", T_BOOL, OPTIONAL, "false for copy"),
+    ROW_OUT("error", T_STR, OPTIONAL, "unsupported"),
+    ROW_OUT("reason", T_STR, OPTIONAL, "why"),
+    ROW_END,
+};
+
+static void collect(void *arg, struct str text)
+{
+    buf_add(arg, text);
+}
+
+static void put_output(struct jw *w, struct str name, struct str text)
+{
+    struct str line;
+    jw_obj(w);
+    jw_kstr(w, "command", name);
+    jw_karr(w, "output");
+    while (str_line(&text, &line))
+        jw_str(w, line);
+    jw_arr_end(w);
+    jw_knull(w, "result");
+    jw_obj_end(w);
+}
+
+static bool run_command_await(struct request *rq, struct jw *w, struct error *err)
+{
+    const struct run_params *p = rq->args;
+    struct kward *k = rq->dialect;
+    struct kw_session *s = kw_find_session(k, p->session_id, err);
+    struct str name = without_slash(p->name);
+    AUTO(buf) struct buf out = BUF_INIT;
+    size_t n;
+    if (!s)
+        return false;
+    if (str_is(name, "copy")) {
+        jw_raw(w, STR("{\"ok\":false,\"error\":\"unsupported\","
+                      "\"reason\":\"clientClipboardOwnedByUi\"}"));
+        return true;
+    }
+    const struct item *items = library_plugins(str_of(k->config_dir), &rq->arena, &n);
+    const struct item *it = item_find(items, n, name);
+    if (!it)
+        return error_set(err, ERR_INVALID, "Unknown plugin command: %.*s",
+                         STR_FMT(str_cut(name, 200)));
+    struct visit *v = new_visit(k, s, it, p->arguments);
+    bool ok = run_visit_await(&v->errand, collect, &out, err);
+    free_visit(&v->errand);
+    if (ok)
+        put_output(w, name, buf_str(&out));
+    return ok;
+}
+
+const struct method kw_commands_run = {
+    .name = "commands/run",
+    .params = run_params_rows,
+    .params_size = sizeof(struct run_params),
+    .result = run_rows,
+    .how = RUN_FIBER,
+    .lane = LANE_SLOW,
+    .run = run_command_await,
+    .about = "Runs a plugin's command to its end, outside of turns.",
+    .errors = "Unknown plugin command: <name>",
+};
+
+/* ---- slash input ---- */
+
+/* "/command" and the rest behind white space; false when the input is none. */
+static bool split_slash(struct str input, struct str *ret_name, struct str *ret_rest)
+{
+    size_t end = 1;
+    if (!str_starts(input, STR("/")))
+        return false;
+    while (end < input.n && !str_is_blank(str_n(input.p + end, 1)))
+        end++;
+    *ret_name = str_n(input.p + 1, end - 1);
+    *ret_rest = str_from(input, end);
+    while (ret_rest->n && str_is_blank(str_cut(*ret_rest, 1)))
+        *ret_rest = str_from(*ret_rest, 1);
+    return ret_name->n > 0;
+}
+
+void kw_take_slash(struct kward *k, struct kw_session *s, struct arena *a, struct input *in)
+{
+    struct str name, rest, dir = str_of(k->config_dir);
+    size_t n;
+    if (!split_slash(in->text, &name, &rest))
+        return;
+    const struct item *items = library_prompts(dir, a, &n), *it = item_find(items, n, name);
+    if (it) {
+        in->display = in->text;
+        in->text = item_expand(it, rest, a);
+        return;
+    }
+    items = library_plugins(dir, a, &n);
+    it = item_find(items, n, name);
+    if (it && in->n_images == 0)
+        in->errand = &new_visit(k, s, it, rest)->errand;
+}
