@@ -82,8 +82,11 @@ static bool begin_ask_await(struct session *s, struct arena *a, struct credentia
         .account_id = key->account_id,
         .limits = s->engine->limits,
     };
-    AUTO(buf) struct buf system = BUF_INIT;
-    system_prompt(&system, str_of(s->settings->system), str_of(s->workspace));
+    AUTO(buf) struct buf base = BUF_INIT, system = BUF_INIT;
+    buf_addz(&base, s->settings->system);
+    if (s->running)
+        buf_add(&base, s->running->context);
+    system_prompt(&system, buf_str(&base), str_of(s->workspace));
     ask->system = arena_str(a, buf_str(&system));
     return true;
 }

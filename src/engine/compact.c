@@ -116,9 +116,9 @@ static void add_file(struct files *f, struct arena *a, struct str name)
     if (at < f->n && str_eq(f->names[at], name))
         return;
     struct str *names = arena_array(a, struct str, f->n + 1);
-    memcpy(names, f->names, at * sizeof *names);
+    for (size_t i = 0; i < f->n; i++)
+        names[i + (i >= at)] = f->names[i];
     names[at] = arena_str(a, name);
-    memcpy(names + at + 1, f->names + at, (f->n - at) * sizeof *names);
     f->names = names;
     f->n++;
 }

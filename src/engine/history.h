@@ -54,6 +54,7 @@ struct header { /* first line of the file, in the arena of the history */
     int64_t version;
     struct str id, cwd, model, effort, parent_id, parent_path, name;
     int64_t created_ms;
+    struct str memory; /* last memory_state record, or STR_NONE */
     int64_t last_seq;
     bool is_clean; /* every started turn has ended */
     struct waiting *waiting;
@@ -89,5 +90,8 @@ void record_turn(struct buf *out, struct str turn, enum turn_state state, int64_
 void record_call(struct buf *out, struct str turn, struct str call_id);
 void record_call_end(struct buf *out, const struct event_call *call, const struct event_result *r);
 void record_clear(struct buf *out);
+void record_memory(struct buf *out, struct str members); /* members of a JSON object, in braces */
+/* A message of any role as an ordinary one, for copies. */
+void record_copy(struct buf *out, const struct message *m);
 
 #endif

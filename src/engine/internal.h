@@ -90,6 +90,7 @@ struct turn {
     struct buf mutations;     /* JSON pairs, comma separated */
     struct buf shown;         /* text of all replies */
     struct str answer;        /* text of the last reply */
+    struct str context;       /* what the dialect adds to the system instruction */
     const char *stop;
 };
 
@@ -103,6 +104,7 @@ struct session {
     char *long_id;            /* the id when it does not fit */
     char *path, *workspace, *cwd, *name, *parent_id, *parent_path;
     char *slug, *effort;      /* model */
+    char *memory;             /* last memory_state record, or NULL */
     enum mode mode;
     int64_t max_tokens;
     int64_t created_ms, modified_ms;

@@ -173,6 +173,14 @@ static void take_call(struct loader *ld, yyjson_val *v)
     ld->h->started = c;
 }
 
+static void take_memory(struct loader *ld, yyjson_val *v)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    struct jw w = JW(&text);
+    jw_val(&w, v);
+    ld->hd->memory = arena_str(&ld->h->arena, buf_str(&text));
+}
+
 static void take_clear(struct loader *ld, yyjson_val *v)
 {
     (void)v;
@@ -191,6 +199,7 @@ static const struct {
     {"session_info", take_info},
     {"branch_summary", take_branch_summary},
     {"leaf", take_leaf},
+    {"memory_state", take_memory},
     {"trivet_input", take_input},
     {"trivet_input_over", take_input_over},
     {"trivet_turn", take_turn},

@@ -172,3 +172,26 @@ void record_clear(struct buf *out)
     struct jw w = begin(out, "trivet_clear");
     jw_obj_end(&w);
 }
+
+void record_memory(struct buf *out, struct str members)
+{
+    AUTO(json) struct json j = JSON_INIT;
+    struct error ignored;
+    size_t i, max;
+    yyjson_val *key, *v;
+    struct jw w = begin(out, "memory_state");
+    if (json_parse(members, 0, LIMIT_JSON_DEPTH, &j, &ignored))
+        yyjson_obj_foreach (j.root, i, max, key, v) {
+            jw_keys(&w, json_str(key));
+            jw_val(&w, v);
+        }
+    jw_obj_end(&w);
+}
+
+void record_copy(struct buf *out, const struct message *m)
+{
+    struct jw w = begin(out, "message");
+    jw_key(&w, "message");
+    message_put(&w, m);
+    jw_obj_end(&w);
+}

@@ -90,6 +90,7 @@ static void session_free(struct session *s)
     free(s->parent_path);
     free(s->slug);
     free(s->effort);
+    free(s->memory);
     free(s->long_id);
     free(s);
 }
@@ -297,6 +298,7 @@ static bool load(struct session *s, const struct session_spec *spec, struct sess
     set_str(&s->effort, spec->effort.p ? spec->effort : hd.effort.n ? hd.effort : STR_NONE);
     set_str(&s->name, hd.name.n ? hd.name : STR_NONE);
     set_str(&s->parent_id, hd.parent_id.n ? hd.parent_id : STR_NONE);
+    set_str(&s->memory, hd.memory);
     set_str(&s->parent_path, hd.parent_path.n ? hd.parent_path : STR_NONE);
     if (hd.cwd.n && !spec->is_workspace_fixed)
         set_cwd(s, hd.cwd);

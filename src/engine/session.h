@@ -169,6 +169,14 @@ bool session_choose(struct session *s, struct str slug, struct str effort, struc
 void session_set_mode(struct session *s, enum mode mode);
 void session_set_max_tokens(struct session *s, int64_t max_tokens); /* from the next request on */
 bool session_set_name(struct session *s, struct str name, struct error *err); /* STR_NONE clears */
+/* What a dialect remembers with the session: the last memory_state record of the file, a JSON
+ * object, or STR_NONE.  Setting it writes one with these members. */
+struct str session_memory(struct session *s);
+bool session_set_memory(struct session *s, struct str members, struct error *err);
+/* The first n messages of the conversation (SIZE_MAX: all) go into a new session and its file, with
+ * reads also which files were read.  A call without results at the end is left out. */
+bool session_copy_await(struct session *from, size_t n, bool reads, struct session *to,
+                        struct error *err);
 /* Empties the conversation (a record says so; the file keeps its history).  ERR_BUSY in a turn. */
 bool session_clear(struct session *s, struct error *err);
 bool session_is_unused(struct session *s); /* unnamed, no message ever, nothing waiting */

@@ -29,6 +29,8 @@ struct compact_rules {
     int64_t keep_recent_tokens; /* 0: everything becomes the summary */
 };
 
+struct session;
+
 struct session_settings {
     const struct toolset *toolset;
     enum permit_policy permit;
@@ -53,6 +55,9 @@ struct session_settings {
                                  * NULL: nothing */
     const char *canceled_text;  /* result of a call that an interrupt stopped or prevented */
     const char *system;         /* the base instruction */
+    /* Adds to it, once per turn, what belongs to the turn's input; may be NULL. */
+    void (*put_context)(void *arg, struct session *s, struct str input, struct buf *out);
+    void *context_arg;
 };
 
 #endif

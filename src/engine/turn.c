@@ -164,6 +164,15 @@ static bool run_errand_await(struct turn *t, struct error *err)
     return ok;
 }
 
+static void put_context(struct turn *t)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    const struct session_settings *st = t->session->settings;
+    if (st->put_context)
+        st->put_context(st->context_arg, t->session, message_text_of(&t->arena, &t->input), &text);
+    t->context = arena_str(&t->arena, buf_str(&text));
+}
+
 static bool run_turn_await(struct turn *t, struct error *err)
 {
     struct session *s = t->session;
@@ -186,6 +195,7 @@ static bool run_turn_await(struct turn *t, struct error *err)
     session_model(s, &a, &p, &has_model, err);
     if (!has_model)
         return false;
+    put_context(t);
     if (!take_input(t, err) || !compact_if_needed_await(t, err))
         return false;
     session_emit(s, t, &(struct event){.kind = EV_INPUT_ADDED, .text = t->text});

@@ -10,6 +10,7 @@
  *     models.c      models/...                  runtime.c    runtime/..., tools/list
  *     settings.c    environment and config      config.c     config/..., runtime/updateSetting
  *     commands.c    prompts/..., commands/..., resources/startup, slash input
+ *     branch.c      sessions/clone, fork, compact    export.c  sessions/export
  *     places.c      names of files              redact.c     no secret leaves
  *     errors.c      codes and wording           rows.c       rows that several methods share
  *
@@ -123,6 +124,9 @@ void kw_take_slash(struct kward *k, struct kw_session *s, struct arena *a, struc
 /* sessions.c */
 void kw_put_session(struct jw *w, const struct kw_session *s);
 
+/* branch.c */
+extern const struct row kw_session_event_rows[];
+
 /* question.c */
 void kw_ask(struct kw_file *f, struct str owner, const struct event *e);
 
@@ -170,7 +174,9 @@ extern const struct method kw_initialize, kw_shutdown, kw_workspace_info, kw_wor
     kw_turns_status, kw_turns_events, kw_models_list, kw_models_current, kw_models_set,
     kw_tools_list, kw_answer_question, kw_runtime_state, kw_runtime_stats, kw_reasoning_set,
     kw_openrouter_catalog, kw_config_read, kw_config_update, kw_update_setting, kw_reload,
-    kw_prompts_list, kw_prompts_expand, kw_commands_list, kw_commands_run, kw_resources_startup;
+    kw_prompts_list, kw_prompts_expand, kw_commands_list, kw_commands_run, kw_resources_startup,
+    kw_sessions_clone, kw_sessions_fork_messages, kw_sessions_fork, kw_sessions_compact,
+    kw_sessions_export;
 extern const struct method *const kw_methods[];
 extern const size_t kw_n_methods;
 

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+#include "context/export.h"
+
+#include "base/path.h"
+#include "store/file.h"
+
+#include <sys/stat.h>
+
+static const char *heading(enum role role)
+{
+    switch (role) {
+    case ROLE_USER:
+        return "User";
+    case ROLE_ASSISTANT:
+        return "Assistant";
+    case ROLE_TOOL:
+        return "Tool";
+    case ROLE_SUMMARY:
+        return "Compactionsummary";
+    }
+    return "Message";
+}
+
+static void put_part(struct buf *out, const struct block *b)
+{
+    if (b->kind == BLOCK_TEXT && b->text.n)
+        buf_addf(out, "%.*s\n", STR_FMT(b->text));
+    else if (b->kind == BLOCK_REASONING && b->text.n)
+        buf_addf(out, "Reasoning:\n%.*s\n", STR_FMT(b->text));
+    else if (b->kind == BLOCK_IMAGE)
+        buf_addf(out, b->alt.n ? "[%.*s: %.*s]\n" : "[%.*s%.*s]\n", STR_FMT(b->mime),
+                 STR_FMT(b->alt));
+}
+
+void export_markdown(struct buf *out, const struct message *m, size_t n)
+{
+    buf_addz(out, "# Kward Session\n\n");
+    for (size_t i = 0; i < n; i++) {
+        buf_addf(out, "## %s\n", heading(m[i].role));
+        if (m[i].role == ROLE_TOOL)
+            buf_addf(out, "Tool: `%.*s`\n", STR_FMT(m[i].name));
+        buf_addc(out, '\n');
+        if (m[i].role == ROLE_USER && m[i].display.n)
+            buf_addf(out, "%.*s\n", STR_FMT(m[i].display));
+        for (size_t b = 0; b < m[i].n_blocks; b++)
+            if (!(m[i].display.n && m[i].blocks[b].kind == BLOCK_TEXT))
+                put_part(out, &m[i].blocks[b]);
+        buf_addc(out, '\n');
+    }
+}
+
+static void escape(struct buf *out, struct str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        const char *entity = c == '&'    ? "&amp;"
+                             : c == '<'  ? "&lt;"
+                             : c == '>'  ? "&gt;"
+                             : c == '"'  ? "&quot;"
+                             : c == '\'' ? "&#39;"
+                                         : NULL;
+        if (entity)
+            buf_addz(out, entity);
+        else
+            buf_addc(out, c);
+    }
+}
+
+void export_html(struct buf *out, const struct message *m, size_t n)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    export_markdown(&text, m, n);
+    buf_addz(out, "<!doctype html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n"
+                  "<title>Kward Session</title>\n</head>\n<body>\n<pre>");
+    escape(out, buf_str(&text));
+    buf_addz(out, "</pre>\n</body>\n</html>\n");
+}
+
+bool export_write(struct str path, struct str one, struct str other, struct str bytes,
+                  struct error *err)
+{
+    AUTO(buf) struct buf real = BUF_INIT;
+    AUTO_FREE char *dir = str_dup(path_dir(path));
+    struct stat st;
+    if (!path_is_inside(one, path) && !path_is_inside(other, path))
+        return error_set(err, ERR_INVALID, "export path outside workspace or session directory: %.*s",
+                         STR_FMT(path));
+    if (lstat(dir, &st) != 0)
+        return error_set(err, ERR_NOT_FOUND, "export directory does not exist: %s", dir);
+    /* What links lead to is judged too: of the directories above, and of a file that is there. */
+    if (S_ISLNK(st.st_mode) || !path_resolve(&real, path, err) ||
+        (!path_is_inside(one, buf_str(&real)) && !path_is_inside(other, buf_str(&real))))
+        return error_set(err, ERR_INVALID, "export path outside workspace or session directory: %.*s",
+                         STR_FMT(path));
+    return file_replace(path, bytes, 0600, err);
+}

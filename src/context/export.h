@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* A conversation as a text for humans, in a file of its own (kward.md 8.10). */
+#ifndef TRIVET_CONTEXT_EXPORT_H
+#define TRIVET_CONTEXT_EXPORT_H
+
+#include "chat/message.h"
+
+void export_markdown(struct buf *out, const struct message *m, size_t n);
+/* The Markdown in a minimal page. */
+void export_html(struct buf *out, const struct message *m, size_t n);
+/* Replaces the file at path, an absolute one.  The directory must be there and be no link, and path
+ * must lie inside one of two directories; ERR_INVALID "export path outside workspace or session
+ * directory: <path>" otherwise. */
+bool export_write(struct str path, struct str one, struct str other, struct str bytes,
+                  struct error *err);
+
+#endif
