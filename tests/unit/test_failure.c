@@ -94,7 +94,7 @@ static void test_long_text(void **state)
     assert_true(strlen(err.text) > 300);
 }
 
-static void test_retry_after(void **state)
+static void test_retry_after(void **state) /* providers.md 13: 53, 54 */
 {
     (void)state;
     static const char again[] = "{\"error\":{\"message\":\"Please try again in 1m2.5s. Thanks\"}}";
@@ -117,7 +117,7 @@ static void test_retry_after(void **state)
     time_fix(0);
 }
 
-static void test_overflow_words(void **state)
+static void test_overflow_words(void **state) /* providers.md 13: 68 */
 {
     (void)state;
     static const char *const yes[] = {

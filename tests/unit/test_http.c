@@ -250,7 +250,7 @@ static void test_stream(void **state)
     assert_null(strstr(log.p, "closed_early"));
 }
 
-static void test_one_byte_writes(void **state)
+static void test_one_byte_writes(void **state) /* providers.md 13: 1, 2 */
 {
     (void)state;
     AUTO(room) struct room r;
@@ -285,7 +285,7 @@ static void test_parallel(void **state)
     }
 }
 
-static void test_done_ends_an_open_connection(void **state)
+static void test_done_ends_an_open_connection(void **state) /* providers.md 13: 8 */
 {
     (void)state;
     AUTO(room) struct room r;

@@ -145,7 +145,7 @@ static void test_body_calls(void **state)
                                                                                                                        "{\"role\":\"user\",\"content\":\"and?\"}]}");
 }
 
-static void test_body_odd_history(void **state)
+static void test_body_odd_history(void **state) /* providers.md 13: 64 */
 {
     (void)state;
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -180,7 +180,7 @@ static void test_body_odd_history(void **state)
 }
 
 /* The next round's body begins with all of this one's, up to the end of the messages. */
-static void test_body_prefix(void **state)
+static void test_body_prefix(void **state) /* providers.md 13: 66 */
 {
     (void)state;
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -197,7 +197,7 @@ static void test_body_prefix(void **state)
     assert_true(str_starts(buf_str(&second), str_cut(buf_str(&first), first.n - 2)));
 }
 
-static void test_body_broken_utf8(void **state)
+static void test_body_broken_utf8(void **state) /* providers.md 13: 65 */
 {
     (void)state;
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -252,14 +252,14 @@ static void test_read_text(void **state)
     expect_reply(STR(D("\"refusal\":\"No.\"") END("stop")), "t:No.;", STOP_END);
 }
 
-static void test_read_ends_at_done(void **state)
+static void test_read_ends_at_done(void **state) /* providers.md 13: 8 */
 {
     (void)state;
     expect_reply(STR(D("\"content\":\"a\"") END("stop") DONE D("\"content\":\"b\"")), "t:a;",
                  STOP_END);
 }
 
-static void test_read_reasoning(void **state)
+static void test_read_reasoning(void **state) /* providers.md 13: 16 */
 {
     (void)state;
     struct str stream =
@@ -295,7 +295,7 @@ static void test_read_calls_in_pieces(void **state)
     assert_int_equal(h.n_alive, 1 + (int)strlen(arguments));
 }
 
-static void test_read_calls_interleaved(void **state)
+static void test_read_calls_interleaved(void **state) /* providers.md 13: 11 */
 {
     (void)state;
     expect_reply(STR(CALLS(FIRST("0", "a", "read")) CALLS(FIRST("1", "b", "list"))
@@ -307,7 +307,7 @@ static void test_read_calls_interleaved(void **state)
 #define WHOLE(more, name, args)                                                                    \
     "{" more "\"function\":{\"name\":\"" name "\",\"arguments\":\"" args "\"}}"
 
-static void test_read_calls_of_other_servers(void **state)
+static void test_read_calls_of_other_servers(void **state) /* providers.md 13: 12, 13, 14 */
 {
     (void)state;
     /* Ollama: whole calls, and "stop" although there are calls. */
@@ -333,7 +333,7 @@ static void test_read_calls_of_other_servers(void **state)
     expect_reply(STR(CALLS(WHOLE("", "read", "{")) END("length")), "c:call_1,read,{;", STOP_LENGTH);
 }
 
-static void test_read_usage(void **state)
+static void test_read_usage(void **state) /* providers.md 13: 15 */
 {
     (void)state;
     static const char *const streams[] = {
@@ -365,7 +365,7 @@ static void test_read_usage(void **state)
     assert_false(h.reply.has_usage);
 }
 
-static void test_read_errors(void **state)
+static void test_read_errors(void **state) /* providers.md 13: 18 */
 {
     (void)state;
     expect_error(STR(D("\"content\":\"a\"") "data: "
@@ -389,7 +389,7 @@ static void test_read_errors(void **state)
                  "t:a;", STOP_END);
 }
 
-static void test_read_cut(void **state)
+static void test_read_cut(void **state) /* providers.md 13: 17 */
 {
     (void)state;
     expect_error(STR(""), ERR_CUT, "before the reply was complete");
@@ -397,7 +397,7 @@ static void test_read_cut(void **state)
     expect_error(STR(D("\"content\":\"a\"") DONE), ERR_CUT, "before the reply was complete");
 }
 
-static void test_read_ignores_the_unknown(void **state)
+static void test_read_ignores_the_unknown(void **state) /* providers.md 13: 9 */
 {
     (void)state;
     expect_reply(

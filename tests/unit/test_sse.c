@@ -65,7 +65,7 @@ static void expect(struct str stream, const char *events)
     }
 }
 
-static void test_fields(void **state)
+static void test_fields(void **state) /* providers.md 13: 3, 4, 9 */
 {
     (void)state;
     expect(STR("data: a\n\n"), "[|a]");
@@ -82,7 +82,7 @@ static void test_fields(void **state)
     expect(STR("Data: a\n data: b\n\n"), "");
 }
 
-static void test_line_ends(void **state)
+static void test_line_ends(void **state) /* providers.md 13: 2 */
 {
     (void)state;
     expect(STR("data: a\r\n\r\ndata: b\r\n\r\n"), "[|a][|b]");
@@ -93,7 +93,7 @@ static void test_line_ends(void **state)
     expect(STR("\n\n\r\n\r\rdata: a\n\n\n\n"), "[|a]");
 }
 
-static void test_byte_order_mark(void **state)
+static void test_byte_order_mark(void **state) /* providers.md 13: 6 */
 {
     (void)state;
     expect(STR("\xef\xbb\xbf"
@@ -109,14 +109,14 @@ static void test_byte_order_mark(void **state)
     expect(STR("\xef\xbb\xbf\n\ndata: a\n\n"), "[|a]");
 }
 
-static void test_comments(void **state)
+static void test_comments(void **state) /* providers.md 13: 5 */
 {
     (void)state;
     expect(STR(": OPENROUTER PROCESSING\n\ndata: a\n:\ndata: b\n\n"), "##[|a\nb]");
     expect(STR(":data: x\n\n"), "#");
 }
 
-static void test_end_of_stream(void **state)
+static void test_end_of_stream(void **state) /* providers.md 13: 7 */
 {
     (void)state;
     expect(STR("data: a\n\ndata: b"), "[|a][|b]");
@@ -127,7 +127,7 @@ static void test_end_of_stream(void **state)
     expect(STR("data: [DONE]\n\n"), "[|[DONE]]");
 }
 
-static void test_bytes_stay_whole(void **state)
+static void test_bytes_stay_whole(void **state) /* providers.md 13: 1 */
 {
     (void)state;
     expect(STR("data: gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80\n\n"),
