@@ -5,8 +5,8 @@
     check_statements.py [--gaps]     one line per statement; --gaps: only those without a proof
 
 A test names a statement in a comment, `providers.md 13: 7, 40` in C and `# providers.md 13: 7` in a
-talk or a script.  What no test here can show stands below with its reason, and so does what is shown
-only in part.  A statement that has neither is a failure, and so is a named unit test that nobody
+talk or a script.  What no test here can show stands below with its reason, and so does what is
+shown only in part.  A statement that has neither is a failure, and so is a named unit test that nobody
 runs; a reason that a test has overtaken is pointed out.
 """
 import os

@@ -58,7 +58,8 @@ class Chat:
     @staticmethod
     def usage(given, cached, made, thought):
         return {"prompt_tokens": given, "prompt_tokens_details": {"cached_tokens": cached},
-                "completion_tokens": made, "completion_tokens_details": {"reasoning_tokens": thought}}
+                "completion_tokens": made,
+                "completion_tokens_details": {"reasoning_tokens": thought}}
 
     @staticmethod
     def error(status, message, kind="invalid_request_error"):
@@ -113,7 +114,7 @@ class Router(Chat):
 
     @staticmethod
     def too_long():
-        text = "This endpoint's maximum context length is 9 tokens. However, you requested about 12."
+        text = "This endpoint's maximum context length is 9 tokens. However, you asked for about 12."
         return {"status": 400, "body": {"error": {"message": text, "code": 400}}}
 
     @staticmethod
@@ -312,7 +313,8 @@ class Gemini:
 
     @classmethod
     def calls(cls, body):
-        found = [d["functionCall"] for d in deep_find(cls.said(body), lambda d: "functionCall" in d)]
+        found = [d["functionCall"]
+                 for d in deep_find(cls.said(body), lambda d: "functionCall" in d)]
         return [(f["id"], f["name"], f["args"]) for f in found]
 
     @staticmethod

@@ -4,8 +4,8 @@
 
     tests/e2e/aimock.py [--write] [WORD...]     only vendors and cells that are a WORD
 
-aimock takes fixtures: which request gets which answer.  It serves all formats from the same ones, so
-one list made of all cells and vendors serves the whole run; the user's text ("429/gemini.") finds
+aimock takes fixtures: which request gets which answer.  It serves all formats from the same ones,
+so one list made of all cells and vendors serves the whole run; the user's text ("429/gemini.") finds
 the fixture.  It keeps a journal of requests, in its own words.  The table stands in
 docs/providers.md like that of vendors.py.
 """
@@ -61,7 +61,8 @@ def tool_answers(said, response):
 
 def once(said, response):
     """First this, then well."""
-    return [answer(said, response, sequenceIndex=0), answer(said, {"content": TEXT}, sequenceIndex=1)]
+    return [answer(said, response, sequenceIndex=0),
+            answer(said, {"content": TEXT}, sequenceIndex=1)]
 
 
 @contextlib.contextmanager
@@ -74,8 +75,8 @@ def running(fixtures, base):
         json.dump({"fixtures": fixtures}, file)
     env = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}", AIMOCK_API_KEYS=KEY)
     log = tempfile.TemporaryFile()
-    process = subprocess.Popen([os.path.join(BIN, "llmock"), "-p", str(port), "-f", path, "--strict",
-                                "--validate-on-load", "--log-level", "warn"], env=env,
+    process = subprocess.Popen([os.path.join(BIN, "llmock"), "-p", str(port), "-f", path,
+                                "--strict", "--validate-on-load", "--log-level", "warn"], env=env,
                                stdout=log, stderr=log, stdin=subprocess.DEVNULL)
     try:
         wait_ready(process, port, log)

@@ -4,8 +4,8 @@
 
 The proof is the first case: a short text among long members that nobody reads; 8 MB are what may
 wait for a slow client (limit OUT_STOP_BYTES).  The second, 8 MB of
-text, only guards what a long reply costs today: the peak was measured at 7.0 times the text (growing
-buffers and copies for the reply, the message, the session file and what was shown), which is more
+text, only guards what a long reply costs today: the peak was measured at 7.0 times the text
+(growing buffers and copies for the reply, the message, the session file and what was shown), which is more
 than the one or two copies that are needed; the bound is 8 times.
 """
 # providers.md 13: 67

@@ -24,7 +24,8 @@ CALL = {"id": "call_1", "name": "read_file", "arguments": {"path": "in.txt"}}
 
 
 def turns(vendor, workspace):
-    """Plays two turns in one process and a third in another; the requests as the server got them."""
+    """Plays two turns in one process and a third in another; the requests as the server got them.
+    """
     script = [{"text": "Look. ", "reasoning": "Hm.", "tool_calls": [CALL]}, {"text": "One."},
               {"text": "Two."}, {"text": "Three."}]
     with Server(script) as server:

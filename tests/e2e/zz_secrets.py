@@ -25,7 +25,8 @@ from provider import Server  # noqa: E402
 
 WINDOW = 10
 VISIBLE = "visible-word"  # what the model says and everybody may read
-ENV_CALL = {"id": "call_1", "name": "bash", "arguments": {"command": "env; cat /proc/$PPID/environ"}}
+ENV_CALL = {"id": "call_1", "name": "bash",
+            "arguments": {"command": "env; cat /proc/$PPID/environ"}}
 
 
 def parts_of(key):
