@@ -243,6 +243,7 @@ static bool run_face_await(struct call *c, struct error *err)
         .env = (const char *const *)s->engine->env,
         .child = &t->child,
         .kill_grace_ms = s->settings->kill_grace_ms,
+        .background = s->settings->shares_shell ? engine_background(s->engine) : NULL,
         .sandbox = session_sandbox(s),
         .ask_await = ask_user_await,
         .ask_arg = t,

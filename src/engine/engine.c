@@ -5,8 +5,11 @@
 #include "auth/keys.h"
 #include "base/path.h"
 #include "net/http.h"
+#include "tools/background.h"
 
 #include <unistd.h>
+
+enum { BACKGROUND_GRACE_MS = 300 }; /* SIGTERM to SIGKILL, at the end of the process */
 
 struct engine *engine_new(struct loop *l, const struct provider *const *providers, size_t n)
 {
@@ -34,6 +37,7 @@ void engine_free(struct engine *e)
         next = t->next;
         turn_free(t);
     }
+    background_free(e->background);
     shell_state_clear(&e->shell);
     environment_free(e->env);
     auth_store_free(e->auth);
@@ -61,6 +65,8 @@ void engine_drain_through_await(struct engine *e)
         wait_reset(&e->idle);
         wait_through_await(&e->idle);
     }
+    if (e->background)
+        background_end_through_await(e->background, BACKGROUND_GRACE_MS);
 }
 
 void engine_stop(struct engine *e)
@@ -70,6 +76,15 @@ void engine_stop(struct engine *e)
         input_drop(s, false); /* nobody has been told of those that an earlier process left */
         session_interrupt(s);
     }
+    if (e->background)
+        background_close(e->background);
+}
+
+struct background *engine_background(struct engine *e)
+{
+    if (!e->background)
+        e->background = background_new(e->loop);
+    return e->background;
 }
 
 const char *const *engine_environment(const struct engine *e)

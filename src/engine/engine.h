@@ -18,9 +18,9 @@ void engine_free(struct engine *e);
 struct loop *engine_loop(struct engine *e);
 /* No turn runs. */
 bool engine_is_idle(const struct engine *e);
-/* Waits until every turn has ended; not cancelable. */
+/* Waits until every turn has ended, then ends the background jobs; not cancelable. */
 void engine_drain_through_await(struct engine *e);
-/* Cancels every running turn and refuses new input. */
+/* Cancels every running turn, refuses new input, asks background jobs to end. */
 void engine_stop(struct engine *e);
 
 /* --- models (providers/catalogue.h) --- */

@@ -28,6 +28,7 @@ struct engine {
     struct wait idle;               /* woken when n_running becomes 0 */
     bool is_stopping;
     struct shell_state shell;       /* loaf's, shared by its sessions */
+    struct background *background;  /* likewise; NULL before the first call */
     struct arena arena;             /* for its whole life */
     struct auth_store *auth;        /* keys and sign-ins; opened when first needed */
     char **env;                     /* of children, cleaned */
@@ -137,6 +138,7 @@ bool engine_renew_key_await(struct engine *e, const struct provider *p, struct s
 
 /* engine.c */
 void engine_keep_finished(struct engine *e, struct turn *t);
+struct background *engine_background(struct engine *e);
 struct turn *engine_find_turn(struct engine *e, struct str id);
 
 /* session.c */

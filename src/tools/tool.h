@@ -31,6 +31,8 @@ struct shell_state {
 };
 void shell_state_clear(struct shell_state *s);
 
+struct background; /* tools/background.h */
+
 struct todo_list;
 struct custom;
 
@@ -43,6 +45,7 @@ struct tool_cx {
     const char *const *env;     /* environment of children, already cleaned */
     struct child **child;       /* shows a running command, for back-pressure; may be NULL */
     int64_t kill_grace_ms;      /* SIGTERM to SIGKILL */
+    struct background *background; /* jobs that outlive the turn; may be NULL: there are none */
     const struct sandbox_policy *sandbox; /* what tools may touch; NULL: everything */
     /* ask_user_question and other calls back into the session; may be NULL. */
     bool (*ask_await)(void *arg, struct str questions_json, struct buf *answer, struct error *err);

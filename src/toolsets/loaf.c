@@ -71,7 +71,6 @@ static void say_unknown(struct str name, struct tool_result *r)
 static void say_invalid(const struct face *f, const struct fault *fault, struct str raw,
                         struct tool_result *r)
 {
-    (void)fault;
     (void)raw;
     if (f == &loaf_bash_face)
         loaf_refuse(r, "bash requires a non-empty `command`.");
@@ -79,7 +78,7 @@ static void say_invalid(const struct face *f, const struct fault *fault, struct 
         loaf_fail(r, "pattern must not be empty");
     else if (f == &loaf_patch_face)
         loaf_fail(r, "input must be a string that holds a patch");
-    else
+    else if (!loaf_job_invalid(f, fault, r))
         loaf_fail(r, "%s must be an absolute path", f->args[0].name);
 }
 
@@ -87,8 +86,13 @@ static const struct face *const faces[] = {
     &loaf_patch_face,
     &loaf_bash_face,
     &loaf_grep_face,
+    &loaf_jobs_list_face,
     &loaf_list_face,
+    &loaf_jobs_read_face,
     &loaf_read_face,
+    &loaf_jobs_resize_face,
+    &loaf_jobs_stop_face,
+    &loaf_jobs_write_face,
 };
 
 const struct toolset toolset_loaf = {

@@ -9,6 +9,9 @@
 extern const struct face loaf_bash_face, loaf_grep_face, loaf_list_face, loaf_patch_face,
     loaf_read_face;
 
+extern const struct face loaf_jobs_list_face, loaf_jobs_read_face, loaf_jobs_resize_face,
+    loaf_jobs_stop_face, loaf_jobs_write_face;
+
 /* Arguments are taken as they come: a wrong type counts as absent. */
 int64_t loaf_int(yyjson_val *v, int64_t otherwise);
 bool loaf_bool(yyjson_val *v, bool otherwise);
@@ -19,6 +22,23 @@ bool loaf_done(struct tool_result *r);
 bool loaf_fail(struct tool_result *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Ends a call of another tool: {"status":"invalid_input","message":...}. */
 bool loaf_refuse(struct tool_result *r, const char *message);
+
+/* Members that results of bash and of the job tools share. */
+void loaf_put_shell(struct jw *w, const char *shell, const char *flags, struct str command);
+/* exit_code and signal; both null when end is NULL. */
+void loaf_put_exit(struct jw *w, const struct child_end *end);
+
+/* bash with run_in_background. */
+struct job_args {
+    struct str command;
+    const char *shell, *flags;
+    const struct shell_state *base; /* both members set */
+    yyjson_val *session_name, *reuse_session, *full_terminal, *terminal_cols, *terminal_rows;
+};
+bool loaf_job_start_await(struct tool_cx *cx, const struct job_args *a, struct tool_result *ret,
+                          struct error *err);
+/* Words the absence of a needed argument; false when it is no face of a job. */
+bool loaf_job_invalid(const struct face *f, const struct fault *fault, struct tool_result *r);
 
 /* Block mode of read_file: the range [*low, *high] of lines (from 0) that belongs to the anchor. */
 struct block_options {

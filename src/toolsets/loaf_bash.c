@@ -4,7 +4,7 @@
  *     start values (cx) --- state of earlier calls (cx->shell) --- cwd, env of this call
  *
  * The right one wins.  What a command leaves behind becomes the state; a command that does not tell
- * (exit, killed) leaves what it was started with.
+ * (exit, killed, in the background) leaves what it was started with.  Jobs are in loaf_jobs.c.
  */
 #include "base/path.h"
 #include "tools/shell.h"
@@ -17,6 +17,7 @@ enum { STREAM_CHARS = 300000, TIMEOUT_S = 120, TIMEOUT_MAX_S = 1200 };
 
 struct bash_args {
     yyjson_val *command, *timeout_seconds, *cwd, *env, *reset_session, *run_in_background;
+    yyjson_val *session_name, *reuse_session, *full_terminal, *terminal_cols, *terminal_rows;
 };
 
 static const struct row bash_rows[] = {
@@ -32,17 +33,19 @@ static const struct row bash_rows[] = {
     ROW(bash_args, reset_session, T_ANY, OPTIONAL, "start anew",
         .schema = SCHEMA("boolean", "forget directory and variables of earlier calls")),
     ROW(bash_args, run_in_background, T_ANY, OPTIONAL, "background",
-        .schema = SCHEMA("boolean", "not available in this version")),
-    ROW_OUT("session_name", T_ANY, OPTIONAL, "job",
-            .schema = SCHEMA("string", "name of a background job")),
-    ROW_OUT("reuse_session", T_ANY, OPTIONAL, "job",
-            .schema = SCHEMA("boolean", "take a running background job of that name")),
-    ROW_OUT("full_terminal", T_ANY, OPTIONAL, "job",
-            .schema = SCHEMA("boolean", "background job in a terminal")),
-    ROW_OUT("terminal_cols", T_ANY, OPTIONAL, "job",
-            .schema = SCHEMA("number", "columns of that terminal")),
-    ROW_OUT("terminal_rows", T_ANY, OPTIONAL, "job",
-            .schema = SCHEMA("number", "rows of that terminal")),
+        .schema = SCHEMA("boolean", "start it as a background job and return at once; the other "
+                                    "background tools take the session_id that is returned")),
+    ROW(bash_args, session_name, T_ANY, OPTIONAL, "job",
+        .schema = SCHEMA("string", "name of the background job (default background-bash)")),
+    ROW(bash_args, reuse_session, T_ANY, OPTIONAL, "job",
+        .schema = SCHEMA("boolean", "when a job of that session_name runs already in the same "
+                                    "directory, return it instead (default true)")),
+    ROW(bash_args, full_terminal, T_ANY, OPTIONAL, "job",
+        .schema = SCHEMA("boolean", "give the job a terminal, else pipes (default true)")),
+    ROW(bash_args, terminal_cols, T_ANY, OPTIONAL, "job",
+        .schema = SCHEMA("number", "columns of that terminal, 40 to 400 (default 120)")),
+    ROW(bash_args, terminal_rows, T_ANY, OPTIONAL, "job",
+        .schema = SCHEMA("number", "rows of that terminal, 10 to 200 (default 36)")),
     ROW_END,
 };
 
@@ -164,26 +167,25 @@ static bool is_fine(const struct call *c)
     return c->has_run && c->run.end.exit_code == 0 && !c->run.end.timed_out && !c->is_aborted;
 }
 
-static void put_shell(const struct call *c, struct jw *w)
+void loaf_put_shell(struct jw *w, const char *shell, const char *flags, struct str command)
 {
     jw_kz(w, "mode", "bash");
-    jw_kz(w, "shell", c->shell);
-    jw_kz(w, "shell_command", c->shell);
+    jw_kz(w, "shell", shell);
+    jw_kz(w, "shell_command", shell);
     jw_karr(w, "shell_args");
-    jw_str(w, str_of(c->flags));
-    jw_str(w, c->command);
+    jw_str(w, str_of(flags));
+    jw_str(w, command);
     jw_arr_end(w);
-    jw_kstr(w, "command", c->command);
+    jw_kstr(w, "command", command);
 }
 
-static void put_end(const struct call *c, struct jw *w)
+void loaf_put_exit(struct jw *w, const struct child_end *end)
 {
-    const struct child_end *end = &c->run.end;
-    if (c->has_run && end->exit_code >= 0)
+    if (end && end->exit_code >= 0)
         jw_kint(w, "exit_code", end->exit_code);
     else
         jw_knull(w, "exit_code");
-    const char *name = c->has_run && end->signal ? sigabbrev_np(end->signal) : NULL;
+    const char *name = end && end->signal ? sigabbrev_np(end->signal) : NULL;
     jw_key(w, "signal");
     if (name) {
         AUTO(buf) struct buf full = BUF_INIT;
@@ -192,6 +194,12 @@ static void put_end(const struct call *c, struct jw *w)
     } else {
         jw_null(w);
     }
+}
+
+static void put_end(const struct call *c, struct jw *w)
+{
+    const struct child_end *end = &c->run.end;
+    loaf_put_exit(w, c->has_run ? end : NULL);
     jw_kbool(w, "timed_out", end->timed_out);
     jw_kbool(w, "aborted", c->is_aborted);
     jw_kint(w, "duration_ms", end->duration_us / 1000);
@@ -203,7 +211,7 @@ static void put_output(const struct call *c, const char *cwd_after, struct buf *
     struct jw w = JW(out);
     jw_obj(&w);
     jw_kz(&w, "status", is_fine(c) ? "ok" : "error");
-    put_shell(c, &w);
+    loaf_put_shell(&w, c->shell, c->flags, c->command);
     put_end(c, &w);
     put_stream(&w, "stdout", &c->run.out, c->run.has_state, &out_is_cut);
     put_stream(&w, "stderr", &c->run.err, false, &err_is_cut);
@@ -257,6 +265,26 @@ static bool run_await(struct tool_cx *cx, struct call *c, struct error *err)
     return ok;
 }
 
+static bool start_job_await(struct tool_cx *cx, const struct bash_args *a, struct call *c,
+                            struct tool_result *ret, struct error *err)
+{
+    struct job_args job = {
+        .command = c->command,
+        .shell = c->shell,
+        .flags = c->flags,
+        .base = &c->base,
+        .session_name = a->session_name,
+        .reuse_session = a->reuse_session,
+        .full_terminal = a->full_terminal,
+        .terminal_cols = a->terminal_cols,
+        .terminal_rows = a->terminal_rows,
+    };
+    bool ok = loaf_job_start_await(cx, &job, ret, err);
+    if (ok && !ret->is_error)
+        keep_state(cx, c);
+    return ok;
+}
+
 static bool bash_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                             struct error *err)
 {
@@ -266,8 +294,6 @@ static bool bash_face_await(struct tool_cx *cx, const void *args, struct tool_re
     if (str_is_blank(c.command) || str_chr(c.command, '\0') != SIZE_MAX)
         return loaf_refuse(ret, "bash requires a non-empty `command`.");
     const char *fault = check_env(a->env);
-    if (loaf_bool(a->run_in_background, false))
-        fault = "background jobs are not available in this version";
     if (str_chr(json_str(a->cwd), '\0') != SIZE_MAX)
         fault = "bash `cwd` cannot hold a NUL byte.";
     if (fault)
@@ -277,6 +303,8 @@ static bool bash_face_await(struct tool_cx *cx, const void *args, struct tool_re
     set_base(cx, a, &c);
     c.shell = shell_pick(shells, (const char *const *)c.base.env);
     c.flags = strcmp(c.shell, "sh") == 0 ? "-c" : "-lc";
+    if (loaf_bool(a->run_in_background, false))
+        return start_job_await(cx, a, &c, ret, err);
     bool ok = run_await(cx, &c, err);
     if (!c.has_run) {
         ring_clear(&c.run.err);
@@ -292,7 +320,7 @@ static bool bash_face_await(struct tool_cx *cx, const void *args, struct tool_re
 const struct face loaf_bash_face = {
     .name = "bash",
     .about = "Runs a shell command. The working directory and exported variables are kept for the "
-             "next call.",
+             "next call. Servers, watchers and programs that ask questions belong in the background.",
     .args = bash_rows,
     .args_size = sizeof(struct bash_args),
     .mode = MODE_FULL,

@@ -255,7 +255,7 @@ static void test_loaf_bash_ends(void **state)
         assert_true(str_eq(json_get_str(v, "message"), buf_str(&r.error)));
         assert_true(r.is_error);
     }
-    assert_string_equal(r.error.p, "background jobs are not available in this version");
+    assert_string_equal(r.error.p, "background jobs are not available here");
 
     /* 7.5: an interrupt gives aborted true and the output so far. */
     s.cancel_file = "flag";

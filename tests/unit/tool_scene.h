@@ -42,6 +42,7 @@ static inline void scene_open(struct scene *s)
     assert_non_null(mkdtemp(made));
     assert_non_null(realpath(made, s->dir));
     s->loop = loop_new();
+    setenv("HOME", s->dir, 1); /* login shells must not run what the developer has set up */
     s->cx = (struct tool_cx){
         .loop = s->loop,
         .root = str_of(s->dir),
