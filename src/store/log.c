@@ -44,7 +44,7 @@ struct slog {
     struct sync_call *waiting; /* in order of arrival */
 };
 
-enum { KEEP_LINE_BYTES = 64 << 10 };
+enum { KEEP_LINE_BYTES = 64 << 10, LOCK_TRIES = 20, LOCK_WAIT_US = 10000 };
 
 static struct slog *slog_new(int fd, const char *path)
 {
@@ -55,12 +55,17 @@ static struct slog *slog_new(int fd, const char *path)
     return g;
 }
 
+/* A process that was killed while it started a command leaves the lock to the child that has not
+ * become the command yet, for a moment; so a taken lock is tried again before it is believed. */
 static bool take_lock(int fd, const char *path, struct error *err)
 {
+    int tries = LOCK_TRIES;
     while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        if (errno == EWOULDBLOCK)
+        if (errno == EWOULDBLOCK && tries-- > 0)
+            usleep(LOCK_WAIT_US);
+        else if (errno == EWOULDBLOCK)
             return error_set(err, ERR_LOCKED, "%s is open in another process", path);
-        if (errno != EINTR)
+        else if (errno != EINTR)
             return error_errno(err, errno, "cannot lock %s", path);
     }
     return true;

@@ -26,6 +26,7 @@ struct actor {
     int count;
     atomic_bool stop;
     atomic_int progress;
+    struct timer *timer;
 };
 
 static void actor_start(struct actor *a, struct loop *l, loop_fn *fn)
@@ -303,7 +304,10 @@ static void work_fiber(void *arg)
 static void on_cancel_timer(void *arg)
 {
     struct actor *a = arg;
-    fiber_cancel(a->self);
+    if (atomic_load(&a->progress) < 5)
+        timer_start(a->timer, 20); /* a slow machine: the first jobs are not done yet */
+    else
+        fiber_cancel(a->self);
 }
 
 static void test_work(void **state)
@@ -312,7 +316,7 @@ static void test_work(void **state)
     struct loop *l = loop_new();
     struct actor a = {0};
     actor_start(&a, l, work_fiber);
-    struct timer *t = timer_new(l, on_cancel_timer, &a);
+    struct timer *t = a.timer = timer_new(l, on_cancel_timer, &a);
     timer_start(t, 300);
     loop_run(l);
     assert_true(a.is_over);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* LINK: -Wl,--wrap=write,--wrap=rename,--wrap=link,--wrap=mkdir,--wrap=unlink,--wrap=close */
+/* LINK: -Wl,--wrap=write,--wrap=renameat,--wrap=linkat,--wrap=mkdir,--wrap=unlinkat,--wrap=close */
 /* A patch of many files while the system refuses things: the n-th write, rename, link, for every n.
  * Afterwards all files are old or all are new, down to inodes and times, and nothing lies about. */
 #include "patch_scene.h"
@@ -30,14 +30,14 @@ static bool refuse(enum call c, int number)
 
 ssize_t __real_write(int fd, const void *p, size_t n);
 ssize_t __wrap_write(int fd, const void *p, size_t n);
-int __real_rename(const char *from, const char *to);
-int __wrap_rename(const char *from, const char *to);
-int __real_link(const char *from, const char *to);
-int __wrap_link(const char *from, const char *to);
+int __real_renameat(int from_dir, const char *from, int to_dir, const char *to);
+int __wrap_renameat(int from_dir, const char *from, int to_dir, const char *to);
+int __real_linkat(int from_dir, const char *from, int to_dir, const char *to, int flags);
+int __wrap_linkat(int from_dir, const char *from, int to_dir, const char *to, int flags);
 int __real_mkdir(const char *path, mode_t mode);
 int __wrap_mkdir(const char *path, mode_t mode);
-int __real_unlink(const char *path);
-int __wrap_unlink(const char *path);
+int __real_unlinkat(int dir, const char *name, int flags);
+int __wrap_unlinkat(int dir, const char *name, int flags);
 int __real_close(int fd);
 int __wrap_close(int fd);
 
@@ -49,14 +49,14 @@ ssize_t __wrap_write(int fd, const void *p, size_t n)
     return __real_write(fd, p, fault.is_armed && n > 1 ? n / 2 : n);
 }
 
-int __wrap_rename(const char *from, const char *to)
+int __wrap_renameat(int from_dir, const char *from, int to_dir, const char *to)
 {
-    return refuse(CALL_RENAME, EIO) ? -1 : __real_rename(from, to);
+    return refuse(CALL_RENAME, EIO) ? -1 : __real_renameat(from_dir, from, to_dir, to);
 }
 
-int __wrap_link(const char *from, const char *to)
+int __wrap_linkat(int from_dir, const char *from, int to_dir, const char *to, int flags)
 {
-    return refuse(CALL_LINK, EPERM) ? -1 : __real_link(from, to);
+    return refuse(CALL_LINK, EPERM) ? -1 : __real_linkat(from_dir, from, to_dir, to, flags);
 }
 
 int __wrap_mkdir(const char *path, mode_t mode)
@@ -64,9 +64,9 @@ int __wrap_mkdir(const char *path, mode_t mode)
     return refuse(CALL_MKDIR, ENOSPC) ? -1 : __real_mkdir(path, mode);
 }
 
-int __wrap_unlink(const char *path)
+int __wrap_unlinkat(int dir, const char *name, int flags)
 {
-    return refuse(CALL_UNLINK, EIO) ? -1 : __real_unlink(path);
+    return refuse(CALL_UNLINK, EIO) ? -1 : __real_unlinkat(dir, name, flags);
 }
 
 int __wrap_close(int fd)
