@@ -5,6 +5,7 @@
 #include "loop/child.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 /* Lets everything end, in order: turns, output, loop. */
@@ -55,6 +56,9 @@ int server_run(const struct dialect *d, const struct provider *const *providers,
                const char *version, int argc, char **argv)
 {
     struct server sv = {.dialect = d, .version = version, .argc = argc, .argv = argv};
+    /* Keys stand in our environment: a tool of the same user must not read them from /proc, nor
+     * find them in a core file. */
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     io_claim_stdio(&sv.in_fd, &sv.out_fd);
     sv.loop = loop_new();
     sv.engine = engine_new(sv.loop, providers, n);
