@@ -158,7 +158,7 @@ static bool fork_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct fork_params *p = rq->args;
     struct kw_session *s = kw_find_session(rq->dialect, p->session_id, err);
-    size_t n, at;
+    size_t n, at = 0;
     if (!s)
         return false;
     const struct message *m = session_messages(s->file->session, &rq->arena, &n);
