@@ -12,11 +12,18 @@
 
 static char path[64]; /* on a file system in memory, where there is one */
 
+static void remove_file(void)
+{
+    unlink(path);
+}
+
 static void write_file(struct str bytes)
 {
-    if (!path[0])
+    if (!path[0]) {
         snprintf(path, sizeof path, "%s/trivet-fuzz-%d.jsonl",
                  access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (int)getpid());
+        atexit(remove_file);
+    }
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     PROMISE(fd >= 0 && write(fd, bytes.p, bytes.n) == (ssize_t)bytes.n);
     close(fd);
