@@ -11,6 +11,7 @@
  *     settings.c    environment and config      config.c     config/..., runtime/updateSetting
  *     commands.c    prompts/..., commands/..., resources/startup, slash input
  *     branch.c      sessions/clone, fork, compact    export.c  sessions/export
+ *     memory.c      memory/...                  recall.c     memory in turns, why, summarize
  *     places.c      names of files              redact.c     no secret leaves
  *     errors.c      codes and wording           rows.c       rows that several methods share
  *
@@ -37,6 +38,8 @@ struct kw_file { /* an open session file */
     struct listener listener;
     bool is_closing;             /* nobody means it any more; freed when its last turn has ended */
     char question[UUID_LEN + 1]; /* the id the client knows */
+    char *retrieval;             /* what the last turn was told of memory, JSON; NULL: nothing yet */
+    bool is_retrieved;           /* and it is not in the file yet */
     char request[UUID_LEN + 1];  /* the engine's id of the same question; "" for none */
 };
 
@@ -67,6 +70,7 @@ struct kward { /* the process */
     bool is_raw_answer;    /* the next message leaves with its secrets: the client asked for them */
     bool is_local;        /* KWARD_PROVIDER=local: the openai provider is called Local */
     int64_t local_window; /* KWARD_LOCAL_CONTEXT_WINDOW, 0: unknown */
+    char *retrieval;      /* the latest of all sessions, JSON or NULL */
     bool is_full;         /* the client reads too slowly */
     struct buf line;      /* the notification being written */
 };
@@ -124,6 +128,12 @@ void kw_take_slash(struct kward *k, struct kw_session *s, struct arena *a, struc
 /* sessions.c */
 void kw_put_session(struct jw *w, const struct kw_session *s);
 
+/* recall.c */
+void kw_memory_flags(const struct kward *k, bool *ret_on, bool *ret_summary);
+/* The user's AGENTS.md and the memories that fit the input. */
+void kw_put_context(void *kward, struct session *s, struct str input, struct buf *out);
+void kw_keep_memory(struct kw_file *f); /* after a completed turn */
+
 /* branch.c */
 extern const struct row kw_session_event_rows[];
 
@@ -176,7 +186,10 @@ extern const struct method kw_initialize, kw_shutdown, kw_workspace_info, kw_wor
     kw_openrouter_catalog, kw_config_read, kw_config_update, kw_update_setting, kw_reload,
     kw_prompts_list, kw_prompts_expand, kw_commands_list, kw_commands_run, kw_resources_startup,
     kw_sessions_clone, kw_sessions_fork_messages, kw_sessions_fork, kw_sessions_compact,
-    kw_sessions_export;
+    kw_sessions_export, kw_memory_status, kw_memory_enable, kw_memory_disable,
+    kw_memory_summary_enable, kw_memory_summary_disable, kw_memory_list, kw_memory_inspect,
+    kw_memory_add, kw_memory_add_core, kw_memory_forget, kw_memory_promote, kw_memory_summarize,
+    kw_memory_why;
 extern const struct method *const kw_methods[];
 extern const size_t kw_n_methods;
 

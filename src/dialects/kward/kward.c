@@ -25,6 +25,19 @@ const struct method *const kw_methods[] = {
     &kw_config_read,
     &kw_config_update,
     &kw_initialize,
+    &kw_memory_add,
+    &kw_memory_add_core,
+    &kw_memory_summary_disable,
+    &kw_memory_summary_enable,
+    &kw_memory_disable,
+    &kw_memory_enable,
+    &kw_memory_forget,
+    &kw_memory_inspect,
+    &kw_memory_list,
+    &kw_memory_promote,
+    &kw_memory_status,
+    &kw_memory_summarize,
+    &kw_memory_why,
     &kw_models_current,
     &kw_models_list,
     &kw_models_set,
@@ -161,6 +174,8 @@ static bool start(struct server *sv)
     k->settings = make_settings();
     k->config_path = kw_config_path();
     k->config_dir = str_dup(path_dir(str_of(k->config_path)));
+    k->settings.put_context = kw_put_context;
+    k->settings.context_arg = k;
     kw_load_settings(k);
     k->rpc = rpc_new(sv->loop, sv->in_fd, sv->out_fd, &rpc_rules, k);
     sv->state = k;
@@ -186,6 +201,7 @@ static void free_all(struct server *sv)
     free(k->config_path);
     free(k->config_dir);
     free(k->effort);
+    free(k->retrieval);
     free(k->slug);
     free(k);
 }

@@ -104,6 +104,7 @@ void kw_free_file(struct kw_file *f)
             break;
         }
     session_unlisten(f->session, &f->listener);
+    free(f->retrieval);
     free(f);
 }
 

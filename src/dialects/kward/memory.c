@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+/* memory/... (kward.md 18): the records, the two switches, what a turn is told of them and why. */
+#include "dialects/kward/internal.h"
+
+#include "context/config.h"
+#include "context/memory.h"
+
+static struct str memory_dir(const struct kward *k, struct arena *a)
+{
+    return arena_fmt(a, "%s/memory", k->config_dir);
+}
+
+static void put_flags(struct jw *w, const struct kward *k)
+{
+    bool on, summary;
+    kw_memory_flags(k, &on, &summary);
+    jw_kbool(w, "enabled", on);
+    jw_kbool(w, "autoSummary", summary);
+}
+
+static void put_paths(struct jw *w, struct str dir, struct arena *a)
+{
+    jw_kobj(w, "paths");
+    jw_kstr(w, "core", arena_fmt(a, "%s/core.json", dir.p));
+    jw_kstr(w, "soft", arena_fmt(a, "%s/soft.jsonl", dir.p));
+    jw_kstr(w, "events", arena_fmt(a, "%s/events.jsonl", dir.p));
+    jw_obj_end(w);
+}
+
+static void put_record(struct jw *w, yyjson_mut_val *record)
+{
+    size_t n = 0;
+    AUTO_FREE char *text = yyjson_mut_val_write(record, 0, &n);
+    jw_raw(w, text ? str_n(text, n) : STR("null"));
+}
+
+static struct str text_of(yyjson_mut_val *record, const char *name)
+{
+    yyjson_mut_val *v = yyjson_mut_obj_get(record, name);
+    return yyjson_mut_is_str(v) ? str_n(yyjson_mut_get_str(v), yyjson_mut_get_len(v)) : STR("");
+}
+
+/* ---- the switches ---- */
+
+static const struct row flags_rows[] = {
+    ROW_OUT("enabled", T_BOOL, NEEDED, "memories are told to the model"),
+    ROW_OUT("autoSummary", T_BOOL, NEEDED, "turns are searched for new ones"),
+    ROW_END,
+};
+
+struct toggle {
+    bool is_summary, on;
+};
+
+static void put_toggle(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
+{
+    struct toggle *t = arg;
+    yyjson_mut_val *m = yyjson_mut_obj_get(root, "memory");
+    if (!yyjson_mut_is_obj(m)) {
+        m = yyjson_mut_obj(doc);
+        config_put(doc, root, STR("memory"), m);
+    }
+    struct str name = t->is_summary ? STR("auto_summary") : STR("enabled");
+    if (t->is_summary && !t->on)
+        yyjson_mut_obj_remove_key(m, name.p);
+    else
+        config_put(doc, m, name, yyjson_mut_bool(doc, t->on));
+}
+
+static bool toggle(struct request *rq, struct toggle t, struct jw *w, struct error *err)
+{
+    struct kward *k = rq->dialect;
+    struct str dir = memory_dir(k, &rq->arena);
+    bool on, summary;
+    kw_memory_flags(k, &on, &summary);
+    bool is_change = (t.is_summary ? summary : on) != t.on;
+    if ((t.on && !t.is_summary && !memory_make(dir, err)) ||
+        !config_change(str_of(k->config_path), put_toggle, &t, NULL, err))
+        return false;
+    const char *const names[] = {"disable", "enable", "auto_summary_disable", "auto_summary_enable"};
+    if (is_change)
+        memory_note(dir, names[t.is_summary * 2 + t.on], STR(""));
+    jw_obj(w);
+    put_flags(w, k);
+    jw_obj_end(w);
+    return true;
+}
+
+static bool enable(struct request *rq, struct jw *w, struct error *err)
+{
+    return toggle(rq, (struct toggle){false, true}, w, err);
+}
+
+static bool disable(struct request *rq, struct jw *w, struct error *err)
+{
+    return toggle(rq, (struct toggle){false, false}, w, err);
+}
+
+static bool enable_summary(struct request *rq, struct jw *w, struct error *err)
+{
+    return toggle(rq, (struct toggle){true, true}, w, err);
+}
+
+static bool disable_summary(struct request *rq, struct jw *w, struct error *err)
+{
+    return toggle(rq, (struct toggle){true, false}, w, err);
+}
+
+#define SWITCH(variable, wire, function, text)                                                     \
+    const struct method variable = {.name = (wire),                                                \
+                                    .result = flags_rows,                                          \
+                                    .lane = LANE_MAIN,                                             \
+                                    .run = (function),                                             \
+                                    .about = (text)}
+SWITCH(kw_memory_enable, "memory/enable", enable, "From now on turns are told what is remembered.");
+SWITCH(kw_memory_disable, "memory/disable", disable, "They are not; the records stay.");
+SWITCH(kw_memory_summary_enable, "memory/autoSummary/enable", enable_summary,
+       "Completed turns are searched for what is worth remembering.");
+SWITCH(kw_memory_summary_disable, "memory/autoSummary/disable", disable_summary, "They are not.");
+
+/* ---- looking ---- */
+
+static const struct row status_rows[] = {
+    ROW_OUT("enabled", T_BOOL, NEEDED, "memories are told to the model"),
+    ROW_OUT("autoSummary", T_BOOL, NEEDED, "turns are searched for new ones"),
+    ROW_OUT("paths", T_OBJ, NEEDED, "core, soft, events"),
+    ROW_OUT("core", T_ARR, OPTIONAL, "core records"),
+    ROW_OUT("soft", T_ARR, OPTIONAL, "soft records"),
+    ROW_END,
+};
+
+static bool status(struct request *rq, struct jw *w, struct error *err)
+{
+    (void)err;
+    jw_obj(w);
+    put_flags(w, rq->dialect);
+    put_paths(w, memory_dir(rq->dialect, &rq->arena), &rq->arena);
+    jw_obj_end(w);
+    return true;
+}
+
+const struct method kw_memory_status = {
+    .name = "memory/status",
+    .result = status_rows,
+    .lane = LANE_MAIN,
+    .run = status,
+    .about = "Whether memory is on, and where it lies.",
+};
+
+/* Records of a list; scope NULL: all, else those that begin with it; forgotten ones when asked. */
+static void put_records(struct jw *w, const char *name, yyjson_mut_val *list, const char *scope,
+                        bool with_inactive)
+{
+    size_t i, max;
+    yyjson_mut_val *r;
+    jw_karr(w, name);
+    yyjson_mut_arr_foreach (list, i, max, r) {
+        struct str where = text_of(r, "scope").n ? text_of(r, "scope") : STR("global");
+        if ((with_inactive || memory_is_active(r)) && (!scope || str_starts(where, str_of(scope))))
+            put_record(w, r);
+    }
+    jw_arr_end(w);
+}
+
+struct list_params {
+    bool with_inactive;
+};
+
+static const struct row list_params_rows[] = {
+    ROW_AS(list_params, with_inactive, "includeInactive", T_BOOL, NULLABLE, "forgotten ones too"),
+    ROW_END,
+};
+
+static const struct row list_rows[] = {
+    ROW_OUT("core", T_ARR, NEEDED, "core records"),
+    ROW_OUT("soft", T_ARR, NEEDED, "soft records"),
+    ROW_OUT("global_core", T_ARR, NEEDED, "core records for every workspace"),
+    ROW_OUT("workspace_core", T_ARR, NEEDED, "core records for one"),
+    ROW_OUT("workspace_soft", T_ARR, NEEDED, "soft records"),
+    ROW_END,
+};
+
+static bool list(struct request *rq, struct jw *w, struct error *err)
+{
+    const struct list_params *p = rq->args;
+    AUTO(memory) struct memory m = MEMORY_INIT;
+    if (!memory_open(&m, memory_dir(rq->dialect, &rq->arena), false, err))
+        return false;
+    jw_obj(w);
+    put_records(w, "core", m.core, NULL, true);
+    put_records(w, "soft", m.soft, NULL, p->with_inactive);
+    put_records(w, "global_core", m.core, "global", true);
+    put_records(w, "workspace_core", m.core, "workspace:", true);
+    put_records(w, "workspace_soft", m.soft, NULL, p->with_inactive);
+    jw_obj_end(w);
+    return true;
+}
+
+const struct method kw_memory_list = {
+    .name = "memory/list",
+    .params = list_params_rows,
+    .params_size = sizeof(struct list_params),
+    .result = list_rows,
+    .lane = LANE_MAIN,
+    .run = list,
+    .about = "What is remembered.",
+    .errors = "Invalid Kward core memory JSON: <path>",
+};
+
+static bool inspect(struct request *rq, struct jw *w, struct error *err)
+{
+    AUTO(memory) struct memory m = MEMORY_INIT;
+    struct str dir = memory_dir(rq->dialect, &rq->arena);
+    if (!memory_open(&m, dir, false, err))
+        return false;
+    jw_obj(w);
+    put_flags(w, rq->dialect);
+    put_paths(w, dir, &rq->arena);
+    put_records(w, "core", m.core, NULL, true);
+    put_records(w, "soft", m.soft, NULL, true);
+    jw_obj_end(w);
+    return true;
+}
+
+const struct method kw_memory_inspect = {
+    .name = "memory/inspect",
+    .result = status_rows,
+    .lane = LANE_MAIN,
+    .run = inspect,
+    .about = "Everything, forgotten records too.",
+    .errors = "Invalid Kward core memory JSON: <path>",
+};
+
+/* ---- changing ---- */
+
+struct add_params {
+    struct str text, scope;
+    yyjson_val *tags;
+};
+
+static const struct row add_params_rows[] = {
+    ROW_AS(add_params, text, "text", T_STR, NEEDED | TRIM, "what to remember"),
+    ROW_AS(add_params, scope, "scope", T_STR, NULLABLE | TRIM, "global, workspace, workspace:<path>"),
+    ROW_AS(add_params, tags, "tags", T_ARR, NULLABLE, "words"),
+    ROW_END,
+};
+
+static const struct row memory_rows[] = {
+    ROW_OUT("memory", T_OBJ, NEEDED | OPEN, "the record"),
+    ROW_END,
+};
+
+/* The bare word `workspace` means that of the newest session, else where we were started. */
+static struct str full_scope(struct kward *k, struct str scope, struct arena *a)
+{
+    struct str root = engine_launch_dir(k->sv->engine);
+    struct session_info info;
+    if (!str_is(scope, "workspace"))
+        return scope;
+    for (struct kw_session *s = k->sessions; s; s = s->next) {
+        session_info(s->file->session, &info);
+        root = info.workspace;
+    }
+    return arena_fmt(a, "workspace:%.*s", STR_FMT(root));
+}
+
+static void note_add(struct str dir, yyjson_mut_val *r, const char *layer)
+{
+    AUTO(buf) struct buf out = BUF_INIT;
+    struct jw w = {.out = &out, .comma = true};
+    jw_kstr(&w, "id", text_of(r, "id"));
+    jw_kz(&w, "layer", layer);
+    jw_kstr(&w, "scope", text_of(r, "scope"));
+    jw_key(&w, "tags");
+    put_record(&w, yyjson_mut_obj_get(r, "tags"));
+    memory_note(dir, "add", buf_str(&out));
+}
+
+static bool add(struct request *rq, enum memory_layer layer, struct jw *w, struct error *err)
+{
+    const struct add_params *p = rq->args;
+    bool is_core = layer == MEMORY_CORE;
+    struct str dir = memory_dir(rq->dialect, &rq->arena);
+    struct memory_new new = {.layer = layer,
+                             .text = p->text,
+                             .scope = full_scope(rq->dialect, p->scope, &rq->arena),
+                             .tags = p->tags,
+                             .source = is_core ? "explicit_user_instruction" : "manual",
+                             .confidence = 0.65};
+    AUTO(memory) struct memory m = MEMORY_INIT;
+    if (!memory_open(&m, dir, true, err))
+        return false;
+    yyjson_mut_val *r = memory_add(&m, &new, err);
+    if (!r || !memory_save(&m, err))
+        return false;
+    note_add(dir, r, is_core ? "core" : "soft");
+    jw_obj(w);
+    jw_key(w, "memory");
+    put_record(w, r);
+    jw_obj_end(w);
+    return true;
+}
+
+static bool add_soft(struct request *rq, struct jw *w, struct error *err)
+{
+    return add(rq, MEMORY_SOFT, w, err);
+}
+
+static bool add_core(struct request *rq, struct jw *w, struct error *err)
+{
+    return add(rq, MEMORY_CORE, w, err);
+}
+
+const struct method kw_memory_add = {
+    .name = "memory/add",
+    .params = add_params_rows,
+    .params_size = sizeof(struct add_params),
+    .result = memory_rows,
+    .lane = LANE_MAIN,
+    .run = add_soft,
+    .about = "Remembers something that is told when it fits.",
+    .errors = "Memory text cannot be empty",
+};
+
+const struct method kw_memory_add_core = {
+    .name = "memory/addCore",
+    .params = add_params_rows,
+    .params_size = sizeof(struct add_params),
+    .result = memory_rows,
+    .lane = LANE_MAIN,
+    .run = add_core,
+    .about = "Remembers something that is always told.",
+    .errors = "Memory text cannot be empty",
+};
+
+struct id_params {
+    struct str id;
+};
+
+static const struct row id_params_rows[] = {
+    ROW_AS(id_params, id, "id", T_STR, NEEDED | TRIM, "of the record"),
+    ROW_END,
+};
+
+static const struct row forget_rows[] = {
+    ROW_OUT("forgotten", T_BOOL, NEEDED, "false when there was nothing to forget"),
+    ROW_END,
+};
+
+static bool forget(struct request *rq, struct jw *w, struct error *err)
+{
+    const struct id_params *p = rq->args;
+    struct str dir = memory_dir(rq->dialect, &rq->arena);
+    AUTO(memory) struct memory m = MEMORY_INIT;
+    AUTO(buf) struct buf out = BUF_INIT;
+    struct jw note = {.out = &out, .comma = true};
+    if (!memory_open(&m, dir, true, err))
+        return false;
+    bool ok = memory_forget(&m, p->id);
+    if (ok && !memory_save(&m, err))
+        return false;
+    jw_kstr(&note, "id", p->id);
+    jw_kz(&note, "layer", str_starts(p->id, STR("core_")) ? "core" : "soft");
+    if (ok)
+        memory_note(dir, "forget", buf_str(&out));
+    jw_obj(w);
+    jw_kbool(w, "forgotten", ok);
+    jw_obj_end(w);
+    return true;
+}
+
+const struct method kw_memory_forget = {
+    .name = "memory/forget",
+    .params = id_params_rows,
+    .params_size = sizeof(struct id_params),
+    .result = forget_rows,
+    .lane = LANE_MAIN,
+    .run = forget,
+    .about = "Removes a core record, blanks a soft one.",
+};
+
+static bool promote(struct request *rq, struct jw *w, struct error *err)
+{
+    const struct id_params *p = rq->args;
+    struct str dir = memory_dir(rq->dialect, &rq->arena);
+    AUTO(memory) struct memory m = MEMORY_INIT;
+    AUTO(buf) struct buf out = BUF_INIT;
+    struct jw note = {.out = &out, .comma = true};
+    if (!memory_open(&m, dir, true, err))
+        return false;
+    yyjson_mut_val *r = memory_promote(&m, p->id);
+    if (!r)
+        return error_set(err, ERR_INVALID, "Unknown active soft memory: %.*s",
+                         STR_FMT(str_cut(p->id, 100)));
+    if (!memory_save(&m, err))
+        return false;
+    jw_kstr(&note, "from_id", p->id);
+    jw_kstr(&note, "to_id", text_of(r, "id"));
+    memory_note(dir, "promote", buf_str(&out));
+    jw_obj(w);
+    jw_key(w, "memory");
+    put_record(w, r);
+    jw_obj_end(w);
+    return true;
+}
+
+const struct method kw_memory_promote = {
+    .name = "memory/promote",
+    .params = id_params_rows,
+    .params_size = sizeof(struct id_params),
+    .result = memory_rows,
+    .lane = LANE_MAIN,
+    .run = promote,
+    .about = "Makes a core record of a soft one.",
+    .errors = "Unknown active soft memory: <id>",
+};
