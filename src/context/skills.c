@@ -106,12 +106,11 @@ static bool is_known(const struct skills *s, struct str path)
     return false;
 }
 
-/* path is resolved; the name is taken from the text when may_rename. */
-static void read_skill(struct skills *s, struct str path, struct str folder, bool may_rename)
+/* path is resolved. */
+static void read_skill(struct skills *s, struct str path, struct str folder)
 {
     AUTO(buf) struct buf text = BUF_INIT;
     struct error err;
-    struct skill skill = {.name = path_base(folder), .folder = arena_str(&s->arena, folder)};
     if (is_known(s, path))
         return;
     if (!path_read(&text, path, FILE_BYTES, &err)) {
@@ -123,12 +122,13 @@ static void read_skill(struct skills *s, struct str path, struct str folder, boo
         add_error(s, arena_fmt(&s->arena, "skipped %.*s: empty skill content", STR_FMT(path)));
         return;
     }
-    struct str name = may_rename ? skill_front(buf_str(&text), "name", &s->arena) : STR_NONE;
-    skill.name = name.n ? name : arena_str(&s->arena, skill.name);
-    skill.path = arena_str(&s->arena, path);
-    skill.description = skill_description(buf_str(&text), &s->arena);
-    if (!may_rename || !skills_find(s, skill.name))
-        add_skill(s, skill);
+    folder = arena_str(&s->arena, folder);
+    add_skill(s, (struct skill){
+                     .name = path_base(folder),
+                     .description = skill_description(buf_str(&text), &s->arena),
+                     .path = arena_str(&s->arena, path),
+                     .folder = folder,
+                 });
 }
 
 /* ---- scanning ---- */
@@ -200,7 +200,7 @@ static void scan_dir(struct skills *s, struct queue *q, struct queued at)
             if (at.depth < MAX_DEPTH)
                 queue_add(s, q, buf_str(&path), at.depth + 1);
         } else if (str_is(names[i], "SKILL.md") && path_resolve(&real, buf_str(&path), &ignored)) {
-            read_skill(s, buf_str(&real), at.path, false);
+            read_skill(s, buf_str(&real), at.path);
         }
     }
     free(names);
@@ -247,27 +247,6 @@ void skills_scan(struct skills *s)
 {
     for (size_t i = 0; i < s->n_roots; i++)
         scan_root(s, s->roots[i]);
-    if (s->n)
-        qsort(s->items, s->n, sizeof *s->items, by_name);
-}
-
-void skills_scan_flat(struct skills *s, struct str dir)
-{
-    size_t n;
-    struct error ignored;
-    AUTO(buf) struct buf folder = BUF_INIT, path = BUF_INIT, real = BUF_INIT;
-    skills_add_root(s, dir);
-    struct str *names = read_names(s, dir, &n);
-    for (size_t i = 0; i < n; i++) {
-        buf_reset(&folder);
-        buf_reset(&path);
-        buf_reset(&real);
-        buf_addf(&folder, "%.*s/%.*s", STR_FMT(dir), STR_FMT(names[i]));
-        buf_addf(&path, "%s/SKILL.md", folder.p);
-        if (path_exists(buf_str(&path)) && path_resolve(&real, buf_str(&path), &ignored))
-            read_skill(s, buf_str(&real), buf_str(&folder), true);
-    }
-    free(names);
     if (s->n)
         qsort(s->items, s->n, sizeof *s->items, by_name);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Skills: folders with a SKILL.md that tells the model how something is done.  Found anew whenever
- * they are wanted; nothing is cached. */
+/* Skills: folders with a SKILL.md that tells the model how something is done, found as loaf finds
+ * them.  Found anew whenever they are wanted; nothing is cached.  Kward has its own rules
+ * (library.h). */
 #ifndef TRIVET_CONTEXT_SKILLS_H
 #define TRIVET_CONTEXT_SKILLS_H
 
@@ -33,9 +34,6 @@ void skills_add_root(struct skills *s, struct str dir);
 /* loaf.md 14.2: every SKILL.md below the roots, six levels deep; the folder's name is the skill's
  * name. */
 void skills_scan(struct skills *s);
-/* kward.md 20.2: <dir>/<folder>/SKILL.md; the front matter may name the skill; the first of a name
- * wins.  Instead of the two above. */
-void skills_scan_flat(struct skills *s, struct str dir);
 
 /* The skill of exactly this name; NULL when there is none. */
 const struct skill *skills_find(const struct skills *s, struct str name);

@@ -50,16 +50,16 @@ struct model session_model(struct session *s, struct arena *a, const struct prov
 
 static struct tool_def *make_tools(struct session *s, struct arena *a, size_t *ret_n)
 {
-    const struct toolset *set = s->settings->toolset;
-    struct tool_def *defs = arena_array(a, struct tool_def, set->n_faces + 1);
-    for (size_t i = 0; i < set->n_faces; i++) {
+    const struct face **faces =
+        engine_faces(s->engine, s->settings, str_of(s->workspace), a, ret_n);
+    struct tool_def *defs = arena_array(a, struct tool_def, *ret_n + 1);
+    for (size_t i = 0; i < *ret_n; i++) {
         AUTO(buf) struct buf schema = BUF_INIT;
         struct jw w = JW(&schema);
-        face_schema(set->faces[i], &w);
-        defs[i] = (struct tool_def){str_of(set->faces[i]->name), str_of(set->faces[i]->about),
+        face_schema(faces[i], &w);
+        defs[i] = (struct tool_def){str_of(faces[i]->name), str_of(faces[i]->about),
                                     arena_str(a, buf_str(&schema))};
     }
-    *ret_n = set->n_faces;
     return defs;
 }
 
@@ -230,6 +230,8 @@ static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret
         return false;
     k->provider = p;
     k->token = arena_str(&t->arena, key.token);
+    if (!engine_load_tools_await(s->engine, s->settings, str_of(s->workspace), err))
+        return false;
     ask.messages = history_view(&s->history, s->settings, t->mark, &a, &ask.n_messages);
     ask.tools = make_tools(s, &a, &ask.n_tools);
     t->round++;

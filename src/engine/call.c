@@ -204,7 +204,7 @@ static bool prepare(struct call *c)
 {
     const struct toolset *set = c->turn->session->settings->toolset;
     struct fault fault;
-    c->face = toolset_find(set, c->event.name);
+    c->face = session_find_face(c->turn->session, c->event.name);
     if (!c->face) {
         set->say_unknown(c->event.name, &c->result);
         c->result.is_error = true;
@@ -217,8 +217,8 @@ static bool prepare(struct call *c)
         return false;
     }
     c->decoded = arena_alloc(&c->turn->arena, c->face->args_size);
-    if (!rows_decode(c->face->args, set->bad_arguments_run ? 0 : ROWS_CLOSED, c->args.root,
-                     c->decoded, &fault)) {
+    bool is_open = set->bad_arguments_run || c->face->takes_anything;
+    if (!rows_decode(c->face->args, is_open ? 0 : ROWS_CLOSED, c->args.root, c->decoded, &fault)) {
         set->say_invalid(c->face, &fault, c->event.raw, &c->result);
         c->result.is_error = true;
         return false;
@@ -232,22 +232,18 @@ static bool run_face_await(struct call *c, struct error *err)
 {
     struct turn *t = c->turn;
     struct session *s = t->session;
-    if (!s->engine->env)
-        s->engine->env = environment_for_children();
-    struct tool_cx cx = {
-        .loop = s->engine->loop,
-        .root = str_of(s->workspace),
-        .launch_dir = str_of(s->engine->launch_dir),
-        .reads = s->reads,
-        .shell = s->settings->shares_shell ? &s->engine->shell : NULL,
-        .env = (const char *const *)s->engine->env,
-        .child = &t->child,
-        .kill_grace_ms = s->settings->kill_grace_ms,
-        .background = s->settings->shares_shell ? engine_background(s->engine) : NULL,
-        .sandbox = session_sandbox(s),
-        .ask_await = ask_user_await,
-        .ask_arg = t,
-    };
+    struct tool_cx cx;
+    engine_fill_cx(s->engine, s->settings, str_of(s->workspace), &cx);
+    cx.reads = s->reads;
+    cx.shell = s->settings->shares_shell ? &s->engine->shell : NULL;
+    cx.child = &t->child;
+    cx.background = s->settings->shares_shell ? engine_background(s->engine) : NULL;
+    cx.sandbox = session_sandbox(s);
+    cx.ask_await = ask_user_await;
+    cx.ask_arg = t;
+    cx.todos = &s->todos;
+    cx.self = c->face->self;
+    cx.arguments = c->event.args;
     int64_t started_us = time_mono_us();
     bool ok = c->face->run_await(&cx, c->decoded, &c->result, err);
     c->duration_us = time_mono_us() - started_us;

@@ -5,6 +5,7 @@
 #include "auth/keys.h"
 #include "base/path.h"
 #include "net/http.h"
+#include "toolsets/custom.h"
 #include "tools/background.h"
 
 #include <unistd.h>
@@ -40,6 +41,7 @@ void engine_free(struct engine *e)
     background_free(e->background);
     shell_state_clear(&e->shell);
     environment_free(e->env);
+    custom_free(e->custom);
     auth_store_free(e->auth);
     arena_clear(&e->arena);
     http_close(e->loop);

@@ -13,6 +13,7 @@
 #include "engine/session.h"
 #include "providers/catalogue.h"
 #include "store/log.h"
+#include "tools/todo.h"
 
 enum { MAX_FINISHED_TURNS = 256 };
 
@@ -32,6 +33,7 @@ struct engine {
     struct arena arena;             /* for its whole life */
     struct auth_store *auth;        /* keys and sign-ins; opened when first needed */
     char **env;                     /* of children, cleaned */
+    struct custom *custom;          /* custom tools; NULL before somebody asks */
     char *launch_dir;
     struct catalogue *catalogue;    /* made by the first lookup of a model; NULL before */
     struct limits_book *limits;     /* what providers said, see engine_limits */
@@ -125,6 +127,7 @@ struct session {
     int64_t context_tokens, told_tokens;
     struct journal *journal;  /* deltas of an unfinished reply */
     struct sandbox_policy *sandbox; /* made at the first call */
+    struct todo_list todos;   /* what the model has set itself to do */
 };
 
 /* keys.c */
@@ -194,6 +197,12 @@ void journal_remove(struct str session_path);
 /* confine.c */
 const struct sandbox_policy *session_sandbox(struct session *s); /* NULL: none */
 void session_sandbox_free(struct session *s);
+
+/* tools.c */
+/* What tools need of the process and the settings; the rest is the session's and the turn's. */
+void engine_fill_cx(struct engine *e, const struct session_settings *settings, struct str workspace,
+                    struct tool_cx *cx);
+const struct face *session_find_face(struct session *s, struct str name); /* NULL: not offered */
 
 /* environment.c */
 char **environment_for_children(void);

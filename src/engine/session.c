@@ -81,6 +81,7 @@ static void session_free(struct session *s)
     slog_close(s->log);
     history_clear(&s->history);
     read_set_free(s->reads);
+    todo_list_clear(&s->todos);
     session_sandbox_free(s);
     free(s->path);
     free(s->workspace);

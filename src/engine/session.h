@@ -117,6 +117,17 @@ struct compact_outcome {
 bool session_compact_await(struct session *s, struct str instructions, struct arena *a,
                            struct compact_outcome *ret, struct error *err);
 
+/* ---- tools ---- */
+
+/* The faces that the model is offered now in this workspace: the toolset's in their order, then the
+ * custom tools found so far.  The list lies in the arena, faces live as long as the engine. */
+const struct face **engine_faces(struct engine *e, const struct session_settings *settings,
+                                 struct str workspace, struct arena *a, size_t *ret_n);
+/* Looks for custom tools, the first time only; may start a JavaScript runtime for it.  Bad ones are
+ * left out with a warning: false only with ERR_CANCELED. */
+bool engine_load_tools_await(struct engine *e, const struct session_settings *settings,
+                             struct str workspace, struct error *err);
+
 /* ---- looking and setting ---- */
 
 struct turn_info {

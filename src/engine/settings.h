@@ -58,6 +58,8 @@ struct session_settings {
     /* Adds to it, once per turn, what belongs to the turn's input; may be NULL. */
     void (*put_context)(void *arg, struct session *s, struct str input, struct buf *out);
     void *context_arg;
+    const char *config_dir;     /* the dialect's own directory: skills/, tools/; NULL: none */
+    const char *const *gadgets; /* groups of optional tools that are on; NULL-ended, NULL: none */
 };
 
 #endif

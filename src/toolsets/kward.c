@@ -320,7 +320,8 @@ static void say_invalid(const struct face *f, const struct fault *fault, struct 
 }
 
 static const struct face *const faces[] = {
-    &list_face, &read_face, &kward_write_face, &kward_edit_face, &shell_face, &kward_ask_face,
+    &list_face,         &read_face,        &kward_write_face, &kward_edit_face, &shell_face,
+    &kward_search_face, &kward_skill_face, &kward_ask_face,
 };
 
 const struct toolset toolset_kward = {
@@ -328,6 +329,7 @@ const struct toolset toolset_kward = {
     .faces = faces,
     .n_faces = ARRAY_LEN(faces),
     .bad_arguments_run = true,
+    .error_prefix = "Error: ",
     .say_unknown = say_unknown,
     .say_invalid = say_invalid,
 };

@@ -2,6 +2,8 @@
 /* The loaf toolset: what its tools have in common, and the list of them. */
 #include "toolsets/loaf.h"
 
+#include "base/num.h"
+
 #include "toolsets/words.h"
 
 #include <math.h>
@@ -11,7 +13,7 @@ int64_t loaf_int(yyjson_val *v, int64_t otherwise)
     double d = yyjson_is_num(v) ? yyjson_get_num(v) : NAN;
     if (!isfinite(d))
         return otherwise;
-    return d > 1e15 ? (int64_t)1e15 : d < -1e15 ? (int64_t)-1e15 : (int64_t)floor(d);
+    return d > 1e15 ? (int64_t)1e15 : d < -1e15 ? (int64_t)-1e15 : num_floor(d);
 }
 
 bool loaf_bool(yyjson_val *v, bool otherwise)
@@ -67,6 +69,21 @@ static void say_unknown(struct str name, struct tool_result *r)
     buf_addf(&r->error, "unknown tool: %.*s", STR_FMT(name));
 }
 
+/* Tools that refuse with {status: "invalid_input"}. */
+static bool is_refusing(const struct face *f)
+{
+    return f == &loaf_search_face || f == &loaf_js_face || f == &loaf_js_module_face ||
+           f == &loaf_js_install_face || f == &loaf_persist_face;
+}
+
+static void say_missing(const struct face *f, const struct fault *fault, struct tool_result *r)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    const char *name = fault->row ? fault->row->name : f->args[0].name;
+    buf_addf(&text, "%s requires a non-empty `%s`.", f->name, name);
+    loaf_refuse(r, text.p);
+}
+
 /* Only absence can be a fault: types are not enforced. */
 static void say_invalid(const struct face *f, const struct fault *fault, struct str raw,
                         struct tool_result *r)
@@ -74,6 +91,8 @@ static void say_invalid(const struct face *f, const struct fault *fault, struct 
     (void)raw;
     if (f == &loaf_bash_face)
         loaf_refuse(r, "bash requires a non-empty `command`.");
+    else if (is_refusing(f))
+        say_missing(f, fault, r);
     else if (f == &loaf_grep_face)
         loaf_fail(r, "pattern must not be empty");
     else if (f == &loaf_patch_face)
@@ -85,12 +104,17 @@ static void say_invalid(const struct face *f, const struct fault *fault, struct 
 static const struct face *const faces[] = {
     &loaf_patch_face,
     &loaf_bash_face,
+    &loaf_persist_face,
     &loaf_grep_face,
+    &loaf_js_install_face,
     &loaf_jobs_list_face,
     &loaf_list_face,
     &loaf_jobs_read_face,
     &loaf_read_face,
     &loaf_jobs_resize_face,
+    &loaf_js_face,
+    &loaf_js_module_face,
+    &loaf_search_face,
     &loaf_jobs_stop_face,
     &loaf_jobs_write_face,
 };

@@ -12,6 +12,9 @@ extern const struct face loaf_bash_face, loaf_grep_face, loaf_list_face, loaf_pa
 extern const struct face loaf_jobs_list_face, loaf_jobs_read_face, loaf_jobs_resize_face,
     loaf_jobs_stop_face, loaf_jobs_write_face;
 
+extern const struct face loaf_search_face, loaf_js_face, loaf_js_module_face, loaf_js_install_face,
+    loaf_persist_face;
+
 /* Arguments are taken as they come: a wrong type counts as absent. */
 int64_t loaf_int(yyjson_val *v, int64_t otherwise);
 bool loaf_bool(yyjson_val *v, bool otherwise);
@@ -27,6 +30,9 @@ bool loaf_refuse(struct tool_result *r, const char *message);
 void loaf_put_shell(struct jw *w, const char *shell, const char *flags, struct str command);
 /* exit_code and signal; both null when end is NULL. */
 void loaf_put_exit(struct jw *w, const struct child_end *end);
+/* A stream, at most 300000 characters of it; trims removes line ends behind it. */
+void loaf_put_stream(struct jw *w, const char *name, const struct ring *r, bool trims,
+                     bool *ret_is_cut);
 
 /* bash with run_in_background. */
 struct job_args {

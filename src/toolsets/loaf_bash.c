@@ -150,8 +150,8 @@ static struct str first_chars(struct str s, bool *ret_is_cut)
     return str_cut(s, at);
 }
 
-static void put_stream(struct jw *w, const char *name, const struct ring *r, bool trims,
-                       bool *ret_is_cut)
+void loaf_put_stream(struct jw *w, const char *name, const struct ring *r, bool trims,
+                     bool *ret_is_cut)
 {
     *ret_is_cut = ring_is_cut(r);
     AUTO(buf) struct buf text = BUF_INIT;
@@ -213,8 +213,8 @@ static void put_output(const struct call *c, const char *cwd_after, struct buf *
     jw_kz(&w, "status", is_fine(c) ? "ok" : "error");
     loaf_put_shell(&w, c->shell, c->flags, c->command);
     put_end(c, &w);
-    put_stream(&w, "stdout", &c->run.out, c->run.has_state, &out_is_cut);
-    put_stream(&w, "stderr", &c->run.err, false, &err_is_cut);
+    loaf_put_stream(&w, "stdout", &c->run.out, c->run.has_state, &out_is_cut);
+    loaf_put_stream(&w, "stderr", &c->run.err, false, &err_is_cut);
     jw_kbool(&w, "truncated_stdout", out_is_cut);
     jw_kbool(&w, "truncated_stderr", err_is_cut);
     jw_kz(&w, "cwd_before", c->base.cwd);

@@ -301,6 +301,7 @@ static void say_invalid(const struct face *f, const struct fault *fault, struct 
 
 static const struct face *const faces[] = {
     &read_face, &scaiflux_glob_face, &scaiflux_grep_face, &write_face, &edit_face, &bash_face,
+    &scaiflux_fetch_face, &scaiflux_search_face, &scaiflux_todo_face, &scaiflux_skill_face,
 };
 
 const struct toolset toolset_scaiflux = {

@@ -20,6 +20,12 @@ struct face {
      * ERR_CANCELED, with the output so far in the result. */
     bool (*run_await)(struct tool_cx *cx, const void *args, struct tool_result *ret,
                       struct error *err);
+    const char *gadget;      /* group that must be on for it to be offered; NULL: in none */
+    /* Whether it can work here, by what is installed or there; NULL: always. */
+    bool (*is_offered)(const struct tool_cx *cx);
+    struct str schema;       /* finished JSON Schema, instead of what the rows give */
+    bool takes_anything;     /* arguments that no row names are no fault: see cx->arguments */
+    const void *self;        /* run_await finds it in cx->self */
 };
 
 struct toolset {
@@ -29,6 +35,7 @@ struct toolset {
     /* loaf, Kward: unreadable arguments count as {}, unknown ones are ignored; else both are
      * faults.  What then is missing or wrong is worded by say_invalid. */
     bool bad_arguments_run;
+    const char *error_prefix; /* before the errors of custom tools; NULL: nothing */
     void (*say_unknown)(struct str name, struct tool_result *r);
     void (*say_invalid)(const struct face *f, const struct fault *fault, struct str raw,
                         struct tool_result *r);
@@ -37,6 +44,9 @@ struct toolset {
 extern const struct toolset toolset_loaf, toolset_scaiflux, toolset_kward;
 
 const struct face *toolset_find(const struct toolset *t, struct str name);
+/* Whether the model is told of it: its group is among the gadgets (NULL-ended, may be NULL) and it
+ * can work here. */
+bool face_is_offered(const struct face *f, const struct tool_cx *cx, const char *const *gadgets);
 /* The JSON Schema of a face's arguments. */
 void face_schema(const struct face *f, struct jw *w);
 

@@ -10,7 +10,8 @@ POST to a path that ends in
 /chat/completions gets the next reply of the script as an OpenAI Chat Completions stream, to one that
 ends in /messages as an Anthropic Messages stream (anthropic.py), to one that ends in /responses as
 an OpenAI Responses stream (responses.py), to one that ends in :streamGenerateContent?alt=sse as a
-Gemini stream (gemini.py); GET to one that ends in /models gets a list with one model.  HTTP/1.1
+Gemini stream (gemini.py); POST to one that ends in /search gets the next reply too, which needs a
+body; GET to one that ends in /models gets a list with one model.  HTTP/1.1
 with keep-alive and chunked encoding, one thread per connection.
 
 The script is a JSON list of replies (or an object {"replies": [...]}).  They are served in order;
@@ -279,6 +280,8 @@ class Connection:
     def choose(self, method, path, body):
         if method == "GET" and path.endswith("/models"):
             return None, {"body": {"object": "list", "data": [{"id": "fake", "object": "model"}]}}
+        if method == "POST" and path.endswith("/search"):
+            return self.server.script.next("")
         if method != "POST" or not format_of(path):
             return None, {"status": 404, "body": {"error": {"message": f"no such path: {path}"}}}
         return self.server.script.next(gemini.last_user_text(body) or last_user_text(body))

@@ -148,27 +148,6 @@ static void test_mentions(void **state) /* loaf.md 14.3 */
     check_mentions(&s, "", "");
 }
 
-static void test_flat(void **state) /* kward.md 20.2 */
-{
-    (void)state;
-    struct scene s;
-    AUTO(skills) struct skills found = SKILLS_INIT;
-    AUTO(skills) struct skills none = SKILLS_INIT;
-    scene_open(&s);
-    scene_put(&s, "skills/a/SKILL.md", "---\nname: same\ndescription: first\n---\nx\n");
-    scene_put(&s, "skills/b/SKILL.md", "---\nname: same\ndescription: second\n---\nx\n");
-    scene_put(&s, "skills/c/SKILL.md", "plain\n");
-    scene_put(&s, "skills/d/deeper/SKILL.md", "not looked at\n");
-    scene_put(&s, "skills/file", "x");
-    skills_scan_flat(&found, str_of(scene_path(&s, "skills")));
-    check_names(&found, "c same ");
-    assert_string_equal(skills_find(&found, STR("same"))->description.p, "first");
-    assert_null(skills_find(&found, STR("Same")));
-    skills_scan_flat(&none, str_of(scene_path(&s, "missing")));
-    assert_int_equal(none.n + none.n_errors, 0);
-    scene_close(&s);
-}
-
 static void check_refused(struct scene *s, const char *path, enum err_code code)
 {
     struct error err = ERROR_INIT;
@@ -218,8 +197,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_roots_and_scan), cmocka_unit_test(test_no_repository),
         cmocka_unit_test(test_many_directories), cmocka_unit_test(test_descriptions),
-        cmocka_unit_test(test_mentions),       cmocka_unit_test(test_flat),
-        cmocka_unit_test(test_reading),
+        cmocka_unit_test(test_mentions),       cmocka_unit_test(test_reading),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,6 +174,7 @@ static bool start(struct server *sv)
     k->settings = make_settings();
     k->config_path = kw_config_path();
     k->config_dir = str_dup(path_dir(str_of(k->config_path)));
+    k->settings.config_dir = k->config_dir;
     k->settings.put_context = kw_put_context;
     k->settings.context_arg = k;
     kw_load_settings(k);

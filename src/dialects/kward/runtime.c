@@ -220,21 +220,25 @@ static const struct row tools_rows[] = {
     ROW_END,
 };
 
-static bool tools(struct request *rq, struct jw *w, struct error *err)
+static bool tools_await(struct request *rq, struct jw *w, struct error *err)
 {
-    (void)err;
     struct kward *k = rq->dialect;
-    const struct toolset *set = k->settings.toolset;
+    struct engine *e = k->sv->engine;
+    struct str place = engine_launch_dir(e);
+    size_t n;
+    if (!engine_load_tools_await(e, &k->settings, place, err))
+        return false;
+    const struct face **faces = engine_faces(e, &k->settings, place, &rq->arena, &n);
     jw_obj(w);
     jw_karr(w, "tools");
-    for (size_t i = 0; i < set->n_faces; i++) {
+    for (size_t i = 0; i < n; i++) {
         jw_obj(w);
         jw_kz(w, "type", "function");
         jw_kobj(w, "function");
-        jw_kz(w, "name", set->faces[i]->name);
-        jw_kz(w, "description", set->faces[i]->about);
+        jw_kz(w, "name", faces[i]->name);
+        jw_kz(w, "description", faces[i]->about);
         jw_key(w, "parameters");
-        face_schema(set->faces[i], w);
+        face_schema(faces[i], w);
         jw_obj_end(w);
         jw_obj_end(w);
     }
@@ -246,7 +250,8 @@ static bool tools(struct request *rq, struct jw *w, struct error *err)
 const struct method kw_tools_list = {
     .name = "tools/list",
     .result = tools_rows,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = tools,
+    .run = tools_await,
     .about = "The tools the model is offered.",
 };

@@ -226,6 +226,14 @@ static void set_compaction(struct kward *k, yyjson_val *config)
 
 /* ---- all of it ---- */
 
+/* Searching the web is on unless the config says otherwise. */
+static void set_gadgets(struct kward *k, yyjson_val *config)
+{
+    static const char *const web[] = {"web", NULL};
+    bool is_on = json_get_bool(json_get(config, "web_search"), "enabled", true);
+    k->settings.gadgets = is_on ? web : NULL;
+}
+
 void kw_load_settings(struct kward *k)
 {
     AUTO(json) struct json config = JSON_INIT;
@@ -236,6 +244,7 @@ void kw_load_settings(struct kward *k)
     set_model(k, config.root);
     set_effort(k, config.root);
     set_compaction(k, config.root);
+    set_gadgets(k, config.root);
 }
 
 void kw_refresh(struct kward *k)

@@ -50,19 +50,23 @@ static int64_t message_estimate(const struct message *m)
     return PER_MESSAGE + quarter(length) + images * PER_IMAGE;
 }
 
-static int64_t count_tool_tokens(const struct toolset *set)
+static int64_t count_tool_tokens(struct loaf *lf)
 {
     AUTO(buf) struct buf schema = BUF_INIT;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct engine *e = lf->sv->engine;
     int64_t length = 0;
-    for (size_t i = 0; i < set->n_faces; i++) {
+    size_t n;
+    const struct face **faces = engine_faces(e, &lf->settings, engine_launch_dir(e), &a, &n);
+    for (size_t i = 0; i < n; i++) {
         struct jw w = JW(&schema);
         buf_reset(&schema);
-        face_schema(set->faces[i], &w);
-        length += (int64_t)(utf8_utf16_len(str_of(set->faces[i]->name)) +
-                            utf8_utf16_len(str_of(set->faces[i]->about)) +
+        face_schema(faces[i], &w);
+        length += (int64_t)(utf8_utf16_len(str_of(faces[i]->name)) +
+                            utf8_utf16_len(str_of(faces[i]->about)) +
                             utf8_utf16_len(buf_str(&schema)));
     }
-    return quarter(length) + PER_TOOL * (int64_t)set->n_faces + ALL_TOOLS;
+    return quarter(length) + PER_TOOL * (int64_t)n + ALL_TOOLS;
 }
 
 static int64_t overhead_of(const char *provider)
@@ -86,7 +90,7 @@ struct estimate loaf_estimate_of(struct loaf_session *ls)
     e.pinned = PER_MESSAGE + quarter((int64_t)utf8_utf16_len(str_of(lf->settings.system)));
     if (provider) {
         if (!lf->tool_tokens)
-            lf->tool_tokens = count_tool_tokens(lf->settings.toolset);
+            lf->tool_tokens = count_tool_tokens(lf);
         e.tools = lf->tool_tokens;
         e.overhead = overhead_of(provider);
     }

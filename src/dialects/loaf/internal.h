@@ -25,6 +25,7 @@ struct loaf {
     struct server *sv;
     struct rpc *rpc;
     struct session_settings settings;
+    char *data_dir; /* ~/.loaf */
     struct loaf_session **sessions; /* in order of creation */
     size_t n_sessions, room_sessions;
     char *model;             /* selected slug, "" for none */

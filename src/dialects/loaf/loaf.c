@@ -6,6 +6,8 @@
  */
 #include "dialects/loaf/internal.h"
 
+#include "base/path.h"
+
 #include "base/limits.h"
 
 #include <fnmatch.h>
@@ -127,6 +129,10 @@ static bool start(struct server *sv)
     struct str model = engine_default_model(sv->engine);
     lf->sv = sv;
     lf->settings = loaf_settings_make();
+    struct buf dir = BUF_INIT;
+    path_absolute(&dir, path_home(), STR(".loaf"));
+    lf->data_dir = buf_take(&dir);
+    lf->settings.config_dir = lf->data_dir;
     lf->model = model.n ? str_dup(str_trim(model)) : xstrdup("");
     lf->thinking = "HIGH";
     lf->routing = xstrdup("any");
@@ -148,6 +154,7 @@ static void free_all(struct server *sv)
     loaf_sessions_free(lf);
     rpc_free(lf->rpc);
     buf_clear(&lf->out);
+    free(lf->data_dir);
     free(lf->model);
     free(lf->routing);
     free(lf);

@@ -20,17 +20,20 @@ static int by_name(const void *a, const void *b)
     return strcmp((*left)->name, (*right)->name);
 }
 
-static bool tools_list(struct request *rq, struct jw *w, struct error *err)
+static bool tools_list_await(struct request *rq, struct jw *w, struct error *err)
 {
-    (void)err;
     struct loaf *lf = rq->dialect;
-    const struct toolset *set = lf->settings.toolset;
-    const struct face **faces = arena_array(&rq->arena, const struct face *, set->n_faces + 1);
-    memcpy(faces, set->faces, set->n_faces * sizeof *faces);
-    qsort(faces, set->n_faces, sizeof *faces, by_name);
+    struct engine *e = lf->sv->engine;
+    struct str place = engine_launch_dir(e);
+    size_t n;
+    if (!engine_load_tools_await(e, &lf->settings, place, err))
+        return false;
+    lf->tool_tokens = 0; /* there may be more of them now */
+    const struct face **faces = engine_faces(e, &lf->settings, place, &rq->arena, &n);
+    qsort(faces, n, sizeof *faces, by_name);
     jw_obj(w);
     jw_karr(w, "tools");
-    for (size_t i = 0; i < set->n_faces; i++) {
+    for (size_t i = 0; i < n; i++) {
         jw_obj(w);
         jw_kz(w, "name", faces[i]->name);
         jw_kz(w, "description", faces[i]->about);
@@ -46,7 +49,8 @@ static bool tools_list(struct request *rq, struct jw *w, struct error *err)
 const struct method loaf_tools_list = {
     .name = "tools.list",
     .result = list_result,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = tools_list,
+    .run = tools_list_await,
     .about = "The tools of the model; ignores params.",
 };

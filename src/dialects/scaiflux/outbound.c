@@ -54,11 +54,14 @@ static const struct row ready_rows[] = {
     ROW_END,
 };
 
-static void put_tool_names(struct jw *w, const struct toolset *set)
+static void put_tool_names(struct jw *w, struct flux *f)
 {
+    AUTO(arena) struct arena a = ARENA_INIT;
+    size_t n;
+    const struct face **faces = engine_faces(f->sv->engine, &f->settings, f->workspace, &a, &n);
     jw_karr(w, "tools");
-    for (size_t i = 0; i < set->n_faces; i++)
-        jw_str(w, str_of(set->faces[i]->name));
+    for (size_t i = 0; i < n; i++)
+        jw_str(w, str_of(faces[i]->name));
     jw_arr_end(w);
 }
 
@@ -72,7 +75,7 @@ void flux_put_ready(struct flux *f)
     jw_kstr(&w, "session_id", info.id);
     jw_kstr(&w, "model", info.model);
     jw_kz(&w, "mode", f->mode->name);
-    put_tool_names(&w, f->settings.toolset);
+    put_tool_names(&w, f);
     jw_kint(&w, "context_window", f->window);
     jw_kint(&w, "max_tokens", f->max_tokens);
     jw_karr(&w, "gadgets");

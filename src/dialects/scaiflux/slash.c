@@ -106,15 +106,17 @@ static void run_cost(struct flux *f, struct str args, struct flux_answer *a)
 static void run_tools(struct flux *f, struct str args, struct flux_answer *a)
 {
     (void)args;
-    const struct toolset *set = f->settings.toolset;
+    AUTO(arena) struct arena arena = ARENA_INIT;
+    size_t n;
+    const struct face **faces = engine_faces(f->sv->engine, &f->settings, f->workspace, &arena, &n);
     struct jw w = members(a);
     jw_karr(&w, "tools");
-    for (size_t i = 0; i < set->n_faces; i++) {
-        const struct face *face = set->faces[i];
+    for (size_t i = 0; i < n; i++) {
+        const struct face *face = faces[i];
         jw_obj(&w);
         jw_kz(&w, "name", face->name);
         jw_kz(&w, "required_mode", mode_name(face->mode));
-        jw_knull(&w, "gadget");
+        jw_kz(&w, "gadget", face->gadget);
         jw_obj_end(&w);
         buf_addf(&a->text, "%-14s %s\n", face->name, mode_name(face->mode));
     }

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* What the model can call: the faces of the session's toolset that are offered here and now, and
+ * the custom tools of the dialect's directory.  These belong to the engine: they are looked for
+ * once per process, when somebody first asks. */
+#include "engine/internal.h"
+
+#include "auth/keys.h"
+#include "base/log.h"
+#include "tools/exa.h"
+#include "toolsets/custom.h"
+
+static bool is_switched_on(const char *variable)
+{
+    struct str word = keys_find(variable);
+    return str_is(word, "on") || str_is(word, "1");
+}
+
+static struct custom *custom_of(struct engine *e, const struct session_settings *settings)
+{
+    AUTO(buf) struct buf dir = BUF_INIT;
+    if (!e->custom && settings->config_dir) {
+        buf_addf(&dir, "%s/tools", settings->config_dir);
+        e->custom = custom_new(buf_str(&dir));
+    }
+    return settings->config_dir ? e->custom : NULL;
+}
+
+void engine_fill_cx(struct engine *e, const struct session_settings *settings, struct str workspace,
+                    struct tool_cx *cx)
+{
+    if (!e->env)
+        e->env = environment_for_children();
+    *cx = (struct tool_cx){
+        .loop = e->loop,
+        .root = workspace,
+        .launch_dir = str_of(e->launch_dir),
+        .env = (const char *const *)e->env,
+        .kill_grace_ms = settings->kill_grace_ms,
+        .config_dir = str_of(settings->config_dir),
+        .exa_key = keys_find("EXA_API_KEY"),
+        .exa_url = keys_base_url("EXA_BASE_URL", EXA_URL),
+        .may_fetch_local = is_switched_on("TRIVET_FETCH_LOCAL"),
+        .custom = custom_of(e, settings),
+    };
+}
+
+const struct face **engine_faces(struct engine *e, const struct session_settings *settings,
+                                 struct str workspace, struct arena *a, size_t *ret_n)
+{
+    struct tool_cx cx;
+    const struct toolset *set = settings->toolset;
+    size_t n = 0, n_custom;
+    engine_fill_cx(e, settings, workspace, &cx);
+    const struct face *const *custom = custom_faces(cx.custom, &n_custom);
+    const struct face **faces = arena_array(a, const struct face *, set->n_faces + n_custom + 1);
+    for (size_t i = 0; i < set->n_faces; i++)
+        if (face_is_offered(set->faces[i], &cx, settings->gadgets))
+            faces[n++] = set->faces[i];
+    for (size_t i = 0; i < n_custom; i++)
+        faces[n++] = custom[i];
+    *ret_n = n;
+    return faces;
+}
+
+const struct face *session_find_face(struct session *s, struct str name)
+{
+    struct tool_cx cx;
+    const struct face *f = toolset_find(s->settings->toolset, name);
+    engine_fill_cx(s->engine, s->settings, str_of(s->workspace), &cx);
+    if (f)
+        return face_is_offered(f, &cx, s->settings->gadgets) ? f : NULL;
+    return custom_find(cx.custom, name);
+}
+
+bool engine_load_tools_await(struct engine *e, const struct session_settings *settings,
+                             struct str workspace, struct error *err)
+{
+    struct tool_cx cx;
+    size_t before, after;
+    engine_fill_cx(e, settings, workspace, &cx);
+    if (!cx.custom)
+        return true;
+    custom_errors(cx.custom, &before);
+    if (!custom_load_await(cx.custom, &cx, settings->toolset, err))
+        return false;
+    const struct str *errors = custom_errors(cx.custom, &after);
+    for (size_t i = before; i < after; i++)
+        log_warn("a custom tool is left out: %.*s", STR_FMT(errors[i]));
+    return true;
+}
