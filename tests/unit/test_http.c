@@ -202,6 +202,20 @@ static void ask_all(struct heard *h, struct loop *l, const char *base, const cha
     run_until(l, &h->is_ended);
 }
 
+static void on_flag(void *arg)
+{
+    *(bool *)arg = true;
+}
+
+static void run_for(struct loop *l, int64_t ms)
+{
+    bool is_over = false;
+    struct timer *t = timer_new(l, on_flag, &is_over);
+    timer_start(t, ms);
+    run_until(l, &is_over);
+    timer_free(t);
+}
+
 struct room { /* a loop and a fake */
     struct loop *l;
     struct fake f;
@@ -239,6 +253,7 @@ static void test_stream(void **state)
     assert_int_equal(first.stop, STOP_END);
     assert_int_equal(first.usage.input, 5);
     second.free_in_end = true;
+    run_for(r.l, 500); /* the server ends its answer a little after the last event */
     ask_all(&second, r.l, r.f.base, "use a tool");
     assert_int_equal(second.stop, STOP_CALLS);
     assert_int_equal(second.n_calls, 1);
