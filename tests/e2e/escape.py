@@ -28,7 +28,8 @@ import harness  # noqa: E402
 HERE = os.path.dirname(os.path.abspath(__file__))
 NOBODY = 65534
 SECRET = "sk-credential-of-escape"
-ONLY_ROOT = {"raw socket", "packet socket", "mount", "disk device", "new device node",
+ONLY_ROOT = {"/proc/<engine>/root", "/proc/<engine>/environ",  # the engine is not dumpable
+             "raw socket", "packet socket", "mount", "disk device", "new device node",
              "open by handle"}
 # What the settings of a system may refuse to everybody or to ordinary users.
 SYSTEM = {"io_uring", "userfaultfd", "user namespace", "user namespace by clone",
