@@ -237,6 +237,7 @@ void kw_on_event(void *file, struct session *s, const struct event *e)
     struct kward *k = f->kward;
     if (e->kind == EV_QUESTION_ASKED)
         kw_ask(f, kw_turn_owner(k, f, e->turn_id), e);
+    kw_log_event(f, e);
     if (e->kind == EV_ANSWER)
         kw_keep_memory(f);
     if (!kinds[e->kind].type || !e->turn_seq)

@@ -270,7 +270,7 @@ static void put_logging(struct jw *w, const struct kward *k)
     jw_kstr(w, "directory", buf_str(&dir));
     jw_kz(w, "format", "jsonl");
     jw_klist(w, "categories", LIST("tokens", "performance", "tools", "errors"));
-    put_list(w, "enabledCategories", false, LIST("none"));
+    kw_put_log_categories(w, kw_log_categories(k));
     jw_kraw(w, "rotation", STR("{\"maxBytes\":10485760,\"retention\":\"manual\"}"));
     jw_kz(w, "content", "redacted-metadata-only");
     jw_obj_end(w);

@@ -12,6 +12,7 @@
  *     commands.c    prompts/..., commands/..., resources/startup, slash input
  *     branch.c      sessions/clone, fork, compact    export.c  sessions/export
  *     memory.c      memory/...                  recall.c     memory in turns, why, summarize
+ *     logging.c     logging/stats, figures of turns
  *     places.c      names of files              redact.c     no secret leaves
  *     errors.c      codes and wording           rows.c       rows that several methods share
  *
@@ -39,6 +40,7 @@ struct kw_file { /* an open session file */
     bool is_closing;             /* nobody means it any more; freed when its last turn has ended */
     char question[UUID_LEN + 1]; /* the id the client knows */
     char *retrieval;             /* what the last turn was told of memory, JSON; NULL: nothing yet */
+    int64_t turn_us, step_us;    /* when the turn began, when its last request or call ended */
     bool is_retrieved;           /* and it is not in the file yet */
     char request[UUID_LEN + 1];  /* the engine's id of the same question; "" for none */
 };
@@ -134,6 +136,11 @@ void kw_memory_flags(const struct kward *k, bool *ret_on, bool *ret_summary);
 void kw_put_context(void *kward, struct session *s, struct str input, struct buf *out);
 void kw_keep_memory(struct kw_file *f); /* after a completed turn */
 
+/* logging.c */
+unsigned kw_log_categories(const struct kward *k); /* a bit each */
+void kw_put_log_categories(struct jw *w, unsigned enabled);
+void kw_log_event(struct kw_file *f, const struct event *e);
+
 /* branch.c */
 extern const struct row kw_session_event_rows[];
 
@@ -189,7 +196,7 @@ extern const struct method kw_initialize, kw_shutdown, kw_workspace_info, kw_wor
     kw_sessions_export, kw_memory_status, kw_memory_enable, kw_memory_disable,
     kw_memory_summary_enable, kw_memory_summary_disable, kw_memory_list, kw_memory_inspect,
     kw_memory_add, kw_memory_add_core, kw_memory_forget, kw_memory_promote, kw_memory_summarize,
-    kw_memory_why;
+    kw_memory_why, kw_logging_stats;
 extern const struct method *const kw_methods[];
 extern const size_t kw_n_methods;
 

@@ -25,6 +25,7 @@ const struct method *const kw_methods[] = {
     &kw_config_read,
     &kw_config_update,
     &kw_initialize,
+    &kw_logging_stats,
     &kw_memory_add,
     &kw_memory_add_core,
     &kw_memory_summary_disable,

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* logging/stats, and what the log of figures hears of turns (kward.md 17): metadata, never what was
+ * said. */
+#include "dialects/kward/internal.h"
+
+#include "base/num.h"
+#include "base/time.h"
+#include "context/config.h"
+#include "context/diary.h"
+
+unsigned kw_log_categories(const struct kward *k)
+{
+    AUTO(json) struct json config = JSON_INIT;
+    struct error ignored;
+    if (!config_read(str_of(k->config_path), &config, &ignored))
+        config = JSON_INIT;
+    return diary_enabled(config.root);
+}
+
+/* ---- writing ---- */
+
+struct note {
+    struct kward *k;
+    unsigned enabled;
+    struct buf members;
+    struct jw w;
+};
+
+static void put_ms(struct jw *w, int64_t us)
+{
+    jw_knum(w, "duration_ms", (double)num_round((double)us / 100) / 10);
+}
+
+static void put_outcome(struct jw *w, bool ok)
+{
+    jw_kz(w, "status", ok ? "completed" : "failed");
+}
+
+static void write_note(struct note *n, enum diary_category c, const char *event)
+{
+    AUTO(buf) struct buf dir = BUF_INIT;
+    buf_addf(&dir, "%s/logs", n->k->config_dir);
+    if (n->enabled & 1u << c)
+        diary_write(buf_str(&dir), c, event, buf_str(&n->members));
+}
+
+static void note_reply(struct note *n, const struct event *e, int64_t us)
+{
+    AUTO(json) struct json m = JSON_INIT;
+    struct error ignored;
+    if (!json_parse(e->json, 0, LIMIT_JSON_DEPTH, &m, &ignored))
+        return;
+    jw_kstr(&n->w, "provider", json_get_str(m.root, "provider"));
+    jw_kstr(&n->w, "model", json_get_str(m.root, "model"));
+    put_ms(&n->w, us);
+    put_outcome(&n->w, true);
+    write_note(n, DIARY_PERFORMANCE, "model_request");
+    if (!json_get(m.root, "usage"))
+        return;
+    jw_kval(&n->w, "usage", json_get(m.root, "usage"));
+    write_note(n, DIARY_TOKENS, "model_usage");
+}
+
+static void note_call(struct note *n, const struct event *e)
+{
+    bool ok = !e->result->is_error;
+    jw_kstr(&n->w, "tool_name", e->call->name);
+    put_ms(&n->w, e->result->duration_us);
+    put_outcome(&n->w, ok);
+    jw_kint(&n->w, "result_bytes", (int64_t)e->result->text.n);
+    write_note(n, DIARY_PERFORMANCE, "tool_call");
+    write_note(n, DIARY_TOOLS, "tool_call");
+    if (ok)
+        return;
+    jw_kz(&n->w, "error_class", "ToolError");
+    write_note(n, DIARY_ERRORS, "tool_error");
+}
+
+static void note_retry(struct note *n, const struct event *e)
+{
+    const struct event_retry *r = e->retry;
+    jw_kstr(&n->w, "provider", r->provider);
+    jw_kstr(&n->w, "model", r->model);
+    jw_kint(&n->w, "attempt", r->attempt);
+    jw_kint(&n->w, "max_attempts", r->max_attempts);
+    jw_knum(&n->w, "delay_seconds", (double)r->delay_ms / 1000);
+    jw_kint(&n->w, "request_bytes", r->request_bytes);
+    jw_kz(&n->w, "error_class", "ProviderError");
+    write_note(n, DIARY_PERFORMANCE, "model_retry");
+    write_note(n, DIARY_ERRORS, "model_retry");
+}
+
+static void note_failure(struct note *n, const struct event *e)
+{
+    jw_kz(&n->w, "error_class", kw_error_kind(e->error->code));
+    jw_kz(&n->w, "error_code", err_code_name(e->error->code));
+    write_note(n, DIARY_ERRORS,
+               e->error->origin == ORIGIN_REMOTE ? "model_request_error" : "turn_error");
+}
+
+void kw_log_event(struct kw_file *f, const struct event *e)
+{
+    struct note n = {.k = f->kward};
+    int64_t now = time_mono_us();
+    if (e->kind == EV_TURN_STARTED)
+        f->turn_us = f->step_us = now;
+    bool is_told = e->kind == EV_REPLY_DONE || e->kind == EV_CALL_DONE ||
+                   e->kind == EV_RETRY_WAITING || e->kind == EV_FAILED || e->kind == EV_TURN_ENDED;
+    if (!is_told || !(n.enabled = kw_log_categories(f->kward)))
+        return;
+    n.w = (struct jw){.out = &n.members, .comma = true};
+    if (e->kind == EV_REPLY_DONE)
+        note_reply(&n, e, now - f->step_us);
+    else if (e->kind == EV_CALL_DONE)
+        note_call(&n, e);
+    else if (e->kind == EV_RETRY_WAITING)
+        note_retry(&n, e);
+    else if (e->kind == EV_FAILED)
+        note_failure(&n, e);
+    else if (f->turn_us) {
+        put_ms(&n.w, now - f->turn_us);
+        put_outcome(&n.w, e->end->state == TURN_COMPLETED);
+        write_note(&n, DIARY_PERFORMANCE, "turn");
+    }
+    f->step_us = now;
+    buf_clear(&n.members);
+}
+
+/* ---- logging/stats ---- */
+
+struct stats_params {
+    struct str range;
+};
+
+static const struct row stats_params_rows[] = {
+    ROW_AS(stats_params, range, "range", T_STR, NULLABLE, "N minutes, hours, days, weeks, months or years"),
+    ROW_END,
+};
+
+static const struct row stats_rows[] = {
+    ROW_OUT("range", T_OBJ, NEEDED, "input, count, unit, startAt, endAt"),
+    ROW_OUT("logDir", T_STR, NEEDED, "where the files lie"),
+    ROW_OUT("enabledCategories", T_ARR, NEEDED, "what is counted"),
+    ROW_OUT("recordCount", T_INT, NEEDED, "records in the range"),
+    ROW_OUT("recordsByCategory", T_OBJ, NEEDED | OPEN, "counts"),
+    ROW_OUT("recordsByEvent", T_OBJ, NEEDED | OPEN, "counts"),
+    ROW_OUT("usageStats", T_OBJ, NEEDED | OPEN, "modelUsageEvents, totals"),
+    ROW_OUT("performance", T_OBJ, NEEDED | OPEN, "events"),
+    ROW_OUT("tools", T_OBJ, NEEDED | OPEN, "calls, resultBytes, byName, byStatus"),
+    ROW_OUT("errors", T_OBJ, NEEDED | OPEN, "count, byEvent, byClass, byProvider, byCode"),
+    ROW_END,
+};
+
+/* Without milliseconds. */
+static void put_second(struct jw *w, const char *name, int64_t ms, struct arena *a)
+{
+    char iso[TIME_ISO_LEN + 1];
+    time_iso(ms, iso);
+    jw_kstr(w, name, arena_fmt(a, "%.19sZ", iso));
+}
+
+void kw_put_log_categories(struct jw *w, unsigned enabled)
+{
+    jw_karr(w, "enabledCategories");
+    for (int i = 0; i < DIARY_N; i++)
+        if (enabled & 1u << i)
+            jw_str(w, str_of(diary_names[i]));
+    jw_arr_end(w);
+}
+
+static bool stats(struct request *rq, struct jw *w, struct error *err)
+{
+    const struct stats_params *p = rq->args;
+    struct kward *k = rq->dialect;
+    struct diary_range range;
+    struct str dir = arena_fmt(&rq->arena, "%s/logs", k->config_dir);
+    unsigned enabled = kw_log_categories(k);
+    if (!enabled)
+        return error_set(err, ERR_INVALID, "Telemetry logging is disabled. %s", diary_usage);
+    if (!diary_range(p->range, time_now_ms(), &range, err))
+        return false;
+    jw_obj(w);
+    jw_kobj(w, "range");
+    jw_kstr(w, "input", range.input);
+    jw_kint(w, "count", range.count);
+    jw_kz(w, "unit", range.unit);
+    put_second(w, "startAt", range.start_ms, &rq->arena);
+    put_second(w, "endAt", range.end_ms, &rq->arena);
+    jw_obj_end(w);
+    jw_kstr(w, "logDir", dir);
+    kw_put_log_categories(w, enabled);
+    diary_stats(dir, enabled, &range, w);
+    jw_obj_end(w);
+    return true;
+}
+
+const struct method kw_logging_stats = {
+    .name = "logging/stats",
+    .params = stats_params_rows,
+    .params_size = sizeof(struct stats_params),
+    .result = stats_rows,
+    .lane = LANE_MAIN,
+    .run = stats,
+    .about = "Counts of the log of figures.",
+    .errors = "Telemetry logging is disabled.; Invalid range.",
+};
