@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""CPU of one streamed delta and of one request, per vendor, from socket to stdout.
+
+    bench/deltas.py [--deltas 20000] [--requests 200] [--binary build/trivet]
+
+A loopback server streams a reply of many small pieces to `trivet scaiflux serve`; the time is the
+kernel's account of what the program's threads ran (schedstat), so other load on the machine does not
+count.  The reply is sent as one block, so pieces that have arrived share system calls; with
+--one-by-one each piece is a write of its own and pays for its own system calls.
+"""
+import argparse
+import http.client
+import http.server
+import json
+import os
+import subprocess
+import sys
+import threading
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(HERE)
+sys.path.insert(0, os.path.join(TOP, "tests"))
+import harness      # noqa: E402
+
+VENDORS = {"openai": ("openai/m", "OPENAI", "/v1"),
+           "openai-responses": ("openai-responses/m", "OPENAI", "/v1"),
+           "anthropic": ("anthropic/m", "ANTHROPIC", "/v1"),
+           "gemini": ("gemini/m", "GEMINI", "/v1beta"),
+           "openrouter": ("openrouter/m", "OPENROUTER", "/v1")}
+
+
+def cpu_us(pid):
+    """What all threads of the process have run."""
+    total = 0
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/schedstat", encoding="ascii") as file:
+            total += int(file.read().split()[0])
+    return total / 1000
+
+
+def turn(client, pid):
+    """One prompt; the CPU of it and the number of deltas."""
+    before = cpu_us(pid)
+    client.send({"type": "prompt", "text": "go"})
+    n = 0
+    while True:
+        message = client.next(60)
+        n += message["type"] == "text_delta"
+        if message["type"] == "turn_complete":
+            return cpu_us(pid) - before, n
+        if message["type"] == "error":
+            sys.exit(f"the turn failed: {message}")
+
+
+def serve(base, replies):
+    script = os.path.join(base, "script.json")
+    with open(script, "w", encoding="utf-8") as file:
+        json.dump(replies, file)
+    server = subprocess.Popen([sys.executable, os.path.join(TOP, "tests", "fake", "provider.py"),
+                               "--port", "0", "--script", script, "--log", os.devnull],
+                              stdout=subprocess.PIPE, text=True)
+    return server, int(server.stdout.readline().split()[1])
+
+
+class Block(http.server.BaseHTTPRequestHandler):
+    """Asks the fake provider once and from then on sends its whole answer with one call."""
+    protocol_version = "HTTP/1.1"
+    behind = 0          # port of the fake provider
+    answer = None
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if Block.answer is None:
+            link = http.client.HTTPConnection("127.0.0.1", Block.behind)
+            link.request("POST", self.path, body, dict(self.headers))
+            Block.answer = link.getresponse().read()
+            link.close()
+        head = (b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+                b"Content-Length: %d\r\n\r\n" % len(Block.answer))
+        self.connection.sendall(head + Block.answer)
+
+    def log_message(self, *_):
+        pass
+
+
+def in_front(port):
+    Block.behind, Block.answer = port, None
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Block)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server
+
+
+def measure(binary, base, vendor, reply, turns, as_block):
+    os.environ["TRIVET"] = binary
+    import client
+    client.PROGRAM = binary
+    model, name, path = VENDORS[vendor]
+    server, port = serve(base, [dict(reply, repeat=True)])
+    front = in_front(port) if as_block else None
+    port = front.server_address[1] if front else port
+    env = {f"{name}_BASE_URL": f"http://127.0.0.1:{port}{path}", f"{name}_API_KEY": "bench-key"}
+    try:
+        with client.Scaiflux(["--model", model], cwd=base, env=env) as c:
+            c.event("ready")
+            turn(c, c.process.pid)      # opens the module and the connection
+            runs = [turn(c, c.process.pid) for _ in range(turns)]
+            return sum(r[0] for r in runs), sum(r[1] for r in runs)
+    finally:
+        server.kill()
+        if front:
+            front.shutdown()
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    options.add_argument("--deltas", type=int, default=20000)
+    options.add_argument("--requests", type=int, default=200)
+    options.add_argument("--binary", default=os.path.join(TOP, "build", "trivet"))
+    options.add_argument("--one-by-one", action="store_true")
+    args = options.parse_args()
+    binary = os.path.abspath(args.binary)
+    with harness.private_place() as base:
+        os.environ.update(harness.clean_env(base))
+        print(f"{'vendor':18} {'us per request':>15} {'us per delta':>13}   ({args.deltas} deltas)")
+        for vendor in VENDORS:
+            small, _ = measure(binary, base, vendor, {"text": "hello"}, args.requests,
+                               not args.one_by_one)
+            request = small / args.requests
+            reply = {"text": "abcde", "text_repeat": args.deltas, "piece": 5}
+            large, n = measure(binary, base, vendor, reply, 3, not args.one_by_one)
+            large -= 2 * request
+            print(f"{vendor:18} {request:15.1f} {(large - request) / max(n, 1):13.2f}   {n} seen")
+
+
+main()
