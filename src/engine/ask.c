@@ -11,6 +11,7 @@
 #include "auth/keys.h"
 #include "base/time.h"
 #include "context/system.h"
+#include "toolsets/custom.h"
 
 struct asking {
     struct turn *turn;       /* NULL for a plain request */
@@ -54,10 +55,11 @@ static struct tool_def *make_tools(struct session *s, struct arena *a, size_t *r
         engine_faces(s->engine, s->settings, str_of(s->workspace), a, ret_n);
     struct tool_def *defs = arena_array(a, struct tool_def, *ret_n + 1);
     for (size_t i = 0; i < *ret_n; i++) {
-        AUTO(buf) struct buf schema = BUF_INIT;
+        AUTO(buf) struct buf schema = BUF_INIT, name = BUF_INIT;
         struct jw w = JW(&schema);
         face_schema(faces[i], &w);
-        defs[i] = (struct tool_def){str_of(faces[i]->name), str_of(faces[i]->about),
+        custom_put_provider_name(&name, faces[i]->name);
+        defs[i] = (struct tool_def){arena_str(a, buf_str(&name)), str_of(faces[i]->about),
                                     arena_str(a, buf_str(&schema))};
     }
     return defs;

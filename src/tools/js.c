@@ -41,14 +41,19 @@ bool js_packager_is_there(const struct tool_cx *cx)
     return js_packager(STR_NONE, cx->env) != NULL;
 }
 
-bool js_script_write(struct str config_dir, const char *ext, struct str code, struct buf *ret_path,
-                     struct error *err)
+const char *js_ending(struct str format)
+{
+    return str_ieq(format, STR("commonjs")) || str_ieq(format, STR("cjs")) ? "cjs" : "mjs";
+}
+
+bool js_script_write(struct str config_dir, const char *folder, const char *ext, struct str code,
+                     struct buf *ret_path, struct error *err)
 {
     char hex[9];
     AUTO(buf) struct buf dir = BUF_INIT;
     if (!config_dir.n)
         return error_set(err, ERR_INVALID, "there is no directory for scripts");
-    buf_addf(&dir, "%.*s/js-runtime/runs", STR_FMT(config_dir));
+    buf_addf(&dir, "%.*s/js-runtime/%s", STR_FMT(config_dir), folder);
     if (!path_make_dirs(buf_str(&dir), 0700, err))
         return false;
     id_hex(hex, 8);

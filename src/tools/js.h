@@ -14,8 +14,10 @@ const char *js_packager(struct str wanted, const char *const *env);
 bool js_is_there(const struct tool_cx *cx);
 bool js_packager_is_there(const struct tool_cx *cx);
 
-/* Writes code to <config dir>/js-runtime/runs/run-<ms>-<hex>.<ext>, for the owner alone. */
-bool js_script_write(struct str config_dir, const char *ext, struct str code, struct buf *ret_path,
-                     struct error *err);
+/* Writes code to <config dir>/js-runtime/<folder>/run-<ms>-<hex>.<ext>, for the owner alone. */
+bool js_script_write(struct str config_dir, const char *folder, const char *ext, struct str code,
+                     struct buf *ret_path, struct error *err);
+/* "cjs" for the formats commonjs and cjs, else "mjs". */
+const char *js_ending(struct str format);
 
 #endif

@@ -60,6 +60,33 @@ bool custom_name_is_fine(struct str name)
     return name.n > 0 && name.n <= NAME_MAX_CHARS;
 }
 
+static char provider_char(char c)
+{
+    return c == '.' || c == ':' ? '_' : c;
+}
+
+void custom_put_provider_name(struct buf *out, const char *name)
+{
+    for (; *name; name++)
+        buf_addc(out, provider_char(*name));
+}
+
+static bool is_same(struct str a, const char *b)
+{
+    size_t i = 0;
+    while (i < a.n && b[i] && provider_char(a.p[i]) == provider_char(b[i]))
+        i++;
+    return i == a.n && !b[i];
+}
+
+static bool is_taken(const struct toolset *set, struct str name)
+{
+    for (size_t i = 0; i < set->n_faces; i++)
+        if (is_same(name, set->faces[i]->name))
+            return true;
+    return false;
+}
+
 /* ---- making ---- */
 
 /* A schema without properties says nothing and is dropped. */
@@ -86,7 +113,7 @@ struct custom_tool *custom_make(struct custom *c, const struct toolset *set, str
     }
     const struct face *other = custom_find(c, name);
     bool is_own = other && str_is(file, ((const struct custom_tool *)other->self)->file);
-    if (toolset_find(set, name) || (other && !is_own)) {
+    if (is_taken(set, name) || (other && !is_own)) {
         custom_note(c, "%.*s: there is a tool called %.*s already", STR_FMT(file), STR_FMT(name));
         return NULL;
     }
@@ -111,7 +138,7 @@ struct custom_tool *custom_make(struct custom *c, const struct toolset *set, str
 void custom_add(struct custom *c, struct custom_tool *t)
 {
     for (size_t i = 0; i < c->n; i++) {
-        if (strcmp(c->faces[i]->name, t->face.name) != 0)
+        if (!is_same(str_of(t->face.name), c->faces[i]->name))
             continue;
         json_clear(&c->tools[i]->schema);
         c->tools[i]->schema = JSON_INIT; /* calls of the old one go on without it */
@@ -165,7 +192,7 @@ const struct face *const *custom_faces(const struct custom *c, size_t *ret_n)
 const struct face *custom_find(const struct custom *c, struct str name)
 {
     for (size_t i = 0; c && i < c->n; i++)
-        if (str_is(name, c->faces[i]->name))
+        if (is_same(name, c->faces[i]->name))
             return c->faces[i];
     return NULL;
 }

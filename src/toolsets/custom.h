@@ -36,7 +36,9 @@ const struct face *const *custom_faces(const struct custom *c, size_t *ret_n);
 const struct face *custom_find(const struct custom *c, struct str name);
 const struct str *custom_errors(const struct custom *c, size_t *ret_n);
 
-/* [a-zA-Z0-9_.:-]+, at most 64 characters. */
+/* [a-zA-Z0-9_.:-]+, at most 64 characters.  Providers know no . and no : in names: there both are
+ * written as _, and names that are then equal count as equal. */
 bool custom_name_is_fine(struct str name);
+void custom_put_provider_name(struct buf *out, const char *name);
 
 #endif

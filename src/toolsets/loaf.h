@@ -15,6 +15,11 @@ extern const struct face loaf_jobs_list_face, loaf_jobs_read_face, loaf_jobs_res
 extern const struct face loaf_search_face, loaf_js_face, loaf_js_module_face, loaf_js_install_face,
     loaf_persist_face;
 
+/* Tools for background scripts; each has loaf_js_jobs as its self. */
+extern const struct face loaf_js_start_face, loaf_js_jobs_list_face, loaf_js_jobs_read_face,
+    loaf_js_jobs_stop_face, loaf_js_jobs_write_face;
+extern const char loaf_js_jobs[];
+
 /* Arguments are taken as they come: a wrong type counts as absent. */
 int64_t loaf_int(yyjson_val *v, int64_t otherwise);
 bool loaf_bool(yyjson_val *v, bool otherwise);
@@ -43,6 +48,8 @@ struct job_args {
 };
 bool loaf_job_start_await(struct tool_cx *cx, const struct job_args *a, struct tool_result *ret,
                           struct error *err);
+struct background_job;
+bool loaf_job_is_js(const struct background_job *j);
 /* Words the absence of a needed argument; false when it is no face of a job. */
 bool loaf_job_invalid(const struct face *f, const struct fault *fault, struct tool_result *r);
 

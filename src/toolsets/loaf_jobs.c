@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* loaf's background shells: bash with run_in_background starts a job, five tools work with it.
+/* loaf's background jobs: bash with run_in_background starts a shell, start_background_js
+ * (loaf_js_jobs.c) a script; five tools work with the one, four with the other.  cx->self says for
+ * which of the two a tool was called.
  *
  * Jobs belong to the process: every session sees all of them, and the end of a turn does not touch
  * them.  Every result is an object whose status says what happened.
@@ -7,6 +9,7 @@
 #include "base/path.h"
 #include "base/time.h"
 #include "tools/background.h"
+#include "tools/js.h"
 #include "toolsets/loaf.h"
 #include "toolsets/words.h"
 
@@ -26,8 +29,11 @@ enum {
 };
 
 #define NAME_DEFAULT "background-bash"
+#define NO_ID "requires a valid `session_id`."
 #define NO_JOBS "background jobs are not available here"
-#define ID_SCHEMA SCHEMA("string", "the session_id that bash returned for the background job")
+#define ID_SCHEMA SCHEMA("string", "the session_id of the background job, as its start returned it")
+
+const char loaf_js_jobs[] = "js";
 
 static int64_t clamp(int64_t v, int64_t low, int64_t high)
 {
@@ -107,16 +113,33 @@ static void put_terminal(struct jw *w, const struct background_job *j)
     }
 }
 
-static bool refuse_id(struct tool_result *r, const char *tool)
+static const char *kind(const struct tool_cx *cx)
+{
+    return cx->self == loaf_js_jobs ? loaf_js_jobs : "bash";
+}
+
+bool loaf_job_is_js(const struct background_job *j)
+{
+    return !str_starts(str_of(j->id), STR("bg-bash-"));
+}
+
+/* Whether the tool that is called works with this job. */
+static bool is_ours(const struct tool_cx *cx, const struct background_job *j)
+{
+    return loaf_job_is_js(j) == (cx->self == loaf_js_jobs);
+}
+
+static bool refuse(struct tool_result *r, const char *verb, const char *what, const char *message)
 {
     AUTO(buf) struct buf text = BUF_INIT;
-    buf_addf(&text, "%s requires a valid `session_id`.", tool);
+    buf_addf(&text, "%s_background_%s %s", verb, what, message);
     return loaf_refuse(r, text.p);
 }
 
 static struct background_job *find(struct tool_cx *cx, yyjson_val *id)
 {
-    return cx->background ? background_find(cx->background, json_str(id)) : NULL;
+    struct background_job *j = cx->background ? background_find(cx->background, json_str(id)) : NULL;
+    return j && is_ours(cx, j) ? j : NULL;
 }
 
 static bool not_running(struct tool_result *r, const struct background_job *j)
@@ -131,12 +154,18 @@ static bool not_running(struct tool_result *r, const struct background_job *j)
 
 bool loaf_job_invalid(const struct face *f, const struct fault *fault, struct tool_result *r)
 {
-    if (f != &loaf_jobs_read_face && f != &loaf_jobs_resize_face && f != &loaf_jobs_stop_face &&
-        f != &loaf_jobs_write_face)
+    bool is_js = f->self == loaf_js_jobs;
+    if (!is_js && f != &loaf_jobs_read_face && f != &loaf_jobs_resize_face &&
+        f != &loaf_jobs_stop_face && f != &loaf_jobs_write_face)
         return false;
-    if (fault->row && strcmp(fault->row->name, "session_id") != 0)
-        return loaf_refuse(r, "resize_background_bash requires `cols` and `rows`.");
-    return refuse_id(r, f->name);
+    AUTO(buf) struct buf text = BUF_INIT;
+    if (!fault->row || strcmp(fault->row->name, "session_id") == 0)
+        buf_addf(&text, "%s " NO_ID, f->name);
+    else if (is_js)
+        buf_addf(&text, "%s requires a non-empty `%s`.", f->name, fault->row->name);
+    else
+        buf_addf(&text, "%s requires `cols` and `rows`.", f->name);
+    return loaf_refuse(r, text.p);
 }
 
 /* --- start --- */
@@ -210,7 +239,7 @@ bool loaf_job_start_await(struct tool_cx *cx, const struct job_args *a, struct t
         return loaf_refuse(ret, "bash `session_name` cannot hold a NUL byte.");
     if (name.n && loaf_bool(a->reuse_session, true))
         j = background_find_like(cx->background, name, a->base->cwd, has_terminal);
-    if (j)
+    if (j && !loaf_job_is_js(j))
         return say_started(j, "reused", a->base->cwd, ret);
     if (start_await(cx, a, name, has_terminal, &j, err))
         return say_started(j, "started", a->base->cwd, ret);
@@ -242,7 +271,7 @@ static bool read_await(struct tool_cx *cx, const void *args, struct tool_result 
     const struct read_args *a = args;
     struct background_job *j = find(cx, a->session_id);
     if (!j)
-        return refuse_id(ret, "read_background_bash");
+        return refuse(ret, "read", kind(cx), NO_ID);
     AUTO(buf) struct buf out = BUF_INIT, error = BUF_INIT;
     int64_t max = clamp(loaf_int(a->max_chars, READ_CHARS), 1, READ_CHARS_MAX);
     struct str stream = json_str(a->stream);
@@ -322,14 +351,14 @@ static const char *take_input(const struct write_args *a, bool has_terminal, str
         buf_add(out, input);
         if (input.p && loaf_bool(a->append_newline, true))
             buf_addc(out, '\n');
-        return input.p ? NULL : "write_background_bash requires `input` or `key`.";
+        return input.p ? NULL : "requires `input` or `key`.";
     }
     struct str bytes = key_bytes(key);
     if (!has_terminal && str_ieq(key, STR("enter")))
         bytes = STR("\n"); /* no terminal turns one into the other */
     for (int64_t n = clamp(loaf_int(a->repeat, 1), 1, REPEAT_MAX); n > 0; n--)
         buf_add(out, bytes);
-    return bytes.n ? NULL : "write_background_bash `key` must be one of: " KEY_NAMES ".";
+    return bytes.n ? NULL : "`key` must be one of: " KEY_NAMES ".";
 }
 
 static bool write_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
@@ -339,10 +368,10 @@ static bool write_await(struct tool_cx *cx, const void *args, struct tool_result
     struct background_job *j = find(cx, a->session_id);
     AUTO(buf) struct buf bytes = BUF_INIT;
     if (!j)
-        return refuse_id(ret, "write_background_bash");
+        return refuse(ret, "write", kind(cx), NO_ID);
     const char *fault = take_input(a, j->has_terminal, &bytes);
     if (fault)
-        return loaf_refuse(ret, fault);
+        return refuse(ret, "write", kind(cx), fault);
     if (!j->is_running)
         return not_running(ret, j);
     if (!background_write(j, buf_str(&bytes), err))
@@ -384,7 +413,7 @@ static bool resize_await(struct tool_cx *cx, const void *args, struct tool_resul
     const struct resize_args *a = args;
     struct background_job *j = find(cx, a->session_id);
     if (!j)
-        return refuse_id(ret, "resize_background_bash");
+        return refuse(ret, "resize", kind(cx), NO_ID);
     if (!yyjson_is_num(a->cols) || !yyjson_is_num(a->rows))
         return loaf_refuse(ret, "resize_background_bash requires `cols` and `rows`.");
     if (j->has_terminal && !j->is_running)
@@ -428,7 +457,7 @@ static bool stop_await(struct tool_cx *cx, const void *args, struct tool_result 
     const struct stop_args *a = args;
     struct background_job *j = find(cx, a->session_id);
     if (!j)
-        return refuse_id(ret, "stop_background_bash");
+        return refuse(ret, "stop", kind(cx), NO_ID);
     bool is_forced = loaf_bool(a->force, false), was_running = j->is_running;
     bool ok = background_stop_await(j, is_forced, is_forced ? KILL_MS : STOP_MS, err);
     struct jw w = begin(ret, was_running ? "stop_requested" : "already_stopped");
@@ -495,12 +524,12 @@ static bool list_await(struct tool_cx *cx, const void *args, struct tool_result 
     struct background_job *first = background_first(cx->background);
     int count = 0;
     for (const struct background_job *j = first; j; j = j->next)
-        count += with_exited || j->is_running;
+        count += is_ours(cx, j) && (with_exited || j->is_running);
     struct jw w = begin(ret, "ok");
     jw_kint(&w, "count", count);
     jw_karr(&w, "sessions");
     for (const struct background_job *j = first; j; j = j->next)
-        if (with_exited || j->is_running)
+        if (is_ours(cx, j) && (with_exited || j->is_running))
             put_job(&w, j);
     jw_arr_end(&w);
     return finish(&w, ret, NULL);
@@ -513,4 +542,56 @@ const struct face loaf_jobs_list_face = {
     .args_size = sizeof(struct list_args),
     .mode = MODE_READ_ONLY,
     .run_await = list_await,
+};
+
+/* --- the same for scripts --- */
+
+#define JS_JOBS .is_offered = js_is_there, .self = loaf_js_jobs
+
+static const struct row js_write_rows[] = {
+    ROW(write_args, session_id, T_ANY, NEEDED, "job", .schema = ID_SCHEMA),
+    ROW(write_args, input, T_ANY, NEEDED, "text", .schema = SCHEMA("string", "text for its stdin")),
+    ROW(write_args, append_newline, T_ANY, OPTIONAL, "line end",
+        .schema = SCHEMA("boolean", "a line end behind the text (default true)")),
+    ROW_END,
+};
+
+const struct face loaf_js_jobs_read_face = {
+    .name = "read_background_js",
+    .about = "Reads what a background script has written since the last read.",
+    .args = read_rows,
+    .args_size = sizeof(struct read_args),
+    .mode = MODE_READ_ONLY,
+    .run_await = read_await,
+    JS_JOBS,
+};
+
+const struct face loaf_js_jobs_write_face = {
+    .name = "write_background_js",
+    .about = "Writes text to the input of a background script.",
+    .args = js_write_rows,
+    .args_size = sizeof(struct write_args),
+    .mode = MODE_FULL,
+    .run_await = write_await,
+    JS_JOBS,
+};
+
+const struct face loaf_js_jobs_stop_face = {
+    .name = "stop_background_js",
+    .about = "Stops a background script and everything it started.",
+    .args = stop_rows,
+    .args_size = sizeof(struct stop_args),
+    .mode = MODE_FULL,
+    .run_await = stop_await,
+    JS_JOBS,
+};
+
+const struct face loaf_js_jobs_list_face = {
+    .name = "list_background_js",
+    .about = "Lists the background scripts, the newest first.",
+    .args = list_rows,
+    .args_size = sizeof(struct list_args),
+    .mode = MODE_READ_ONLY,
+    .run_await = list_await,
+    JS_JOBS,
 };

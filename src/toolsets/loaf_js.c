@@ -186,8 +186,8 @@ static bool js_await(struct tool_cx *cx, const void *args, struct tool_result *r
                      struct error *err)
 {
     const struct js_args *a = args;
-    struct str code = json_str(a->code), format = json_str(a->format);
-    bool is_common = str_ieq(format, STR("commonjs")) || str_ieq(format, STR("cjs"));
+    struct str code = json_str(a->code);
+    const char *ending = js_ending(json_str(a->format));
     bool keeps = loaf_bool(a->keep_script, false);
     AUTO(run) struct run r = {.mode = "run_js"};
     AUTO(buf) struct buf script = BUF_INIT;
@@ -197,7 +197,7 @@ static bool js_await(struct tool_cx *cx, const void *args, struct tool_result *r
         return loaf_refuse(ret, "run_js requires a non-empty `code`.");
     if (!runtime)
         return loaf_refuse(ret, "run_js `runtime` is not installed.");
-    if (!js_script_write(cx->config_dir, is_common ? "cjs" : "mjs", code, &script, err))
+    if (!js_script_write(cx->config_dir, "runs", ending, code, &script, err))
         return loaf_refuse(ret, err->text);
     add_arg(&r, str_of(runtime));
     add_arg(&r, buf_str(&script));
@@ -213,7 +213,7 @@ static bool js_await(struct tool_cx *cx, const void *args, struct tool_result *r
     struct jw w = begin(&r, ret);
     jw_kstr(&w, "scriptPath", buf_str(&script));
     jw_kz(&w, "runtime", runtime);
-    jw_kz(&w, "format", is_common ? "commonjs" : "module");
+    jw_kz(&w, "format", strcmp(ending, "cjs") == 0 ? "commonjs" : "module");
     jw_klist(&w, "args", r.argv + 2);
     return finish(&w, &r, ret);
 }

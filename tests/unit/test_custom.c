@@ -100,6 +100,7 @@ static void test_manifests(void **state)
     scene_put(&s, "tools/f/tool.json", "{\"name\":\"f\",\"command\":[]}");
     scene_put(&s, "tools/g/tool.json", "not json");
     scene_put(&s, "tools/h/tool.json", "{\"name\":\"good\",\"command\":\"cat\"}");
+    scene_put(&s, "tools/h2/tool.json", "{\"name\":\"read.file\",\"command\":\"cat\"}");
     scene_put(&s, "tools/i/tool.json", "{\"name\":\"bash\",\"command\":\"cat\"}");
     scene_put(&s, "tools/j/tool.json", "{\"name\":\"j\",\"command\":\"x\",\"input_schema\":5}");
     scene_put(&s, "tools/k/tool.json", "[]");
@@ -115,6 +116,7 @@ static void test_manifests(void **state)
         "tools/f/tool.json: `command` must be",
         "tools/g/tool.json: ",
         "tools/h/tool.json: there is a tool called good already",
+        "tools/h2/tool.json: there is a tool called read.file already", /* for providers */
         "tools/i/tool.json: there is a tool called bash already",
         "tools/j/tool.json: `input_schema` must be an object",
         "tools/k/tool.json: `name` must be a string",
@@ -141,6 +143,7 @@ static void test_programs(void **state)
               "'{\\\"ok\\\":false,\\\"error\\\":\\\"why\\\"}'\"]}");
     scene_put(&s, "tools/exit/tool.json",
               "{\"name\":\"exit\",\"command\":[\"sh\",\"-c\",\"echo out; echo err >&2; exit 3\"]}");
+    scene_put(&s, "tools/dots/tool.json", "{\"name\":\"a.b:c\",\"command\":\"true\"}");
     scene_put(&s, "tools/gone/tool.json", "{\"name\":\"gone\",\"command\":\"./missing\"}");
     scene_put(&s, "tools/slow/tool.json",
               "{\"name\":\"slow\",\"command\":[\"sleep\",\"60\"],\"timeout_seconds\":1}");
@@ -151,6 +154,7 @@ static void test_programs(void **state)
     check_call(&s, "echo", "{\"n\":5}", want.p, NULL, false);
     check_call(&s, "echo", "{}", "`n` is missing", "{\"tool\":\"echo\",\"status\":\"error\"}", true);
     check_call(&s, "echo", "{\"n\":\"x\"}", "`n` must be of type integer", NULL, true);
+    check_call(&s, "a_b_c", "{}", "", "\"\"", false); /* as a model calls it */
     check_call(&s, "ok", "{}", "{\"a\":[1]}", "{\"a\":[1]}", false);
     check_call(&s, "no", "{}", "why", "{\"tool\":\"no\",\"status\":\"error\"}", true);
     check_call(&s, "exit", "{}", "exit status 3: err\nout\n", "\"out\\n\"", true);

@@ -2,6 +2,7 @@
 /* Faces that reach out: search_web, the JavaScript tools and create_persistent_tool of loaf; the
  * gadgets of ScaiFlux; web_search and read_skill of Kward.  A normal call, a limit, an error each.
  * Numbers are sections of the protocol documents. */
+#include "tools/background.h"
 #include "tools/js.h"
 #include "tools/todo.h"
 #include "toolsets/custom.h"
@@ -257,6 +258,76 @@ static void test_loaf_persist(void **state) /* loaf.md 15.5 */
     scene_close(&s);
 }
 
+/* Calls a tool and takes its output apart. */
+static yyjson_val *call(struct scene *s, const char *tool, const char *json, struct json *doc,
+                        struct tool_result *r)
+{
+    tool_result_clear(r);
+    assert_true(scene_call(s, LOAF, tool, json, r));
+    member(doc, r, "status");
+    return doc->root;
+}
+
+static void test_loaf_js_jobs(void **state) /* loaf.md 15.2, 15.5 */
+{
+    (void)state;
+    struct scene s;
+    scene_open(&s);
+    s.cx.config_dir = str_of(s.dir);
+    if (!js_is_there(&s.cx)) {
+        scene_close(&s);
+        skip();
+    }
+    s.cx.background = background_new(s.loop);
+    AUTO(tool_result) struct tool_result r = TOOL_RESULT_INIT;
+    AUTO(json) struct json doc = JSON_INIT;
+    AUTO(buf) struct buf out = BUF_INIT, script = BUF_INIT;
+    char id[80], json[400];
+    yyjson_val *v = call(&s, "start_background_js",
+                         "{\"code\":\"process.stdin.on('data', (d) => console.log('got ' + d + "
+                         "process.argv[2])); console.log('up')\",\"args\":[\"it's\"],"
+                         "\"session_name\":\"srv\"}",
+                         &doc, &r);
+    assert_true(str_is(json_get_str(v, "status"), "started"));
+    assert_false(str_starts(json_get_str(v, "session_id"), STR("bg-bash-")));
+    snprintf(id, sizeof id, "%.*s", STR_FMT(json_get_str(v, "session_id")));
+    buf_add(&script, json_get_str(v, "scriptPath"));
+    assert_has(buf_str(&script), "/js-runtime/background/");
+    v = call(&s, "start_background_js", "{\"code\":\"1\",\"session_name\":\"srv\"}", &doc, &r);
+    assert_true(str_is(json_get_str(v, "status"), "reused"));
+    snprintf(json, sizeof json, "{\"session_id\":\"%s\",\"input\":\"x\"}", id);
+    v = call(&s, "write_background_js", json, &doc, &r);
+    assert_int_equal(json_get_int(v, "bytes_written", 0), 2);
+    snprintf(json, sizeof json, "{\"session_id\":\"%s\"}", id);
+    for (int i = 0; i < 1000 && str_find(buf_str(&out), STR("it's")) == SIZE_MAX; i++) {
+        usleep(10000);
+        loop_step(s.loop, false);
+        v = call(&s, "read_background_js", json, &doc, &r);
+        buf_add(&out, json_get_str(v, "stdout"));
+    }
+    assert_string_equal(out.p, "up\ngot x\nit's\n");
+    v = call(&s, "list_background_js", "{}", &doc, &r);
+    assert_int_equal(json_get_int(v, "count", 0), 1);
+    v = call(&s, "list_background_bash", "{}", &doc, &r); /* not one of those */
+    assert_int_equal(json_get_int(v, "count", 9), 0);
+    check_refused(&s, "read_background_bash", json,
+                  "read_background_bash requires a valid `session_id`.");
+    check_refused(&s, "read_background_js", "{\"session_id\":\"bg-1-2\"}",
+                  "read_background_js requires a valid `session_id`.");
+    check_refused(&s, "write_background_js", json,
+                  "write_background_js requires a non-empty `input`.");
+    v = call(&s, "stop_background_js", json, &doc, &r);
+    assert_true(str_is(json_get_str(v, "status"), "stop_requested"));
+    check_refused(&s, "start_background_js", "{}",
+                  "start_background_js requires a non-empty `code`.");
+    check_refused(&s, "start_background_js", "{\"code\":\"1\",\"args\":[1]}",
+                  "start_background_js `args` must be a list of strings.");
+    v = call(&s, "start_background_js", "{\"code\":\"1\",\"cwd\":\"/no/place\"}", &doc, &r);
+    assert_true(r.is_error && str_is(json_get_str(v, "status"), "error"));
+    background_free(s.cx.background);
+    scene_close(&s);
+}
+
 /* ---- ScaiFlux ---- */
 
 static void test_scaiflux_web(void **state) /* scaiflux.md 7 */
@@ -419,6 +490,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_loaf_search),    cmocka_unit_test(test_loaf_js),
         cmocka_unit_test(test_loaf_packages),  cmocka_unit_test(test_loaf_persist),
+        cmocka_unit_test(test_loaf_js_jobs),
         cmocka_unit_test(test_scaiflux_web),   cmocka_unit_test(test_scaiflux_todo),
         cmocka_unit_test(test_scaiflux_skill), cmocka_unit_test(test_kward_search),
         cmocka_unit_test(test_kward_skill),
