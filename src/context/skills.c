@@ -137,7 +137,7 @@ struct queue { /* directories still to be read, breadth first */
     struct queued {
         struct str path; /* real, in the arena */
         int depth;
-    } *items;
+    } * items;
     size_t n, room;
 };
 
@@ -213,8 +213,9 @@ static void scan_root(struct skills *s, struct str root)
         queue_add(s, &q, root, 0);
     for (size_t i = 0; i < q.n; i++) {
         if (i == MAX_DIRS) {
-            add_error(s, arena_fmt(&s->arena, "skills scan truncated under %.*s after %d directories",
-                                   STR_FMT(root), MAX_DIRS));
+            add_error(s,
+                      arena_fmt(&s->arena, "skills scan truncated under %.*s after %d directories",
+                                STR_FMT(root), MAX_DIRS));
             break;
         }
         scan_dir(s, &q, q.items[i]);

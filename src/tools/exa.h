@@ -14,16 +14,16 @@ struct exa_query {
     struct str type;   /* "auto", "fast", "neural", "deep" */
     int64_t n_results; /* 1 to EXA_MAX_RESULTS */
     bool wants_text;
-    size_t max_text;   /* characters of it that are asked for; 0: all */
+    size_t max_text; /* characters of it that are asked for; 0: all */
     bool wants_highlights;
     struct str highlight_query;
-    int64_t sentences, per_url;       /* of highlights */
-    yyjson_val *include, *exclude;    /* lists of domains or NULL; what is no string is left out */
-    int64_t since_ms;                 /* published later than this; 0: whenever */
+    int64_t sentences, per_url;    /* of highlights */
+    yyjson_val *include, *exclude; /* lists of domains or NULL; what is no string is left out */
+    int64_t since_ms;              /* published later than this; 0: whenever */
 };
 
-struct exa_result { /* borrowed from the answer */
-    struct str title, url, author, published, text; /* STR_NONE when absent */
+struct exa_result {                                    /* borrowed from the answer */
+    struct str title, url, author, published, text;    /* STR_NONE when absent */
     yyjson_val *score, *highlights, *highlight_scores; /* NULL when absent */
 };
 

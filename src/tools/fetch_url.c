@@ -74,8 +74,7 @@ static bool follow_await(struct loop *l, const struct fetch_url_options *o, stru
     AUTO(buf) struct buf before = BUF_INIT;
     struct url from, to;
     for (int i = 0; i <= FETCH_URL_REDIRECTS; i++) {
-        if (!url_parse(buf_str(ret_url), &to, err) ||
-            !check_step(i ? &from : NULL, &to, o, err) ||
+        if (!url_parse(buf_str(ret_url), &to, err) || !check_step(i ? &from : NULL, &to, o, err) ||
             !ask_await(l, buf_str(ret_url), address_host_is_private(to.host), end_us, ret, err))
             return false;
         if (!is_redirect(ret))
@@ -97,12 +96,19 @@ static bool follow_await(struct loop *l, const struct fetch_url_options *o, stru
 
 static bool is_text_type(struct str type)
 {
-    static const char *const plain[] = {"application/json", "application/xml",
-                                        "application/javascript", "application/ecmascript",
-                                        "application/x-ndjson", "application/yaml",
-                                        "application/x-yaml", "application/toml",
-                                        "application/x-sh", "application/sql",
-                                        "application/graphql", "image/svg+xml", ""};
+    static const char *const plain[] = {"application/json",
+                                        "application/xml",
+                                        "application/javascript",
+                                        "application/ecmascript",
+                                        "application/x-ndjson",
+                                        "application/yaml",
+                                        "application/x-yaml",
+                                        "application/toml",
+                                        "application/x-sh",
+                                        "application/sql",
+                                        "application/graphql",
+                                        "image/svg+xml",
+                                        ""};
     if (str_starts(type, STR("text/")) || str_ends(type, STR("+json")) ||
         str_ends(type, STR("+xml")))
         return true;

@@ -18,8 +18,8 @@ enum { MAX_INDENT = 8, MAX_LINK = 2000 };
 
 enum tag_kind {
     TAG_NOTHING,
-    TAG_BLOCK,   /* stands on lines of its own */
-    TAG_PARA,    /* the same, with empty lines around */
+    TAG_BLOCK, /* stands on lines of its own */
+    TAG_PARA,  /* the same, with empty lines around */
     TAG_HEADING,
     TAG_BREAK,
     TAG_LIST,
@@ -31,41 +31,44 @@ enum tag_kind {
     TAG_IMAGE,
     TAG_RULE,
     TAG_TITLE,
-    TAG_SKIP,    /* with everything inside */
+    TAG_SKIP, /* with everything inside */
 };
 
 static const struct tag {
     const char *name;
     enum tag_kind kind;
 } tags[] = {
-    {"a", TAG_LINK}, {"article", TAG_PARA}, {"aside", TAG_PARA}, {"blockquote", TAG_PARA},
-    {"br", TAG_BREAK}, {"code", TAG_CODE}, {"dd", TAG_BLOCK}, {"div", TAG_BLOCK},
-    {"dl", TAG_PARA}, {"dt", TAG_BLOCK}, {"figcaption", TAG_BLOCK}, {"figure", TAG_PARA},
-    {"footer", TAG_PARA}, {"form", TAG_PARA}, {"h1", TAG_HEADING}, {"h2", TAG_HEADING},
-    {"h3", TAG_HEADING}, {"h4", TAG_HEADING}, {"h5", TAG_HEADING}, {"h6", TAG_HEADING},
-    {"header", TAG_PARA}, {"hr", TAG_RULE}, {"iframe", TAG_SKIP}, {"img", TAG_IMAGE},
-    {"li", TAG_ITEM}, {"main", TAG_PARA}, {"nav", TAG_PARA}, {"noscript", TAG_SKIP},
-    {"object", TAG_SKIP}, {"ol", TAG_LIST}, {"option", TAG_BLOCK}, {"p", TAG_PARA},
-    {"pre", TAG_PRE}, {"script", TAG_SKIP}, {"section", TAG_PARA}, {"style", TAG_SKIP},
-    {"svg", TAG_SKIP}, {"table", TAG_PARA}, {"td", TAG_CELL}, {"template", TAG_SKIP},
-    {"textarea", TAG_SKIP}, {"th", TAG_CELL}, {"title", TAG_TITLE}, {"tr", TAG_BLOCK},
-    {"ul", TAG_LIST},
+    {"a", TAG_LINK},          {"article", TAG_PARA},     {"aside", TAG_PARA},
+    {"blockquote", TAG_PARA}, {"br", TAG_BREAK},         {"code", TAG_CODE},
+    {"dd", TAG_BLOCK},        {"div", TAG_BLOCK},        {"dl", TAG_PARA},
+    {"dt", TAG_BLOCK},        {"figcaption", TAG_BLOCK}, {"figure", TAG_PARA},
+    {"footer", TAG_PARA},     {"form", TAG_PARA},        {"h1", TAG_HEADING},
+    {"h2", TAG_HEADING},      {"h3", TAG_HEADING},       {"h4", TAG_HEADING},
+    {"h5", TAG_HEADING},      {"h6", TAG_HEADING},       {"header", TAG_PARA},
+    {"hr", TAG_RULE},         {"iframe", TAG_SKIP},      {"img", TAG_IMAGE},
+    {"li", TAG_ITEM},         {"main", TAG_PARA},        {"nav", TAG_PARA},
+    {"noscript", TAG_SKIP},   {"object", TAG_SKIP},      {"ol", TAG_LIST},
+    {"option", TAG_BLOCK},    {"p", TAG_PARA},           {"pre", TAG_PRE},
+    {"script", TAG_SKIP},     {"section", TAG_PARA},     {"style", TAG_SKIP},
+    {"svg", TAG_SKIP},        {"table", TAG_PARA},       {"td", TAG_CELL},
+    {"template", TAG_SKIP},   {"textarea", TAG_SKIP},    {"th", TAG_CELL},
+    {"title", TAG_TITLE},     {"tr", TAG_BLOCK},         {"ul", TAG_LIST},
 };
 
 struct reader {
     struct str html, base;
     size_t at;
     struct buf *out, *title;
-    size_t start;      /* of our text in out */
-    int owed;          /* line ends before the next character */
-    bool owes_blank;   /* a blank before it */
+    size_t start;    /* of our text in out */
+    int owed;        /* line ends before the next character */
+    bool owes_blank; /* a blank before it */
     bool in_pre;
-    bool owes_fence;   /* the fence of a <pre> is written with its first character */
-    int depth;         /* of lists */
-    bool is_line_new;  /* only an indent, a marker or nothing stands on this line */
-    bool has_cell;     /* the row has a cell already */
-    struct buf href;   /* of the open link; empty: none */
-    size_t link_at;    /* where its bracket stands in out */
+    bool owes_fence;  /* the fence of a <pre> is written with its first character */
+    int depth;        /* of lists */
+    bool is_line_new; /* only an indent, a marker or nothing stands on this line */
+    bool has_cell;    /* the row has a cell already */
+    struct buf href;  /* of the open link; empty: none */
+    size_t link_at;   /* where its bracket stands in out */
 };
 
 static bool is_space(char c)
@@ -161,8 +164,8 @@ static const struct tag *find_tag(struct str name)
 
 static bool is_name_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '-' || c == ':';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == ':';
 }
 
 /* The end of the tag that begins at `at`, behind its >; quotes hide it. */
@@ -200,7 +203,8 @@ static struct str attribute(struct str tag, const char *name)
                 i++;
             char quote = i < tag.n && (tag.p[i] == '"' || tag.p[i] == '\'') ? tag.p[i++] : 0;
             from = i;
-            while (i < tag.n && (quote ? tag.p[i] != quote : !is_space(tag.p[i]) && tag.p[i] != '>'))
+            while (i < tag.n &&
+                   (quote ? tag.p[i] != quote : !is_space(tag.p[i]) && tag.p[i] != '>'))
                 i++;
             value = str_n(tag.p + from, i - from);
             i += quote && i < tag.n;
@@ -303,8 +307,8 @@ static void drop_marker(struct reader *r)
     size_t n = r->out->n;
     if (!r->is_line_new || r->owed)
         return;
-    while (n > r->start && (r->out->p[n - 1] == ' ' || r->out->p[n - 1] == '#' ||
-                            r->out->p[n - 1] == '-'))
+    while (n > r->start &&
+           (r->out->p[n - 1] == ' ' || r->out->p[n - 1] == '#' || r->out->p[n - 1] == '-'))
         n--;
     buf_cut(r->out, n);
 }
@@ -507,8 +511,12 @@ static void read_markup(struct reader *r)
 
 void html_text(struct str html, struct str base, struct buf *out, struct buf *ret_title)
 {
-    struct reader r = {.html = html, .base = base, .out = out, .title = ret_title,
-                       .start = out->n, .is_line_new = true};
+    struct reader r = {.html = html,
+                       .base = base,
+                       .out = out,
+                       .title = ret_title,
+                       .start = out->n,
+                       .is_line_new = true};
     while (r.at < html.n && !out->full) {
         if (html.p[r.at] == '<') {
             read_markup(&r);

@@ -9,7 +9,7 @@ struct program_options {
     const char *const *argv; /* NULL-ended; argv[0] is searched in PATH of env */
     const char *const *env;  /* complete */
     const char *cwd;
-    struct str input;        /* on its stdin; STR_NONE: nothing */
+    struct str input; /* on its stdin; STR_NONE: nothing */
     int64_t timeout_ms;
     size_t head_max, tail_max; /* bytes kept of each stream */
     size_t extra_max;          /* descriptor 3 is a pipe to us; bytes kept of it; 0: no such pipe */

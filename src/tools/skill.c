@@ -5,8 +5,8 @@
 #include "tools/read.h"
 
 /* Resolves the path below the folder, which may itself be reached through a link. */
-static bool find_file(const struct tool_cx *cx, struct str folder, struct str path,
-                      struct buf *ret, struct error *err)
+static bool find_file(const struct tool_cx *cx, struct str folder, struct str path, struct buf *ret,
+                      struct error *err)
 {
     AUTO(buf) struct buf root = BUF_INIT;
     struct tool_cx inside = {.sandbox = cx->sandbox};

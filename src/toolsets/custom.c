@@ -52,8 +52,8 @@ bool custom_name_is_fine(struct str name)
 {
     for (size_t i = 0; i < name.n; i++) {
         char c = name.p[i];
-        bool is_fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                       (c >= '0' && c <= '9') || c == '_' || c == '.' || c == ':' || c == '-';
+        bool is_fine = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '_' || c == '.' || c == ':' || c == '-';
         if (!is_fine)
             return false;
     }

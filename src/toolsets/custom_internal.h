@@ -30,7 +30,8 @@ struct custom {
 /* A tool with a copy of these texts; NULL with an error line when the name is bad or taken. */
 struct custom_tool *custom_make(struct custom *c, const struct toolset *set, struct str name,
                                 struct str about, yyjson_val *schema, struct str file);
-void custom_add(struct custom *c, struct custom_tool *t); /* replaces one of the same file and name */
+/* Replaces one of the same name, which is of the same file then. */
+void custom_add(struct custom *c, struct custom_tool *t);
 void custom_note(struct custom *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The end of a call: output may be NULL, error is for failures. */
 bool custom_finish(const struct custom_tool *t, bool ok, yyjson_val *output, struct str error,

@@ -49,7 +49,8 @@ static const char helper[] =
     "function toolsOf(m) {\n"
     "  const main = m.default, found = [];\n"
     "  if (isTool(main)) found.push(main);\n"
-    "  else if (main && typeof main === 'object') found.push(...Object.values(main).filter(isTool));\n"
+    "  else if (main && typeof main === 'object')\n"
+    "    found.push(...Object.values(main).filter(isTool));\n"
     "  if (isTool(m.tool) && !found.includes(m.tool)) found.push(m.tool);\n"
     "  return found.length ? found : [...fromMeta(m, main), ...fromMeta(main)].slice(0, 1);\n"
     "}\n"
@@ -61,7 +62,8 @@ static const char helper[] =
     "      const tools = await load(file);\n"
     "      if (!tools.length) tell({ file, error: 'exports no tool' });\n"
     "      for (const t of tools)\n"
-    "        tell({ file, name: t.name, description: t.description, schema: t.args ?? t.inputSchema });\n"
+    "        tell({ file, name: t.name, description: t.description,\n"
+    "          schema: t.args ?? t.inputSchema });\n"
     "    } catch (e) { tell({ file, error: text(e) }); }\n"
     "  }\n"
     "}\n"
@@ -171,9 +173,9 @@ static void take_line(struct custom *c, const struct toolset *set, struct str li
         custom_note(c, "%.*s: %.*s", STR_FMT(file), STR_FMT(utf8_cut(wrong, REASON_BYTES)));
         return;
     }
-    struct custom_tool *t = custom_make(c, set, json_get_str(doc.root, "name"),
-                                        json_get_str(doc.root, "description"),
-                                        json_get(doc.root, "schema"), file);
+    struct custom_tool *t =
+        custom_make(c, set, json_get_str(doc.root, "name"), json_get_str(doc.root, "description"),
+                    json_get(doc.root, "schema"), file);
     if (!t)
         return;
     t->face.run_await = run_js_await;

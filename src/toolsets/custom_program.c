@@ -86,12 +86,13 @@ static bool take_output(const struct custom_tool *t, const struct program_run *r
     if (!ok)
         put_reason(run, t, &why);
     struct str text = str_trim(buf_str(&clean));
-    if (str_starts(text, STR("{")) && json_parse(text, JSON_FIX_SURROGATES, DEPTH, &doc, &ignored) &&
+    if (str_starts(text, STR("{")) &&
+        json_parse(text, JSON_FIX_SURROGATES, DEPTH, &doc, &ignored) &&
         yyjson_is_bool(json_get(doc.root, "ok"))) {
         struct str error = json_get_str(doc.root, "error");
         ok = ok && json_get_bool(doc.root, "ok", false);
-        return custom_finish(t, ok, json_get(doc.root, "output"),
-                             error.n ? error : buf_str(&why), ret);
+        return custom_finish(t, ok, json_get(doc.root, "output"), error.n ? error : buf_str(&why),
+                             ret);
     }
     json_clear(&doc);
     doc = JSON_INIT;
@@ -207,8 +208,8 @@ static void read_manifest(struct custom *c, const struct toolset *set, struct st
                     path.p);
         return;
     }
-    struct custom_tool *t = custom_make(c, set, name, json_get_str(doc.root, "description"), schema,
-                                        buf_str(&path));
+    struct custom_tool *t =
+        custom_make(c, set, name, json_get_str(doc.root, "description"), schema, buf_str(&path));
     if (!t)
         return;
     double seconds = json_get_num(doc.root, "timeout_seconds", TIMEOUT_S);

@@ -127,7 +127,8 @@ static bool search_await(struct tool_cx *cx, const void *args, struct tool_resul
 
 const struct face kward_search_face = {
     .name = "web_search",
-    .about = "Searches the web with one to four queries and returns titles, addresses and passages.",
+    .about =
+        "Searches the web with one to four queries and returns titles, addresses and passages.",
     .args = search_rows,
     .args_size = sizeof(struct search_args),
     .mode = MODE_FULL,

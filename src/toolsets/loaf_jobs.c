@@ -138,7 +138,9 @@ static bool refuse(struct tool_result *r, const char *verb, const char *what, co
 
 static struct background_job *find(struct tool_cx *cx, yyjson_val *id)
 {
-    struct background_job *j = cx->background ? background_find(cx->background, json_str(id)) : NULL;
+    struct background_job *j = NULL;
+    if (cx->background)
+        j = background_find(cx->background, json_str(id));
     return j && is_ours(cx, j) ? j : NULL;
 }
 

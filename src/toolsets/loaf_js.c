@@ -12,7 +12,7 @@
 
 enum { STREAM_BYTES = 900000, TIMEOUT_S = 120, TIMEOUT_MAX_S = 1200, MAX_ARGS = 200 };
 
-#define LIST(text)                                                                       \
+#define LIST(text)                                                                                 \
     "{\"type\":\"array\",\"description\":\"" text "\",\"items\":{\"type\":\"string\"}}"
 #define CWD_SCHEMA SCHEMA("string", "directory to run in (default: where the agent was started)")
 #define TIME_SCHEMA SCHEMA("number", "seconds until it is stopped, 1 to 1200 (default 120)")
@@ -99,7 +99,9 @@ static void put_run(struct jw *w, const struct run *r)
 
 static void say_error(const struct run *r, struct tool_result *ret)
 {
-    const char *what = r->is_aborted ? "aborted" : r->program.end.timed_out ? "timed out" : "failed";
+    const char *what = r->is_aborted              ? "aborted"
+                       : r->program.end.timed_out ? "timed out"
+                                                  : "failed";
     ret->is_error = !is_fine(r);
     if (!ret->is_error)
         return;
@@ -234,7 +236,7 @@ struct module_args {
     yyjson_val *module, *args, *package_manager, *cwd, *timeout_seconds;
 };
 
-#define PACKAGER_SCHEMA \
+#define PACKAGER_SCHEMA                                                                            \
     SCHEMA("string", "bun, pnpm, yarn or npm (default: the first that is installed)")
 
 static const struct row module_rows[] = {

@@ -70,8 +70,9 @@ static void put_module(const struct tool_args *a, struct str name, struct buf *o
     if (is_schema(a->args_schema))
         jw_kval(&w, "args", a->args_schema);
     else
-        jw_kraw(&w, "args", STR("{\"type\":\"object\",\"properties\":{},"
-                                "\"additionalProperties\":true}"));
+        jw_kraw(&w, "args",
+                STR("{\"type\":\"object\",\"properties\":{},"
+                    "\"additionalProperties\":true}"));
     jw_obj_end(&w);
     buf_addz(out, ";\n\nexport async function run(input, context) {\n");
     buf_add(out, json_str(a->handler_code));

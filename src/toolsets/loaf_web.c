@@ -14,7 +14,7 @@ enum {
     HIGHLIGHT_CHARS = 400,
 };
 
-#define LIST(text)                                                                       \
+#define LIST(text)                                                                                 \
     "{\"type\":\"array\",\"description\":\"" text "\",\"items\":{\"type\":\"string\"}}"
 
 struct search_args {

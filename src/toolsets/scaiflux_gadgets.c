@@ -78,8 +78,7 @@ static const struct row search_rows[] = {
     ROW(search_args, query, T_STR, NEEDED | NOT_BLANK, "what to look for"),
     ROW(search_args, allowed_domains, T_ARR, OPTIONAL, "only pages of these domains",
         .items = T_STR),
-    ROW(search_args, blocked_domains, T_ARR, OPTIONAL, "no pages of these domains",
-        .items = T_STR),
+    ROW(search_args, blocked_domains, T_ARR, OPTIONAL, "no pages of these domains", .items = T_STR),
     ROW_END,
 };
 
@@ -143,8 +142,7 @@ static bool todo_await(struct tool_cx *cx, const void *args, struct tool_result 
     if (!todo_list_set(cx->todos, a->todos, err))
         return tool_fail(ret, "the list stays as it was: %s", err->text);
     buf_addf(&ret->text, "%zu to do, %zu in progress, %zu done\n",
-             todo_list_count(cx->todos, TODO_PENDING),
-             todo_list_count(cx->todos, TODO_IN_PROGRESS),
+             todo_list_count(cx->todos, TODO_PENDING), todo_list_count(cx->todos, TODO_IN_PROGRESS),
              todo_list_count(cx->todos, TODO_COMPLETED));
     todo_list_put(cx->todos, &ret->text);
     return true;

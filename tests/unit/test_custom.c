@@ -152,7 +152,8 @@ static void test_programs(void **state)
     AUTO(buf) struct buf want = BUF_INIT;
     buf_addf(&want, "{\"n\":5}\n%s\n", s.dir);
     check_call(&s, "echo", "{\"n\":5}", want.p, NULL, false);
-    check_call(&s, "echo", "{}", "`n` is missing", "{\"tool\":\"echo\",\"status\":\"error\"}", true);
+    check_call(&s, "echo", "{}", "`n` is missing", "{\"tool\":\"echo\",\"status\":\"error\"}",
+               true);
     check_call(&s, "echo", "{\"n\":\"x\"}", "`n` must be of type integer", NULL, true);
     check_call(&s, "a_b_c", "{}", "", "\"\"", false); /* as a model calls it */
     check_call(&s, "ok", "{}", "{\"a\":[1]}", "{\"a\":[1]}", false);
@@ -186,8 +187,9 @@ static void test_cancel(void **state)
     struct scene s;
     AUTO(tool_result) struct tool_result r = TOOL_RESULT_INIT;
     scene_open(&s);
-    scene_put(&s, "tools/x/tool.json",
-              "{\"name\":\"x\",\"command\":[\"sh\",\"-c\",\"echo so far; touch begun; sleep 60\"]}");
+    scene_put(
+        &s, "tools/x/tool.json",
+        "{\"name\":\"x\",\"command\":[\"sh\",\"-c\",\"echo so far; touch begun; sleep 60\"]}");
     load(&s, &toolset_loaf);
     s.cancel_file = "begun";
     assert_false(call(&s, "x", "{}", &r));
@@ -199,7 +201,8 @@ static const char js_tools[] =
     "export default { name: 'add', description: 'Adds.',\n"
     "  args: { type: 'object', properties: { a: { type: 'number' } } },\n"
     "  run: async (input, { now, signal }) => {\n"
-    "    console.log('noise'); return { sum: input.a + 1, ok2: now instanceof Date && !signal.aborted };\n"
+    "    console.log('noise'); return { sum: input.a + 1, ok2: now instanceof Date && "
+    "!signal.aborted };\n"
     "  } };\n";
 
 static void test_javascript(void **state)
@@ -212,17 +215,21 @@ static void test_javascript(void **state)
         skip();
     }
     scene_put(&s, "tools/add.mjs", js_tools);
-    scene_put(&s, "tools/meta.mjs", "export const meta = { name: 'meta', args: { type: 'object' } };\n"
-                                    "export default (input) => 'hello ' + input.who;\n");
-    scene_put(&s, "tools/deep/old.cjs", "module.exports.one = { name: 'one', run() { throw new "
-                                        "Error('no way'); } };\n"
-                                        "module.exports.two = { name: 'two', run: () => ({ ok: false,"
-                                        " output: { code: 7 }, error: 'seven' }) };\n");
-    scene_put(&s, "tools/named.mjs", "export const tool = { name: 'named', run: () => undefined };\n");
+    scene_put(&s, "tools/meta.mjs",
+              "export const meta = { name: 'meta', args: { type: 'object' } };\n"
+              "export default (input) => 'hello ' + input.who;\n");
+    scene_put(&s, "tools/deep/old.cjs",
+              "module.exports.one = { name: 'one', run() { throw new "
+              "Error('no way'); } };\n"
+              "module.exports.two = { name: 'two', run: () => ({ ok: false,"
+              " output: { code: 7 }, error: 'seven' }) };\n");
+    scene_put(&s, "tools/named.mjs",
+              "export const tool = { name: 'named', run: () => undefined };\n");
     scene_put(&s, "tools/broken.mjs", "this is no JavaScript\n");
     scene_put(&s, "tools/empty.mjs", "export const x = 1;\n");
     scene_put(&s, "tools/taken.mjs", "export default { name: 'bash', run() {} };\n");
-    scene_put(&s, "tools/exits.mjs", "export default { name: 'exits', run() { process.exit(4); } };\n");
+    scene_put(&s, "tools/exits.mjs",
+              "export default { name: 'exits', run() { process.exit(4); } };\n");
     scene_put(&s, "tools/node_modules/m.mjs", "throw new Error('never');\n");
     scene_put(&s, "tools/prog/tool.json", "{\"name\":\"prog\",\"command\":\"true\"}");
     scene_put(&s, "tools/prog/main.mjs", "throw new Error('never');\n");
@@ -232,7 +239,8 @@ static void test_javascript(void **state)
     static const char *const errors[] = {"broken.mjs: ", "empty.mjs: exports no tool",
                                          "taken.mjs: there is a tool called bash already"};
     check_errors(&s, errors, ARRAY_LEN(errors));
-    check_call(&s, "add", "{\"a\":2}", "{\"sum\":3,\"ok2\":true}", "{\"sum\":3,\"ok2\":true}", false);
+    check_call(&s, "add", "{\"a\":2}", "{\"sum\":3,\"ok2\":true}", "{\"sum\":3,\"ok2\":true}",
+               false);
     check_call(&s, "meta", "{\"who\":\"you\"}", "hello you", "\"hello you\"", false);
     check_call(&s, "one", "{}", "no way", "{\"tool\":\"one\",\"status\":\"error\"}", true);
     check_call(&s, "two", "{}", "seven\n{\"code\":7}", "{\"code\":7}", true);
@@ -261,9 +269,9 @@ int main(int argc, char **argv)
     if (argc > 0 && strcmp(argv[0], "hold") == 0)
         return hold_main(argc, argv, NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_manifests),  cmocka_unit_test(test_programs),
+        cmocka_unit_test(test_manifests),       cmocka_unit_test(test_programs),
         cmocka_unit_test(test_errors_of_kward), cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_javascript), cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_javascript),      cmocka_unit_test(test_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

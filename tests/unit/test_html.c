@@ -113,9 +113,10 @@ static void check_flood(const char *unit, size_t n)
 static void test_floods(void **state)
 {
     (void)state;
-    static const char *const units[] = {"<ul><li>", "<a href=x>", "<", "<script>", "<!--", "&#", "&",
-                                        "<pre>", "<h1>", "<td>", "</", "<a href='", "<title>",
-                                        "<p><br>", "\n", "</script>", "<li>- # "};
+    static const char *const units[] = {"<ul><li>",  "<a href=x>", "<",       "<script>", "<!--",
+                                        "&#",        "&",          "<pre>",   "<h1>",     "<td>",
+                                        "</",        "<a href='",  "<title>", "<p><br>",  "\n",
+                                        "</script>", "<li>- # "};
     for (size_t i = 0; i < ARRAY_LEN(units); i++)
         check_flood(units[i], 100000);
 }
@@ -137,9 +138,9 @@ static void test_random(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks),   cmocka_unit_test(test_code_and_links),
-        cmocka_unit_test(test_dropped),  cmocka_unit_test(test_entities),
-        cmocka_unit_test(test_broken),   cmocka_unit_test(test_floods),
+        cmocka_unit_test(test_blocks),  cmocka_unit_test(test_code_and_links),
+        cmocka_unit_test(test_dropped), cmocka_unit_test(test_entities),
+        cmocka_unit_test(test_broken),  cmocka_unit_test(test_floods),
         cmocka_unit_test(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

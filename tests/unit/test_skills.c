@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Skills on disk: where they are looked for, what they say of themselves, how prompts name them, and
- * that reading one stays in its folder.  Numbers are sections of the protocol documents. */
+/* Skills on disk: where they are looked for, what they say of themselves, how prompts name them,
+ * and that reading one stays in its folder.  Numbers are sections of the protocol documents. */
 #include "context/skill_text.h"
 #include "context/skills.h"
 #include "tool_scene.h"
@@ -137,8 +137,11 @@ static void check_mentions(const struct skills *s, const char *text, const char 
 static void test_mentions(void **state) /* loaf.md 14.3 */
 {
     (void)state;
-    struct skill items[] = {{.name = STR("deploy")}, {.name = STR("Test.it")}, {.name = STR("two")},
-                            {.name = STR("TWO")}, {.name = STR("42")}};
+    struct skill items[] = {{.name = STR("deploy")},
+                            {.name = STR("Test.it")},
+                            {.name = STR("two")},
+                            {.name = STR("TWO")},
+                            {.name = STR("42")}};
     struct skills s = {.items = items, .n = ARRAY_LEN(items)};
     check_mentions(&s, "use $deploy now", "deploy ");
     check_mentions(&s, "$test.it, then $DEPLOY!", "Test.it deploy ");
@@ -195,9 +198,9 @@ static void test_reading(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_roots_and_scan), cmocka_unit_test(test_no_repository),
+        cmocka_unit_test(test_roots_and_scan),   cmocka_unit_test(test_no_repository),
         cmocka_unit_test(test_many_directories), cmocka_unit_test(test_descriptions),
-        cmocka_unit_test(test_mentions),       cmocka_unit_test(test_reading),
+        cmocka_unit_test(test_mentions),         cmocka_unit_test(test_reading),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,8 +135,7 @@ static void test_loaf_js(void **state) /* loaf.md 15.5 */
                            "{\"code\":\"setTimeout(() => {}, 60000)\",\"timeout_seconds\":1}", &r));
     assert_string_equal(r.error.p, "process timed out (no exit code)");
     tool_result_clear(&r);
-    assert_true(
-        scene_call(&s, LOAF, "run_js", "{\"code\":\"1\",\"cwd\":\"/no/such/place\"}", &r));
+    assert_true(scene_call(&s, LOAF, "run_js", "{\"code\":\"1\",\"cwd\":\"/no/such/place\"}", &r));
     assert_string_equal(r.error.p, "process failed (no exit code)");
     check_refused(&s, "run_js", "{}", "run_js requires a non-empty `code`.");
     check_refused(&s, "run_js", "{\"code\":\" \"}", "run_js requires a non-empty `code`.");
@@ -226,10 +225,11 @@ static void test_loaf_persist(void **state) /* loaf.md 15.5 */
                   "\"filename\":\"other\"}",
                   "tool already registered: twice");
     tool_result_clear(&r);
-    assert_true(scene_call(&s, LOAF, "create_persistent_tool",
-                           "{\"name\":\"twice\",\"description\":\"d\",\"handler_code\":\"return 1\","
-                           "\"overwrite\":true}",
-                           &r));
+    assert_true(
+        scene_call(&s, LOAF, "create_persistent_tool",
+                   "{\"name\":\"twice\",\"description\":\"d\",\"handler_code\":\"return 1\","
+                   "\"overwrite\":true}",
+                   &r));
     member(&doc, &r, "status");
     assert_true(json_get_bool(doc.root, "overwritten", false));
     check_refused(&s, "create_persistent_tool",
@@ -404,8 +404,10 @@ static void test_scaiflux_skill(void **state)
     s.cx.config_dir = str_of(s.dir);
     check_offered(FLUX, "Skill", &s.cx, (const char *const[]){"skills", NULL}, false);
     scene_put(&s, "skills/deploy/SKILL.md", "# How\nPush.\n");
-    buf_addf(&want, "Skill deploy; its files lie in %s/skills/deploy\nApply it to: staging\n\n"
-                    "# How\nPush.\n", s.dir);
+    buf_addf(&want,
+             "Skill deploy; its files lie in %s/skills/deploy\nApply it to: staging\n\n"
+             "# How\nPush.\n",
+             s.dir);
     assert_call(&s, FLUX, "Skill", "{\"skill\":\"deploy\",\"args\":\"staging\"}", want.p);
     assert_call_fails(&s, FLUX, "Skill", "{\"skill\":\"none\"}", "unknown skill: none");
     check_offered(FLUX, "Skill", &s.cx, (const char *const[]){"skills", NULL}, true);
@@ -468,7 +470,8 @@ static void test_kward_skill(void **state) /* kward.md 13.3, 20.2 */
         buf_addc(&big, 'x');
     scene_put_bytes(&s, "skills/x/big.md", buf_str(&big));
     check_offered(KWARD, "read_skill", &s.cx, NULL, true);
-    assert_call(&s, KWARD, "read_skill", "{\"name\":\"deploy\"}", "---\nname: deploy\n---\nPush.\n");
+    assert_call(&s, KWARD, "read_skill", "{\"name\":\"deploy\"}",
+                "---\nname: deploy\n---\nPush.\n");
     assert_call(&s, KWARD, "read_skill", "{\"name\":\"deploy\",\"path\":\"more.md\"}", "More.\n");
     assert_call_fails(&s, KWARD, "read_skill", "{}", "Error: name is required");
     assert_call_fails(&s, KWARD, "read_skill", "{\"name\":\"x\"}", "Error: unknown skill: x");
@@ -488,12 +491,11 @@ int main(int argc, char **argv)
     if (argc > 0 && strcmp(argv[0], "hold") == 0)
         return hold_main(argc, argv, NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_loaf_search),    cmocka_unit_test(test_loaf_js),
-        cmocka_unit_test(test_loaf_packages),  cmocka_unit_test(test_loaf_persist),
-        cmocka_unit_test(test_loaf_js_jobs),
-        cmocka_unit_test(test_scaiflux_web),   cmocka_unit_test(test_scaiflux_todo),
-        cmocka_unit_test(test_scaiflux_skill), cmocka_unit_test(test_kward_search),
-        cmocka_unit_test(test_kward_skill),
+        cmocka_unit_test(test_loaf_search),   cmocka_unit_test(test_loaf_js),
+        cmocka_unit_test(test_loaf_packages), cmocka_unit_test(test_loaf_persist),
+        cmocka_unit_test(test_loaf_js_jobs),  cmocka_unit_test(test_scaiflux_web),
+        cmocka_unit_test(test_scaiflux_todo), cmocka_unit_test(test_scaiflux_skill),
+        cmocka_unit_test(test_kward_search),  cmocka_unit_test(test_kward_skill),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,10 +30,20 @@ static void test_parse(void **state)
     assert_true(str_is(u.path, "/a?b"));
     assert_true(url_parse(STR("http://[::1]:8/"), &u, &err));
     assert_true(str_is(u.host, "[::1]"));
-    static const char *const bad[] = {"", "x", "ftp://e.org", "file:///etc/passwd", "http:/e.org",
-                                      "http://", "http://:80/", "http://u:p@e.org/", "http://a b/",
-                                      "http://e.org:x/", "http://e.org:99999/", "http://[::1",
-                                      "javascript:alert(1)", "http://e%00.org/"};
+    static const char *const bad[] = {"",
+                                      "x",
+                                      "ftp://e.org",
+                                      "file:///etc/passwd",
+                                      "http:/e.org",
+                                      "http://",
+                                      "http://:80/",
+                                      "http://u:p@e.org/",
+                                      "http://a b/",
+                                      "http://e.org:x/",
+                                      "http://e.org:99999/",
+                                      "http://[::1",
+                                      "javascript:alert(1)",
+                                      "http://e%00.org/"};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         err = ERROR_INIT;
         assert_false(url_parse(str_of(bad[i]), &u, &err));
@@ -64,15 +74,39 @@ static void test_join(void **state)
 static void test_private(void **state)
 {
     (void)state;
-    static const char *const ours[] = {
-        "localhost", "LOCALHOST.", "a.localhost", "127.0.0.1", "127.1", "2130706433", "0x7f.1",
-        "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254", "0.0.0.0",
-        "100.64.0.1", "224.0.0.1", "255.255.255.255", "[::1]", "[::]", "[fe80::1%eth0]",
-        "[fc00::1]", "[::ffff:127.0.0.1]", "[::ffff:10.0.0.1]", "[64:ff9b::7f00:1]",
-        "[2002:7f00:1::]", "router", "nas.local", "db.internal", "", "[ff02::1]"};
-    static const char *const theirs[] = {"example.org", "8.8.8.8", "172.32.0.1", "172.15.0.1",
-                                         "192.169.0.1", "[2606:4700::1111]", "[::ffff:8.8.8.8]",
-                                         "localhost.example.org", "mylocal.org", "100.128.0.1"};
+    static const char *const ours[] = {"localhost",
+                                       "LOCALHOST.",
+                                       "a.localhost",
+                                       "127.0.0.1",
+                                       "127.1",
+                                       "2130706433",
+                                       "0x7f.1",
+                                       "10.1.2.3",
+                                       "172.16.0.1",
+                                       "172.31.255.255",
+                                       "192.168.1.1",
+                                       "169.254.169.254",
+                                       "0.0.0.0",
+                                       "100.64.0.1",
+                                       "224.0.0.1",
+                                       "255.255.255.255",
+                                       "[::1]",
+                                       "[::]",
+                                       "[fe80::1%eth0]",
+                                       "[fc00::1]",
+                                       "[::ffff:127.0.0.1]",
+                                       "[::ffff:10.0.0.1]",
+                                       "[64:ff9b::7f00:1]",
+                                       "[2002:7f00:1::]",
+                                       "router",
+                                       "nas.local",
+                                       "db.internal",
+                                       "",
+                                       "[ff02::1]"};
+    static const char *const theirs[] = {
+        "example.org", "8.8.8.8",           "172.32.0.1",       "172.15.0.1",
+        "192.169.0.1", "[2606:4700::1111]", "[::ffff:8.8.8.8]", "localhost.example.org",
+        "mylocal.org", "100.128.0.1"};
     for (size_t i = 0; i < ARRAY_LEN(ours); i++)
         if (!address_host_is_private(str_of(ours[i])))
             fail_msg("%s is private", ours[i]);
