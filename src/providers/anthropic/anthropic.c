@@ -21,23 +21,28 @@ static struct stream *start(struct loop *l, const struct ask *ask, const struct 
 }
 
 /* Prices are USD per million tokens, below the threshold where a model has one. */
-#define MODEL(word, label, window, out, dollars_in, dollars_out)                                   \
+#define MODEL(word, label, window, out, thinks, dollars_in, dollars_out, dollars_cached)           \
     {                                                                                              \
         .provider = "anthropic", .id = {"" word, sizeof(word) - 1},                                \
         .name = {"" label, sizeof(label) - 1}, .context_window = (window), .max_output = (out),    \
-        .takes_images = true, .reasons = true, .price_in = (dollars_in),                           \
-        .price_out = (dollars_out),                                                                \
+        .takes_images = true, .reasons = true, .levels = (thinks), .price_in = (dollars_in),       \
+        .price_out = (dollars_out), .price_cached = (dollars_cached),                              \
     }
 
 static const struct model models[] = {
-    MODEL("claude-fable-5-1", "Claude Fable 5.1", 1000000, 128000, 10, 50),
-    MODEL("claude-opus-5-5", "Claude Opus 5.5", 1000000, 128000, 4, 20),
-    MODEL("claude-opus-5", "Claude Opus 5", 1000000, 128000, 5, 25),
-    MODEL("claude-sonnet-5-5", "Claude Sonnet 5.5", 1000000, 128000, 2, 10),
-    MODEL("claude-haiku-5-5", "Claude Haiku 5.5", 1000000, 128000, 0.10, 0.50),
-    MODEL("claude-opus-4-8", "Claude Opus 4.8", 1000000, 128000, 5, 25),
-    MODEL("claude-sonnet-4-6", "Claude Sonnet 4.6", 1000000, 64000, 3, 15), /* one source: 128k */
-    MODEL("claude-haiku-4-5", "Claude Haiku 4.5", 200000, 64000, 1, 5),
+    MODEL("claude-fable-5-1", "Claude Fable 5.1", 1000000, 128000, LEVELS_TO_MAX, 10, 50, 0.25),
+    MODEL("claude-opus-5-5", "Claude Opus 5.5", 1000000, 128000, LEVELS_TO_MAX, 4, 20, 0.20),
+    MODEL("claude-opus-5", "Claude Opus 5", 1000000, 128000, LEVEL_OFF | LEVELS_TO_MAX, 5, 25,
+          0.50),
+    MODEL("claude-sonnet-5-5", "Claude Sonnet 5.5", 1000000, 128000, LEVELS_TO_MAX, 2, 10, 0.10),
+    MODEL("claude-haiku-5-5", "Claude Haiku 5.5", 1000000, 128000, LEVEL_OFF | LEVELS_TO_MAX, 0.10,
+          0.50, 0.01),
+    MODEL("claude-opus-4-8", "Claude Opus 4.8", 1000000, 128000, LEVEL_OFF | LEVELS_TO_MAX, 5, 25,
+          0.50),
+    MODEL("claude-sonnet-4-6", "Claude Sonnet 4.6", 1000000, 64000,
+          LEVEL_OFF | LEVELS_TO_HIGH | LEVEL_MAX, 3, 15, 0.30), /* one source: 128k */
+    MODEL("claude-haiku-4-5", "Claude Haiku 4.5", 200000, 64000, LEVEL_OFF | LEVELS_TO_HIGH, 1, 5,
+          0.10),
     {0},
 };
 

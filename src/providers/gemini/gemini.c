@@ -46,20 +46,21 @@ static struct stream *start_antigravity(struct loop *l, const struct ask *ask,
 }
 
 /* Prices are USD per million tokens of a short prompt. */
-#define MODEL(word, label, out, dollars_in, dollars_out)                                           \
+#define MODEL(word, label, out, thinks, dollars_in, dollars_out, dollars_cached)                   \
     {                                                                                              \
         .provider = "gemini", .id = {"" word, sizeof(word) - 1},                                   \
         .name = {"" label, sizeof(label) - 1}, .context_window = 1048576, .max_output = (out),     \
-        .takes_images = true, .reasons = true, .price_in = (dollars_in),                           \
-        .price_out = (dollars_out),                                                                \
+        .takes_images = true, .reasons = true, .levels = (thinks), .price_in = (dollars_in),       \
+        .price_out = (dollars_out), .price_cached = (dollars_cached),                              \
     }
 
 static const struct model models[] = {
-    MODEL("gemini-4-argon", "Gemini 4 Argon", 32768, 2, 10),
-    MODEL("gemini-3.8-flash", "Gemini 3.8 Flash", 65536, 0.75, 3.75),
-    MODEL("gemini-3.1-pro-preview", "Gemini 3.1 Pro (preview)", 65536, 2, 12),
-    MODEL("gemini-2.5-pro", "Gemini 2.5 Pro", 65536, 1.25, 10),
-    MODEL("gemini-2.5-flash", "Gemini 2.5 Flash", 65536, 0.30, 2.50),
+    MODEL("gemini-4-argon", "Gemini 4 Argon", 32768, LEVELS_TO_HIGH, 2, 10, 0.10),
+    MODEL("gemini-3.8-flash", "Gemini 3.8 Flash", 65536, LEVELS_TO_HIGH, 0.75, 3.75, 0.075),
+    MODEL("gemini-3.1-pro-preview", "Gemini 3.1 Pro (preview)", 65536, LEVELS_TO_HIGH, 2, 12, 0.20),
+    MODEL("gemini-2.5-pro", "Gemini 2.5 Pro", 65536, LEVELS_TO_HIGH, 1.25, 10, 0.125),
+    MODEL("gemini-2.5-flash", "Gemini 2.5 Flash", 65536, LEVEL_OFF | LEVELS_TO_HIGH, 0.30, 2.50,
+          0.03),
     {0},
 };
 

@@ -3,6 +3,8 @@
  * models known by name.  Others are asked for by whatever name the user gives. */
 #include "providers/responses/responses.h"
 
+#include "providers/gpt_models.h"
+
 /* ---- the headers of the Codex backend (providers.md 3.3) ---- */
 
 struct codex_header {
@@ -79,31 +81,23 @@ static struct stream *codex_start(struct loop *l, const struct ask *ask,
 }
 
 /* The window is the one the price holds for; prices are USD per million tokens. */
-#define MODEL(word, label, window, out, thinks, dollars_in, dollars_out)                           \
+#define MODEL(word, label, window, out, thinks, dollars_in, dollars_out, dollars_cached)           \
     {                                                                                              \
-        .provider = "openai-responses", .id = {"" word, sizeof(word) - 1},                         \
-        .name = {"" label, sizeof(label) - 1}, .context_window = (window), .max_output = (out),    \
-        .takes_images = true, .reasons = (thinks), .price_in = (dollars_in),                       \
+        .provider = "openai-responses",                                                            \
+        .id = {"" word, sizeof(word) - 1},                                                         \
+        .name = {"" label, sizeof(label) - 1},                                                     \
+        .context_window = (window),                                                                \
+        .max_output = (out),                                                                       \
+        .takes_images = true,                                                                      \
+        .reasons = (thinks) != 0,                                                                  \
+        .levels = (thinks),                                                                        \
+        .price_in = (dollars_in),                                                                  \
         .price_out = (dollars_out),                                                                \
-    }
+        .price_cached = (dollars_cached),                                                          \
+    },
 
 static const struct model responses_models[] = {
-    MODEL("gpt-6.1-sol", "GPT-6.1 Sol", 272000, 128000, true, 2, 10),
-    MODEL("gpt-6.1-terra", "GPT-6.1 Terra", 272000, 128000, true, 1, 5),
-    MODEL("gpt-6-astra", "GPT-6 Astra", 272000, 128000, true, 10, 50),
-    MODEL("gpt-6-sol", "GPT-6 Sol", 272000, 128000, true, 2, 10),
-    MODEL("gpt-6-luna", "GPT-6 Luna", 272000, 128000, true, 0.10, 0.50),
-    MODEL("gpt-5.6-sol", "GPT-5.6 Sol", 272000, 128000, true, 4, 20),
-    MODEL("gpt-5.6-terra", "GPT-5.6 Terra", 272000, 128000, true, 2, 12),
-    MODEL("gpt-5.6-luna", "GPT-5.6 Luna", 272000, 128000, true, 0.20, 1.20),
-    MODEL("gpt-5.5", "GPT-5.5", 272000, 128000, true, 5, 30),
-    MODEL("gpt-5.4-mini", "GPT-5.4 mini", 400000, 128000, true, 0.75, 4.50),
-    MODEL("gpt-5", "GPT-5", 400000, 128000, true, 1.25, 10),
-    MODEL("gpt-4.1", "GPT-4.1", 1047576, 32768, false, 2, 8),
-    MODEL("gpt-4.1-mini", "GPT-4.1 mini", 1047576, 32768, false, 0.40, 1.60),
-    MODEL("gpt-4o", "GPT-4o", 128000, 16384, false, 2.50, 10),
-    MODEL("gpt-4o-mini", "GPT-4o mini", 128000, 16384, false, 0.15, 0.60),
-    {0},
+    GPT_MODELS(MODEL){0},
 };
 
 /* A subscription pays for these: no price.  The same names have other windows here. */
