@@ -4,9 +4,14 @@
 
 #include "loop/child.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+
+/* Memory of this size goes back to the system when it is freed.  Left alone, the C library raises
+ * the limit with every large block, and what one long output needed stays with the process. */
+enum { LARGE_BYTES = 128 << 10 };
 
 /* Lets everything end, in order: turns, output, loop. */
 static void quit_fiber(void *arg)
@@ -59,6 +64,7 @@ int server_run(const struct dialect *d, const struct provider *const *providers,
     /* Keys stand in our environment: a tool of the same user must not read them from /proc, nor
      * find them in a core file. */
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
     io_claim_stdio(&sv.in_fd, &sv.out_fd);
     sv.loop = loop_new();
     sv.engine = engine_new(sv.loop, providers, n);

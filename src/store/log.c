@@ -195,6 +195,7 @@ bool slog_append(struct slog *g, struct str line, struct error *err)
     ssize_t n = write_line(g->fd, buf_str(&g->line));
     if (n == (ssize_t)g->line.n) {
         g->size += n;
+        buf_shrink(&g->line, KEEP_LINE_BYTES);
         return true;
     }
     if (n < 0)

@@ -35,7 +35,8 @@ bool loaf_refuse(struct tool_result *r, const char *message);
 void loaf_put_shell(struct jw *w, const char *shell, const char *flags, struct str command);
 /* exit_code and signal; both null when end is NULL. */
 void loaf_put_exit(struct jw *w, const struct child_end *end);
-/* A stream, at most 300000 characters of it; trims removes line ends behind it. */
+/* A stream, at most 300000 characters of it, U+FFFD for control characters that are no text; trims
+ * removes line ends behind it. */
 void loaf_put_stream(struct jw *w, const char *name, const struct ring *r, bool trims,
                      bool *ret_is_cut);
 

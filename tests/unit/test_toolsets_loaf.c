@@ -246,6 +246,9 @@ static void test_loaf_bash_ends(void **state)
     assert_true(json_get_bool(v, "truncated_stdout", false));
     assert_int_equal(json_get_str(v, "stdout").n, 300000);
 
+    v = loaf_bash(&s, "{\"command\":\"printf 'a\\\\0b\\\\001\\\\tc\\\\033[1m\\\\rd'\"}", &r, &doc);
+    assert_true(str_is(json_get_str(v, "stdout"), "a\xef\xbf\xbd" "b\xef\xbf\xbd\tc\x1b[1m\rd"));
+
     static const char *const refused[] = {"{\"command\":\" \"}", "{}",
                                           "{\"command\":\"true\",\"env\":{\"A\":1}}",
                                           "{\"command\":\"true\",\"run_in_background\":true}"};

@@ -141,9 +141,9 @@ void loaf_flush_round(struct loaf_session *ls)
     jw_raw(w, buf_str(&ls->executed));
     jw_arr_end(w);
     jw_obj_end(w);
-    loaf_event_end(ls->loaf);
-    buf_clear(&ls->executed);
+    buf_clear(&ls->executed); /* before it is sent: they may be large */
     buf_clear(&ls->results);
+    loaf_event_end(ls->loaf);
 }
 
 static void round_done(struct loaf_session *ls, const struct event *e)
