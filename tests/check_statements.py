@@ -20,7 +20,6 @@ MARK = re.compile(r"providers\.md 13:\s*(.*)")
 FUNCTION = re.compile(r"^static void (\w+)\(")
 
 UNPROVEN = {
-    28: "not built: the engine keeps no header of an answer for the next round of the turn",
     51: "no toolset has the Exa search yet",
     52: "no toolset has the Exa search yet",
 }

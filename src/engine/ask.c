@@ -232,6 +232,7 @@ static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret
         return false;
     k->provider = p;
     k->token = arena_str(&t->arena, key.token);
+    ask.turn_state = t->provider_state;
     if (!engine_load_tools_await(s->engine, s->settings, str_of(s->workspace), err))
         return false;
     ask.messages = history_view(&s->history, s->settings, t->mark, &a, &ask.n_messages);
@@ -242,6 +243,9 @@ static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret
     *ret_bytes = p->request_bytes(t->stream);
     bool ok = hear_out_await(k, err);
     struct reply *reply = p->reply(t->stream);
+    struct str state = p->turn_state ? p->turn_state(t->stream) : STR_NONE;
+    if (state.n)
+        t->provider_state = arena_str(&t->arena, state);
     if (ok) {
         *ret = reply_message(reply, &t->arena);
         *ret_stop = reply->stop;

@@ -88,6 +88,7 @@ struct turn {
     int iterations;           /* rounds with tool results */
     int n_calls;              /* for making ids */
     bool has_compacted;       /* after an overflow, once */
+    struct str provider_state; /* what the provider wants back with the next round */
     bool has_renewed;         /* the sign-in, after a refusal, once */
     struct usage usage;
     struct buf mutations;     /* JSON pairs, comma separated */

@@ -32,6 +32,7 @@ struct vendor_stream {
     struct arena arena;   /* headers, key, what is kept of the answer's head */
     struct str key;       /* to be removed from what the provider says; the account too */
     struct str account_id;
+    struct str turn_state; /* value of the vendor's turn_header */
     struct str content_type, retry_after, retry_after_ms;
     enum err_again again; /* x-should-retry */
     struct limits_book *limits;
@@ -217,6 +218,8 @@ static void on_status(void *arg, int status, struct str content_type)
 static void on_header(void *arg, struct str name, struct str value)
 {
     struct vendor_stream *s = arg;
+    if (s->vendor->turn_header && str_ieq(name, str_of(s->vendor->turn_header)))
+        s->turn_state = arena_str(&s->arena, value);
     if (str_ieq(name, STR("retry-after")))
         s->retry_after = arena_str(&s->arena, value);
     else if (str_ieq(name, STR("retry-after-ms")))
@@ -366,6 +369,11 @@ void vendor_free(struct stream *stream)
     s->is_dead = s->is_ended = true;
     s->sink.on_text = s->sink.on_reasoning = no_text;
     s->sink.on_alive = no_news;
+}
+
+struct str vendor_turn_state(const struct stream *stream)
+{
+    return CONTAINER_OF(stream, struct vendor_stream, stream)->turn_state;
 }
 
 int64_t vendor_request_bytes(const struct stream *stream)

@@ -63,6 +63,7 @@ struct ask {
     struct str route;               /* OpenRouter: the upstream to use, or STR_NONE */
     struct str base_url, key;       /* key may be STR_NONE */
     struct str account_id;          /* of a sign-in, for providers that want it, or STR_NONE */
+    struct str turn_state;          /* what the provider gave with an earlier round, or STR_NONE */
     struct str project;             /* Antigravity: whose quota is used, or STR_NONE */
     struct limits_book *limits;     /* where the answer's limits are noted; NULL: nowhere */
 };
@@ -110,6 +111,8 @@ struct provider {
     /* Closes the connection if it is open; no callback follows. */
     void (*free)(struct stream *s);
     int64_t (*request_bytes)(const struct stream *s); /* size of the request body */
+    /* What must go back in ask.turn_state with the next round of the turn; may be NULL. */
+    struct str (*turn_state)(const struct stream *s);
 };
 
 #endif

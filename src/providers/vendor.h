@@ -10,6 +10,7 @@ struct reader_state; /* the vendor's own, zeroed at the start */
 
 struct vendor {
     const char *label; /* for error texts: "OpenAI" */
+    const char *turn_header; /* of the answer, for vendor_turn_state; may be NULL */
     const char *key_header; /* takes the bare key; NULL: Authorization: Bearer */
     /* Appends the URL and the body; headers beyond Authorization and the JSON ones go to
      * put_headers.  The body must be the same bytes for the same ask. */
@@ -33,6 +34,7 @@ void vendor_pause(struct stream *s, bool paused);
 struct reply *vendor_reply(struct stream *s);
 void vendor_free(struct stream *s);
 int64_t vendor_request_bytes(const struct stream *s);
+struct str vendor_turn_state(const struct stream *s);
 
 /* Turns a status and an error body into an error (providers.md 2.5): code, text without secrets,
  * retry_after_ms.  Also finds overflow and quota by wording. */

@@ -13,14 +13,16 @@ struct codex_header {
     size_t from;
 };
 
+#define TURN_STATE "x-codex-turn-state" /* comes with a round, goes with the next of the turn */
+
 /* The backend expects some originator and lets every client use its own name.  `version` is left
- * out: it is compared with the releases of another program.  x-codex-turn-state would be a row here
- * once the engine keeps it for the rounds of a turn. */
+ * out: it is compared with the releases of another program. */
 static const struct codex_header codex_headers[] = {
     {"originator", "trivet", 0},
     {"OpenAI-Beta", "responses=experimental", 0},
     {"ChatGPT-Account-ID", NULL, offsetof(struct ask, account_id)},
     {"session-id", NULL, offsetof(struct ask, session_id)},
+    {TURN_STATE, NULL, offsetof(struct ask, turn_state)},
 };
 
 /* A header's value is printable ASCII; other bytes would make the request fail. */
@@ -60,6 +62,7 @@ const struct vendor responses_vendor = {
 
 const struct vendor codex_vendor = {
     .label = "Codex",
+    .turn_header = TURN_STATE,
     .put_url = codex_put_url,
     .put_body = codex_put_body,
     .headers = put_codex_headers,
@@ -153,5 +156,6 @@ const struct provider provider_codex = {
     .pause = vendor_pause,
     .reply = vendor_reply,
     .free = vendor_free,
+    .turn_state = vendor_turn_state,
     .request_bytes = vendor_request_bytes,
 };
