@@ -20,8 +20,6 @@ MARK = re.compile(r"providers\.md 13:\s*(.*)")
 FUNCTION = re.compile(r"^static void (\w+)\(")
 
 UNPROVEN = {
-    51: "no toolset has the Exa search yet",
-    52: "no toolset has the Exa search yet",
 }
 PARTLY = {
     5: "the second half is not so on purpose: the watchdog counts useful events, not bytes",

@@ -75,6 +75,11 @@ static void test_loaf_search(void **state) /* loaf.md 15.5 */
                               "\"numSentences\":2,\"highlightsPerUrl\":3},"
                               "\"includeDomains\":[\"a.org\"]}");
     tool_result_clear(&r);
+    /* providers.md 13: 52 (the server sends two) */
+    assert_true(scene_call(&s, LOAF, "search_web", "{\"query\":\"cats\",\"num_results\":1}", &r));
+    member(&doc, &r, "status");
+    assert_int_equal(yyjson_arr_size(json_get(doc.root, "results")), 1);
+    tool_result_clear(&r);
     assert_true(scene_call(&s, LOAF, "search_web", "{\"query\":\"odd\"}", &r));
     assert_false(r.is_error);
     member(&doc, &r, "status");
@@ -92,9 +97,15 @@ static void test_loaf_search(void **state) /* loaf.md 15.5 */
     assert_string_equal(r.error.p, "exa search failed (401): Invalid API key");
     check_refused(&s, "search_web", "{}", "search_web requires a non-empty `query`.");
     check_refused(&s, "search_web", "{\"query\":5}", "search_web requires a non-empty `query`.");
-    s.cx.exa_key = STR_NONE;
+    s.cx.exa_key = STR_NONE; /* providers.md 13: 51 (nobody is asked) */
+    buf_reset(&log);
+    web_log(&web, &log);
+    size_t asked = log.n;
     check_refused(&s, "search_web", "{\"query\":\"x\"}",
                   "search_web unavailable: missing exa api key. run /onboarding to set one.");
+    buf_reset(&log);
+    web_log(&web, &log);
+    assert_int_equal(log.n, asked);
     web_close(&web, &s);
     scene_close(&s);
 }
