@@ -154,7 +154,7 @@ static void test_stop(void **state)
     struct scene s;
     scene_open(&s);
     struct background *b = background_new(s.loop);
-    struct background_job *j = start(&s, b, "a", "trap 'exit 9' TERM; echo go; sleep 1000 & wait",
+    struct background_job *j = start(&s, b, "a", "trap 'exit 9' TERM; sleep 1000 & echo go; wait",
                                      false);
     hear(&s, &j->out, "go");
     assert_true(stop(&s, j, false, 5000));
