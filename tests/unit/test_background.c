@@ -101,8 +101,10 @@ static void test_pipes(void **state)
     struct error err;
     scene_open(&s);
     struct background *b = background_new(s.loop);
-    struct background_job *j = start(&s, b, "echo", "echo $$; echo no >&2; read x; echo \"<$x>\";"
-                                                    "exit 3", false);
+    struct background_job *j = start(&s, b, "echo",
+                                     "echo $$; echo no >&2; read x; echo \"<$x>\";"
+                                     "exit 3",
+                                     false);
     char pid[20];
     snprintf(pid, sizeof pid, "%d\n", j->pid);
     hear(&s, &j->out, pid);
@@ -154,8 +156,8 @@ static void test_stop(void **state)
     struct scene s;
     scene_open(&s);
     struct background *b = background_new(s.loop);
-    struct background_job *j = start(&s, b, "a", "trap 'exit 9' TERM; sleep 1000 & echo go; wait",
-                                     false);
+    struct background_job *j =
+        start(&s, b, "a", "trap 'exit 9' TERM; sleep 1000 & sleep 0.3; echo go; wait", false);
     hear(&s, &j->out, "go");
     assert_true(stop(&s, j, false, 5000));
     assert_false(j->is_running);
@@ -231,7 +233,8 @@ static void test_end(void **state)
     scene_open(&s);
     struct background *b = background_new(s.loop);
     struct background_job *polite =
-        start(&s, b, "polite", "trap 'echo bye; exit 0' TERM; echo go; sleep 1000 & wait", true);
+        start(&s, b, "polite",
+              "trap 'echo bye; exit 0' TERM; sleep 1000 & sleep 0.3; echo go; wait", true);
     hear(&s, &polite->out, "go");
     int64_t before = time_mono_us();
     scene_run(&s, end_fiber, &(struct end){b, 20000});
@@ -243,8 +246,10 @@ static void test_end(void **state)
     background_free(b);
 
     b = background_new(s.loop);
-    struct background_job *rude = start(&s, b, "rude", "trap '' TERM HUP; echo go; while :; do "
-                                                       "sleep 0.02; done", true);
+    struct background_job *rude = start(&s, b, "rude",
+                                        "trap '' TERM HUP; echo go; while :; do "
+                                        "sleep 0.02; done",
+                                        true);
     hear(&s, &rude->out, "go");
     int pid = rude->pid;
     scene_run(&s, end_fiber, &(struct end){b, 100});
@@ -307,9 +312,9 @@ int main(int argc, char **argv)
     if (argc > 0 && strcmp(argv[0], "hold") == 0)
         return hold_main(argc, argv, NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pipes),       cmocka_unit_test(test_terminal),
-        cmocka_unit_test(test_stop),        cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_end),         cmocka_unit_test(test_start_fails),
+        cmocka_unit_test(test_pipes),   cmocka_unit_test(test_terminal),
+        cmocka_unit_test(test_stop),    cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_end),     cmocka_unit_test(test_start_fails),
         cmocka_unit_test(test_endless),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
