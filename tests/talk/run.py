@@ -5,7 +5,6 @@
     run.py --binary build/trivet                    all talks below this folder
     run.py --binary build/trivet loaf/ping          those whose path contains a word
     run.py --binary build/trivet --bytewise         everything is sent one byte at a time
-    run.py --list-coverage scaiflux                 which checklist numbers have a talk
 """
 import argparse
 import concurrent.futures
@@ -25,7 +24,6 @@ import process      # noqa: E402
 import schema       # noqa: E402
 import script       # noqa: E402
 
-CHECKLIST = {"loaf": 203, "scaiflux": 184, "kward": 352}    # how many lines each list has
 PATIENCE = 10       # seconds for one expected message
 with open(os.path.join(HERE, "scaiflux.schema.json"), encoding="utf-8") as schema_file:
     SCAIFLUX = schema.Schema(json.load(schema_file))
@@ -412,30 +410,13 @@ def talks(words):
             if not words or any(word in os.path.relpath(path, HERE) for word in words)]
 
 
-def list_coverage(dialect):
-    where = {}
-    for path in talks([]):
-        for name, number in script.read(path).covers:
-            if name == dialect:
-                where.setdefault(number, []).append(os.path.relpath(path, HERE))
-    for number in sorted(where):
-        print(f"{number:4} {' '.join(where[number])}")
-    missing = [n for n in range(1, CHECKLIST[dialect] + 1) if n not in where]
-    print(f"{dialect}: {len(where)} of {CHECKLIST[dialect]} have a talk; without: "
-          + " ".join(map(str, missing)))
-
-
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("words", nargs="*")
     options.add_argument("--binary", default=os.path.join(harness.TOP, "build/trivet"))
     options.add_argument("--bytewise", action="store_true")
-    options.add_argument("--list-coverage", choices=script.DIALECTS)
     options.add_argument("-v", "--verbose", action="store_true")
     args = options.parse_args()
-    if args.list_coverage:
-        list_coverage(args.list_coverage)
-        return
     passed = failed = 0
     chosen = talks(args.words)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
