@@ -15,6 +15,8 @@ import subprocess
 import threading
 import time
 
+import evidence
+
 PROGRAM = os.environ.get("TRIVET") or os.path.join(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build", "trivet")
 
@@ -43,20 +45,21 @@ class Client:
         self.process = subprocess.Popen([PROGRAM, *self.args, *args], cwd=cwd, env=full,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
+        evidence.note_environment(env or {})
         threading.Thread(target=self._read, daemon=True).start()
         self.stderr = b""
         threading.Thread(target=self._read_stderr, daemon=True).start()
 
     def _read(self):
         try:
-            for message in self.messages(self.process.stdout):
+            for message in self.messages(evidence.Copied(self.process.stdout, "stdout")):
                 self.inbox.put((time.monotonic(), message))
         except (OSError, ValueError):
             pass
         self.inbox.put((time.monotonic(), None))
 
     def _read_stderr(self):
-        self.stderr = self.process.stderr.read()
+        self.stderr = evidence.Copied(self.process.stderr, "stderr").read()
 
     def messages(self, stream):
         for line in stream:

@@ -12,9 +12,11 @@ import sys
 import tempfile
 import time
 
+import evidence
+
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 KEPT = ("PATH", "USER", "LOGNAME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS",
-        "TRIVET_NEED_MODULES", "TRIVET_SLOW")
+        "TRIVET_NEED_MODULES", "TRIVET_SLOW", "TRIVET_EVIDENCE")
 
 # Lines that the tools under which trivet runs write to stderr, and trivet does not.
 TOOL_NOISE = ("WARNING: ASan doesn't fully support makecontext/swapcontext",)
@@ -51,6 +53,7 @@ def private_place():
         for pid in processes_of(base):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        evidence.keep(base)
         shutil.rmtree(base, ignore_errors=True)
 
 

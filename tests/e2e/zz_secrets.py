@@ -4,6 +4,9 @@
 key, broken streams, an interrupt and a crash, all recorded; then everything that was written is
 searched, files and pipes.
 
+Inside ./test there is more to search: what all other tests left ($TRIVET_EVIDENCE, evidence.py), for
+every key and token that any of them used.
+
 What is searched for is every part of ten characters of a key's random half, plain and in base64, so
 that a key that was cut or wrapped is found as well.  A word that must be there shows that the
 search looks in the right places.
@@ -13,17 +16,21 @@ import base64
 import os
 import secrets
 import signal
+import subprocess
 import sys
+import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), os.path.join(os.path.dirname(HERE), "fake")]
+import evidence  # noqa: E402
 import harness  # noqa: E402
 from client import Gone, Kward, Loaf, Scaiflux  # noqa: E402
 from formats import VENDORS  # noqa: E402
 from provider import Server  # noqa: E402
 
 WINDOW = 10
+HOLDERS = ("auth.json", "secrets.json", "requests.jsonl", "asked", "replies.json")
 VISIBLE = "visible-word"  # what the model says and everybody may read
 ENV_CALL = {"id": "call_1", "name": "bash",
             "arguments": {"command": "env; cat /proc/$PPID/environ"}}
@@ -148,8 +155,54 @@ def one(vendor, base):
     return search(texts, parts_of(key))
 
 
+def coded(secret):
+    """A secret as it is and inside base64 at each alignment, without the borders."""
+    return [secret] + [base64.b64encode(b"x" * lead + secret.encode())[4:-4].decode()
+                       for lead in range(3)]
+
+
+def may_hold(path):
+    """Whether the file is a place for secrets: their store, a test's own setting, a server's log."""
+    return os.path.basename(path) in HOLDERS
+
+
+def found_by_grep(patterns, path):
+    """Files below the path in which one of the patterns is found."""
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
+        file.write("".join(line + "\n" for line in patterns))
+        file.flush()
+        done = subprocess.run(["grep", "-rlaF", "-f", file.name, path], stdout=subprocess.PIPE,
+                              text=True, env={"LC_ALL": "C", "PATH": os.environ["PATH"]})
+    assert done.returncode in (0, 1), f"grep ended with {done.returncode}"
+    return done.stdout.splitlines()
+
+
+def everything_else():
+    """Searches what the other tests left; returns how many texts that was."""
+    folder = evidence.FOLDER
+    with open(os.path.join(folder, "secrets"), encoding="utf-8") as file:
+        known = set(file.read().split())
+    assert len(known) > 10, f"only {len(known)} secrets were in use"
+    patterns = [part for secret in known for part in coded(secret)]
+    n_texts = 0
+    for kind, proof in (("streams", "turn_complete"), ("files", "trivet")):
+        path = os.path.join(folder, kind)
+        n_texts += sum(len(names) for _, _, names in os.walk(path))
+        assert found_by_grep([proof], path), f"no {proof} in {kind}: this is not what tests left"
+        leaks = [hit for hit in found_by_grep(patterns, path) if not may_hold(hit)]
+        assert not leaks, f"secrets are in {leaks[:20]}"
+    return n_texts
+
+
 def main():
     passed = failed = 0
+    if evidence.FOLDER:
+        try:
+            print(f"{everything_else()} texts of other tests hold no secret")
+            passed += 1
+        except AssertionError as why:
+            print(f"other tests: {why}")
+            failed += 1
     for name, vendor in VENDORS.items():
         with harness.private_place() as base:
             try:

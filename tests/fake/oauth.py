@@ -39,10 +39,16 @@ import hashlib
 import http.server
 import itertools
 import json
+import os
+import secrets
 import signal
+import sys
 import threading
 import time
 import urllib.parse
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import evidence     # noqa: E402
 
 
 def b64(data):
@@ -185,10 +191,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         claims = {"https://api.openai.com/auth": {"chatgpt_account_id": "acc-1",
                                                   "chatgpt_plan_type": "plus"},
                   "email": "user@example.com", "exp": int(time.time()) + 7200}
-        answer = {"access_token": jwt(dict(claims, n=n)), "refresh_token": f"rt-{n}",
+        answer = {"access_token": jwt(dict(claims, n=n)),
+                  "refresh_token": f"rt-{n}-{secrets.token_hex(8)}",
                   "id_token": jwt(dict(claims, id=n)), "token_type": "Bearer", "expires_in": lasts}
         for name in control.get("omit", []):
             answer.pop(name, None)
+        for name in ("access_token", "refresh_token", "id_token"):
+            evidence.note_secret(answer.get(name, ""))
         if lasts is None:
             answer.pop("expires_in", None)
         return answer
@@ -222,6 +231,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif grant == "urn:ietf:params:oauth:grant-type:token-exchange":
             if control.get("key") == "refuse":
                 raise Refused(403, "not_allowed")
+            evidence.note_secret("sk-exchanged-key")
             self.send(200, {"access_token": "sk-exchanged-key"})
             return
         else:

@@ -13,6 +13,8 @@ import subprocess
 import threading
 import time
 
+import evidence
+
 END = object()      # stdout was closed
 
 
@@ -82,6 +84,8 @@ class Process:
                                           stdout=subprocess.PIPE, stderr=stderr, bufsize=0,
                                           start_new_session=True)
         os.set_blocking(self.child.stdin.fileno(), False)
+        evidence.note_environment(env)
+        self.copy = evidence.Stream("stdout")
         self.messages = queue.Queue()
         self.may_read = threading.Event()
         self.may_read.set()
@@ -99,6 +103,7 @@ class Process:
                 data = os.read(fd, 65536)
                 if not data:
                     break
+                self.copy.write(data)
                 for message in self.framing.feed(data):
                     self.messages.put(message)
             if self.framing.rest:
@@ -107,6 +112,7 @@ class Process:
             self.messages.put(error)
         except (OSError, ValueError):
             pass
+        self.copy.close()
         self.messages.put(END)
 
     def next(self, seconds):
