@@ -36,21 +36,11 @@ static void call_clear(struct call *c)
 
 /* ---- the gate ---- */
 
-static bool is_outside(const struct session *s, struct str path)
-{
-    AUTO(buf) struct buf real = BUF_INIT;
-    struct error ignored;
-    struct tool_cx cx = {.root = str_of(s->workspace), .launch_dir = str_of(s->engine->launch_dir)};
-    return !tool_path(&cx, path, &real, &ignored) ||
-           !path_is_inside(str_of(s->workspace), buf_str(&real));
-}
-
 static enum mode required_mode(const struct call *c)
 {
-    if (c->face->mode == MODE_FULL || !c->face->target)
-        return c->face->mode;
-    struct str path = c->face->target(c->decoded);
-    return path.n && is_outside(c->turn->session, path) ? MODE_FULL : c->face->mode;
+    const struct session *s = c->turn->session;
+    struct tool_cx cx = {.root = str_of(s->workspace), .launch_dir = str_of(s->engine->launch_dir)};
+    return face_required_mode(c->face, &cx, c->decoded);
 }
 
 const char *mode_name(enum mode m)

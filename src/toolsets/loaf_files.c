@@ -239,7 +239,8 @@ static const struct row grep_rows[] = {
 
 static struct str grep_target(const void *args)
 {
-    return json_str(((const struct grep_args *)args)->path);
+    struct str path = json_str(((const struct grep_args *)args)->path);
+    return path.n ? path : STR(".");
 }
 
 /* Relative paths mean the directory the process was started in. */
@@ -307,5 +308,6 @@ const struct face loaf_grep_face = {
     .args_size = sizeof(struct grep_args),
     .mode = MODE_READ_ONLY,
     .target = grep_target,
+    .from_launch_dir = true,
     .run_await = grep_face_await,
 };

@@ -17,26 +17,23 @@ static const struct row patch_rows[] = {
     ROW_END,
 };
 
-/* One path has to stand for all: the first that could lead out of the workspace by its looks, else
- * the first. */
-static struct str patch_target(const void *args)
+/* What is not a patch touches nothing. */
+static void patch_targets(const void *args, target_fn *fn, void *arg)
 {
-    static const char *const words[] = {
-        "*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "};
-    struct str rest = json_str(((const struct patch_args *)args)->input), line, first = STR_NONE;
-    while (str_line(&rest, &line)) {
-        line = str_trim(line);
-        for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-            if (!str_starts(line, str_of(words[i])))
-                continue;
-            struct str path = str_trim(str_from(line, strlen(words[i])));
-            if (str_starts(path, STR("/")) || str_starts(path, STR("~")) ||
-                str_find(path, STR("..")) != SIZE_MAX)
-                return path;
-            first = first.p ? first : path;
-        }
+    AUTO(patch) struct patch p = PATCH_INIT;
+    AUTO(patch_fault) struct patch_fault ignored = PATCH_FAULT_INIT;
+    struct str text = json_str(((const struct patch_args *)args)->input);
+    if (!text.p || !patch_parse(text, &p, &ignored))
+        return;
+    for (size_t i = 0; i < p.n_hunks; i++) {
+        const struct patch_hunk *h = &p.hunks[i];
+        if (h->kind == PATCH_DELETE || h->move_to.p)
+            fn(arg, h->path, true);
+        if (h->kind != PATCH_DELETE)
+            fn(arg, h->path, false);
+        if (h->move_to.p)
+            fn(arg, h->move_to, false);
     }
-    return first;
 }
 
 static void put_old_lines(const struct patch *p, const struct patch_chunk *c, struct buf *out)
@@ -210,7 +207,8 @@ const struct face loaf_patch_face = {
     .args = patch_rows,
     .args_size = sizeof(struct patch_args),
     .mode = MODE_WORKSPACE_WRITE,
-    .target = patch_target,
+    .targets = patch_targets,
+    .from_launch_dir = true,
     .changes_files = true,
     .run_await = patch_face_await,
 };

@@ -6,6 +6,10 @@
 #include "base/rows.h"
 #include "tools/tool.h"
 
+/* Hears of a path that a call touches.  is_entry: the name itself is changed (removed, moved), so a
+ * link is judged by where it lies; else by where it leads. */
+typedef void target_fn(void *arg, struct str path, bool is_entry);
+
 struct face {
     const char *name;        /* model-facing */
     const char *about;
@@ -15,6 +19,9 @@ struct face {
     /* The path that decides whether the call leaves the workspace, from the decoded arguments;
      * NULL when it has none. */
     struct str (*target)(const void *args);
+    /* The same for calls with several paths: tells every one. */
+    void (*targets)(const void *args, target_fn *fn, void *arg);
+    bool from_launch_dir;    /* relative paths mean the directory the process was started in */
     bool changes_files;      /* a successful call is a mutation of result.path */
     /* Runs with decoded arguments.  A failed call is a result with is_error; false only for
      * ERR_CANCELED, with the output so far in the result. */
@@ -47,6 +54,9 @@ const struct face *toolset_find(const struct toolset *t, struct str name);
 /* Whether the model is told of it: its group is among the gadgets (NULL-ended, may be NULL) and it
  * can work here. */
 bool face_is_offered(const struct face *f, const struct tool_cx *cx, const char *const *gadgets);
+/* The mode a call needs: the face's own, raised to MODE_FULL when one of its paths leaves the
+ * workspace (cx->root) after links are resolved, or cannot be judged. */
+enum mode face_required_mode(const struct face *f, const struct tool_cx *cx, const void *args);
 /* The JSON Schema of a face's arguments. */
 void face_schema(const struct face *f, struct jw *w);
 

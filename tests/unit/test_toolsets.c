@@ -235,6 +235,112 @@ static void test_scaiflux_bash(void **state)
     scene_close(&s);
 }
 
+/* The mode that a call with these arguments (%s: the workspace) needs. */
+static enum mode mode_of(struct scene *s, const struct toolset *set, const char *name,
+                         const char *json)
+{
+    struct error err;
+    struct fault fault;
+    AUTO(json) struct json doc = JSON_INIT;
+    const struct face *f = toolset_find(set, str_of(name));
+    AUTO_FREE void *decoded = xcalloc(1, f->args_size);
+    assert_true(json_parse(str_of(args(s, json)), 0, 16, &doc, &err));
+    assert_true(rows_decode(f->args, 0, doc.root, decoded, &fault));
+    return face_required_mode(f, &s->cx, decoded);
+}
+
+/* One patch with the given hunks. */
+static enum mode mode_of_patch(struct scene *s, const char *hunks)
+{
+    AUTO(buf) struct buf json = BUF_INIT;
+    buf_addf(&json, "{\"input\":\"*** Begin Patch\\n%s*** End Patch\"}", hunks);
+    return mode_of(s, LOAF, "apply_patch", json.p);
+}
+
+static void scene_with_links(struct scene *s)
+{
+    scene_open(s);
+    scene_put(s, "in/f.txt", "a\n");
+    assert_int_equal(symlink("/etc", scene_path(s, "out")), 0);
+    assert_int_equal(symlink("/etc/hosts", scene_path(s, "file")), 0);
+    assert_int_equal(symlink("in", scene_path(s, "near")), 0);
+}
+
+/* Every path of a patch is judged, wherever it stands, after links are resolved. */
+static void test_patch_modes(void **state)
+{
+    (void)state;
+    struct scene s;
+    scene_with_links(&s);
+    static const struct {
+        const char *hunks;
+        enum mode want;
+    } cases[] = {
+        {"*** Add File: a\\n+x\\n", MODE_WORKSPACE_WRITE},
+        {"*** Add File: near/a\\n+x\\n*** Delete File: in/f.txt\\n", MODE_WORKSPACE_WRITE},
+        {"*** Add File: a\\n+x\\n*** Add File: out/b\\n+x\\n", MODE_FULL},
+        {"*** Add File: a\\n+x\\n*** Add File: in/../../b\\n+x\\n", MODE_FULL},
+        {"*** Add File: a..b\\n+x\\n*** Delete File: /etc/hosts\\n", MODE_FULL},
+        {"*** Update File: in/f.txt\\n-a\\n+b\\n*** Update File: file\\n-a\\n+b\\n", MODE_FULL},
+        {"*** Delete File: file\\n", MODE_WORKSPACE_WRITE}, /* the link goes, not what it leads to */
+        {"*** Delete File: out/hosts\\n", MODE_FULL},
+        {"*** Update File: in/f.txt\\n*** Move to: near/g\\n-a\\n+b\\n", MODE_WORKSPACE_WRITE},
+        {"*** Update File: in/f.txt\\n*** Move to: out/g\\n-a\\n+b\\n", MODE_FULL},
+        {"*** Update File: file\\n*** Move to: in/g\\n-a\\n+b\\n", MODE_FULL},
+        {"*** Update File: ~/../f\\n-a\\n+b\\n", MODE_FULL},
+        {"no patch\\n", MODE_WORKSPACE_WRITE},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        if (mode_of_patch(&s, cases[i].hunks) != cases[i].want)
+            fail_msg("%s", cases[i].hunks);
+    /* A link outside that leads inside: what is removed lies outside. */
+    AUTO(buf) struct buf link = BUF_INIT, hunk = BUF_INIT;
+    buf_addf(&link, "%s.link", s.dir);
+    assert_int_equal(symlink(scene_path(&s, "in/f.txt"), link.p), 0);
+    buf_addf(&hunk, "*** Delete File: %s\\n", link.p);
+    assert_int_equal(mode_of_patch(&s, hunk.p), MODE_FULL);
+    unlink(link.p);
+    /* Relative paths of a patch mean the launch directory. */
+    s.cx.launch_dir = STR("/etc");
+    assert_int_equal(mode_of_patch(&s, "*** Add File: a\\n+x\\n"), MODE_FULL);
+    scene_close(&s);
+}
+
+static void test_modes(void **state)
+{
+    (void)state;
+    struct scene s;
+    scene_with_links(&s);
+    static const struct {
+        const struct toolset *set;
+        const char *name, *json;
+        enum mode want;
+    } cases[] = {
+        {LOAF, "read_file", "{\"file_path\":\"%s/in/f.txt\"}", MODE_READ_ONLY},
+        {LOAF, "read_file", "{\"file_path\":\"%s/file\"}", MODE_FULL},
+        {LOAF, "list_dir", "{\"dir_path\":\"%s/out\"}", MODE_FULL},
+        {LOAF, "grep_files", "{\"pattern\":\"x\"}", MODE_READ_ONLY},
+        {LOAF, "grep_files", "{\"pattern\":\"x\",\"path\":\"out\"}", MODE_FULL},
+        {LOAF, "bash", "{\"command\":\"true\"}", MODE_FULL},
+        {SCAIFLUX, "write_file", "{\"path\":\"near/x\",\"content\":\"\"}", MODE_WORKSPACE_WRITE},
+        {SCAIFLUX, "write_file", "{\"path\":\"file\",\"content\":\"\"}", MODE_FULL},
+        {SCAIFLUX, "glob_search", "{\"pattern\":\"*\",\"path\":\"out\"}", MODE_FULL},
+        {SCAIFLUX, "grep_search", "{\"pattern\":\"x\",\"path\":\"a\\u0000b\"}", MODE_FULL},
+        {KWARD, "edit_file", "{\"path\":\"in/f.txt\",\"edits\":[]}", MODE_WORKSPACE_WRITE},
+        {KWARD, "write_file", "{\"path\":\"out/x\",\"content\":\"\"}", MODE_FULL},
+        {KWARD, "list_directory", "{\"path\":\"..\"}", MODE_FULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+        if (mode_of(&s, cases[i].set, cases[i].name, cases[i].json) != cases[i].want)
+            fail_msg("%s %s", cases[i].name, cases[i].json);
+    /* What is relative means where the process was started, when the tool takes it so. */
+    s.cx.launch_dir = STR("/etc");
+    assert_int_equal(mode_of(&s, LOAF, "grep_files", "{\"pattern\":\"x\",\"path\":\"in\"}"), MODE_FULL);
+    assert_int_equal(mode_of(&s, LOAF, "grep_files", "{\"pattern\":\"x\"}"), MODE_FULL);
+    assert_int_equal(mode_of(&s, KWARD, "read_file", "{\"path\":\"in/f.txt\"}"), MODE_READ_ONLY);
+    scene_close(&s);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 0 && strcmp(argv[0], "hold") == 0)
@@ -246,6 +352,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_scaiflux_glob),
         cmocka_unit_test(test_scaiflux_grep),
         cmocka_unit_test(test_scaiflux_bash),
+        cmocka_unit_test(test_patch_modes),
+        cmocka_unit_test(test_modes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

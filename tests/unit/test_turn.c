@@ -61,6 +61,40 @@ static void a_denied_call_does_not_run(void **state)
     scene_clear(&sc);
 }
 
+/* Whether a file of this name came to be in the scene's directory. */
+static bool scene_has(const struct scene *sc, const char *name)
+{
+    char path[160];
+    snprintf(path, sizeof path, "%s/%s", sc->dir, name);
+    return access(path, F_OK) == 0;
+}
+
+/* The second file of a patch decides as much as the first. */
+static void a_patch_needs_what_its_worst_path_needs(void **state)
+{
+    (void)state;
+    for (int leaves = 0; leaves < 2; leaves++) {
+        struct scene sc;
+        char model[160];
+        AUTO(buf) struct buf story = BUF_INIT;
+        scene_init(&sc);
+        sc.settings.permit = PERMIT_MODES;
+        sc.settings.toolset = &toolset_loaf;
+        buf_addf(&story, "{\"rounds\":[[{\"call\":\"apply_patch\",\"args\":{\"input\":\"*** Begin Patch"
+                         "\\n*** Add File: %s/one\\n+x\\n*** Add File: %s/%s/two\\n+x\\n"
+                         "*** End Patch\"}}],[{\"say\":\"Done.\"}]]}",
+                 sc.dir, sc.dir, leaves ? "../no-such-dir" : "in");
+        scene_write(&sc, "story.json", story.p);
+        scene_begin(&sc, scene_model(&sc, model, sizeof model, "story.json").p);
+        session_set_mode(sc.session, MODE_WORKSPACE_WRITE);
+        assert_true(scene_say(&sc, "go"));
+        assert_int_equal(sc.last_state, TURN_COMPLETED);
+        assert_int_equal(scene_has(&sc, "one"), !leaves);
+        assert_int_equal(scene_has(&sc, "in/two"), !leaves);
+        scene_clear(&sc);
+    }
+}
+
 static void the_round_limit_ends_a_turn(void **state)
 {
     (void)state;
@@ -385,6 +419,7 @@ int main(void)
         cmocka_unit_test(a_text_turn),
         cmocka_unit_test(a_tool_turn),
         cmocka_unit_test(a_denied_call_does_not_run),
+        cmocka_unit_test(a_patch_needs_what_its_worst_path_needs),
         cmocka_unit_test(the_round_limit_ends_a_turn),
         cmocka_unit_test(failures_end_a_turn_once),
         cmocka_unit_test(a_stalled_model_is_given_up),
