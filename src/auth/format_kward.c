@@ -3,7 +3,8 @@
  *
  *     auth.json    {auth_mode: "openai_oauth", tokens: {access_token, refresh_token, id_token, ...,
  *                  account_id}, account_id, saved_at, expires_at}      the OpenAI sign-in, whole
- *     config.json  {..., openrouter_api_key}                           among the user's settings
+ *     config.json  {..., openrouter_api_key, anthropic_api_key, gemini_api_key}
+ *                                                                      among the user's settings
  *
  * Times are ISO 8601 text.  Signing out of OpenAI deletes auth.json.
  */
@@ -13,14 +14,31 @@
 
 enum { AUTH_JSON, CONFIG_JSON };
 
-static bool owns(unsigned file, struct str provider)
+static const struct {
+    const char *provider, *name;
+} keys[] = {
+    {"openrouter", "openrouter_api_key"},
+    {"anthropic", "anthropic_api_key"},
+    {"gemini", "gemini_api_key"},
+};
+
+/* Where the provider's key stands in config.json; NULL: nowhere. */
+static const char *key_name(struct str provider)
 {
-    return str_is(provider, file == AUTH_JSON ? "openai" : "openrouter");
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        if (str_is(provider, keys[i].provider))
+            return keys[i].name;
+    return NULL;
 }
 
-static bool get_key(yyjson_val *config, struct arena *a, struct auth_entry *ret)
+static bool owns(unsigned file, struct str provider)
 {
-    struct str key = str_trim(json_get_str(config, "openrouter_api_key"));
+    return file == AUTH_JSON ? str_is(provider, "openai") : key_name(provider) != NULL;
+}
+
+static bool get_key(yyjson_val *config, const char *name, struct arena *a, struct auth_entry *ret)
+{
+    struct str key = name ? str_trim(json_get_str(config, name)) : STR_NONE;
     if (key.n == 0)
         return false;
     *ret = (struct auth_entry){.type = AUTH_API_KEY, .access = arena_str(a, key)};
@@ -56,8 +74,8 @@ static bool get_login(yyjson_val *root, struct arena *a, struct auth_entry *ret)
 static bool get(yyjson_val *const *roots, struct str provider, struct arena *a,
                 struct auth_entry *ret)
 {
-    return str_is(provider, "openrouter") ? get_key(roots[CONFIG_JSON], a, ret)
-                                          : get_login(roots[AUTH_JSON], a, ret);
+    return str_is(provider, "openai") ? get_login(roots[AUTH_JSON], a, ret)
+                                      : get_key(roots[CONFIG_JSON], key_name(provider), a, ret);
 }
 
 static void set_time(yyjson_mut_doc *doc, yyjson_mut_val *root, const char *name, int64_t ms)
@@ -83,9 +101,8 @@ static void put_login(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct au
 static bool put(unsigned file, yyjson_mut_doc *doc, struct str provider, const struct auth_entry *e)
 {
     yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
-    (void)provider;
     if (file == CONFIG_JSON) {
-        auth_set_str(doc, root, "openrouter_api_key", e ? e->access : STR_NONE);
+        auth_set_str(doc, root, key_name(provider), e ? e->access : STR_NONE);
         return true;
     }
     if (e)

@@ -126,13 +126,18 @@ static void answer_text(struct listen_answer *a, int status, const char *text)
 
 static void answer_callback(struct login *lg, struct str query, struct listen_answer *a)
 {
+    bool is_plain = lg->o.answers_plainly;
     switch (take_query(lg, query)) {
     case BACK_CODE:
+        if (is_plain) {
+            answer_text(a, 200, "The sign-in has arrived. You can close this page.");
+            break;
+        }
         a->status = 302;
         buf_addz(&a->location, "/success");
         break;
     case BACK_REFUSED:
-        answer_text(a, 400, "The sign-in was refused. You can close this page.");
+        answer_text(a, is_plain ? 200 : 400, "The sign-in was refused. You can close this page.");
         break;
     case BACK_WRONG_STATE:
         answer_text(a, 400, "This answer belongs to another sign-in and was not used.");
@@ -351,7 +356,7 @@ static void login_fiber(void *arg)
     emit(lg, LOGIN_EV_STARTED);
     bool ok = run_await(lg, &err);
     finish(lg, ok, &err);
-    if (ok && lg->listener && !lg->is_freed)
+    if (ok && lg->listener && !lg->is_freed && !lg->o.answers_plainly)
         wait_timed_await(lg->l, &lg->served, LINGER_MS, &err);
     listener_free(lg->listener);
     lg->listener = NULL;

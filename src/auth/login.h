@@ -44,6 +44,7 @@ struct login_options {
     int port;              /* of the callback, any free one when it is taken; 0: the issuer's */
     int64_t timeout_ms;    /* 0: 15 minutes */
     int64_t slow_down_ms;  /* what slow_down adds; 0: 5 s */
+    bool answers_plainly;  /* the callback is answered with a text and 200, also for a refusal */
     bool wants_api_key;    /* also exchanges for an API key; a refusal is ignored */
     login_fn *on_event;    /* may be NULL */
     void *arg;

@@ -39,8 +39,7 @@ struct model session_model(struct session *s, struct arena *a, const struct prov
         return m;
     *ret_p = engine_find_provider(s->engine, str_of(m.provider));
     if (!engine_has_key(s->engine, *ret_p)) {
-        error_set(err, ERR_NO_KEY, "no API key for %s; set %s", (*ret_p)->label,
-                  (*ret_p)->env_key ? (*ret_p)->env_key : "one");
+        engine_no_key(*ret_p, err);
         return m;
     }
     *ret_ok = true;

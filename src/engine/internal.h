@@ -136,6 +136,8 @@ struct session {
  * refresh may run into. */
 bool engine_key_await(struct engine *e, const struct provider *p, struct credential *ret,
                       struct error *err);
+/* ERR_NO_KEY, naming what is missing; returns false. */
+bool engine_no_key(const struct provider *p, struct error *err);
 /* After a refusal of that token: there is another one now. */
 bool engine_renew_key_await(struct engine *e, const struct provider *p, struct str refused,
                             struct error *err);

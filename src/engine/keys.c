@@ -62,9 +62,10 @@ bool engine_has_key(struct engine *e, const struct provider *p)
     return credential_peek(engine_auth(e), entry_of(p), &c, &ignored) && fits(p, &c);
 }
 
-static bool no_key(const struct provider *p, struct error *err)
+bool engine_no_key(const struct provider *p, struct error *err)
 {
-    return error_set(err, ERR_NO_KEY, "no %s for %s; set %s", p->takes_tokens ? "sign-in" : "API key",
+    return error_set(err, ERR_NO_KEY, p->takes_tokens ? "no sign-in for %s; sign in or set %s"
+                                                      : "no API key for %s; set %s",
                      p->label, p->env_key ? p->env_key : "one");
 }
 
@@ -88,7 +89,7 @@ bool engine_key_await(struct engine *e, const struct provider *p, struct credent
     }
     if (err->code != ERR_NO_KEY)
         return false;
-    return needs_none(p) || no_key(p, err);
+    return needs_none(p) || engine_no_key(p, err);
 }
 
 bool engine_renew_key_await(struct engine *e, const struct provider *p, struct str refused,

@@ -293,7 +293,11 @@ static void test_kward_key(void **state)
     drop(&p, "openrouter");
     assert_string_equal(squeezed(&p, &p.other), "{\"model\":\"m\"}");
     assert_false(path_exists(buf_str(&p.path)));
-    assert_false(auth_store_put(p.st, STR("anthropic"), &key, &err));
+    put(&p, "anthropic", &key);
+    assert_string_equal(squeezed(&p, &p.other), "{\"model\":\"m\",\"anthropic_api_key\":\"sk-1\"}");
+    assert_true(str_is(get(&p, "anthropic").access, "sk-1"));
+    assert_int_equal(get_code(&p, "gemini"), ERR_NOT_FOUND);
+    assert_false(auth_store_put(p.st, STR("exa"), &key, &err));
     assert_int_equal(err.code, ERR_INVALID);
 }
 

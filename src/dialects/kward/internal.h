@@ -12,6 +12,7 @@
  *     commands.c    prompts/..., commands/..., resources/startup, slash input
  *     branch.c      sessions/clone, fork, compact    export.c  sessions/export
  *     memory.c      memory/...                  recall.c     memory in turns, why, summarize
+ *     auth.c        auth/..., keys              login.c      signing in, auth/loginFinished
  *     logging.c     logging/stats, figures of turns
  *     places.c      names of files              redact.c     no secret leaves
  *     errors.c      codes and wording           rows.c       rows that several methods share
@@ -64,6 +65,7 @@ struct kward { /* the process */
     struct kw_session *sessions;
     struct kw_turn *turns;
     size_t n_turns;
+    struct kw_login *logins;   /* newest first */
     struct kw_session *sender; /* whose turns/start is on its way */
     char *config_path, *config_dir;
     char *slug;            /* the current model */
@@ -141,6 +143,13 @@ unsigned kw_log_categories(const struct kward *k); /* a bit each */
 void kw_put_log_categories(struct jw *w, unsigned enabled);
 void kw_log_event(struct kw_file *f, const struct event *e);
 
+/* auth.c */
+void kw_use_auth(struct kward *k); /* hands Kward's files to the engine */
+
+/* login.c */
+void kw_end_logins(struct kward *k); /* pending ones are cancelled, none is known afterwards */
+extern const struct row kw_login_rows[];
+
 /* branch.c */
 extern const struct row kw_session_event_rows[];
 
@@ -196,7 +205,9 @@ extern const struct method kw_initialize, kw_shutdown, kw_workspace_info, kw_wor
     kw_sessions_export, kw_memory_status, kw_memory_enable, kw_memory_disable,
     kw_memory_summary_enable, kw_memory_summary_disable, kw_memory_list, kw_memory_inspect,
     kw_memory_add, kw_memory_add_core, kw_memory_forget, kw_memory_promote, kw_memory_summarize,
-    kw_memory_why, kw_logging_stats;
+    kw_memory_why, kw_logging_stats, kw_auth_status, kw_auth_providers, kw_auth_login_with_key,
+    kw_auth_logout, kw_auth_login_with_oauth, kw_auth_start_openai, kw_auth_submit_code,
+    kw_auth_login_status;
 extern const struct method *const kw_methods[];
 extern const size_t kw_n_methods;
 

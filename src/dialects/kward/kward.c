@@ -20,6 +20,14 @@ static const char instructions[] =
     "you can. Ask the user only what is theirs to decide. Answer briefly, in the user's language.";
 
 const struct method *const kw_methods[] = {
+    &kw_auth_login_status,
+    &kw_auth_login_with_key,
+    &kw_auth_login_with_oauth,
+    &kw_auth_logout,
+    &kw_auth_providers,
+    &kw_auth_start_openai,
+    &kw_auth_status,
+    &kw_auth_submit_code,
     &kw_commands_list,
     &kw_commands_run,
     &kw_config_read,
@@ -81,6 +89,7 @@ static void quit(struct kward *k)
 {
     rpc_stop(k->rpc);
     rpc_cancel(k->rpc);
+    kw_end_logins(k);
     server_quit(k->sv, 0, true);
 }
 
@@ -178,6 +187,7 @@ static bool start(struct server *sv)
     k->settings.config_dir = k->config_dir;
     k->settings.put_context = kw_put_context;
     k->settings.context_arg = k;
+    kw_use_auth(k);
     kw_load_settings(k);
     k->rpc = rpc_new(sv->loop, sv->in_fd, sv->out_fd, &rpc_rules, k);
     sv->state = k;
@@ -195,6 +205,7 @@ static void free_all(struct server *sv)
     struct kward *k = sv->state;
     rpc_stop(k->rpc);
     rpc_cancel(k->rpc);
+    kw_end_logins(k);
     while (rpc_pending(k->rpc) || fiber_count(sv->loop))
         loop_step(sv->loop, true);
     kw_close_all(k);
@@ -219,6 +230,9 @@ const struct dialect dialect_kward = {
         "\n"
         "Environment:\n"
         "  KWARD_CONFIG_PATH    the config file; sessions lie beside it (~/.kward/config.json)\n"
+        "  KWARD_AUTH_PATH      the sign-in (~/.kward/auth.json)\n"
+        "  KWARD_OAUTH_PORT     where the browser comes back to (1455)\n"
+        "  OPENAI_ACCESS_TOKEN, OPENROUTER_API_KEY, OPENROUTER_MODEL\n"
         "  TRIVET_MODEL         provider/model-id; rehearsal/default needs no key\n"
         "  OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL\n"
         "  KWARD_PROVIDER=local with KWARD_LOCAL_BASE_URL, KWARD_LOCAL_MODEL,\n"

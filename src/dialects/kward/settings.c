@@ -15,6 +15,7 @@
  */
 #include "dialects/kward/internal.h"
 
+#include "auth/store.h"
 #include "context/config.h"
 
 enum { RESERVE_TOKENS = 16384, KEEP_RECENT_TOKENS = 20000, LEAST_RESERVE = 12000 };
@@ -136,7 +137,7 @@ static const char *provider_with_key(const struct kward *k)
         if (p && engine_has_key(k->sv->engine, p))
             return p->name;
     }
-    return "openai";
+    return "codex"; /* turns then say which sign-in is missing */
 }
 
 static const char *choose_provider(struct kward *k, yyjson_val *config)
@@ -234,6 +235,17 @@ static void set_gadgets(struct kward *k, yyjson_val *config)
     k->settings.gadgets = is_on ? web : NULL;
 }
 
+/* The client that signs in, when the user has one of their own. */
+static void set_client(struct kward *k, yyjson_val *config)
+{
+    struct auth_store *st = engine_auth(k->sv->engine);
+    struct str id = str_trim(json_get_str(config, "openai_oauth_client_id"));
+    struct str old = STR_NONE, secret;
+    auth_store_client(st, "openai", &old, &secret);
+    if (!str_eq(id, old))
+        auth_store_set_client(st, "openai", id, STR_NONE);
+}
+
 void kw_load_settings(struct kward *k)
 {
     AUTO(json) struct json config = JSON_INIT;
@@ -241,6 +253,7 @@ void kw_load_settings(struct kward *k)
     /* A broken file is told to whoever reads or changes the config. */
     if (!config_read(str_of(k->config_path), &config, &ignored))
         config = JSON_INIT;
+    set_client(k, config.root);
     set_model(k, config.root);
     set_effort(k, config.root);
     set_compaction(k, config.root);
