@@ -48,7 +48,7 @@ struct rpc {
 
 /* ---- out ---- */
 
-static void send_body(struct rpc *r, struct str body)
+static void send_filtered(struct rpc *r, struct str body)
 {
     AUTO(buf) struct buf changed = BUF_INIT;
     if (r->d->filter && r->d->filter(r->dialect, body, &changed))
@@ -71,7 +71,7 @@ static struct jw begin_answer(struct buf *out, yyjson_val *id, const char *membe
 static void end_answer(struct rpc *r, struct jw *w)
 {
     jw_obj_end(w);
-    send_body(r, buf_str(w->out));
+    send_filtered(r, buf_str(w->out));
 }
 
 void rpc_notify(struct rpc *r, const char *method, struct str params)
@@ -151,7 +151,12 @@ static void run_and_answer(struct call *c)
     } else if (c->out.n == start) {
         jw_null(&w);
     }
-    end_answer(r, &w);
+    if (!ok || !c->rq.is_raw) {
+        end_answer(r, &w);
+        return;
+    }
+    jw_obj_end(&w);
+    conn_send(r->conn, buf_str(&c->out));
 }
 
 static struct lane *lane_of(struct call *c)

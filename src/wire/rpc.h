@@ -21,6 +21,7 @@ struct request {
     yyjson_val *params;          /* an object, or NULL when absent */
     void *args;                  /* the decoded struct */
     struct arena arena;          /* until it is answered */
+    bool is_raw;                 /* set by a method: this result goes out past the filter */
     /* For errors that need more than a code: set before returning false. */
     int rpc_code;                /* 0: chosen from err->code by the dialect */
     struct str error_data;       /* finished JSON for error.data, in the arena; STR_NONE: dialect */

@@ -40,8 +40,10 @@ static const struct row echo_rows[] = {
 static bool run_echo(struct request *rq, struct jw *result, struct error *err)
 {
     const struct echo_params *p = rq->args;
-    (void)err;
     buf_addf(&((struct server *)rq->dialect)->seen, "%.*s|", STR_FMT(p->text));
+    rq->is_raw = p->n < 0;
+    if (p->n < -1)
+        return error_set(err, ERR_BUSY, "%.*s", STR_FMT(p->text));
     jw_obj(result);
     jw_kstr(result, "text", p->text);
     jw_kint(result, "n", p->n);

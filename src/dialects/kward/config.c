@@ -38,7 +38,7 @@ static bool read_config(struct request *rq, struct jw *w, struct error *err)
     if (!config_read(str_of(k->config_path), &config, err))
         return false;
     put_config(w, k, config.root);
-    k->is_raw_answer = yyjson_is_false(p->redacted);
+    rq->is_raw = yyjson_is_false(p->redacted);
     return true;
 }
 

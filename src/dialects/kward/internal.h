@@ -71,7 +71,6 @@ struct kward { /* the process */
     char *slug;            /* the current model */
     char *effort;          /* how hard it thinks; NULL: nobody said */
     bool is_model_chosen, is_effort_chosen; /* in this process: the environment does not count */
-    bool is_raw_answer;    /* the next message leaves with its secrets: the client asked for them */
     bool is_local;        /* KWARD_PROVIDER=local: the openai provider is called Local */
     int64_t local_window; /* KWARD_LOCAL_CONTEXT_WINDOW, 0: unknown */
     char *retrieval;      /* the latest of all sessions, JSON or NULL */
