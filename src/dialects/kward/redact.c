@@ -2,8 +2,14 @@
 /* No secret leaves through the protocol (kward.md 4): members with telling names lose their
  * strings, and keys inside any text are blanked.  Ids of requests are echoed as they came.
  *
- * Every message passes here, so a quick look comes first: most hold none of the telling words and
- * are sent as they are.  Our own writer escapes no letter, so the look may be at the raw JSON.
+ * Every message passes here, so it is walked once as bytes and never parsed as a whole:
+ *
+ *     {"id":1,"result":{"api_key":"x","text":"a sk-12345678"}}
+ *      ---- skipped      -------> name   ----> text
+ *
+ * While a string is passed over, a table watches for the one pair of letters that each telling
+ * word cannot do without.  Only a string that shows one, or a \u escape that may hide one, is
+ * looked at again, with its escapes undone.  Until the first change nothing is copied.
  */
 #include "dialects/kward/internal.h"
 
@@ -15,36 +21,76 @@ static const char blank[] = "[REDACTED]";
 
 enum { KEY_CHARS = 8 }; /* behind "sk-" */
 
-/* ---- the quick look ---- */
+enum mark {
+    MARK_NAME = 1,   /* may be a telling name */
+    MARK_TEXT = 2,   /* may hold a key */
+    MARK_HIDDEN = 4, /* holds a \u escape: may be either */
+};
 
-static bool has_word(struct str rest)
+struct walk {
+    const char *at, *end;
+    const char *from; /* what stands before is in out, or was left out */
+    struct buf *out;
+    unsigned depth;
+};
+
+/* ---- strings, still escaped ---- */
+
+/* "token" and "key" have "ke", "secret" and "credential" "cr", "authorization" "za", "password"
+ * "wo"; keys have "sk-", and "bearer" begins with "bea".  `at` is the first letter of the pair, or
+ * the middle one of "sk-"; a quote stands before the string and one behind. */
+static unsigned marks_at(const char *at)
 {
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        struct str name = str_of(names[i]);
-        if (rest.n >= name.n && str_ieq(str_cut(rest, name.n), name))
-            return true;
+    char next = (char)(at[1] | 32);
+    switch (*at | 32) {
+    case 'k':
+        return next == 'e' ? MARK_NAME : at[-1] == 's' && at[1] == '-' ? MARK_TEXT : 0;
+    case 'c':
+        return next == 'r' ? MARK_NAME : 0;
+    case 'z':
+        return next == 'a' ? MARK_NAME : 0;
+    case 'w':
+        return next == 'o' ? MARK_NAME : 0;
+    case 'b':
+        return next == 'e' && (at[2] | 32) == 'a' ? MARK_TEXT : 0;
+    default:
+        return 0;
     }
-    return (rest.n >= 6 && str_ieq(str_cut(rest, 6), STR("bearer"))) ||
-           str_starts(rest, STR("sk-"));
 }
 
-static bool may_hold_secrets(struct str s)
+/* Passes over the string whose first byte behind the quote is at w->at; w->at is then behind it. */
+static struct str pass_string(struct walk *w, unsigned *ret_marks)
 {
-    static const bool first[256] = {
-        ['t'] = true, ['T'] = true, ['s'] = true, ['S'] = true, ['a'] = true, ['A'] = true,
-        ['p'] = true, ['P'] = true, ['c'] = true, ['C'] = true, ['b'] = true, ['B'] = true,
+    static const bool is_special[256] = {
+        ['"'] = true, ['\\'] = true, ['k'] = true, ['K'] = true, ['c'] = true, ['C'] = true,
+        ['z'] = true, ['Z'] = true,  ['w'] = true, ['W'] = true, ['b'] = true, ['B'] = true,
     };
-    static const bool second[256] = {
-        /* of the words above */
-        ['o'] = true, ['O'] = true, ['e'] = true, ['E'] = true, ['p'] = true,
-        ['P'] = true, ['u'] = true, ['U'] = true, ['a'] = true, ['A'] = true,
-        ['r'] = true, ['R'] = true, ['k'] = true,
-    };
-    for (size_t i = 0; i + 1 < s.n; i++)
-        if (first[(unsigned char)s.p[i]] && second[(unsigned char)s.p[i + 1]] &&
-            has_word(str_from(s, i)))
-            return true;
-    return false;
+    const char *start = w->at, *at = start;
+    unsigned marks = 0;
+    for (;; at++) {
+        while (at < w->end && !is_special[(unsigned char)*at])
+            at++;
+        if (at >= w->end || *at == '"')
+            break;
+        if (*at != '\\')
+            marks |= marks_at(at);
+        else if (*++at == 'u')
+            marks |= MARK_HIDDEN;
+    }
+    w->at = at < w->end ? at + 1 : w->end;
+    *ret_marks = marks;
+    return str_n(start, (size_t)(MIN(at, w->end) - start));
+}
+
+/* The text of a string with its escapes undone; it lives as long as *doc. */
+static struct str undo_escapes(struct str s, struct json *doc)
+{
+    struct error ignored;
+    unsigned flags = JSON_FIX_SURROGATES | JSON_FIX_UTF8;
+    bool is_plain = str_chr(s, '\\') == SIZE_MAX;
+    if (is_plain || !json_parse(str_n(s.p - 1, s.n + 2), flags, 0, doc, &ignored))
+        return s;
+    return json_str(doc->root);
 }
 
 /* ---- texts ---- */
@@ -84,29 +130,62 @@ static size_t bearer_length(struct str s, size_t at)
     return end > start ? end - at : 0;
 }
 
-static void put_text(struct jw *w, struct str s)
+/* Appends s without its keys; false when it has none. */
+static bool blank_keys(struct str s, struct buf *out)
 {
-    AUTO(buf) struct buf out = BUF_INIT;
     size_t from = 0;
     for (size_t at = 0; at < s.n;) {
-        size_t bearer = bearer_length(s, at), n = bearer ? bearer : key_length(s, at);
+        bool is_bearer = (s.p[at] | 32) == 'b';
+        size_t n = is_bearer ? bearer_length(s, at) : s.p[at] == 's' ? key_length(s, at) : 0;
         if (!n) {
             at++;
             continue;
         }
-        buf_add(&out, str_n(s.p + from, at - from));
-        buf_addf(&out, "%s%s", bearer ? "Bearer " : "", blank);
+        buf_add(out, str_n(s.p + from, at - from));
+        buf_addf(out, "%s%s", is_bearer ? "Bearer " : "", blank);
         from = at += n;
     }
-    if (from == 0) {
-        jw_str(w, s);
-        return;
-    }
-    buf_add(&out, str_from(s, from));
-    jw_str(w, buf_str(&out));
+    if (from == 0)
+        return false;
+    buf_add(out, str_from(s, from));
+    return true;
 }
 
-/* ---- values ---- */
+/* ---- the walk ---- */
+
+/* Puts text in the place of a string that was passed over, its quotes stay. */
+static void replace(struct walk *w, struct str old, struct str text)
+{
+    buf_add(w->out, str_n(w->from, (size_t)(old.p - w->from)));
+    json_escape(w->out, text);
+    w->from = old.p + old.n;
+}
+
+static void take_text(struct walk *w, struct str s, unsigned marks)
+{
+    AUTO(json) struct json doc = JSON_INIT;
+    AUTO(buf) struct buf text = BUF_INIT;
+    if ((marks & (MARK_TEXT | MARK_HIDDEN)) && blank_keys(undo_escapes(s, &doc), &text))
+        replace(w, s, buf_str(&text));
+}
+
+/* Passes over the value at w->at, whatever it is. */
+static void pass_value(struct walk *w)
+{
+    unsigned depth = 0, ignored;
+    while (w->at < w->end) {
+        char c = *w->at;
+        if (depth == 0 && (c == ',' || c == '}' || c == ']'))
+            return;
+        w->at++;
+        if (c == '"')
+            pass_string(w, &ignored);
+        else if (c == '{' || c == '[')
+            depth++;
+        else if (c == '}' || c == ']')
+            depth--;
+    }
+}
 
 static bool is_secret_name(struct str name)
 {
@@ -119,58 +198,58 @@ static bool is_secret_name(struct str name)
     return false;
 }
 
-static void put_value(struct jw *w, yyjson_val *v);
-
-static void put_member(struct jw *w, yyjson_val *key, yyjson_val *v)
+/* A member's name was passed over, w->at is at its value. */
+static void take_name(struct walk *w, struct str s, unsigned marks)
 {
-    bool is_plain = yyjson_is_num(v) || yyjson_is_raw(v) || yyjson_is_bool(v) || yyjson_is_null(v);
-    jw_keys(w, json_str(key));
-    if (!is_plain && is_secret_name(json_str(key)))
-        jw_str(w, str_of(blank));
-    else
-        put_value(w, v);
+    AUTO(json) struct json doc = JSON_INIT;
+    const char *value = w->at;
+    bool is_plain = value == w->end || (*value != '"' && *value != '{' && *value != '[');
+    if (w->depth == 1 && str_is(s, "id")) {
+        pass_value(w);
+    } else if (!is_plain && (marks & (MARK_NAME | MARK_HIDDEN)) &&
+               is_secret_name(undo_escapes(s, &doc))) {
+        pass_value(w);
+        buf_add(w->out, str_n(w->from, (size_t)(value - w->from)));
+        buf_addf(w->out, "\"%s\"", blank);
+        w->from = w->at;
+    }
 }
 
-static void put_value(struct jw *w, yyjson_val *v)
+static const char *pass_space(const char *at, const char *end)
 {
-    size_t i, max;
-    yyjson_val *key, *item;
-    if (yyjson_is_obj(v)) {
-        jw_obj(w);
-        yyjson_obj_foreach (v, i, max, key, item)
-            put_member(w, key, item);
-        jw_obj_end(w);
-    } else if (yyjson_is_arr(v)) {
-        jw_arr(w);
-        yyjson_arr_foreach (v, i, max, item)
-            put_value(w, item);
-        jw_arr_end(w);
-    } else if (yyjson_is_str(v)) {
-        put_text(w, json_str(v));
-    } else {
-        jw_val(w, v);
+    while (at < end && is_space(*at))
+        at++;
+    return at;
+}
+
+static void take_string(struct walk *w)
+{
+    unsigned marks;
+    struct str s = pass_string(w, &marks);
+    const char *next = pass_space(w->at, w->end);
+    if (next == w->end || *next != ':') {
+        take_text(w, s, marks);
+        return;
     }
+    w->at = pass_space(next + 1, w->end);
+    take_name(w, s, marks);
 }
 
 bool kw_redact(void *kward, struct str body, struct buf *out)
 {
     (void)kward;
-    AUTO(json) struct json j = JSON_INIT;
-    struct error ignored;
-    struct jw w = JW(out);
-    size_t i, max;
-    yyjson_val *key, *v;
-    /* What we write is nested a little deeper than what we read. */
-    if (!may_hold_secrets(body) || !json_parse(body, 0, LIMIT_JSON_DEPTH * 2, &j, &ignored))
-        return false;
-    jw_obj(&w);
-    yyjson_obj_foreach (j.root, i, max, key, v) {
-        jw_keys(&w, json_str(key));
-        if (str_is(json_str(key), "id"))
-            jw_val(&w, v);
-        else
-            put_value(&w, v);
+    struct walk w = {.at = body.p, .end = body.p + body.n, .from = body.p, .out = out};
+    while (w.at < w.end) {
+        char c = *w.at++;
+        if (c == '"')
+            take_string(&w);
+        else if (c == '{' || c == '[')
+            w.depth++;
+        else if (c == '}' || c == ']')
+            w.depth--;
     }
-    jw_obj_end(&w);
+    if (w.from == body.p)
+        return false;
+    buf_add(out, str_n(w.from, (size_t)(w.end - w.from)));
     return true;
 }
