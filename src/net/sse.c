@@ -8,6 +8,8 @@
  */
 #include "net/sse.h"
 
+#include "base/mem.h"
+
 void sse_init(struct sse *s, size_t event_limit)
 {
     *s = (struct sse){
@@ -82,12 +84,18 @@ static bool end_line(struct sse *s, struct str piece)
     return is_fine;
 }
 
+/* Offset of the first LF or CR, or bytes.n.  Looks at a stretch at a time: a stream without one of
+ * the two must not be searched to its end for every line. */
 static size_t line_end(struct str bytes)
 {
-    size_t i = 0;
-    while (i < bytes.n && bytes.p[i] != '\n' && bytes.p[i] != '\r')
-        i++;
-    return i;
+    enum { STRETCH = 512 };
+    for (size_t at = 0; at < bytes.n; at += STRETCH) {
+        struct str s = str_cut(str_from(bytes, at), STRETCH);
+        size_t lf = str_chr(s, '\n'), cr = str_chr(str_cut(s, lf), '\r');
+        if (cr != SIZE_MAX || lf != SIZE_MAX)
+            return at + MIN(lf, cr);
+    }
+    return bytes.n;
 }
 
 bool sse_feed(struct sse *s, struct str bytes)

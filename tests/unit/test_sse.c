@@ -93,6 +93,23 @@ static void test_line_ends(void **state) /* providers.md 13: 2 */
     expect(STR("\n\n\r\n\r\rdata: a\n\n\n\n"), "[|a]");
 }
 
+/* Lines longer than the stretch in which their end is looked for. */
+static void test_long_lines(void **state)
+{
+    (void)state;
+    static const char *const ends[] = {"\n", "\r", "\r\n"};
+    for (size_t n = 500; n < 1040; n += 3)
+        for (size_t e = 0; e < ARRAY_LEN(ends); e++) {
+            AUTO(buf) struct buf stream = BUF_INIT, want = BUF_INIT;
+            buf_addz(&stream, "data: ");
+            for (size_t i = 0; i < n; i++)
+                buf_addc(&stream, 'x');
+            buf_addf(&stream, "%s%sdata:y%s%s", ends[e], ends[e], ends[e], ends[e]);
+            buf_addf(&want, "[|%.*s][|y]", (int)n, stream.p + 6);
+            expect(buf_str(&stream), want.p);
+        }
+}
+
 static void test_byte_order_mark(void **state) /* providers.md 13: 6 */
 {
     (void)state;
@@ -165,10 +182,10 @@ static void test_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields),          cmocka_unit_test(test_line_ends),
-        cmocka_unit_test(test_byte_order_mark), cmocka_unit_test(test_comments),
-        cmocka_unit_test(test_end_of_stream),   cmocka_unit_test(test_bytes_stay_whole),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_fields),           cmocka_unit_test(test_line_ends),
+        cmocka_unit_test(test_long_lines),       cmocka_unit_test(test_byte_order_mark),
+        cmocka_unit_test(test_comments),         cmocka_unit_test(test_end_of_stream),
+        cmocka_unit_test(test_bytes_stay_whole), cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
