@@ -29,26 +29,36 @@ void buf_shrink(struct buf *b, size_t keep)
         buf_reset(b);
 }
 
-char *buf_space(struct buf *b, size_t n)
+/* There is no room for n more bytes. */
+static __attribute__((noinline)) char *grow(struct buf *b, size_t n)
 {
     size_t want = b->n + n;
     if (want < n || (b->limit && want > b->limit)) {
         b->full = true;
         return NULL;
     }
-    if (!b->p || want > b->room) {
-        size_t room = MAX(b->room + b->room / 2, (size_t)64);
-        if (b->limit)
-            room = MIN(room, b->limit);
-        b->room = MAX(room, want);
-        b->p = xrealloc(b->p, b->room + 1);
-    }
+    size_t room = MAX(b->room + b->room / 2, (size_t)64);
+    if (b->limit)
+        room = MIN(room, b->limit);
+    b->room = MAX(room, want);
+    b->p = xrealloc(b->p, b->room + 1);
     return b->p + b->n;
+}
+
+/* The room is never above the limit, so what fits is allowed. */
+static inline char *space(struct buf *b, size_t n)
+{
+    return b->p && n <= b->room - b->n ? b->p + b->n : grow(b, n);
+}
+
+char *buf_space(struct buf *b, size_t n)
+{
+    return space(b, n);
 }
 
 bool buf_add(struct buf *b, struct str s)
 {
-    char *at = buf_space(b, s.n);
+    char *at = space(b, s.n);
     if (!at)
         return false;
     if (s.n)
@@ -64,7 +74,12 @@ bool buf_addz(struct buf *b, const char *z)
 
 bool buf_addc(struct buf *b, char c)
 {
-    return buf_add(b, str_n(&c, 1));
+    char *at = space(b, 1);
+    if (!at)
+        return false;
+    *at = c;
+    buf_added(b, 1);
+    return true;
 }
 
 bool buf_addv(struct buf *b, const char *fmt, va_list ap)

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdio.h>
 
+enum { SMALL_BYTES = 8 << 10 }; /* a text that is parsed before it is measured */
+
 /* yyjson has no depth limit of its own, and deep input would recurse in everything that walks the
  * document later: so the nesting is counted on the bytes, strings skipped, before parsing. */
 static bool check_depth(struct str text, unsigned max_depth, struct error *err)
@@ -89,13 +91,31 @@ static bool read_doc(struct str text, struct json *ret, struct error *err)
     return true;
 }
 
+/* Gives out the document of a small text.  Most hold fewer values than levels are allowed: then
+ * there is nothing to count. */
+static bool take_small(struct str text, unsigned max_depth, struct json *j, struct json *ret,
+                       struct error *err)
+{
+    if (yyjson_doc_get_val_count(j->doc) > max_depth && !check_depth(text, max_depth, err)) {
+        json_clear(j);
+        return false;
+    }
+    *ret = *j;
+    return true;
+}
+
+/* A large text is measured before it is parsed: its document would take many times its bytes. */
 bool json_parse(struct str text, unsigned flags, unsigned max_depth, struct json *ret,
                 struct error *err)
 {
     AUTO(buf) struct buf fixed = BUF_INIT;
     AUTO(buf) struct buf repaired = BUF_INIT;
+    struct json small;
+    struct error ignored;
     if (text.n == 0)
         return error_set(err, ERR_INVALID, "input is empty");
+    if (text.n <= SMALL_BYTES && read_doc(text, &small, &ignored))
+        return take_small(text, max_depth, &small, ret, err);
     if ((flags & JSON_FIX_UTF8) && !utf8_is_valid(text)) {
         utf8_repair(&repaired, text);
         text = buf_str(&repaired);
@@ -118,14 +138,12 @@ void json_clear(struct json *j)
 yyjson_val *json_get(yyjson_val *obj, const char *name)
 {
     yyjson_val *found = NULL, *key, *val;
-    size_t i, max;
+    size_t i, max, n = strlen(name);
     if (!yyjson_is_obj(obj))
         return NULL;
-    yyjson_obj_foreach(obj, i, max, key, val)
-    {
-        if (str_is(json_str(key), name))
+    yyjson_obj_foreach (obj, i, max, key, val)
+        if (unsafe_yyjson_equals_strn(key, name, n))
             found = val;
-    }
     return found;
 }
 
@@ -203,15 +221,28 @@ static size_t put_wide(struct buf *out, struct str s)
     return n;
 }
 
+/* How many bytes at the beginning of s need no escape.  Eight at a time: a byte below 0x20, a quote
+ * or a backslash borrows into its highest bit, one above 0x7f has it already. */
+static size_t plain_bytes(struct str s)
+{
+    const uint64_t ones = 0x0101010101010101u;
+    size_t i = 0;
+    for (uint64_t x; i + sizeof x <= s.n; i += sizeof x) {
+        memcpy(&x, s.p + i, sizeof x);
+        if ((x | (x - 0x20 * ones) | ((x ^ '"' * ones) - ones) | ((x ^ '\\' * ones) - ones)) &
+            0x80 * ones)
+            break;
+    }
+    while (i < s.n && byte_class[(unsigned char)s.p[i]] == 0)
+        i++;
+    return i;
+}
+
 void json_escape(struct buf *out, struct str s)
 {
-    size_t from = 0, i = 0;
+    size_t from = 0, i = plain_bytes(s);
     while (i < s.n) {
         char class = byte_class[(unsigned char)s.p[i]];
-        if (class == 0) {
-            i++;
-            continue;
-        }
         buf_add(out, str_n(s.p + from, i - from));
         if (class == 'x') {
             i += put_wide(out, str_from(s, i));
@@ -223,9 +254,33 @@ void json_escape(struct buf *out, struct str s)
             i++;
         }
         from = i;
+        i += plain_bytes(str_from(s, i));
     }
     if (i > from)
         buf_add(out, str_n(s.p + from, i - from));
+}
+
+/* A string that needs no escape, with what belongs around it, in one piece; false: it does need
+ * one, or does not fit. */
+static bool put_plain(struct jw *w, struct str s, bool is_key)
+{
+    if (plain_bytes(s) < s.n)
+        return false;
+    size_t n = s.n + 2 + w->comma + is_key;
+    char *at = buf_space(w->out, n);
+    if (!at)
+        return false;
+    if (w->comma)
+        *at++ = ',';
+    *at++ = '"';
+    if (s.n)
+        memcpy(at, s.p, s.n);
+    at[s.n] = '"';
+    if (is_key)
+        at[s.n + 1] = ':';
+    buf_added(w->out, n);
+    w->comma = !is_key;
+    return true;
 }
 
 static void before_value(struct jw *w)
@@ -263,6 +318,8 @@ void jw_arr_end(struct jw *w)
 
 void jw_keys(struct jw *w, struct str name)
 {
+    if (put_plain(w, name, true))
+        return;
     jw_str(w, name);
     buf_addc(w->out, ':');
     w->comma = false;
@@ -275,6 +332,8 @@ void jw_key(struct jw *w, const char *name)
 
 void jw_str(struct jw *w, struct str s)
 {
+    if (put_plain(w, s, false))
+        return;
     before_value(w);
     buf_addc(w->out, '"');
     json_escape(w->out, s);

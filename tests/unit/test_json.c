@@ -8,6 +8,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <cmocka.h>
 
 static bool parses(struct str text, unsigned flags, unsigned depth, struct error *err)
@@ -234,6 +235,85 @@ static void test_any_bytes(void **state)
     }
 }
 
+/* Each byte at each place of a text, alone and before another that needs an escape. */
+static void test_every_byte_everywhere(void **state)
+{
+    (void)state;
+    for (int byte = 1; byte < 0x80; byte++)
+        for (size_t at = 0; at < 20; at++) {
+            char text[24] = "abcdefghijklmnopqrst", want[64];
+            AUTO(buf) struct buf out = BUF_INIT;
+            struct jw w = JW(&out);
+            const char *letter = strchr("\bb\tt\nn\ff\rr\"\"\\\\", byte);
+            text[at] = (char)byte;
+            text[(at + 7) % 20] = '\\';
+            jw_obj(&w);
+            jw_kstr(&w, text, str_n(text, 20));
+            jw_obj_end(&w);
+            AUTO(json) struct json j = JSON_INIT;
+            struct error err;
+            assert_true(json_parse(buf_str(&out), 0, 1, &j, &err));
+            assert_string_equal(json_get_str(j.root, text).p, text);
+            text[(at + 7) % 20] = '/';
+            buf_reset(&out);
+            w = JW(&out);
+            jw_str(&w, str_n(text, 20));
+            if (byte < 0x20 && !letter)
+                snprintf(want, sizeof want, "\"%.*s\\u%04x%s\"", (int)at, text, byte,
+                         text + at + 1);
+            else if (byte < 0x20 || byte == '"' || byte == '\\')
+                snprintf(want, sizeof want, "\"%.*s\\%c%s\"", (int)at, text, letter[1],
+                         text + at + 1);
+            else
+                snprintf(want, sizeof want, "\"%s\"", text);
+            assert_string_equal(out.p, want);
+        }
+}
+
+/* A buffer that is just large enough takes all of it; one byte less, and it says so. */
+static void test_write_into_a_limit(void **state)
+{
+    (void)state;
+    for (size_t limit = 9; limit <= 12; limit++) {
+        AUTO(buf) struct buf out = BUF_MAX(limit);
+        struct jw w = JW(&out);
+        jw_obj(&w);
+        jw_kstr(&w, "abc", STR("def"));
+        jw_obj_end(&w);
+        assert_true(out.full);
+    }
+    AUTO(buf) struct buf out = BUF_MAX(13);
+    struct jw w = JW(&out);
+    jw_obj(&w);
+    jw_kstr(&w, "abc", STR("def"));
+    jw_obj_end(&w);
+    assert_false(out.full);
+    assert_string_equal(out.p, "{\"abc\":\"def\"}");
+}
+
+/* The limit of nesting holds for small texts and large ones, for whole ones and torn ones. */
+static void test_depth_of_any_size(void **state)
+{
+    (void)state;
+    for (int large = 0; large < 2; large++)
+        for (unsigned depth = 8; depth <= 10; depth++)
+            for (int torn = 0; torn < 2; torn++) {
+                AUTO(buf) struct buf text = BUF_INIT;
+                struct error err;
+                for (unsigned i = 0; i < depth; i++)
+                    buf_addz(&text, "[0,");
+                for (int i = 0; large && i < 20000; i++)
+                    buf_addz(&text, "7,");
+                buf_addz(&text, "1");
+                for (unsigned i = torn; i < depth; i++)
+                    buf_addc(&text, ']');
+                bool ok = parses(buf_str(&text), 0, 9, &err);
+                assert_true(ok == (depth <= 9 && !torn));
+                if (!ok)
+                    assert_int_equal(err.code, depth > 9 ? ERR_LIMIT : ERR_INVALID);
+            }
+}
+
 static void test_doubles_come_back(void **state)
 {
     (void)state;
@@ -268,6 +348,9 @@ int main(void)
         cmocka_unit_test(test_lookup),
         cmocka_unit_test(test_write),
         cmocka_unit_test(test_any_bytes),
+        cmocka_unit_test(test_every_byte_everywhere),
+        cmocka_unit_test(test_write_into_a_limit),
+        cmocka_unit_test(test_depth_of_any_size),
         cmocka_unit_test(test_doubles_come_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
