@@ -320,8 +320,8 @@ static void say_invalid(const struct face *f, const struct fault *fault, struct 
 }
 
 static const struct face *const faces[] = {
-    &list_face,         &read_face,        &kward_write_face, &kward_edit_face, &shell_face,
-    &kward_search_face, &kward_skill_face, &kward_ask_face,
+    &list_face,       &read_face,         &kward_write_face, &kward_edit_face, &shell_face,
+    &kward_code_face, &kward_search_face, &kward_skill_face, &kward_ask_face,
 };
 
 const struct toolset toolset_kward = {
