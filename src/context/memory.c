@@ -315,3 +315,21 @@ yyjson_mut_val *memory_promote(struct memory *m, struct str id)
     forget_soft(m, soft);
     return core;
 }
+
+yyjson_mut_val *memory_move(struct memory *m, struct str id, struct str scope, struct error *err)
+{
+    yyjson_mut_val *r = find(m->core, id);
+    if (!r) {
+        error_set(err, ERR_INVALID, "Unknown core memory: %.*s", STR_FMT(str_cut(id, 100)));
+        return NULL;
+    }
+    bool is_global = !get(r, "scope").n || str_is(get(r, "scope"), "global");
+    if (is_global == str_is(scope, "global")) {
+        error_set(err, ERR_INVALID, is_global ? "It is a global core memory already"
+                                              : "Only global core memories can be relaxed");
+        return NULL;
+    }
+    set_str(m, r, "scope", scope);
+    set_now(m, r, "updated_at");
+    return r;
+}

@@ -46,6 +46,9 @@ yyjson_mut_val *memory_add(struct memory *m, const struct memory_new *n, struct 
 bool memory_forget(struct memory *m, struct str id); /* false: unknown or forgotten already */
 /* A core record with what the active soft one says; NULL: there is none. */
 yyjson_mut_val *memory_promote(struct memory *m, struct str id);
+/* Moves a core record from "global" to the scope, or from any other to "global" when the scope is
+ * that.  NULL with ERR_INVALID: "Unknown core memory: <id>", or it has no such way to go. */
+yyjson_mut_val *memory_move(struct memory *m, struct str id, struct str scope, struct error *err);
 bool memory_is_active(yyjson_mut_val *record);
 
 struct retrieval {

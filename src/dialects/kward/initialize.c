@@ -204,7 +204,7 @@ static void put_memory(struct jw *w)
     put_group(w, LIST("memory/status", "memory/enable", "memory/disable",
                       "memory/autoSummary/enable", "memory/autoSummary/disable", "memory/list",
                       "memory/add", "memory/addCore", "memory/forget", "memory/promote",
-                      "memory/inspect", "memory/why", "memory/summarize"));
+                      "memory/inspect", "memory/why", "memory/summarize", "memory/relax"));
     jw_kbool(w, "optIn", true);
     jw_kbool(w, "defaultEnabled", false);
     jw_kbool(w, "autoSummaryDefaultEnabled", false);

@@ -204,7 +204,7 @@ extern const struct method kw_initialize, kw_shutdown, kw_workspace_info, kw_wor
     kw_sessions_export, kw_memory_status, kw_memory_enable, kw_memory_disable,
     kw_memory_summary_enable, kw_memory_summary_disable, kw_memory_list, kw_memory_inspect,
     kw_memory_add, kw_memory_add_core, kw_memory_forget, kw_memory_promote, kw_memory_summarize,
-    kw_memory_why, kw_logging_stats, kw_auth_status, kw_auth_providers, kw_auth_login_with_key,
+    kw_memory_why, kw_memory_relax, kw_logging_stats, kw_auth_status, kw_auth_providers, kw_auth_login_with_key,
     kw_auth_logout, kw_auth_login_with_oauth, kw_auth_start_openai, kw_auth_submit_code,
     kw_auth_login_status;
 extern const struct method *const kw_methods[];

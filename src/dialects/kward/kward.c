@@ -44,6 +44,7 @@ const struct method *const kw_methods[] = {
     &kw_memory_inspect,
     &kw_memory_list,
     &kw_memory_promote,
+    &kw_memory_relax,
     &kw_memory_status,
     &kw_memory_summarize,
     &kw_memory_why,

@@ -147,27 +147,53 @@ const struct method kw_memory_status = {
     .about = "Whether memory is on, and where it lies.",
 };
 
-/* Records of a list; scope NULL: all, else those that begin with it; forgotten ones when asked. */
-static void put_records(struct jw *w, const char *name, yyjson_mut_val *list, const char *scope,
-                        bool with_inactive)
+enum where { ANYWHERE, GLOBAL, WORKSPACE, HERE }; /* HERE: global, or of the workspace */
+
+/* scope: that of the workspace that is meant; empty: all count. */
+static bool is_there(yyjson_mut_val *record, enum where where, struct str scope)
+{
+    struct str its = text_of(record, "scope");
+    bool is_global = !its.n || str_is(its, "global");
+    bool fits = !scope.n || str_eq(its, scope);
+    switch (where) {
+    case GLOBAL:
+        return is_global;
+    case WORKSPACE:
+        return !is_global && fits;
+    case HERE:
+        return is_global || fits;
+    case ANYWHERE:
+        break;
+    }
+    return true;
+}
+
+struct choice {
+    enum where where;
+    struct str scope;
+    bool with_inactive; /* forgotten ones, too */
+};
+
+static void put_records(struct jw *w, const char *name, yyjson_mut_val *list, struct choice c)
 {
     size_t i, max;
     yyjson_mut_val *r;
     jw_karr(w, name);
-    yyjson_mut_arr_foreach (list, i, max, r) {
-        struct str where = text_of(r, "scope").n ? text_of(r, "scope") : STR("global");
-        if ((with_inactive || memory_is_active(r)) && (!scope || str_starts(where, str_of(scope))))
+    yyjson_mut_arr_foreach (list, i, max, r)
+        if ((c.with_inactive || memory_is_active(r)) && is_there(r, c.where, c.scope))
             put_record(w, r);
-    }
     jw_arr_end(w);
 }
 
 struct list_params {
     bool with_inactive;
+    struct str workspace_root;
 };
 
 static const struct row list_params_rows[] = {
     ROW_AS(list_params, with_inactive, "includeInactive", T_BOOL, NULLABLE, "forgotten ones too"),
+    ROW_AS(list_params, workspace_root, "workspaceRoot", T_STR, NULLABLE | TRIM,
+           "whose records stand under workspace_core and workspace_soft; absent: those of all"),
     ROW_END,
 };
 
@@ -176,22 +202,35 @@ static const struct row list_rows[] = {
     ROW_OUT("soft", T_ARR, NEEDED, "soft records"),
     ROW_OUT("global_core", T_ARR, NEEDED, "core records for every workspace"),
     ROW_OUT("workspace_core", T_ARR, NEEDED, "core records for one"),
-    ROW_OUT("workspace_soft", T_ARR, NEEDED, "soft records"),
+    ROW_OUT("workspace_soft", T_ARR, NEEDED, "soft records that may be told there"),
     ROW_END,
 };
+
+/* workspace:<real path>; a directory that is gone is taken as it was named. */
+static struct str workspace_scope(struct kward *k, struct str given, struct arena *a)
+{
+    AUTO(buf) struct buf root = BUF_INIT;
+    struct error ignored;
+    if (!kw_workspace(k, given, &root, &ignored))
+        buf_add(&root, given);
+    return arena_fmt(a, "workspace:%.*s", STR_FMT(buf_str(&root)));
+}
 
 static bool list(struct request *rq, struct jw *w, struct error *err)
 {
     const struct list_params *p = rq->args;
     AUTO(memory) struct memory m = MEMORY_INIT;
+    struct str scope = p->workspace_root.n
+                           ? workspace_scope(rq->dialect, p->workspace_root, &rq->arena)
+                           : STR("");
     if (!memory_open(&m, memory_dir(rq->dialect, &rq->arena), false, err))
         return false;
     jw_obj(w);
-    put_records(w, "core", m.core, NULL, true);
-    put_records(w, "soft", m.soft, NULL, p->with_inactive);
-    put_records(w, "global_core", m.core, "global", true);
-    put_records(w, "workspace_core", m.core, "workspace:", true);
-    put_records(w, "workspace_soft", m.soft, NULL, p->with_inactive);
+    put_records(w, "core", m.core, (struct choice){.with_inactive = true});
+    put_records(w, "soft", m.soft, (struct choice){.with_inactive = p->with_inactive});
+    put_records(w, "global_core", m.core, (struct choice){GLOBAL, scope, true});
+    put_records(w, "workspace_core", m.core, (struct choice){WORKSPACE, scope, true});
+    put_records(w, "workspace_soft", m.soft, (struct choice){HERE, scope, p->with_inactive});
     jw_obj_end(w);
     return true;
 }
@@ -216,8 +255,8 @@ static bool inspect(struct request *rq, struct jw *w, struct error *err)
     jw_obj(w);
     put_flags(w, rq->dialect);
     put_paths(w, dir, &rq->arena);
-    put_records(w, "core", m.core, NULL, true);
-    put_records(w, "soft", m.soft, NULL, true);
+    put_records(w, "core", m.core, (struct choice){.with_inactive = true});
+    put_records(w, "soft", m.soft, (struct choice){.with_inactive = true});
     jw_obj_end(w);
     return true;
 }
@@ -379,6 +418,23 @@ const struct method kw_memory_forget = {
     .about = "Removes a core record, blanks a soft one.",
 };
 
+static bool put_moved(struct memory *m, yyjson_mut_val *r, struct jw *w, struct error *err)
+{
+    AUTO(buf) struct buf out = BUF_INIT;
+    struct jw note = {.out = &out, .comma = true};
+    bool is_promoted = str_is(text_of(r, "scope"), "global");
+    if (!memory_save(m, err))
+        return false;
+    jw_kstr(&note, "id", text_of(r, "id"));
+    jw_kstr(&note, "scope", text_of(r, "scope"));
+    memory_note(str_of(m->dir), is_promoted ? "promote" : "relax", buf_str(&out));
+    jw_obj(w);
+    jw_key(w, "memory");
+    put_record(w, r);
+    jw_obj_end(w);
+    return true;
+}
+
 static bool promote(struct request *rq, struct jw *w, struct error *err)
 {
     const struct id_params *p = rq->args;
@@ -388,7 +444,10 @@ static bool promote(struct request *rq, struct jw *w, struct error *err)
     struct jw note = {.out = &out, .comma = true};
     if (!memory_open(&m, dir, true, err))
         return false;
-    yyjson_mut_val *r = memory_promote(&m, p->id);
+    yyjson_mut_val *r = memory_move(&m, p->id, STR("global"), err);
+    if (r)
+        return put_moved(&m, r, w, err);
+    r = memory_promote(&m, p->id);
     if (!r)
         return error_set(err, ERR_INVALID, "Unknown active soft memory: %.*s",
                          STR_FMT(str_cut(p->id, 100)));
@@ -411,6 +470,41 @@ const struct method kw_memory_promote = {
     .result = memory_rows,
     .lane = LANE_MAIN,
     .run = promote,
-    .about = "Makes a core record of a soft one.",
+    .about = "Makes a core record of a soft one; a core record of one workspace becomes global.",
     .errors = "Unknown active soft memory: <id>",
+};
+
+struct relax_params {
+    struct str id, workspace_root;
+};
+
+static const struct row relax_params_rows[] = {
+    ROW_AS(relax_params, id, "id", T_STR, NEEDED | TRIM, "of the core record"),
+    ROW_AS(relax_params, workspace_root, "workspaceRoot", T_STR, NULLABLE | TRIM,
+           "where it shall count; the newest session's when absent"),
+    ROW_END,
+};
+
+static bool relax(struct request *rq, struct jw *w, struct error *err)
+{
+    const struct relax_params *p = rq->args;
+    struct str scope = p->workspace_root.n
+                           ? workspace_scope(rq->dialect, p->workspace_root, &rq->arena)
+                           : full_scope(rq->dialect, STR("workspace"), &rq->arena);
+    AUTO(memory) struct memory m = MEMORY_INIT;
+    if (!memory_open(&m, memory_dir(rq->dialect, &rq->arena), true, err))
+        return false;
+    yyjson_mut_val *r = memory_move(&m, p->id, scope, err);
+    return r && put_moved(&m, r, w, err);
+}
+
+const struct method kw_memory_relax = {
+    .name = "memory/relax",
+    .params = relax_params_rows,
+    .params_size = sizeof(struct relax_params),
+    .result = memory_rows,
+    .lane = LANE_MAIN,
+    .run = relax,
+    .about = "A global core record counts for one workspace only.",
+    .errors = "Unknown core memory: <id>; Only global core memories can be relaxed",
 };
