@@ -27,7 +27,7 @@ bool session_copy_await(struct session *from, size_t n, bool reads, struct sessi
         record_copy(&line, &copy);
         if (!session_write(to, buf_str(&line), err))
             return false;
-        history_add(&to->history, &copy, NULL);
+        history_keep(&to->history, &copy, NULL);
         to->history.was_ever_used = true;
     }
     if (reads) {

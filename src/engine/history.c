@@ -5,22 +5,55 @@
 void history_clear(struct history *h)
 {
     free(h->entries);
+    free(h->slots);
     arena_clear(&h->arena);
     *h = (struct history){0};
 }
 
-struct mark *history_mark(struct history *h, struct str turn_id)
+/* ---- marks: a session of many turns asks for each of them again and again ---- */
+
+static struct mark **slot_of(const struct history *h, struct str turn_id)
 {
-    if (!turn_id.p)
-        return NULL;
-    for (struct mark *m = h->marks; m; m = m->next)
-        if (str_eq(m->id, turn_id))
-            return m;
-    struct mark *m = arena_new(&h->arena, struct mark);
-    *m = (struct mark){.next = h->marks, .id = arena_str(&h->arena, turn_id), .state = TURN_RUNNING};
-    h->marks = m;
+    return &h->slots[str_hash(turn_id) & (h->n_slots - 1)];
+}
+
+static void grow_slots(struct history *h)
+{
+    free(h->slots);
+    h->n_slots = h->n_slots ? h->n_slots * 2 : 16;
+    h->slots = xcalloc(h->n_slots, sizeof(struct mark *));
+    for (struct mark *m = h->marks; m; m = m->next) {
+        struct mark **slot = slot_of(h, m->id);
+        m->same_slot = *slot;
+        *slot = m;
+    }
+}
+
+static struct mark *find_mark(const struct history *h, struct str turn_id)
+{
+    struct mark *m = h->n_slots ? *slot_of(h, turn_id) : NULL;
+    while (m && !str_eq(m->id, turn_id))
+        m = m->same_slot;
     return m;
 }
+
+struct mark *history_mark(struct history *h, struct str turn_id)
+{
+    struct mark *m = turn_id.p ? find_mark(h, turn_id) : NULL;
+    if (m || !turn_id.p)
+        return m;
+    if (h->n_marks >= h->n_slots)
+        grow_slots(h);
+    struct mark **slot = slot_of(h, turn_id);
+    m = arena_new(&h->arena, struct mark);
+    *m = (struct mark){.next = h->marks, .same_slot = *slot, .state = TURN_RUNNING};
+    m->id = arena_str(&h->arena, turn_id);
+    h->marks = *slot = m;
+    h->n_marks++;
+    return m;
+}
+
+/* ---- entries ---- */
 
 static struct entry *add_entry(struct history *h)
 {
@@ -33,13 +66,19 @@ static struct entry *add_entry(struct history *h)
     return e;
 }
 
-struct entry *history_add(struct history *h, const struct message *m, struct mark *turn)
+struct entry *history_keep(struct history *h, const struct message *m, struct mark *turn)
 {
     struct entry *e = add_entry(h);
-    e->message = message_copy(&h->arena, m);
+    e->message = *m;
     e->turn = turn;
     h->ends_with_compaction = m->role == ROLE_SUMMARY;
     return e;
+}
+
+struct entry *history_add(struct history *h, const struct message *m, struct mark *turn)
+{
+    struct message copy = message_copy(&h->arena, m);
+    return history_keep(h, &copy, turn);
 }
 
 void history_compact(struct history *h, const struct message *summary, size_t keep_from)

@@ -14,7 +14,8 @@
 #include "engine/settings.h"
 
 struct mark { /* what is known of a turn */
-    struct mark *next;
+    struct mark *next;      /* all of them, newest first */
+    struct mark *same_slot; /* of the table by id */
     struct str id;
     enum turn_state state;
     int64_t seq;
@@ -43,6 +44,8 @@ struct history {
     struct entry *entries;
     size_t n, room;
     struct mark *marks;
+    struct mark **slots; /* the marks by id; as many as n_slots, a power of two */
+    size_t n_marks, n_slots;
     struct started *started;
     bool ends_with_compaction;
     bool is_tree;          /* version 2 file: records carry id and parentId */
@@ -67,8 +70,10 @@ bool history_load(struct history *h, struct str path, struct header *ret, struct
  * Returns how many had an unknown outcome. */
 int64_t history_close_calls(struct history *h);
 struct entry *history_add(struct history *h, const struct message *m, struct mark *turn);
+/* The same for a message that lies in the history's arena already: nothing is copied. */
+struct entry *history_keep(struct history *h, const struct message *m, struct mark *turn);
 struct mark *history_mark(struct history *h, struct str turn_id);
-/* Replaces what stands before keep_from by the summary. */
+/* Replaces what stands before keep_from by the summary, which is copied. */
 void history_compact(struct history *h, const struct message *summary, size_t keep_from);
 void history_empty(struct history *h);
 /* The messages for the model or a transcript, in a; running: the turn that still counts whole. */

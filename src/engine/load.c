@@ -46,7 +46,7 @@ static void add_message(struct loader *ld, const struct message *m, struct mark 
     size_t keep_from = ld->h->n;
     ld->h->was_ever_used = true;
     if (m->role != ROLE_SUMMARY) {
-        history_add(ld->h, m, turn);
+        history_keep(ld->h, m, turn);
         return;
     }
     if (!kept_index(ld->h, m->first_kept, &keep_from))
