@@ -216,10 +216,13 @@ static void test_any_bytes(void **state)
     (void)state;
     struct error err;
     for (int round = 0; round < 2000; round++) {
-        char bytes[40];
-        size_t n = (size_t)random_below(sizeof bytes);
+        char bytes[140];
+        size_t n = (size_t)random_below(round % 3 ? 40 : sizeof bytes);
         random_bytes(bytes, n);
-        if (round % 2)
+        for (size_t i = 0; round % 3 == 0 && i < n; i++) /* long plain runs between the odd ones */
+            if ((unsigned char)bytes[i] > 5)
+                bytes[i] = 'a';
+        if (round % 3 == 1)
             for (size_t i = 0; i < n; i++)
                 bytes[i] = "\xe2\x80\xa8\xa9\xf0\x9f\xed\xc3\n\"\\a"[(unsigned char)bytes[i] % 12];
         AUTO(buf) struct buf out = BUF_INIT;
