@@ -3,7 +3,7 @@
  * watched from both sides.
  *
  *     reader --> [rest] --> frame --> on_message
- *     conn_send --> frame_put --> writer (held until the round ends)
+ *     conn_send --> head, body, tail --> writer (held until the round ends)
  *
  * `rest` is used only while reading is paused: what the frame did not take any more waits there,
  * so a read full of requests with large answers cannot pile up answers without bound.  The hold on
@@ -28,7 +28,6 @@ struct conn {
     struct frame *frame;
     struct loop *l;
     struct ready *round_end; /* will end the hold on the writer; NULL: it is not held */
-    struct buf out;          /* the message being framed */
     struct buf rest;         /* read, not yet taken by the frame */
     struct flush_wait *waiters;
     bool is_full;
@@ -43,7 +42,6 @@ struct conn {
 
 static void destroy(struct conn *c)
 {
-    buf_clear(&c->out);
     buf_clear(&c->rest);
     free(c);
 }
@@ -249,6 +247,15 @@ static void on_round_end(void *arg)
     leave(c);
 }
 
+/* While the writer is held nothing of it leaves alone, and a body of megabytes is copied once. */
+static void put_framed(struct conn *c, struct str body)
+{
+    char head[FRAME_HEAD_MAX];
+    writer_put(c->writer, frame_head(head, c->ops->framing, body.n));
+    writer_put(c->writer, body);
+    writer_put(c->writer, frame_tail(c->ops->framing));
+}
+
 void conn_send(struct conn *c, struct str body)
 {
     if (writer_is_broken(c->writer))
@@ -257,9 +264,7 @@ void conn_send(struct conn *c, struct str body)
         writer_hold(c->writer, true);
         c->round_end = loop_soon(c->l, on_round_end, c);
     }
-    frame_put(&c->out, c->ops->framing, body);
-    writer_put(c->writer, buf_str(&c->out));
-    buf_shrink(&c->out, LIMIT_OUT_QUEUE_BYTES / 4);
+    put_framed(c, body);
     if (writer_queued(c->writer) <= LIMIT_OUT_QUEUE_BYTES)
         return;
     enter(c);

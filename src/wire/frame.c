@@ -14,6 +14,8 @@
 #include "base/limits.h"
 #include "base/mem.h"
 
+#include <stdio.h>
+
 enum { KEEP_BYTES = 64 << 10 }; /* memory kept between messages */
 
 #define BOM STR("\xef\xbb\xbf")
@@ -279,11 +281,22 @@ void frame_end(struct frame *f)
     leave(f);
 }
 
+struct str frame_head(char out[FRAME_HEAD_MAX], enum frame_kind kind, size_t n)
+{
+    if (kind != FRAME_LENGTH)
+        return STR("");
+    return str_n(out, (size_t)snprintf(out, FRAME_HEAD_MAX, "Content-Length: %zu\r\n\r\n", n));
+}
+
+struct str frame_tail(enum frame_kind kind)
+{
+    return kind == FRAME_LENGTH ? STR("") : STR("\n");
+}
+
 void frame_put(struct buf *out, enum frame_kind kind, struct str body)
 {
-    if (kind == FRAME_LENGTH)
-        buf_addf(out, "Content-Length: %zu\r\n\r\n", body.n);
+    char head[FRAME_HEAD_MAX];
+    buf_add(out, frame_head(head, kind, body.n));
     buf_add(out, body);
-    if (kind != FRAME_LENGTH)
-        buf_addc(out, '\n');
+    buf_add(out, frame_tail(kind));
 }

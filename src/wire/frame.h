@@ -39,5 +39,9 @@ void frame_stop(struct frame *f);
 
 /* Appends the framed body. */
 void frame_put(struct buf *out, enum frame_kind kind, struct str body);
+/* What stands before and behind a body of n bytes. */
+enum { FRAME_HEAD_MAX = 64 };
+struct str frame_head(char out[FRAME_HEAD_MAX], enum frame_kind kind, size_t n);
+struct str frame_tail(enum frame_kind kind);
 
 #endif
