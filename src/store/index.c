@@ -46,7 +46,7 @@ static bool is_link(const struct dirent *e, const char *path)
 }
 
 /* Links to files are followed, links to directories are not. */
-static void look_at(struct files *f, struct str dir, const struct dirent *e, int depth)
+static void look_at(struct files *f, DIR *d, struct str dir, const struct dirent *e, int depth)
 {
     struct error ignored;
     struct stat st;
@@ -55,9 +55,11 @@ static void look_at(struct files *f, struct str dir, const struct dirent *e, int
     bool is_log = str_ends(name, STR(".jsonl"));
     if (name.p[0] == '.' || (!is_log && (depth == 0 || e->d_type == DT_REG)))
         return;
-    buf_addf(&path, "%.*s/%s", STR_FMT(dir), e->d_name);
-    if (stat(path.p, &st) != 0)
+    if (fstatat(dirfd(d), e->d_name, &st, 0) != 0)
         return;
+    buf_add(&path, dir);
+    buf_addc(&path, '/');
+    buf_add(&path, name);
     if (is_log && S_ISREG(st.st_mode))
         add_file(f, buf_str(&path), &st);
     else if (S_ISDIR(st.st_mode) && depth > 0 && !is_link(e, path.p))
@@ -72,7 +74,7 @@ static bool walk(struct files *f, struct str dir, int depth, struct error *err)
     if (!d)
         return errno == ENOENT || error_errno(err, errno, "cannot read the directory %s", z);
     while ((e = readdir(d)))
-        look_at(f, dir, e, depth);
+        look_at(f, d, dir, e, depth);
     closedir(d);
     return true;
 }

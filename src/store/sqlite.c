@@ -47,7 +47,8 @@ struct db {
     struct str dir;
     struct error *err; /* of the call that uses it */
     bool has_failed;   /* err is filled */
-    bool is_writing;   /* inside a transaction, which closing rolls back */
+    bool is_reading;   /* inside a transaction that only looks */
+    bool is_writing;   /* inside one that changes, which closing rolls back */
 };
 
 /* ---- SQLite in our words ---- */
@@ -89,18 +90,28 @@ static bool run(struct db *db, const char *sql)
     return sqlite3_exec(db->h, sql, NULL, NULL, NULL) == SQLITE_OK || fail(db, "statement");
 }
 
-static bool begin(struct db *db)
-{
-    if (!db->is_writing)
-        db->is_writing = run(db, "BEGIN IMMEDIATE");
-    return db->is_writing;
-}
-
 static bool commit(struct db *db)
 {
-    if (db->is_writing && !db->has_failed)
-        db->is_writing = !run(db, "COMMIT");
+    if ((db->is_writing || db->is_reading) && !db->has_failed)
+        db->is_writing = db->is_reading = !run(db, "COMMIT");
     return !db->has_failed;
+}
+
+/* Many questions in one transaction: each by itself would lock, look for news and unlock. */
+static bool begin_reading(struct db *db)
+{
+    return db->is_reading = run(db, "BEGIN");
+}
+
+/* Ends reading: what was only read may be old by now, and SQLite would refuse to change it.
+ * Statements must be reset before. */
+static bool begin(struct db *db)
+{
+    if (db->is_writing)
+        return true;
+    if (db->is_reading && !commit(db))
+        return false;
+    return db->is_writing = run(db, "BEGIN IMMEDIATE");
 }
 
 struct stmt {
@@ -127,9 +138,10 @@ static void bind_int(struct stmt *s, int64_t v)
     sqlite3_bind_int64(s->h, ++s->n_bound, v);
 }
 
+/* Not copied: it must live until the statement was stepped for the last time. */
 static void bind_str(struct stmt *s, struct str v)
 {
-    sqlite3_bind_text64(s->h, ++s->n_bound, v.p, v.n, SQLITE_TRANSIENT, SQLITE_UTF8);
+    sqlite3_bind_text64(s->h, ++s->n_bound, v.p, v.n, SQLITE_STATIC, SQLITE_UTF8);
 }
 
 /* Whether there is another row; false at the end and upon failure. */
@@ -208,7 +220,9 @@ static bool db_open(struct db *db)
     if (fd < 0)
         return error_errno(db->err, errno, "cannot open %s", path.p);
     close(fd);
-    if (sqlite3_open_v2(path.p, &db->h, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+    /* One thread has it from here to the end, so it needs no lock of its own. */
+    if (sqlite3_open_v2(path.p, &db->h, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
+        SQLITE_OK)
         return fail(db, "opening");
     sqlite3_busy_timeout(db->h, BUSY_MS);
     return run(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;") && make_schema(db);
@@ -429,6 +443,7 @@ static bool to_current(struct stmt *s, const struct session_file *f)
 static bool bring_up_to_date(struct db *db, struct session_file *files, size_t n_files)
 {
     AUTO(stmt) struct stmt s = prepare(db, select_current);
+    begin_reading(db);
     for (size_t i = 0; i < n_files && !db->has_failed; i++)
         to_current(&s, &files[i]);
     sqlite3_reset(s.h);
@@ -484,6 +499,7 @@ static bool answer_list(struct db *db, const struct question *q, struct session_
     AUTO(buf) struct buf rows = BUF_INIT;
     AUTO(stmt) struct stmt s = prepare(db, select_current);
     size_t n = 0;
+    begin_reading(db);
     for (size_t i = 0; i < n_files && !db->has_failed && (q->limit == 0 || n < q->limit); i++) {
         if (!to_current(&s, &files[i]))
             continue;
