@@ -49,21 +49,36 @@ void export_markdown(struct buf *out, const struct message *m, size_t n)
     }
 }
 
+static const char *entity_of(char c)
+{
+    switch (c) {
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '"':
+        return "&quot;";
+    case '\'':
+        return "&#39;";
+    default:
+        return NULL;
+    }
+}
+
 static void escape(struct buf *out, struct str s)
 {
+    size_t from = 0;
     for (size_t i = 0; i < s.n; i++) {
-        char c = s.p[i];
-        const char *entity = c == '&'    ? "&amp;"
-                             : c == '<'  ? "&lt;"
-                             : c == '>'  ? "&gt;"
-                             : c == '"'  ? "&quot;"
-                             : c == '\'' ? "&#39;"
-                                         : NULL;
-        if (entity)
-            buf_addz(out, entity);
-        else
-            buf_addc(out, c);
+        const char *entity = entity_of(s.p[i]);
+        if (!entity)
+            continue;
+        buf_add(out, str_n(s.p + from, i - from));
+        buf_addz(out, entity);
+        from = i + 1;
     }
+    buf_add(out, str_from(s, from));
 }
 
 void export_html(struct buf *out, const struct message *m, size_t n)

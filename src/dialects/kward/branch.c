@@ -6,7 +6,7 @@
 #include "base/time.h"
 #include "base/utf8.h"
 
-enum { PREVIEW_CHARS = 120 };
+enum { PREVIEW_CHARS = 120, UTF8_MAX = 4 };
 
 /* ---- clone and fork ---- */
 
@@ -77,7 +77,7 @@ static void put_preview(struct jw *w, struct str text)
 {
     AUTO(buf) struct buf out = BUF_INIT;
     text = str_trim(text);
-    for (size_t i = 0; i < text.n; i++) {
+    for (size_t i = 0; i < text.n && out.n < PREVIEW_CHARS * UTF8_MAX; i++) {
         bool is_blank = str_is_blank(str_n(text.p + i, 1));
         if (!is_blank)
             buf_addc(&out, text.p[i]);

@@ -74,25 +74,101 @@ static void select_rows(struct kward *k, struct session_list *list, size_t limit
     list->n = n;
 }
 
-/* ---- the forest ---- */
+/* ---- the forest: links between the rows, by index ---- */
+
+#define NO_ROW SIZE_MAX
 
 struct forest {
     const struct session_row *rows;
     size_t n;
-    size_t *parent; /* index, or SIZE_MAX */
-    bool *is_put;
-    bool *continues; /* per depth from 1: the ancestor there has later siblings */
+    size_t *parent;      /* or NO_ROW */
+    size_t *first_child; /* [n] holds the first root */
+    size_t *next;        /* the next of the same parent */
+    bool *continues;     /* per depth: the one shown there has later siblings */
     struct str root;
     struct jw *w;
 };
 
-static size_t find_parent(const struct session_row *rows, size_t n, size_t i)
+struct key { /* a path or an id, found by its hash */
+    uint64_t hash;
+    size_t row;
+};
+
+static int by_hash(const void *a, const void *b)
 {
-    for (size_t p = 0; p < n; p++)
-        if (p != i && ((rows[i].parent_path.n && str_eq(rows[p].path, rows[i].parent_path)) ||
-                       (rows[i].parent_id.n && str_eq(rows[p].id, rows[i].parent_id))))
-            return p;
-    return SIZE_MAX;
+    const struct key *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+/* Paths and ids of all rows in one table: neither looks like the other. */
+static struct key *sort_keys(struct arena *a, const struct forest *f)
+{
+    struct key *keys = arena_array(a, struct key, 2 * f->n + 1);
+    for (size_t i = 0; i < f->n; i++) {
+        keys[2 * i] = (struct key){str_hash(f->rows[i].path), i};
+        keys[2 * i + 1] = (struct key){str_hash(f->rows[i].id), i};
+    }
+    qsort(keys, 2 * f->n, sizeof *keys, by_hash);
+    return keys;
+}
+
+static size_t find_row(const struct forest *f, const struct key *keys, struct str name)
+{
+    const struct key wanted = {.hash = str_hash(name)};
+    size_t from = 0, to = 2 * f->n;
+    while (name.n && from < to) { /* the first that is not smaller */
+        size_t middle = from + (to - from) / 2;
+        if (by_hash(&keys[middle], &wanted) < 0)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    for (; name.n && from < 2 * f->n && keys[from].hash == wanted.hash; from++) {
+        const struct session_row *r = &f->rows[keys[from].row];
+        if (str_eq(r->path, name) || str_eq(r->id, name))
+            return keys[from].row;
+    }
+    return NO_ROW;
+}
+
+/* The file that a header names decides; its id when that file is not among the rows. */
+static void find_parents(struct arena *a, struct forest *f)
+{
+    const struct key *keys = sort_keys(a, f);
+    for (size_t i = 0; i < f->n; i++) {
+        size_t found = find_row(f, keys, f->rows[i].parent_path);
+        if (found == NO_ROW)
+            found = find_row(f, keys, f->rows[i].parent_id);
+        f->parent[i] = found == i ? NO_ROW : found;
+    }
+}
+
+/* Parents in a circle are shown all the same: where the way up comes round, a root begins. */
+static void cut_circles(struct arena *a, struct forest *f)
+{
+    size_t *seen = arena_array(a, size_t, f->n + 1); /* by the walk of which row, from 1 */
+    for (size_t i = 0; i < f->n; i++) {
+        size_t at = i;
+        while (at != NO_ROW && !seen[at]) {
+            seen[at] = i + 1;
+            at = f->parent[at];
+        }
+        if (at != NO_ROW && seen[at] == i + 1)
+            f->parent[at] = NO_ROW;
+    }
+}
+
+static void link_children(struct forest *f)
+{
+    for (size_t i = 0; i <= f->n; i++)
+        f->first_child[i] = f->next[i] = NO_ROW;
+    for (size_t i = f->n; i-- > 0;) {
+        size_t *first = &f->first_child[f->parent[i] == NO_ROW ? f->n : f->parent[i]];
+        f->next[i] = *first;
+        *first = i;
+    }
 }
 
 static void put_item(struct forest *f, const struct session_row *r, size_t depth, bool is_last)
@@ -119,22 +195,24 @@ static void put_item(struct forest *f, const struct session_row *r, size_t depth
     jw_obj_end(w);
 }
 
-static size_t next_child(const struct forest *f, size_t parent, size_t from)
+/* Each row is followed by its children; a chain of forks may be as long as the list. */
+static void put_rows(struct forest *f)
 {
-    while (from < f->n && (f->is_put[from] || f->parent[from] != parent))
-        from++;
-    return from;
-}
-
-/* All children of a row (SIZE_MAX: the roots), each followed by its own. */
-static void put_children(struct forest *f, size_t parent, size_t depth)
-{
-    for (size_t i = next_child(f, parent, 0), next; i < f->n; i = next) {
-        next = next_child(f, parent, i + 1);
-        f->is_put[i] = true;
-        f->continues[depth] = next < f->n;
-        put_item(f, &f->rows[i], depth, next >= f->n);
-        put_children(f, i, depth + 1);
+    size_t i = f->first_child[f->n], depth = 0;
+    while (i != NO_ROW) {
+        f->continues[depth] = f->next[i] != NO_ROW;
+        put_item(f, &f->rows[i], depth, f->next[i] == NO_ROW);
+        if (f->first_child[i] != NO_ROW) {
+            i = f->first_child[i];
+            depth++;
+            continue;
+        }
+        while (i != NO_ROW && f->next[i] == NO_ROW) {
+            i = f->parent[i];
+            depth -= i != NO_ROW;
+        }
+        if (i != NO_ROW)
+            i = f->next[i];
     }
 }
 
@@ -143,17 +221,13 @@ static void put_forest(struct arena *a, const struct session_list *list, struct 
 {
     struct forest f = {.rows = list->rows, .n = list->n, .root = root, .w = w};
     f.parent = arena_array(a, size_t, f.n + 1);
-    f.is_put = arena_array(a, bool, f.n + 1);
-    f.continues = arena_array(a, bool, f.n + 2);
-    for (size_t i = 0; i < f.n; i++)
-        f.parent[i] = find_parent(f.rows, f.n, i);
-    put_children(&f, SIZE_MAX, 0);
-    for (size_t i = 0; i < f.n; i++) { /* parents in a circle: shown all the same */
-        if (f.is_put[i])
-            continue;
-        f.parent[i] = SIZE_MAX;
-        put_children(&f, SIZE_MAX, 0);
-    }
+    f.first_child = arena_array(a, size_t, f.n + 1);
+    f.next = arena_array(a, size_t, f.n + 1);
+    f.continues = arena_array(a, bool, f.n + 1);
+    find_parents(a, &f);
+    cut_circles(a, &f);
+    link_children(&f);
+    put_rows(&f);
 }
 
 static bool list_await(struct request *rq, struct jw *w, struct error *err)
