@@ -31,7 +31,9 @@ struct conn {
     struct buf rest;         /* read, not yet taken by the frame */
     struct flush_wait *waiters;
     bool is_full;
-    bool is_paused;    /* too much is unsent: requests wait */
+    bool is_choked;    /* too much is unsent */
+    bool is_held;      /* conn_hold */
+    bool is_paused;    /* because of either: requests wait */
     bool is_stopped;   /* conn_stop_reading */
     bool has_eof;      /* the end of input was read, perhaps not yet told */
     unsigned n_inside; /* functions of ours on the stack that look at it after a callback */
@@ -181,8 +183,9 @@ static void set_full(struct conn *c, bool is_full)
         c->ops->on_full(c->arg, is_full);
 }
 
-static void set_paused(struct conn *c, bool is_paused)
+static void settle_pause(struct conn *c)
 {
+    bool is_paused = c->is_choked || c->is_held;
     if (c->is_paused == is_paused || c->is_stopped)
         return;
     c->is_paused = is_paused;
@@ -194,12 +197,26 @@ static void set_paused(struct conn *c, bool is_paused)
     }
 }
 
+static void set_choked(struct conn *c, bool is_choked)
+{
+    c->is_choked = is_choked;
+    settle_pause(c);
+}
+
+void conn_hold(struct conn *c, bool is_held)
+{
+    c->is_held = is_held;
+    enter(c);
+    settle_pause(c);
+    leave(c);
+}
+
 /* Compares the queue with its upper marks. */
 static void check_high(struct conn *c)
 {
     size_t n = writer_queued(c->writer);
     if (n > LIMIT_OUT_STOP_BYTES)
-        set_paused(c, true);
+        set_choked(c, true);
     if (n > LIMIT_OUT_QUEUE_BYTES)
         set_full(c, true);
 }
@@ -212,7 +229,7 @@ static void check_low(struct conn *c)
     if (writer_queued(c->writer) < LIMIT_OUT_QUEUE_BYTES / 4)
         set_full(c, false);
     if (!c->is_dead && writer_queued(c->writer) < LIMIT_OUT_STOP_BYTES / 2)
-        set_paused(c, false);
+        set_choked(c, false);
 }
 
 /* Lets go what was put since the hold began. */

@@ -29,6 +29,9 @@ struct conn *conn_new(struct loop *l, int in_fd, int out_fd, const struct conn_o
  * sleeps again; messages of one round share a system call. */
 void conn_send(struct conn *c, struct str body);
 bool conn_is_full(const struct conn *c);
+/* While it is held no message is handed out and none is read: they wait in the pipe.  Letting go
+ * hands out what came meanwhile before it returns. */
+void conn_hold(struct conn *c, bool is_held);
 void conn_stop_reading(struct conn *c); /* for good; messages already read are dropped */
 /* Everything that was sent has left, or never will. */
 bool conn_is_flushed(const struct conn *c);

@@ -459,6 +459,31 @@ static void test_stop_while_paused(void **state)
     end(&p);
 }
 
+/* Lines wait while it is held, however they come, and the end of input behind them too. */
+static void test_hold(void **state)
+{
+    (void)state;
+    struct peer p;
+    begin(&p, &line_ops);
+    conn_hold(p.c, true);
+    say(&p, STR("1\n2\n"));
+    steps(&p, 3);
+    assert_int_equal(p.n_messages, 0);
+    conn_hold(p.c, false);
+    steps(&p, 3);
+    assert_string_equal(p.seen.p, "m1|m2|");
+    conn_hold(p.c, true);
+    say(&p, STR("3\n4"));
+    close(p.to);
+    p.to = -1;
+    steps(&p, 3);
+    assert_string_equal(p.seen.p, "m1|m2|");
+    conn_hold(p.c, false);
+    steps(&p, 3);
+    assert_string_equal(p.seen.p, "m1|m2|m3|m4|e|");
+    end(&p);
+}
+
 static void test_free_inside(void **state)
 {
     (void)state;
@@ -518,6 +543,7 @@ int main(void)
         cmocka_unit_test(test_flush_ends_when_freed),
         cmocka_unit_test(test_stop_inside),
         cmocka_unit_test(test_stop_while_paused),
+        cmocka_unit_test(test_hold),
         cmocka_unit_test(test_free_inside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
