@@ -5,6 +5,8 @@
 #include "base/path.h"
 #include "store/file.h"
 
+#include <sys/stat.h>
+
 enum { CONFIG_MAX = 4 << 20, LOCK_WAIT_MS = 5000 };
 
 bool config_read(struct str path, struct json *ret, struct error *err)
@@ -31,7 +33,8 @@ void config_put(yyjson_mut_doc *doc, yyjson_mut_val *root, struct str name, yyjs
 }
 
 /* With a newline at the end, as editors like it. */
-static bool write_pretty(struct str path, yyjson_mut_doc *doc, struct json *ret, struct error *err)
+static bool write_pretty(struct str path, yyjson_mut_doc *doc, unsigned mode, struct json *ret,
+                         struct error *err)
 {
     AUTO(buf) struct buf text = BUF_INIT;
     size_t n = 0;
@@ -39,24 +42,40 @@ static bool write_pretty(struct str path, yyjson_mut_doc *doc, struct json *ret,
     if (!json)
         return error_set(err, ERR_INVALID, "the config cannot be written as JSON");
     buf_addf(&text, "%.*s\n", (int)n, json);
-    if (!file_replace(path, buf_str(&text), 0600, err))
+    if (!file_replace(path, buf_str(&text), mode, err))
         return false;
     return !ret || json_parse(buf_str(&text), 0, LIMIT_JSON_DEPTH, ret, err);
 }
 
-bool config_change(struct str path, config_change_fn *fn, void *arg, struct json *ret,
-                   struct error *err)
+/* The lock lies beside `beside`, whose directory is made. */
+static bool change(struct str path, struct str beside, unsigned mode, config_change_fn *fn,
+                   void *arg, struct json *ret, struct error *err)
 {
     AUTO(file_lock) struct file_lock lock = FILE_LOCK_INIT;
     AUTO(json) struct json old = JSON_INIT;
-    if (!path_make_dirs(path_dir(path), 0700, err) || !file_lock(&lock, path, LOCK_WAIT_MS, err) ||
-        !config_read(path, &old, err))
+    if (!path_make_dirs(path_dir(beside), 0700, err) ||
+        !file_lock(&lock, beside, LOCK_WAIT_MS, err) || !config_read(path, &old, err))
         return false;
     yyjson_mut_doc *doc = yyjson_doc_mut_copy(old.doc, NULL);
     if (!doc)
         BUG("out of memory");
     fn(arg, doc, yyjson_mut_doc_get_root(doc));
-    bool ok = write_pretty(path, doc, ret, err);
+    bool ok = write_pretty(path, doc, mode, ret, err);
     yyjson_mut_doc_free(doc);
     return ok;
+}
+
+bool config_change(struct str path, config_change_fn *fn, void *arg, struct json *ret,
+                   struct error *err)
+{
+    return change(path, path, 0600, fn, arg, ret, err);
+}
+
+bool config_change_project(struct str path, struct str lock, config_change_fn *fn, void *arg,
+                           struct error *err)
+{
+    AUTO_FREE char *z = str_dup(path);
+    struct stat st;
+    unsigned mode = stat(z, &st) == 0 ? st.st_mode & 0777 : 0644;
+    return change(path, lock, mode, fn, arg, NULL, err);
 }

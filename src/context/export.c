@@ -32,9 +32,9 @@ static void put_part(struct buf *out, const struct block *b)
                  STR_FMT(b->alt));
 }
 
-void export_markdown(struct buf *out, const struct message *m, size_t n)
+void export_transcript(struct buf *out, struct str title, const struct message *m, size_t n)
 {
-    buf_addz(out, "# Kward Session\n\n");
+    buf_addf(out, "# %.*s\n\n", STR_FMT(title));
     for (size_t i = 0; i < n; i++) {
         buf_addf(out, "## %s\n", heading(m[i].role));
         if (m[i].role == ROLE_TOOL)
@@ -47,6 +47,11 @@ void export_markdown(struct buf *out, const struct message *m, size_t n)
                 put_part(out, &m[i].blocks[b]);
         buf_addc(out, '\n');
     }
+}
+
+void export_markdown(struct buf *out, const struct message *m, size_t n)
+{
+    export_transcript(out, STR("Kward Session"), m, n);
 }
 
 static const char *entity_of(char c)

@@ -9,30 +9,47 @@
 
 #include <sys/utsname.h>
 
-enum { INSTRUCTIONS_MAX = 32768 };
+static const char *const usual_files[] = {"AGENTS.md", NULL};
 
-static void add_instructions(struct buf *out, struct str workspace)
+/* False when the file is not there or does not count. */
+static bool read_instructions(struct str workspace, const char *name, struct buf *ret)
 {
     AUTO(buf) struct buf path = BUF_INIT;
-    AUTO(buf) struct buf text = BUF_INIT;
     struct error err;
-    buf_addf(&path, "%.*s/AGENTS.md", STR_FMT(workspace));
+    buf_addf(&path, "%.*s/%s", STR_FMT(workspace), name);
     if (!path_exists(buf_str(&path)))
-        return;
-    if (!path_read(&text, buf_str(&path), INSTRUCTIONS_MAX, &err)) {
-        log_warn("AGENTS.md is left out: %s", err.text);
-        return;
-    }
-    buf_addz(out, "\n\nInstructions of this project (AGENTS.md):\n\n");
-    utf8_repair(out, str_trim(buf_str(&text)));
+        return false;
+    if (path_read(ret, buf_str(&path), INSTRUCTIONS_MAX, &err))
+        return true;
+    log_warn("%s is left out: %s", name, err.text);
+    return false;
 }
 
-void system_prompt(struct buf *out, struct str base, struct str workspace)
+size_t system_instructions(struct str workspace, const char *const *files,
+                           struct instruction_file *ret)
+{
+    size_t n = 0;
+    for (files = files ? files : usual_files; *files; files++) {
+        AUTO(buf) struct buf text = BUF_INIT;
+        if (read_instructions(workspace, *files, &text))
+            ret[n++] = (struct instruction_file){*files, (int64_t)text.n};
+    }
+    return n;
+}
+
+void system_prompt(struct buf *out, struct str base, struct str workspace,
+                   const char *const *files)
 {
     struct utsname host;
     buf_add(out, base);
     if (uname(&host) == 0)
         buf_addf(out, "\n\nHost: %s %s", host.sysname, host.machine);
     buf_addf(out, "\nWorkspace: %.*s", STR_FMT(workspace));
-    add_instructions(out, workspace);
+    for (files = files ? files : usual_files; *files; files++) {
+        AUTO(buf) struct buf text = BUF_INIT;
+        if (!read_instructions(workspace, *files, &text))
+            continue;
+        buf_addf(out, "\n\nInstructions of this project (%s):\n\n", *files);
+        utf8_repair(out, str_trim(buf_str(&text)));
+    }
 }

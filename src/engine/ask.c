@@ -87,7 +87,7 @@ static bool begin_ask_await(struct session *s, struct arena *a, struct credentia
     buf_addz(&base, s->settings->system);
     if (s->running)
         buf_add(&base, s->running->context);
-    system_prompt(&system, buf_str(&base), str_of(s->workspace));
+    system_prompt(&system, buf_str(&base), str_of(s->workspace), s->settings->instructions);
     ask->system = arena_str(a, buf_str(&system));
     return true;
 }

@@ -45,12 +45,9 @@ static size_t find_cut(const struct history *h, size_t start, size_t n, int64_t 
     return n;
 }
 
-/* Entries before *ret_cut are summarised.  A result is never cut from its call. */
-static bool choose_cut(const struct session *s, size_t n, bool must, size_t *ret_cut,
-                       struct error *err)
+bool compact_cut(const struct history *h, size_t n, int64_t budget, bool must, size_t *ret_cut,
+                 struct error *err)
 {
-    const struct history *h = &s->history;
-    int64_t budget = s->settings->compact.keep_recent_tokens;
     size_t start = n > 0 && h->entries[0].message.role == ROLE_SUMMARY;
     if (n == 0)
         return error_set(err, ERR_INVALID, "Nothing to compact");
@@ -156,6 +153,17 @@ static void find_files(const struct history *h, size_t cut, struct arena *a, str
     }
 }
 
+void compact_note_files(const struct history *h, size_t cut, struct arena *a,
+                        struct message *summary)
+{
+    struct files read = {0}, modified = {0};
+    find_files(h, cut, a, &read, &modified);
+    summary->read_files = read.names;
+    summary->n_read_files = read.n;
+    summary->modified_files = modified.names;
+    summary->n_modified_files = modified.n;
+}
+
 static struct str details_json(struct arena *a, const struct files *read, const struct files *modified)
 {
     AUTO(buf) struct buf out = BUF_INIT;
@@ -180,7 +188,6 @@ static bool summarise_await(struct session *s, struct turn *t, size_t cut, struc
 {
     AUTO(buf) struct buf question = BUF_INIT;
     AUTO(buf) struct buf summary = BUF_INIT;
-    struct files read = {0}, modified = {0};
     put_question(&question, s, cut, instructions);
     struct summary_ask ask = {.system = str_of(instruction), .text = buf_str(&question),
                               .max_tokens = s->settings->compact.reserve_tokens * 4 / 5};
@@ -190,20 +197,15 @@ static bool summarise_await(struct session *s, struct turn *t, size_t cut, struc
     if (!text.n)
         return error_set(err, ERR_BAD_REPLY,
                          "Compaction produced an empty summary; context was not changed.");
-    find_files(&s->history, cut, a, &read, &modified);
     *ret = message_text(a, ROLE_SUMMARY, arena_str(a, text));
     ret->first_kept = arena_fmt(a, "message:%zu", cut);
     ret->tokens_before = history_tokens(&s->history);
-    ret->read_files = read.names;
-    ret->n_read_files = read.n;
-    ret->modified_files = modified.names;
-    ret->n_modified_files = modified.n;
+    compact_note_files(&s->history, cut, a, ret);
     return true;
 }
 
-/* The record first, then the memory: a crash leaves the old or the new conversation. */
-static bool apply(struct session *s, struct turn *t, const struct message *summary, size_t cut,
-                  struct error *err)
+bool compact_apply(struct session *s, struct turn *t, const struct message *summary, size_t cut,
+                   struct error *err)
 {
     AUTO(buf) struct buf line = BUF_INIT;
     record_message(&line, &s->history, summary, STR_NONE, s->seq);
@@ -229,9 +231,10 @@ bool compact_await(struct session *s, struct turn *t, const char *reason, struct
                                   .tokens_before = history_tokens(&s->history)};
     session_emit(s, t, &(struct event){.kind = EV_COMPACTION_STARTED, .compaction = &ev});
     bool must = strcmp(reason, "overflow") == 0;
-    bool ok = choose_cut(s, MIN(keep_from, s->history.n), must, &cut, err) &&
+    bool ok = compact_cut(&s->history, MIN(keep_from, s->history.n),
+                          s->settings->compact.keep_recent_tokens, must, &cut, err) &&
               summarise_await(s, t, cut, instructions, a, &summary, err) &&
-              apply(s, t, &summary, cut, err);
+              compact_apply(s, t, &summary, cut, err);
     if (ok) {
         struct files read = {summary.read_files, summary.n_read_files};
         struct files modified = {summary.modified_files, summary.n_modified_files};

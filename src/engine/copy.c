@@ -52,5 +52,6 @@ bool session_set_memory(struct session *s, struct str members, struct error *err
     record_memory(&line, members);
     free(s->memory);
     s->memory = str_dup(buf_str(&line));
-    return session_write(s, buf_str(&line), err);
+    return (!s->has_file && s->settings->file_at_first_input) ||
+           session_write(s, buf_str(&line), err);
 }

@@ -88,7 +88,7 @@ void history_compact(struct history *h, const struct message *summary, size_t ke
     add_entry(h); /* makes sure that there is room for the summary and all */
     memmove(h->entries + 1, h->entries + keep_from, kept * sizeof *h->entries);
     h->entries[0] = first;
-    h->n = kept + 1;
+    h->n = h->usage_from = kept + 1;
     h->ends_with_compaction = true;
 }
 
@@ -159,7 +159,8 @@ int64_t history_tokens(const struct history *h)
     int64_t tokens = 0;
     for (size_t i = h->n; i-- > 0;) {
         const struct message *m = &h->entries[i].message;
-        if (m->role == ROLE_ASSISTANT && m->usage.input + m->usage.output > 0)
+        if (i >= h->usage_from && m->role == ROLE_ASSISTANT &&
+            m->usage.input + m->usage.output > 0)
             return tokens + m->usage.input + m->usage.output;
         tokens += message_tokens(m);
     }

@@ -48,6 +48,7 @@ struct history {
     size_t n_marks, n_slots;
     struct started *started;
     bool ends_with_compaction;
+    size_t usage_from;     /* entries before it were asked for with a longer conversation */
     bool is_tree;          /* version 2 file: records carry id and parentId */
     char leaf[17];         /* id of the last entry of a tree file, "" for none */
     bool was_ever_used;    /* a message record exists */
@@ -60,6 +61,9 @@ struct header { /* first line of the file, in the arena of the history */
     struct str memory; /* last memory_state record, or STR_NONE */
     int64_t last_seq;
     bool is_clean; /* every started turn has ended */
+    int64_t n_bad; /* lines that are no records */
+    int64_t n_turns;    /* ended ones */
+    struct usage usage; /* of these */
     struct waiting *waiting;
 };
 

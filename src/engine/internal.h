@@ -178,6 +178,17 @@ bool compact_await(struct session *s, struct turn *t, const char *reason, struct
                    size_t keep_from, struct arena *a, struct compact_outcome *ret,
                    struct error *err);
 bool compact_if_needed_await(struct turn *t, struct error *err);
+/* Of the first n entries those before *ret_cut are to be summarised, so that what follows has at
+ * most `budget` tokens (0: nothing follows).  A result is never cut from its call.  ERR_INVALID when
+ * there is nothing to do; with must everything is summarised then. */
+bool compact_cut(const struct history *h, size_t n, int64_t budget, bool must, size_t *ret_cut,
+                 struct error *err);
+/* Which files the entries before cut read and changed, into the summary. */
+void compact_note_files(const struct history *h, size_t cut, struct arena *a,
+                        struct message *summary);
+/* The record first, then the memory: a crash leaves the old or the new conversation. */
+bool compact_apply(struct session *s, struct turn *t, const struct message *summary, size_t cut,
+                   struct error *err);
 /* The plain request without tools that compaction makes. */
 struct summary_ask {
     struct str system, text;

@@ -164,6 +164,11 @@ static void take_turn(struct loader *ld, yyjson_val *v)
     for (enum turn_state s = TURN_RUNNING; s <= TURN_CANCELED; s++)
         if (str_is(state, turn_state_name(s)))
             m->state = s;
+    if (m->state != TURN_RUNNING) {
+        struct usage usage = usage_get(json_get(v, "usage"));
+        usage_add(&ld->hd->usage, &usage);
+        ld->hd->n_turns++;
+    }
 }
 
 static void take_call(struct loader *ld, yyjson_val *v)
@@ -184,7 +189,7 @@ static void take_memory(struct loader *ld, yyjson_val *v)
 static void take_clear(struct loader *ld, yyjson_val *v)
 {
     (void)v;
-    ld->h->n = 0;
+    ld->h->n = ld->h->usage_from = 0;
     ld->h->ends_with_compaction = false;
     ld->nodes = NULL;
 }
@@ -215,6 +220,7 @@ static bool on_line(void *arg, struct str line, int64_t offset)
     struct error ignored;
     if (!json_parse(line, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &j, &ignored)) {
         j = JSON_INIT;
+        ld->hd->n_bad++;
         return true;
     }
     struct str type = json_get_str(j.root, "type");
@@ -256,7 +262,9 @@ bool history_load(struct history *h, struct str path, struct header *ret, struct
 {
     struct loader ld = {.h = h, .hd = ret};
     *ret = (struct header){.is_clean = true};
-    bool ok = slog_read(path, on_line, &ld, err);
+    int64_t n_foreign = 0;
+    bool ok = slog_read_counting(path, on_line, &ld, &n_foreign, err);
+    ret->n_bad += n_foreign;
     if (ok && !ld.has_header)
         ok = error_set(err, ERR_CORRUPT, "%.*s is not a session file", STR_FMT(path));
     if (ok && ld.nodes)

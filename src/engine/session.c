@@ -120,7 +120,8 @@ static bool create_file(struct session *s, struct error *err)
         return false;
     buf_reset(&line);
     record_info(&line, str_of(s->name), STR_NONE, STR_NONE);
-    return !s->name || slog_append(s->log, buf_str(&line), err);
+    return (!s->name || slog_append(s->log, buf_str(&line), err)) &&
+           (!s->memory || slog_append(s->log, str_of(s->memory), err));
 }
 
 /* Writes what opening had to make up: results of calls that a crash left open.  Only at the end of
@@ -306,6 +307,9 @@ static bool load(struct session *s, const struct session_spec *spec, struct sess
     s->created_ms = hd.created_ms;
     s->has_file = true;
     s->seq = hd.last_seq;
+    s->n_turns = hd.n_turns;
+    s->usage = hd.usage;
+    ret->n_bad = hd.n_bad;
     restore_partial(s);
     ret->n_unknown_calls = history_close_calls(&s->history);
     if (!hd.is_clean)
@@ -334,7 +338,7 @@ struct session *session_open(struct engine *e, const struct session_spec *spec,
         session_free(s);
         return NULL;
     }
-    s->context_tokens = s->told_tokens = history_tokens(&s->history);
+    s->context_tokens = history_tokens(&s->history); /* nobody was told yet */
     warm_up(s);
     return s;
 }

@@ -36,6 +36,7 @@ struct session_report { /* what opening an existing file found */
     int64_t cut_bytes;     /* torn tail that was removed, or will be at the first write */
     int64_t n_unknown_calls; /* calls whose outcome the crash hid */
     int64_t n_waiting;     /* queued inputs that never ran */
+    int64_t n_bad;         /* lines before the tail that are no records; they were passed over */
 };
 /* Opens a session file.  spec->workspace is used when the header names none; spec->id is ignored;
  * spec->model overrides the file's when given.  A file that is already open in this process gives
@@ -117,7 +118,26 @@ struct compact_outcome {
 bool session_compact_await(struct session *s, struct str instructions, struct arena *a,
                            struct compact_outcome *ret, struct error *err);
 
+struct shorten_outcome {
+    int64_t n_removed, n_kept; /* messages; nothing is removed when it would not help */
+};
+/* The same without asking the model: the older part becomes a list of who said what, cut short.
+ * ERR_BUSY while a turn runs. */
+bool session_shorten(struct session *s, struct shorten_outcome *ret, struct error *err);
+
 /* ---- tools ---- */
+
+struct program_output {
+    struct buf out, err; /* what it printed, the end left out when it is too long */
+    int exit_code;       /* 128 + signal when it was killed */
+    bool timed_out, is_cut;
+};
+void program_output_clear(struct program_output *o);
+/* Runs a program in the workspace as tools do, in the same sandbox, with nothing on its stdin, and
+ * keeps at most max bytes of each stream.  Any exit status is success.  ERR_NOT_FOUND when there is
+ * no such program. */
+bool session_program_await(struct session *s, const char *const *argv, int64_t timeout_ms,
+                           size_t max, struct program_output *ret, struct error *err);
 
 /* The faces that the model is offered now in this workspace: the toolset's in their order, then the
  * custom tools found so far.  The list lies in the arena, faces live as long as the engine. */
@@ -181,7 +201,8 @@ void session_set_mode(struct session *s, enum mode mode);
 void session_set_max_tokens(struct session *s, int64_t max_tokens); /* from the next request on */
 bool session_set_name(struct session *s, struct str name, struct error *err); /* STR_NONE clears */
 /* What a dialect remembers with the session: the last memory_state record of the file, a JSON
- * object, or STR_NONE.  Setting it writes one with these members. */
+ * object, or STR_NONE.  Setting it writes one with these members; when the file is still to come,
+ * with the file. */
 struct str session_memory(struct session *s);
 bool session_set_memory(struct session *s, struct str members, struct error *err);
 /* The first n messages of the conversation (SIZE_MAX: all) go into a new session and its file, with

@@ -55,6 +55,8 @@ struct session_settings {
                                  * NULL: nothing */
     const char *canceled_text;  /* result of a call that an interrupt stopped or prevented */
     const char *system;         /* the base instruction */
+    const char *const *instructions; /* files of the workspace that follow it, NULL-ended; NULL:
+                                      * AGENTS.md */
     /* Adds to it, once per turn, what belongs to the turn's input; may be NULL. */
     void (*put_context)(void *arg, struct session *s, struct str input, struct buf *out);
     void *context_arg;

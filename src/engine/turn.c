@@ -67,6 +67,8 @@ static bool take_steering(struct turn *t, bool *ret_any, struct error *err)
     return true;
 }
 
+enum { CALL_ID_MAX = 256 }; /* bytes; a longer id is replaced like a missing one */
+
 /* Gives calls ids that are unique in the turn, before anybody sees them. */
 static void name_calls(struct turn *t, struct message *m)
 {
@@ -74,7 +76,7 @@ static void name_calls(struct turn *t, struct message *m)
         struct block *call = &m->blocks[b];
         if (call->kind != BLOCK_CALL)
             continue;
-        bool is_used = call->id.n == 0;
+        bool is_used = call->id.n == 0 || call->id.n > CALL_ID_MAX;
         for (size_t i = t->first_entry; i < t->session->history.n && !is_used; i++) {
             const struct message *old = &t->session->history.entries[i].message;
             is_used = old->role == ROLE_TOOL && str_eq(old->call_id, call->id);

@@ -43,6 +43,9 @@ void slog_close(struct slog *g);
  * readers and the writer may work at the same time. */
 typedef bool slog_line_fn(void *arg, struct str line, int64_t offset);
 bool slog_read(struct str path, slog_line_fn *fn, void *arg, struct error *err);
+/* The same, for whoever must know: *ret_n_foreign complete lines, not blank, were left out. */
+bool slog_read_counting(struct str path, slog_line_fn *fn, void *arg, int64_t *ret_n_foreign,
+                        struct error *err);
 /* The same from the line that begins at `from`; *ret_end is where the next reading goes on, behind
  * the last complete line.  ERR_CORRUPT when no line begins at `from`. */
 bool slog_read_from(struct str path, int64_t from, slog_line_fn *fn, void *arg, int64_t *ret_end,

@@ -19,13 +19,15 @@ struct reader {
     int64_t offset;   /* of the first of them */
     size_t searched;  /* of them, without a newline */
     bool is_skipping; /* the line at hand is too long; what was held of it is dropped */
+    int64_t n_foreign; /* lines left out, without blank ones */
     slog_line_fn *fn;
     void *arg;
 };
 
 static void reader_clear(struct reader *r)
 {
-    close(r->fd);
+    if (r->fd >= 0)
+        close(r->fd);
     buf_clear(&r->held);
 }
 
@@ -35,13 +37,16 @@ static bool give_line(struct reader *r, struct str line, int64_t offset)
     size_t zeros = 0;
     if (r->is_skipping || line.n > LIMIT_RECORD_BYTES) {
         r->is_skipping = false;
+        r->n_foreign++;
         return true;
     }
     while (zeros < line.n && line.p[zeros] == '\0')
         zeros++;
     struct str text = str_trim(str_from(line, zeros));
-    if (text.n < 2 || text.p[0] != '{' || text.p[text.n - 1] != '}')
+    if (text.n < 2 || text.p[0] != '{' || text.p[text.n - 1] != '}') {
+        r->n_foreign += text.n > 0;
         return true;
+    }
     return r->fn(r->arg, text, offset + (text.p - line.p));
 }
 
@@ -108,24 +113,41 @@ static bool begins_line(int fd, int64_t at)
     return at == 0 || (at > 0 && pread(fd, &before, 1, at - 1) == 1 && before == '\n');
 }
 
+static bool read_from(struct reader *r, struct str path, int64_t *ret_end, struct error *err)
+{
+    AUTO_FREE char *z = str_dup(path);
+    struct stat st;
+    r->fd = open(z, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (r->fd < 0)
+        return error_errno(err, errno, "cannot open %s", z);
+    if (fstat(r->fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return error_set(err, ERR_INVALID, "%s is not a file", z);
+    if (!begins_line(r->fd, r->offset) || lseek(r->fd, r->offset, SEEK_SET) < 0)
+        return error_set(err, ERR_CORRUPT, "no line of %s begins at byte %lld", z,
+                         (long long)r->offset);
+    return read_lines(r, z, ret_end, err);
+}
+
 bool slog_read_from(struct str path, int64_t from, slog_line_fn *fn, void *arg, int64_t *ret_end,
                     struct error *err)
 {
-    AUTO_FREE char *z = str_dup(path);
-    int fd = open(z, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return error_errno(err, errno, "cannot open %s", z);
-    AUTO(reader) struct reader r = {.fd = fd, .offset = from, .fn = fn, .arg = arg};
-    struct stat st;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-        return error_set(err, ERR_INVALID, "%s is not a file", z);
-    if (!begins_line(fd, from) || lseek(fd, from, SEEK_SET) < 0)
-        return error_set(err, ERR_CORRUPT, "no line of %s begins at byte %lld", z, (long long)from);
-    return read_lines(&r, z, ret_end, err);
+    AUTO(reader) struct reader r = {.fd = -1, .offset = from, .fn = fn, .arg = arg};
+    return read_from(&r, path, ret_end, err);
 }
 
 bool slog_read(struct str path, slog_line_fn *fn, void *arg, struct error *err)
 {
     int64_t end;
     return slog_read_from(path, 0, fn, arg, &end, err);
+}
+
+bool slog_read_counting(struct str path, slog_line_fn *fn, void *arg, int64_t *ret_n_foreign,
+                        struct error *err)
+{
+    AUTO(reader) struct reader r = {.fd = -1, .fn = fn, .arg = arg};
+    int64_t end;
+    if (!read_from(&r, path, &end, err))
+        return false;
+    *ret_n_foreign = r.n_foreign;
+    return true;
 }

@@ -70,12 +70,38 @@ static void broken_stays(void **state)
     }
 }
 
+/* A project's file keeps its mode, and no lock is left beside it. */
+static void project_file(void **state)
+{
+    (void)state;
+    AUTO(buf) struct buf lock = BUF_INIT, left = BUF_INIT;
+    struct error err;
+    struct stat st;
+    buf_addf(&lock, "%s/own/config", dir);
+    buf_addf(&left, "%s.lock", path);
+    unlink(path);
+    unlink(left.p);
+    assert_true(config_change_project(str_of(path), buf_str(&lock), put_one, "x", &err));
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0644);
+    assert_int_equal(chmod(path, 0640), 0);
+    assert_true(config_change_project(str_of(path), buf_str(&lock), put_one, "y", &err));
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0640);
+    assert_false(path_exists(buf_str(&left)));
+    buf_addz(&lock, ".lock");
+    unlink(lock.p);
+    buf_cut(&lock, lock.n - strlen("/config.lock"));
+    rmdir(lock.p);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(missing_is_empty),
         cmocka_unit_test(change_keeps_the_rest),
         cmocka_unit_test(broken_stays),
+        cmocka_unit_test(project_file),
     };
     if (!mkdtemp(dir))
         return 1;

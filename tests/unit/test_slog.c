@@ -277,6 +277,9 @@ static void test_read(void **state)
     assert_int_equal(s.n, 3); /* stopped there */
     assert_int_equal(s.offsets[1], 20);
     s.n = 0;
+    assert_true(slog_read_counting(path, note_offset, &s, &end, &err));
+    assert_int_equal(end, 3); /* foo, [1] and the brace; blank lines and the tail do not count */
+    s.n = 0;
     assert_true(slog_read_from(path, 28, note_offset, &s, &end, &err));
     assert_int_equal(s.n, 2);
     assert_int_equal(end, 36);
