@@ -12,10 +12,13 @@ import os
 import queue
 import signal
 import subprocess
+import sys
 import threading
 import time
 
-import evidence
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import scaiflux_stream  # noqa: E402
+import evidence  # noqa: E402
 
 PROGRAM = os.environ.get("TRIVET") or os.path.join(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build", "trivet")
@@ -56,6 +59,8 @@ class Client:
                 self.inbox.put((time.monotonic(), message))
         except (OSError, ValueError):
             pass
+        except scaiflux_stream.Broken as error:
+            self.inbox.put((time.monotonic(), error))
         self.inbox.put((time.monotonic(), None))
 
     def _read_stderr(self):
@@ -83,6 +88,8 @@ class Client:
         if message is None:
             self.inbox.put((when, None))
             raise Gone(f"the program ended; stderr: {self.stderr.decode(errors='replace')}")
+        if isinstance(message, Exception):
+            raise message
         self.last_time = when
         self.heard.append(message)
         return message
@@ -180,7 +187,19 @@ class Loaf(Rpc):
 
 
 class Scaiflux(Client):
+    """Every line is checked against the schema and the order of events; a line that is not allowed
+    is the last one heard, as the exception `next` raises."""
     args = ("scaiflux", "serve")
+
+    def __init__(self, *args, **names):
+        self.stream = scaiflux_stream.Stream()
+        super().__init__(*args, **names)
+
+    def messages(self, stream):
+        for line in stream:
+            message = json.loads(line)
+            self.stream.take(message)
+            yield message
 
     def event(self, kind, timeout=30):
         return self.until(lambda m: m["type"] == kind, timeout)

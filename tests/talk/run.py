@@ -21,12 +21,10 @@ sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import harness      # noqa: E402
 import pattern      # noqa: E402
 import process      # noqa: E402
-import schema       # noqa: E402
+import scaiflux_stream  # noqa: E402
 import script       # noqa: E402
 
 PATIENCE = 10       # seconds for one expected message
-with open(os.path.join(HERE, "scaiflux.schema.json"), encoding="utf-8") as schema_file:
-    SCAIFLUX = schema.Schema(json.load(schema_file))
 
 
 class Failed(Exception):
@@ -133,7 +131,7 @@ class Player:
     # -- the program ------------------------------------------------------------------------
 
     def do_run(self, step):
-        args = shlex.split(self.fill(step.text))
+        args = shlex.split(pattern.fill(self.fill(step.text), self.names, str))
         self.start([self.binary] + args, args[0])
 
     def do_run_as(self, step):
@@ -151,6 +149,7 @@ class Player:
         self.dialect = first if first in script.DIALECTS else None
         frame = self.frame or {None: "text", "kward": "length"}.get(self.dialect, "lines")
         self.note("$", " ".join(argv))
+        self.stream = scaiflux_stream.Stream()
         self.program = process.Process(argv, self.env, self.workspace, frame,
                                        os.path.join(self.base, "stderr"), self.bytewise)
 
@@ -160,15 +159,17 @@ class Player:
         if not self.has_exited:
             program.close_stdin()
             self.wait_exit()
-        while not self.ignore_rest:
-            message = program.next(self.limit())
-            if message is process.END:
-                break
+        while (message := program.next(self.limit())) is not process.END:
             if message is None:
                 raise Failed("stdout stays open after the exit")
             self.note("<", message)
+            if self.ignore_rest:
+                self.understand(message)
+                continue
             raise Failed("a message that nobody expected (@ignore-rest allows it): "
                          + message[:200])
+        if self.dialect == "scaiflux" and self.exit_wanted in (0, 129, 130, 143):
+            self.check_end()
         stderr = harness.without_noise(program.stderr())
         if any(fault in stderr for fault in harness.FAULTS):
             raise Failed("stderr reports a fault")
@@ -176,6 +177,12 @@ class Player:
             raise Failed("stderr is not empty")
         if self.stderr_regex and not re.search(self.stderr_regex, stderr):
             raise Failed(f"stderr is not like {self.stderr_regex!r}")
+
+    def check_end(self):
+        try:
+            self.stream.end()
+        except scaiflux_stream.Broken as error:
+            raise Failed(str(error)) from None
 
     def wait_exit(self):
         program = self.running()
@@ -261,7 +268,7 @@ class Player:
         self.skip_until = True
 
     def receive(self, wanted, end):
-        """The next message, checked against the dialect's schema."""
+        """The next message; a ScaiFlux one is checked against schema and order of events."""
         text = self.running().next(end - time.monotonic())
         if text is None:
             raise Failed(f"nothing came in time; expected {wanted}")
@@ -276,11 +283,11 @@ class Player:
         try:
             value = pattern.parse(text)
             if self.dialect == "scaiflux":
-                SCAIFLUX.check("Outbound", value)
+                self.stream.take(value)
         except ValueError as error:
             raise Failed(f"not JSON: {error}: {text[:200]}") from None
-        except schema.Invalid as error:
-            raise Failed(f"against the schema: {error}") from None
+        except scaiflux_stream.Broken as error:
+            raise Failed(str(error)) from None
         return value
 
     def pattern_of(self, step):

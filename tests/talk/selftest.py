@@ -64,6 +64,11 @@ while True:
         if verb == "write": open(value, "w").write("written\n")
 '''
 
+FLUX = ('@run scaiflux serve\n> {"say": {"type": "ready", "protocol": 1, "version": "1", '
+        '"session_id": "s", "model": "m", "mode": "plan", "tools": [], "context_window": 1, '
+        '"max_tokens": 1, "gadgets": []}}\n< "..."\n')
+FLUX_END = ('{"type": "turn_complete", "turn_id": "1", "stop_reason": "end_turn", "iterations": 0, '
+            '"input_tokens": 0, "output_tokens": 0, "mutations": []}')
 LOAF = "@run loaf rpc\n"
 
 PROVIDER = '@provider inline <<END\n[{"text": "hi"}]\nEND\n'
@@ -135,8 +140,18 @@ CASES = [
     ("twice", LOAF + '> {"say": 1}\n< 1\n@run kward rpc\n> {"say": 2}\n< 2\n', None),
     ("text", '@run --version\n< "~^fake [0-9.]+$"\n', None),
     ("usage", '@run usage\n@stderr ^usage\n@expect-exit 2\n', None),
-    ("schema", '@run scaiflux serve\n> {"say": {"type": "turn_started", "turn_id": "1"}}\n'
-     '< {"type": "turn_started", "turn_id": "..."}\n', None),
+    ("schema", FLUX + '> {"say": {"type": "turn_started", "turn_id": "1"}}\n'
+     '< {"type": "turn_started", "turn_id": "$t"}\n> {"say": ' + FLUX_END + '}\n< "..."\n', None),
+    ("order, first", '@run scaiflux serve\n> {"say": {"type": "turn_started", "turn_id": "1"}}\n'
+     '< "..."\n', "ready is the first"),
+    ("order, foreign turn", FLUX + '> {"say": {"type": "text_delta", "turn_id": "1", "delta": "x"}}\n'
+     '< "..."\n', "not of the running turn"),
+    ("order, no cause", FLUX + '> {"say": {"type": "state_changed", "mode": "plan"}}\n< "..."\n',
+     "follows what caused it"),
+    ("order, no end", FLUX + '> {"say": {"type": "turn_started", "turn_id": "1"}}\n< "..."\n',
+     "has no end"),
+    ("order, ignored rest", FLUX + '@ignore-rest\n> {"say": ' + FLUX_END + '}\n',
+     "not of the running turn"),
     ("schema, wrong", '@run scaiflux serve\n> {"say": {"type": "turn_started", "turn_id": 1}}\n'
      '< {"type": "turn_started", "turn_id": "..."}\n', "against the schema"),
     ("schema, if", '@run scaiflux serve\n> {"say": {"type": "error", "code": "auth_failed", '

@@ -54,17 +54,6 @@ static const struct row ready_rows[] = {
     ROW_END,
 };
 
-static void put_tool_names(struct jw *w, struct flux *f)
-{
-    AUTO(arena) struct arena a = ARENA_INIT;
-    size_t n;
-    const struct face **faces = engine_faces(f->sv->engine, &f->settings, f->workspace, &a, &n);
-    jw_karr(w, "tools");
-    for (size_t i = 0; i < n; i++)
-        jw_str(w, str_of(faces[i]->name));
-    jw_arr_end(w);
-}
-
 void flux_put_ready(struct flux *f)
 {
     struct session_info info;
@@ -75,11 +64,10 @@ void flux_put_ready(struct flux *f)
     jw_kstr(&w, "session_id", info.id);
     jw_kstr(&w, "model", info.model);
     jw_kz(&w, "mode", f->mode->name);
-    put_tool_names(&w, f);
+    flux_put_tools(f, &w);
     jw_kint(&w, "context_window", f->window);
     jw_kint(&w, "max_tokens", f->max_tokens);
-    jw_karr(&w, "gadgets");
-    jw_arr_end(&w);
+    jw_klist(&w, "gadgets", f->gadgets);
     send_event(f, &w);
     f->told_window = f->window;
 }
@@ -274,7 +262,7 @@ void flux_write_error(struct buf *out, const struct flux_error *e)
 {
     struct jw w = begin(out, "error");
     jw_kz(&w, "code", e->code);
-    put_one_line(&w, "message", e->message);
+    put_one_line(&w, "message", str_is_blank(e->message) ? str_of(e->code) : e->message);
     jw_kz(&w, "origin", e->origin);
     jw_kstr_opt(&w, "turn_id", e->turn_id);
     jw_obj_end(&w);
@@ -362,6 +350,8 @@ void flux_put_state(struct flux *f, unsigned what)
         jw_kint(&w, "context_pct", pct);
     if ((what & TELL_CONTEXT) && f->window != f->told_window)
         jw_kint(&w, "context_window", f->window);
+    if (what & TELL_GADGETS)
+        jw_klist(&w, "gadgets", f->gadgets);
     send_event(f, &w);
     if (what & TELL_CONTEXT) {
         f->told_pct = pct;

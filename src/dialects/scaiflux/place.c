@@ -9,7 +9,6 @@
  */
 #include "dialects/scaiflux/internal.h"
 
-#include "base/limits.h"
 #include "base/log.h"
 #include "base/path.h"
 
@@ -17,20 +16,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CONFIG_BYTES = 1 << 20, N_PLACES = 2 };
-
-struct places {
-    struct str dirs[N_PLACES]; /* in the flux's arena */
-};
-
-static struct places find_places(struct flux *f)
+struct flux_places flux_find_places(struct flux *f)
 {
     const char *state = getenv("XDG_STATE_HOME");
     struct str home = path_home();
     struct str base = state && *state == '/'
                           ? str_of(state)
                           : arena_fmt(&f->arena, "%.*s/.local/state", STR_FMT(home));
-    return (struct places){{
+    return (struct flux_places){{
         arena_fmt(&f->arena, "%.*s/.scaiflux/sessions", STR_FMT(f->workspace)),
         arena_fmt(&f->arena, "%.*s/trivet/scaiflux/%016llx", STR_FMT(base),
                   (unsigned long long)str_hash(f->workspace)),
@@ -59,6 +52,16 @@ static struct session_spec make_spec(struct flux *f, struct str path)
 
 /* ---- resuming ---- */
 
+/* What keeps an opened file from being resumed; NULL when nothing does. */
+static const char *find_fault(struct session *s, const struct session_report *report)
+{
+    struct session_info info;
+    session_info(s, &info);
+    return report->n_bad            ? "has lines that are no records"
+           : info.id.n > FLUX_ID_MAX ? "names a session id that is too long"
+                                     : NULL;
+}
+
 static bool open_file(struct flux *f, struct str path, struct error *err)
 {
     struct session_spec spec = make_spec(f, path);
@@ -66,6 +69,12 @@ static bool open_file(struct flux *f, struct str path, struct error *err)
     f->session = session_open(f->sv->engine, &spec, &report, err);
     if (!f->session)
         return false;
+    const char *fault = find_fault(f->session, &report);
+    if (fault) {
+        session_close(f->session);
+        f->session = NULL;
+        return error_set(err, ERR_CORRUPT, "%.*s %s", STR_FMT(path), fault);
+    }
     if (report.n_unknown_calls)
         log_warn("%lld tool calls were running when the last process ended; their outcome is "
                  "unknown",
@@ -123,11 +132,11 @@ static bool has_messages(struct session *s)
 }
 
 /* The newest with a message; files that are no sessions are passed over. */
-static bool open_latest(struct flux *f, const struct places *places, struct error *err)
+static bool open_latest(struct flux *f, const struct flux_places *places, struct error *err)
 {
     struct finds finds = {0};
     bool ok = false, is_locked = false;
-    for (int i = 0; i < N_PLACES; i++)
+    for (int i = 0; i < FLUX_N_PLACES; i++)
         look_into(f, places->dirs[i], &finds);
     if (finds.n)
         qsort(finds.items, finds.n, sizeof *finds.items, by_newest);
@@ -137,8 +146,10 @@ static bool open_latest(struct flux *f, const struct places *places, struct erro
             continue;
         }
         ok = has_messages(f->session);
-        if (!ok)
+        if (!ok) {
             session_close(f->session);
+            f->session = NULL;
+        }
     }
     free(finds.items);
     if (!ok && !is_locked)
@@ -146,14 +157,14 @@ static bool open_latest(struct flux *f, const struct places *places, struct erro
     return ok;
 }
 
-static bool open_named(struct flux *f, const struct places *places, struct error *err)
+static bool open_named(struct flux *f, const struct flux_places *places, struct error *err)
 {
     AUTO(buf) struct buf path = BUF_INIT;
     struct str name = f->options.resume;
     path_absolute(&path, f->workspace, name);
-    if (path_exists(buf_str(&path)))
+    if (path_exists(buf_str(&path)) && !path_is_dir(buf_str(&path)))
         return open_file(f, buf_str(&path), err);
-    for (int i = 0; i < N_PLACES && str_chr(name, '/') == SIZE_MAX; i++) {
+    for (int i = 0; i < FLUX_N_PLACES && str_chr(name, '/') == SIZE_MAX; i++) {
         struct str file =
             arena_fmt(&f->arena, "%.*s/%.*s.jsonl", STR_FMT(places->dirs[i]), STR_FMT(name));
         if (path_exists(file))
@@ -162,7 +173,7 @@ static bool open_named(struct flux *f, const struct places *places, struct error
     return error_set(err, ERR_NOT_FOUND, "there is no session %.*s", STR_FMT(str_cut(name, 100)));
 }
 
-static const char *resume(struct flux *f, const struct places *places, struct error *err)
+static const char *resume(struct flux *f, const struct flux_places *places, struct error *err)
 {
     bool ok = str_is(f->options.resume, "latest") ? open_latest(f, places, err)
                                                   : open_named(f, places, err);
@@ -171,7 +182,7 @@ static const char *resume(struct flux *f, const struct places *places, struct er
 
 /* ---- new ones ---- */
 
-static const char *make_new(struct flux *f, const struct places *places, struct error *err)
+static const char *make_new(struct flux *f, const struct flux_places *places, struct error *err)
 {
     char id[UUID_LEN + 1];
     bool is_away = !may_write(&f->arena, places->dirs[0]);
@@ -189,29 +200,6 @@ static const char *make_new(struct flux *f, const struct places *places, struct 
 
 const char *flux_open_session(struct flux *f, struct error *err)
 {
-    struct places places = find_places(f);
+    struct flux_places places = flux_find_places(f);
     return f->options.resume.p ? resume(f, &places, err) : make_new(f, &places, err);
-}
-
-/* ---- configuration ---- */
-
-bool flux_read_config(struct flux *f, struct str *ret_model, struct error *err)
-{
-    AUTO(buf) struct buf text = BUF_INIT;
-    AUTO(json) struct json j = JSON_INIT;
-    struct str path = arena_fmt(&f->arena, "%.*s/.scaiflux.json", STR_FMT(f->workspace));
-    *ret_model = STR_NONE;
-    if (!path_exists(path))
-        return true;
-    if (!path_read(&text, path, CONFIG_BYTES, err))
-        return false;
-    if (!json_parse(buf_str(&text), 0, LIMIT_SCAIFLUX_DEPTH, &j, err))
-        return error_prefix(err, ".scaiflux.json");
-    if (!yyjson_is_obj(j.root))
-        return error_set(err, ERR_INVALID, ".scaiflux.json must hold an object");
-    yyjson_val *model = json_get(j.root, "model");
-    if (model && (!yyjson_is_str(model) || str_is_blank(json_str(model))))
-        return error_set(err, ERR_INVALID, ".scaiflux.json: `model` must be a string");
-    *ret_model = arena_str(&f->arena, json_str(model));
-    return true;
 }

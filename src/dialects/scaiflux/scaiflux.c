@@ -19,7 +19,8 @@ static const char usage[] =
     "scaiflux serve: one session for one controller, JSON lines on stdin and stdout\n"
     "\n"
     "  --model, -m SLUG          model as provider/model-id (default: the resumed session's,\n"
-    "                            TRIVET_MODEL, `model` in .scaiflux.json)\n"
+    "                            TRIVET_MODEL, `model` in .scaiflux.json of the workspace or\n"
+    "                            in ~/.scaiflux/config.json)\n"
     "  --max-tokens N            output cap of a model request (default: from the context window)\n"
     "  --workspace, -w DIR       where tools work (default: .)\n"
     "  --permission-mode MODE    read-only, workspace-write, danger-full-access, prompt or plan:\n"
@@ -39,6 +40,8 @@ static const char instruction[] =
     "the reason: find another way or say what you would need. Answer briefly and say plainly what "
     "you did and what you did not.";
 
+const char *const flux_instructions[] = {"SCAIFLUX.md", "AGENTS.md", NULL};
+
 /* ---- the course of a turn ---- */
 
 struct prompt { /* on its way to the disk */
@@ -49,8 +52,7 @@ struct prompt { /* on its way to the disk */
 static void turn_over(struct flux *f)
 {
     f->is_running = f->wants_interrupt = false;
-    if (f->is_ending)
-        server_quit(f->sv, f->exit_code, false);
+    flux_leave_if_done(f);
 }
 
 static void on_event(void *arg, struct session *s, const struct event *e)
@@ -107,6 +109,12 @@ void flux_interrupt(struct flux *f)
 
 /* ---- the end ---- */
 
+void flux_leave_if_done(struct flux *f)
+{
+    if (f->is_ending && !f->is_running && !f->slow)
+        server_quit(f->sv, f->exit_code, false);
+}
+
 void flux_end(struct flux *f, int exit_code)
 {
     if (exit_code)
@@ -116,8 +124,7 @@ void flux_end(struct flux *f, int exit_code)
     f->is_ending = true;
     conn_stop_reading(f->conn);
     session_deny_all(f->session, "controller disconnected before responding");
-    if (!f->is_running)
-        server_quit(f->sv, f->exit_code, false);
+    flux_leave_if_done(f);
 }
 
 static void on_eof(void *arg)
@@ -131,19 +138,23 @@ static void on_full(void *arg, bool is_full)
     listener_set_full(f->session, &f->listener, is_full);
 }
 
+static void stop_all(struct flux *f, int exit_code)
+{
+    if (f->slow)
+        fiber_cancel(f->slow);
+    flux_interrupt(f);
+    flux_end(f, exit_code);
+}
+
 /* Nobody can hear us any more. */
 static void on_broken(void *arg)
 {
-    struct flux *f = arg;
-    flux_interrupt(f);
-    flux_end(f, 1);
+    stop_all(arg, 1);
 }
 
 static void on_signal(struct server *sv, int signo)
 {
-    struct flux *f = sv->state;
-    flux_interrupt(f);
-    flux_end(f, 128 + signo);
+    stop_all(sv->state, 128 + signo);
 }
 
 static struct conn *get_conn(struct server *sv)
@@ -159,6 +170,7 @@ static void flux_free(struct server *sv)
         session_close(f->session);
     }
     conn_free(f->conn);
+    flux_config_clear(&f->config);
     buf_clear(&f->line);
     arena_clear(&f->arena);
     free(f);
@@ -170,8 +182,10 @@ static void flux_free(struct server *sv)
 void flux_fit_model(struct flux *f)
 {
     struct session_info info;
+    f->settings.context_window = f->config.context_window;
     session_info(f->session, &info);
     f->window = info.context_window > 0 ? info.context_window : FLUX_WINDOW;
+    f->settings.context_window = f->window; /* the engine counts with what we tell */
     f->max_tokens = f->options.max_tokens;
     if (!f->max_tokens)
         f->max_tokens = MAX(1, MIN(16384, f->window / 4));
@@ -202,6 +216,7 @@ static void fill_settings(struct flux *f)
         .locks_at_open = true,
         .canceled_text = "interrupted",
         .system = instruction,
+        .instructions = flux_instructions,
     };
 }
 
@@ -220,7 +235,7 @@ static bool find_workspace(struct flux *f, struct error *err)
 }
 
 /* The flag and the resumed session have had their say. */
-static bool settle_model(struct flux *f, struct str configured, struct error *err)
+static bool settle_model(struct flux *f, struct error *err)
 {
     struct session_info info;
     session_info(f->session, &info);
@@ -228,7 +243,7 @@ static bool settle_model(struct flux *f, struct str configured, struct error *er
         return true;
     struct str slug = engine_default_model(f->sv->engine);
     if (!slug.p)
-        slug = configured;
+        slug = f->config.model;
     if (!slug.p)
         return error_set(err, ERR_NO_MODEL,
                          "no model: use --model, TRIVET_MODEL or `model` in .scaiflux.json");
@@ -238,17 +253,17 @@ static bool settle_model(struct flux *f, struct str configured, struct error *er
 /* NULL, or the code of what went wrong. */
 static const char *boot(struct flux *f, struct error *err)
 {
-    struct str model;
     if (!find_workspace(f, err))
         return "workspace_invalid";
-    if (!flux_read_config(f, &model, err))
+    if (!flux_config_read(f, &f->config, err))
         return "config_invalid";
     const char *code = flux_open_session(f, err);
     if (code)
         return code;
-    if (!settle_model(f, model, err))
+    if (!settle_model(f, err))
         return "model_unresolved";
     flux_fit_model(f);
+    flux_start_gadgets(f);
     return NULL;
 }
 

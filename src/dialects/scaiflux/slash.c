@@ -1,31 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Slash commands (scaiflux.md 9): not turns, answered at once by exactly one slash_result; what
- * they changed follows in one state_changed (section 10).
+/* Slash commands (scaiflux.md 9): not turns, answered by exactly one slash_result; what they changed
+ * follows in one state_changed (section 10).
  *
  * A command fills `text` for humans and the members of `data` for programs, or fails with a code.
+ * Almost all are done at once.  One that takes time runs on a fiber, and until it has answered no
+ * further line is read: so lines are handled in the order of their arrival, and a flood of commands
+ * waits in the pipe and not in memory.
  */
 #include "dialects/scaiflux/internal.h"
 
 #include "base/utf8.h"
 
-struct command {
-    const char *name, *alias; /* alias may be NULL */
-    const char *args;         /* what it takes, "": nothing */
-    bool rewrites;            /* the conversation: not during a turn */
-    void (*run)(struct flux *f, struct str args, struct flux_answer *a);
-    const char *summary;
-};
-
-/* For the members of data; one per command. */
-static struct jw members(struct flux_answer *a)
+struct jw flux_members(struct flux_answer *a)
 {
     return (struct jw){.out = &a->data, .comma = a->data.n > 0};
 }
 
-static void fail(struct flux_answer *a, const char *code, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void fail(struct flux_answer *a, const char *code, const char *fmt, ...)
+void flux_fail(struct flux_answer *a, const char *code, const char *fmt, ...)
 {
     va_list ap;
     a->error = code;
@@ -37,160 +28,16 @@ static void fail(struct flux_answer *a, const char *code, const char *fmt, ...)
     buf_addc(&a->text, '\n');
 }
 
-/* ---- looking ---- */
-
-static void run_version(struct flux *f, struct str args, struct flux_answer *a)
-{
-    (void)args;
-    struct jw w = members(a);
-    jw_kz(&w, "version", f->sv->version);
-    jw_kint(&w, "protocol", FLUX_PROTOCOL);
-    buf_addf(&a->text, "trivet %s, protocol %d\n", f->sv->version, FLUX_PROTOCOL);
-}
-
-static void run_status(struct flux *f, struct str args, struct flux_answer *a)
-{
-    (void)args;
-    struct session_info info;
-    struct jw w = members(a);
-    int64_t pct = flux_context_pct(f);
-    session_info(f->session, &info);
-    jw_kstr(&w, "session_id", info.id);
-    jw_kstr(&w, "workspace", info.workspace);
-    jw_kstr(&w, "model", info.model);
-    jw_kz(&w, "mode", f->mode->name);
-    jw_karr(&w, "gadgets");
-    jw_arr_end(&w);
-    jw_kint(&w, "messages", info.n_messages);
-    jw_kint(&w, "turns", info.n_turns);
-    jw_kint(&w, "context_pct", pct);
-    jw_kbool(&w, "busy", f->is_running);
-    buf_addf(&a->text, "session %.*s\nworkspace %.*s\nmodel %.*s\nmode %s\n", STR_FMT(info.id),
-             STR_FMT(info.workspace), STR_FMT(info.model), f->mode->name);
-    buf_addf(&a->text, "%lld messages, %lld turns, context %lld %%%s\n", (long long)info.n_messages,
-             (long long)info.n_turns, (long long)pct, f->is_running ? ", a turn is running" : "");
-}
-
-static void run_context(struct flux *f, struct str args, struct flux_answer *a)
-{
-    (void)args;
-    struct session_info info;
-    struct jw w = members(a);
-    int64_t pct = flux_context_pct(f);
-    session_info(f->session, &info);
-    jw_kstr(&w, "model", info.model);
-    jw_kint(&w, "context_window", f->window);
-    jw_kint(&w, "max_tokens", f->max_tokens);
-    jw_kint(&w, "used_tokens", info.context_tokens);
-    jw_kint(&w, "context_pct", pct);
-    jw_kint(&w, "messages", info.n_messages);
-    jw_kint(&w, "compactions", f->n_compactions);
-    buf_addf(&a->text, "%lld of %lld tokens used (%lld %%) by %lld messages\n",
-             (long long)info.context_tokens, (long long)f->window, (long long)pct,
-             (long long)info.n_messages);
-}
-
-static void run_cost(struct flux *f, struct str args, struct flux_answer *a)
-{
-    (void)args;
-    struct session_info info;
-    struct jw w = members(a);
-    session_info(f->session, &info);
-    jw_kint(&w, "input_tokens", info.usage.input);
-    jw_kint(&w, "output_tokens", info.usage.output);
-    jw_kint(&w, "turns", info.n_turns);
-    buf_addf(&a->text, "%lld tokens in, %lld out, %lld turns\n", (long long)info.usage.input,
-             (long long)info.usage.output, (long long)info.n_turns);
-}
-
-static void run_tools(struct flux *f, struct str args, struct flux_answer *a)
-{
-    (void)args;
-    AUTO(arena) struct arena arena = ARENA_INIT;
-    size_t n;
-    const struct face **faces = engine_faces(f->sv->engine, &f->settings, f->workspace, &arena, &n);
-    struct jw w = members(a);
-    jw_karr(&w, "tools");
-    for (size_t i = 0; i < n; i++) {
-        const struct face *face = faces[i];
-        jw_obj(&w);
-        jw_kz(&w, "name", face->name);
-        jw_kz(&w, "required_mode", mode_name(face->mode));
-        jw_kz(&w, "gadget", face->gadget);
-        jw_obj_end(&w);
-        buf_addf(&a->text, "%-14s %s\n", face->name, mode_name(face->mode));
-    }
-    jw_arr_end(&w);
-}
-
-/* ---- setting ---- */
-
-static void run_model(struct flux *f, struct str args, struct flux_answer *a)
-{
-    struct session_info info;
-    struct error err;
-    AUTO(buf) struct buf previous = BUF_INIT;
-    session_info(f->session, &info);
-    buf_add(&previous, info.model);
-    bool is_new = args.n && !str_eq(args, info.model);
-    if (is_new && !session_set_model(f->session, args, &err)) {
-        fail(a, err.code == ERR_NO_MODEL ? "invalid_args" : "io_error", "%s", err.text);
-        return;
-    }
-    flux_fit_model(f);
-    a->tells = is_new ? TELL_MODEL : 0;
-    session_info(f->session, &info);
-    struct jw w = members(a);
-    jw_kstr(&w, "model", info.model);
-    jw_kstr(&w, "previous", buf_str(&previous));
-    jw_kint(&w, "context_window", f->window);
-    jw_kint(&w, "max_tokens", f->max_tokens);
-    buf_addf(&a->text, "model %.*s\n", STR_FMT(info.model));
-}
-
-static void run_permissions(struct flux *f, struct str args, struct flux_answer *a)
-{
-    const struct flux_mode *previous = f->mode;
-    const struct flux_mode *mode = args.n ? flux_find_mode(args) : previous;
-    if (!mode) {
-        fail(a, "invalid_args",
-             "no mode %.*s; there are read-only, workspace-write, "
-             "danger-full-access, prompt and plan",
-             STR_FMT(utf8_cut_chars(args, 100)));
-        return;
-    }
-    f->mode = mode;
-    session_set_mode(f->session, mode->covers);
-    a->tells = mode != previous ? TELL_MODE : 0;
-    struct jw w = members(a);
-    jw_kz(&w, "mode", mode->name);
-    jw_kz(&w, "previous", previous->name);
-    buf_addf(&a->text, "mode %s\n", mode->name);
-}
-
-static void run_clear(struct flux *f, struct str args, struct flux_answer *a)
-{
-    (void)args;
-    struct session_info info;
-    struct error err;
-    session_info(f->session, &info);
-    if (!session_clear(f->session, &err)) {
-        fail(a, "io_error", "%s", err.text);
-        return;
-    }
-    a->clears = true;
-    a->tells = TELL_CONTEXT;
-    struct jw w = members(a);
-    jw_kstr(&w, "session_id", info.id);
-    jw_kint(&w, "removed_messages", info.n_messages);
-    buf_addf(&a->text, "%lld messages removed\n", (long long)info.n_messages);
-}
+/* ---- commands about commands ---- */
 
 static void run_resume(struct flux *f, struct str args, struct flux_answer *a)
 {
     (void)f, (void)args;
-    fail(a, "unavailable_in_serve", "one process is one session; start another with --resume");
+    flux_fail(a, "unavailable_in_serve", "one process is one session; start another with --resume");
 }
+
+static const struct flux_command resume_command = {
+    .name = "resume", .args = "[any]", .summary = "not available in serve mode", .run = run_resume};
 
 static void run_exit(struct flux *f, struct str args, struct flux_answer *a)
 {
@@ -199,26 +46,22 @@ static void run_exit(struct flux *f, struct str args, struct flux_answer *a)
     buf_addz(&a->text, "bye\n");
 }
 
-/* ---- the table ---- */
+static const struct flux_command exit_command = {
+    .name = "exit", .alias = "quit", .args = "", .summary = "ends the process", .run = run_exit};
 
 static void run_help(struct flux *f, struct str args, struct flux_answer *a);
 
-static const struct command commands[] = {
-    {"help", "?", "", false, run_help, "lists the commands"},
-    {"version", NULL, "", false, run_version, "program and protocol version"},
-    {"status", NULL, "", false, run_status, "the session at a glance"},
-    {"context", NULL, "", false, run_context, "how full the context window is"},
-    {"cost", "usage", "", false, run_cost, "tokens used by the session"},
-    {"tools", NULL, "", false, run_tools, "tools offered to the model"},
-    {"model", NULL, "[slug]", false, run_model, "shows or switches the model"},
-    {"permissions", "mode", "[mode]", false, run_permissions, "shows or switches the mode"},
-    {"clear", NULL, "", true, run_clear, "empties the conversation"},
-    {"resume", NULL, "[any]", false, run_resume, "not available in serve mode"},
-    {"exit", "quit", "", false, run_exit, "ends the process"},
-    {0},
+static const struct flux_command help_command = {
+    .name = "help", .alias = "?", .args = "", .summary = "lists the commands", .run = run_help};
+
+static const struct flux_command *const commands[] = {
+    &help_command,   &flux_version, &flux_status,      &flux_context,    &flux_cost,
+    &flux_tools,     &flux_model,   &flux_permissions, &flux_gadget,     &flux_compact,
+    &flux_clear,     &flux_memory,  &flux_show_config, &flux_diff,       &flux_export,
+    &flux_session,   &flux_save,    &flux_init,        &resume_command,  &exit_command,
 };
 
-static void put_command(struct jw *w, const struct command *c)
+static void put_command(struct jw *w, const struct flux_command *c)
 {
     jw_obj(w);
     jw_kz(w, "name", c->name);
@@ -234,49 +77,119 @@ static void put_command(struct jw *w, const struct command *c)
 static void run_help(struct flux *f, struct str args, struct flux_answer *a)
 {
     (void)f, (void)args;
-    struct jw w = members(a);
+    struct jw w = flux_members(a);
     jw_karr(&w, "commands");
-    for (const struct command *c = commands; c->name; c++) {
-        buf_addf(&a->text, "/%-12s %-8s %s\n", c->name, c->args, c->summary);
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+        const struct flux_command *c = commands[i];
+        buf_addf(&a->text, "/%-12s %-20s %s\n", c->name, c->args, c->summary);
         put_command(&w, c);
     }
     jw_arr_end(&w);
 }
 
-static const struct command *find_command(struct str name)
+static const struct flux_command *find_command(struct str name)
 {
-    for (const struct command *c = commands; c->name; c++)
-        if (str_is(name, c->name) || (c->alias && str_is(name, c->alias)))
-            return c;
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        if (str_is(name, commands[i]->name) ||
+            (commands[i]->alias && str_is(name, commands[i]->alias)))
+            return commands[i];
     return NULL;
 }
 
-static void run(struct flux *f, struct str name, struct str args, struct flux_answer *a)
+/* ---- answering ---- */
+
+static void answer_clear(struct flux_answer *a)
 {
-    const struct command *c = find_command(name);
+    buf_clear(&a->text);
+    buf_clear(&a->data);
+}
+
+static void answer(struct flux *f, struct str command, struct flux_answer *a)
+{
+    flux_put_slash_result(f, command, a);
+    flux_put_state(f, a->tells);
+    if (a->exits)
+        flux_end(f, 0);
+}
+
+/* ---- what takes time ---- */
+
+struct slow { /* a command on its fiber */
+    struct flux *flux;
+    const struct flux_command *command;
+    struct buf name, args; /* as received */
+};
+
+static void slow_free(struct slow *s)
+{
+    buf_clear(&s->name);
+    buf_clear(&s->args);
+    free(s);
+}
+
+/* On the loop again: hands out the lines that came meanwhile. */
+static void go_on(void *arg)
+{
+    struct flux *f = arg;
+    f->slow = NULL;
+    if (f->is_ending)
+        flux_leave_if_done(f);
+    else
+        conn_hold(f->conn, false);
+}
+
+static void slow_fiber(void *arg)
+{
+    struct slow *s = arg;
+    struct flux *f = s->flux;
+    AUTO(answer) struct flux_answer a = {0};
+    s->command->run_await(f, buf_str(&s->args), &a);
+    answer(f, buf_str(&s->name), &a);
+    loop_later(f->sv->loop, go_on, f);
+    slow_free(s);
+}
+
+static void start_slow(struct flux *f, const struct flux_command *c, struct str name,
+                       struct str args)
+{
+    struct slow *s = xnew(struct slow);
+    s->flux = f;
+    s->command = c;
+    buf_add(&s->name, name);
+    buf_add(&s->args, args);
+    conn_hold(f->conn, true);
+    f->slow = fiber_start(f->sv->loop, "slash", slow_fiber, s);
+}
+
+/* ---- taking them ---- */
+
+static void run(struct flux *f, const struct flux_command *c, struct str name, struct str args,
+                struct flux_answer *a)
+{
     if (!c)
-        fail(a, "unknown_command", "no command /%.*s; /help lists them",
-             STR_FMT(utf8_cut_chars(name, 100)));
+        flux_fail(a, "unknown_command", "no command /%.*s; /help lists them",
+                  STR_FMT(utf8_cut_chars(name, 100)));
     else if (args.n && !*c->args)
-        fail(a, "invalid_args", "/%s takes no arguments", c->name);
+        flux_fail(a, "invalid_args", "/%s takes no arguments", c->name);
     else if (c->rewrites && f->is_running)
-        fail(a, "turn_in_progress", "/%s must wait for the end of the turn", c->name);
+        flux_fail(a, "turn_in_progress", "/%s must wait for the end of the turn", c->name);
     else
         c->run(f, args, a);
 }
 
 void flux_slash(struct flux *f, struct str command, struct str args)
 {
-    struct flux_answer a = {.text = BUF_INIT, .data = BUF_INIT};
+    AUTO(answer) struct flux_answer a = {0};
     if (str_starts(command, STR("/")))
         command = str_from(command, 1);
+    args = str_trim(args);
+    const struct flux_command *c = find_command(command);
+    if (c && c->run_await && !(args.n && !*c->args)) {
+        start_slow(f, c, command, args);
+        return;
+    }
     f->is_in_slash = true;
-    run(f, command, str_trim(args), &a);
+    run(f, c, command, args, &a);
     f->is_in_slash = false;
-    flux_put_slash_result(f, command, &a);
-    flux_put_state(f, a.tells);
-    if (a.exits)
-        flux_end(f, 0);
-    buf_clear(&a.text);
-    buf_clear(&a.data);
+    answer(f, command, &a);
 }

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* Configuration (scaiflux.md 11 and 12): two files of the same shape, the user's and the project's,
+ * whose members count before the user's.
+ *
+ *     ~/.scaiflux/config.json     <workspace>/.scaiflux.json
+ *
+ * Members that no row names belong to others (rules for permissions among them, which serve mode
+ * does not read) and are only shown, by /config.
+ */
+#include "context/config.h"
+
+#include "base/limits.h"
+#include "base/path.h"
+#include "dialects/scaiflux/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+enum { CONFIG_BYTES = 1 << 20 };
+
+static const struct row config_rows[] = {
+    ROW(flux_config, model, T_STR, OPTIONAL, "model slug when no flag and no session names one"),
+    ROW(flux_config, context_window, T_INT, OPTIONAL, "tokens, instead of what is known of the model",
+        .has_min = true, .min = 1),
+    ROW(flux_config, gadgets, T_ARR, OPTIONAL, "exactly the gadgets that are on", .items = T_STR),
+    ROW_END,
+};
+
+void flux_config_clear(struct flux_config *c)
+{
+    json_clear(&c->user.json);
+    json_clear(&c->project.json);
+    *c = (struct flux_config){0};
+}
+
+static bool refuse_file(const struct flux_file *file, struct error *err)
+{
+    return error_prefix(err, "%.*s", STR_FMT(path_base(file->path)));
+}
+
+static bool read_file(struct flux_file *file, struct error *err)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    file->is_there = path_exists(file->path);
+    if (!file->is_there)
+        return true;
+    if (!path_read(&text, file->path, CONFIG_BYTES, err))
+        return false;
+    if (!json_parse(buf_str(&text), 0, LIMIT_SCAIFLUX_DEPTH, &file->json, err))
+        return refuse_file(file, err);
+    if (!yyjson_is_obj(file->json.root)) {
+        error_set(err, ERR_INVALID, "must hold an object");
+        return refuse_file(file, err);
+    }
+    return true;
+}
+
+static bool take_values(struct flux_config *c, const struct flux_file *file, struct error *err)
+{
+    struct fault fault;
+    AUTO(buf) struct buf why = BUF_INIT;
+    if (!file->is_there)
+        return true;
+    if (!rows_decode(config_rows, ROWS_NO_DOUBLES, file->json.root, c, &fault)) {
+        fault_say(&fault, &why);
+        error_set(err, ERR_INVALID, "%.*s", STR_FMT(buf_str(&why)));
+        return refuse_file(file, err);
+    }
+    if (c->model.p && str_is_blank(c->model)) {
+        error_set(err, ERR_INVALID, "`model` must not be blank");
+        return refuse_file(file, err);
+    }
+    return true;
+}
+
+bool flux_config_read(struct flux *f, struct flux_config *ret, struct error *err)
+{
+    struct flux_config c = {
+        .user.path = arena_fmt(&f->arena, "%.*s/.scaiflux/config.json", STR_FMT(path_home())),
+        .project.path = arena_fmt(&f->arena, "%.*s/.scaiflux.json", STR_FMT(f->workspace)),
+    };
+    bool ok = read_file(&c.user, err) && read_file(&c.project, err) &&
+              take_values(&c, &c.user, err) && take_values(&c, &c.project, err);
+    if (!ok) {
+        flux_config_clear(&c);
+        return false;
+    }
+    *ret = c;
+    return true;
+}
+
+/* ---- showing ---- */
+
+static bool is_telling(struct str name)
+{
+    static const char *const words[] = {"key",      "token",      "secret",
+                                        "password", "credential", "authorization"};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (str_ifind(name, str_of(words[i])) != SIZE_MAX)
+            return true;
+    return false;
+}
+
+static bool looks_secret(struct str text)
+{
+    return str_starts(text, STR("sk-")) || str_ifind(text, STR("bearer ")) != SIZE_MAX;
+}
+
+/* Strings below members with telling names, and strings that look like keys, are left out. */
+static void put_safe(struct jw *w, yyjson_val *v, bool is_secret)
+{
+    size_t i, max;
+    yyjson_val *key, *item;
+    if (yyjson_is_str(v) && (is_secret || looks_secret(json_str(v)))) {
+        jw_str(w, STR("(removed)"));
+    } else if (yyjson_is_obj(v)) {
+        jw_obj(w);
+        yyjson_obj_foreach (v, i, max, key, item) {
+            if (yyjson_obj_getn(v, json_str(key).p, json_str(key).n) != item)
+                continue; /* a name given twice */
+            jw_keys(w, json_str(key));
+            put_safe(w, item, is_secret || is_telling(json_str(key)));
+        }
+        jw_obj_end(w);
+    } else if (yyjson_is_arr(v)) {
+        jw_arr(w);
+        yyjson_arr_foreach (v, i, max, item)
+            put_safe(w, item, is_secret);
+        jw_arr_end(w);
+    } else {
+        jw_val(w, v);
+    }
+}
+
+static void put_member(struct jw *w, struct buf *text, struct str name, yyjson_val *v)
+{
+    AUTO(buf) struct buf value = BUF_INIT;
+    struct jw one = JW(&value);
+    put_safe(&one, v, is_telling(name));
+    jw_keys(w, name);
+    jw_raw(w, buf_str(&value));
+    buf_addf(text, "%.*s: %.*s\n", STR_FMT(name), STR_FMT(buf_str(&value)));
+}
+
+static bool has_member(yyjson_val *obj, struct str name)
+{
+    return obj && yyjson_obj_getn(obj, name.p, name.n);
+}
+
+/* Members of from that are not in `before`; all, or the one called name. */
+static bool put_members(struct jw *w, struct buf *text, yyjson_val *from, yyjson_val *before,
+                        struct str name)
+{
+    size_t i, max;
+    yyjson_val *key, *v;
+    bool any = false;
+    yyjson_obj_foreach (from, i, max, key, v) {
+        if ((name.n && !str_eq(json_str(key), name)) || has_member(before, json_str(key)))
+            continue;
+        put_member(w, text, json_str(key), v);
+        any = true;
+    }
+    return any;
+}
+
+bool flux_config_put(const struct flux_config *c, struct str name, struct jw *w, struct buf *text)
+{
+    bool any = put_members(w, text, c->project.json.root, NULL, name);
+    any |= put_members(w, text, c->user.json.root, c->project.json.root, name);
+    return any || !name.n;
+}
+
+/* ---- writing ---- */
+
+struct saving {
+    const char *key;
+    yyjson_val *value;
+};
+
+static void put_value(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
+{
+    struct saving *s = arg;
+    config_put(doc, root, str_of(s->key), yyjson_val_mut_copy(doc, s->value));
+}
+
+/* A link may lead out of the workspace; nothing is written there. */
+static bool may_replace(struct flux *f, struct str path, struct error *err)
+{
+    AUTO(buf) struct buf real = BUF_INIT;
+    if (!path_resolve(&real, path, err))
+        return false;
+    return path_is_inside(f->workspace, buf_str(&real)) ||
+           error_set(err, ERR_DENIED, "%.*s leads out of the workspace", STR_FMT(path));
+}
+
+bool flux_config_save(struct flux *f, const char *key, struct str value, struct error *err)
+{
+    AUTO(json) struct json j = JSON_INIT;
+    struct flux_config now = {0};
+    if (!flux_config_read(f, &now, err)) /* a file that is broken is left alone */
+        return false;
+    struct str path = now.project.path;
+    struct str lock = arena_fmt(&f->arena, "%.*s/.scaiflux/config", STR_FMT(f->workspace));
+    flux_config_clear(&now);
+    if (!may_replace(f, path, err) || !may_replace(f, lock, err) ||
+        !json_parse(value, 0, LIMIT_JSON_DEPTH, &j, err))
+        return false;
+    struct saving s = {key, j.root};
+    return config_change_project(path, lock, put_value, &s, err);
+}
+
+static bool write_all(int fd, struct str text)
+{
+    while (text.n) {
+        ssize_t n = write(fd, text.p, text.n);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        text = str_from(text, (size_t)n);
+    }
+    return true;
+}
+
+bool flux_create_file(struct flux *f, const char *name, struct str text, bool *ret_made,
+                      struct error *err)
+{
+    AUTO(buf) struct buf full = BUF_INIT;
+    buf_addf(&full, "%.*s/%s", STR_FMT(f->workspace), name);
+    int fd = open(full.p, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    *ret_made = fd >= 0;
+    if (fd < 0)
+        return errno == EEXIST || error_errno(err, errno, "cannot create %s", full.p);
+    bool ok = write_all(fd, text);
+    if (!ok)
+        error_errno(err, errno, "cannot write %s", full.p);
+    close(fd);
+    return ok;
+}

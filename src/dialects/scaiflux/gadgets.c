@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* Gadgets (scaiflux.md 12): groups of optional tools that are on or off as a whole.  Which tools a
+ * gadget has is written in their faces; here is which gadgets are on.
+ *
+ * The set at the start is the configuration's; else the one that the resumed session had; else the
+ * defaults.  A switch is kept with the session.
+ */
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "context/skills.h"
+#include "dialects/scaiflux/internal.h"
+
+static bool has_skills(const struct flux *f)
+{
+    AUTO(skills) struct skills found = SKILLS_INIT;
+    skills_add_roots(&found, f->workspace, STR_NONE, path_home());
+    skills_scan(&found);
+    return found.n > 0;
+}
+
+static bool is_always_on(const struct flux *f)
+{
+    (void)f;
+    return true;
+}
+
+static const struct {
+    const char *name;
+    bool (*is_default)(const struct flux *f); /* NULL: off */
+} gadgets[FLUX_N_GADGETS] = {
+    {"skills", has_skills},
+    {"todo", is_always_on},
+    {"web", NULL},
+};
+
+int flux_find_gadget(struct str name)
+{
+    for (int i = 0; i < FLUX_N_GADGETS; i++)
+        if (str_is(name, gadgets[i].name))
+            return i;
+    return -1;
+}
+
+/* The table is sorted, so the list is too. */
+static void settle(struct flux *f)
+{
+    size_t n = 0;
+    for (int i = 0; i < FLUX_N_GADGETS; i++)
+        if (f->has_gadget[i])
+            f->gadgets[n++] = gadgets[i].name;
+    f->gadgets[n] = NULL;
+    f->settings.gadgets = f->gadgets;
+}
+
+static void take_list(struct flux *f, yyjson_val *list, bool warns)
+{
+    size_t i, max;
+    yyjson_val *v;
+    yyjson_arr_foreach (list, i, max, v) {
+        int at = flux_find_gadget(json_str(v));
+        if (at >= 0)
+            f->has_gadget[at] = true;
+        else if (warns)
+            log_warn("there is no gadget %.*s", STR_FMT(str_cut(json_str(v), 100)));
+    }
+}
+
+/* False when the session never switched one. */
+static bool take_kept(struct flux *f)
+{
+    AUTO(json) struct json j = JSON_INIT;
+    struct error ignored;
+    struct str kept = session_memory(f->session);
+    if (!kept.p || !json_parse(kept, 0, LIMIT_JSON_DEPTH, &j, &ignored))
+        return false;
+    yyjson_val *list = json_get(j.root, "gadgets");
+    take_list(f, list, false);
+    return yyjson_is_arr(list);
+}
+
+void flux_start_gadgets(struct flux *f)
+{
+    if (f->config.gadgets)
+        take_list(f, f->config.gadgets, true);
+    else if (!take_kept(f))
+        for (int i = 0; i < FLUX_N_GADGETS; i++)
+            f->has_gadget[i] = gadgets[i].is_default && gadgets[i].is_default(f);
+    settle(f);
+}
+
+bool flux_switch_gadget(struct flux *f, int gadget, bool on, struct error *err)
+{
+    AUTO(buf) struct buf members = BUF_INIT;
+    struct jw w = JW(&members);
+    bool was_on = f->has_gadget[gadget];
+    f->has_gadget[gadget] = on;
+    settle(f);
+    jw_obj(&w);
+    jw_klist(&w, "gadgets", f->gadgets);
+    jw_obj_end(&w);
+    if (was_on == on || session_set_memory(f->session, buf_str(&members), err))
+        return true;
+    f->has_gadget[gadget] = was_on;
+    settle(f);
+    return false;
+}
+
+void flux_put_available(struct flux *f, struct jw *w, struct buf *text)
+{
+    const struct toolset *set = f->settings.toolset;
+    jw_karr(w, "available");
+    for (int i = 0; i < FLUX_N_GADGETS; i++) {
+        buf_addf(text, "%-8s %-4s", gadgets[i].name, f->has_gadget[i] ? "on" : "off");
+        jw_obj(w);
+        jw_kz(w, "name", gadgets[i].name);
+        jw_kbool(w, "enabled", f->has_gadget[i]);
+        jw_karr(w, "tools");
+        for (size_t k = 0; k < set->n_faces; k++) {
+            const struct face *face = set->faces[k];
+            if (!face->gadget || strcmp(face->gadget, gadgets[i].name) != 0)
+                continue;
+            jw_str(w, str_of(face->name));
+            buf_addf(text, " %s", face->name);
+        }
+        jw_arr_end(w);
+        jw_obj_end(w);
+        buf_addc(text, '\n');
+    }
+    jw_arr_end(w);
+}
+
+void flux_put_tools(struct flux *f, struct jw *w)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    size_t n;
+    const struct face **faces = engine_faces(f->sv->engine, &f->settings, f->workspace, &a, &n);
+    jw_karr(w, "tools");
+    for (size_t i = 0; i < n; i++)
+        jw_str(w, str_of(faces[i]->name));
+    jw_arr_end(w);
+}
