@@ -20,6 +20,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -28,6 +29,7 @@ struct sync_call { /* a fiber that waits for the next sync; on its stack */
     struct sync_call *next;
     struct wait wait;
     bool is_leader; /* woken to run the sync, not with its result */
+    bool is_alone;  /* wants to lead and shares nobody's result */
     bool is_ok;
     struct error err;
 };
@@ -171,6 +173,22 @@ static bool pay_cut(struct slog *g, struct error *err)
     return true;
 }
 
+bool slog_end_line(struct str path, struct error *err)
+{
+    AUTO_FREE char *z = str_dup(path);
+    char last = '\n';
+    int fd = open(z, O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return error_errno(err, errno, "cannot open %s", z);
+    bool ok = take_lock(fd, z, err);
+    off_t size = lseek(fd, 0, SEEK_END);
+    if (ok && size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n' &&
+        write(fd, "\n", 1) != 1)
+        ok = error_errno(err, errno, "cannot write %s", z);
+    close(fd);
+    return ok;
+}
+
 static ssize_t write_line(int fd, struct str line)
 {
     ssize_t n;
@@ -279,6 +297,24 @@ static void add_waiting(struct slog *g, struct sync_call *c)
     *at = c;
 }
 
+/* Those who share the next sync; who wants to be alone keeps waiting. */
+static struct sync_call *take_group(struct slog *g)
+{
+    struct sync_call *group = NULL, **end = &group;
+    for (struct sync_call **at = &g->waiting; *at;) {
+        struct sync_call *c = *at;
+        if (c->is_alone) {
+            at = &c->next;
+            continue;
+        }
+        *at = c->next;
+        c->next = NULL;
+        *end = c;
+        end = &c->next;
+    }
+    return group;
+}
+
 bool slog_sync_through_await(struct slog *g, struct error *err)
 {
     if (g->synced == g->size)
@@ -293,7 +329,7 @@ bool slog_sync_through_await(struct slog *g, struct error *err)
             return c.is_ok;
         }
     }
-    struct sync_call *group = take(&g->waiting);
+    struct sync_call *group = take_group(g);
     struct sync_job j = {.fd = g->fd};
     int64_t size = g->size;
     g->is_syncing = true;
@@ -311,6 +347,116 @@ bool slog_sync(struct slog *g, struct error *err)
         return true;
     sync_run(&j);
     return sync_done(g, &j, g->size, err);
+}
+
+/* ---- replacing ---- */
+
+struct replace_job {
+    int from_fd, fd;
+    char *temporary;
+    struct str bytes;    /* still to be written */
+    int64_t begin, end;  /* of the old file, to be copied behind them */
+    int failed;          /* errno or 0 */
+};
+
+static bool write_bytes(int fd, struct str bytes)
+{
+    while (bytes.n) {
+        ssize_t n = write_line(fd, bytes);
+        if (n < 0)
+            return false;
+        bytes = str_from(bytes, (size_t)n);
+    }
+    return true;
+}
+
+static bool copy_bytes(const struct replace_job *j)
+{
+    char chunk[8192];
+    for (int64_t at = j->begin; at < j->end;) {
+        size_t want = MIN((size_t)(j->end - at), sizeof chunk);
+        ssize_t n = pread(j->from_fd, chunk, want, at);
+        if (n <= 0 || !write_bytes(j->fd, str_n(chunk, (size_t)n)))
+            return false;
+        at += n;
+    }
+    return true;
+}
+
+static void replace_run(void *arg) /* on the thread pool */
+{
+    struct replace_job *j = arg;
+    errno = EIO;
+    if (j->fd < 0)
+        j->fd = open(j->temporary, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    bool ok = j->fd >= 0 && flock(j->fd, LOCK_EX | LOCK_NB) == 0 && write_bytes(j->fd, j->bytes) &&
+              copy_bytes(j) && fdatasync(j->fd) == 0;
+    j->failed = ok ? 0 : errno;
+    j->bytes = STR("");
+}
+
+/* Fills the new file until it holds all of the old one's additions too. */
+static bool fill_through_await(struct slog *g, struct replace_job *j, int64_t *ret_size,
+                               struct error *err)
+{
+    int64_t size = (int64_t)j->bytes.n;
+    do {
+        j->end = g->size;
+        size += j->end - j->begin;
+        work_through_await(fiber_loop(), replace_run, j);
+        if (j->failed)
+            return error_errno(err, j->failed, "cannot write %s", j->temporary);
+        j->begin = j->end;
+    } while (g->size != j->end);
+    *ret_size = size;
+    return true;
+}
+
+static bool take_place(struct slog *g, struct replace_job *j, int64_t size, struct error *err)
+{
+    if (rename(j->temporary, g->path) != 0)
+        return error_errno(err, errno, "cannot replace %s", g->path);
+    close(g->fd);
+    g->fd = j->fd;
+    g->size = g->synced = size;
+    g->owes_cut = false;
+    return true;
+}
+
+static void lead_through_await(struct slog *g)
+{
+    struct sync_call c = {.wait = WAIT_INIT, .is_alone = true};
+    if (g->is_syncing) {
+        add_waiting(g, &c);
+        wait_through_await(&c.wait);
+    }
+    g->is_syncing = true;
+}
+
+static void sync_dir_run(void *arg) /* on the thread pool */
+{
+    struct error ignored;
+    file_sync_dir(path_dir(str_of(arg)), &ignored);
+}
+
+bool slog_replace_through_await(struct slog *g, struct str lines, struct error *err)
+{
+    int64_t size = 0;
+    AUTO(buf) struct buf temporary = BUF_INIT;
+    lead_through_await(g);
+    buf_addf(&temporary, "%s.tmp", g->path);
+    unlink(temporary.p); /* of a process that died; we have the lock */
+    struct replace_job j = {.from_fd = g->fd, .fd = -1, .temporary = temporary.p, .bytes = lines,
+                            .begin = g->size};
+    bool ok = fill_through_await(g, &j, &size, err) && take_place(g, &j, size, err);
+    if (ok)
+        work_through_await(fiber_loop(), sync_dir_run, g->path);
+    else if (j.fd >= 0) {
+        unlink(j.temporary);
+        close(j.fd);
+    }
+    wake_leader(g);
+    return ok;
 }
 
 struct str slog_path(const struct slog *g)

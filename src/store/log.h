@@ -25,6 +25,9 @@ struct slog *slog_create(struct str path, struct error *err);
 /* Opens for appending: takes the lock (ERR_LOCKED when another process has it), repairs.
  * ERR_CORRUPT, and nothing is touched, when the file begins like no session at all. */
 struct slog *slog_open(struct str path, struct slog_repair *ret_repair, struct error *err);
+/* Ends a last line that lacks nothing but its newline, so that opening does not cut it.  For files
+ * that other programs wrote. */
+bool slog_end_line(struct str path, struct error *err);
 /* line is one JSON object without its newline.  One write(2).  ERR_DISK_FULL, ERR_IO. */
 bool slog_append(struct slog *g, struct str line, struct error *err);
 /* Everything appended so far is on disk when this returns; on the thread pool; not cancelable.
@@ -32,6 +35,11 @@ bool slog_append(struct slog *g, struct str line, struct error *err);
 bool slog_sync_through_await(struct slog *g, struct error *err);
 /* The same, blocking: for the end of the process. */
 bool slog_sync(struct slog *g, struct error *err);
+/* The whole file becomes these lines, each with its newline, and behind them what is appended while
+ * this waits.  They are on disk under another name before they take the place of the file, so that a
+ * crash leaves the old lines or the new ones; the lock goes over with them.  Everything is synced
+ * when this returns.  On failure the log goes on as it was. */
+bool slog_replace_through_await(struct slog *g, struct str lines, struct error *err);
 struct str slog_path(const struct slog *g);
 int64_t slog_size(const struct slog *g);
 /* Releases the lock; when a sync is under way, at its end.  NULL is fine. */
@@ -43,12 +51,16 @@ void slog_close(struct slog *g);
  * readers and the writer may work at the same time. */
 typedef bool slog_line_fn(void *arg, struct str line, int64_t offset);
 bool slog_read(struct str path, slog_line_fn *fn, void *arg, struct error *err);
-/* The same, for whoever must know: *ret_n_foreign complete lines, not blank, were left out. */
+/* The same, for whoever must know: *ret_n_foreign complete lines, not blank, were left out; the last
+ * complete one ends at *ret_end. */
 bool slog_read_counting(struct str path, slog_line_fn *fn, void *arg, int64_t *ret_n_foreign,
-                        struct error *err);
+                        int64_t *ret_end, struct error *err);
 /* The same from the line that begins at `from`; *ret_end is where the next reading goes on, behind
  * the last complete line.  ERR_CORRUPT when no line begins at `from`. */
 bool slog_read_from(struct str path, int64_t from, slog_line_fn *fn, void *arg, int64_t *ret_end,
                     struct error *err);
+/* The bytes behind `from`, which is where such a reading ended: a last line without its newline.
+ * Much more than LIMIT_RECORD_BYTES is never read. */
+bool slog_read_tail(struct str path, int64_t from, struct buf *ret, struct error *err);
 
 #endif

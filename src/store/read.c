@@ -142,12 +142,25 @@ bool slog_read(struct str path, slog_line_fn *fn, void *arg, struct error *err)
 }
 
 bool slog_read_counting(struct str path, slog_line_fn *fn, void *arg, int64_t *ret_n_foreign,
-                        struct error *err)
+                        int64_t *ret_end, struct error *err)
 {
     AUTO(reader) struct reader r = {.fd = -1, .fn = fn, .arg = arg};
-    int64_t end;
-    if (!read_from(&r, path, &end, err))
+    if (!read_from(&r, path, ret_end, err))
         return false;
     *ret_n_foreign = r.n_foreign;
+    return true;
+}
+
+bool slog_read_tail(struct str path, int64_t from, struct buf *ret, struct error *err)
+{
+    AUTO_FREE char *z = str_dup(path);
+    ssize_t n;
+    int fd = open(z, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return error_errno(err, errno, "cannot open %s", z);
+    while (ret->n <= LIMIT_RECORD_BYTES &&
+           (n = pread(fd, buf_space(ret, CHUNK_BYTES), CHUNK_BYTES, from + (off_t)ret->n)) > 0)
+        buf_added(ret, (size_t)n);
+    close(fd);
     return true;
 }
