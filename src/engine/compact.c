@@ -284,8 +284,9 @@ bool session_compact_await(struct session *s, struct str instructions, struct ar
     s->is_compacting = true;
     session_hold(s);
     bool ok = compact_await(s, NULL, "manual", instructions, SIZE_MAX, a, ret, err);
-    ok = ok && slog_sync_through_await(s->log, err);
+    ok = ok && session_settle_through_await(s, true, err);
     s->is_compacting = false;
+    session_wake_pauses(s);
     if (!s->is_closing) {
         session_measure(s);
         session_start_next(s);

@@ -227,3 +227,26 @@ struct message *history_view(const struct history *h, const struct session_setti
     *ret_n = v.n;
     return v.out;
 }
+
+/* ---- folding ---- */
+
+bool message_is_empty(const struct message *m)
+{
+    for (size_t b = 0; b < m->n_blocks; b++)
+        if (m->blocks[b].kind != BLOCK_TEXT || !str_is_blank(m->blocks[b].text))
+            return false;
+    return true;
+}
+
+void history_fold(struct history *h, const struct session_settings *st)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    size_t n;
+    struct history folded = {.is_tree = h->is_tree, .was_ever_used = h->was_ever_used};
+    struct message *view = history_view(h, st, NULL, &a, &n);
+    for (size_t i = 0; i < n; i++)
+        if (!message_is_empty(&view[i]))
+            history_add(&folded, &view[i], NULL);
+    history_clear(h);
+    *h = folded;
+}

@@ -59,6 +59,9 @@ struct header { /* first line of the file, in the arena of the history */
     struct str id, cwd, model, effort, parent_id, parent_path, name;
     int64_t created_ms;
     struct str memory; /* last memory_state record, or STR_NONE */
+    struct str head;   /* last head line of the dialect's form, JSON, or STR_NONE */
+    int64_t modified_ms; /* as the head says, or 0 */
+    bool has_open_tail;  /* the last line is whole and lacks its newline */
     int64_t last_seq;
     bool is_clean; /* every started turn has ended */
     int64_t n_bad; /* lines that are no records */
@@ -68,8 +71,10 @@ struct header { /* first line of the file, in the arena of the history */
 };
 
 void history_clear(struct history *h);
-/* Reads a session file.  ERR_CORRUPT when it has no usable header. */
-bool history_load(struct history *h, struct str path, struct header *ret, struct error *err);
+/* Reads a session file, in the form of the settings too.  ERR_CORRUPT when it has no usable
+ * header. */
+bool history_load(struct history *h, struct str path, const struct session_settings *st,
+                  struct header *ret, struct error *err);
 /* Calls without a result get one: "outcome unknown" when they were started, "not run" otherwise.
  * Returns how many had an unknown outcome. */
 int64_t history_close_calls(struct history *h);
@@ -80,6 +85,10 @@ struct mark *history_mark(struct history *h, struct str turn_id);
 /* Replaces what stands before keep_from by the summary, which is copied. */
 void history_compact(struct history *h, const struct message *summary, size_t keep_from);
 void history_empty(struct history *h);
+/* The conversation becomes its own projection: what a file in a dialect's form holds.  Marks of
+ * turns are gone afterwards. */
+void history_fold(struct history *h, const struct session_settings *st);
+bool message_is_empty(const struct message *m); /* neither text nor picture: files leave it out */
 /* The messages for the model or a transcript, in a; running: the turn that still counts whole. */
 struct message *history_view(const struct history *h, const struct session_settings *st,
                              const struct mark *running, struct arena *a, size_t *ret_n);

@@ -57,7 +57,7 @@ static void link_waiting(struct session *s, struct turn *t)
 
 static size_t count_ahead(const struct session *s)
 {
-    size_t n = s->running || s->is_compacting;
+    size_t n = s->running || s->is_compacting || s->n_pauses;
     for (const struct turn *t = s->waiting; t; t = t->next)
         n += !t->is_held;
     return n;
@@ -151,6 +151,7 @@ static bool steer_await(struct session *s, const struct input *in, char ret_turn
     AUTO(buf) struct buf line = BUF_INIT;
     struct steer *steer = arena_new(&t->arena, struct steer);
     id_hex(steer->id, 16);
+    steer->is_recorded = true;
     steer->message = input_message(&t->arena, in);
     steer->text = arena_str(&t->arena, in->display.p ? in->display : in->text);
     record_input(&line, str_of(steer->id), "steer", &steer->message);

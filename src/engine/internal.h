@@ -44,6 +44,7 @@ struct steer {
     struct message message; /* in the turn's arena */
     struct str text;
     char id[17];            /* of its input record */
+    bool is_recorded;       /* the record still stands in the file */
 };
 
 /* Something a turn has asked the world and waits for. */
@@ -114,6 +115,8 @@ struct session {
     int64_t created_ms, modified_ms;
     struct slog *log;         /* NULL until the first write */
     bool has_file;
+    bool has_open_tail;       /* of a file that another program wrote, see header */
+    int64_t kept_ms;          /* when the file in a dialect's form was last changed by a turn */
     struct history history;
     struct read_set *reads;
     struct listener *listeners;
@@ -121,6 +124,8 @@ struct session {
     struct turn *waiting, **waiting_end; /* accepted and reserved ones, in order */
     struct turn *running;
     bool is_compacting;
+    unsigned n_pauses;        /* nothing starts while there is one, see session_pause_await */
+    struct pause *pauses;     /* those that wait for the end of the running turn */
     const char *deny_text;    /* every question is answered so */
     int64_t seq;
     int64_t n_turns;
@@ -155,12 +160,22 @@ void session_release(struct session *s);
 void session_start_next(struct session *s);
 void session_turn_over(struct session *s, struct turn *t);
 bool session_write(struct session *s, struct str line, struct error *err); /* opens when needed */
+/* Lets go of the file and takes another, which is made at once when inputs wait. */
+bool session_rename_file(struct session *s, struct str id, struct str path, struct error *err);
 struct str session_id_str(const struct session *s);
 void session_measure(struct session *s); /* context tokens; tells when they changed */
 void turn_free(struct turn *t);
 void turn_drop_errand(struct turn *t);
 struct model session_model(struct session *s, struct arena *a, const struct provider **ret_p,
                            bool *ret_ok, struct error *err);
+
+/* settle.c */
+void session_wake_pauses(struct session *s);
+/* The lines of the file in the dialect's form. */
+void session_put_form(struct session *s, const struct message *all, size_t n, struct buf *out);
+/* At the end of a turn or a compaction: everything is on disk, in the dialect's form if it has
+ * one.  changed: the conversation is another than before. */
+bool session_settle_through_await(struct session *s, bool changed, struct error *err);
 
 /* input.c */
 /* Waiting inputs end as canceled; held ones of an earlier process only when asked for. */

@@ -5,9 +5,10 @@
 #include "engine/history.h"
 
 #include "base/time.h"
+#include "engine/form.h"
 #include "store/log.h"
 
-struct node { /* an entry of a version 2 file */
+struct node {            /* an entry of a version 2 file */
     struct node *before; /* in the file */
     struct str id, parent;
     struct message message;
@@ -17,9 +18,11 @@ struct node { /* an entry of a version 2 file */
 struct loader {
     struct history *h;
     struct header *hd;
+    const struct file_form *form; /* or NULL */
+    void *form_arg;
     bool has_header;
-    struct node *nodes;     /* newest first; version 2 */
-    struct str leaf;        /* target of the last leaf record that came after the last entry */
+    struct node *nodes; /* newest first; version 2 */
+    struct str leaf;    /* target of the last leaf record that came after the last entry */
     bool has_leaf;
 };
 
@@ -178,12 +181,17 @@ static void take_call(struct loader *ld, yyjson_val *v)
     ld->h->started = c;
 }
 
-static void take_memory(struct loader *ld, yyjson_val *v)
+static struct str json_text(struct loader *ld, yyjson_val *v)
 {
     AUTO(buf) struct buf text = BUF_INIT;
     struct jw w = JW(&text);
     jw_val(&w, v);
-    ld->hd->memory = arena_str(&ld->h->arena, buf_str(&text));
+    return arena_str(&ld->h->arena, buf_str(&text));
+}
+
+static void take_memory(struct loader *ld, yyjson_val *v)
+{
+    ld->hd->memory = json_text(ld, v);
 }
 
 static void take_clear(struct loader *ld, yyjson_val *v)
@@ -212,17 +220,41 @@ static const struct {
     {"trivet_clear", take_clear},
 };
 
+/* A line in the form of the dialect's own program. */
+static bool take_form_line(struct loader *ld, yyjson_val *v)
+{
+    struct form_line line = {0};
+    if (!ld->form || !ld->form->read(ld->form_arg, &ld->h->arena, v, &line))
+        return false;
+    if (!line.is_head) {
+        add_message(ld, &line.message, NULL);
+        return true;
+    }
+    ld->has_header = true;
+    ld->hd->version = 1;
+    ld->hd->id = line.id;
+    ld->hd->model = line.model;
+    ld->hd->effort = line.effort;
+    ld->hd->created_ms = line.created_ms;
+    ld->hd->modified_ms = line.modified_ms;
+    ld->hd->head = json_text(ld, v);
+    return true;
+}
+
 static bool on_line(void *arg, struct str line, int64_t offset)
 {
     (void)offset;
     struct loader *ld = arg;
     AUTO(json) struct json j = JSON_INIT;
     struct error ignored;
-    if (!json_parse(line, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &j, &ignored)) {
+    unsigned flags = JSON_FIX_SURROGATES | (ld->form ? JSON_FIX_UTF8 : 0);
+    if (!json_parse(line, flags, LIMIT_JSON_DEPTH, &j, &ignored)) {
         j = JSON_INIT;
         ld->hd->n_bad++;
         return true;
     }
+    if (take_form_line(ld, j.root))
+        return true;
     struct str type = json_get_str(j.root, "type");
     for (size_t i = 0; i < ARRAY_LEN(record_types); i++)
         if (str_is(type, record_types[i].type))
@@ -258,13 +290,32 @@ static void take_branch(struct loader *ld)
     free(chain);
 }
 
-bool history_load(struct history *h, struct str path, struct header *ret, struct error *err)
+/* Other programs may leave out the last newline: a line that is whole counts all the same. */
+static void take_tail(struct loader *ld, struct str path, int64_t from)
 {
-    struct loader ld = {.h = h, .hd = ret};
+    AUTO(buf) struct buf tail = BUF_INIT;
+    AUTO(json) struct json j = JSON_INIT;
+    struct error ignored;
+    if (!slog_read_tail(path, from, &tail, &ignored))
+        return;
+    struct str line = str_trim(buf_str(&tail));
+    if (!line.n ||
+        !json_parse(line, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &j, &ignored))
+        return;
+    ld->hd->has_open_tail = true;
+    on_line(ld, line, from);
+}
+
+bool history_load(struct history *h, struct str path, const struct session_settings *st,
+                  struct header *ret, struct error *err)
+{
+    struct loader ld = {.h = h, .hd = ret, .form = st->form, .form_arg = st->context_arg};
+    int64_t end, n_foreign = 0;
     *ret = (struct header){.is_clean = true};
-    int64_t n_foreign = 0;
-    bool ok = slog_read_counting(path, on_line, &ld, &n_foreign, err);
+    bool ok = slog_read_counting(path, on_line, &ld, &n_foreign, &end, err);
     ret->n_bad += n_foreign;
+    if (ok && ld.form)
+        take_tail(&ld, path, end);
     if (ok && !ld.has_header)
         ok = error_set(err, ERR_CORRUPT, "%.*s is not a session file", STR_FMT(path));
     if (ok && ld.nodes)

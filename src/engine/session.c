@@ -24,6 +24,8 @@ struct str session_id_str(const struct session *s)
 
 static void set_id(struct session *s, struct str id)
 {
+    free(s->long_id);
+    s->long_id = NULL;
     if (id.n > UUID_LEN) {
         s->long_id = str_dup(id);
         return;
@@ -98,9 +100,13 @@ static void session_free(struct session *s)
 
 /* ---- the file ---- */
 
-static bool create_file(struct session *s, struct error *err)
+static bool write_head(struct session *s, struct error *err)
 {
     AUTO(buf) struct buf line = BUF_INIT;
+    if (s->settings->form) {
+        session_put_form(s, NULL, 0, &line);
+        return slog_append(s->log, str_trim(buf_str(&line)), err);
+    }
     struct header hd = {
         .version = 1,
         .id = session_id_str(s),
@@ -111,14 +117,19 @@ static bool create_file(struct session *s, struct error *err)
         .parent_path = str_of(s->parent_path),
         .created_ms = s->created_ms,
     };
+    record_header(&line, &hd);
+    return slog_append(s->log, buf_str(&line), err);
+}
+
+static bool create_file(struct session *s, struct error *err)
+{
+    AUTO(buf) struct buf line = BUF_INIT;
     s->log = slog_create(str_of(s->path), err);
     if (!s->log)
         return false;
     s->has_file = true;
-    record_header(&line, &hd);
-    if (!slog_append(s->log, buf_str(&line), err))
+    if (!write_head(s, err))
         return false;
-    buf_reset(&line);
     record_info(&line, str_of(s->name), STR_NONE, STR_NONE);
     return (!s->name || slog_append(s->log, buf_str(&line), err)) &&
            (!s->memory || slog_append(s->log, str_of(s->memory), err));
@@ -146,6 +157,9 @@ static bool write_unsaved(struct session *s, struct error *err)
 static bool open_file(struct session *s, struct error *err)
 {
     struct slog_repair repair = {0};
+    if (s->has_open_tail && !slog_end_line(str_of(s->path), err))
+        return false;
+    s->has_open_tail = false;
     s->log = slog_open(str_of(s->path), &repair, err);
     if (!s->log)
         return false;
@@ -183,6 +197,18 @@ struct session *session_new(struct engine *e, const struct session_spec *spec, s
     }
     warm_up(s);
     return s;
+}
+
+bool session_rename_file(struct session *s, struct str id, struct str path, struct error *err)
+{
+    slog_close(s->log);
+    s->log = NULL;
+    s->has_file = s->has_open_tail = false;
+    set_id(s, id);
+    set_str(&s->path, path);
+    set_str(&s->name, STR_NONE);
+    s->created_ms = s->modified_ms = s->kept_ms = time_now_ms();
+    return !s->waiting || create_file(s, err);
 }
 
 /* ---- opening ---- */
@@ -293,12 +319,12 @@ static bool load(struct session *s, const struct session_spec *spec, struct sess
                  struct error *err)
 {
     struct header hd;
-    if (!history_load(&s->history, spec->path, &hd, err))
+    if (!history_load(&s->history, spec->path, s->settings, &hd, err))
         return false;
     set_id(s, hd.id);
     set_str(&s->slug, spec->model.p ? spec->model : hd.model.n ? hd.model : STR_NONE);
     set_str(&s->effort, spec->effort.p ? spec->effort : hd.effort.n ? hd.effort : STR_NONE);
-    set_str(&s->name, hd.name.n ? hd.name : STR_NONE);
+    set_str(&s->name, spec->name.p ? spec->name : hd.name.n ? hd.name : STR_NONE);
     set_str(&s->parent_id, hd.parent_id.n ? hd.parent_id : STR_NONE);
     set_str(&s->memory, hd.memory);
     set_str(&s->parent_path, hd.parent_path.n ? hd.parent_path : STR_NONE);
@@ -306,6 +332,8 @@ static bool load(struct session *s, const struct session_spec *spec, struct sess
         set_cwd(s, hd.cwd);
     s->created_ms = hd.created_ms;
     s->has_file = true;
+    s->has_open_tail = hd.has_open_tail;
+    s->kept_ms = hd.modified_ms;
     s->seq = hd.last_seq;
     s->n_turns = hd.n_turns;
     s->usage = hd.usage;
@@ -464,8 +492,8 @@ void turn_free(struct turn *t)
 void session_start_next(struct session *s)
 {
     struct turn *t = s->waiting;
-    if (s->running || s->is_compacting || !t || !t->is_accepted || s->engine->is_stopping ||
-        s->is_closing)
+    if (s->running || s->is_compacting || s->n_pauses || !t || !t->is_accepted ||
+        s->engine->is_stopping || s->is_closing)
         return;
     s->waiting = t->next;
     if (!s->waiting)
@@ -500,6 +528,7 @@ void session_turn_over(struct session *s, struct turn *t)
     if (s->is_closing)
         t->session = NULL;
     engine_keep_finished(e, t);
+    session_wake_pauses(s);
     if (!s->is_closing) {
         session_measure(s);
         session_start_next(s);

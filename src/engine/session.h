@@ -39,7 +39,7 @@ struct session_report { /* what opening an existing file found */
     int64_t n_bad;         /* lines before the tail that are no records; they were passed over */
 };
 /* Opens a session file.  spec->workspace is used when the header names none; spec->id is ignored;
- * spec->model overrides the file's when given.  A file that is already open in this process gives
+ * spec->model, effort and name override the file's when given.  A file that is already open in this process gives
  * the same session (with one more reference). */
 struct session *session_open(struct engine *e, const struct session_spec *spec,
                              struct session_report *ret, struct error *err);
@@ -96,6 +96,10 @@ bool session_send_await(struct session *s, const struct input *in, enum send_how
                         char ret_turn[UUID_LEN + 1], struct error *err);
 /* Asks the running turn to stop.  False when none runs or it is stopping already. */
 bool session_interrupt(struct session *s);
+/* Stops the running turn, waits for its end, and lets nothing start until session_go_on, which each
+ * pause needs once, also a failed one.  Input that comes meanwhile is queued. */
+bool session_pause_await(struct session *s, struct error *err);
+void session_go_on(struct session *s);
 /* Cancels a turn by id, queued or running; nothing happens when it is over.  ERR_NOT_FOUND when
  * there is none. */
 bool engine_cancel_turn(struct engine *e, struct str turn_id, struct error *err);
@@ -211,6 +215,10 @@ bool session_copy_await(struct session *from, size_t n, bool reads, struct sessi
                         struct error *err);
 /* Empties the conversation (a record says so; the file keeps its history).  ERR_BUSY in a turn. */
 bool session_clear(struct session *s, struct error *err);
+/* The session goes on as another: with an empty conversation, without a name, under this id and with
+ * this file, which appears with the first input; what waits in the queue goes along and the old file
+ * stays.  While it is paused. */
+bool session_renew_await(struct session *s, struct str id, struct str path, struct error *err);
 bool session_is_unused(struct session *s); /* unnamed, no message ever, nothing waiting */
 
 #endif

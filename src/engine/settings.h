@@ -30,6 +30,7 @@ struct compact_rules {
 };
 
 struct session;
+struct file_form;
 
 struct session_settings {
     const struct toolset *toolset;
@@ -59,7 +60,8 @@ struct session_settings {
                                       * AGENTS.md */
     /* Adds to it, once per turn, what belongs to the turn's input; may be NULL. */
     void (*put_context)(void *arg, struct session *s, struct str input, struct buf *out);
-    void *context_arg;
+    void *context_arg;          /* for it, and for the form */
+    const struct file_form *form; /* of the session file between turns; NULL: the records stay */
     const char *config_dir;     /* the dialect's own directory: skills/, tools/; NULL: none */
     const char *const *gadgets; /* groups of optional tools that are on; NULL-ended, NULL: none */
 };

@@ -218,7 +218,8 @@ static void settle_late_steering(struct turn *t)
         if (follows && input_requeue(s, steer))
             continue;
         record_input_over(&line, str_of(steer->id), "dropped");
-        session_write(s, buf_str(&line), &ignored);
+        if (steer->is_recorded)
+            session_write(s, buf_str(&line), &ignored);
         n++;
     }
     t->steers = NULL;
@@ -261,7 +262,7 @@ static void end_turn_await(struct turn *t, bool ok, struct error *err)
                             .usage = t->usage, .mutations = buf_str(&mutations),
                             .text = buf_str(&t->shown)};
     bool is_kept = write_turn_record(t, &end, &late);
-    is_kept = is_kept && (!s->log || t->errand || slog_sync_through_await(s->log, &late));
+    is_kept = is_kept && (t->errand || session_settle_through_await(s, t->state != TURN_FAILED, &late));
     if (!is_kept && t->state != TURN_FAILED) {
         set_state(t, false, &late);
         end.state = t->state;

@@ -58,7 +58,7 @@ static void load(void)
     struct history h = {0};
     struct header hd;
     struct error err = ERROR_INIT;
-    if (!history_load(&h, str_of(path), &hd, &err)) {
+    if (!history_load(&h, str_of(path), &(struct session_settings){0}, &hd, &err)) {
         PROMISE(err.code != ERR_NONE && err.text[0]);
         history_clear(&h);
         return;

@@ -271,14 +271,14 @@ static void test_read(void **state)
     (void)state;
     struct error err = ERROR_INIT;
     struct seen s = {0};
-    int64_t end;
+    int64_t end, n_foreign;
     write_file(STR("{\"a\":1}\r\n\nfoo\n[1]\n  {\"b\":1}\n{\n{}\n{}\n{\"torn\":"));
     assert_true(slog_read(path, note_offset, &s, &err));
     assert_int_equal(s.n, 3); /* stopped there */
     assert_int_equal(s.offsets[1], 20);
     s.n = 0;
-    assert_true(slog_read_counting(path, note_offset, &s, &end, &err));
-    assert_int_equal(end, 3); /* foo, [1] and the brace; blank lines and the tail do not count */
+    assert_true(slog_read_counting(path, note_offset, &s, &n_foreign, &end, &err));
+    assert_int_equal(n_foreign, 3); /* foo, [1] and the brace; blank lines and the tail do not count */
     s.n = 0;
     assert_true(slog_read_from(path, 28, note_offset, &s, &end, &err));
     assert_int_equal(s.n, 2);

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* Between turns: the session at rest, its file synced, and in the form of the dialect's own program
+ * where it has one.
+ *
+ * Replacing is the dialect's wish, not a need: where the disk refuses, the records stay, which say
+ * the same, and the next turn tries again.
+ */
+#include "engine/internal.h"
+
+#include "base/log.h"
+#include "base/time.h"
+#include "engine/form.h"
+#include "store/file.h"
+
+void session_put_form(struct session *s, const struct message *all, size_t n, struct buf *out)
+{
+    s->settings->form->put(s->settings->context_arg, s, all, n, out);
+}
+
+/* Inputs that wait keep their records. */
+static size_t put_waiting(struct session *s, struct buf *out)
+{
+    size_t n = 0;
+    for (const struct turn *t = s->waiting; t; t = t->next) {
+        if (t->errand || !t->is_queued_input)
+            continue;
+        record_input(out, str_of(t->id), "queue", &t->input);
+        buf_addc(out, '\n');
+        n++;
+    }
+    return n;
+}
+
+/* A chat of which nothing was kept, and nothing waits, needs no file. */
+static bool drop_file(struct session *s, struct error *err)
+{
+    slog_close(s->log);
+    s->log = NULL;
+    s->has_file = false;
+    return file_remove(str_of(s->path), err);
+}
+
+/* The turn that ends goes without its mark, which lies in the history that is replaced. */
+static void fold(struct session *s)
+{
+    if (s->running) {
+        s->running->mark = NULL;
+        for (struct steer *steer = s->running->steers; steer; steer = steer->next)
+            steer->is_recorded = false;
+    }
+    history_fold(&s->history, s->settings);
+}
+
+static bool replace_file_through_await(struct session *s, bool with_waiting, struct error *err)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(buf) struct buf lines = BUF_INIT;
+    size_t n_all, n = 0, n_waiting = 0;
+    struct message *view = history_view(&s->history, s->settings, NULL, &a, &n_all);
+    for (size_t i = 0; i < n_all; i++)
+        if (!message_is_empty(&view[i]))
+            view[n++] = view[i];
+    session_put_form(s, view, n, &lines);
+    if (with_waiting)
+        n_waiting = put_waiting(s, &lines);
+    if (n + n_waiting == 0) {
+        fold(s);
+        return drop_file(s, err);
+    }
+    struct steer **late = s->running ? s->running->steers_end : NULL;
+    if (!slog_replace_through_await(s->log, buf_str(&lines), err))
+        return false;
+    struct steer *added = late ? *late : NULL; /* came meanwhile: their records were copied */
+    fold(s);
+    for (; added; added = added->next)
+        added->is_recorded = true;
+    return true;
+}
+
+static bool settle_through_await(struct session *s, bool changed, bool with_waiting,
+                                 struct error *err)
+{
+    struct error why;
+    if (!s->log)
+        return true;
+    if (!s->settings->form)
+        return slog_sync_through_await(s->log, err);
+    if (changed)
+        s->kept_ms = time_now_ms();
+    s->modified_ms = s->kept_ms;
+    if (replace_file_through_await(s, with_waiting, &why))
+        return true;
+    log_warn("%s keeps its records: %s", s->path, why.text);
+    return !s->log || slog_sync_through_await(s->log, err);
+}
+
+bool session_settle_through_await(struct session *s, bool changed, struct error *err)
+{
+    return settle_through_await(s, changed, true, err);
+}
+
+/* ---- at rest ---- */
+
+struct pause { /* on the stack of its fiber */
+    struct pause *next;
+    struct wait wait;
+};
+
+void session_wake_pauses(struct session *s)
+{
+    struct pause *p = take(&s->pauses);
+    while (p) {
+        struct pause *next = p->next; /* after the wake it is its fiber's again */
+        wait_wake(&p->wait);
+        p = next;
+    }
+}
+
+static void forget_pause(struct session *s, struct pause *p)
+{
+    for (struct pause **at = &s->pauses; *at; at = &(*at)->next)
+        if (*at == p) {
+            *at = p->next;
+            return;
+        }
+}
+
+bool session_pause_await(struct session *s, struct error *err)
+{
+    bool ok = true;
+    s->n_pauses++;
+    session_hold(s); /* until session_go_on */
+    if (s->running)
+        session_interrupt(s);
+    while (ok && (s->running || s->is_compacting)) {
+        struct pause p = {.next = s->pauses, .wait = WAIT_INIT};
+        s->pauses = &p;
+        ok = wait_await(&p.wait, err);
+        if (!ok)
+            forget_pause(s, &p);
+    }
+    return ok;
+}
+
+void session_go_on(struct session *s)
+{
+    s->n_pauses--;
+    session_start_next(s);
+    session_release(s);
+}
+
+/* An input that was about to start becomes one that waits. */
+static void take_back_input(struct session *s)
+{
+    struct turn *t = s->waiting;
+    if (!t || !t->mark)
+        return;
+    s->history.n = t->first_entry;
+    t->mark = NULL;
+    t->is_queued_input = true;
+}
+
+bool session_renew_await(struct session *s, struct str id, struct str path, struct error *err)
+{
+    if (s->running || s->is_compacting)
+        return error_set(err, ERR_BUSY, "a turn is running");
+    take_back_input(s);
+    if (s->waiting && !settle_through_await(s, false, false, err))
+        return false;
+    history_empty(&s->history);
+    read_set_empty(s->reads);
+    if (!session_rename_file(s, id, path, err))
+        return false;
+    AUTO(buf) struct buf lines = BUF_INIT;
+    put_waiting(s, &lines);
+    struct str rest = buf_str(&lines), line;
+    while (str_line(&rest, &line))
+        if (!session_write(s, line, err))
+            return false;
+    session_measure(s);
+    return !s->log || slog_sync_through_await(s->log, err);
+}
