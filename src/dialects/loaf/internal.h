@@ -5,6 +5,7 @@
  *     system.c  session.c  model.c  tools.c                   methods, one family per file
  *     events.c    engine events become loaf's                 say.c     writing an event
  *     turn.c      how a turn begins and ends                  compaction.c
+ *     chat.c      the form of saved chats                     history.c  methods on them
  *     state.c     StateSnapshot, SessionState                 estimate.c  tokens (loaf.md 9.1)
  *     image.c     pictures in prompts                         rows.c    shapes, for describe
  *     settings.c  numbers and the base instruction
@@ -95,7 +96,9 @@ void loaf_event_end(struct loaf *lf);
 void loaf_say_state_changed(struct loaf *lf, struct str reason, const struct loaf_session *created);
 /* Sets the session's label and says it; with_turn: the labels marked T in loaf.md 7.2. */
 void loaf_say_status(struct loaf_session *ls, struct str label, bool with_turn);
-/* Adds a message to what the client shows and says it. */
+/* Adds a message to what the client shows; and says it. */
+const struct ui_message *loaf_add_message(struct loaf_session *ls, const char *kind,
+                                          struct str text, struct str images);
 const struct ui_message *loaf_say_message(struct loaf_session *ls, const char *kind,
                                           struct str text, struct str images);
 void loaf_say_system(struct loaf_session *ls, const char *fmt, ...)
@@ -124,6 +127,11 @@ void loaf_put_queue(struct loaf_session *ls, struct jw *w);
 void loaf_put_ui_message(struct jw *w, const struct ui_message *m);
 /* The first n messages are history; all of them belong to the arena. */
 struct message *loaf_history_of(struct loaf_session *ls, struct arena *a, size_t *ret_n);
+/* HistoryMessage: the members alone, without the braces; its text; its pictures as a member of this
+ * name (NULL: as a value), false and nothing when there are none. */
+void loaf_put_history_message(struct jw *w, struct arena *a, const struct message *m);
+struct str loaf_history_text(struct arena *a, const struct message *m);
+bool loaf_put_attachments(struct jw *w, const char *name, const struct message *m);
 struct prompt *loaf_prompt_find(struct loaf_session *ls, struct str turn_id);
 void loaf_prompt_drop(struct loaf_session *ls, struct str turn_id);
 
@@ -138,6 +146,26 @@ struct window {
     int64_t size, high, target; /* tokens; loaf.md 9.2 */
 };
 struct window loaf_window_of(struct loaf *lf);
+
+/* ---- chat.c, history.c ---- */
+
+/* Saved chats as loaf writes them (loaf.md 13.2): during a turn the engine's records stand behind
+ * them, which loaf skips. */
+extern const struct file_form loaf_form;
+/* A name for a new chat and its file. */
+void loaf_chat_place(struct loaf *lf, int64_t now_ms, char ret_id[UUID_LEN + 1], struct buf *path);
+/* The title that a conversation gets by itself. */
+void loaf_put_title(struct buf *out, const struct message *all, size_t n);
+/* The result of history.list. */
+bool loaf_put_chats_await(struct loaf *lf, struct arena *a, int64_t limit, int64_t cursor,
+                          struct jw *w, struct error *err);
+/* Loads a saved chat into the session: the newest, or the one whose id begins so.  A running turn is
+ * stopped, what waits is dropped.  ret_id lies in the arena. */
+bool loaf_resume_await(struct loaf_session *ls, bool last, struct str id, struct arena *a,
+                       struct str *ret_id, struct error *err);
+/* Empties the session and lets go of its saved chat, whose file stays.  A running turn is stopped;
+ * what waits goes on afterwards unless it is dropped. */
+bool loaf_clear_await(struct loaf_session *ls, bool drops_queue, struct error *err);
 
 /* ---- image.c ---- */
 
@@ -164,6 +192,9 @@ extern const char *const loaf_thinking_levels[]; /* NULL-ended */
 const struct provider *loaf_selected_provider(struct loaf *lf);
 /* Providers a model can be chosen from now; writes at most max names. */
 size_t loaf_enabled_providers(struct loaf *lf, const char **names, size_t max);
+/* Selects what a saved chat was made with, as far as it is there. */
+void loaf_model_take(struct loaf *lf, struct str provider, struct str model, struct str level,
+                     struct str routing);
 /* Gives the session the selected model, where it has another. */
 void loaf_model_apply(struct loaf *lf, struct session *s);
 
@@ -190,7 +221,7 @@ extern const struct dialect_error loaf_errors[];
 /* ---- rows.c ---- */
 
 extern const struct row loaf_snapshot_rows[], loaf_session_state_rows[], loaf_queue_item_rows[],
-    loaf_compression_rows[], loaf_model_option_rows[];
+    loaf_compression_rows[], loaf_model_option_rows[], loaf_history_message_rows[];
 extern const struct dialect_event loaf_events[];
 
 /* ---- methods ---- */
@@ -198,7 +229,8 @@ extern const struct dialect_event loaf_events[];
 extern const struct method loaf_rpc_handshake, loaf_system_ping, loaf_system_shutdown,
     loaf_state_get, loaf_session_create, loaf_session_get, loaf_session_send, loaf_session_steer,
     loaf_session_interrupt, loaf_session_queue_list, loaf_session_queue_clear, loaf_tools_list,
-    loaf_model_list, loaf_model_select;
+    loaf_model_list, loaf_model_select, loaf_history_list, loaf_history_get,
+    loaf_history_clear_session;
 extern const struct method *const loaf_methods[];
 extern const size_t loaf_n_methods;
 

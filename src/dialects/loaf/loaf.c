@@ -14,6 +14,7 @@
 #include <signal.h>
 
 const struct method *const loaf_methods[] = {
+    &loaf_history_clear_session, &loaf_history_get, &loaf_history_list,
     &loaf_model_list,          &loaf_model_select,       &loaf_rpc_handshake,
     &loaf_session_create,      &loaf_session_get,        &loaf_session_interrupt,
     &loaf_session_queue_clear, &loaf_session_queue_list, &loaf_session_send,
@@ -133,6 +134,7 @@ static bool start(struct server *sv)
     path_absolute(&dir, path_home(), STR(".loaf"));
     lf->data_dir = buf_take(&dir);
     lf->settings.config_dir = lf->data_dir;
+    lf->settings.context_arg = lf;
     lf->model = model.n ? str_dup(str_trim(model)) : xstrdup("");
     lf->thinking = "HIGH";
     lf->routing = xstrdup("any");

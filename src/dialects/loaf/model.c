@@ -263,6 +263,20 @@ static void set_routing(struct loaf *lf, struct str routing)
         *c = (char)tolower((unsigned char)*c);
 }
 
+void loaf_model_take(struct loaf *lf, struct str provider, struct str model, struct str level,
+                     struct str routing)
+{
+    AUTO(buf) struct buf slug = BUF_INIT;
+    if (!engine_find_provider(lf->sv->engine, provider))
+        return;
+    buf_addf(&slug, "%.*s/%.*s", STR_FMT(provider), STR_FMT(model));
+    free(lf->model);
+    lf->model = buf_take(&slug);
+    lf->thinking = fit_thinking(lf, level);
+    if (str_is(provider, "openrouter"))
+        set_routing(lf, routing);
+}
+
 static void put_compression(struct loaf *lf, struct jw *w, const char *reason, int64_t before,
                             int64_t after)
 {

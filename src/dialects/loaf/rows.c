@@ -71,7 +71,7 @@ static const struct row message_rows[] = {
     ROW_END,
 };
 
-static const struct row history_rows[] = {
+const struct row loaf_history_message_rows[] = {
     ROW_OUT("role", T_STR, NEEDED, "who spoke", .choices = roles),
     ROW_OUT("text", T_STR, NEEDED, "what the model gets"),
     ROW_OUT("images", T_ARR, OPTIONAL, "of a prompt", .items = T_OBJ, .rows = image_rows),
@@ -101,7 +101,7 @@ const struct row loaf_session_state_rows[] = {
     ROW_OUT("pending", T_BOOL, NEEDED, "a turn or a compaction runs"),
     ROW_OUT("statusLabel", T_STR, NEEDED, "the last status"),
     ROW_OUT("messages", T_ARR, NEEDED, "everything shown", .items = T_OBJ, .rows = message_rows),
-    ROW_OUT("history", T_ARR, NEEDED, "what the model gets", .items = T_OBJ, .rows = history_rows),
+    ROW_OUT("history", T_ARR, NEEDED, "what the model gets", .items = T_OBJ, .rows = loaf_history_message_rows),
     ROW_OUT("queue", T_ARR, NEEDED, "waiting prompts", .items = T_OBJ,
             .rows = loaf_queue_item_rows),
     ROW_OUT("pendingSteerCount", T_INT, NEEDED, "steer texts not yet given to the model"),

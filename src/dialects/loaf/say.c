@@ -72,7 +72,7 @@ void loaf_say_status(struct loaf_session *ls, struct str label, bool with_turn)
     loaf_event_end(ls->loaf);
 }
 
-const struct ui_message *loaf_say_message(struct loaf_session *ls, const char *kind,
+const struct ui_message *loaf_add_message(struct loaf_session *ls, const char *kind,
                                           struct str text, struct str images)
 {
     struct ui_message *m = arena_new(&ls->arena, struct ui_message);
@@ -85,6 +85,13 @@ const struct ui_message *loaf_say_message(struct loaf_session *ls, const char *k
     *ls->messages_end = m;
     ls->messages_end = &m->next;
     ls->updated_ms = time_now_ms();
+    return m;
+}
+
+const struct ui_message *loaf_say_message(struct loaf_session *ls, const char *kind,
+                                          struct str text, struct str images)
+{
+    const struct ui_message *m = loaf_add_message(ls, kind, text, images);
     struct jw *w = loaf_session_event(ls, "session.message.appended");
     jw_key(w, "message");
     loaf_put_ui_message(w, m);

@@ -6,10 +6,7 @@
  */
 #include "dialects/loaf/internal.h"
 
-#include "base/path.h"
 #include "base/time.h"
-
-#include <time.h>
 
 bool loaf_session_find(struct loaf *lf, struct str id, struct loaf_session **ret, struct error *err)
 {
@@ -65,26 +62,12 @@ static const struct row create_result[] = {
     ROW_END,
 };
 
-/* ~/.loaf/sessions/YYYY/MM/DD/rollout-YYYYMMDD-HHMMSSmmm-<uuid>.jsonl, UTC */
-static void put_chat_path(struct buf *out, int64_t ms, const char *id)
-{
-    time_t seconds = (time_t)(ms / 1000);
-    struct tm t;
-    char dir[32], stamp[32];
-    gmtime_r(&seconds, &t);
-    strftime(dir, sizeof dir, "%Y/%m/%d", &t);
-    strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &t);
-    path_absolute(out, path_home(), STR(".loaf/sessions"));
-    buf_addf(out, "/%s/rollout-%s%03d-%s.jsonl", dir, stamp, (int)(ms % 1000), id);
-}
-
 static struct session *make_chat(struct loaf *lf, int64_t now_ms, struct str title,
                                  struct error *err)
 {
     AUTO(buf) struct buf path = BUF_INIT;
     char id[UUID_LEN + 1];
-    id_uuid(id);
-    put_chat_path(&path, now_ms, id);
+    loaf_chat_place(lf, now_ms, id, &path);
     struct session_spec spec = {
         .workspace = engine_launch_dir(lf->sv->engine),
         .path = buf_str(&path),

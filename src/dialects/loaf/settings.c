@@ -34,5 +34,6 @@ struct session_settings loaf_settings_make(void)
         .canceled_text = "aborted by user",
         .empty_answer = "(No response text returned)",
         .system = instruction,
+        .form = &loaf_form,
     };
 }

@@ -97,24 +97,36 @@ struct message *loaf_history_of(struct loaf_session *ls, struct arena *a, size_t
     return all;
 }
 
-static void put_history_message(struct jw *w, struct arena *a, const struct message *m)
+struct str loaf_history_text(struct arena *a, const struct message *m)
 {
-    size_t n_images = 0;
-    struct str text = message_text_of(a, m);
-    jw_obj(w);
-    jw_kz(w, "role", m->role == ROLE_USER ? "user" : "assistant");
-    if (m->role == ROLE_SUMMARY)
-        text = arena_fmt(a, "## Conversation Summary\n\n%.*s", STR_FMT(text));
-    jw_kstr(w, "text", text);
-    for (size_t i = 0; i < m->n_blocks; i++)
-        if (m->blocks[i].kind == BLOCK_IMAGE) {
-            if (n_images++ == 0)
-                jw_karr(w, "images");
-            loaf_image_put(w, &m->blocks[i]);
-        }
-    if (n_images)
+    struct str text = str_trim(message_text_of(a, m));
+    if (m->role != ROLE_SUMMARY)
+        return text;
+    return arena_fmt(a, "## Conversation Summary\n\n%.*s", STR_FMT(text));
+}
+
+bool loaf_put_attachments(struct jw *w, const char *name, const struct message *m)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->n_blocks; i++) {
+        if (m->blocks[i].kind != BLOCK_IMAGE)
+            continue;
+        if (n++ == 0 && name)
+            jw_karr(w, name);
+        else if (n == 1)
+            jw_arr(w);
+        loaf_image_put(w, &m->blocks[i]);
+    }
+    if (n)
         jw_arr_end(w);
-    jw_obj_end(w);
+    return n > 0;
+}
+
+void loaf_put_history_message(struct jw *w, struct arena *a, const struct message *m)
+{
+    jw_kz(w, "role", m->role == ROLE_USER ? "user" : "assistant");
+    jw_kstr(w, "text", loaf_history_text(a, m));
+    loaf_put_attachments(w, "images", m);
 }
 
 static void put_history(struct loaf_session *ls, struct jw *w)
@@ -123,8 +135,11 @@ static void put_history(struct loaf_session *ls, struct jw *w)
     size_t n;
     struct message *all = loaf_history_of(ls, &a, &n);
     jw_karr(w, "history");
-    for (size_t i = 0; i < n; i++)
-        put_history_message(w, &a, &all[i]);
+    for (size_t i = 0; i < n; i++) {
+        jw_obj(w);
+        loaf_put_history_message(w, &a, &all[i]);
+        jw_obj_end(w);
+    }
     jw_arr_end(w);
 }
 

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/* Saved chats in loaf's form (loaf.md 13.2): a line session_meta, then one line per message.
+ *
+ *     {"type":"session_meta","id":..,"title":..,"provider":..,"model":..,"thinkingLevel":..,
+ *      "createdAt":..,"updatedAt":..,"messageCount":2}
+ *     {"type":"message","index":0,"role":"user","text":"fix the build"}
+ *     {"type":"message","index":1,"role":"assistant","text":"done"}
+ *
+ * Titles follow the first prompt, not the last one as in loaf (loaf.md 20 o).  A summary is an
+ * assistant message with a heading, as loaf has it; read back as the first message it is a summary
+ * again.
+ */
+#include "dialects/loaf/internal.h"
+
+#include "base/base64.h"
+#include "base/path.h"
+#include "base/time.h"
+#include "base/utf8.h"
+#include "engine/form.h"
+
+#include <stdio.h>
+#include <time.h>
+
+enum { TITLE_MAX = 80, TITLE_CUT = 77 };
+
+static const char summary_head[] = "## Conversation Summary\n\n";
+
+void loaf_chat_place(struct loaf *lf, int64_t now_ms, char ret_id[UUID_LEN + 1], struct buf *path)
+{
+    time_t seconds = (time_t)(now_ms / 1000);
+    struct tm t;
+    char dir[32], stamp[32];
+    id_uuid(ret_id);
+    gmtime_r(&seconds, &t);
+    strftime(dir, sizeof dir, "%Y/%m/%d", &t);
+    strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &t);
+    buf_addf(path, "%s/sessions/%s/rollout-%s%03d-%s.jsonl", lf->data_dir, dir, stamp,
+             (int)(now_ms % 1000), ret_id);
+}
+
+/* ---- titles ---- */
+
+/* White space collapsed, at most 80 UTF-16 units. */
+static void put_short(struct buf *out, struct str text)
+{
+    AUTO(buf) struct buf line = BUF_INIT;
+    text = str_trim(text);
+    for (size_t i = 0; i < text.n; i++) {
+        bool is_blank = str_is_blank(str_n(text.p + i, 1));
+        if (!is_blank || line.p[line.n - 1] != ' ')
+            buf_addc(&line, is_blank ? ' ' : text.p[i]);
+    }
+    struct str whole = buf_str(&line), rest = whole;
+    if (utf8_utf16_len(whole) <= TITLE_MAX) {
+        buf_add(out, whole);
+        return;
+    }
+    size_t units = 0, at = 0, n;
+    uint32_t c;
+    while ((n = utf8_get(rest, &c)) > 0 && units + 1 + (c > 0xffff) <= TITLE_CUT) {
+        units += 1 + (c > 0xffff);
+        at += n;
+        rest = str_from(rest, n);
+    }
+    buf_addf(out, "%.*s...", (int)at, whole.p);
+}
+
+/* Whether the text is nothing but the labels that pictures get. */
+static bool is_labels(struct str text)
+{
+    struct str rest = str_trim(text);
+    while (str_starts(rest, STR("[Image "))) {
+        size_t end = str_chr(rest, ']');
+        if (end == SIZE_MAX)
+            return false;
+        rest = str_trim(str_from(rest, end + 1));
+    }
+    return rest.n == 0;
+}
+
+static void put_title_of(struct buf *out, const struct message *m)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct str text = message_text_of(&a, m);
+    for (size_t b = 0; is_labels(text) && b < m->n_blocks; b++)
+        if (m->blocks[b].kind == BLOCK_IMAGE) {
+            struct str name = arena_fmt(&a, "image: %.*s", STR_FMT(path_base(m->blocks[b].alt)));
+            put_short(out, name);
+            return;
+        }
+    put_short(out, text);
+}
+
+void loaf_put_title(struct buf *out, const struct message *all, size_t n)
+{
+    size_t begin = out->n;
+    for (size_t i = 0; i < n && out->n == begin; i++) {
+        if (all[i].role == ROLE_SUMMARY)
+            buf_addz(out, "compressed conversation");
+        else if (all[i].role == ROLE_USER)
+            put_title_of(out, &all[i]);
+    }
+    if (out->n == begin)
+        buf_addz(out, "untitled chat");
+}
+
+/* ---- writing ---- */
+
+static void put_time(struct jw *w, const char *name, int64_t ms)
+{
+    char text[TIME_ISO_LEN + 1];
+    time_iso(ms, text);
+    jw_kz(w, name, text);
+}
+
+static void put_meta(struct loaf *lf, const struct session_info *info, const struct message *all,
+                     size_t n, struct buf *out)
+{
+    AUTO(buf) struct buf title = BUF_INIT;
+    struct str provider, model = str_split(info->model, '/', &provider);
+    struct jw w = JW(out);
+    if (info->name.n)
+        put_short(&title, info->name);
+    else
+        loaf_put_title(&title, all, n);
+    jw_obj(&w);
+    jw_kz(&w, "type", "session_meta");
+    jw_kstr(&w, "id", info->id);
+    jw_kstr(&w, "title", buf_str(&title));
+    jw_kstr(&w, "provider", str_is(provider, "codex") ? STR("openai") : provider);
+    jw_kstr(&w, "model", model);
+    jw_kz(&w, "thinkingLevel", lf->thinking);
+    if (str_is(provider, "openrouter"))
+        jw_kz(&w, "openRouterProvider", lf->routing);
+    put_time(&w, "createdAt", info->created_ms);
+    put_time(&w, "updatedAt", info->modified_ms);
+    jw_kint(&w, "messageCount", (int64_t)n);
+    jw_obj_end(&w);
+    buf_addc(out, '\n');
+}
+
+static void put_file(void *arg, struct session *s, const struct message *all, size_t n,
+                     struct buf *out)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct session_info info;
+    session_info(s, &info);
+    put_meta(arg, &info, all, n, out);
+    for (size_t i = 0; i < n; i++) {
+        struct jw w = JW(out);
+        jw_obj(&w);
+        jw_kz(&w, "type", "message");
+        jw_kint(&w, "index", (int64_t)i);
+        loaf_put_history_message(&w, &a, &all[i]);
+        jw_obj_end(&w);
+        buf_addc(out, '\n');
+    }
+}
+
+/* ---- reading ---- */
+
+static bool is_level(struct str level)
+{
+    for (size_t i = 0; loaf_thinking_levels[i]; i++)
+        if (str_is(level, loaf_thinking_levels[i]))
+            return true;
+    return false;
+}
+
+/* loaf's three, and those that trivet has besides. */
+static bool is_provider(struct loaf *lf, struct str name)
+{
+    return str_is(name, "antigravity") || engine_find_provider(lf->sv->engine, name);
+}
+
+static int64_t time_of(yyjson_val *v, const char *name)
+{
+    int64_t ms;
+    return time_from_iso(json_get_str(v, name), &ms) ? ms : time_now_ms();
+}
+
+static bool read_meta(struct loaf *lf, struct arena *a, yyjson_val *v, struct form_line *ret)
+{
+    struct str provider = json_get_str(v, "provider"), model = json_get_str(v, "model");
+    if (!json_get_str(v, "id").n || !json_get_str(v, "title").p || !model.n ||
+        !is_provider(lf, provider) || !is_level(json_get_str(v, "thinkingLevel")))
+        return false;
+    ret->is_head = true;
+    ret->id = arena_str(a, json_get_str(v, "id"));
+    ret->model = arena_fmt(a, "%.*s/%.*s", STR_FMT(provider), STR_FMT(model));
+    ret->created_ms = time_of(v, "createdAt");
+    ret->modified_ms = time_of(v, "updatedAt");
+    return true;
+}
+
+/* False for what is no ImageAttachment. */
+static bool read_image(struct arena *a, yyjson_val *v, struct block *ret)
+{
+    struct str url = json_get_str(v, "dataUrl"), mime = json_get_str(v, "mimeType"), head;
+    struct str data = str_split(url, ',', &head);
+    yyjson_val *size = json_get(v, "byteSize");
+    if (!json_get_str(v, "path").p || !mime.n || !data.p || !str_starts(head, STR("data:")) ||
+        !str_ends(head, STR(";base64")) || base64_size(data) == SIZE_MAX || !yyjson_is_num(size) ||
+        yyjson_get_num(size) < 0)
+        return false;
+    *ret = (struct block){.kind = BLOCK_IMAGE,
+                          .data = arena_str(a, data),
+                          .mime = arena_str(a, mime),
+                          .alt = arena_str(a, json_get_str(v, "path"))};
+    return true;
+}
+
+static void add_images(struct arena *a, yyjson_val *list, struct message *m)
+{
+    size_t i, max;
+    yyjson_val *v;
+    struct block *blocks = arena_array(a, struct block, yyjson_arr_size(list) + 1);
+    size_t n = m->n_blocks;
+    if (n)
+        blocks[0] = m->blocks[0];
+    yyjson_arr_foreach (list, i, max, v)
+        n += read_image(a, v, &blocks[n]);
+    m->blocks = blocks;
+    m->n_blocks = n;
+}
+
+static bool read_message(struct arena *a, yyjson_val *v, struct form_line *ret)
+{
+    struct str role = json_get_str(v, "role"), text = str_trim(json_get_str(v, "text"));
+    struct str head = str_of(summary_head);
+    bool is_user = str_is(role, "user"), is_first = json_get_int(v, "index", -1) == 0;
+    if (!is_user && !str_is(role, "assistant"))
+        return false;
+    struct message m = message_text(a, is_user ? ROLE_USER : ROLE_ASSISTANT, arena_str(a, text));
+    if (!is_user && is_first && str_starts(text, head)) {
+        m = message_text(a, ROLE_SUMMARY, arena_str(a, str_from(text, head.n)));
+        m.first_kept = STR("message:0"); /* should it not stand first: nothing is lost */
+    }
+    if (is_user && yyjson_is_arr(json_get(v, "images")))
+        add_images(a, json_get(v, "images"), &m);
+    ret->message = m;
+    return text.n || m.n_blocks > 1;
+}
+
+static bool read_line(void *arg, struct arena *a, yyjson_val *v, struct form_line *ret)
+{
+    struct str type = json_get_str(v, "type");
+    if (str_is(type, "session_meta"))
+        return read_meta(arg, a, v, ret);
+    return str_is(type, "message") && read_message(a, v, ret);
+}
+
+const struct file_form loaf_form = {.read = read_line, .put = put_file};

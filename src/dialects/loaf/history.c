@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: MIT */
+/* history.list, history.get, history.clear_session, and resuming (loaf.md 5.24 to 5.26, 18).
+ *
+ * Lists read the files anew each time: another loaf may have written them.  A file that is no chat
+ * is named in `errors` and hides nobody else. */
+#include "dialects/loaf/internal.h"
+
+#include "base/path.h"
+#include "base/time.h"
+#include "engine/list.h"
+
+enum { DEFAULT_LIMIT = 100 };
+
+/* ---- summaries ---- */
+
+struct chat {
+    struct str id, title, provider, model, level, routing; /* routing may be STR_NONE */
+    int64_t created_ms, updated_ms, n_messages;
+    struct str path;
+};
+
+static int64_t time_of(yyjson_val *v, const char *name)
+{
+    int64_t ms;
+    return time_from_iso(json_get_str(v, name), &ms) ? ms : time_now_ms();
+}
+
+/* The strings lie in the arena. */
+static struct chat chat_of(struct arena *a, const struct saved_chat *saved)
+{
+    AUTO(json) struct json j = JSON_INIT;
+    struct error ignored;
+    if (!json_parse(saved->head, 0, LIMIT_JSON_DEPTH, &j, &ignored))
+        BUG("the head was read before");
+    yyjson_val *v = j.root;
+    int64_t n = (int64_t)saved->n_messages;
+    return (struct chat){
+        .id = arena_str(a, json_get_str(v, "id")),
+        .title = arena_str(a, json_get_str(v, "title")),
+        .provider = arena_str(a, json_get_str(v, "provider")),
+        .model = arena_str(a, json_get_str(v, "model")),
+        .level = arena_str(a, json_get_str(v, "thinkingLevel")),
+        .routing = arena_str(a, json_get_str(v, "openRouterProvider")),
+        .created_ms = time_of(v, "createdAt"),
+        .updated_ms = time_of(v, "updatedAt"),
+        .n_messages = n ? n : json_get_int(v, "messageCount", 0),
+        .path = saved->path,
+    };
+}
+
+static const struct row summary_rows[] = {
+    ROW_OUT("id", T_STR, NEEDED, "of the chat"),
+    ROW_OUT("title", T_STR, NEEDED, "given, or the first prompt"),
+    ROW_OUT("provider", T_STR, NEEDED, "of its last turn"),
+    ROW_OUT("model", T_STR, NEEDED, "of its last turn"),
+    ROW_OUT("thinkingLevel", T_STR, NEEDED, "of its last turn", .choices = loaf_thinking_levels),
+    ROW_OUT("openRouterProvider", T_STR, OPTIONAL, "routing provider"),
+    ROW_OUT("createdAt", T_STR, NEEDED, "UTC"),
+    ROW_OUT("updatedAt", T_STR, NEEDED, "UTC"),
+    ROW_OUT("messageCount", T_INT, NEEDED, "messages"),
+    ROW_OUT("rolloutPath", T_STR, NEEDED, "the file"),
+    ROW_END,
+};
+
+static void put_time(struct jw *w, const char *name, int64_t ms)
+{
+    char text[TIME_ISO_LEN + 1];
+    time_iso(ms, text);
+    jw_kz(w, name, text);
+}
+
+static void put_summary(struct jw *w, const struct chat *c)
+{
+    jw_kstr(w, "id", c->id);
+    jw_kstr(w, "title", c->title);
+    jw_kstr(w, "provider", c->provider);
+    jw_kstr(w, "model", c->model);
+    jw_kstr(w, "thinkingLevel", c->level);
+    jw_kstr_opt(w, "openRouterProvider", c->routing);
+    put_time(w, "createdAt", c->created_ms);
+    put_time(w, "updatedAt", c->updated_ms);
+    jw_kint(w, "messageCount", c->n_messages);
+    jw_kstr(w, "rolloutPath", c->path);
+}
+
+/* ---- all of them ---- */
+
+struct chats {
+    struct chat *list; /* newest first */
+    size_t n;
+    struct str *troubles;
+    size_t n_troubles;
+};
+
+static bool is_rollout(struct str name)
+{
+    return str_starts(name, STR("rollout-")) && !str_ends(name, STR(".compact.events.jsonl"));
+}
+
+static int newer_first(const void *a, const void *b)
+{
+    const struct chat *x = a, *y = b;
+    if (x->updated_ms != y->updated_ms)
+        return x->updated_ms > y->updated_ms ? -1 : 1;
+    return str_cmp(x->path, y->path);
+}
+
+static bool find_chats_await(struct loaf *lf, struct arena *a, struct chats *ret, struct error *err)
+{
+    struct saved_chat *saved;
+    size_t n;
+    struct str dir = arena_fmt(a, "%s/sessions", lf->data_dir);
+    if (!engine_read_all_await(lf->sv->engine, &lf->settings, dir, is_rollout, a, &saved, &n, err))
+        return false;
+    *ret = (struct chats){.list = arena_array(a, struct chat, n + 1),
+                          .troubles = arena_array(a, struct str, n + 1)};
+    for (size_t i = 0; i < n; i++)
+        if (saved[i].trouble.p)
+            ret->troubles[ret->n_troubles++] = saved[i].trouble;
+        else
+            ret->list[ret->n++] = chat_of(a, &saved[i]);
+    qsort(ret->list, ret->n, sizeof *ret->list, newer_first);
+    return true;
+}
+
+/* ---- history.list ---- */
+
+struct list_params {
+    double limit, cursor;
+};
+
+static const struct row list_rows[] = {
+    ROW(list_params, limit, T_NUM, OPTIONAL | NULLABLE, "how many at most; 100 when absent or 0"),
+    ROW(list_params, cursor, T_NUM, OPTIONAL | NULLABLE, "how many to leave out"),
+    ROW_END,
+};
+
+static const struct row list_result[] = {
+    ROW_OUT("total", T_INT, NEEDED, "saved chats"),
+    ROW_OUT("cursor", T_INT, NEEDED, "of this page"),
+    ROW_OUT("limit", T_INT, NEEDED, "of this page"),
+    ROW_OUT("sessions", T_ARR, NEEDED, "last changed first", .items = T_OBJ, .rows = summary_rows),
+    ROW_OUT("next_cursor", T_INT, NEEDED | NULLABLE, "of the next page, null for none"),
+    ROW_OUT("errors", T_ARR, NEEDED, "files that are no chats", .items = T_STR),
+    ROW_END,
+};
+
+bool loaf_put_chats_await(struct loaf *lf, struct arena *a, int64_t limit, int64_t cursor,
+                          struct jw *w, struct error *err)
+{
+    struct chats chats;
+    if (!find_chats_await(lf, a, &chats, err))
+        return false;
+    int64_t total = (int64_t)chats.n;
+    int64_t begin = MIN(cursor, total), end = begin + MIN(limit, total - begin);
+    jw_obj(w);
+    jw_kint(w, "total", total);
+    jw_kint(w, "cursor", cursor);
+    jw_kint(w, "limit", limit);
+    jw_karr(w, "sessions");
+    for (int64_t i = begin; i < end; i++) {
+        jw_obj(w);
+        put_summary(w, &chats.list[i]);
+        jw_obj_end(w);
+    }
+    jw_arr_end(w);
+    if (end < total)
+        jw_kint(w, "next_cursor", end);
+    else
+        jw_knull(w, "next_cursor");
+    jw_karr(w, "errors");
+    for (size_t i = 0; i < chats.n_troubles; i++)
+        jw_str(w, chats.troubles[i]);
+    jw_arr_end(w);
+    jw_obj_end(w);
+    return true;
+}
+
+/* Fractions are cut; what no int64_t holds is as good as the largest. */
+static int64_t whole(double d)
+{
+    return d >= 1e15 ? (int64_t)1e15 : d <= -1e15 ? (int64_t)-1e15 : (int64_t)d;
+}
+
+static bool history_list_await(struct request *rq, struct jw *w, struct error *err)
+{
+    const struct list_params *p = rq->args;
+    int64_t limit = whole(p->limit), cursor = MAX(whole(p->cursor), 0);
+    limit = limit == 0 ? DEFAULT_LIMIT : MAX(limit, 1);
+    return loaf_put_chats_await(rq->dialect, &rq->arena, limit, cursor, w, err);
+}
+
+const struct method loaf_history_list = {
+    .name = "history.list",
+    .params = list_rows,
+    .params_size = sizeof(struct list_params),
+    .result = list_result,
+    .how = RUN_FIBER,
+    .run = history_list_await,
+    .about = "Saved chats, last changed first; what is in the files counts.",
+};
+
+/* ---- history.get ---- */
+
+struct get_params {
+    struct str id;
+    bool last;
+    struct str rollout_path;
+};
+
+static const struct row get_rows[] = {
+    ROW(get_params, id, T_STR, OPTIONAL | NULLABLE | NOT_BLANK | TRIM,
+        "id, or a beginning that fits one chat"),
+    ROW(get_params, last, T_BOOL, OPTIONAL | NULLABLE, "the last changed one; before the others"),
+    ROW(get_params, rollout_path, T_STR, OPTIONAL | NULLABLE | NOT_BLANK | TRIM,
+        "a file; before id"),
+    ROW_END,
+};
+
+static const struct row get_result[] = {
+    ROW_OUT("id", T_STR, NEEDED, "of the chat"),
+    ROW_OUT("title", T_STR, NEEDED, "given, or the first prompt"),
+    ROW_OUT("provider", T_STR, NEEDED, "of its last turn"),
+    ROW_OUT("model", T_STR, NEEDED, "of its last turn"),
+    ROW_OUT("thinkingLevel", T_STR, NEEDED, "of its last turn", .choices = loaf_thinking_levels),
+    ROW_OUT("openRouterProvider", T_STR, OPTIONAL, "routing provider"),
+    ROW_OUT("createdAt", T_STR, NEEDED, "UTC"),
+    ROW_OUT("updatedAt", T_STR, NEEDED, "UTC"),
+    ROW_OUT("messageCount", T_INT, NEEDED, "messages"),
+    ROW_OUT("rolloutPath", T_STR, NEEDED, "the file"),
+    ROW_OUT("messages", T_ARR, NEEDED, "the conversation", .items = T_OBJ,
+            .rows = loaf_history_message_rows),
+    ROW_END,
+};
+
+static bool begins_with(struct str id, struct str begin)
+{
+    return id.n >= begin.n && str_ieq(str_cut(id, begin.n), begin);
+}
+
+/* The chat with this id, or the only one whose id begins so; NULL: none or several. */
+static const struct chat *match_id(const struct chats *chats, struct str id)
+{
+    const struct chat *found = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < chats->n; i++) {
+        const struct chat *c = &chats->list[i];
+        if (str_ieq(c->id, id))
+            return c;
+        if (begins_with(c->id, id)) {
+            found = c;
+            n++;
+        }
+    }
+    return n == 1 ? found : NULL;
+}
+
+static bool find_path_await(struct loaf *lf, struct arena *a, bool last, struct str id,
+                            struct str *ret, struct error *err)
+{
+    struct chats chats;
+    if (!find_chats_await(lf, a, &chats, err))
+        return false;
+    if (last && !chats.n)
+        return error_set(err, ERR_NOT_FOUND, "no saved chat history yet");
+    const struct chat *c = last ? chats.list : match_id(&chats, id);
+    if (!c)
+        return error_set(err, ERR_NOT_FOUND, "no saved chat matched id: %.*s", STR_FMT(id));
+    *ret = c->path;
+    return true;
+}
+
+static bool read_chat_await(struct loaf *lf, struct arena *a, struct str path,
+                            struct saved_chat *ret, struct error *err)
+{
+    struct error why;
+    if (engine_read_await(lf->sv->engine, &lf->settings, path, a, ret, &why))
+        return true;
+    if (why.code == ERR_CANCELED)
+        *err = why;
+    else
+        error_set(err, ERR_NOT_FOUND, "failed to load chat: %.*s", STR_FMT(path));
+    return false;
+}
+
+static bool get_await(struct request *rq, struct saved_chat *ret, struct error *err)
+{
+    struct loaf *lf = rq->dialect;
+    const struct get_params *p = rq->args;
+    struct str path;
+    if (!p->last && p->rollout_path.p) {
+        AUTO(buf) struct buf full = BUF_INIT;
+        path_absolute(&full, engine_launch_dir(lf->sv->engine), p->rollout_path);
+        path = arena_str(&rq->arena, buf_str(&full));
+    } else if (!p->last && !p->id.p) {
+        return error_set(err, ERR_INVALID, "history.get requires one of: id, last, rollout_path");
+    } else if (!find_path_await(lf, &rq->arena, p->last, p->id, &path, err)) {
+        return false;
+    }
+    return read_chat_await(lf, &rq->arena, path, ret, err);
+}
+
+static bool history_get_await(struct request *rq, struct jw *w, struct error *err)
+{
+    struct saved_chat saved;
+    if (!get_await(rq, &saved, err))
+        return false;
+    struct chat c = chat_of(&rq->arena, &saved);
+    jw_obj(w);
+    put_summary(w, &c);
+    jw_karr(w, "messages");
+    for (size_t i = 0; i < saved.n_messages; i++) {
+        jw_obj(w);
+        loaf_put_history_message(w, &rq->arena, &saved.messages[i]);
+        jw_obj_end(w);
+    }
+    jw_arr_end(w);
+    jw_obj_end(w);
+    return true;
+}
+
+const struct method loaf_history_get = {
+    .name = "history.get",
+    .params = get_rows,
+    .params_size = sizeof(struct get_params),
+    .result = get_result,
+    .how = RUN_FIBER,
+    .run = history_get_await,
+    .about = "A saved chat with its messages; no session changes.",
+    .errors = "no saved chat history yet; failed to load chat: <path>; no saved chat matched id: "
+              "<id>; history.get requires one of: id, last, rollout_path",
+};
+
+/* ---- clearing ---- */
+
+static void forget_messages(struct loaf_session *ls)
+{
+    arena_clear(&ls->arena);
+    ls->messages = NULL;
+    ls->messages_end = &ls->messages;
+    ls->has_chat = false;
+    ls->provider = NULL;
+    ls->updated_ms = time_now_ms();
+}
+
+bool loaf_clear_await(struct loaf_session *ls, bool drops_queue, struct error *err)
+{
+    AUTO(buf) struct buf path = BUF_INIT;
+    char id[UUID_LEN + 1];
+    struct session *s = ls->session;
+    loaf_chat_place(ls->loaf, time_now_ms(), id, &path);
+    if (drops_queue)
+        session_clear_queue(s);
+    bool ok =
+        session_pause_await(s, err) && session_renew_await(s, str_of(id), buf_str(&path), err);
+    if (ok)
+        forget_messages(ls);
+    session_go_on(s);
+    return ok;
+}
+
+struct clear_params {
+    struct str session_id;
+};
+
+static const struct row clear_rows[] = {
+    ROW(clear_params, session_id, T_STR, NEEDED | NOT_BLANK | TRIM, "from session.create"),
+    ROW_END,
+};
+
+static const struct row clear_result[] = {
+    ROW_OUT("session_id", T_STR, NEEDED, "the session"),
+    ROW_OUT("cleared", T_BOOL, NEEDED, "true"),
+    ROW_END,
+};
+
+static bool history_clear_session_await(struct request *rq, struct jw *w, struct error *err)
+{
+    const struct clear_params *p = rq->args;
+    struct loaf_session *ls;
+    if (!loaf_session_find(rq->dialect, p->session_id, &ls, err) ||
+        !loaf_clear_await(ls, true, err))
+        return false;
+    jw_obj(w);
+    jw_kz(w, "session_id", ls->id);
+    jw_kbool(w, "cleared", true);
+    jw_obj_end(w);
+    return true;
+}
+
+const struct method loaf_history_clear_session = {
+    .name = "history.clear_session",
+    .params = clear_rows,
+    .params_size = sizeof(struct clear_params),
+    .params_needed = true,
+    .result = clear_result,
+    .how = RUN_FIBER,
+    .lane = LANE_MAIN,
+    .run = history_clear_session_await,
+    .about = "Empties a session and its queue; a running turn is stopped, saved chats stay.",
+    .errors = "unknown session: <id>",
+};
+
+/* ---- resuming ---- */
+
+/* A title that no prompt of the chat explains was given by somebody. */
+static bool is_given(const struct saved_chat *saved, struct str title)
+{
+    for (size_t i = 0; i <= saved->n_messages; i++) {
+        AUTO(buf) struct buf made = BUF_INIT;
+        loaf_put_title(&made, saved->messages + i, MIN(saved->n_messages - i, 1));
+        if (str_eq(buf_str(&made), title))
+            return false;
+    }
+    return !str_is(title, "compressed conversation");
+}
+
+static struct session *open_chat(struct loaf *lf, struct arena *a, const struct saved_chat *saved,
+                                 const struct chat *c, struct error *err)
+{
+    struct session_report report;
+    struct session_spec spec = {
+        .workspace = engine_launch_dir(lf->sv->engine),
+        .is_workspace_fixed = true,
+        .path = saved->path,
+        .model = arena_fmt(a, "%.*s/%.*s", STR_FMT(c->provider), STR_FMT(c->model)),
+        .name = is_given(saved, c->title) ? c->title : STR_NONE,
+        .mode = MODE_FULL,
+        .settings = &lf->settings,
+    };
+    return session_open(lf->sv->engine, &spec, &report, err);
+}
+
+static void take_session(struct loaf_session *ls, struct session *s)
+{
+    bool is_full = ls->listener.is_full;
+    session_unlisten(ls->session, &ls->listener);
+    session_close(ls->session);
+    ls->session = s;
+    session_listen(s, &ls->listener);
+    listener_set_full(s, &ls->listener, is_full);
+}
+
+/* What the client shows of a chat that was loaded; without events. */
+static void show_history(struct loaf_session *ls)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    size_t n;
+    struct message *all = session_messages(ls->session, &a, &n);
+    for (size_t i = 0; i < n; i++) {
+        AUTO(buf) struct buf images = BUF_INIT;
+        struct jw w = JW(&images);
+        bool has_images = loaf_put_attachments(&w, NULL, &all[i]);
+        loaf_add_message(ls, all[i].role == ROLE_USER ? "user" : "assistant",
+                         loaf_history_text(&a, &all[i]), has_images ? buf_str(&images) : STR_NONE);
+    }
+}
+
+bool loaf_resume_await(struct loaf_session *ls, bool last, struct str id, struct arena *a,
+                       struct str *ret_id, struct error *err)
+{
+    struct loaf *lf = ls->loaf;
+    struct session *old = ls->session;
+    struct saved_chat saved;
+    struct str path;
+    if (!find_path_await(lf, a, last, id, &path, err) || !read_chat_await(lf, a, path, &saved, err))
+        return false;
+    struct chat c = chat_of(a, &saved);
+    session_clear_queue(old);
+    bool ok = session_pause_await(old, err);
+    struct session *s = ok ? open_chat(lf, a, &saved, &c, err) : NULL;
+    if (s) {
+        forget_messages(ls);
+        take_session(ls, s);
+        show_history(ls);
+        ls->has_chat = true;
+        ls->provider = arena_strz(&ls->arena, c.provider);
+        loaf_model_take(lf, c.provider, c.model, c.level, c.routing);
+        loaf_say_state_changed(lf, STR("session_resumed"), NULL);
+        *ret_id = c.id;
+    }
+    session_go_on(old);
+    return s != NULL;
+}
