@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# NEEDS: npm
 """Vendors against @copilotkit/aimock, a mock server that nobody here wrote: what the client sees.
 
     tests/e2e/aimock.py [--write] [WORD...]     only vendors and cells that are a WORD
