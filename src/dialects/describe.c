@@ -42,6 +42,11 @@ static void put_schema(struct jw *w, const char *name, const struct row *rows, b
 void dialect_describe_json(const struct dialect *d, struct buf *out)
 {
     struct jw w = JW(out);
+    if (d->put_schema) {
+        d->put_schema(out);
+        buf_addc(out, '\n');
+        return;
+    }
     jw_obj(&w);
     jw_kz(&w, "dialect", d->name);
     jw_kz(&w, "about", d->about);

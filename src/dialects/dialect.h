@@ -51,6 +51,9 @@ struct dialect {
     size_t n_methods;
     const struct dialect_event *events; /* ended by a NULL name */
     const struct dialect_error *errors; /* ended by a NULL code */
+    /* What `describe --json` prints instead of the usual: one JSON Schema of all messages; NULL:
+     * there is none. */
+    void (*put_schema)(struct buf *out);
 };
 
 /* Begins the end: no input is taken any more (the dialect stops reading), turns are interrupted

@@ -41,7 +41,7 @@ struct flux_error flux_turn_error(const struct error *err, struct str turn_id)
     };
 }
 
-const struct dialect_error flux_errors[] = {
+const struct dialect_error flux_errors[FLUX_N_ERRORS + 1] = {
     {"line_too_long", "refused: the line is longer than 16 MiB"},
     {"invalid_utf8", "refused: the line is not UTF-8"},
     {"parse_error", "refused: not JSON, or nested too deep"},

@@ -9,6 +9,7 @@
  *     inbound.c    the five messages and the refusals
  *     outbound.c   the ten events
  *     errors.c     codes and origins
+ *     schema.c     all messages as one JSON Schema
  *     slash.c      commands: the table, answers, those that take time
  *     slash_look.c, slash_set.c   what they do
  */
@@ -155,8 +156,19 @@ void flux_put_state(struct flux *f, unsigned what);
 void flux_put_event(struct flux *f, const struct event *e);
 int64_t flux_context_pct(struct flux *f);
 
+/* schema.c */
+#define FLUX_ID_SCHEMA "{\"type\":\"string\",\"minLength\":1,\"maxLength\":256}"
+#define FLUX_FILLED_SCHEMA "{\"type\":\"string\",\"minLength\":1}"
+void flux_put_schema(struct buf *out);
+
 /* errors.c */
-extern const struct dialect_error flux_errors[];
+enum { /* in this order in the table */
+    FLUX_N_REFUSALS = 12,
+    FLUX_N_TURN_ERRORS = 14,
+    FLUX_N_START_ERRORS = 5,
+    FLUX_N_ERRORS = FLUX_N_REFUSALS + FLUX_N_TURN_ERRORS + FLUX_N_START_ERRORS,
+};
+extern const struct dialect_error flux_errors[FLUX_N_ERRORS + 1];
 struct flux_error flux_turn_error(const struct error *err, struct str turn_id);
 
 /* slash.c, slash_look.c, slash_set.c */

@@ -13,9 +13,14 @@ enum { KEEP_BYTES = 64 << 10 }; /* memory kept between events */
 
 #define TYPE_ROW(name)                                                                             \
     ROW_OUT("type", T_STR, NEEDED, "the event's name", .schema = "{\"const\":\"" name "\"}")
-#define TURN_ROW ROW_OUT("turn_id", T_STR, NEEDED, "the turn")
+#define ID_ROW(wire, how, about) ROW_OUT(wire, T_STR, how, about, .schema = FLUX_ID_SCHEMA)
+#define FILLED_ROW(wire, how, about) ROW_OUT(wire, T_STR, how, about, .schema = FLUX_FILLED_SCHEMA)
+#define TURN_ROW ID_ROW("turn_id", NEEDED, "the turn")
 #define COUNT_ROW(wire, about) ROW_OUT(wire, T_INT, NEEDED, about, .has_min = true, .min = 0)
-#define NAMES_ROW(wire, how, about) ROW_OUT(wire, T_ARR, how, about, .items = T_STR)
+#define GADGETS_ROW(how, about)                                                                    \
+    ROW_OUT("gadgets", T_ARR, how, about,                                                          \
+            .schema = "{\"type\":\"array\",\"items\":{\"type\":\"string\",\"pattern\":"              \
+                      "\"^[a-z][a-z0-9_-]*$\"},\"uniqueItems\":true}")
 
 static struct jw begin(struct buf *out, const char *type)
 {
@@ -43,14 +48,16 @@ static void send_event(struct flux *f, struct jw *w)
 static const struct row ready_rows[] = {
     TYPE_ROW("ready"),
     ROW_OUT("protocol", T_INT, NEEDED, "protocol version", .schema = "{\"const\":1}"),
-    ROW_OUT("version", T_STR, NEEDED, "program version"),
-    ROW_OUT("session_id", T_STR, NEEDED, "the session, with --resume the resumed one"),
-    ROW_OUT("model", T_STR, NEEDED, "model slug as selected"),
+    FILLED_ROW("version", NEEDED, "program version"),
+    ID_ROW("session_id", NEEDED, "the session, with --resume the resumed one"),
+    FILLED_ROW("model", NEEDED, "model slug as selected"),
     ROW_OUT("mode", T_STR, NEEDED, "active permission mode", .choices = flux_mode_names),
-    NAMES_ROW("tools", NEEDED, "tools offered to the model"),
+    ROW_OUT("tools", T_ARR, NEEDED, "tools offered to the model",
+            .schema = "{\"type\":\"array\",\"items\":" FLUX_FILLED_SCHEMA
+                      ",\"uniqueItems\":true}"),
     ROW_OUT("context_window", T_INT, NEEDED, "tokens", .has_min = true, .min = 1),
     ROW_OUT("max_tokens", T_INT, NEEDED, "output cap of a request", .has_min = true, .min = 1),
-    NAMES_ROW("gadgets", NEEDED, "enabled gadgets, sorted"),
+    GADGETS_ROW(NEEDED, "enabled gadgets, sorted"),
     ROW_END,
 };
 
@@ -86,7 +93,7 @@ static void put_turn_started(struct flux *f, const struct event *e)
 static const struct row text_delta_rows[] = {
     TYPE_ROW("text_delta"),
     TURN_ROW,
-    ROW_OUT("delta", T_STR, NEEDED, "a piece of the answer, never empty"),
+    FILLED_ROW("delta", NEEDED, "a piece of the answer, never empty"),
     ROW_END,
 };
 
@@ -101,8 +108,8 @@ static void put_text_delta(struct flux *f, const struct event *e)
 static const struct row tool_start_rows[] = {
     TYPE_ROW("tool_start"),
     TURN_ROW,
-    ROW_OUT("tool_id", T_STR, NEEDED, "the call, unique in the turn"),
-    ROW_OUT("name", T_STR, NEEDED, "tool name as the model wrote it"),
+    ID_ROW("tool_id", NEEDED, "the call, unique in the turn"),
+    FILLED_ROW("name", NEEDED, "tool name as the model wrote it"),
     ROW_OUT("input", T_OBJ, NEEDED | OPEN, "arguments; {\"raw\": text} when they are unreadable"),
     ROW_END,
 };
@@ -136,7 +143,7 @@ static void put_tool_start(struct flux *f, const struct event *e)
 static const struct row tool_result_rows[] = {
     TYPE_ROW("tool_result"),
     TURN_ROW,
-    ROW_OUT("tool_id", T_STR, NEEDED, "as in tool_start"),
+    ID_ROW("tool_id", NEEDED, "as in tool_start"),
     ROW_OUT("output", T_STR, NEEDED, "exactly what the model gets"),
     ROW_OUT("is_error", T_BOOL, NEEDED, "failed, denied, interrupted, unknown or wrong"),
     ROW_OUT("duration_s", T_NUM, NEEDED, "seconds of running, without the wait for permission",
@@ -166,8 +173,8 @@ static const char *const required_modes[] = {"read-only", "workspace-write", "da
 
 static const struct row permission_rows[] = {
     TYPE_ROW("permission_request"),
-    ROW_OUT("request_id", T_STR, NEEDED, "to be named in the answer, unique in the process"),
-    ROW_OUT("tool", T_STR, NEEDED, "as in the preceding tool_start"),
+    ID_ROW("request_id", NEEDED, "to be named in the answer, unique in the process"),
+    FILLED_ROW("tool", NEEDED, "as in the preceding tool_start"),
     ROW_OUT("active_mode", T_STR, NEEDED, "the mode now", .choices = flux_mode_names),
     ROW_OUT("required_mode", T_STR, NEEDED, "what the call needs", .choices = required_modes),
     ROW_OUT("details", T_OBJ, NEEDED, "the call", .rows = details_rows),
@@ -211,7 +218,9 @@ static const struct row turn_complete_rows[] = {
     COUNT_ROW("input_tokens", "of all requests of the turn"),
     COUNT_ROW("output_tokens", "likewise"),
     ROW_OUT("mutations", T_ARR, NEEDED, "[tool, path] for each file that a tool changed",
-            .items = T_ARR),
+            .schema = "{\"type\":\"array\",\"items\":{\"type\":\"array\",\"prefixItems\":["
+                      FLUX_FILLED_SCHEMA "," FLUX_FILLED_SCHEMA "],\"items\":false,"
+                      "\"minItems\":2,\"maxItems\":2}}"),
     ROW_END,
 };
 
@@ -241,10 +250,11 @@ static const char *const origins[] = {"local", "remote", "unknown", NULL};
 
 static const struct row error_rows[] = {
     TYPE_ROW("error"),
-    ROW_OUT("code", T_STR, NEEDED, "one of the closed list"),
-    ROW_OUT("message", T_STR, NEEDED, "one line for humans"),
+    ROW_OUT("code", T_STR, NEEDED, "one of the closed list",
+            .schema = "{\"$ref\":\"#/$defs/ErrorCode\"}"),
+    FILLED_ROW("message", NEEDED, "one line for humans"),
     ROW_OUT("origin", T_STR, NEEDED, "who caused it", .choices = origins),
-    ROW_OUT("turn_id", T_STR, OPTIONAL, "the turn that this error ends"),
+    ID_ROW("turn_id", OPTIONAL, "the turn that this error ends"),
     ROW_END,
 };
 
@@ -278,8 +288,7 @@ void flux_put_error(struct flux *f, const struct flux_error *e)
 /* ---- commands and state ---- */
 
 static const struct row data_rows[] = {
-    ROW_OUT("ok", T_BOOL, NEEDED, "whether it went well"),
-    ROW_OUT("error", T_STR, OPTIONAL, "what went wrong"),
+    ROW_OUT("ok", T_BOOL, NEEDED, "whether it went well; if not, `error` holds a code"),
     ROW_END,
 };
 
@@ -314,12 +323,12 @@ void flux_put_slash_result(struct flux *f, struct str command, const struct flux
 
 static const struct row state_changed_rows[] = {
     TYPE_ROW("state_changed"),
-    ROW_OUT("model", T_STR, OPTIONAL, "the new model"),
+    FILLED_ROW("model", OPTIONAL, "the new model"),
     ROW_OUT("mode", T_STR, OPTIONAL, "the new mode", .choices = flux_mode_names),
     ROW_OUT("context_pct", T_INT, OPTIONAL, "how full the context window is, 0 to 100",
-            .has_min = true, .min = 0),
+            .schema = "{\"type\":\"integer\",\"minimum\":0,\"maximum\":100}"),
     ROW_OUT("context_window", T_INT, OPTIONAL, "tokens", .has_min = true, .min = 1),
-    NAMES_ROW("gadgets", OPTIONAL, "the whole new list"),
+    GADGETS_ROW(OPTIONAL, "the whole new list"),
     ROW_END,
 };
 

@@ -354,4 +354,5 @@ const struct dialect dialect_scaiflux = {
     .n_methods = FLUX_N_METHODS,
     .events = flux_events,
     .errors = flux_errors,
+    .put_schema = flux_put_schema,
 };
