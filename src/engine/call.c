@@ -36,10 +36,21 @@ static void call_clear(struct call *c)
 
 /* ---- the gate ---- */
 
+static struct tool_cx judging_cx(const struct session *s)
+{
+    return (struct tool_cx){.root = str_of(s->workspace),
+                            .launch_dir = str_of(s->engine->launch_dir)};
+}
+
+/* What the call needs.  With rules a confined command needs no more than its walls let it do. */
 static enum mode required_mode(const struct call *c)
 {
-    const struct session *s = c->turn->session;
-    struct tool_cx cx = {.root = str_of(s->workspace), .launch_dir = str_of(s->engine->launch_dir)};
+    struct session *s = c->turn->session;
+    struct tool_cx cx = judging_cx(s);
+    const struct sandbox_policy *walls =
+        s->settings->permit == PERMIT_RULES && c->face->command ? session_sandbox(s) : NULL;
+    if (walls)
+        return walls->kind == SANDBOX_READ_ONLY ? MODE_READ_ONLY : MODE_WORKSPACE_WRITE;
     return face_required_mode(c->face, &cx, c->decoded);
 }
 
@@ -50,14 +61,17 @@ const char *mode_name(enum mode m)
 }
 
 /* Asks the listeners and waits.  True: decided, *ret_allowed says how. */
-static bool ask_await(struct call *c, enum mode required, bool *ret_allowed, struct error *err)
+static bool ask_await(struct call *c, enum mode required, struct str rule, bool *ret_allowed,
+                      struct error *err)
 {
     struct turn *t = c->turn;
     struct session *s = t->session;
     struct pending *p = &t->permission;
     id_hex(p->id, 12);
     struct event_permission ask = {.request_id = str_of(p->id), .required = required};
-    if (required > s->mode)
+    if (rule.p)
+        ask.reason = arena_fmt(&t->arena, "the rule %.*s asks", STR_FMT(rule));
+    else if (required > s->mode)
         ask.reason = arena_fmt(&t->arena, "%.*s needs %s, the session has %s",
                                STR_FMT(c->event.name), mode_name(required), mode_name(s->mode));
     p->is_open = true;
@@ -79,29 +93,60 @@ static void deny(struct call *c, struct str reason)
     buf_add(&c->result.text, reason); /* not through printf: it may hold a NUL */
 }
 
-/* True when the call may run; false with a result, or with ERR_CANCELED in err. */
-static bool permit_await(struct call *c, struct error *err)
+/* Puts the call to the listeners; false with a result, or with ERR_CANCELED in err. */
+static bool put_to_listeners_await(struct call *c, enum mode required, struct str rule,
+                                   struct error *err)
 {
     struct session *s = c->turn->session;
-    enum mode required = required_mode(c);
-    bool allowed = true;
-    *err = ERROR_INIT;
-    if (s->deny_text && s->settings->permit == PERMIT_ASK) {
+    bool allowed = false;
+    if (s->deny_text) {
         deny(c, str_of(s->deny_text));
         return false;
     }
-    if (s->settings->permit == PERMIT_MODES && required > s->mode) {
-        tool_fail(&c->result, "not permitted: this needs %s, the session has %s",
-                  mode_name(required), mode_name(s->mode));
+    if (ask_await(c, required, rule, &allowed, err) && !allowed)
+        deny(c, c->turn->permission.has_text ? buf_str(&c->turn->permission.text) : STR_NONE);
+    return allowed;
+}
+
+/* Rules, then the mode. */
+static bool permit_by_rules_await(struct call *c, enum mode required, struct error *err)
+{
+    struct session *s = c->turn->session;
+    const struct session_settings *set = s->settings;
+    struct tool_cx cx = judging_cx(s);
+    struct str rule = STR_NONE;
+    enum verdict v = VERDICT_NONE;
+    if (set->rules)
+        v = rules_judge(set->rules, c->face, &cx, c->decoded, &rule);
+    if (v == VERDICT_DENY) {
+        tool_fail(&c->result, "not permitted: denied by the rule %.*s", STR_FMT(rule));
         return false;
     }
-    if (s->settings->permit == PERMIT_ASK) {
-        if (!ask_await(c, required, &allowed, err))
-            return false;
-        if (!allowed)
-            deny(c, c->turn->permission.has_text ? buf_str(&c->turn->permission.text) : STR_NONE);
+    if (v == VERDICT_ASK)
+        return put_to_listeners_await(c, required, rule, err);
+    if (v == VERDICT_ALLOW || required <= s->mode)
+        return true;
+    if (set->asks_beyond_mode)
+        return put_to_listeners_await(c, required, STR_NONE, err);
+    tool_fail(&c->result, "not permitted: this needs %s, the session has %s", mode_name(required),
+              mode_name(s->mode));
+    return false;
+}
+
+/* True when the call may run; false with a result, or with ERR_CANCELED in err. */
+static bool permit_await(struct call *c, struct error *err)
+{
+    enum mode required = required_mode(c);
+    *err = ERROR_INIT;
+    switch (c->turn->session->settings->permit) {
+    case PERMIT_ASK:
+        return put_to_listeners_await(c, required, STR_NONE, err);
+    case PERMIT_RULES:
+        return permit_by_rules_await(c, required, err);
+    case PERMIT_ALL:
+        break;
     }
-    return allowed;
+    return true;
 }
 
 /* After an interrupt nothing is decided any more, although the fiber may not have heard of it. */

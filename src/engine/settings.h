@@ -7,12 +7,12 @@
 
 #include "base/err.h"
 #include "sandbox/policy.h"
-#include "toolsets/toolset.h"
+#include "toolsets/rules.h"
 
 enum permit_policy {
     PERMIT_ALL,   /* every call runs */
     PERMIT_ASK,   /* every call is put to the listeners */
-    PERMIT_MODES, /* the session's mode decides */
+    PERMIT_RULES, /* rules first, then the session's mode; what is beyond it is denied or asked */
 };
 
 struct retry_rules {
@@ -35,6 +35,8 @@ struct file_form;
 struct session_settings {
     const struct toolset *toolset;
     enum permit_policy permit;
+    const struct rules *rules;  /* with PERMIT_RULES; may be NULL and may grow */
+    bool asks_beyond_mode;      /* with PERMIT_RULES: a call beyond the mode is put to the listeners */
     enum sandbox_kind sandbox;  /* of tools, unless TRIVET_SANDBOX says otherwise */
     bool network;               /* the sandbox lets commands use the network */
     struct retry_rules retry;

@@ -222,6 +222,11 @@ static const struct row bash_rows[] = {
     ROW_END,
 };
 
+static struct str bash_command(const void *args)
+{
+    return ((const struct bash_args *)args)->command;
+}
+
 static void put_streams(const struct shell_run *run, struct buf *out)
 {
     ring_put(&run->out, out);
@@ -283,6 +288,7 @@ static const struct face bash_face = {
     .args = bash_rows,
     .args_size = sizeof(struct bash_args),
     .mode = MODE_FULL,
+    .command = bash_command,
     .run_await = bash_await,
 };
 

@@ -24,42 +24,72 @@ bool face_is_offered(const struct face *f, const struct tool_cx *cx, const char 
     return (!f->gadget || is_on(f->gadget, gadgets)) && (!f->is_offered || f->is_offered(cx));
 }
 
-struct judge {
+/* Where a path leads, absolute, links resolved; false when that cannot be told. */
+static bool resolve(const struct face *f, const struct tool_cx *cx, struct str path, bool is_entry,
+                    struct buf *ret)
+{
+    AUTO(buf) struct buf absolute = BUF_INIT;
+    struct error ignored;
+    bool from_launch = f->from_launch_dir && cx->launch_dir.n;
+    struct tool_cx bare = {.root = cx->root};
+    if (str_chr(path, '\0') != SIZE_MAX)
+        return false;
+    path_absolute(&absolute, from_launch ? cx->launch_dir : cx->root, path);
+    struct str judged = buf_str(&absolute);
+    if (is_entry && str_eq(judged, cx->root)) /* the workspace's own name lies outside of it */
+        return false;
+    if (!tool_path(&bare, is_entry ? path_dir(judged) : judged, ret, &ignored))
+        return false;
+    if (is_entry) {
+        buf_addc(ret, '/');
+        buf_add(ret, path_base(judged));
+    }
+    return true;
+}
+
+struct telling {
     const struct face *face;
     const struct tool_cx *cx;
-    bool is_outside;
+    resolved_fn *fn;
+    void *arg;
 };
-
-static bool is_outside(const struct judge *j, struct str path, bool is_entry)
-{
-    AUTO(buf) struct buf absolute = BUF_INIT, real = BUF_INIT;
-    struct error ignored;
-    bool from_launch = j->face->from_launch_dir && j->cx->launch_dir.n;
-    struct tool_cx cx = {.root = j->cx->root};
-    if (str_chr(path, '\0') != SIZE_MAX)
-        return true;
-    path_absolute(&absolute, from_launch ? j->cx->launch_dir : cx.root, path);
-    struct str judged = buf_str(&absolute);
-    return !tool_path(&cx, is_entry ? path_dir(judged) : judged, &real, &ignored) ||
-           !path_is_inside(cx.root, buf_str(&real));
-}
 
 static void on_target(void *arg, struct str path, bool is_entry)
 {
+    struct telling *t = arg;
+    AUTO(buf) struct buf real = BUF_INIT;
+    bool ok = resolve(t->face, t->cx, path, is_entry, &real);
+    t->fn(t->arg, ok ? buf_str(&real) : STR_NONE);
+}
+
+void face_each_target(const struct face *f, const struct tool_cx *cx, const void *args,
+                      resolved_fn *fn, void *arg)
+{
+    struct telling t = {f, cx, fn, arg};
+    struct str path = f->target ? f->target(args) : STR_NONE;
+    if (path.n)
+        on_target(&t, path, false);
+    if (f->targets)
+        f->targets(args, on_target, &t);
+}
+
+struct judge {
+    struct str root;
+    bool is_outside;
+};
+
+static void on_resolved(void *arg, struct str path)
+{
     struct judge *j = arg;
-    j->is_outside = j->is_outside || is_outside(j, path, is_entry);
+    j->is_outside = j->is_outside || !path.p || !path_is_inside(j->root, path);
 }
 
 enum mode face_required_mode(const struct face *f, const struct tool_cx *cx, const void *args)
 {
-    struct judge j = {.face = f, .cx = cx};
-    struct str path = f->target ? f->target(args) : STR_NONE;
+    struct judge j = {.root = cx->root};
     if (f->mode == MODE_FULL)
         return f->mode;
-    if (path.n)
-        on_target(&j, path, false);
-    if (f->targets)
-        f->targets(args, on_target, &j);
+    face_each_target(f, cx, args, on_resolved, &j);
     return j.is_outside ? MODE_FULL : f->mode;
 }
 

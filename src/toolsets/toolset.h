@@ -21,6 +21,8 @@ struct face {
     struct str (*target)(const void *args);
     /* The same for calls with several paths: tells every one. */
     void (*targets)(const void *args, target_fn *fn, void *arg);
+    /* The shell line of a call that runs one; NULL when it has none. */
+    struct str (*command)(const void *args);
     bool from_launch_dir;    /* relative paths mean the directory the process was started in */
     bool changes_files;      /* a successful call is a mutation of result.path */
     /* Runs with decoded arguments.  A failed call is a result with is_error; false only for
@@ -57,6 +59,11 @@ bool face_is_offered(const struct face *f, const struct tool_cx *cx, const char 
 /* The mode a call needs: the face's own, raised to MODE_FULL when one of its paths leaves the
  * workspace (cx->root) after links are resolved, or cannot be judged. */
 enum mode face_required_mode(const struct face *f, const struct tool_cx *cx, const void *args);
+/* Hears every path that a call touches, absolute with links resolved; STR_NONE for one that cannot
+ * be judged. */
+typedef void resolved_fn(void *arg, struct str path);
+void face_each_target(const struct face *f, const struct tool_cx *cx, const void *args,
+                      resolved_fn *fn, void *arg);
 /* The JSON Schema of a face's arguments. */
 void face_schema(const struct face *f, struct jw *w);
 

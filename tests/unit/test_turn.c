@@ -78,7 +78,7 @@ static void a_patch_needs_what_its_worst_path_needs(void **state)
         char model[160];
         AUTO(buf) struct buf story = BUF_INIT;
         scene_init(&sc);
-        sc.settings.permit = PERMIT_MODES;
+        sc.settings.permit = PERMIT_RULES;
         sc.settings.toolset = &toolset_loaf;
         buf_addf(&story, "{\"rounds\":[[{\"call\":\"apply_patch\",\"args\":{\"input\":\"*** Begin Patch"
                          "\\n*** Add File: %s/one\\n+x\\n*** Add File: %s/%s/two\\n+x\\n"

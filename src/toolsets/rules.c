@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+#include "toolsets/rules.h"
+
+#include "base/json.h"
+#include "base/path.h"
+#include "tools/command.h"
+#include "tools/match.h"
+
+enum { FILE_BYTES = 1 << 20, FILE_DEPTH = 8 };
+
+struct rule {
+    enum verdict verdict;
+    char *text;
+    struct str tool;    /* in text */
+    struct str pattern; /* in text; STR_NONE: every call */
+};
+
+static const struct {
+    const char *name;
+    enum verdict verdict;
+} kinds[] = {{"allow", VERDICT_ALLOW}, {"ask", VERDICT_ASK}, {"deny", VERDICT_DENY}};
+
+/* ---- reading ---- */
+
+bool rules_add(struct rules *r, enum verdict verdict, struct str text, struct error *err)
+{
+    text = str_trim(text);
+    size_t open = str_chr(text, '(');
+    bool is_whole = open == SIZE_MAX;
+    struct str tool = str_trim(str_cut(text, is_whole ? text.n : open));
+    bool is_ok = tool.n && (is_whole || (str_ends(text, STR(")")) && text.n > open + 2)) &&
+                 str_chr(text, '\0') == SIZE_MAX;
+    if (!is_ok || (!is_whole && str_is_blank(str_n(text.p + open + 1, text.n - open - 2))))
+        return error_set(err, ERR_INVALID, "a rule is TOOL or TOOL(PATTERN), not %.*s",
+                         STR_FMT(str_cut(text, 100)));
+    if (r->n == r->room) {
+        r->room = r->room ? r->room * 2 : 8;
+        r->v = xrealloc(r->v, r->room * sizeof *r->v);
+    }
+    struct rule *rule = &r->v[r->n++];
+    *rule = (struct rule){.verdict = verdict, .text = str_dup(text)};
+    rule->tool = str_n(rule->text, tool.n);
+    if (!is_whole)
+        rule->pattern = str_trim(str_n(rule->text + open + 1, text.n - open - 2));
+    return true;
+}
+
+static bool add_list(struct rules *r, size_t kind, yyjson_val *list, struct error *err)
+{
+    size_t i, n;
+    yyjson_val *item;
+    if (list && !yyjson_is_arr(list))
+        return error_set(err, ERR_INVALID, "`%s` must be a list of rules", kinds[kind].name);
+    yyjson_arr_foreach (list, i, n, item) {
+        if (!yyjson_is_str(item))
+            return error_set(err, ERR_INVALID, "`%s` must hold strings", kinds[kind].name);
+        if (!rules_add(r, kinds[kind].verdict, json_str(item), err))
+            return error_prefix(err, "`%s`", kinds[kind].name);
+    }
+    return true;
+}
+
+static bool add_lists(struct rules *r, yyjson_val *root, bool may_allow, struct error *err)
+{
+    if (!yyjson_is_obj(root))
+        return error_set(err, ERR_INVALID, "the file must hold an object");
+    size_t i, n, kind;
+    yyjson_val *key, *value;
+    yyjson_obj_foreach (root, i, n, key, value) {
+        for (kind = 0; kind < ARRAY_LEN(kinds) && !str_is(json_str(key), kinds[kind].name);)
+            kind++;
+        if (kind == ARRAY_LEN(kinds))
+            return error_set(err, ERR_INVALID, "`%.*s` is none of allow, ask, deny",
+                             STR_FMT(str_cut(json_str(key), 60)));
+        if (kinds[kind].verdict == VERDICT_ALLOW && !may_allow)
+            return error_set(err, ERR_INVALID, "`allow` is for the user's own file");
+        if (!add_list(r, kind, value, err))
+            return false;
+    }
+    return true;
+}
+
+bool rules_load(struct rules *r, struct str path, bool may_allow, struct error *err)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    AUTO(json) struct json j = JSON_INIT;
+    if (!path_exists(path))
+        return true;
+    bool ok = path_read(&text, path, FILE_BYTES, err) &&
+              json_parse(buf_str(&text), 0, FILE_DEPTH, &j, err) &&
+              add_lists(r, j.root, may_allow, err);
+    return ok || error_prefix(err, "%.*s", STR_FMT(str_cut(path, 200)));
+}
+
+void rules_clear(struct rules *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        free(r->v[i].text);
+    free(r->v);
+    *r = RULES_INIT;
+}
+
+/* ---- commands ---- */
+
+/* Programs that run the program named behind them. */
+static bool is_wrapper(struct str word)
+{
+    static const char *const names[] = {"env",     "sudo",    "doas",   "su",     "timeout",
+                                        "nice",    "nohup",   "setsid", "stdbuf", "xargs",
+                                        "command", "builtin", "sh",     "bash",   "dash",
+                                        "zsh",     "busybox", "find",   "watch",  NULL};
+    for (size_t i = 0; names[i]; i++)
+        if (str_is(path_base(word), names[i]))
+            return true;
+    return false;
+}
+
+/* is_strict: the program must be written as in the rule; else /bin/rm is rm. */
+static bool words_fit_at(const struct command *rule, const struct command *c, size_t at,
+                         bool is_strict)
+{
+    if (at + rule->n > c->n)
+        return false;
+    for (size_t i = 0; i < rule->n; i++) {
+        struct str have = c->words[at + i], want = rule->words[i];
+        bool fits = str_is(want, "*") || str_eq(have, want) ||
+                    (!is_strict && i == 0 && str_eq(path_base(have), want));
+        if (!fits)
+            return false;
+    }
+    return true;
+}
+
+static bool words_fit_anywhere(const struct command *rule, const struct command *c)
+{
+    for (size_t at = 0; at < c->n; at++)
+        if (words_fit_at(rule, c, at, false))
+            return true;
+    return false;
+}
+
+static bool line_is_hit(const struct command *rule, const struct commands *list, struct arena *a,
+                        struct str line)
+{
+    bool is_hit = false;
+    for (size_t i = 0; i < list->n && !is_hit; i++) {
+        const struct command *c = &list->v[i];
+        is_hit = words_fit_at(rule, c, 0, false);
+        if (!is_hit && is_wrapper(c->words[0])) {
+            struct command all = command_words(a, line); /* sh -c 'rm x' is one word */
+            is_hit = words_fit_anywhere(rule, &all);
+        }
+    }
+    return is_hit;
+}
+
+static bool hits_line(const struct rule *rule, struct str line)
+{
+    struct arena a = ARENA_INIT;
+    struct commands list;
+    struct command words = command_words(&a, rule->pattern), all;
+    bool is_hit;
+    if (command_split(&a, line, &list))
+        is_hit = line_is_hit(&words, &list, &a, line);
+    else {
+        all = command_words(&a, line);
+        is_hit = words_fit_anywhere(&words, &all);
+    }
+    arena_clear(&a);
+    return is_hit;
+}
+
+/* ---- paths ---- */
+
+static bool fits_path(struct str pattern, struct str root, struct str path)
+{
+    AUTO(buf) struct buf whole = BUF_INIT;
+    struct pattern p = PATTERN_INIT;
+    struct error ignored;
+    bool is_whole = str_starts(pattern, STR("/")) || str_starts(pattern, STR("~/"));
+    if (is_whole)
+        path_absolute(&whole, root, pattern);
+    if (!pattern_init(&p, is_whole ? buf_str(&whole) : pattern, &ignored))
+        return false;
+    bool fits = is_whole ? pattern_match(&p, path)
+                         : path_is_inside(root, path) &&
+                               pattern_match_filter(&p, path_relative(root, path));
+    pattern_clear(&p);
+    return fits;
+}
+
+struct hit {
+    const struct rule *rule;
+    struct str root;
+    bool has_path, is_hit;
+};
+
+static void on_path(void *arg, struct str path)
+{
+    struct hit *h = arg;
+    h->has_path = true;
+    h->is_hit = h->is_hit || !path.p || fits_path(h->rule->pattern, h->root, path);
+}
+
+/* A call that is about nothing a pattern could name is hit: better asked than let through. */
+static bool hits_paths(const struct rule *rule, const struct face *f, const struct tool_cx *cx,
+                       const void *args)
+{
+    struct hit h = {.rule = rule, .root = cx->root};
+    face_each_target(f, cx, args, on_path, &h);
+    return h.is_hit || !h.has_path;
+}
+
+/* ---- judging ---- */
+
+static bool names_tool(const struct rule *rule, const struct face *f)
+{
+    return str_is(rule->tool, "*") || str_is(rule->tool, f->name);
+}
+
+static bool hits(const struct rule *rule, const struct face *f, const struct tool_cx *cx,
+                 const void *args)
+{
+    if (!rule->pattern.p)
+        return true;
+    return f->command ? hits_line(rule, f->command(args)) : hits_paths(rule, f, cx, args);
+}
+
+struct allowing {
+    const struct rules *rules;
+    const struct face *face;
+    struct str root;
+    const struct rule *by; /* the rule that let the last one through */
+    size_t n;              /* commands or paths */
+    bool is_refused;
+};
+
+static bool is_candidate(const struct allowing *x, const struct rule *rule)
+{
+    return rule->verdict == VERDICT_ALLOW && names_tool(rule, x->face) && rule->pattern.p;
+}
+
+static void allow_path(void *arg, struct str path)
+{
+    struct allowing *x = arg;
+    const struct rule *by = NULL;
+    for (size_t i = 0; i < x->rules->n && !by && path.p; i++)
+        if (is_candidate(x, &x->rules->v[i]) && fits_path(x->rules->v[i].pattern, x->root, path))
+            by = &x->rules->v[i];
+    x->n++;
+    x->is_refused = x->is_refused || !by;
+    x->by = by;
+}
+
+static void allow_command(struct allowing *x, const struct command *c, struct arena *a)
+{
+    const struct rule *by = NULL;
+    for (size_t i = 0; i < x->rules->n && !by; i++) {
+        if (!is_candidate(x, &x->rules->v[i]))
+            continue;
+        struct command words = command_words(a, x->rules->v[i].pattern);
+        if (words.n && words_fit_at(&words, c, 0, true))
+            by = &x->rules->v[i];
+    }
+    x->n++;
+    x->is_refused = x->is_refused || !by;
+    x->by = by;
+}
+
+static void allow_line(struct allowing *x, struct str line)
+{
+    struct arena a = ARENA_INIT;
+    struct commands list;
+    x->is_refused = !command_split(&a, line, &list);
+    for (size_t i = 0; i < list.n && !x->is_refused; i++)
+        allow_command(x, &list.v[i], &a);
+    arena_clear(&a);
+}
+
+/* The rule by which all of the call is allowed, or NULL. */
+static const struct rule *allowed_by(const struct rules *r, const struct face *f,
+                                     const struct tool_cx *cx, const void *args)
+{
+    struct allowing x = {.rules = r, .face = f, .root = cx->root};
+    for (size_t i = 0; i < r->n; i++)
+        if (r->v[i].verdict == VERDICT_ALLOW && names_tool(&r->v[i], f) && !r->v[i].pattern.p)
+            return &r->v[i];
+    if (f->command)
+        allow_line(&x, f->command(args));
+    else
+        face_each_target(f, cx, args, allow_path, &x);
+    return x.n && !x.is_refused ? x.by : NULL;
+}
+
+enum verdict rules_judge(const struct rules *r, const struct face *f, const struct tool_cx *cx,
+                         const void *args, struct str *ret_text)
+{
+    const struct rule *best = NULL;
+    for (size_t i = 0; i < r->n; i++) {
+        const struct rule *rule = &r->v[i];
+        bool is_stronger = rule->verdict > (best ? best->verdict : VERDICT_ALLOW);
+        if (is_stronger && names_tool(rule, f) && hits(rule, f, cx, args))
+            best = rule;
+    }
+    if (!best)
+        best = allowed_by(r, f, cx, args);
+    *ret_text = best ? str_of(best->text) : STR_NONE;
+    return best ? best->verdict : VERDICT_NONE;
+}

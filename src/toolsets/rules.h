@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules about calls: allow, ask or deny, by tool and by what the call is about.
+ *
+ *     bash                   every call of the tool (* : every tool)
+ *     bash(git status)       commands that begin with these words; * stands for any one word
+ *     write_file(*.md)       paths below the workspace by pattern (tools/match.h)
+ *     read_file(/etc/passwd) a pattern that begins with / or ~/ is held against the whole path
+ *
+ * A deny or ask rule fits as soon as one command of the line or one path of the call does; a call
+ * is allowed when each of its commands or paths fits some allow rule.  Paths are judged after links
+ * were resolved.  A shell line that cannot be read without running it (tools/command.h) is not
+ * allowed by any pattern, and fits a deny rule wherever the rule's words stand in it.  Rules are a
+ * convenience on top of the sandbox: the wall is the kernel's.
+ */
+#ifndef TRIVET_TOOLSETS_RULES_H
+#define TRIVET_TOOLSETS_RULES_H
+
+#include "toolsets/toolset.h"
+
+enum verdict { VERDICT_NONE, VERDICT_ALLOW, VERDICT_ASK, VERDICT_DENY };
+
+struct rule;
+struct rules {
+    struct rule *v;
+    size_t n, room;
+};
+#define RULES_INIT ((struct rules){0})
+
+/* ERR_INVALID when the text is no rule. */
+bool rules_add(struct rules *r, enum verdict verdict, struct str text, struct error *err);
+/* The object {"allow": [...], "ask": [...], "deny": [...]} of a file; no file is fine.  What a
+ * workspace brings along cannot allow anything: without may_allow such a list is an error. */
+bool rules_load(struct rules *r, struct str path, bool may_allow, struct error *err);
+/* Deny wins, then ask, then allow.  *ret_text is the deciding rule, borrowed. */
+enum verdict rules_judge(const struct rules *r, const struct face *f, const struct tool_cx *cx,
+                         const void *args, struct str *ret_text);
+void rules_clear(struct rules *r);
+
+#endif

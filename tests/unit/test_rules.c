@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+#include "toolsets/rules.h"
+
+#include "base/path.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct scene {
+    struct rules rules;
+    struct buf root;
+    struct tool_cx cx;
+    struct error err;
+};
+
+static int setup(void **state)
+{
+    struct scene *s = xnew(struct scene);
+    char dir[] = "/tmp/test-rules-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    assert_true(path_resolve(&s->root, str_of(dir), &s->err));
+    s->cx.root = buf_str(&s->root);
+    *state = s;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct scene *s = *state;
+    AUTO(buf) struct buf command = BUF_INIT;
+    buf_addf(&command, "rm -rf '%.*s'", STR_FMT(buf_str(&s->root)));
+    buf_addc(&command, '\0');
+    assert_int_equal(system(command.p), 0);
+    rules_clear(&s->rules);
+    buf_clear(&s->root);
+    free(s);
+    return 0;
+}
+
+static void add(struct scene *s, enum verdict v, const char *text)
+{
+    assert_true(rules_add(&s->rules, v, str_of(text), &s->err));
+}
+
+/* The first member of the arguments of both faces is a text. */
+static struct str text_of(const void *args)
+{
+    return *(const struct str *)args;
+}
+
+static const struct face bash = {.name = "bash", .mode = MODE_FULL, .command = text_of};
+static const struct face writer = {
+    .name = "write_file", .mode = MODE_WORKSPACE_WRITE, .target = text_of};
+static const struct face todo = {.name = "todo", .mode = MODE_READ_ONLY};
+
+static enum verdict judge(struct scene *s, const struct face *f, const char *about)
+{
+    struct str args = str_of(about), by;
+    enum verdict v = rules_judge(&s->rules, f, &s->cx, &args, &by);
+    assert_true((by.p != NULL) == (v != VERDICT_NONE));
+    return v;
+}
+
+static void test_commands(void **state)
+{
+    struct scene *s = *state;
+    add(s, VERDICT_ALLOW, "bash(git status)");
+    add(s, VERDICT_ALLOW, "bash(ls)");
+    add(s, VERDICT_ALLOW, "bash(npm run *)");
+    add(s, VERDICT_ASK, "bash(git push)");
+    add(s, VERDICT_DENY, "bash(rm)");
+    assert_int_equal(judge(s, &bash, "git status"), VERDICT_ALLOW);
+    assert_int_equal(judge(s, &bash, "git status --short && ls -l 2>/dev/null"), VERDICT_ALLOW);
+    assert_int_equal(judge(s, &bash, "npm run test"), VERDICT_ALLOW);
+    assert_int_equal(judge(s, &bash, "npm run"), VERDICT_NONE);
+    assert_int_equal(judge(s, &bash, "git statusx"), VERDICT_NONE);
+    assert_int_equal(judge(s, &bash, "git status; make"), VERDICT_NONE);
+    assert_int_equal(judge(s, &bash, "git status $(make)"), VERDICT_NONE);
+    assert_int_equal(judge(s, &bash, "git status > x"), VERDICT_NONE);
+    assert_int_equal(judge(s, &bash, "./ls"), VERDICT_NONE); /* another program */
+    assert_int_equal(judge(s, &bash, "git push && ls"), VERDICT_ASK);
+    assert_int_equal(judge(s, &writer, "git status"), VERDICT_NONE);
+}
+
+/* Whatever else the line holds, and however the program is called. */
+static void test_denied_commands(void **state)
+{
+    struct scene *s = *state;
+    add(s, VERDICT_ALLOW, "*");
+    add(s, VERDICT_DENY, "bash(rm)");
+    add(s, VERDICT_ASK, "bash(rm)");
+    static const char *const lines[] = {
+        "rm x",
+        "/bin/rm x",
+        "ls; rm x",
+        "ls | xargs rm",
+        "sudo rm x",
+        "sh -c 'rm x'",
+        "echo $(rm x)",
+        "X=1 rm x",
+        "if true; then rm x; fi",
+        "'r'm x",
+        "timeout 5 rm x",
+        "find . -exec rm {} +",
+        "(rm x)",
+        "find . -name x | xargs -n1 rm",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        assert_int_equal(judge(s, &bash, lines[i]), VERDICT_DENY);
+    assert_int_equal(judge(s, &bash, "echo rm"), VERDICT_ALLOW);
+    assert_int_equal(judge(s, &bash, "rmdir x"), VERDICT_ALLOW);
+}
+
+static void test_paths(void **state)
+{
+    struct scene *s = *state;
+    AUTO(buf) struct buf link = BUF_INIT;
+    add(s, VERDICT_ALLOW, "write_file(src/**)");
+    add(s, VERDICT_DENY, "write_file(*.key)");
+    add(s, VERDICT_DENY, "write_file(/etc/**)");
+    assert_int_equal(judge(s, &writer, "src/a/b.c"), VERDICT_ALLOW);
+    assert_int_equal(judge(s, &writer, "src/../b.c"), VERDICT_NONE);
+    assert_int_equal(judge(s, &writer, "src/my.key"), VERDICT_DENY);
+    assert_int_equal(judge(s, &writer, "/etc/x"), VERDICT_DENY);
+    buf_addf(&link, "%.*s/src", STR_FMT(buf_str(&s->root)));
+    buf_addc(&link, '\0');
+    assert_int_equal(mkdir(link.p, 0700), 0);
+    buf_cut(&link, link.n - 1);
+    buf_addz(&link, "/out");
+    buf_addc(&link, '\0');
+    assert_int_equal(symlink("/etc", link.p), 0);
+    assert_int_equal(judge(s, &writer, "src/out/x"), VERDICT_DENY); /* where it leads */
+}
+
+/* What a pattern cannot name is not let through by it. */
+static void test_nothing_to_name(void **state)
+{
+    struct scene *s = *state;
+    add(s, VERDICT_ALLOW, "todo(x)");
+    assert_int_equal(judge(s, &todo, "x"), VERDICT_NONE);
+    add(s, VERDICT_DENY, "todo(y)");
+    assert_int_equal(judge(s, &todo, "x"), VERDICT_DENY);
+}
+
+static void test_bad_rules(void **state)
+{
+    struct scene *s = *state;
+    static const char *const bad[] = {"", "  ", "(x)", "bash()", "bash( )", "bash(x", "bash(x)y"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_false(rules_add(&s->rules, VERDICT_DENY, str_of(bad[i]), &s->err));
+        assert_int_equal(s->err.code, ERR_INVALID);
+    }
+    assert_int_equal(s->rules.n, 0);
+}
+
+static bool load(struct scene *s, const char *text, bool may_allow)
+{
+    AUTO(buf) struct buf path = BUF_INIT;
+    buf_addf(&path, "%.*s/rules.json", STR_FMT(buf_str(&s->root)));
+    buf_addc(&path, '\0');
+    FILE *file = fopen(path.p, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    return rules_load(&s->rules, str_of(path.p), may_allow, &s->err);
+}
+
+static void test_files(void **state)
+{
+    struct scene *s = *state;
+    assert_true(rules_load(&s->rules, STR("/nowhere/rules.json"), true, &s->err));
+    assert_true(load(s, "{\"allow\": [\"bash(ls)\"], \"deny\": [\"bash(rm)\", \"todo\"]}", true));
+    assert_int_equal(s->rules.n, 3);
+    assert_true(load(s, "{\"deny\": []}", false));
+    static const char *const bad[] = {
+        "[]", "{", "{\"alow\": []}", "{\"deny\": 1}", "{\"deny\": [1]}", "{\"deny\": [\"(\"]}"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_false(load(s, bad[i], true));
+        assert_non_null(strstr(s->err.text, "rules.json"));
+    }
+    assert_false(load(s, "{\"allow\": [\"bash\"]}", false));
+    assert_non_null(strstr(s->err.text, "`allow`"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_commands, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_denied_commands, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_paths, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_nothing_to_name, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_bad_rules, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_files, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
