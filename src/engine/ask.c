@@ -249,7 +249,8 @@ static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret
         *ret = reply_message(reply, &t->arena);
         *ret_stop = reply->stop;
         add_usage(t, &ask.model, ret, reply);
-    } else if (err->code == ERR_CANCELED) {
+    } else if (err->code == ERR_CANCELED ||
+               (s->settings->compact.continuation && overflow_recognise(s, err))) {
         keep_partial(t, &ask.model, reply);
     }
     p->free(t->stream);
@@ -327,6 +328,8 @@ bool ask_model_await(struct turn *t, struct message *ret, enum stop_reason *ret_
         int64_t bytes = 0;
         if (ask_once_await(t, &k, ret, ret_stop, &bytes, err))
             return true;
+        if (overflow_recognise(t->session, err) && t->session->settings->compact.continuation)
+            return false; /* the next turn goes on */
         if (k.is_shown || err->code == ERR_CANCELED)
             return false;
         if (err->code == ERR_OVERFLOW && !t->has_compacted) {
@@ -383,6 +386,8 @@ bool ask_plain_await(struct session *s, struct turn *t, const struct summary_ask
     ask.messages = &question;
     ask.n_messages = 1;
     ask.max_tokens = what->max_tokens;
+    if (s->settings->compact.without_thinking && ask.effort.n)
+        ask.effort = STR("none");
     if (!open_stream(&k, p, &ask, &stream, err))
         return false;
     bool ok = hear_out_await(&k, err);

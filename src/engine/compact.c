@@ -218,9 +218,10 @@ bool compact_apply(struct session *s, struct turn *t, const struct message *summ
     return true;
 }
 
-bool compact_await(struct session *s, struct turn *t, const char *reason, struct str instructions,
-                   size_t keep_from, struct arena *a, struct compact_outcome *ret,
-                   struct error *err)
+static bool compact_because_await(struct session *s, struct turn *t, const char *reason,
+                                  const struct error *cause, struct str instructions,
+                                  size_t keep_from, struct arena *a, struct compact_outcome *ret,
+                                  struct error *err)
 {
     struct message summary;
     size_t cut = 0;
@@ -229,7 +230,8 @@ bool compact_await(struct session *s, struct turn *t, const char *reason, struct
     struct event_compaction ev = {.reason = reason, .n_before = (int64_t)s->history.n,
                                   .window = info.context_window,
                                   .tokens_before = history_tokens(&s->history)};
-    session_emit(s, t, &(struct event){.kind = EV_COMPACTION_STARTED, .compaction = &ev});
+    session_emit(s, t, &(struct event){.kind = EV_COMPACTION_STARTED, .compaction = &ev,
+                                       .error = cause});
     bool must = strcmp(reason, "overflow") == 0;
     bool ok = compact_cut(&s->history, MIN(keep_from, s->history.n),
                           s->settings->compact.keep_recent_tokens, must, &cut, err) &&
@@ -255,25 +257,49 @@ bool compact_await(struct session *s, struct turn *t, const char *reason, struct
     return ok;
 }
 
+bool compact_await(struct session *s, struct turn *t, const char *reason, struct str instructions,
+                   size_t keep_from, struct arena *a, struct compact_outcome *ret,
+                   struct error *err)
+{
+    return compact_because_await(s, t, reason, NULL, instructions, keep_from, a, ret, err);
+}
+
+bool compact_all_await(struct session *s, struct turn *t, const struct error *cause,
+                       struct compact_outcome *ret, struct error *err)
+{
+    t->first_entry = s->history.n; /* nothing of the turn stays apart */
+    return compact_because_await(s, t, "overflow", cause, STR_NONE, SIZE_MAX, &t->arena, ret, err);
+}
+
+/* Why it is time, or NULL. */
+static const char *why_now(struct session *s)
+{
+    const struct compact_rules *r = &s->settings->compact;
+    struct session_info info;
+    session_info(s, &info);
+    if (!r->is_enabled)
+        return NULL;
+    if (r->why)
+        return r->why(s->settings->context_arg, s);
+    int64_t reserve = MAX(r->reserve_tokens, info.context_window * r->reserve_percent / 100);
+    bool is_full = info.context_window > 0 &&
+                   history_tokens(&s->history) > info.context_window - reserve;
+    return is_full ? "auto" : NULL;
+}
+
 bool compact_if_needed_await(struct turn *t, struct error *err)
 {
     struct session *s = t->session;
-    const struct compact_rules *r = &s->settings->compact;
-    struct session_info info;
     struct compact_outcome out;
     struct error why;
-    session_info(s, &info);
-    if (!r->is_enabled || info.context_window == 0)
+    const char *reason = why_now(s);
+    if (!reason ||
+        compact_await(s, t, reason, STR_NONE, t->first_entry, &t->arena, &out, &why))
         return true;
-    int64_t reserve = MAX(r->reserve_tokens, info.context_window * r->reserve_percent / 100);
-    if (history_tokens(&s->history) <= info.context_window - reserve)
-        return true;
-    if (!compact_await(s, t, "auto", STR_NONE, t->first_entry, &t->arena, &out, &why) &&
-        why.code == ERR_CANCELED) {
-        *err = why;
-        return false;
-    }
-    return true; /* a failed compaction does not fail the turn: the request may still fit */
+    if (why.code != ERR_CANCELED && !s->settings->compact.failure_ends_turn)
+        return true; /* the request may still fit */
+    *err = why;
+    return false;
 }
 
 bool session_compact_await(struct session *s, struct str instructions, struct arena *a,

@@ -74,7 +74,7 @@ struct event_retry {
 };
 
 struct event_compaction {
-    const char *reason; /* "manual", "auto", "overflow" */
+    const char *reason; /* "manual", "auto", "overflow", or what the settings said */
     struct str summary, first_kept;
     int64_t tokens_before, tokens_after, window;
     int64_t n_before; /* messages */
@@ -83,7 +83,8 @@ struct event_compaction {
 
 struct event_end {
     enum turn_state state;
-    const char *stop; /* "end_turn", "interrupted", "max_tokens", "max_iterations", "content_filter" */
+    const char *stop; /* "end_turn", "interrupted", "max_tokens", "max_iterations", "content_filter",
+                       * "continued": another turn goes on after an overflow */
     int iterations;   /* rounds with tool results */
     struct usage usage; /* of this turn */
     struct str mutations; /* JSON: [["tool","target"],...] */

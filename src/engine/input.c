@@ -190,6 +190,23 @@ bool input_requeue(struct session *s, const struct steer *steer)
     return true;
 }
 
+bool input_first(struct session *s, struct str text, struct error *err)
+{
+    struct turn *t = turn_new(s);
+    t->input = message_text(&t->arena, ROLE_USER, arena_str(&t->arena, text));
+    t->text = arena_str(&t->arena, text);
+    if (!write_input(s, t, false, err)) {
+        turn_free(t);
+        return false;
+    }
+    t->is_accepted = true;
+    t->next = s->waiting;
+    s->waiting = t;
+    if (!t->next)
+        s->waiting_end = &t->next;
+    return true;
+}
+
 bool session_send_await(struct session *s, const struct input *in, enum send_how how,
                         char ret_turn[UUID_LEN + 1], struct error *err)
 {

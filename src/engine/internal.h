@@ -89,6 +89,7 @@ struct turn {
     int iterations;           /* rounds with tool results */
     int n_calls;              /* for making ids */
     bool has_compacted;       /* after an overflow, once */
+    bool is_continued;        /* it ended in an overflow, and another turn goes on */
     struct str provider_state; /* what the provider wants back with the next round */
     bool has_renewed;         /* the sign-in, after a refusal, once */
     struct usage usage;
@@ -124,6 +125,7 @@ struct session {
     struct turn *waiting, **waiting_end; /* accepted and reserved ones, in order */
     struct turn *running;
     bool is_compacting;
+    int n_continuations;      /* turns in a row that ended in an overflow */
     unsigned n_pauses;        /* nothing starts while there is one, see session_pause_await */
     struct pause *pauses;     /* those that wait for the end of the running turn */
     const char *deny_text;    /* every question is answered so */
@@ -181,6 +183,8 @@ bool session_settle_through_await(struct session *s, bool changed, struct error 
 /* Waiting inputs end as canceled; held ones of an earlier process only when asked for. */
 size_t input_drop(struct session *s, bool with_held);
 bool input_requeue(struct session *s, const struct steer *steer); /* as a turn of its own */
+/* A turn before everything that waits, in silence. */
+bool input_first(struct session *s, struct str text, struct error *err);
 
 /* turn.c, ask.c, call.c, compact.c */
 void turn_start(struct turn *t);
@@ -193,6 +197,15 @@ bool compact_await(struct session *s, struct turn *t, const char *reason, struct
                    size_t keep_from, struct arena *a, struct compact_outcome *ret,
                    struct error *err);
 bool compact_if_needed_await(struct turn *t, struct error *err);
+/* Everything, that of the turn too, because of this overflow. */
+bool compact_all_await(struct session *s, struct turn *t, const struct error *cause,
+                       struct compact_outcome *ret, struct error *err);
+/* overflow.c */
+/* Whether the dialect's words make this failure an overflow; its code is set. */
+bool overflow_recognise(const struct session *s, struct error *err);
+/* After an overflow that ends the turn: the conversation is made short and the continuation waits at
+ * the head of the queue.  False when nothing follows; err is what the turn ends with. */
+bool overflow_continue_await(struct turn *t, struct error *err);
 /* Of the first n entries those before *ret_cut are to be summarised, so that what follows has at
  * most `budget` tokens (0: nothing follows).  A result is never cut from its call.  ERR_INVALID when
  * there is nothing to do; with must everything is summarised then. */

@@ -9,6 +9,9 @@
 #include "sandbox/policy.h"
 #include "toolsets/rules.h"
 
+struct session;
+struct file_form;
+
 enum permit_policy {
     PERMIT_ALL,   /* every call runs */
     PERMIT_ASK,   /* every call is put to the listeners */
@@ -27,10 +30,17 @@ struct compact_rules {
     int64_t reserve_tokens;    /* kept free below the window */
     int reserve_percent;       /* at least this share of the window is kept free */
     int64_t keep_recent_tokens; /* 0: everything becomes the summary */
+    /* Says itself why it is time ("auto", "provider_switch"), or NULL that it is not; then the numbers
+     * above do not count.  arg: context_arg. */
+    const char *(*why)(void *arg, struct session *s);
+    bool failure_ends_turn;    /* a turn does not go on when compaction before it failed */
+    bool without_thinking;     /* the summary is asked for with the lowest effort */
+    /* After an overflow the turn ends and this is said in a turn of its own, which follows before
+     * everything that waits, at most so many times one after another; NULL: the same turn goes on. */
+    const char *continuation;
+    int max_continuations;
+    const char *const *overflow_words; /* failures with one of them are overflows too; NULL-ended */
 };
-
-struct session;
-struct file_form;
 
 struct session_settings {
     const struct toolset *toolset;

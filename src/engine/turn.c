@@ -240,11 +240,14 @@ static void emit_end(struct turn *t, const struct event_end *end)
 
 static void set_state(struct turn *t, bool ok, const struct error *err)
 {
-    t->state = ok ? TURN_COMPLETED : err->code == ERR_CANCELED ? TURN_CANCELED : TURN_FAILED;
+    bool is_stopped = !ok && (err->code == ERR_CANCELED || t->is_continued);
+    t->state = ok ? TURN_COMPLETED : is_stopped ? TURN_CANCELED : TURN_FAILED;
     if (t->state == TURN_FAILED)
         t->error = *err;
     if (t->state != TURN_COMPLETED)
-        t->stop = t->state == TURN_CANCELED ? "interrupted" : "error";
+        t->stop = t->is_continued              ? "continued"
+                  : t->state == TURN_CANCELED ? "interrupted"
+                                              : "error";
     if (t->mark)
         t->mark->state = t->state;
 }
@@ -277,6 +280,10 @@ static void turn_fiber(void *arg)
     struct turn *t = arg;
     struct error err = ERROR_INIT;
     bool ok = run_turn_await(t, &err);
+    if (ok)
+        t->session->n_continuations = 0;
+    else if (err.code == ERR_OVERFLOW && overflow_continue_await(t, &err))
+        t->is_continued = true;
     end_turn_await(t, ok, &err);
     t->fiber = NULL;
     session_turn_over(t->session, t); /* after this the turn and the session may be gone */

@@ -7,23 +7,68 @@
 
 #include <stdio.h>
 
+static struct loaf_session *listener_of(struct loaf *lf, const struct session *s)
+{
+    for (size_t i = 0; i < lf->n_sessions; i++)
+        if (lf->sessions[i]->session == s)
+            return lf->sessions[i];
+    return NULL;
+}
+
+const char *loaf_why_compact(void *arg, struct session *s)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct loaf *lf = arg;
+    struct loaf_session *ls = listener_of(lf, s);
+    const struct provider *p = loaf_selected_provider(lf);
+    size_t n;
+    if (!ls || !ls->n_history)
+        return NULL;
+    struct message *all = loaf_history_of(ls, &a, &n);
+    if (n == 1 && all[0].role == ROLE_SUMMARY)
+        return NULL; /* it cannot get shorter */
+    if (ls->provider && p && strcmp(ls->provider, p->name) != 0)
+        return "provider_switch";
+    return loaf_history_tokens(ls, n) > loaf_window_of(lf).high ? "auto" : NULL;
+}
+
 static const char *reason_of(const struct loaf_session *ls, const struct event_compaction *c)
 {
     if (ls->compact_reason)
         return ls->compact_reason;
-    return strcmp(c->reason, "manual") == 0 ? "manual" : "auto";
+    return strcmp(c->reason, "overflow") == 0 ? "auto" : c->reason;
+}
+
+static bool is_overflow(const struct event *e)
+{
+    return strcmp(e->compaction->reason, "overflow") == 0;
+}
+
+/* The turn ends here; what it said is history now. */
+static void end_overflown(struct loaf_session *ls, const struct event *e)
+{
+    loaf_flush_round(ls);
+    if (ls->answer.n)
+        loaf_say_message(ls, "assistant", buf_str(&ls->answer), STR_NONE);
+    buf_add(&ls->overflow, error_str(e->error));
+    ls->n_history = SIZE_MAX;
 }
 
 void loaf_compaction_started(struct loaf_session *ls, const struct event *e)
 {
     struct window window = loaf_window_of(ls->loaf);
+    if (is_overflow(e) && e->error)
+        end_overflown(ls, e);
+    size_t n = MIN(ls->turn_id[0] ? ls->n_history : SIZE_MAX, (size_t)e->compaction->n_before);
+    ls->tokens_before = loaf_history_tokens(ls, n);
+    ls->n_compacted = (int64_t)n;
     ls->is_pending = true;
     ls->has_flashed = false;
     loaf_flash_compressing(ls);
     struct jw *w = loaf_turn_event(ls, "compaction.started");
     jw_kz(w, "reason", reason_of(ls, e->compaction));
     jw_kint(w, "anchor_event_index_before", 0);
-    jw_kint(w, "event_count", e->compaction->n_before);
+    jw_kint(w, "event_count", ls->n_compacted);
     jw_kint(w, "context_window_tokens", window.size);
     loaf_event_end(ls->loaf);
 }
@@ -44,7 +89,7 @@ static void say_steps(struct loaf_session *ls, const struct event_compaction *c)
     jw_kz(w, "reason", reason_of(ls, c));
     jw_kint(w, "anchor_event_index_before", 0);
     jw_kint(w, "anchor_event_index_after", 0);
-    jw_kint(w, "delta_event_count", c->n_before);
+    jw_kint(w, "delta_event_count", ls->n_compacted);
     loaf_event_end(ls->loaf);
     w = loaf_turn_event(ls, "compaction.summary_merged");
     jw_kz(w, "summary_updated_at", now);
@@ -58,8 +103,8 @@ static void say_completed(struct loaf_session *ls, const struct event_compaction
     struct jw *w = loaf_turn_event(ls, "compaction.completed");
     jw_kbool(w, "compressed", true);
     jw_kz(w, "reason", reason_of(ls, c));
-    jw_kint(w, "estimated_tokens_before", c->tokens_before);
-    jw_kint(w, "estimated_tokens_after", c->tokens_after);
+    jw_kint(w, "estimated_tokens_before", ls->tokens_before);
+    jw_kint(w, "estimated_tokens_after", ls->tokens_after);
     jw_kint(w, "model_context_window", window.size);
     jw_kint(w, "target_limit", window.target);
     jw_kint(w, "high_watermark_limit", window.high);
@@ -91,7 +136,7 @@ static void say_note(struct loaf_session *ls, const struct event_compaction *c)
 {
     struct window window = loaf_window_of(ls->loaf);
     const struct provider *p = loaf_selected_provider(ls->loaf);
-    struct commas from = with_commas(c->tokens_before), to = with_commas(c->tokens_after);
+    struct commas from = with_commas(ls->tokens_before), to = with_commas(ls->tokens_after);
     if (strcmp(c->reason, "overflow") == 0)
         loaf_say_system(ls,
                         "context overflow detected; compressed context (%s -> %s est. tokens). "
@@ -114,10 +159,12 @@ void loaf_compaction_done(struct loaf_session *ls, const struct event *e)
 {
     ls->updated_ms = time_now_ms();
     if (e->error) {
+        ls->has_failed_to_compact = ls->turn_id[0] != '\0' && e->error->code != ERR_CANCELED;
         say_failed(ls, e);
     } else {
         if (ls->turn_id[0])
             ls->n_history = 1; /* the summary alone stands before the turn */
+        ls->tokens_after = loaf_history_tokens(ls, 1);
         say_steps(ls, e->compaction);
         say_completed(ls, e->compaction);
         say_note(ls, e->compaction);
@@ -127,4 +174,40 @@ void loaf_compaction_done(struct loaf_session *ls, const struct event *e)
         return;
     ls->is_pending = false;
     loaf_say_status(ls, STR("ready"), false);
+}
+
+/* ---- /compress ---- */
+
+static void put_outcome(struct loaf_session *ls, struct jw *w)
+{
+    struct window window = loaf_window_of(ls->loaf);
+    jw_obj(w);
+    jw_kbool(w, "compressed", true);
+    jw_kz(w, "reason", "manual");
+    jw_kint(w, "estimated_tokens_before", ls->tokens_before);
+    jw_kint(w, "estimated_tokens_after", ls->tokens_after);
+    jw_kint(w, "model_context_window", window.size);
+    jw_kint(w, "target_limit", window.target);
+    jw_kint(w, "anchor_event_index_before", 0);
+    jw_kint(w, "anchor_event_index_after", 0);
+    jw_obj_end(w);
+}
+
+bool loaf_compress_await(struct loaf_session *ls, struct arena *a, struct jw *w, struct error *err)
+{
+    struct session *s = ls->session;
+    struct compact_outcome out;
+    if (!loaf_selected_provider(ls->loaf))
+        return error_set(err, ERR_NO_MODEL, "select a model first before running /compress");
+    ls->is_muted = ls->turn_id[0] != '\0';
+    bool ok = session_pause_await(s, err);
+    if (ok) {
+        loaf_model_apply(ls->loaf, s);
+        ok = session_compact_await(s, STR_NONE, a, &out, err) ||
+             error_prefix(err, "context compaction failed");
+    }
+    if (ok)
+        put_outcome(ls, w);
+    session_go_on(s);
+    return ok;
 }

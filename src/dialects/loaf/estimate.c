@@ -76,6 +76,22 @@ static int64_t overhead_of(const char *provider)
                                                   : 42;
 }
 
+static int64_t pinned_tokens(const struct loaf *lf)
+{
+    return PER_MESSAGE + quarter((int64_t)utf8_utf16_len(str_of(lf->settings.system)));
+}
+
+int64_t loaf_history_tokens(struct loaf_session *ls, size_t n)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    size_t n_all;
+    struct message *all = session_messages(ls->session, &a, &n_all);
+    int64_t tokens = pinned_tokens(ls->loaf);
+    for (size_t i = 0; i < MIN(n, n_all); i++)
+        tokens += message_estimate(&all[i]);
+    return tokens;
+}
+
 struct estimate loaf_estimate_of(struct loaf_session *ls)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -87,7 +103,7 @@ struct estimate loaf_estimate_of(struct loaf_session *ls)
     struct message *all = session_messages(ls->session, &a, &n);
     for (size_t i = 0; i < n; i++)
         e.conversation += message_estimate(&all[i]);
-    e.pinned = PER_MESSAGE + quarter((int64_t)utf8_utf16_len(str_of(lf->settings.system)));
+    e.pinned = pinned_tokens(lf);
     if (provider) {
         if (!lf->tool_tokens)
             lf->tool_tokens = count_tool_tokens(lf);

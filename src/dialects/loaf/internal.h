@@ -71,6 +71,8 @@ struct loaf_session {
     bool has_chat;              /* a turn was saved */
     const char *provider;       /* of the last turn, or NULL */
     const char *compact_reason; /* of a compaction that the client asked for, or NULL */
+    int64_t tokens_before, tokens_after; /* of the last compaction, by loaf's estimate */
+    int64_t n_compacted;                 /* messages that it made one of */
     bool is_pending;
     struct buf label; /* empty: "ready" */
 
@@ -79,6 +81,9 @@ struct loaf_session {
     size_t n_history;             /* messages of the turns before it */
     bool is_added;                /* its prompt was shown */
     bool has_flashed;             /* "compressing context..." was said */
+    bool is_muted;                /* its interruption needs no note */
+    bool has_failed_to_compact;
+    struct buf overflow;          /* why its history was compacted, or empty */
     struct buf answer;            /* text shown so far */
     struct buf blanks;            /* white space behind it, held back until text follows */
     struct buf thought;           /* reasoning of the item being streamed */
@@ -116,6 +121,10 @@ void loaf_input_added(struct loaf_session *ls, const struct event *e);
 void loaf_turn_ended(struct loaf_session *ls, const struct event *e);
 void loaf_flash_compressing(struct loaf_session *ls);
 void loaf_flush_round(struct loaf_session *ls);
+/* Before a turn (loaf.md 9.3): "auto", "provider_switch", or NULL. */
+const char *loaf_why_compact(void *arg, struct session *s);
+/* What /compress does: stops a running turn in silence, summarises, writes the eight members. */
+bool loaf_compress_await(struct loaf_session *ls, struct arena *a, struct jw *w, struct error *err);
 void loaf_compaction_started(struct loaf_session *ls, const struct event *e);
 void loaf_compaction_done(struct loaf_session *ls, const struct event *e);
 
@@ -146,6 +155,8 @@ struct window {
     int64_t size, high, target; /* tokens; loaf.md 9.2 */
 };
 struct window loaf_window_of(struct loaf *lf);
+/* Of the instruction and the first n messages. */
+int64_t loaf_history_tokens(struct loaf_session *ls, size_t n);
 
 /* ---- chat.c, history.c ---- */
 

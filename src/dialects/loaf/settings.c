@@ -10,6 +10,27 @@ static const char instruction[] =
     "files included; read_file and list_dir want absolute paths. Be brief: say what you found or "
     "did, and what is left open.";
 
+/* loaf.md 9.4 */
+static const char continuation[] =
+    "The conversation became too long for the model and was replaced by the summary above. Go on "
+    "with the work where it was interrupted; if it is not clear what comes next, ask.";
+
+static const char *const overflow_words[] = {
+    "context length",
+    "context window",
+    "context limit",
+    "maximum context",
+    "max context",
+    "prompt is too long",
+    "input is too long",
+    "token limit",
+    "too many tokens",
+    "context overflow",
+    "context_length_exceeded",
+    "prompt_too_large",
+    NULL,
+};
+
 struct session_settings loaf_settings_make(void)
 {
     int64_t stall_ms = 120000, given_ms;
@@ -23,7 +44,13 @@ struct session_settings loaf_settings_make(void)
                   .max_ms = 20000,
                   .jitter_percent = 25,
                   .max_retry_after_ms = 60000},
-        .compact = {.is_enabled = true, .reserve_percent = 18},
+        .compact = {.is_enabled = true,
+                    .why = loaf_why_compact,
+                    .failure_ends_turn = true,
+                    .without_thinking = true,
+                    .continuation = continuation,
+                    .max_continuations = 3,
+                    .overflow_words = overflow_words},
         .max_rounds = 200,
         .stall_ms = stall_ms,
         .kill_grace_ms = 1500,

@@ -12,7 +12,7 @@ static void begin_turn(struct loaf_session *ls, struct str turn_id, size_t n_his
 {
     memcpy(ls->turn_id, turn_id.p, MIN(turn_id.n, UUID_LEN));
     ls->n_history = n_history;
-    ls->is_added = ls->has_flashed = false;
+    ls->is_added = ls->has_flashed = ls->is_muted = ls->has_failed_to_compact = false;
     ls->is_pending = true;
     ls->updated_ms = time_now_ms();
     loaf_say_status(ls, STR("preparing..."), true);
@@ -93,11 +93,12 @@ static void end_interrupted(struct loaf_session *ls)
 {
     bool has_text = ls->answer.n > 0;
     loaf_flush_round(ls);
-    if (has_text)
+    if (has_text && !ls->overflow.n) /* there it was said before */
         loaf_say_message(ls, "assistant", buf_str(&ls->answer), STR_NONE);
     loaf_say_estimate(ls);
-    loaf_say_system(ls, has_text ? "response interrupted by user. partial output kept."
-                                 : "response interrupted by user.");
+    if (!ls->is_muted)
+        loaf_say_system(ls, has_text ? "response interrupted by user. partial output kept."
+                                     : "response interrupted by user.");
     struct jw *w = loaf_turn_event(ls, "session.interrupted");
     jw_kbool(w, "partial_output", has_text);
     loaf_event_end(ls->loaf);
@@ -115,7 +116,10 @@ static struct failure describe_failure(struct loaf_session *ls, const struct err
     const struct prompt *prompt = loaf_prompt_find(ls, str_of(ls->turn_id));
     const struct provider *p = loaf_selected_provider(ls->loaf);
     struct buf text = BUF_MAX(sizeof f.text - 1);
-    if (prompt && prompt->is_refused) {
+    if (ls->has_failed_to_compact) {
+        f = (struct failure){.code = "compaction_failed"};
+        buf_addf(&text, "context compaction failed: %s", err->text);
+    } else if (prompt && prompt->is_refused) {
         f.code = "invalid_image";
         buf_addz(&text, err->text);
     } else if (err->code == ERR_NO_MODEL && !ls->loaf->model[0]) {
@@ -138,9 +142,16 @@ static struct failure describe_failure(struct loaf_session *ls, const struct err
 static void end_failed(struct loaf_session *ls, const struct error *err)
 {
     struct failure f = describe_failure(ls, err);
+    bool is_late = ls->has_failed_to_compact && ls->overflow.n;
     if (ls->is_added)
         loaf_say_estimate(ls);
-    loaf_say_system(ls, "%s%s", f.is_prefixed ? "inference error: " : "", f.text);
+    if (is_late)
+        loaf_say_system(ls, "inference error: %.*s", STR_FMT(buf_str(&ls->overflow)));
+    loaf_say_system(ls, "%s%s",
+                    is_late         ? "auto-compression failed: "
+                    : f.is_prefixed ? "inference error: "
+                                    : "",
+                    f.text);
     struct jw *w = loaf_turn_event(ls, "session.error");
     jw_kz(w, "message", f.text);
     jw_kz(w, "code", f.code);
@@ -156,6 +167,7 @@ static void forget_turn(struct loaf_session *ls)
     buf_clear(&ls->thought);
     buf_clear(&ls->executed);
     buf_clear(&ls->results);
+    buf_clear(&ls->overflow);
 }
 
 void loaf_turn_ended(struct loaf_session *ls, const struct event *e)
@@ -167,6 +179,8 @@ void loaf_turn_ended(struct loaf_session *ls, const struct event *e)
     }
     if (e->end->state == TURN_COMPLETED)
         end_completed(ls);
+    else if (strcmp(e->end->stop, "continued") == 0)
+        loaf_flush_round(ls); /* the turn that follows has an end of its own */
     else if (e->end->state == TURN_CANCELED)
         end_interrupted(ls);
     else
