@@ -396,3 +396,53 @@ void work_through_await(struct loop *l, loop_fn *fn, void *arg)
     work_start(l, job_run, on_job_done, &j);
     wait_through_await(&j.wait);
 }
+
+enum { MAX_CREW = 16 };
+
+struct crew {
+    loop_fn *fn;
+    void *arg;
+    unsigned n, n_left;
+    struct wait wait;
+    struct member {
+        struct crew *crew;
+        struct work *work; /* NULL when it is over */
+    } members[MAX_CREW];
+};
+
+static void member_run(void *arg) /* on the thread pool */
+{
+    struct member *m = arg;
+    m->crew->fn(m->crew->arg);
+}
+
+static void on_member_done(void *arg)
+{
+    struct member *m = arg;
+    struct crew *c = m->crew;
+    m->work = NULL;
+    for (unsigned i = 0; i < c->n; i++)
+        if (c->members[i].work)
+            work_drop(c->members[i].work);
+    if (--c->n_left == 0)
+        wait_wake(&c->wait);
+}
+
+bool work_crew_await(struct loop *l, loop_fn *fn, void *arg, unsigned n, atomic_bool *stop,
+                     struct error *err)
+{
+    if (fiber_is_canceled())
+        return fail_canceled(err);
+    struct crew c = {.fn = fn, .arg = arg, .n = MIN(n, (unsigned)MAX_CREW), .wait = WAIT_INIT};
+    c.n_left = c.n;
+    for (unsigned i = 0; i < c.n; i++) {
+        c.members[i].crew = &c;
+        c.members[i].work = work_start(l, member_run, on_member_done, &c.members[i]);
+    }
+    if (wait_await(&c.wait, err))
+        return true;
+    if (stop)
+        atomic_store(stop, true);
+    wait_through_await(&c.wait); /* the crew lives on this stack */
+    return false;
+}

@@ -299,11 +299,23 @@ static void on_work_done(uv_work_t *request, int status)
     free(w);
 }
 
-void work_start(struct loop *l, loop_fn *fn, loop_fn *done, void *arg)
+struct work *work_start(struct loop *l, loop_fn *fn, loop_fn *done, void *arg)
 {
     struct work *w = xnew(struct work);
     w->fn = fn;
     w->done = done;
     w->arg = arg;
     uv_queue_work(&l->uv, &w->request, on_work, on_work_done);
+    return w;
+}
+
+void work_drop(struct work *w)
+{
+    uv_cancel((uv_req_t *)&w->request); /* fails when it has begun, which is fine */
+}
+
+unsigned work_width(void)
+{
+    enum { POOL_THREADS = 4 }; /* libuv's default */
+    return MIN(MAX(uv_available_parallelism(), 1), (unsigned)POOL_THREADS);
 }

@@ -49,6 +49,11 @@ void watch_free(struct watch *w);
 void loop_on_signal(struct loop *l, int signo, loop_fn *fn, void *arg);
 
 /* Runs fn(arg) on the thread pool and done(arg) on the loop afterwards. */
-void work_start(struct loop *l, loop_fn *fn, loop_fn *done, void *arg);
+struct work;
+struct work *work_start(struct loop *l, loop_fn *fn, loop_fn *done, void *arg);
+/* If it has not begun, fn is not called any more; done is called in any case.  Not after done. */
+void work_drop(struct work *w);
+/* How many threads can work at once: processors we may use, at most the size of the pool. */
+unsigned work_width(void);
 
 #endif

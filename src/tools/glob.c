@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/* A crew goes through the tree; the first paths in byte order are kept. */
 #include "tools/glob.h"
 
 #include "base/mem.h"
+#include "tools/crew.h"
 #include "tools/job.h"
+#include "tools/keep.h"
 #include "tools/match.h"
 
 struct glob_job {
@@ -10,6 +13,9 @@ struct glob_job {
     const struct glob_options *o;
     struct glob_found *ret;
     struct pattern pattern;
+    struct crew_options crew_options;
+    struct crew *crew;
+    struct keep keep;
 };
 
 void glob_found_clear(struct glob_found *g)
@@ -19,27 +25,23 @@ void glob_found_clear(struct glob_found *g)
     *g = GLOB_FOUND_INIT;
 }
 
-static enum walk_next on_entry(void *arg, const struct walk_entry *e)
+static void on_file(void *arg, unsigned member, const struct crew_file *f)
 {
     struct glob_job *j = arg;
-    struct glob_found *g = j->ret;
-    if (e->kind == WALK_DIR || !pattern_match(&j->pattern, e->rel))
-        return WALK_ON;
-    if (g->n == j->o->max) {
-        g->is_cut = true;
-        return WALK_STOP;
-    }
-    if (g->n == g->room) {
-        g->room = g->room ? g->room * 2 : 64;
-        g->paths = xrealloc(g->paths, g->room * sizeof *g->paths);
-    }
-    g->paths[g->n++] = arena_str(&g->arena, e->rel);
-    return WALK_ON;
+    (void)member;
+    if (!pattern_match(&j->pattern, f->rel) || !keep_wants(&j->keep, f->rel))
+        return;
+    struct kept *item = xmalloc(sizeof *item + f->rel.n);
+    char *path = (char *)(item + 1);
+    memcpy(path, f->rel.p, f->rel.n);
+    *item = (struct kept){.path = str_n(path, f->rel.n)};
+    keep_add(&j->keep, item);
 }
 
-static int compare(const void *a, const void *b)
+static bool enters(void *arg, struct str rel)
 {
-    return str_cmp(*(const struct str *)a, *(const struct str *)b);
+    const struct glob_job *j = arg;
+    return pattern_may_be_below(&j->pattern, rel) && keep_wants(&j->keep, rel);
 }
 
 /* A pattern that climbs would leave the directory that was asked about and judged. */
@@ -68,36 +70,53 @@ static unsigned depth_of(struct str pattern)
     return depth;
 }
 
-static bool run_glob(struct job *job, struct error *err)
+static bool begin(struct job *job, struct error *err)
 {
     struct glob_job *j = CONTAINER_OF(job, struct glob_job, job);
-    struct walk_report report;
     struct str pattern = j->o->pattern;
     while (str_starts(pattern, STR("./")))
         pattern = str_from(pattern, 2);
-    struct walk_options w = {
+    j->crew_options = (struct crew_options){
         .root = j->o->root,
         .max_depth = depth_of(pattern),
-        .skip = j->o->skip,
-        .stop = &j->job.stop,
-        .fn = on_entry,
+        .filter.skip = j->o->skip,
+        .stop = &job->stop,
+        .on_file = on_file,
+        .enters = enters,
         .arg = j,
     };
     if (!check_pattern(pattern, err) || !pattern_init(&j->pattern, pattern, err))
         return false;
-    bool ok = walk_run(&w, &report, err);
-    pattern_clear(&j->pattern);
-    if (!ok)
-        return false;
-    j->ret->is_cut |= report.is_cut;
-    if (j->ret->n)
-        qsort(j->ret->paths, j->ret->n, sizeof *j->ret->paths, compare);
+    j->crew = crew_new(&j->crew_options, err);
+    return j->crew != NULL;
+}
+
+static void help(struct job *job, unsigned member)
+{
+    crew_run(CONTAINER_OF(job, struct glob_job, job)->crew, member);
+}
+
+static bool finish(struct job *job, struct error *err)
+{
+    struct glob_job *j = CONTAINER_OF(job, struct glob_job, job);
+    struct glob_found *g = j->ret;
+    (void)err;
+    keep_finish(&j->keep);
+    g->is_cut = j->keep.is_cut || crew_is_cut(j->crew);
+    g->paths = xcalloc(MAX(j->keep.n, (size_t)1), sizeof *g->paths);
+    for (; g->n < j->keep.n; g->n++)
+        g->paths[g->n] = arena_str(&g->arena, j->keep.items[g->n]->path);
     return true;
 }
 
 bool glob_await(struct loop *l, const struct glob_options *o, struct glob_found *ret,
                 struct error *err)
 {
-    struct glob_job j = {.job.run = run_glob, .o = o, .ret = ret};
-    return job_await(l, &j.job, err);
+    struct glob_job j = {.job = {.run = begin, .help = help, .finish = finish}, .o = o, .ret = ret};
+    keep_init(&j.keep, KEEP_BYTES, o->max, SIZE_MAX / 4);
+    bool ok = job_await(l, &j.job, err);
+    crew_free(j.crew);
+    pattern_clear(&j.pattern);
+    keep_clear(&j.keep);
+    return ok;
 }

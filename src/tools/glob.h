@@ -4,20 +4,20 @@
 #define TRIVET_TOOLS_GLOB_H
 
 #include "base/arena.h"
+#include "base/err.h"
 #include "loop/loop.h"
-#include "tools/walk.h"
 
 struct glob_options {
     struct str root;         /* resolved directory */
     struct str pattern;      /* held against the path below root */
     const char *const *skip; /* names that are left out; NULL-ended; may be NULL */
-    size_t max;              /* paths kept */
+    size_t max;              /* paths kept: the first in byte order */
 };
 
 struct glob_found {
     struct arena arena;
     struct str *paths; /* below root, in byte order */
-    size_t n, room;
+    size_t n;
     bool is_cut; /* there may be more */
 };
 #define GLOB_FOUND_INIT ((struct glob_found){0})

@@ -26,6 +26,8 @@ struct search_api {
     /* The first match in text (valid UTF-8) at or behind `from`. */
     enum regex_found (*find)(struct regex *r, struct str text, size_t from, size_t *ret_start,
                              size_t *ret_end);
+    /* A second one for another thread; to be freed before the first. */
+    struct regex *(*share)(const struct regex *r);
     void (*free)(struct regex *r);
 };
 
@@ -38,14 +40,14 @@ struct grep_options {
     const char *const *include_more; /* file name patterns, one of which must match; may be NULL */
     const char *const *skip;         /* names left out; may be NULL */
     bool skip_hidden;
-    bool newest_first;     /* files by modification time, else by path */
-    bool want_lines;       /* keep the lines, else one match per file is enough */
-    bool want_counts;      /* count the matching lines of each file */
-    int64_t before, after; /* context lines */
-    size_t max_files;      /* files kept */
-    size_t max_lines;      /* lines kept */
-    size_t max_line_bytes; /* of one line */
-    int64_t timeout_ms;    /* 0: none */
+    bool newest_first;                    /* files by modification time, else as walk.h goes */
+    bool want_lines;                      /* keep the lines, else one match per file is enough */
+    bool want_counts;                     /* count the matching lines of each file */
+    int64_t before, after;                /* context lines */
+    size_t max_files;                     /* files kept: the first in the order */
+    size_t max_lines;                     /* lines kept, of all files */
+    size_t max_line_bytes;                /* of one line */
+    int64_t timeout_ms;                   /* 0: none */
     const struct sandbox_policy *sandbox; /* files it hides are not searched; may be NULL */
 };
 
@@ -65,9 +67,9 @@ struct grep_file {
 struct grep_found {
     struct arena arena;
     struct grep_file *files;
-    size_t n_files, files_room;
+    size_t n_files;
     struct grep_line *lines;
-    size_t n_lines, lines_room;
+    size_t n_lines;
     bool is_cut; /* a limit was met: there may be more */
     bool is_timed_out;
     int64_t n_too_large; /* files not searched */

@@ -145,10 +145,29 @@ bool match_is_literal(struct str pattern)
     return true;
 }
 
+static bool is_special(char c)
+{
+    return c && strchr("*?[]\\", c);
+}
+
 static void add_alt(struct pattern *p, struct str text)
 {
+    struct alt a = {.text = str_dup(text), .n = text.n};
+    while (a.head < a.n && !is_special(a.text[a.head]))
+        a.head++;
+    while (a.head < a.n && a.tail < a.n - a.head && !is_special(a.text[a.n - 1 - a.tail]) &&
+           a.text[a.n - 1 - a.tail] != '/') /* a slash may belong to a double star */
+        a.tail++;
     p->alts = xrealloc(p->alts, (p->n + 1) * sizeof *p->alts);
-    p->alts[p->n++] = str_dup(text);
+    p->alts[p->n++] = a;
+}
+
+static bool alt_match(const struct alt *a, struct str path)
+{
+    if (path.n < a->head + a->tail || memcmp(path.p, a->text, a->head) != 0 ||
+        memcmp(path.p + path.n - a->tail, a->text + a->n - a->tail, a->tail) != 0)
+        return false;
+    return match_path(str_n(a->text, a->n), path);
 }
 
 /* The first brace group of s: where it opens and closes; false when there is none. */
@@ -230,7 +249,15 @@ bool pattern_init(struct pattern *p, struct str text, struct error *err)
 bool pattern_match(const struct pattern *p, struct str path)
 {
     for (size_t i = 0; i < p->n; i++)
-        if (match_path(str_of(p->alts[i]), path))
+        if (alt_match(&p->alts[i], path))
+            return true;
+    return false;
+}
+
+bool pattern_may_be_below(const struct pattern *p, struct str dir)
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (memcmp(p->alts[i].text, dir.p, MIN(p->alts[i].head, dir.n)) == 0)
             return true;
     return false;
 }
@@ -238,7 +265,7 @@ bool pattern_match(const struct pattern *p, struct str path)
 bool pattern_match_filter(const struct pattern *p, struct str path)
 {
     for (size_t i = 0; i < p->n; i++) {
-        struct str alt = str_of(p->alts[i]);
+        struct str alt = str_n(p->alts[i].text, p->alts[i].n);
         bool has_slash = str_chr(alt, '/') != SIZE_MAX;
         if (str_starts(alt, STR("/")))
             alt = str_from(alt, 1);
@@ -251,7 +278,7 @@ bool pattern_match_filter(const struct pattern *p, struct str path)
 void pattern_clear(struct pattern *p)
 {
     for (size_t i = 0; i < p->n; i++)
-        free(p->alts[i]);
+        free(p->alts[i].text);
     free(p->alts);
     *p = PATTERN_INIT;
 }

@@ -11,7 +11,8 @@
 enum { MATCH_LIMIT = 1000000, STACK_START = 32 << 10, STACK_MAX = 1 << 20 };
 
 struct regex {
-    pcre2_code *code;
+    pcre2_code *code; /* read only when it is made: shared between threads */
+    bool is_shared;   /* the code is another's */
     pcre2_match_data *data;
     pcre2_match_context *context;
     pcre2_jit_stack *stack;
@@ -26,7 +27,8 @@ static void regex_free(struct regex *r)
     pcre2_match_data_free(r->data);
     pcre2_match_context_free(r->context);
     pcre2_jit_stack_free(r->stack);
-    pcre2_code_free(r->code);
+    if (!r->is_shared)
+        pcre2_code_free(r->code);
     free(r);
 }
 
@@ -52,22 +54,35 @@ static pcre2_code *compile_code(struct str pattern, unsigned flags, struct error
     return code;
 }
 
-static struct regex *regex_compile(struct str pattern, unsigned flags, struct error *err)
+/* Everything that a thread needs for itself.  Without the compiler (it may be forbidden to make
+ * memory executable) matching still works. */
+static struct regex *regex_over(pcre2_code *code, bool has_jit)
 {
-    pcre2_code *code = compile_code(pattern, flags, err);
-    if (!code)
-        return NULL;
     struct regex *r = xnew(struct regex);
     r->code = code;
     r->data = pcre2_match_data_create(1, NULL);
     r->context = pcre2_match_context_create(NULL);
     pcre2_set_match_limit(r->context, MATCH_LIMIT);
-    /* Without the compiler (it may be forbidden to make memory executable) matching still works. */
-    if (pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0) {
+    if (has_jit) {
         r->stack = pcre2_jit_stack_create(STACK_START, STACK_MAX, NULL);
         pcre2_jit_stack_assign(r->context, NULL, r->stack);
     }
     return r;
+}
+
+static struct regex *regex_compile(struct str pattern, unsigned flags, struct error *err)
+{
+    pcre2_code *code = compile_code(pattern, flags, err);
+    if (!code)
+        return NULL;
+    return regex_over(code, pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0);
+}
+
+static struct regex *regex_share(const struct regex *r)
+{
+    struct regex *other = regex_over(r->code, r->stack != NULL);
+    other->is_shared = true;
+    return other;
 }
 
 static enum regex_found regex_find(struct regex *r, struct str text, size_t from, size_t *ret_start,
@@ -90,6 +105,7 @@ const void *trivet_module(void)
 {
     static const struct search_api api = {
         .compile = regex_compile,
+        .share = regex_share,
         .find = regex_find,
         .free = regex_free,
     };

@@ -222,9 +222,26 @@ static void run_job(void *arg)
     j->ok = j->run(j, &j->err);
 }
 
+static void help_job(void *arg)
+{
+    struct job *j = arg;
+    j->help(j, atomic_fetch_add(&j->n_helping, 1));
+}
+
+static void finish_job(void *arg)
+{
+    struct job *j = arg;
+    j->ok = j->finish(j, &j->err);
+}
+
 bool job_await(struct loop *l, struct job *j, struct error *err)
 {
+    j->n_members = work_width();
     if (!work_await(l, run_job, j, &j->stop, err))
+        return false;
+    if (j->ok && j->help && !work_crew_await(l, help_job, j, j->n_members, &j->stop, err))
+        return false;
+    if (j->ok && j->finish && !work_await(l, finish_job, j, &j->stop, err))
         return false;
     if (!j->ok)
         *err = j->err;

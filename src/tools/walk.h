@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* A walk through a directory tree: entries in the order of their names, parents before children,
- * links never followed.  It blocks, so it runs on the thread pool (job.h).
+ * links never followed.  It blocks, so it runs on the thread pool (job.h).  Where the order does
+ * not matter or comes afterwards, crew.h is faster.
  */
 #ifndef TRIVET_TOOLS_WALK_H
 #define TRIVET_TOOLS_WALK_H
 
-#include "base/err.h"
+#include "tools/names.h"
 
 #include <stdatomic.h>
 
-enum walk_kind { WALK_FILE, WALK_DIR, WALK_LINK, WALK_OTHER };
 enum walk_next { WALK_ON, WALK_SKIP /* do not enter this directory */, WALK_STOP };
 
 struct walk_entry {
@@ -23,12 +23,11 @@ struct walk_entry {
 typedef enum walk_next walk_fn(void *arg, const struct walk_entry *e);
 
 struct walk_options {
-    struct str root;         /* absolute */
-    unsigned max_depth;      /* 0: as deep as we go */
-    bool use_ignore;         /* .gitignore, .ignore, .git/info/exclude, also above the root */
-    bool skip_hidden;        /* names that begin with a dot */
-    const char *const *skip; /* names that are left out; NULL-ended; may be NULL */
-    atomic_bool *stop;       /* looked at once per entry; may be NULL */
+    struct str root;    /* absolute */
+    unsigned max_depth; /* 0: as deep as we go */
+    bool use_ignore;    /* .gitignore, .ignore, .git/info/exclude, also above the root */
+    struct names_filter filter;
+    atomic_bool *stop; /* looked at once per entry; may be NULL */
     walk_fn *fn;
     void *arg;
 };

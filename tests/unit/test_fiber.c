@@ -328,6 +328,35 @@ static void test_work(void **state)
     loop_free(l);
 }
 
+/* More members than the pool has threads: each that begins is counted once, and when one has
+ * returned, those that have not begun never do. */
+static void crew_fiber(void *arg)
+{
+    struct actor *a = arg;
+    a->ok = work_crew_await(a->l, job_count, a, 12, NULL, &a->err);
+    a->count = atomic_load(&a->progress);
+    a->is_over = !work_crew_await(a->l, job_until_stop, a, 3, &a->stop, &a->err);
+}
+
+static void test_crew(void **state)
+{
+    (void)state;
+    struct loop *l = loop_new();
+    struct actor a = {0};
+    actor_start(&a, l, crew_fiber);
+    while (!a.count)
+        loop_step(l, true);
+    assert_true(a.ok);
+    assert_in_range(a.count, 1, 12);
+    fiber_cancel(a.self); /* all members end before the fiber goes on */
+    loop_run(l);
+    assert_true(a.is_over);
+    assert_int_equal(a.err.code, ERR_CANCELED);
+    assert_in_range(atomic_load(&a.progress), a.count, a.count + 3);
+    assert_in_range(work_width(), 1, 4);
+    loop_free(l);
+}
+
 static bool nested_await(struct actor *a, int depth)
 {
     char frame[2000];
@@ -537,6 +566,7 @@ int main(void)
         cmocka_unit_test(test_fiber_starts_and_wakes_fiber),
         cmocka_unit_test(test_thousand),
         cmocka_unit_test(test_wait_can_be_used_again),
+        cmocka_unit_test(test_crew),
         cmocka_unit_test(test_sweep),
         cmocka_unit_test(test_mistakes_abort),
     };

@@ -146,15 +146,15 @@ static void test_walk(void **state)
     scene_put(&s, ".git/info/exclude", "secret\n");
     scene_put(&s, "secret", "");
     assert_int_equal(symlink("b", scene_path(&s, "link")), 0);
-    struct walk_options o = {.root = str_of(s.dir), .use_ignore = true, .skip_hidden = true};
+    struct walk_options o = {.root = str_of(s.dir), .use_ignore = true, .filter = {true, NULL}};
     check_walk(&o, "a.c b/ b/x.c b/y.o link ");
-    o.skip = (const char *const[]){"b", NULL};
+    o.filter.skip = (const char *const[]){"b", NULL};
     check_walk(&o, "a.c link ");
     /* Rules of the repository hold when the walk begins below its root. */
     AUTO_FREE char *below = xstrdup(scene_path(&s, "b"));
-    struct walk_options inner = {.root = str_of(below), .use_ignore = true, .skip_hidden = true};
+    struct walk_options inner = {.root = str_of(below), .use_ignore = true, .filter = {true, NULL}};
     check_walk(&inner, "x.c y.o ");
-    struct walk_options flat = {.root = str_of(s.dir), .max_depth = 1, .skip_hidden = true};
+    struct walk_options flat = {.root = str_of(s.dir), .max_depth = 1, .filter = {true, NULL}};
     check_walk(&flat, "a.c b/ link out/ secret ");
     /* Cancel and a root that is not there. */
     atomic_bool stop = true;
