@@ -117,6 +117,7 @@ void sandbox_policy_init(struct sandbox_policy *p, enum sandbox_kind kind, struc
     add_below(&p->guarded, root, ".git/hooks");
     add_below(&p->guarded, root, ".git/config");
     add_below(&p->guarded, root, ".scaiflux");
+    add_below(&p->guarded, root, ".trivet");
     add_own_places(p);
     add_home_places(p);
 }

@@ -37,7 +37,7 @@ struct sandbox_policy {
 /* The policy for a workspace (a real path): guards and hides what is listed below, asks for a
  * temporary directory in $TMPDIR, forbids the network.
  *
- *     guarded  .git/hooks, .git/config and .scaiflux of the workspace; trivet's own configuration
+ *     guarded  .git/hooks, .git/config, .scaiflux and .trivet of the workspace; trivet's own configuration
  *              and state; ~/.loaf, ~/.kward, ~/.scaiflux
  *     hidden   the credential files therein */
 void sandbox_policy_init(struct sandbox_policy *p, enum sandbox_kind kind, struct str root);

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`trivet run` on a real terminal: a call that a rule wants asked is asked there, and the answer
+counts: yes, no, always for this tool, and a terminal that hangs up.
+"""
+import json
+import os
+import pty
+import select
+import signal
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+import harness  # noqa: E402
+
+PROGRAM = os.environ["TRIVET"]
+SCENE = {"rounds": [[{"call": "bash", "args": {"command": "echo 1 >one"}}],
+                    [{"call": "bash", "args": {"command": "echo 2 >two"}}], [{"say": "over"}]]}
+
+
+class Terminal:
+    def __init__(self, cwd, env, *flags):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(cwd)
+            os.execve(PROGRAM, ["trivet", "run", "-m", "rehearsal/scene.json", *flags, "go"], env)
+        self.seen = ""
+
+    def until(self, word, seconds=10):
+        """Reads until the word stands in what came since the last time."""
+        end = time.monotonic() + seconds * harness.slow()
+        while word not in self.seen:
+            ready = select.select([self.fd], [], [], max(0, end - time.monotonic()))[0]
+            assert ready, f"{word!r} did not come; seen: {self.seen!r}"
+            data = os.read(self.fd, 4096)
+            assert data, f"the end came before {word!r}: {self.seen!r}"
+            self.seen += data.decode()
+        before, _, self.seen = self.seen.partition(word)
+        return before
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def status(self):
+        end = time.monotonic() + 10 * harness.slow()
+        while time.monotonic() < end:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                return os.waitstatus_to_exitcode(status)
+            time.sleep(0.01)
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        raise AssertionError("it did not end")
+
+
+def play(base, name, answers, files, flags=("--ask", "bash")):
+    """Types the answers to the questions as they come; `files` are there in the end."""
+    workspace = os.path.join(base, name)
+    os.mkdir(workspace)
+    with open(os.path.join(workspace, "scene.json"), "w", encoding="utf-8") as file:
+        json.dump(SCENE, file)
+    term = Terminal(workspace, harness.clean_env(os.path.join(base, name + "-home")), *flags)
+    for answer in answers:
+        term.until("for this tool: ")
+        term.type(answer)
+    term.until("over")
+    assert term.status() == 0
+    os.close(term.fd)
+    there = sorted(n for n in os.listdir(workspace) if n != "scene.json")
+    assert there == files, f"{there} instead of {files}"
+
+
+def hang_up(base):
+    """Closing the terminal ends the program: nobody is left to ask."""
+    workspace = os.path.join(base, "gone")
+    os.mkdir(workspace)
+    with open(os.path.join(workspace, "scene.json"), "w", encoding="utf-8") as file:
+        json.dump(SCENE, file)
+    term = Terminal(workspace, harness.clean_env(os.path.join(base, "gone-home")), "--ask", "bash")
+    term.until("for this tool: ")
+    os.close(term.fd)
+    assert term.status() != 0
+    assert os.listdir(workspace) == ["scene.json"]
+
+
+CASES = {
+    "yes": lambda base: play(base, "yes", ["y\n", "YES\n"], ["one", "two"]),
+    "no": lambda base: play(base, "no", ["n\n", "\n"], []),
+    "mixed": lambda base: play(base, "mixed", ["n\n", "y\n"], ["two"]),
+    "beyond the mode": lambda base: play(base, "beyond", ["y\n", "n\n"], ["one"],
+                                         ("--mode", "prompt")),
+    "always": lambda base: play(base, "always", ["a\n"], ["one", "two"], ("--mode", "prompt")),
+    "hang-up": hang_up,
+}
+
+
+def main():
+    passed = failed = 0
+    with harness.private_place() as base:
+        for name, case in CASES.items():
+            try:
+                case(base)
+                passed += 1
+            except (AssertionError, OSError) as why:
+                print(f"{name}: {why}")
+                failed += 1
+    harness.finish(passed, failed)
+
+
+main()
