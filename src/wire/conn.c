@@ -27,6 +27,7 @@ struct conn {
     struct writer *writer;
     struct frame *frame;
     struct loop *l;
+    size_t queue;            /* unsent bytes beyond which it is full */
     struct ready *round_end; /* will end the hold on the writer; NULL: it is not held */
     struct buf rest;         /* read, not yet taken by the frame */
     struct flush_wait *waiters;
@@ -217,7 +218,7 @@ static void check_high(struct conn *c)
     size_t n = writer_queued(c->writer);
     if (n > LIMIT_OUT_STOP_BYTES)
         set_choked(c, true);
-    if (n > LIMIT_OUT_QUEUE_BYTES)
+    if (n > c->queue)
         set_full(c, true);
 }
 
@@ -226,7 +227,7 @@ static void check_low(struct conn *c)
 {
     if (conn_is_flushed(c))
         wake_waiters(c);
-    if (writer_queued(c->writer) < LIMIT_OUT_QUEUE_BYTES / 4)
+    if (writer_queued(c->writer) < c->queue / 4)
         set_full(c, false);
     if (!c->is_dead && writer_queued(c->writer) < LIMIT_OUT_STOP_BYTES / 2)
         set_choked(c, false);
@@ -282,7 +283,7 @@ void conn_send(struct conn *c, struct str body)
         c->round_end = loop_soon(c->l, on_round_end, c);
     }
     put_framed(c, body);
-    if (writer_queued(c->writer) <= LIMIT_OUT_QUEUE_BYTES)
+    if (writer_queued(c->writer) <= c->queue)
         return;
     enter(c);
     if (!c->is_full)
@@ -308,6 +309,7 @@ struct conn *conn_new(struct loop *l, int in_fd, int out_fd, const struct conn_o
     struct conn *c = xnew(struct conn);
     c->l = l;
     c->ops = ops;
+    c->queue = ops->queue ? ops->queue : LIMIT_OUT_QUEUE_BYTES;
     c->arg = arg;
     c->frame = frame_new(ops->framing, ops->limit, (struct frame_sink){on_message, on_fault, c});
     c->writer = writer_new(l, out_fd, on_written, c);

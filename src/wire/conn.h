@@ -2,7 +2,7 @@
 /* A connection: a byte stream in, a byte stream out, a framing, and somebody who understands the
  * messages.  Nothing about it is global: several may live in one process, in different dialects.
  *
- * Back-pressure: conn_is_full is true while more than LIMIT_OUT_QUEUE_BYTES are unsent; the
+ * Back-pressure: conn_is_full is true while more than ops->queue bytes are unsent; the
  * dialect then tells its sessions to pause (on_full).  Requests are read all the same, so that
  * interrupt works; only beyond LIMIT_OUT_STOP_BYTES they wait in the pipe.
  */
@@ -17,6 +17,7 @@ struct conn;
 struct conn_ops {
     enum frame_kind framing;
     size_t limit; /* bytes of one message */
+    size_t queue; /* unsent bytes beyond which it is full; 0: LIMIT_OUT_QUEUE_BYTES */
     void (*on_message)(void *arg, struct str body);
     void (*on_fault)(void *arg, enum frame_fault fault, struct str detail);
     void (*on_eof)(void *arg);            /* after the last message */

@@ -401,8 +401,15 @@ struct rpc *rpc_new(struct loop *l, int in_fd, int out_fd, const struct rpc_dial
     r->dialect = dialect;
     for (size_t i = 0; i < N_LANES; i++)
         r->lanes[i].last = &r->lanes[i].first;
-    r->ops =
-        (struct conn_ops){d->framing, d->limit, on_message, on_fault, on_eof, on_full, on_broken};
+    r->ops = (struct conn_ops){
+        .framing = d->framing,
+        .limit = d->limit,
+        .on_message = on_message,
+        .on_fault = on_fault,
+        .on_eof = on_eof,
+        .on_full = on_full,
+        .on_broken = on_broken,
+    };
     r->conn = conn_new(l, in_fd, out_fd, &r->ops, r);
     return r;
 }

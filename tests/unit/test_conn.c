@@ -76,10 +76,12 @@ static void on_broken(void *arg)
     note(arg, 'b', STR(""));
 }
 
-static const struct conn_ops line_ops = {FRAME_LINES, 1000,    on_message, on_fault,
-                                         on_eof,      on_full, on_broken};
-static const struct conn_ops length_ops = {FRAME_LENGTH, 1000,    on_message, on_fault,
-                                           on_eof,       on_full, on_broken};
+#define OPS(kind, most)                                                                           \
+    {.framing = (kind), .limit = 1000, .queue = (most), .on_message = on_message,                  \
+     .on_fault = on_fault, .on_eof = on_eof, .on_full = on_full, .on_broken = on_broken}
+static const struct conn_ops line_ops = OPS(FRAME_LINES, 0);
+static const struct conn_ops short_ops = OPS(FRAME_LINES, 64 << 10);
+static const struct conn_ops length_ops = OPS(FRAME_LENGTH, 0);
 
 static void begin(struct peer *p, const struct conn_ops *ops)
 {
@@ -459,6 +461,26 @@ static void test_stop_while_paused(void **state)
     end(&p);
 }
 
+/* A connection may say how much is too much for it. */
+static void test_own_queue(void **state)
+{
+    (void)state;
+    struct peer p;
+    AUTO(buf) struct buf body = BUF_INIT;
+    memset(buf_space(&body, 200 << 10), 'x', 200 << 10);
+    buf_added(&body, 200 << 10);
+    begin(&p, &line_ops);
+    conn_send(p.c, buf_str(&body));
+    steps(&p, 3);
+    assert_false(conn_is_full(p.c));
+    end(&p);
+    begin(&p, &short_ops);
+    conn_send(p.c, buf_str(&body));
+    steps(&p, 3);
+    assert_true(conn_is_full(p.c));
+    end(&p);
+}
+
 /* Lines wait while it is held, however they come, and the end of input behind them too. */
 static void test_hold(void **state)
 {
@@ -544,6 +566,7 @@ int main(void)
         cmocka_unit_test(test_stop_inside),
         cmocka_unit_test(test_stop_while_paused),
         cmocka_unit_test(test_hold),
+        cmocka_unit_test(test_own_queue),
         cmocka_unit_test(test_free_inside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -270,6 +270,7 @@ static const char *boot(struct flux *f, struct error *err)
 static const struct conn_ops conn_ops = {
     .framing = FRAME_LINES,
     .limit = LIMIT_SCAIFLUX_LINE_BYTES,
+    .queue = LIMIT_SCAIFLUX_QUEUE_BYTES,
     .on_message = flux_take_line,
     .on_fault = flux_take_fault,
     .on_eof = on_eof,
