@@ -2,6 +2,7 @@
 #include "providers/limits.h"
 
 #include "base/mem.h"
+#include "base/num.h"
 #include "base/time.h"
 #include "base/utf8.h"
 
@@ -109,7 +110,7 @@ bool limits_duration(struct str text, int64_t *ret_ms)
     }
     if (ms > 1e15)
         return false;
-    *ret_ms = (int64_t)ceil(ms - 1e-6);
+    *ret_ms = num_ceil(ms - 1e-6);
     return true;
 }
 

@@ -9,10 +9,9 @@
 #include "providers/model_rows.h"
 
 #include "base/limits.h"
+#include "base/num.h"
 
-#include <math.h>
-
-enum { MOST_MODELS = 4000 };
+enum { MOST_MODELS = 4000, MAX_PRICE = 1000 /* dollars for one token: nobody means that */ };
 
 static bool has_item(yyjson_val *list, const char *word)
 {
@@ -44,9 +43,9 @@ static bool read_price(yyjson_val *pricing, const char *name, double *ret)
     if (text.n == 0)
         return false;
     double per_token = strtod(text.p, &end); /* strings of a document end with a NUL */
-    if (*end || !isfinite(per_token) || per_token < 0)
+    if (*end || !(per_token >= 0 && per_token < MAX_PRICE))
         return false;
-    *ret = round(per_token * 1e12) / 1e6; /* of a million, without the dust of the division */
+    *ret = (double)num_round(per_token * 1e12) / 1e6; /* of a million, without the dust of the division */
     return true;
 }
 
