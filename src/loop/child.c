@@ -58,7 +58,7 @@ struct child {
     bool is_told; /* on_end was called */
     int n_inside; /* callbacks running; the memory stays until they return */
     bool is_dead;
-    char bytes[READ_BYTES];
+    char bytes[]; /* READ_BYTES, not cleared */
 };
 
 /* --- callbacks to the owner --- */
@@ -103,11 +103,11 @@ static bool has_output_left(const struct child *c)
 static bool stream_drain(struct stream *s)
 {
     struct child *c = s->c;
-    int left = sizeof c->bytes; /* more than a terminal holds */
+    int left = READ_BYTES; /* more than a terminal holds */
     if (s->fd < 0 || (!c->has_terminal && ioctl(s->fd, FIONREAD, &left) != 0))
         return true;
     while (left > 0) {
-        ssize_t n = read(s->fd, c->bytes, MIN((size_t)left, sizeof c->bytes));
+        ssize_t n = read(s->fd, c->bytes, (size_t)MIN(left, READ_BYTES));
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -226,7 +226,7 @@ static void on_stream(void *arg, int events)
     (void)events;
     struct stream *s = arg;
     struct child *c = s->c;
-    ssize_t n = read(s->fd, c->bytes, sizeof c->bytes);
+    ssize_t n = read(s->fd, c->bytes, READ_BYTES);
     if (n > 0) {
         emit(c, s->number, (size_t)n);
     } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
@@ -422,10 +422,10 @@ static bool open_all(struct loop *l, struct child *c, const struct child_options
 
 static struct child *child_new(struct loop *l, const struct child_options *o)
 {
-    struct child *c = xnew(struct child);
+    struct child *c = xmalloc(sizeof *c + READ_BYTES);
+    *c = (struct child){.status_fd = -1};
     for (int i = 0; i < N_STREAMS; i++)
         c->streams[i] = (struct stream){.c = c, .number = i + 1, .fd = -1};
-    c->status_fd = -1;
     c->timeout = timer_new(l, on_timeout, c);
     c->linger = timer_new(l, on_linger, c);
     c->linger_ms = o->linger_ms;

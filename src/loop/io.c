@@ -105,7 +105,7 @@ struct reader {
     bool is_over;   /* the end was told */
     bool is_inside; /* fn runs; the memory stays until it returns */
     bool is_dead;
-    char bytes[READ_BYTES];
+    char bytes[]; /* READ_BYTES; not cleared, so that only what is read into costs memory */
 };
 
 static void on_reader_soon(void *arg);
@@ -123,8 +123,8 @@ static void reader_arm(struct reader *r)
 
 static void reader_read(struct reader *r)
 {
-    ssize_t n = r->kind == KIND_SOCKET ? recv(r->fd, r->bytes, sizeof r->bytes, MSG_DONTWAIT)
-                                       : read(r->fd, r->bytes, sizeof r->bytes);
+    ssize_t n = r->kind == KIND_SOCKET ? recv(r->fd, r->bytes, READ_BYTES, MSG_DONTWAIT)
+                                       : read(r->fd, r->bytes, READ_BYTES);
     if (must_wait(n)) {
         reader_arm(r);
         return;
@@ -153,11 +153,8 @@ static void on_reader_soon(void *arg)
 
 struct reader *reader_new(struct loop *l, int fd, reader_fn *fn, void *arg)
 {
-    struct reader *r = xnew(struct reader);
-    r->l = l;
-    r->fn = fn;
-    r->arg = arg;
-    r->kind = kind_find(&fd);
+    struct reader *r = xmalloc(sizeof *r + READ_BYTES);
+    *r = (struct reader){.l = l, .fn = fn, .arg = arg, .kind = kind_find(&fd)};
     r->fd = fd;
     r->watch = watch_try(l, fd, &r->kind, on_reader_watch, r);
     reader_arm(r);
