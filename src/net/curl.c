@@ -7,6 +7,10 @@
  *
  *     socket or timer -> curl_multi_socket_action -> head, inbox, is_done -> news -> on_* callbacks
  *
+ * libcurl reads as long as there is something, and a server on this machine can have sent all of a
+ * long answer.  So it is made to wait when the inbox is full, and goes on from the loop when that
+ * was told: memory stays bounded, a pause holds, and others get their turn.
+ *
  * A `struct net` is a multi handle with its idle connections.  It is bound to a loop only while it
  * has requests: idle, it owns no handle of any loop, and a loop can go without telling it.
  *
@@ -25,8 +29,10 @@
 
 enum {
     CONNECT_TIMEOUT_MS = 30000,
-    LEAVE_MS = 1000,       /* how long an answer nobody wants may take to end */
-    KEEP_INBOX = 64 << 10, /* bytes of an emptied inbox that are not given back */
+    LEAVE_MS = 1000,        /* how long an answer nobody wants may take to end */
+    READ_BYTES = 64 << 10,  /* what libcurl asks a socket for at once */
+    FULL_INBOX = 128 << 10, /* then it is told before more is taken */
+    KEEP_INBOX = 256 << 10, /* bytes of an emptied inbox that stay until the request is over */
     HEAD_BYTES = 256 << 10,
 };
 
@@ -63,6 +69,7 @@ struct http {
     bool has_head, is_head_told;
     bool is_done; /* libcurl has finished; result is valid */
     bool is_paused, is_left;
+    bool is_choked; /* the inbox was full: libcurl waits although nobody paused it */
     bool is_news; /* stands on the news list */
     bool is_told; /* its callbacks are running */
     bool is_dead; /* canceled; freed by whoever still holds it */
@@ -148,7 +155,8 @@ static size_t on_write(char *p, size_t size, size_t count, void *arg)
     struct http *h = arg;
     if (h->is_left)
         return size * count;
-    if (h->is_paused)
+    h->is_choked = h->inbox.n >= FULL_INBOX;
+    if (h->is_paused || h->is_choked)
         return CURL_WRITEFUNC_PAUSE; /* libcurl keeps the bytes and gives them again */
     buf_add(&h->inbox, str_n(p, size * count));
     put_news(h);
@@ -396,6 +404,14 @@ static void tell_end(struct http *h)
         rq.on_end(rq.arg, is_fine ? NULL : &err);
 }
 
+/* Lets libcurl go on, which begins with what it kept. */
+static void go_on(struct http *h)
+{
+    h->is_choked = false;
+    if (!h->is_done)
+        curl_easy_pause(h->easy, CURLPAUSE_CONT);
+}
+
 static void tell(struct http *h)
 {
     h->is_told = true;
@@ -403,6 +419,8 @@ static void tell(struct http *h)
         tell_head(h);
     while (h->inbox.n > 0 && !h->is_paused && !h->is_dead && !h->is_left)
         tell_body(h);
+    if (h->is_choked && !h->is_paused && !h->is_dead)
+        go_on(h);
     if (h->is_done && !h->is_paused && !h->is_dead) {
         tell_end(h);
         return;
@@ -518,6 +536,7 @@ static void set_options(struct http *h)
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)READ_BYTES);
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* a cancel never waits for the name server */
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                      (long)(connect_ms > 0 ? connect_ms : CONNECT_TIMEOUT_MS));
@@ -568,8 +587,10 @@ static void net_pause(struct http *h, bool paused)
     if (h->is_paused == paused)
         return;
     h->is_paused = paused;
-    if (!h->is_done)
-        curl_easy_pause(h->easy, paused ? CURLPAUSE_RECV : CURLPAUSE_CONT);
+    if (!paused)
+        go_on(h);
+    else if (!h->is_done)
+        curl_easy_pause(h->easy, CURLPAUSE_RECV);
     if (paused || !(h->inbox.n > 0 || h->is_done))
         return;
     put_news(h);
@@ -603,7 +624,8 @@ static void net_leave(struct http *h)
     buf_reset(&h->inbox);
     h->leave_timer = timer_new(h->net->loop, on_leave_timer, h);
     timer_start(h->leave_timer, LEAVE_MS);
-    net_pause(h, false);
+    h->is_paused = false;
+    go_on(h);
 }
 
 static void net_close(struct loop *l)
