@@ -232,8 +232,8 @@ static size_t write_try(struct writer *w, struct str bytes)
             break;
         }
         done += (size_t)n;
-        if (w->kind == KIND_SHARED)
-            break;
+        if (w->kind != KIND_PLAIN)
+            break; /* what is left would most likely have to wait: the poll will tell */
     }
     return done;
 }
