@@ -44,9 +44,12 @@ static struct str texts_join(struct arena *a, const struct message *m, enum bloc
         const struct block *b = &m->blocks[i];
         if (b->kind != kind || b->text.n == 0)
             continue;
-        if (n++)
+        if (n == 1)
+            buf_add(&all, only);
+        if (n++) {
             buf_add(&all, between);
-        buf_add(&all, b->text);
+            buf_add(&all, b->text);
+        }
         only = b->text;
     }
     return n > 1 ? arena_str(a, buf_str(&all)) : only;

@@ -139,21 +139,23 @@ static void pack_event(struct packer *p, struct event *e)
     pack_str(p, &e->request_id);
 }
 
-static struct event_node *node_new(const struct event *e)
+static size_t node_bytes(const struct event *e)
 {
     struct event measured = *e;
     struct packer p = {0};
-    measured.permission = NULL; /* not numbered, never kept */
-    measured.compaction = NULL;
     pack_event(&p, &measured);
-    size_t bytes = sizeof(struct event_node) + 16 + p.used;
+    return sizeof(struct event_node) + 16 + p.used;
+}
+
+static struct event_node *node_new(const struct event *e, size_t bytes)
+{
     struct event_node *n = xmalloc(bytes);
+    struct packer p = {.at = (char *)(((uintptr_t)(n + 1) + 15) & ~(uintptr_t)15)};
     n->next = NULL;
     n->bytes = bytes;
     n->event = *e;
-    n->event.permission = NULL;
+    n->event.permission = NULL; /* not numbered, never kept */
     n->event.compaction = NULL;
-    p = (struct packer){.at = (char *)(((uintptr_t)(n + 1) + 15) & ~(uintptr_t)15)};
     pack_event(&p, &n->event);
     return n;
 }
@@ -172,7 +174,10 @@ static void drop_first(struct event_ring *r)
 
 void event_ring_add(struct event_ring *r, const struct event *e)
 {
-    struct event_node *n = node_new(e);
+    size_t bytes = node_bytes(e);
+    while (r->first && (r->n >= LIMIT_RING_EVENTS || r->bytes + bytes > LIMIT_RING_BYTES))
+        drop_first(r); /* first: two long ones need not be there at once */
+    struct event_node *n = node_new(e, bytes);
     if (r->last)
         r->last->next = n;
     else
@@ -180,8 +185,6 @@ void event_ring_add(struct event_ring *r, const struct event *e)
     r->last = n;
     r->n++;
     r->bytes += n->bytes;
-    while (r->first != r->last && (r->n > LIMIT_RING_EVENTS || r->bytes > LIMIT_RING_BYTES))
-        drop_first(r);
 }
 
 void event_ring_clear(struct event_ring *r)

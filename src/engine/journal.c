@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The side journal: what was shown of a reply that is not finished yet.
  *
- * Deltas are collected in memory and written every quarter of a second to <session file>.live, off
- * the hot path and without sync.  The file goes away when the reply is in the session file.  A
+ * Deltas are collected in memory and written every quarter of a second, or when they are many, to
+ * <session file>.live, off the hot path and without sync.  The file goes away when the reply is in the session file.  A
  * reply that is finished sooner never touches the disk here.  After a crash the text up to the last
  * batch becomes a partial answer.
  */
@@ -15,7 +15,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-enum { BATCH_MS = 250, JOURNAL_MAX = 64 << 20 };
+enum { BATCH_MS = 250, BATCH_BYTES = 256 << 10, JOURNAL_MAX = 64 << 20 };
 
 struct journal {
     struct session *session;
@@ -80,6 +80,8 @@ void journal_add(struct journal *j, struct turn *t, bool is_reasoning, struct st
     j->is_reasoning = is_reasoning;
     j->seq = seq;
     buf_add(&j->text, delta);
+    if (j->text.n >= BATCH_BYTES)
+        write_batch(j);
 }
 
 void journal_drop(struct journal *j)

@@ -5,7 +5,7 @@
  *     good line \n good line \n \0\0\0\0\0\0\0\0     the size is on disk, the bytes are not
  *                               ^ cut here
  *
- * A line goes out by one write(2).  When less than all of it arrives, the file is cut back at once;
+ * A line goes out by one writev(2).  When less than all of it arrives, the file is cut back at once;
  * when even that fails, the cut is owed and paid before the next append.
  *
  * Syncs are shared: whoever comes while one runs waits for the next, since the running one may have
@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 struct sync_call { /* a fiber that waits for the next sync; on its stack */
@@ -40,13 +41,12 @@ struct slog {
     int64_t size;       /* behind the last good line */
     int64_t synced;     /* known to be on disk; -1: nothing known */
     bool owes_cut;      /* bytes behind size could not be removed yet */
-    struct buf line;    /* of the append under way, kept for its memory */
     bool is_syncing;
     bool is_closed; /* by its user; freed when the last sync ends */
     struct sync_call *waiting; /* in order of arrival */
 };
 
-enum { KEEP_LINE_BYTES = 64 << 10, LOCK_TRIES = 20, LOCK_WAIT_US = 10000 };
+enum { LOCK_TRIES = 20, LOCK_WAIT_US = 10000 };
 
 static struct slog *slog_new(int fd, const char *path)
 {
@@ -189,11 +189,13 @@ bool slog_end_line(struct str path, struct error *err)
     return ok;
 }
 
-static ssize_t write_line(int fd, struct str line)
+/* Both with one call, and without a copy: a line may be a long reply. */
+static ssize_t write_both(int fd, struct str bytes, struct str end)
 {
+    struct iovec parts[] = {{(char *)(uintptr_t)bytes.p, bytes.n}, {(char *)(uintptr_t)end.p, end.n}};
     ssize_t n;
     do
-        n = write(fd, line.p, line.n);
+        n = writev(fd, parts, ARRAY_LEN(parts));
     while (n < 0 && errno == EINTR);
     return n;
 }
@@ -207,20 +209,16 @@ bool slog_append(struct slog *g, struct str line, struct error *err)
         return error_set(err, ERR_INVALID, "a record must be one line");
     if (!pay_cut(g, err))
         return false;
-    buf_shrink(&g->line, KEEP_LINE_BYTES);
-    buf_add(&g->line, line);
-    buf_addc(&g->line, '\n');
-    ssize_t n = write_line(g->fd, buf_str(&g->line));
-    if (n == (ssize_t)g->line.n) {
+    ssize_t n = write_both(g->fd, line, STR("\n"));
+    if (n == (ssize_t)line.n + 1) {
         g->size += n;
-        buf_shrink(&g->line, KEEP_LINE_BYTES);
         return true;
     }
     if (n < 0)
         error_errno(err, errno, "cannot write %s", g->path);
     else
         error_set(err, ERR_DISK_FULL, "cannot write %s: only %zd of %zu bytes fitted", g->path, n,
-                  g->line.n);
+                  line.n + 1);
     g->owes_cut = true;
     pay_cut(g, &ignored); /* else before the next append */
     return false;
@@ -231,7 +229,6 @@ static void slog_free(struct slog *g)
     struct error ignored;
     pay_cut(g, &ignored);
     close(g->fd);
-    buf_clear(&g->line);
     free(g->path);
     free(g);
 }
@@ -362,7 +359,7 @@ struct replace_job {
 static bool write_bytes(int fd, struct str bytes)
 {
     while (bytes.n) {
-        ssize_t n = write_line(fd, bytes);
+        ssize_t n = write_both(fd, bytes, STR(""));
         if (n < 0)
             return false;
         bytes = str_from(bytes, (size_t)n);
