@@ -48,7 +48,7 @@ static bool is_allowed(struct str name)
     if (looks_secret(name))
         return false;
     for (size_t i = 0; i < ARRAY_LEN(allowed); i++)
-        if (str_is(name, allowed[i]))
+        if (name.n && name.p[0] == allowed[i][0] && str_is(name, allowed[i]))
             return true;
     for (size_t i = 0; i < ARRAY_LEN(allowed_starts); i++)
         if (str_starts(name, str_of(allowed_starts[i])))
