@@ -2,13 +2,16 @@
 # SPDX-License-Identifier: MIT
 """20,000 broken requests to the real program, in three dialects.
 
+    tests/e2e/mutations.py [COUNT [DIALECT]]
+
 Valid requests of every method that `trivet describe` knows are mutated: bytes flipped, members
 removed, doubled or given another type, nesting, huge numbers, invalid UTF-8, lines cut short.  A
-reader of our own (Python's) says how many answers each must get.  Several hundred go to one
-process; then every answer is there exactly once, the next good request works, memory has not
-grown, and the program ends with 0.
+reader of our own (Python's) says how many answers each must get.  500 at a time go to one process;
+then every answer is there exactly once, the next good request works and memory has not grown.  With
+a COUNT a process gets ten times 500, and memory must be flat in the second half of them.  The program
+ends with 0.
 
-TRIVET_SEED repeats a run, TRIVET_MUTATIONS says how many.
+TRIVET_SEED repeats a run.
 """
 import collections
 import copy
@@ -24,9 +27,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import harness  # noqa: E402
 from client import PROGRAM, Gone, Kward, Loaf, Scaiflux  # noqa: E402
 
-COUNT = int(os.environ.get("TRIVET_MUTATIONS", "20000"))
+COUNT = int(sys.argv[1]) if sys.argv[1:] else 20000
 CHUNK = 500
-GROWTH = 24 << 20  # bytes a process may grow by in one chunk
+CHUNKS = 10 if sys.argv[1:] else 1  # for one process
+GROWTH = 24 << 20  # bytes a process may grow by: modules that are opened, sessions that are made
 PATIENCE = 30  # seconds for the answers of a chunk
 FIRST_ID = 10**6  # numbers below are the client's own
 NEVER = re.compile("shutdown|login")  # would end the process, or ask a human
@@ -347,23 +351,34 @@ DIALECTS = {"loaf": (start_loaf, expect_loaf), "kward": (start_kward, expect_kwa
             "scaiflux": (start_scaiflux, expect_scaiflux)}
 
 
-def one_chunk(workspace, dialect, methods, rng, count):
-    start, expect = DIALECTS[dialect]
-    client, pool = start(workspace)
+def one_chunk(client, pool, dialect, methods, rng):
+    expect = DIALECTS[dialect][1]
+    bodies = make_bodies(rng, dialect, methods, pool, CHUNK)
+    wanted = collections.Counter(answer for body in bodies for answer in expect(body))
+    since = len(client.heard)
+    client.process.stdin.write(b"".join(map(client.frame, bodies)))
+    client.process.stdin.flush()
+    hear_all(client, dialect, wanted)
+    check_good(client, dialect)
+    compare(client, dialect, since, wanted)
+
+
+def one_process(workspace, dialect, methods, rng):
+    client, pool = DIALECTS[dialect][0](workspace)
     with client:
         check_good(client, dialect)
-        bodies = make_bodies(rng, dialect, methods, pool, count)
-        wanted = collections.Counter(answer for body in bodies for answer in expect(body))
-        before, since = client.memory(), len(client.heard)
-        client.process.stdin.write(b"".join(map(client.frame, bodies)))
-        client.process.stdin.flush()
-        hear_all(client, dialect, wanted)
-        check_good(client, dialect)
-        grown = client.memory() - before
-        assert grown < GROWTH, f"{grown} bytes more after {count} requests"
+        sizes = [client.memory()]
+        for _ in range(CHUNKS):
+            one_chunk(client, pool, dialect, methods, rng)
+            sizes.append(client.memory())
+        half = sizes[len(sizes) // 2]
+        assert sizes[-1] - sizes[0] < GROWTH and sizes[-1] - half < GROWTH // CHUNKS, \
+            f"grows: {sizes}"
+        since = len(client.heard)
         assert client.close() == 0, f"exit status {client.process.returncode}"
         drain(client)
-        compare(client, dialect, since, wanted)
+        late = [m for m in client.heard[since:] if answers(m, dialect)]
+        assert not late, f"answered too late: {late[:3]}"
         faults = [f for f in harness.FAULTS if f in client.stderr.decode(errors="replace")]
         assert not faults, client.stderr.decode(errors="replace")
 
@@ -374,17 +389,17 @@ def main():
     passed = failed = 0
     with harness.private_place() as base:
         os.environ.update(harness.clean_env(base))
-        methods = {dialect: describe(dialect) for dialect in DIALECTS}
-        for n in range(0, COUNT, CHUNK):
-            dialect = list(DIALECTS)[n // CHUNK % len(DIALECTS)]
+        methods = {dialect: describe(dialect) for dialect in sys.argv[2:] or DIALECTS}
+        for n in range(0, COUNT, CHUNK * CHUNKS):
+            dialect = list(methods)[n // (CHUNK * CHUNKS) % len(methods)]
             workspace = os.path.join(base, f"w{n}")
             os.mkdir(workspace)
             try:
-                one_chunk(workspace, dialect, methods[dialect], random.Random(seed + n), CHUNK)
+                one_process(workspace, dialect, methods[dialect], random.Random(seed + n))
                 passed += 1
             except (AssertionError, Gone, RuntimeError, OSError) as why:
                 failed += 1
-                print(f"{dialect}, requests {n} to {n + CHUNK - 1}: {why}")
+                print(f"{dialect}, requests from {n}: {why}")
     harness.finish(passed, failed)
 
 
