@@ -33,7 +33,7 @@ CHUNKS = 10 if sys.argv[1:] else 1  # for one process
 GROWTH = 24 << 20  # bytes a process may grow by: modules that are opened, sessions that are made
 PATIENCE = 30  # seconds for the answers of a chunk
 FIRST_ID = 10**6  # numbers below are the client's own
-NEVER = re.compile("shutdown|login")  # would end the process, or ask a human
+NEVER = re.compile("shutdown|login|connect|quit|exit")  # would end the process, or ask a human
 WORDS = ["hello", "", " ", "rehearsal/hello", "latest", "a/b", "..", "/", "~", "\u0000", "ä\u2028",
          "\U0001f600" * 3, "x" * 3000, "true", "newTurn", "followUp", "steer", "allow", "deny"]
 ODD = [None, True, False, 0, -1, 1, 2**31, 2**53 + 1, 2**63, 2**64, -2**63 - 1, 1e308, 0.5, "", "x",
@@ -48,7 +48,11 @@ BYTES = [b"\xff", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82"
 
 def describe(dialect):
     told = subprocess.run([PROGRAM, "describe", dialect, "--json"], capture_output=True, check=True)
-    methods = json.loads(told.stdout)["methods"]
+    found = json.loads(told.stdout)
+    if "$defs" in found:  # a schema of messages, as ScaiFlux has them
+        names = [ref["$ref"].rsplit("/", 1)[1] for ref in found["$defs"]["Inbound"]["oneOf"]]
+        return {name: found["$defs"][name] for name in names if not NEVER.search(name)}
+    methods = found["methods"]
     return {name: m.get("params") or {} for name, m in methods.items() if not NEVER.search(name)}
 
 
@@ -285,8 +289,11 @@ def drain(client):
         pass
 
 
+NOWHERE = {"OPENROUTER_BASE_URL": "http://127.0.0.1:9/v1"}  # a key may be set by a mutation
+
+
 def start_loaf(workspace):
-    client = LoafHere(cwd=workspace, env={"TRIVET_MODEL": "rehearsal/hello"})
+    client = LoafHere(cwd=workspace, env={"TRIVET_MODEL": "rehearsal/hello", **NOWHERE})
     return client, {"session_id": [client.call("session.create", {})["session_id"]]}
 
 
