@@ -11,6 +11,10 @@ played and how:
     /ollama/v1/models           ids; POST /ollama/api/show has the rest
     /llamacpp/v1/models         meta.n_ctx_train; GET /llamacpp/props has the real window
     /lmstudio/v1/models, /vllm/v1/models
+    /openrouter/v1/models/AUTHOR/SLUG/endpoints   upstreams, for acme only
+    /codex/models               what a ChatGPT account has, and /wham/usage what is left of it; both
+                                want a token that does not end in `-bad`
+    /cloud/v1internal:...       the same of a Google account, by POST
     /loading/v1/models          503, as llama.cpp while it loads
     /other/v1/models            a web server that knows nothing of models
     /broken/v1/models           200 and no list
@@ -51,6 +55,28 @@ SHOWS = {
     "llava": {"model_info": {"llama.context_length": 32768}, "capabilities": ["vision"],
               "parameters": "stop \"x\"\nnum_ctx                        8192"},
 }
+CODEX = [
+    {"slug": "gpt-5.2-codex", "display_name": "GPT-5.2 Codex", "priority": 2,
+     "context_window": 272000, "default_reasoning_level": "high",
+     "supported_reasoning_levels": [{"effort": "low"}, {"effort": "high"}, {"effort": "xhigh"}]},
+    {"slug": "gpt-5.2", "display_name": "GPT-5.2", "priority": 1, "context_window": 400000},
+    {"slug": "whisper-9", "display_name": "no model for text", "priority": 0},
+]
+USAGE = {"plan_type": "plus", "rate_limit": {
+    "primary_window": {"used_percent": 12.5, "limit_window_seconds": 18000, "reset_at": 1800000000},
+    "secondary_window": {"used_percent": 140, "limit_window_seconds": None}}}
+CLOUD = {
+    "models": {
+        "gemini-3-pro-high": {"displayName": "Gemini 3 Pro (High)", "supportsThinking": True,
+                              "maxTokens": 1048576, "maxOutputTokens": 65535,
+                              "quotaInfo": {"remainingFraction": 0.75,
+                                            "resetTime": "2026-01-01T00:00:00Z"}},
+        "plain": {"displayName": "Plain", "quotaInfo": {"remainingFraction": 0.5}},
+        "gone": {"displayName": "Gone", "disabled": True}},
+    "agentModelSorts": [{"groups": [{"modelIds": ["plain", "gemini-3-pro-high"]}]}],
+}
+ENDPOINTS = {"data": {"endpoints": [{"tag": "Z_ai/FP8"}, {"provider_name": "Acme Cloud!"},
+                                    {"tag": "z-ai/fp8"}, {}]}}
 LISTS = {
     "openrouter": OPENROUTER,
     "ollama": OLLAMA,
@@ -95,6 +121,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.answer(200, {"data": OPENROUTER[:1]})
             else:
                 self.answer(401, {"error": {"message": "who are you?"}})
+        elif (who, what) in (("codex", "models?client_version=0.99.0"), ("wham", "usage")):
+            if self.headers.get("Authorization", "-bad").endswith("-bad"):
+                self.answer(401, {"error": {"message": "who are you?"}})
+            else:
+                self.answer(200, {"models": CODEX} if who == "codex" else USAGE)
+        elif what.startswith("v1/models/acme/") and what.endswith("/endpoints"):
+            self.answer(200, ENDPOINTS)
+        elif what.startswith("v1/models/empty/") and what.endswith("/endpoints"):
+            self.answer(200, {"data": {"endpoints": []}})
         elif (who, what) == ("llamacpp", "props"):
             self.answer(200, {"default_generation_settings": {"n_ctx": 16384},
                               "modalities": {"vision": False}})
@@ -107,6 +142,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.note()
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or "{}")
         shown = SHOWS.get(body.get("model"))
+        if self.path == "/cloud/v1internal:loadCodeAssist":
+            self.answer(200, {"cloudaicompanionProject": "project-1"})
+            return
+        if self.path == "/cloud/v1internal:fetchAvailableModels":
+            known = body.get("project") == "project-1"
+            self.answer(200 if known else 403, CLOUD if known else {"error": {"message": "no"}})
+            return
         if self.path == "/ollama/api/show" and shown:
             self.answer(200, shown)
         else:
@@ -118,6 +160,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
+
+    def handle_error(self, *_):
+        pass  # clients that go away are part of the tests
 
 
 def main():

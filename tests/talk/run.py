@@ -15,6 +15,8 @@ import shlex
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
@@ -44,7 +46,7 @@ class Player:
         self.dialect = self.frame = None
         self.exit_wanted = 0
         self.has_exited = False
-        self.provider = None
+        self.servers = []           # provider, issuer, lists
         self.requests = None        # the provider's log
         self.n_requests = 0         # of it, already looked at
         self.patience = PATIENCE
@@ -60,7 +62,7 @@ class Player:
             for step in self.talk.steps:
                 getattr(self, "do_" + step.kind.replace("-", "_"))(step)
             self.end_program()
-            self.stop_provider()
+            self.stop_servers()
             if behind := harness.left_behind(self.base, 2):
                 raise Failed("left a process behind: " + "; ".join(behind))
         except (Failed, process.Broken, pattern.Mismatch, script.BadTalk, OSError) as error:
@@ -68,7 +70,7 @@ class Player:
         finally:
             if self.program:
                 self.program.kill()
-            self.stop_provider()
+            self.stop_servers()
         return None
 
     def report(self, step, error):
@@ -84,8 +86,8 @@ class Player:
         self.transcript.append(mark + " " + (text if len(text) <= 400 else text[:400] + "..."))
 
     def fill(self, text):
-        """Puts in $WORKSPACE, $HOME, $PORT and $REQUESTS."""
-        return re.sub(r"\$(WORKSPACE|HOME|PORT|REQUESTS)\b",
+        """Puts in $WORKSPACE, $HOME, $PORT, $REQUESTS and the like."""
+        return re.sub(r"\$(WORKSPACE|HOME|PORT|REQUESTS|ISSUER|ISSUED|LISTS|LISTED)\b",
                       lambda found: self.texts.get(found[1], found[0]), text)
 
     def seconds(self, step):
@@ -348,32 +350,68 @@ class Player:
         if text != wanted:
             raise Failed(f"{step.text} holds {text[:400]!r}, expected {wanted[:400]!r}")
 
-    # -- the provider -----------------------------------------------------------------------
+    # -- servers ----------------------------------------------------------------------------
+
+    def serve(self, script, *arguments):
+        """Starts one of tests/fake; its port."""
+        server = subprocess.Popen(
+            [sys.executable, os.path.join(harness.TOP, "tests/fake", script), *arguments],
+            env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        self.servers.append(server)
+        found = re.match(r"PORT (\d+)", server.stdout.readline())
+        if not found:
+            raise Failed(f"{script} did not start")
+        return found[1]
+
+    def stop_servers(self):
+        while self.servers:
+            server = self.servers.pop()
+            server.kill()
+            server.wait()
+            server.stdout.close()
+
+    def write_beside(self, name, text):
+        path = os.path.join(self.base, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.fill(text))
+        return path
 
     def do_provider(self, step):
         replies = os.path.join(os.path.dirname(self.talk.path), step.text)
         if step.body is not None:
-            replies = os.path.join(self.base, "replies.json")
-            with open(replies, "w", encoding="utf-8") as file:
-                file.write(self.fill(step.body))
+            replies = self.write_beside("replies.json", step.body)
         self.requests = os.path.join(self.base, "requests.jsonl")
-        self.provider = subprocess.Popen(
-            [sys.executable, os.path.join(harness.TOP, "tests/fake/provider.py"), "--port", "0",
-             "--script", replies, "--log", self.requests],
-            env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-        found = re.match(r"PORT (\d+)", self.provider.stdout.readline())
-        if not found:
-            raise Failed("the provider did not start")
-        self.texts.update(PORT=found[1], REQUESTS=self.requests)
-        self.env["OPENAI_BASE_URL"] = f"http://127.0.0.1:{found[1]}/v1"
+        port = self.serve("provider.py", "--port", "0", "--script", replies, "--log", self.requests)
+        self.texts.update(PORT=port, REQUESTS=self.requests)
+        self.env["OPENAI_BASE_URL"] = f"http://127.0.0.1:{port}/v1"
         self.env["OPENAI_API_KEY"] = "test-key-123456"
 
-    def stop_provider(self):
-        if self.provider:
-            self.provider.kill()
-            self.provider.wait()
-            self.provider.stdout.close()
-            self.provider = None
+    def do_issuer(self, step):
+        """The control file can be written again while the talk runs."""
+        control = self.write_beside("issuer.json", step.body or step.text)
+        if "ISSUER" in self.texts:
+            return
+        log = self.write_beside("issued.jsonl", "")
+        port = self.serve("oauth.py", "--port", "0", "--control", control, "--log", log)
+        self.texts.update(ISSUER=port, ISSUED=log)
+        for name in ("OPENAI_AUTH", "GOOGLE_AUTH", "GOOGLE_TOKEN", "GOOGLE_API"):
+            self.env[f"TRIVET_{name}_URL"] = f"http://127.0.0.1:{port}"
+
+    def do_lists(self, step):
+        log = self.write_beside("listed.txt", "")
+        self.texts.update(LISTS=self.serve("catalogue.py", "--log", log), LISTED=log)
+
+    def do_visit(self, step):
+        """As a browser: follows redirects; a number in front is the status expected in the end."""
+        status, _, url = step.text.rpartition(" ")
+        url = pattern.fill(self.fill(url), self.names, str)
+        try:
+            with urllib.request.urlopen(url, timeout=self.limit()) as page:
+                got = page.status
+        except urllib.error.HTTPError as refused:
+            got = refused.code
+        if got != int(status or 200):
+            raise Failed(f"the page answered {got}")
 
     def do_request(self, step):
         wanted = self.pattern_of(step)

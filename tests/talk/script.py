@@ -14,7 +14,7 @@ DIRECTIVES = {
     "within": True, "any-order": False, "end": False, "skip-until": False, "silent": True,
     "stderr-empty": False, "stderr": True, "covers": True, "frame": True, "sh": True,
     "expect-file": True, "hold": False, "release": False, "ignore-rest": False, "unsplit": False,
-    "may-be-gone": False,
+    "may-be-gone": False, "issuer": True, "lists": False, "visit": True,
 }
 
 
@@ -49,7 +49,7 @@ def read(path):
             continue
         step = parse_line(path, number, line)
         here = re.fullmatch(r"(.*?)\s*<<(\w+)", step.text) if step.kind in (
-            "file", "provider", "expect-file") else None
+            "file", "provider", "issuer", "expect-file") else None
         if here:
             end = i + next((n for n, text in enumerate(lines[i:]) if text == here[2]), len(lines))
             if end >= len(lines):
