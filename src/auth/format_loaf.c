@@ -5,7 +5,8 @@
  *         openai_chatgpt_auth           {version: 1, accessToken, accountId, refreshToken?,
  *                                        idToken?, apiKey?}
  *         antigravity_oauth_token_info  {version: 1, accessToken, refreshToken,
- *                                        expiryDateSeconds, tokenType}
+ *                                        expiryDateSeconds, tokenType}; of ours: email, name,
+ *                                        picture
  *         openrouter_api_key, exa_api_key
  *     auth.json               {auth_mode: "chatgpt", tokens: {account_id?}, last_refresh}; old ones
  *                             have the tokens themselves, which count when the first file has none
@@ -70,6 +71,9 @@ static bool get_object(struct str text, struct arena *a, struct auth_entry *ret)
         .id_token = auth_get_str(doc.root, "idToken", a),
         .account_id = auth_get_str(doc.root, "accountId", a),
         .api_key = auth_get_str(doc.root, "apiKey", a),
+        .email = auth_get_str(doc.root, "email", a),
+        .name = auth_get_str(doc.root, "name", a),
+        .picture = auth_get_str(doc.root, "picture", a),
     };
     ret->expires_ms = get_expiry(doc.root, ret->access);
     return ret->access.n > 0;
@@ -116,6 +120,9 @@ static void set_object(yyjson_mut_doc *doc, struct str provider, const struct au
     if (str_is(provider, "antigravity")) {
         auth_set_int(doc, obj, "expiryDateSeconds", e->expires_ms / 1000);
         auth_set_str(doc, obj, "tokenType", STR("Bearer"));
+        auth_set_str(doc, obj, "email", e->email);
+        auth_set_str(doc, obj, "name", e->name);
+        auth_set_str(doc, obj, "picture", e->picture);
         return;
     }
     auth_set_str(doc, obj, "idToken", e->id_token);

@@ -140,6 +140,11 @@ static void answer_callback(struct login *lg, struct str query, struct listen_an
         answer_text(a, is_plain ? 200 : 400, "The sign-in was refused. You can close this page.");
         break;
     case BACK_WRONG_STATE:
+        if (lg->o.ends_on_wrong_state && is_waiting(lg)) {
+            lg->was_refused = true;
+            error_set(&lg->err, ERR_DENIED, "OAuth login failed: state mismatch.");
+            wait_wake(&lg->news);
+        }
         answer_text(a, 400, "This answer belongs to another sign-in and was not used.");
         break;
     case BACK_NOTHING:
@@ -320,7 +325,7 @@ static void add_extras_await(struct login *lg, struct auth_entry *e)
     if (lg->o.wants_api_key && lg->grant.issuer->offers_api_key && e->id_token.n)
         oauth_api_key_await(&lg->grant, e->id_token, &lg->arena, &e->api_key, &ignored);
     if (lg->grant.issuer->profile.path)
-        oauth_profile_await(&lg->grant, e->access, &lg->arena, &e->email, &ignored);
+        oauth_profile_await(&lg->grant, &lg->arena, e, &ignored);
 }
 
 static bool run_await(struct login *lg, struct error *err)
@@ -491,6 +496,16 @@ struct str login_user_code(const struct login *lg)
 int64_t login_code_lasts_ms(const struct login *lg)
 {
     return lg->device.lasts_ms;
+}
+
+int64_t login_interval_ms(const struct login *lg)
+{
+    return lg->device.interval_ms;
+}
+
+int64_t login_timeout_ms(const struct login *lg)
+{
+    return lg->o.timeout_ms;
 }
 
 const struct error *login_error(const struct login *lg)

@@ -7,7 +7,7 @@
  *               -> stored
  *
  * No browser is opened here: whoever is told the URL shows it.  A callback with a wrong state is
- * refused and changes nothing; the port closes when the sign-in is over.
+ * refused and changes nothing, unless the caller wants it to end the sign-in; the port closes when the sign-in is over.
  */
 #ifndef TRIVET_AUTH_LOGIN_H
 #define TRIVET_AUTH_LOGIN_H
@@ -45,6 +45,7 @@ struct login_options {
     int64_t timeout_ms;    /* 0: 15 minutes */
     int64_t slow_down_ms;  /* what slow_down adds; 0: 5 s */
     bool answers_plainly;  /* the callback is answered with a text and 200, also for a refusal */
+    bool ends_on_wrong_state; /* a callback of another sign-in ends this one too */
     bool wants_api_key;    /* also exchanges for an API key; a refusal is ignored */
     login_fn *on_event;    /* may be NULL */
     void *arg;
@@ -74,6 +75,8 @@ struct str login_url(const struct login *lg);
 struct str login_redirect_uri(const struct login *lg);
 struct str login_user_code(const struct login *lg);
 int64_t login_code_lasts_ms(const struct login *lg);
+int64_t login_interval_ms(const struct login *lg); /* between questions to the issuer */
+int64_t login_timeout_ms(const struct login *lg);
 /* Why it is over; of a failed or cancelled one.  ERR_CANCELED, ERR_TIMEOUT, ERR_DENIED (the user or
  * the issuer said no), ERR_NOT_FOUND (no device codes here), or of an exchange. */
 const struct error *login_error(const struct login *lg);

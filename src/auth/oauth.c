@@ -16,8 +16,8 @@ enum {
 static struct exchange exchange_of(const struct grant *g, const struct issuer_url *url,
                                    const char *what, const struct buf *body, bool is_json)
 {
-    return (struct exchange){.issuer = g->issuer, .url = url, .what = what, .body = buf_str(body),
-                             .is_json = is_json};
+    return (struct exchange){
+        .issuer = g->issuer, .url = url, .what = what, .body = buf_str(body), .is_json = is_json};
 }
 
 /* Only an answer that says yes. */
@@ -155,7 +155,8 @@ static bool code_for_key_await(const struct grant *g, struct str code, struct st
     if (!key.n)
         return error_set_origin(err, ERR_BAD_REPLY, ORIGIN_REMOTE, "signing in: %s gave no key",
                                 g->issuer->title);
-    *ret = (struct auth_entry){.type = AUTH_API_KEY, .access = key,
+    *ret = (struct auth_entry){.type = AUTH_API_KEY,
+                               .access = key,
                                .account_id = auth_get_str(got.json.root, "user_id", a)};
     return true;
 }
@@ -203,8 +204,7 @@ bool oauth_refresh_await(const struct grant *g, const struct auth_entry *old, st
         put_refresh_json(&body, g, old->refresh);
     else
         put_refresh_form(&body, g, old->refresh);
-    struct exchange x =
-        exchange_of(g, &g->issuer->token, "refreshing the sign-in", &body, is_json);
+    struct exchange x = exchange_of(g, &g->issuer->token, "refreshing the sign-in", &body, is_json);
     x.grace_ms = REFRESH_GRACE_MS;
     return ask_await(&x, &got, err) && read_tokens(&got, &x, old, a, ret, err);
 }
@@ -230,17 +230,19 @@ bool oauth_api_key_await(const struct grant *g, struct str id_token, struct aren
     return true;
 }
 
-bool oauth_profile_await(const struct grant *g, struct str access, struct arena *a,
-                         struct str *ret_email, struct error *err)
+bool oauth_profile_await(const struct grant *g, struct arena *a, struct auth_entry *e,
+                         struct error *err)
 {
     AUTO(answer) struct answer got = ANSWER_INIT;
     struct buf none = BUF_INIT;
     struct exchange x = exchange_of(g, &g->issuer->profile, "reading the profile", &none, false);
-    x.bearer = access;
+    x.bearer = e->access;
     x.timeout_ms = SHORT_MS;
     if (!ask_await(&x, &got, err))
         return false;
-    *ret_email = auth_get_str(got.json.root, "email", a);
+    e->email = auth_get_str(got.json.root, "email", a);
+    e->name = auth_get_str(got.json.root, "name", a);
+    e->picture = auth_get_str(got.json.root, "picture", a);
     return true;
 }
 

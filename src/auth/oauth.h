@@ -29,9 +29,9 @@ bool oauth_refresh_await(const struct grant *g, const struct auth_entry *old, st
 /* An API key for the id token.  Often refused. */
 bool oauth_api_key_await(const struct grant *g, struct str id_token, struct arena *a,
                          struct str *ret_key, struct error *err);
-/* The e-mail address behind the token. */
-bool oauth_profile_await(const struct grant *g, struct str access, struct arena *a,
-                         struct str *ret_email, struct error *err);
+/* Who the token belongs to: sets e-mail address, name and picture of the entry. */
+bool oauth_profile_await(const struct grant *g, struct arena *a, struct auth_entry *e,
+                         struct error *err);
 /* Tells the issuer that the tokens are not wanted any more. */
 bool oauth_revoke_await(const struct grant *g, const struct auth_entry *e, struct error *err);
 

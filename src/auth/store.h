@@ -23,6 +23,7 @@ struct auth_entry {
     struct str id_token;
     struct str account_id;
     struct str email;
+    struct str name, picture; /* of its owner: for humans; an address */
     struct str plan;
     struct str api_key;   /* what the id token was exchanged for */
     struct str client_id; /* who signed in; refreshes must come from the same client */
