@@ -47,20 +47,32 @@ static bool write_pretty(struct str path, yyjson_mut_doc *doc, unsigned mode, st
     return !ret || json_parse(buf_str(&text), 0, LIMIT_JSON_DEPTH, ret, err);
 }
 
-/* The lock lies beside `beside`, whose directory is made. */
-static bool change(struct str path, struct str beside, unsigned mode, config_change_fn *fn,
-                   void *arg, struct json *ret, struct error *err)
+static bool read_leniently(struct str path, struct json *ret, struct error *err)
+{
+    return config_read(path, ret, err) ||
+           (err->code == ERR_CORRUPT && json_parse(STR("{}"), 0, LIMIT_JSON_DEPTH, ret, err));
+}
+
+struct place {
+    struct str path, beside; /* the lock lies beside `beside`, whose directory is made */
+    unsigned mode;
+    bool is_lenient; /* a broken file counts as empty */
+};
+
+static bool change(const struct place *at, config_change_fn *fn, void *arg, struct json *ret,
+                   struct error *err)
 {
     AUTO(file_lock) struct file_lock lock = FILE_LOCK_INIT;
     AUTO(json) struct json old = JSON_INIT;
-    if (!path_make_dirs(path_dir(beside), 0700, err) ||
-        !file_lock(&lock, beside, LOCK_WAIT_MS, err) || !config_read(path, &old, err))
+    if (!path_make_dirs(path_dir(at->beside), 0700, err) ||
+        !file_lock(&lock, at->beside, LOCK_WAIT_MS, err) ||
+        !(at->is_lenient ? read_leniently : config_read)(at->path, &old, err))
         return false;
     yyjson_mut_doc *doc = yyjson_doc_mut_copy(old.doc, NULL);
     if (!doc)
         BUG("out of memory");
     fn(arg, doc, yyjson_mut_doc_get_root(doc));
-    bool ok = write_pretty(path, doc, mode, ret, err);
+    bool ok = write_pretty(at->path, doc, at->mode, ret, err);
     yyjson_mut_doc_free(doc);
     return ok;
 }
@@ -68,7 +80,8 @@ static bool change(struct str path, struct str beside, unsigned mode, config_cha
 bool config_change(struct str path, config_change_fn *fn, void *arg, struct json *ret,
                    struct error *err)
 {
-    return change(path, path, 0600, fn, arg, ret, err);
+    struct place at = {.path = path, .beside = path, .mode = 0600};
+    return change(&at, fn, arg, ret, err);
 }
 
 bool config_change_project(struct str path, struct str lock, config_change_fn *fn, void *arg,
@@ -76,6 +89,14 @@ bool config_change_project(struct str path, struct str lock, config_change_fn *f
 {
     AUTO_FREE char *z = str_dup(path);
     struct stat st;
-    unsigned mode = stat(z, &st) == 0 ? st.st_mode & 0777 : 0644;
-    return change(path, lock, mode, fn, arg, NULL, err);
+    struct place at = {.path = path, .beside = lock};
+    at.mode = stat(z, &st) == 0 ? st.st_mode & 0777 : 0644;
+    return change(&at, fn, arg, NULL, err);
+}
+
+bool config_renew(struct str path, config_change_fn *fn, void *arg, struct json *ret,
+                  struct error *err)
+{
+    struct place at = {.path = path, .beside = path, .mode = 0600, .is_lenient = true};
+    return change(&at, fn, arg, ret, err);
 }

@@ -22,6 +22,11 @@ bool config_change(struct str path, config_change_fn *fn, void *arg, struct json
 bool config_change_project(struct str path, struct str lock, config_change_fn *fn, void *arg,
                            struct error *err);
 
+/* The same for a file whose content does not matter enough to stop anybody: one that is broken
+ * counts as {}. */
+bool config_renew(struct str path, config_change_fn *fn, void *arg, struct json *ret,
+                  struct error *err);
+
 /* root[name] = value, whether it was there or not. */
 void config_put(yyjson_mut_doc *doc, yyjson_mut_val *root, struct str name, yyjson_mut_val *value);
 
