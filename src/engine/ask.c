@@ -78,6 +78,7 @@ static bool begin_ask_await(struct session *s, struct arena *a, struct credentia
         .max_tokens = s->max_tokens,
         .effort = str_of(s->effort),
         .session_id = session_id_str(s),
+        .route = str_of(s->route),
         .base_url = keys_base_url(p->env_base, p->base_url),
         .key = key->token,
         .account_id = key->account_id,
@@ -219,6 +220,13 @@ static void keep_partial(struct turn *t, const struct model *m, const struct rep
     turn_add_message(t, &partial, &ignored);
 }
 
+static void tell_request(struct turn *t, const struct provider *p)
+{
+    struct str body = p->request_body ? p->request_body(t->stream) : STR_NONE;
+    session_emit(t->session, t, &(struct event){.kind = EV_REQUEST, .text = str_of(p->name),
+                                                .json = body, .count = t->round});
+}
+
 static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret,
                            enum stop_reason *ret_stop, int64_t *ret_bytes, struct error *err)
 {
@@ -240,6 +248,8 @@ static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret
     if (!open_stream(k, p, &ask, &t->stream, err))
         return false;
     *ret_bytes = p->request_bytes(t->stream);
+    if (s->settings->tells_requests)
+        tell_request(t, p);
     bool ok = hear_out_await(k, err);
     struct reply *reply = p->reply(t->stream);
     struct str state = p->turn_state ? p->turn_state(t->stream) : STR_NONE;

@@ -119,10 +119,12 @@ static void put_door(void *arg, const struct provider *p, struct catalogue_door 
 {
     struct engine *e = arg;
     AUTO(credential) struct credential c = CREDENTIAL_INIT;
-    struct error ignored;
-    *ret = (struct catalogue_door){keys_base_url(p->env_base, p->base_url), keys_find(p->env_key)};
-    if (!ret->key.p && p->needs_key && credential_peek(engine_auth(e), p->name, &c, &ignored))
+    *ret = (struct catalogue_door){.base_url = keys_base_url(p->env_base, p->base_url),
+                                   .key = keys_find(p->env_key)};
+    if (!ret->key.p && p->needs_key && engine_peek_key(e, p, &c)) {
         ret->key = arena_str(&e->arena, c.token);
+        ret->account_id = arena_str(&e->arena, c.account_id);
+    }
 }
 
 static struct catalogue *engine_catalogue(struct engine *e)
@@ -159,12 +161,39 @@ const struct model *engine_models(struct engine *e, const struct provider *p, st
 
 bool engine_refresh_models_await(struct engine *e, const struct provider *p, struct error *err)
 {
+    AUTO(credential) struct credential c = CREDENTIAL_INIT;
+    struct error ignored;
+    if (p->takes_tokens) /* one that has ended is refreshed; what is left of it decides the rest */
+        engine_key_await(e, p, &c, &ignored);
     return catalogue_refresh_await(engine_catalogue(e), p, err);
+}
+
+int64_t engine_models_fetched_ms(struct engine *e, const struct provider *p)
+{
+    return catalogue_fetched_ms(engine_catalogue(e), p);
+}
+
+bool engine_routes_await(struct engine *e, struct str model_id, struct arena *a, struct str **ret,
+                         size_t *ret_n, struct error *err)
+{
+    const struct provider *p = engine_find_provider(e, STR("openrouter"));
+    if (!p)
+        return error_set(err, ERR_INVALID, "there is no OpenRouter");
+    return catalogue_routes_await(engine_catalogue(e), p, model_id, a, ret, ret_n, err);
 }
 
 void engine_expire_models(struct engine *e, const struct provider *p)
 {
     catalogue_expire(engine_catalogue(e), p);
+}
+
+bool engine_quota_await(struct engine *e, const struct provider *p, struct arena *a,
+                        struct quota *ret, struct error *err)
+{
+    AUTO(credential) struct credential c = CREDENTIAL_INIT;
+    if (!engine_key_await(e, p, &c, err)) /* refreshed, where it had ended */
+        return false;
+    return catalogue_quota_await(engine_catalogue(e), p, a, ret, err);
 }
 
 bool engine_discover_await(struct engine *e, struct arena *a, const struct provider *const **ret,

@@ -9,6 +9,7 @@
 #include "loop/fiber.h"
 #include "providers/limits.h"
 #include "providers/provider.h"
+#include "providers/quota.h"
 
 struct engine;
 
@@ -41,6 +42,15 @@ const struct model *engine_models(struct engine *e, const struct provider *p, st
 bool engine_refresh_models_await(struct engine *e, const struct provider *p, struct error *err);
 /* The next refresh asks in any case. */
 void engine_expire_models(struct engine *e, const struct provider *p);
+/* When that list was fetched, wall clock; 0: there is none. */
+int64_t engine_models_fetched_ms(struct engine *e, const struct provider *p);
+/* The upstreams that OpenRouter can send a model's requests to, names as ask.route takes them; in
+ * the arena.  An id without author has none. */
+bool engine_routes_await(struct engine *e, struct str model_id, struct arena *a, struct str **ret,
+                         size_t *ret_n, struct error *err);
+/* What is left of a subscription (codex, antigravity); strings in the arena. */
+bool engine_quota_await(struct engine *e, const struct provider *p, struct arena *a,
+                        struct quota *ret, struct error *err);
 /* Which local servers run now; about a second at most. */
 bool engine_discover_await(struct engine *e, struct arena *a, const struct provider *const **ret,
                            size_t *ret_n, struct error *err);
@@ -57,7 +67,11 @@ struct str engine_launch_dir(const struct engine *e);
 struct auth_store;
 struct auth_store *engine_auth(struct engine *e);
 void engine_use_auth(struct engine *e, struct auth_store *st);
+/* What was stored is looked up again: somebody has changed it. */
+void engine_forget_keys(struct engine *e);
 /* Whether the provider could be asked now: it needs no key, or has one. */
 bool engine_has_key(struct engine *e, const struct provider *p);
+/* Whether there is a key or a sign-in for it, needed or not. */
+bool engine_has_credential(struct engine *e, const struct provider *p);
 
 #endif

@@ -12,6 +12,7 @@ const struct event_row event_rows[EV_N_KINDS] = {
     [EV_INPUT_ADDED] = {"input_added", false, "the turn's input joined the conversation"},
     [EV_TEXT] = {"text", true, "a piece of the answer"},
     [EV_REASONING] = {"reasoning", true, "a piece of visible reasoning"},
+    [EV_REQUEST] = {"request", false, "a request to the model, for those who look closely"},
     [EV_REPLY_DONE] = {"reply_done", true, "one model response is complete"},
     [EV_RETRY_WAITING] = {"retry_waiting", true, "a failed request will be repeated"},
     [EV_CALL_STARTED] = {"call_started", true, "the model called a tool"},

@@ -22,6 +22,8 @@ enum event_kind {
     EV_INPUT_ADDED,      /* the turn's own input went to the model for the first time; text */
     EV_TEXT,             /* text: a piece of the answer */
     EV_REASONING,        /* text: a piece of visible reasoning */
+    EV_REQUEST,          /* a request goes out, if settings say so; count: the round, json: its
+                          * body or empty, text: the provider's name */
     EV_REPLY_DONE,       /* one model response is complete and on disk; json: the message */
     EV_RETRY_WAITING,    /* retry */
     EV_CALL_STARTED,     /* call */

@@ -32,6 +32,8 @@ struct engine {
     struct background *background;  /* likewise; NULL before the first call */
     struct arena arena;             /* for its whole life */
     struct auth_store *auth;        /* keys and sign-ins; opened when first needed */
+    struct str exa_key;             /* of the store, or STR_NONE; in the arena */
+    bool is_exa_known;              /* it was looked for */
     char **env;                     /* of children, cleaned */
     struct custom *custom;          /* custom tools; NULL before somebody asks */
     char *launch_dir;
@@ -110,6 +112,7 @@ struct session {
     char *long_id;            /* the id when it does not fit */
     char *path, *workspace, *cwd, *name, *parent_id, *parent_path;
     char *slug, *effort;      /* model */
+    char *route;              /* OpenRouter: the upstream to use, or NULL */
     char *memory;             /* last memory_state record, or NULL */
     enum mode mode;
     int64_t max_tokens;
@@ -145,6 +148,10 @@ bool engine_key_await(struct engine *e, const struct provider *p, struct credent
                       struct error *err);
 /* ERR_NO_KEY, naming what is missing; returns false. */
 bool engine_no_key(const struct provider *p, struct error *err);
+/* The stored one as it is, if it is of the kind that the provider takes. */
+bool engine_peek_key(struct engine *e, const struct provider *p, struct credential *ret);
+/* Of the web search: the environment's, else the stored one, else STR_NONE. */
+struct str engine_exa_key(struct engine *e);
 /* After a refusal of that token: there is another one now. */
 bool engine_renew_key_await(struct engine *e, const struct provider *p, struct str refused,
                             struct error *err);

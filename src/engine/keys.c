@@ -32,8 +32,31 @@ struct auth_store *engine_auth(struct engine *e)
 void engine_use_auth(struct engine *e, struct auth_store *st)
 {
     auth_store_free(e->auth);
+    engine_forget_keys(e);
     e->auth = st;
     st->ignores_env = true; /* which name counts for which provider is in the provider's row */
+}
+
+struct str engine_exa_key(struct engine *e)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct str key = keys_find("EXA_API_KEY");
+    struct auth_entry entry;
+    struct error ignored;
+    if (key.p)
+        return key;
+    if (!e->is_exa_known) {
+        e->is_exa_known = true;
+        bool is_there = auth_store_get(engine_auth(e), STR("exa"), &a, &entry, &ignored);
+        /* In the engine's arena: a search that runs may still hold the one before. */
+        e->exa_key = is_there ? arena_str(&e->arena, entry.access) : STR_NONE;
+    }
+    return e->exa_key;
+}
+
+void engine_forget_keys(struct engine *e)
+{
+    e->is_exa_known = false;
 }
 
 static const char *entry_of(const struct provider *p)
@@ -53,13 +76,26 @@ static bool needs_none(const struct provider *p)
            http_is_replay();
 }
 
-bool engine_has_key(struct engine *e, const struct provider *p)
+bool engine_peek_key(struct engine *e, const struct provider *p, struct credential *ret)
+{
+    struct error ignored;
+    if (!credential_peek(engine_auth(e), entry_of(p), ret, &ignored))
+        return false;
+    if (fits(p, ret))
+        return true;
+    credential_clear(ret);
+    return false;
+}
+
+bool engine_has_credential(struct engine *e, const struct provider *p)
 {
     AUTO(credential) struct credential c = CREDENTIAL_INIT;
-    struct error ignored;
-    if (needs_none(p) || keys_find(p->env_key).p)
-        return true;
-    return credential_peek(engine_auth(e), entry_of(p), &c, &ignored) && fits(p, &c);
+    return keys_find(p->env_key).p || engine_peek_key(e, p, &c);
+}
+
+bool engine_has_key(struct engine *e, const struct provider *p)
+{
+    return needs_none(p) || engine_has_credential(e, p);
 }
 
 bool engine_no_key(const struct provider *p, struct error *err)

@@ -93,6 +93,7 @@ static void session_free(struct session *s)
     free(s->parent_path);
     free(s->slug);
     free(s->effort);
+    free(s->route);
     free(s->memory);
     free(s->long_id);
     free(s);

@@ -201,6 +201,8 @@ bool session_set_model(struct session *s, struct str slug, struct error *err);
 bool session_set_effort(struct session *s, struct str effort, struct error *err);
 /* Both with one record; effort STR_NONE: none is asked for. */
 bool session_choose(struct session *s, struct str slug, struct str effort, struct error *err);
+/* OpenRouter: the upstream to use from the next request on; STR_NONE: any. */
+void session_set_route(struct session *s, struct str route);
 void session_set_mode(struct session *s, enum mode mode);
 void session_set_max_tokens(struct session *s, int64_t max_tokens); /* from the next request on */
 bool session_set_name(struct session *s, struct str name, struct error *err); /* STR_NONE clears */

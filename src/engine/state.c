@@ -148,6 +148,13 @@ bool session_choose(struct session *s, struct str slug, struct str effort, struc
     return true;
 }
 
+void session_set_route(struct session *s, struct str route)
+{
+    char *copy = route.n ? str_dup(route) : NULL;
+    free(s->route);
+    s->route = copy;
+}
+
 void session_set_mode(struct session *s, enum mode mode)
 {
     if (s->mode == mode)

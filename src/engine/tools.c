@@ -37,7 +37,7 @@ void engine_fill_cx(struct engine *e, const struct session_settings *settings, s
         .env = (const char *const *)e->env,
         .kill_grace_ms = settings->kill_grace_ms,
         .config_dir = str_of(settings->config_dir),
-        .exa_key = keys_find("EXA_API_KEY"),
+        .exa_key = engine_exa_key(e),
         .exa_url = keys_base_url("EXA_BASE_URL", EXA_URL),
         .may_fetch_local = is_switched_on("TRIVET_FETCH_LOCAL"),
         .custom = custom_of(e, settings),

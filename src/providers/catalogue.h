@@ -25,6 +25,7 @@ struct catalogue;
 /* How a provider is reached now; filled by whoever knows about keys. */
 struct catalogue_door {
     struct str base_url, key; /* without a slash at the end; key may be STR_NONE */
+    struct str account_id;    /* of a sign-in, or STR_NONE */
 };
 typedef void catalogue_door_fn(void *arg, const struct provider *p, struct catalogue_door *ret);
 
@@ -50,6 +51,10 @@ bool catalogue_refresh_await(struct catalogue *c, const struct provider *p, stru
 void catalogue_expire(struct catalogue *c, const struct provider *p);
 /* When the list was fetched, wall clock; 0: there is none. */
 int64_t catalogue_fetched_ms(struct catalogue *c, const struct provider *p);
+
+/* The names that ask.route takes for a model of OpenRouter, sorted; in the arena. */
+bool catalogue_routes_await(struct catalogue *c, const struct provider *p, struct str model_id,
+                            struct arena *a, struct str **ret, size_t *ret_n, struct error *err);
 
 /* Which local servers run: all are asked at once, each gets 300 ms to take the connection.  The
  * providers lie in the arena, in the order of the list.  False on cancel, or without a network

@@ -9,75 +9,24 @@
 #include "base/path.h"
 #include "base/time.h"
 #include "net/fetch.h"
-#include "providers/vendor.h"
 #include "store/file.h"
 
 enum {
     FRESH_MS = 24 * 3600 * 1000,
-    REFRESH_MS = 10000,
-    LIST_BYTES = 16 << 20,
     MOST_SHOWS = 100, /* models that Ollama is asked about */
     CONNECT_MS = 300,
     DISCOVER_MS = 1000, /* for the whole answer */
     PROBE_BYTES = 4 << 20,
 };
 
-struct asker { /* one refresh */
-    struct loop *loop;
-    const struct provider *provider;
-    struct arena arena; /* of the strings */
-    struct str base, root, key;
-    int64_t until_us;
-};
-
-static void asker_clear(struct asker *k)
-{
-    arena_clear(&k->arena);
-}
-
-static struct asker asker_make(struct catalogue *c, const struct provider *p)
-{
-    struct asker k = {.loop = c->loop, .provider = p};
-    struct catalogue_door door = {0};
-    c->door(c->door_arg, p, &door);
-    k.base = arena_str(&k.arena, door.base_url);
-    k.key = arena_str(&k.arena, door.key);
-    k.root = str_ends(k.base, STR("/v1")) ? str_cut(k.base, k.base.n - 3) : k.base;
-    k.until_us = time_mono_us() + REFRESH_MS * 1000;
-    return k;
-}
-
 /* ---- asking ---- */
-
-/* A failure says the status and nothing of the body, where a key might be quoted. */
-static bool ask_await(struct asker *k, const char *method, struct str url, struct str body,
-                      struct fetched *ret, struct error *err)
-{
-    struct http_header headers[2] = {{STR("Content-Type"), STR("application/json")}};
-    size_t n = 1;
-    int64_t left = (k->until_us - time_mono_us()) / 1000;
-    if (k->key.n > 0)
-        headers[n++] = (struct http_header){
-            STR("Authorization"), arena_fmt(&k->arena, "Bearer %.*s", STR_FMT(k->key))};
-    if (left <= 0)
-        return error_set(err, ERR_TIMEOUT, "%s did not list its models in time", k->provider->label);
-    struct fetch what = {.method = method, .url = url, .headers = headers, .n_headers = n,
-                         .body = body, .max_bytes = LIST_BYTES, .timeout_ms = left};
-    if (!fetch_await(k->loop, &what, ret, err))
-        return false;
-    if (ret->status == 200)
-        return true;
-    error_from_http(err, k->provider->label, ret->status, STR(""), STR_NONE, STR_NONE);
-    fetched_clear(ret);
-    return false;
-}
 
 static bool ask_list_await(struct asker *k, const char *path, struct model_rows *ret,
                            struct error *err)
 {
     AUTO(fetched) struct fetched got = FETCHED_INIT;
     struct str url = arena_fmt(&k->arena, "%.*s%s", STR_FMT(k->base), path);
-    return ask_await(k, "GET", url, STR(""), &got, err) &&
+    return asker_ask_await(k, "GET", url, STR(""), &got, err) &&
            live_read_list(str_of(k->provider->name), k->provider->list, buf_str(&got.body), ret,
                           err);
 }
@@ -92,7 +41,7 @@ static bool ask_show_await(struct asker *k, struct model_row *row, struct error 
     jw_kstr(&w, "model", row->model.id);
     jw_obj_end(&w);
     struct str url = arena_fmt(&k->arena, "%.*s/api/show", STR_FMT(k->root));
-    if (!ask_await(k, "POST", url, buf_str(&body), &got, err))
+    if (!asker_ask_await(k, "POST", url, buf_str(&body), &got, err))
         return err->status != 0;
     live_read_show(buf_str(&got.body), row);
     return true;
@@ -102,14 +51,25 @@ static void ask_props_await(struct asker *k, struct model_rows *rows, struct err
 {
     AUTO(fetched) struct fetched got = FETCHED_INIT;
     struct str url = arena_fmt(&k->arena, "%.*s/props", STR_FMT(k->root));
-    if (ask_await(k, "GET", url, STR(""), &got, err))
+    if (asker_ask_await(k, "GET", url, STR(""), &got, err))
         live_read_props(buf_str(&got.body), rows);
+}
+
+static bool ask_account_await(struct asker *k, struct model_rows *ret, struct error *err)
+{
+    AUTO(fetched) struct fetched got = FETCHED_INIT;
+    if (k->provider->list == LIST_CODEX) /* the version of a client that knows these models */
+        return ask_list_await(k, "/models?client_version=0.99.0", ret, err);
+    return asker_ask_cloudcode_await(k, &got, err) &&
+           live_read_list(str_of(k->provider->name), LIST_CLOUDCODE, buf_str(&got.body), ret, err);
 }
 
 /* The list, and what belongs to it; of the latter only a cancel counts as failure. */
 static bool ask_all_await(struct asker *k, struct model_rows *ret, struct error *err)
 {
     struct error more = ERROR_INIT;
+    if (k->provider->list >= LIST_CODEX)
+        return ask_account_await(k, ret, err);
     bool is_keyed = k->provider->list == LIST_OPENROUTER && k->key.n > 0;
     bool ok = ask_list_await(k, is_keyed ? "/models/user" : "/models", ret, err);
     if (!ok && is_keyed && err->status != 0) { /* the public list needs no key */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What the two halves of the catalogue share: catalogue.c looks things up, catalogue_fetch.c asks
- * the network. */
+/* What the parts of the catalogue share: catalogue.c looks things up, catalogue_fetch.c fetches and
+ * keeps lists, catalogue_account.c asks about accounts, catalogue_ask.c asks one question. */
 #ifndef TRIVET_PROVIDERS_CATALOGUE_INTERNAL_H
 #define TRIVET_PROVIDERS_CATALOGUE_INTERNAL_H
 
+#include "net/fetch.h"
 #include "providers/catalogue.h"
 #include "providers/model_rows.h"
 
@@ -34,5 +35,22 @@ struct live *catalogue_live(struct catalogue *c, const struct provider *p);
 void catalogue_cache_path(const struct provider *p, struct buf *out);
 /* Kept lists know the address they came from, not in words: it may hold a password. */
 void catalogue_origin(struct str base_url, char out[17]);
+
+/* ---- catalogue_ask.c ---- */
+
+struct asker { /* one story of questions to a provider, ten seconds long */
+    struct loop *loop;
+    const struct provider *provider;
+    struct arena arena; /* of the strings */
+    struct str base, root, key, account_id;
+    int64_t until_us;
+};
+struct asker asker_make(struct catalogue *c, const struct provider *p);
+void asker_clear(struct asker *k);
+/* True for a 200.  A failure says the status and nothing of the body, where a key might be quoted. */
+bool asker_ask_await(struct asker *k, const char *method, struct str url, struct str body,
+                     struct fetched *ret, struct error *err);
+/* The models of a Google account with their quotas, after its project was found. */
+bool asker_ask_cloudcode_await(struct asker *k, struct fetched *ret, struct error *err);
 
 #endif

@@ -376,6 +376,11 @@ struct str vendor_turn_state(const struct stream *stream)
     return CONTAINER_OF(stream, struct vendor_stream, stream)->turn_state;
 }
 
+struct str vendor_request_body(const struct stream *stream)
+{
+    return buf_str(&CONTAINER_OF(stream, struct vendor_stream, stream)->body);
+}
+
 int64_t vendor_request_bytes(const struct stream *stream)
 {
     return (int64_t)CONTAINER_OF(stream, struct vendor_stream, stream)->body.n;

@@ -5,6 +5,8 @@
  *     vLLM         max_model_len             LM Studio, others   ids, sometimes a window
  *     llama.cpp    meta.n_ctx_train; /props has the window it was started with
  *     Ollama       ids; /api/show has the window of the model and what it can do
+ *     Codex        models[]: slug, window, levels and the usual one, an order
+ *     Cloud Code   models{}: id to windows and whether it thinks; the order stands beside
  */
 #include "providers/model_rows.h"
 
@@ -17,8 +19,7 @@ static bool has_item(yyjson_val *list, const char *word)
 {
     size_t i, max;
     yyjson_val *item;
-    yyjson_arr_foreach(list, i, max, item)
-    {
+    yyjson_arr_foreach (list, i, max, item) {
         if (str_ieq(json_str(item), str_of(word)))
             return true;
     }
@@ -68,8 +69,7 @@ static void read_reasoning(struct model_row *row, yyjson_val *item)
         return;
     row->model.reasons = has_item(parameters, "reasoning") || yyjson_is_obj(reasoning);
     row->given |= GIVEN_REASONS;
-    yyjson_arr_foreach(json_get(reasoning, "supported_efforts"), i, max, effort)
-    {
+    yyjson_arr_foreach (json_get(reasoning, "supported_efforts"), i, max, effort) {
         row->model.levels |= level_named(json_str(effort));
     }
     if (!row->model.levels)
@@ -110,6 +110,127 @@ static void read_plain(struct model_row *row, yyjson_val *item)
     set_window(row, window);
 }
 
+/* ---- accounts ---- */
+
+static int64_t first_int(yyjson_val *v, const char *const *names)
+{
+    for (; *names; names++)
+        if (json_get_int(v, *names, 0) > 0)
+            return json_get_int(v, *names, 0);
+    return 0;
+}
+
+static yyjson_val *first_of(yyjson_val *v, const char *one, const char *other)
+{
+    yyjson_val *found = json_get(v, one);
+    return found ? found : json_get(v, other);
+}
+
+static void set_name(struct model_rows *rows, struct model_row *row, struct str name)
+{
+    if (name.n == 0 || str_eq(name, row->model.id))
+        return;
+    row->model.name = arena_str(&rows->arena, name);
+    row->given |= GIVEN_NAME;
+}
+
+static void read_codex_levels(struct model_row *row, yyjson_val *item)
+{
+    yyjson_val *list = first_of(item, "supported_reasoning_levels", "supported_reasoning_efforts");
+    yyjson_val *usual = first_of(item, "default_reasoning_level", "default_reasoning_effort"), *one;
+    size_t i, max;
+    yyjson_arr_foreach (list, i, max, one) {
+        struct str name = yyjson_is_str(one) ? json_str(one) : json_get_str(one, "effort");
+        row->model.levels |= level_named(name);
+    }
+    row->model.reasons = true; /* all of them do */
+    row->given |= row->model.levels ? GIVEN_LEVELS : GIVEN_REASONS;
+    row->model.default_level = level_named(json_str(usual));
+    if (row->model.default_level)
+        row->given |= GIVEN_DEFAULT;
+}
+
+static void read_codex(struct model_rows *rows, struct str provider, yyjson_val *item)
+{
+    static const char *const windows[] = {"context_window", "context_length", "max_context_tokens",
+                                          "max_input_tokens", NULL};
+    struct str id = json_str(first_of(item, "slug", "id"));
+    int64_t window = first_int(item, windows);
+    if (id.n == 0 || model_rows_find(rows, provider, id))
+        return;
+    struct model_row *row = model_rows_add(rows, provider, id);
+    set_name(rows, row, json_get_str(item, "display_name"));
+    set_window(row, window ? window : first_int(json_get(item, "architecture"), windows));
+    read_codex_levels(row, item);
+    row->model.priority = json_get_int(item, "priority", -1) + 1;
+    if (row->model.priority > 0)
+        row->given |= GIVEN_PRIORITY;
+}
+
+static bool is_true(yyjson_val *item, const char *name)
+{
+    return json_get_bool(item, name, false);
+}
+
+/* The place of the model in the order that clients show, from 1; 0: it is not there. */
+static int64_t place_of(yyjson_val *root, struct str id)
+{
+    size_t i, n_sorts, k, n_groups, m, n_ids;
+    yyjson_val *sort, *group, *one;
+    int64_t place = 0;
+    yyjson_arr_foreach (json_get(root, "agentModelSorts"), i, n_sorts, sort) {
+        yyjson_arr_foreach (json_get(sort, "groups"), k, n_groups, group) {
+            yyjson_arr_foreach (json_get(group, "modelIds"), m, n_ids, one) {
+                place++;
+                if (str_eq(json_str(one), id))
+                    return place;
+            }
+        }
+    }
+    return 0;
+}
+
+static void read_cloudcode(struct model_rows *rows, struct str provider, yyjson_val *root,
+                           struct str id, yyjson_val *item)
+{
+    static const unsigned all = LEVEL_OFF | LEVEL_MINIMAL | LEVELS_TO_XHIGH;
+    int64_t most = json_get_int(item, "maxTokens", 0),
+            out = json_get_int(item, "maxOutputTokens", 0);
+    if (id.n == 0 || is_true(item, "disabled"))
+        return;
+    struct model_row *row = model_rows_add(rows, provider, id);
+    set_name(rows, row, json_get_str(item, "displayName"));
+    set_window(row, most > 0 && out > 0 ? most - out : 0);
+    row->model.levels = is_true(item, "supportsThinking") ? all : LEVEL_OFF;
+    row->given |= GIVEN_LEVELS;
+    row->model.default_level = str_ends(id, STR("-high"))  ? LEVEL_HIGH
+                               : str_ends(id, STR("-low")) ? LEVEL_LOW
+                                                           : 0;
+    if (row->model.default_level & row->model.levels)
+        row->given |= GIVEN_DEFAULT;
+    row->model.priority = place_of(root, id);
+    if (row->model.priority > 0)
+        row->given |= GIVEN_PRIORITY;
+}
+
+/* Both say "models", the one as a list, the other as a map. */
+static bool read_account(struct str provider, yyjson_val *root, struct model_rows *ret)
+{
+    yyjson_val *models = json_get(root, "models"), *key, *item;
+    size_t i, max;
+    yyjson_arr_foreach (models, i, max, item) {
+        if (i < MOST_MODELS)
+            read_codex(ret, provider, item);
+    }
+    yyjson_obj_foreach (models, i, max, key, item) {
+        if (i < MOST_MODELS)
+            read_cloudcode(ret, provider, root, json_str(key), item);
+    }
+    return yyjson_is_arr(models) || yyjson_is_obj(models);
+}
+
+/* ---- a list ---- */
+
 static bool makes_text(yyjson_val *item)
 {
     yyjson_val *outputs = json_get(json_get(item, "architecture"), "output_modalities");
@@ -144,12 +265,13 @@ bool live_read_list(struct str provider, enum live_list kind, struct str text,
     yyjson_val *item;
     bool is_json =
         json_parse(text, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &json, &ignored);
+    if (is_json && kind >= LIST_CODEX && read_account(provider, json.root, ret))
+        return true;
     yyjson_val *data = is_json ? json_get(json.root, "data") : NULL;
     if (!yyjson_is_arr(data) && !yyjson_is_null(data)) /* Ollama without models says null */
         return error_set(err, ERR_BAD_REPLY, "%.*s did not answer with a list of models",
                          STR_FMT(provider));
-    yyjson_arr_foreach(data, i, max, item)
-    {
+    yyjson_arr_foreach (data, i, max, item) {
         if (i < MOST_MODELS)
             read_item(provider, kind, item, ret);
     }
@@ -177,8 +299,7 @@ static int64_t read_context_length(yyjson_val *info)
     size_t i, max;
     yyjson_val *key, *value;
     int64_t tokens = 0;
-    yyjson_obj_foreach(info, i, max, key, value)
-    {
+    yyjson_obj_foreach (info, i, max, key, value) {
         if (str_ends(json_str(key), STR(".context_length")) && json_is_whole(value, &tokens))
             return tokens;
     }

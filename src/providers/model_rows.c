@@ -5,7 +5,8 @@
 
 /* ---- levels ---- */
 
-const char *const level_names[LEVEL_N] = {"off", "minimal", "low", "medium", "high", "xhigh", "max"};
+const char *const level_names[LEVEL_N] = {"off",  "minimal", "low", "medium",
+                                          "high", "xhigh",   "max"};
 
 unsigned level_named(struct str name)
 {
@@ -20,6 +21,14 @@ unsigned level_named(struct str name)
         if (str_ieq(name, str_of(others[i].name)))
             return others[i].level;
     return 0;
+}
+
+const char *level_name(unsigned level)
+{
+    for (unsigned i = 0; i < LEVEL_N; i++)
+        if (level == 1u << i)
+            return level_names[i];
+    return NULL;
 }
 
 /* ---- lists ---- */
@@ -76,14 +85,18 @@ void model_row_apply(const struct model_row *row, enum model_source source, stru
         m->price_out = from->price_out;
     if (given & GIVEN_PRICE_CACHED)
         m->price_cached = from->price_cached;
+    if (given & GIVEN_DEFAULT)
+        m->default_level = from->default_level;
+    if (given & GIVEN_PRIORITY)
+        m->priority = from->priority;
     m->source = source;
 }
 
 /* ---- reading ---- */
 
 struct entry {
-    struct str id, name;
-    int64_t context_window, max_output;
+    struct str id, name, default_level;
+    int64_t context_window, max_output, priority;
     bool images, reasons;
     yyjson_val *reasoning;
     double price_in, price_out, price_cached;
@@ -99,6 +112,8 @@ static const struct row entry_rows[] = {
     ROW(entry, reasons, T_BOOL, OPTIONAL, "whether it reasons; follows from the levels if absent"),
     ROW(entry, reasoning, T_ARR, OPTIONAL, "levels: off, minimal, low, medium, high, xhigh, max",
         .items = T_STR),
+    ROW(entry, default_level, T_STR, OPTIONAL, "one of these levels"),
+    ROW(entry, priority, T_INT, OPTIONAL, "place in a list, from 1", NOT_BELOW_0),
     ROW(entry, price_in, T_NUM, OPTIONAL, "USD per million tokens", NOT_BELOW_0),
     ROW(entry, price_out, T_NUM, OPTIONAL, "USD per million tokens", NOT_BELOW_0),
     ROW(entry, price_cached, T_NUM, OPTIONAL, "USD per million tokens", NOT_BELOW_0),
@@ -115,6 +130,8 @@ static const struct {
     {"images", GIVEN_IMAGES},
     {"reasons", GIVEN_REASONS},
     {"reasoning", GIVEN_LEVELS},
+    {"default_level", GIVEN_DEFAULT},
+    {"priority", GIVEN_PRIORITY},
     {"price_in", GIVEN_PRICE_IN},
     {"price_out", GIVEN_PRICE_OUT},
     {"price_cached", GIVEN_PRICE_CACHED},
@@ -125,8 +142,7 @@ static bool read_levels(yyjson_val *list, unsigned *ret, struct error *err)
     unsigned levels = 0;
     size_t i, max;
     yyjson_val *item;
-    yyjson_arr_foreach(list, i, max, item)
-    {
+    yyjson_arr_foreach (list, i, max, item) {
         unsigned level = level_named(json_str(item));
         if (!level)
             return error_set(err, ERR_INVALID, "`reasoning` names the unknown level %.40s",
@@ -160,6 +176,8 @@ static bool read_entry(struct model_rows *r, yyjson_val *v, bool is_strict, stru
     row->model.takes_images = e.images;
     row->model.reasons = e.reasons;
     row->model.levels = levels;
+    row->model.default_level = level_named(e.default_level);
+    row->model.priority = e.priority;
     row->model.price_in = e.price_in;
     row->model.price_out = e.price_out;
     row->model.price_cached = e.price_cached;
@@ -177,8 +195,7 @@ bool model_rows_read(struct model_rows *r, yyjson_val *models, bool is_strict, s
     yyjson_val *item;
     if (!yyjson_is_arr(models))
         return error_set(err, ERR_INVALID, "`models` must be an array");
-    yyjson_arr_foreach(models, i, max, item)
-    {
+    yyjson_arr_foreach (models, i, max, item) {
         if (!read_entry(r, item, is_strict, err))
             return error_prefix(err, "models[%zu]", i);
     }
@@ -215,6 +232,10 @@ static void put_row(const struct model_row *row, struct jw *w)
         jw_kbool(w, "reasons", m->reasons);
     if (row->given & GIVEN_LEVELS)
         put_levels(w, m->levels);
+    if (row->given & GIVEN_DEFAULT)
+        jw_kz(w, "default_level", level_name(m->default_level));
+    if (row->given & GIVEN_PRIORITY)
+        jw_kint(w, "priority", m->priority);
     if (row->given & GIVEN_PRICE_IN)
         jw_knum(w, "price_in", m->price_in);
     if (row->given & GIVEN_PRICE_OUT)

@@ -17,6 +17,8 @@ enum given { /* which members of a row are known */
     GIVEN_PRICE_IN = 64,
     GIVEN_PRICE_OUT = 128,
     GIVEN_PRICE_CACHED = 256,
+    GIVEN_DEFAULT = 512,
+    GIVEN_PRIORITY = 1024,
 };
 
 struct model_row {

@@ -28,6 +28,7 @@ enum model_level {
 extern const char *const level_names[LEVEL_N];
 /* The bit of a name as providers and users write it ("none", "extra_high"); 0: it is none. */
 unsigned level_named(struct str name);
+const char *level_name(unsigned level); /* NULL unless it is one level */
 
 /* Who knows it: nobody, or the weightiest that said something about it. */
 enum model_source { MODEL_UNKNOWN, MODEL_BUILT_IN, MODEL_LIVE, MODEL_USER };
@@ -42,6 +43,8 @@ struct model {
     double price_in, price_out; /* USD per million tokens; 0: unknown */
     double price_cached;        /* of input that the provider's cache had; 0: as price_in */
     unsigned levels;            /* enum model_level; 0: unknown, or it does not reason */
+    unsigned default_level;     /* the one that the provider would take; 0: not said */
+    int64_t priority;           /* place in the provider's own order, from 1; 0: not said */
     enum model_source source;   /* as found in the catalogue */
 };
 
@@ -89,6 +92,8 @@ enum live_list {
     LIST_OPENROUTER, /* the same with all figures; /models/user with a key */
     LIST_OLLAMA,     /* and POST /api/show for each */
     LIST_LLAMACPP,   /* and GET /props for what the one model got */
+    LIST_CODEX,      /* what a ChatGPT account has: slugs, levels, an order */
+    LIST_CLOUDCODE,  /* what a Google account has, after its project was asked for */
 };
 
 struct provider {
@@ -111,6 +116,7 @@ struct provider {
     /* Closes the connection if it is open; no callback follows. */
     void (*free)(struct stream *s);
     int64_t (*request_bytes)(const struct stream *s); /* size of the request body */
+    struct str (*request_body)(const struct stream *s); /* JSON, without credentials; may be NULL */
     /* What must go back in ask.turn_state with the next round of the turn; may be NULL. */
     struct str (*turn_state)(const struct stream *s);
 };

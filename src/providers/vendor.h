@@ -34,6 +34,7 @@ void vendor_pause(struct stream *s, bool paused);
 struct reply *vendor_reply(struct stream *s);
 void vendor_free(struct stream *s);
 int64_t vendor_request_bytes(const struct stream *s);
+struct str vendor_request_body(const struct stream *s);
 struct str vendor_turn_state(const struct stream *s);
 
 /* Turns a status and an error body into an error (providers.md 2.5): code, text without secrets,

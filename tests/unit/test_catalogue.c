@@ -50,7 +50,7 @@ static void put_door(void *arg, const struct provider *p, struct catalogue_door 
         snprintf(url, sizeof url, "%s", path);
     else
         snprintf(url, sizeof url, "%s/%s/v1", stage.root, path);
-    *ret = (struct catalogue_door){str_of(url), str_of(stage.key)};
+    *ret = (struct catalogue_door){.base_url = str_of(url), .key = str_of(stage.key)};
 }
 
 static void write_file(const char *name, const char *text)

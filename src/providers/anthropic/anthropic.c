@@ -59,4 +59,5 @@ const struct provider provider_anthropic = {
     .reply = vendor_reply,
     .free = vendor_free,
     .request_bytes = vendor_request_bytes,
+    .request_body = vendor_request_body,
 };

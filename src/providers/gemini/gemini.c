@@ -79,6 +79,7 @@ const struct provider provider_gemini = {
     .reply = vendor_reply,
     .free = vendor_free,
     .request_bytes = vendor_request_bytes,
+    .request_body = vendor_request_body,
 };
 
 const struct provider provider_antigravity = {
@@ -89,10 +90,12 @@ const struct provider provider_antigravity = {
     .env_key = "ANTIGRAVITY_ACCESS_TOKEN",
     .needs_key = true,
     .takes_tokens = true,
+    .list = LIST_CLOUDCODE,
     .models = no_models,
     .start = start_antigravity,
     .pause = vendor_pause,
     .reply = vendor_reply,
     .free = vendor_free,
     .request_bytes = vendor_request_bytes,
+    .request_body = vendor_request_body,
 };

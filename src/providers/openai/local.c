@@ -40,6 +40,7 @@
         .reply = vendor_reply,                                                                     \
         .free = vendor_free,                                                                       \
         .request_bytes = vendor_request_bytes,                                                     \
+        .request_body = vendor_request_body,                                                       \
     }
 
 LOCAL(ollama, "Ollama", "http://localhost:11434/v1", "OLLAMA_BASE_URL", "OLLAMA_API_KEY",

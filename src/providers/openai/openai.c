@@ -66,4 +66,5 @@ const struct provider provider_openai = {
     .reply = vendor_reply,
     .free = vendor_free,
     .request_bytes = vendor_request_bytes,
+    .request_body = vendor_request_body,
 };

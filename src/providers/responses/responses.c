@@ -140,6 +140,7 @@ const struct provider provider_responses = {
     .reply = vendor_reply,
     .free = vendor_free,
     .request_bytes = vendor_request_bytes,
+    .request_body = vendor_request_body,
 };
 
 const struct provider provider_codex = {
@@ -151,6 +152,7 @@ const struct provider provider_codex = {
     .needs_key = true,
     .sign_in = "openai",
     .takes_tokens = true,
+    .list = LIST_CODEX,
     .models = codex_models,
     .start = codex_start,
     .pause = vendor_pause,
@@ -158,4 +160,5 @@ const struct provider provider_codex = {
     .free = vendor_free,
     .turn_state = vendor_turn_state,
     .request_bytes = vendor_request_bytes,
+    .request_body = vendor_request_body,
 };

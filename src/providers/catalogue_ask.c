@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* One question to a provider beside the conversation: about models, limits, upstreams. */
+#include "providers/catalogue_internal.h"
+
+#include "base/time.h"
+#include "providers/vendor.h"
+
+enum { ASK_MS = 10000, ANSWER_BYTES = 16 << 20 };
+
+void asker_clear(struct asker *k)
+{
+    arena_clear(&k->arena);
+}
+
+struct asker asker_make(struct catalogue *c, const struct provider *p)
+{
+    struct asker k = {.loop = c->loop, .provider = p};
+    struct catalogue_door door = {0};
+    c->door(c->door_arg, p, &door);
+    k.base = arena_str(&k.arena, door.base_url);
+    k.key = arena_str(&k.arena, door.key);
+    k.account_id = arena_str(&k.arena, door.account_id);
+    k.root = str_ends(k.base, STR("/v1")) ? str_cut(k.base, k.base.n - 3) : k.base;
+    k.until_us = time_mono_us() + ASK_MS * 1000;
+    return k;
+}
+
+bool asker_ask_await(struct asker *k, const char *method, struct str url, struct str body,
+                     struct fetched *ret, struct error *err)
+{
+    struct http_header headers[4] = {{STR("Content-Type"), STR("application/json")}};
+    size_t n = 1;
+    int64_t left = (k->until_us - time_mono_us()) / 1000;
+    if (k->key.n > 0)
+        headers[n++] = (struct http_header){STR("Authorization"),
+                                            arena_fmt(&k->arena, "Bearer %.*s", STR_FMT(k->key))};
+    if (k->account_id.n > 0)
+        headers[n++] = (struct http_header){STR("ChatGPT-Account-ID"), k->account_id};
+    if (k->provider->list == LIST_CODEX)
+        headers[n++] = (struct http_header){STR("originator"), STR("trivet")};
+    if (left <= 0)
+        return error_set(err, ERR_TIMEOUT, "%s did not answer in time", k->provider->label);
+    struct fetch what = {.method = method,
+                         .url = url,
+                         .headers = headers,
+                         .n_headers = n,
+                         .body = body,
+                         .max_bytes = ANSWER_BYTES,
+                         .timeout_ms = left};
+    if (!fetch_await(k->loop, &what, ret, err))
+        return false;
+    if (ret->status == 200)
+        return true;
+    error_from_http(err, k->provider->label, ret->status, STR(""), STR_NONE, STR_NONE);
+    fetched_clear(ret);
+    return false;
+}
+
+/* Which project pays, as the user says or the account does. */
+static bool find_project_await(struct asker *k, struct str *ret, struct error *err)
+{
+    AUTO(fetched) struct fetched got = FETCHED_INIT;
+    AUTO(json) struct json json = JSON_INIT;
+    struct error ignored;
+    struct str url = arena_fmt(&k->arena, "%.*s/v1internal:loadCodeAssist", STR_FMT(k->base));
+    *ret = str_trim(str_of(getenv("ANTIGRAVITY_PROJECT")));
+    if (ret->n > 0)
+        return true;
+    if (!asker_ask_await(k, "POST", url, STR("{\"metadata\":{\"ideName\":\"trivet\"}}"), &got, err))
+        return false;
+    if (json_parse(buf_str(&got.body), 0, 100, &json, &ignored))
+        *ret = arena_str(&k->arena, json_get_str(json.root, "cloudaicompanionProject"));
+    return ret->n > 0 || error_set(err, ERR_BAD_REPLY, "antigravity project resolution failed");
+}
+
+bool asker_ask_cloudcode_await(struct asker *k, struct fetched *ret, struct error *err)
+{
+    AUTO(buf) struct buf body = BUF_INIT;
+    struct jw w = JW(&body);
+    struct str project;
+    struct str url = arena_fmt(&k->arena, "%.*s/v1internal:fetchAvailableModels", STR_FMT(k->base));
+    if (!find_project_await(k, &project, err))
+        return false;
+    jw_obj(&w);
+    jw_kstr(&w, "project", project);
+    jw_obj_end(&w);
+    return asker_ask_await(k, "POST", url, buf_str(&body), ret, err);
+}
