@@ -20,14 +20,14 @@ const char *loaf_why_compact(void *arg, struct session *s)
     AUTO(arena) struct arena a = ARENA_INIT;
     struct loaf *lf = arg;
     struct loaf_session *ls = listener_of(lf, s);
-    const struct provider *p = loaf_selected_provider(lf);
+    const char *now = loaf_selected_name(lf);
     size_t n;
     if (!ls || !ls->n_history)
         return NULL;
     struct message *all = loaf_history_of(ls, &a, &n);
     if (n == 1 && all[0].role == ROLE_SUMMARY)
         return NULL; /* it cannot get shorter */
-    if (ls->provider && p && strcmp(ls->provider, p->name) != 0)
+    if (ls->provider && now && strcmp(ls->provider, now) != 0)
         return "provider_switch";
     return loaf_history_tokens(ls, n) > loaf_window_of(lf).high ? "auto" : NULL;
 }
@@ -135,7 +135,7 @@ static struct commas with_commas(int64_t n)
 static void say_note(struct loaf_session *ls, const struct event_compaction *c)
 {
     struct window window = loaf_window_of(ls->loaf);
-    const struct provider *p = loaf_selected_provider(ls->loaf);
+    const char *now = loaf_selected_name(ls->loaf);
     struct commas from = with_commas(ls->tokens_before), to = with_commas(ls->tokens_after);
     if (strcmp(c->reason, "overflow") == 0)
         loaf_say_system(ls,
@@ -145,7 +145,7 @@ static void say_note(struct loaf_session *ls, const struct event_compaction *c)
     else if (strcmp(reason_of(ls, c), "provider_switch") == 0)
         loaf_say_system(ls,
                         "provider switched: %s -> %s. context compressed (%s -> %s est. tokens).",
-                        ls->provider, p ? p->name : "none", from.text, to.text);
+                        ls->provider, now ? now : "none", from.text, to.text);
     else if (strcmp(reason_of(ls, c), "manual") == 0)
         loaf_say_system(ls, "context compression complete: %s -> %s est. tokens.", from.text,
                         to.text);

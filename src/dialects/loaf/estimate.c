@@ -96,8 +96,8 @@ struct estimate loaf_estimate_of(struct loaf_session *ls)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     struct loaf *lf = ls->loaf;
-    const struct provider *p = loaf_selected_provider(lf);
-    const char *provider = p ? p->name : ls->provider;
+    const char *selected = loaf_selected_name(lf);
+    const char *provider = selected ? selected : ls->provider;
     struct estimate e = {0};
     size_t n;
     struct message *all = session_messages(ls->session, &a, &n);
@@ -146,11 +146,12 @@ static int64_t size_in_name(struct str name)
 static int64_t window_size(struct loaf *lf)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
-    struct error ignored;
-    struct model m = {0};
+    struct option o = {0};
+    const char *provider = loaf_selected_name(lf);
     struct str slug = str_of(lf->model);
-    if (engine_find_model(lf->sv->engine, &a, slug, &m, &ignored) && m.context_window > 0)
-        return MIN(MAX(m.context_window, WINDOW_MIN), WINDOW_MAX);
+    if (provider && loaf_option_find(lf, &a, str_of(provider), loaf_model_id(lf, slug), &o) &&
+        o.window > 0)
+        return MIN(MAX(o.window, WINDOW_MIN), WINDOW_MAX);
     int64_t named = size_in_name(slug);
     if (named)
         return named;

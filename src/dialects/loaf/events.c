@@ -33,6 +33,7 @@ static void text_came(struct loaf_session *ls, const struct event *e)
 
 static void reasoning_came(struct loaf_session *ls, const struct event *e)
 {
+    ls->n_thoughts += ls->thought.n == 0;
     buf_add(&ls->thought, e->text);
     if (!str_is_blank(buf_str(&ls->thought)))
         loaf_say_thought(ls, e->text);
@@ -40,8 +41,8 @@ static void reasoning_came(struct loaf_session *ls, const struct event *e)
 
 static void reply_done(struct loaf_session *ls, const struct event *e)
 {
-    (void)e;
     buf_reset(&ls->thought);
+    loaf_debug_reply(ls, e);
 }
 
 static void retry_waiting(struct loaf_session *ls, const struct event *e)
@@ -50,6 +51,7 @@ static void retry_waiting(struct loaf_session *ls, const struct event *e)
     buf_addf(&label, "capacity unavailable; retrying (%d/%d)...", e->retry->attempt,
              e->retry->max_attempts);
     loaf_say_status(ls, buf_str(&label), false);
+    loaf_debug_retry(ls, e);
 }
 
 /* ---- calls ---- */
@@ -73,6 +75,7 @@ static void call_started(struct loaf_session *ls, const struct event *e)
     jw_obj_end(w);
     jw_obj_end(w);
     loaf_event_end(ls->loaf);
+    loaf_debug_call(ls, e);
     loaf_say_estimate(ls);
 }
 
@@ -124,6 +127,8 @@ static void call_done(struct loaf_session *ls, const struct event *e)
     jw_obj_end(w);
     loaf_event_end(ls->loaf);
     keep_result(ls, e);
+    ls->n_results++;
+    loaf_debug_call(ls, e);
     loaf_say_estimate(ls);
 }
 
@@ -144,6 +149,8 @@ void loaf_flush_round(struct loaf_session *ls)
     buf_clear(&ls->executed); /* before it is sent: they may be large */
     buf_clear(&ls->results);
     loaf_event_end(ls->loaf);
+    loaf_debug_results(ls, ls->n_results);
+    ls->n_results = 0;
 }
 
 static void round_done(struct loaf_session *ls, const struct event *e)
@@ -157,6 +164,7 @@ static void round_done(struct loaf_session *ls, const struct event *e)
 static void steer_applied(struct loaf_session *ls, const struct event *e)
 {
     loaf_say_message(ls, "user", e->text, STR_NONE);
+    loaf_debug_steer(ls, e->text);
     loaf_say_status(ls, STR("steer applied; continuing..."), false);
 }
 
@@ -183,6 +191,7 @@ static void (*const handlers[EV_N_KINDS])(struct loaf_session *ls, const struct 
     [EV_INPUT_ADDED] = loaf_input_added,
     [EV_TEXT] = text_came,
     [EV_REASONING] = reasoning_came,
+    [EV_REQUEST] = loaf_debug_request,
     [EV_REPLY_DONE] = reply_done,
     [EV_RETRY_WAITING] = retry_waiting,
     [EV_CALL_STARTED] = call_started,

@@ -2,7 +2,10 @@
 /* The insides of the loaf dialect, seen by this folder only.
  *
  *     loaf.c      rows of the dialect, start and end          errors.c  wording of wire errors
- *     system.c  session.c  model.c  tools.c                   methods, one family per file
+ *     system.c  session.c  model.c  tools.c  auth.c  connect.c  setup.c  skills.c  limits.c
+ *     routing.c  command.c                                    methods, one family per file
+ *     choice.c    the selected model, names of models         options.c  ModelOption, its cache
+ *     home.c      ~/.loaf and state.json                      debug.c    session.debug
  *     events.c    engine events become loaf's                 say.c     writing an event
  *     turn.c      how a turn begins and ends                  compaction.c
  *     chat.c      the form of saved chats                     history.c  methods on them
@@ -22,6 +25,16 @@
 
 #define LOAF_PROTOCOL "1.0.0"
 
+enum {
+    LOAF_PROVIDERS = 3,       /* that loaf knows */
+    LOAF_MOST_PROVIDERS = 32, /* in any list */
+};
+
+struct routes { /* the upstreams of a model, as OpenRouter told them */
+    struct routes *next;
+    char *model_id, *names; /* a JSON array */
+};
+
 struct loaf {
     struct server *sv;
     struct rpc *rpc;
@@ -29,9 +42,19 @@ struct loaf {
     char *data_dir; /* ~/.loaf */
     struct loaf_session **sessions; /* in order of creation */
     size_t n_sessions, room_sessions;
-    char *model;             /* selected slug, "" for none */
+    char *model;             /* selected slug of the engine, "" for none */
+    bool is_model_chosen;    /* by a client, now or earlier; else the environment named it */
     const char *thinking;    /* one of loaf_thinking_levels */
     char *routing;           /* openrouter's routing provider, or "any" */
+    const char *enabled[LOAF_PROVIDERS]; /* in order of enabling */
+    size_t n_enabled;
+    bool is_onboarded;
+    bool is_saving;         /* prompts are on their way to state.json */
+    struct buf new_prompts; /* JSON strings, comma separated */
+    struct json cache;      /* models-cache.json, once it was read */
+    bool wants_list[LOAF_PROVIDERS]; /* to be asked for in the background */
+    struct fiber *refresher;         /* that does so, or NULL */
+    struct routes *routes;
     int64_t last_message_id; /* UiMessage ids count through the whole process */
     int64_t tool_tokens; /* of all schemas, without what depends on the provider; 0: not counted */
     bool copies_events;  /* DEBUG=loaf:events: to stderr too */
@@ -89,6 +112,9 @@ struct loaf_session {
     struct buf thought;           /* reasoning of the item being streamed */
     struct buf executed, results; /* calls of this round, JSON items */
     int round;
+    size_t n_results;             /* in `results` */
+    int64_t n_thoughts;           /* pieces of reasoning, each one item */
+    int64_t began_us;             /* monotonic */
 };
 
 /* ---- say.c ---- */
@@ -127,6 +153,16 @@ const char *loaf_why_compact(void *arg, struct session *s);
 bool loaf_compress_await(struct loaf_session *ls, struct arena *a, struct jw *w, struct error *err);
 void loaf_compaction_started(struct loaf_session *ls, const struct event *e);
 void loaf_compaction_done(struct loaf_session *ls, const struct event *e);
+
+/* ---- debug.c: nothing unless debug.set asked for it ---- */
+
+void loaf_debug_request(struct loaf_session *ls, const struct event *e);
+void loaf_debug_retry(struct loaf_session *ls, const struct event *e);
+void loaf_debug_reply(struct loaf_session *ls, const struct event *e);
+void loaf_debug_steer(struct loaf_session *ls, struct str text);
+void loaf_debug_call(struct loaf_session *ls, const struct event *e);
+void loaf_debug_results(struct loaf_session *ls, size_t n);
+void loaf_debug_final(struct loaf_session *ls);
 
 /* ---- state.c ---- */
 
@@ -196,18 +232,105 @@ struct str loaf_images_label(struct arena *a, struct str text, size_t n);
 /* A picture of the conversation as ImageAttachment. */
 void loaf_image_put(struct jw *w, const struct block *b);
 
-/* ---- model.c ---- */
+/* ---- home.c ---- */
+
+/* Finds the directory, reads what is there, and hands the engine loaf's secrets. */
+void loaf_home_open(struct loaf *lf);
+/* Settings to disk, now. */
+bool loaf_home_save(struct loaf *lf, struct error *err);
+/* A prompt for inputHistory, soon. */
+void loaf_home_add_prompt(struct loaf *lf, struct str text);
+/* Removes settings, secrets and lists, and resets what came from them; saved chats stay. */
+bool loaf_home_forget_await(struct loaf *lf, struct error *err);
+
+/* ---- choice.c ---- */
 
 extern const char *const loaf_thinking_levels[]; /* NULL-ended */
-/* The provider of the selected model, or NULL. */
-const struct provider *loaf_selected_provider(struct loaf *lf);
+extern const char *const loaf_providers[];       /* NULL-ended, in the order of model.list */
+/* One of loaf_thinking_levels, or NULL. */
+const char *loaf_level_named(struct str name);
+/* One of loaf_providers, or NULL. */
+const char *loaf_known_provider(struct str name);
+/* The engine's provider that serves this name now, or NULL; and what loaf calls a provider. */
+const struct provider *loaf_provider_named(struct loaf *lf, struct str name);
+const char *loaf_provider_name(const struct provider *p);
 /* Providers a model can be chosen from now; writes at most max names. */
 size_t loaf_enabled_providers(struct loaf *lf, const char **names, size_t max);
 /* Selects what a saved chat was made with, as far as it is there. */
 void loaf_model_take(struct loaf *lf, struct str provider, struct str model, struct str level,
                      struct str routing);
+bool loaf_is_enabled(struct loaf *lf, const char *name);
+void loaf_enable(struct loaf *lf, struct str name); /* names that loaf does not know are ignored */
+/* What loaf calls the model of a slug; a part of it. */
+struct str loaf_model_id(struct loaf *lf, struct str slug);
+/* The provider of the selected model, or NULL; and its name in loaf. */
+const struct provider *loaf_selected_provider(struct loaf *lf);
+const char *loaf_selected_name(struct loaf *lf);
+bool loaf_selected_model(struct loaf *lf, struct arena *a, struct model *ret);
+void loaf_set_slug(struct loaf *lf, const struct provider *p, struct str id);
+/* The selected model with the provider in front, as loaf calls both; in the arena. */
+struct str loaf_full_id(struct loaf *lf, struct arena *a);
+/* The model of this id: of the provider in full_id if that fits, else of whichever it may belong to;
+ * nothing changes when there is none. */
+void loaf_set_model(struct loaf *lf, struct str id, struct str full_id);
+void loaf_set_routing(struct loaf *lf, struct str routing);
+/* The level if the selected model has it, else the model's default. */
+void loaf_fit_thinking(struct loaf *lf, struct str wanted);
+void loaf_forget_choice(struct loaf *lf);
+/* After a sign-in, and at the start: the selection is one that can be asked, where there is any. */
+void loaf_repair_choice(struct loaf *lf);
 /* Gives the session the selected model, where it has another. */
 void loaf_model_apply(struct loaf *lf, struct session *s);
+
+/* ---- options.c, routing.c, model.c ---- */
+
+struct option { /* ModelOption */
+    const char *provider;
+    struct str id, label, description;
+    const char *levels[6];
+    size_t n_levels;
+    const char *default_level;
+    int64_t window;   /* tokens, 0: not known */
+    int64_t priority; /* the provider's own order, 0: not said */
+};
+/* All models of a provider, by loaf's name of it; in the arena. */
+const struct option *loaf_options(struct loaf *lf, struct arena *a, struct str name, size_t *ret_n);
+bool loaf_option_find(struct loaf *lf, struct arena *a, struct str provider, struct str id,
+                      struct option *ret);
+struct option loaf_option_unknown(const char *provider); /* of a model in no list */
+void loaf_put_option(struct loaf *lf, struct jw *w, const struct option *o);
+/* Writes the provider's list to models-cache.json. */
+void loaf_options_keep(struct loaf *lf, const char *provider);
+/* What model.openrouter.providers found for the model, a JSON array. */
+struct str loaf_routes_of(struct loaf *lf, struct str model_id);
+void loaf_routes_free(struct loaf *lf);
+bool loaf_has_cached(struct loaf *lf, const char *provider);
+void loaf_put_selection(struct loaf *lf, struct jw *w); /* four members */
+void loaf_put_models(struct loaf *lf, struct jw *w, const char *provider); /* NULL: of all */
+
+/* ---- lists.c ---- */
+
+enum list_source { LIST_IS_REMOTE, LIST_IS_CACHE, LIST_IS_FALLBACK };
+/* Asks for the provider's list now, however old the present one is. */
+enum list_source loaf_fetch_list_await(struct loaf *lf, const char *name);
+/* In the background, unless there is a good one. */
+void loaf_refresh_list(struct loaf *lf, const char *name);
+
+/* ---- auth.c, setup.c, skills.c, limits.c, tools.c ---- */
+
+struct auth_names { /* of the same members in two places */
+    const char *enabled, *openai, *openrouter, *antigravity, *profile;
+};
+extern const struct auth_names loaf_auth_in_status, loaf_auth_in_snapshot;
+void loaf_put_auth(struct loaf *lf, struct jw *w, const struct auth_names *names);
+void loaf_put_profile(struct loaf *lf, struct jw *w); /* null when nobody signed in */
+void loaf_put_onboarding(struct loaf *lf, struct jw *w);
+void loaf_put_skills(struct loaf *lf, struct jw *w);
+void loaf_put_skills_state(struct loaf *lf, struct jw *w); /* count and directories */
+/* What a turn with this input adds to the instruction; says which skills it mentions. */
+void loaf_put_context(void *arg, struct session *session, struct str input, struct buf *out);
+bool loaf_put_limits_await(struct loaf *lf, struct jw *w, struct error *err);
+bool loaf_put_tools_await(struct loaf *lf, struct arena *a, struct jw *w, struct error *err);
 
 /* ---- session.c, settings.c, loaf.c ---- */
 
@@ -232,7 +355,8 @@ extern const struct dialect_error loaf_errors[];
 /* ---- rows.c ---- */
 
 extern const struct row loaf_snapshot_rows[], loaf_session_state_rows[], loaf_queue_item_rows[],
-    loaf_compression_rows[], loaf_model_option_rows[], loaf_history_message_rows[];
+    loaf_compression_rows[], loaf_model_option_rows[], loaf_history_message_rows[],
+    loaf_auth_status_rows[], loaf_limits_rows[], loaf_skills_rows[];
 extern const struct dialect_event loaf_events[];
 
 /* ---- methods ---- */
@@ -241,7 +365,10 @@ extern const struct method loaf_rpc_handshake, loaf_system_ping, loaf_system_shu
     loaf_state_get, loaf_session_create, loaf_session_get, loaf_session_send, loaf_session_steer,
     loaf_session_interrupt, loaf_session_queue_list, loaf_session_queue_clear, loaf_tools_list,
     loaf_model_list, loaf_model_select, loaf_history_list, loaf_history_get,
-    loaf_history_clear_session;
+    loaf_history_clear_session, loaf_model_openrouter_providers, loaf_auth_status,
+    loaf_auth_set_openrouter_key, loaf_auth_set_exa_key, loaf_auth_connect_openai,
+    loaf_auth_connect_antigravity, loaf_onboarding_status, loaf_onboarding_complete,
+    loaf_debug_set, loaf_skills_list, loaf_limits_get, loaf_command_execute;
 extern const struct method *const loaf_methods[];
 extern const size_t loaf_n_methods;
 

@@ -6,20 +6,41 @@
  */
 #include "dialects/loaf/internal.h"
 
-#include "base/path.h"
-
 #include "base/limits.h"
 
 #include <fnmatch.h>
 #include <signal.h>
 
 const struct method *const loaf_methods[] = {
-    &loaf_history_clear_session, &loaf_history_get, &loaf_history_list,
-    &loaf_model_list,          &loaf_model_select,       &loaf_rpc_handshake,
-    &loaf_session_create,      &loaf_session_get,        &loaf_session_interrupt,
-    &loaf_session_queue_clear, &loaf_session_queue_list, &loaf_session_send,
-    &loaf_session_steer,       &loaf_state_get,          &loaf_system_ping,
-    &loaf_system_shutdown,     &loaf_tools_list,
+    &loaf_auth_connect_antigravity,
+    &loaf_auth_connect_openai,
+    &loaf_auth_set_exa_key,
+    &loaf_auth_set_openrouter_key,
+    &loaf_auth_status,
+    &loaf_command_execute,
+    &loaf_debug_set,
+    &loaf_history_clear_session,
+    &loaf_history_get,
+    &loaf_history_list,
+    &loaf_limits_get,
+    &loaf_model_list,
+    &loaf_model_openrouter_providers,
+    &loaf_model_select,
+    &loaf_onboarding_complete,
+    &loaf_onboarding_status,
+    &loaf_rpc_handshake,
+    &loaf_session_create,
+    &loaf_session_get,
+    &loaf_session_interrupt,
+    &loaf_session_queue_clear,
+    &loaf_session_queue_list,
+    &loaf_session_send,
+    &loaf_session_steer,
+    &loaf_skills_list,
+    &loaf_state_get,
+    &loaf_system_ping,
+    &loaf_system_shutdown,
+    &loaf_tools_list,
 };
 const size_t loaf_n_methods = ARRAY_LEN(loaf_methods);
 
@@ -29,7 +50,8 @@ static void end_fiber(void *arg)
 {
     struct loaf *lf = arg;
     struct error ignored;
-    while (rpc_pending(lf->rpc)) /* at most a sync of the session file */
+    /* At most a sync of a file, and a request that is being given up. */
+    while (rpc_pending(lf->rpc) || lf->is_saving || lf->refresher)
         if (!sleep_await(lf->sv->loop, 1, &ignored))
             break;
     server_quit(lf->sv, lf->exit_code, true);
@@ -41,7 +63,9 @@ void loaf_end(struct loaf *lf, int exit_code)
         return;
     lf->is_ending = true;
     lf->exit_code = exit_code;
-    rpc_cancel(lf->rpc); /* a compaction that somebody waits for */
+    rpc_cancel(lf->rpc); /* a compaction or a sign-in that somebody waits for */
+    if (lf->refresher)
+        fiber_cancel(lf->refresher);
     fiber_start(lf->sv->loop, "end", end_fiber, lf);
 }
 
@@ -130,17 +154,22 @@ static bool start(struct server *sv)
     struct str model = engine_default_model(sv->engine);
     lf->sv = sv;
     lf->settings = loaf_settings_make();
-    struct buf dir = BUF_INIT;
-    path_absolute(&dir, path_home(), STR(".loaf"));
-    lf->data_dir = buf_take(&dir);
+    loaf_forget_choice(lf);
+    loaf_home_open(lf);
     lf->settings.config_dir = lf->data_dir;
+    lf->settings.put_context = loaf_put_context;
     lf->settings.context_arg = lf;
-    lf->model = model.n ? str_dup(str_trim(model)) : xstrdup("");
-    lf->thinking = "HIGH";
-    lf->routing = xstrdup("any");
+    if (lf->is_model_chosen || !model.n) {
+        loaf_repair_choice(lf);
+    } else {
+        free(lf->model);
+        lf->model = str_dup(str_trim(model));
+    }
     lf->copies_events = debug_names("loaf:events");
     sv->state = lf;
     lf->rpc = rpc_new(sv->loop, sv->in_fd, sv->out_fd, &wire, lf);
+    for (size_t i = 0; i < lf->n_enabled; i++)
+        loaf_refresh_list(lf, lf->enabled[i]);
     return true;
 }
 
@@ -156,6 +185,9 @@ static void free_all(struct server *sv)
     loaf_sessions_free(lf);
     rpc_free(lf->rpc);
     buf_clear(&lf->out);
+    buf_clear(&lf->new_prompts);
+    json_clear(&lf->cache);
+    loaf_routes_free(lf);
     free(lf->data_dir);
     free(lf->model);
     free(lf->routing);

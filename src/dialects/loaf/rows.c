@@ -20,7 +20,7 @@ static const struct row onboarding_rows[] = {
 };
 
 static const struct row selection_rows[] = {
-    ROW_OUT("selectedModel", T_STR, NEEDED, "provider/model-id, empty for none"),
+    ROW_OUT("selectedModel", T_STR, NEEDED, "id of a model, empty for none"),
     ROW_OUT("selectedThinking", T_STR, NEEDED, "thinking level", .choices = loaf_thinking_levels),
     ROW_OUT("selectedOpenRouterProvider", T_STR, NEEDED, "routing provider, or any"),
     ROW_OUT("selectedProvider", T_STR, NEEDED | NULLABLE, "of the selected model"),
@@ -117,13 +117,15 @@ const struct row loaf_session_state_rows[] = {
 /* ---- models ---- */
 
 const struct row loaf_model_option_rows[] = {
-    ROW_OUT("id", T_STR, NEEDED, "provider/model-id"),
-    ROW_OUT("provider", T_STR, NEEDED, "part before the slash"),
+    ROW_OUT("id", T_STR, NEEDED, "as the provider calls it"),
+    ROW_OUT("provider", T_STR, NEEDED, "openai, openrouter, antigravity, or one of ours"),
     ROW_OUT("label", T_STR, NEEDED, "for humans"),
     ROW_OUT("description", T_STR, NEEDED, "for humans"),
     ROW_OUT("supportedThinkingLevels", T_ARR, OPTIONAL, "levels it has", .items = T_STR),
     ROW_OUT("defaultThinkingLevel", T_STR, OPTIONAL, "one of them",
             .choices = loaf_thinking_levels),
+    ROW_OUT("routingProviders", T_ARR, OPTIONAL, "of openrouter, as far as they were asked for",
+            .items = T_STR),
     ROW_OUT("contextWindowTokens", T_INT, OPTIONAL, "size of its context"),
     ROW_END,
 };
@@ -341,6 +343,56 @@ static const struct row compaction_failed_rows[] = {
     SESSION, TURN(OPTIONAL), REASON, ROW_OUT("message", T_STR, NEEDED, "what went wrong"), ROW_END,
 };
 
+#define PROVIDER ROW_OUT("provider", T_STR, NEEDED, "openai or antigravity")
+
+static const char *const flow_types[] = {"browser", "device_code", NULL};
+
+static const struct row flow_started_rows[] = {
+    PROVIDER,
+    ROW_OUT("flow_type", T_STR, NEEDED, "the intended one", .choices = flow_types),
+    ROW_END,
+};
+
+static const struct row flow_url_rows[] = {
+    PROVIDER,
+    ROW_OUT("url", T_STR, NEEDED, "the user opens it"),
+    ROW_OUT("expires_at", T_STR, NEEDED, "UTC"),
+    ROW_END,
+};
+
+static const struct row flow_code_rows[] = {
+    PROVIDER,
+    ROW_OUT("verification_url", T_STR, NEEDED, "where the code is typed in"),
+    ROW_OUT("user_code", T_STR, NEEDED, "the user types it in"),
+    ROW_OUT("interval_seconds", T_NUM, NEEDED, "between questions to the issuer"),
+    ROW_OUT("expires_in_seconds", T_NUM, NEEDED, "how long it is good"),
+    ROW_OUT("expires_in", T_NUM, NEEDED, "as expires_in_seconds"),
+    ROW_END,
+};
+
+static const struct row flow_completed_rows[] = {
+    PROVIDER,
+    ROW_OUT("login_method", T_STR, OPTIONAL, "of openai", .choices = flow_types),
+    ROW_OUT("account_id", T_STR, OPTIONAL | NULLABLE, "of openai"),
+    ROW_OUT("profile", T_OBJ, OPTIONAL | NULLABLE | OPEN, "of antigravity"),
+    ROW_END,
+};
+
+static const struct row flow_failed_rows[] = {
+    PROVIDER,
+    ROW_OUT("message", T_STR, NEEDED, "as in the error that follows"),
+    ROW_OUT("code", T_STR, NEEDED, "user_canceled, timeout, network_error, not_configured, ..."),
+    ROW_END,
+};
+
+static const struct row debug_rows[] = {
+    SESSION,
+    TURN(NEEDED),
+    ROW_OUT("stage", T_STR, NEEDED, "request, retry_429, response_raw, tool_calls, ..."),
+    ROW_OUT("data", T_OBJ, NEEDED | OPEN, "of that stage"),
+    ROW_END,
+};
+
 const struct dialect_event loaf_events[] = {
     {"session.status", status_rows, "What a session is doing; the last of a turn is ready."},
     {"session.message.appended", appended_rows, "Something to show: prompt, answer, note."},
@@ -357,6 +409,12 @@ const struct dialect_event loaf_events[] = {
     {"compaction.summary_merged", compaction_merged_rows, "The summary has been written."},
     {"compaction.completed", compaction_completed_rows, "The summary stands for the history."},
     {"compaction.failed", compaction_failed_rows, "The history stays as it was."},
+    {"session.debug", debug_rows, "What goes to the model and comes back; after debug.set."},
+    {"auth.flow.started", flow_started_rows, "A sign-in begins."},
+    {"auth.flow.url", flow_url_rows, "The address the user shall open."},
+    {"auth.flow.device_code", flow_code_rows, "The code the user shall type in."},
+    {"auth.flow.completed", flow_completed_rows, "The sign-in is stored."},
+    {"auth.flow.failed", flow_failed_rows, "The sign-in is over without success."},
     {"state.changed", state_rows, "The state of the process changed."},
     {NULL, NULL, NULL},
 };

@@ -112,9 +112,9 @@ void loaf_say_system(struct loaf_session *ls, const char *fmt, ...)
 void loaf_say_estimate(struct loaf_session *ls)
 {
     struct estimate e = loaf_estimate_of(ls);
-    const struct provider *p = loaf_selected_provider(ls->loaf);
+    const char *name = loaf_selected_name(ls->loaf);
     struct jw *w = loaf_session_event(ls, "session.context.estimate");
-    jw_kz(w, "provider", p ? p->name : ls->provider);
+    jw_kz(w, "provider", name ? name : ls->provider);
     jw_kz(w, "source", "history");
     jw_kint(w, "total_tokens_estimate", e.total);
     loaf_put_breakdown(w, "breakdown", &e);

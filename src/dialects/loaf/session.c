@@ -214,6 +214,7 @@ static bool send_await(struct request *rq, struct loaf_session *ls, char turn[UU
     }
     if (n)
         keep_prompt(ls, turn, text, &images, !is_loaded);
+    loaf_home_add_prompt(ls->loaf, text);
     return true;
 }
 

@@ -2,65 +2,27 @@
 /* StateSnapshot, SessionState and what they are made of (loaf.md 4). */
 #include "dialects/loaf/internal.h"
 
-#include "base/path.h"
 #include "base/time.h"
 
 /* ---- StateSnapshot ---- */
 
-static bool has_key(struct loaf *lf, const char *name)
-{
-    const struct provider *p = engine_find_provider(lf->sv->engine, str_of(name));
-    return p && engine_has_key(lf->sv->engine, p);
-}
-
-static void put_auth(struct loaf *lf, struct jw *w)
-{
-    const char *names[32];
-    size_t n = loaf_enabled_providers(lf, names, ARRAY_LEN(names));
-    jw_kobj(w, "auth");
-    jw_karr(w, "enabledProviders");
-    for (size_t i = 0; i < n; i++)
-        jw_str(w, str_of(names[i]));
-    jw_arr_end(w);
-    jw_kbool(w, "hasOpenAiToken", has_key(lf, "openai"));
-    jw_kbool(w, "hasOpenRouterKey", has_key(lf, "openrouter"));
-    jw_kbool(w, "hasAntigravityToken", has_key(lf, "antigravity"));
-    jw_knull(w, "antigravityProfile");
-    jw_obj_end(w);
-}
-
 static void put_model(struct loaf *lf, struct jw *w)
 {
-    const struct provider *p = loaf_selected_provider(lf);
     jw_kobj(w, "model");
-    jw_kz(w, "selectedModel", lf->model);
+    jw_kstr(w, "selectedModel", loaf_model_id(lf, str_of(lf->model)));
     jw_kz(w, "selectedThinking", lf->thinking);
     jw_kz(w, "selectedOpenRouterProvider", lf->routing);
-    jw_kz(w, "selectedProvider", p ? p->name : NULL);
-    jw_obj_end(w);
-}
-
-static void put_skills(struct jw *w)
-{
-    static const char *const places[] = {".loaf/skills", ".agents/skills"};
-    jw_kobj(w, "skills");
-    jw_kint(w, "count", 0);
-    jw_karr(w, "directories");
-    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-        AUTO(buf) struct buf dir = BUF_INIT;
-        path_absolute(&dir, path_home(), str_of(places[i]));
-        jw_str(w, buf_str(&dir));
-    }
-    jw_arr_end(w);
+    jw_kz(w, "selectedProvider", loaf_selected_name(lf));
     jw_obj_end(w);
 }
 
 void loaf_put_snapshot(struct loaf *lf, struct jw *w)
 {
     jw_obj(w);
-    put_auth(lf, w);
+    jw_key(w, "auth");
+    loaf_put_auth(lf, w, &loaf_auth_in_snapshot);
     jw_kobj(w, "onboarding");
-    jw_kbool(w, "completed", false);
+    jw_kbool(w, "completed", lf->is_onboarded);
     jw_obj_end(w);
     put_model(lf, w);
     jw_kobj(w, "sessions");
@@ -70,7 +32,9 @@ void loaf_put_snapshot(struct loaf *lf, struct jw *w)
         jw_str(w, str_of(lf->sessions[i]->id));
     jw_arr_end(w);
     jw_obj_end(w);
-    put_skills(w);
+    jw_kobj(w, "skills");
+    loaf_put_skills_state(lf, w);
+    jw_obj_end(w);
     jw_obj_end(w);
 }
 
@@ -192,11 +156,11 @@ void loaf_put_queue(struct loaf_session *ls, struct jw *w)
 
 static void put_context(struct loaf_session *ls, struct jw *w)
 {
-    const struct provider *p = loaf_selected_provider(ls->loaf);
+    const char *name = loaf_selected_name(ls->loaf);
     struct estimate e = loaf_estimate_of(ls);
     jw_kint(w, "contextTokenEstimate", e.total);
     jw_kz(w, "contextTokenSource", "history");
-    jw_kz(w, "contextTokenProvider", p ? p->name : ls->provider);
+    jw_kz(w, "contextTokenProvider", name ? name : ls->provider);
     loaf_put_breakdown(w, "contextTokenBreakdown", &e);
 }
 

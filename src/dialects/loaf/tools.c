@@ -20,16 +20,15 @@ static int by_name(const void *a, const void *b)
     return strcmp((*left)->name, (*right)->name);
 }
 
-static bool tools_list_await(struct request *rq, struct jw *w, struct error *err)
+bool loaf_put_tools_await(struct loaf *lf, struct arena *a, struct jw *w, struct error *err)
 {
-    struct loaf *lf = rq->dialect;
     struct engine *e = lf->sv->engine;
     struct str place = engine_launch_dir(e);
     size_t n;
     if (!engine_load_tools_await(e, &lf->settings, place, err))
         return false;
     lf->tool_tokens = 0; /* there may be more of them now */
-    const struct face **faces = engine_faces(e, &lf->settings, place, &rq->arena, &n);
+    const struct face **faces = engine_faces(e, &lf->settings, place, a, &n);
     qsort(faces, n, sizeof *faces, by_name);
     jw_obj(w);
     jw_karr(w, "tools");
@@ -44,6 +43,11 @@ static bool tools_list_await(struct request *rq, struct jw *w, struct error *err
     jw_arr_end(w);
     jw_obj_end(w);
     return true;
+}
+
+static bool tools_list_await(struct request *rq, struct jw *w, struct error *err)
+{
+    return loaf_put_tools_await(rq->dialect, &rq->arena, w, err);
 }
 
 const struct method loaf_tools_list = {

@@ -13,6 +13,9 @@ static void begin_turn(struct loaf_session *ls, struct str turn_id, size_t n_his
     memcpy(ls->turn_id, turn_id.p, MIN(turn_id.n, UUID_LEN));
     ls->n_history = n_history;
     ls->is_added = ls->has_flashed = ls->is_muted = ls->has_failed_to_compact = false;
+    ls->n_thoughts = 0;
+    ls->n_results = 0;
+    ls->began_us = time_mono_us();
     ls->is_pending = true;
     ls->updated_ms = time_now_ms();
     loaf_say_status(ls, STR("preparing..."), true);
@@ -60,12 +63,11 @@ void loaf_flash_compressing(struct loaf_session *ls)
 void loaf_input_added(struct loaf_session *ls, const struct event *e)
 {
     const struct prompt *p = loaf_prompt_find(ls, e->turn_id);
-    const struct provider *provider = loaf_selected_provider(ls->loaf);
     bool is_off = strcmp(ls->loaf->thinking, "OFF") == 0;
     if (ls->n_history)
         loaf_flash_compressing(ls);
     ls->is_added = true;
-    ls->provider = provider ? provider->name : NULL;
+    ls->provider = loaf_selected_name(ls->loaf);
     loaf_say_status(ls, is_off ? STR("drafting response...") : STR("thinking..."), true);
     loaf_say_message(ls, "user", e->text, str_of(p ? p->attached : NULL));
     loaf_say_estimate(ls);
@@ -80,6 +82,7 @@ static void end_completed(struct loaf_session *ls)
         loaf_say_answer(ls, buf_str(&ls->answer));
     }
     struct str answer = buf_str(&ls->answer);
+    loaf_debug_final(ls);
     const struct ui_message *m = loaf_say_message(ls, "assistant", answer, STR_NONE);
     loaf_say_estimate(ls);
     struct jw *w = loaf_turn_event(ls, "session.completed");
@@ -110,6 +113,26 @@ struct failure {
     char text[600];
 };
 
+/* A provider that cannot be asked, in the words of loaf.md 7.1; others are ours to explain. */
+static void describe_no_key(struct loaf *lf, const struct provider *p, struct failure *f,
+                            struct buf *text)
+{
+    const char *name = loaf_provider_name(p), *known = loaf_known_provider(str_of(name));
+    *f = (struct failure){.code = "no_credentials"};
+    if (known && !loaf_is_enabled(lf, known)) {
+        f->code = "provider_not_enabled";
+        buf_addf(text, "provider %s is not enabled", known);
+    } else if (known && strcmp(known, "openrouter") == 0) {
+        buf_addz(text, "openrouter model selected, but no openrouter api key is available");
+    } else if (known) {
+        buf_addf(text, "%s model selected, but no %s oauth token is available", known,
+                 strcmp(known, "openai") == 0 ? "chatgpt" : known);
+    } else {
+        buf_addf(text, "%s model selected, but no %s api key is available; set %s", name, name,
+                 p->env_key ? p->env_key : "one");
+    }
+}
+
 static struct failure describe_failure(struct loaf_session *ls, const struct error *err)
 {
     struct failure f = {.code = "provider_error", .is_prefixed = true};
@@ -126,9 +149,7 @@ static struct failure describe_failure(struct loaf_session *ls, const struct err
         f = (struct failure){.code = "no_model"};
         buf_addz(&text, "select a model from an enabled provider first");
     } else if (err->code == ERR_NO_KEY && p) {
-        f = (struct failure){.code = "no_credentials"};
-        buf_addf(&text, "%s model selected, but no %s api key is available; set %s", p->name,
-                 p->name, p->env_key ? p->env_key : "one");
+        describe_no_key(ls->loaf, p, &f, &text);
     } else {
         if (err->origin == ORIGIN_LOCAL && err->code != ERR_NETWORK)
             f.code = err_code_name(err->code);

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* command.execute: the slash commands (loaf.md 18), one row each.  Most say what a method says; the
+ * prompt of a session is never looked at for commands. */
+#include "dialects/loaf/internal.h"
+
+enum { HISTORY_LIMIT = 100 };
+
+struct call { /* one command being run */
+    struct loaf *lf;
+    struct loaf_session *ls;
+    struct arena *arena; /* of the request */
+    struct str rest;     /* behind the command, trimmed */
+};
+
+typedef bool command_fn(struct call *c, struct jw *w, struct error *err);
+
+struct command {
+    const char *name, *about;
+    command_fn *run_await; /* writes the output */
+};
+
+static void put_flag(struct jw *w, const char *name)
+{
+    jw_obj(w);
+    jw_kbool(w, name, true);
+    jw_obj_end(w);
+}
+
+/* ---- looking ---- */
+
+static bool auth_await(struct call *c, struct jw *w, struct error *err)
+{
+    (void)err;
+    jw_obj(w);
+    jw_key(w, "auth_status");
+    loaf_put_auth(c->lf, w, &loaf_auth_in_status);
+    jw_kz(w, "hint",
+          "sign in with auth.connect.openai or auth.connect.antigravity, or set a key with "
+          "auth.set.openrouter_key");
+    jw_obj_end(w);
+    return true;
+}
+
+static bool onboarding_await(struct call *c, struct jw *w, struct error *err)
+{
+    (void)err;
+    loaf_put_onboarding(c->lf, w);
+    return true;
+}
+
+static bool model_await(struct call *c, struct jw *w, struct error *err)
+{
+    (void)err;
+    jw_obj(w);
+    loaf_put_selection(c->lf, w);
+    jw_key(w, "available");
+    loaf_put_models(c->lf, w, NULL);
+    jw_obj_end(w);
+    return true;
+}
+
+static bool limits_await(struct call *c, struct jw *w, struct error *err)
+{
+    return loaf_put_limits_await(c->lf, w, err);
+}
+
+static bool skills_await(struct call *c, struct jw *w, struct error *err)
+{
+    (void)err;
+    loaf_put_skills(c->lf, w);
+    return true;
+}
+
+static bool tools_await(struct call *c, struct jw *w, struct error *err)
+{
+    return loaf_put_tools_await(c->lf, c->arena, w, err);
+}
+
+/* ---- changing ---- */
+
+static bool history_await(struct call *c, struct jw *w, struct error *err)
+{
+    struct str id;
+    bool is_last = str_ieq(c->rest, STR("last"));
+    if (!c->rest.n || str_ieq(c->rest, STR("list")) || str_ieq(c->rest, STR("all")))
+        return loaf_put_chats_await(c->lf, c->arena, HISTORY_LIMIT, 0, w, err);
+    if (!loaf_resume_await(c->ls, is_last, c->rest, c->arena, &id, err))
+        return false;
+    jw_obj(w);
+    jw_kstr(w, "resumed", id);
+    jw_obj_end(w);
+    return true;
+}
+
+static bool compress_await(struct call *c, struct jw *w, struct error *err)
+{
+    return loaf_compress_await(c->ls, c->arena, w, err);
+}
+
+static bool clear_await(struct call *c, struct jw *w, struct error *err)
+{
+    if (!loaf_clear_await(c->ls, false, err))
+        return false;
+    put_flag(w, "cleared");
+    return true;
+}
+
+static bool forget_await(struct call *c, struct jw *w, struct error *err)
+{
+    if (!loaf_clear_await(c->ls, true, err) || !loaf_home_forget_await(c->lf, err))
+        return false;
+    loaf_say_system(c->ls, "all local config was cleared. onboarding restarted.");
+    loaf_say_state_changed(c->lf, STR("forgeteverything"), NULL);
+    put_flag(w, "cleared");
+    return true;
+}
+
+static bool quit_await(struct call *c, struct jw *w, struct error *err)
+{
+    (void)err;
+    loaf_say_state_changed(c->lf, STR("quit_command"), NULL);
+    put_flag(w, "shutting_down");
+    rpc_stop(c->lf->rpc);
+    loaf_end(c->lf, 0);
+    return true;
+}
+
+/* ---- all of them ---- */
+
+static command_fn help_await;
+
+static const struct command commands[] = {
+    {"/auth", "who is signed in", auth_await},
+    {"/onboarding", "whether the first steps are done", onboarding_await},
+    {"/forgeteverything", "remove settings, sign-ins and keys; saved chats stay", forget_await},
+    {"/model", "the selected model and those to choose from", model_await},
+    {"/limits", "what is left of the subscriptions", limits_await},
+    {"/history", "saved chats; /history last or /history <id> goes on with one", history_await},
+    {"/compress", "summarise the conversation now", compress_await},
+    {"/skills", "skills on the disk", skills_await},
+    {"/tools", "tools of the model", tools_await},
+    {"/clear", "begin a new conversation", clear_await},
+    {"/quit", "end the server", quit_await},
+    {"/help", "this list", help_await},
+    {"/exit", "end the server", quit_await},
+};
+
+static bool help_await(struct call *c, struct jw *w, struct error *err)
+{
+    (void)c, (void)err;
+    jw_obj(w);
+    jw_karr(w, "commands");
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+        jw_obj(w);
+        jw_kz(w, "name", commands[i].name);
+        jw_kz(w, "description", commands[i].about);
+        jw_obj_end(w);
+    }
+    jw_arr_end(w);
+    jw_obj_end(w);
+    return true;
+}
+
+/* ---- command.execute ---- */
+
+struct execute_params {
+    struct str session_id, raw_command;
+};
+
+static const struct row execute_rows[] = {
+    ROW(execute_params, session_id, T_STR, NEEDED | NOT_BLANK | TRIM, "from session.create"),
+    ROW(execute_params, raw_command, T_STR, NEEDED | NOT_BLANK | TRIM, "/command and arguments"),
+    ROW_END,
+};
+
+static const struct row execute_result[] = {
+    ROW_OUT("handled", T_BOOL, NEEDED, "false for text that is no command"),
+    ROW_OUT("output", T_ANY, OPTIONAL, "of the command; {error} for one that is not known"),
+    ROW_END,
+};
+
+/* The first word in lower case; *rest gets what stands behind it. */
+static char *take_word(struct arena *a, struct str text, struct str *rest)
+{
+    size_t n = 0;
+    while (n < text.n && !str_is_blank(str_n(text.p + n, 1)))
+        n++;
+    char *word = arena_strz(a, str_cut(text, n));
+    for (char *c = word; *c; c++)
+        *c = *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c;
+    *rest = str_trim(str_from(text, n));
+    return word;
+}
+
+static bool run_await(struct call *c, const char *word, struct jw *w, struct error *err)
+{
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        if (strcmp(word, commands[i].name) == 0)
+            return commands[i].run_await(c, w, err);
+    jw_obj(w);
+    jw_kstr(w, "error", arena_fmt(c->arena, "unknown command: %s", word));
+    jw_obj_end(w);
+    return true;
+}
+
+static bool command_execute_await(struct request *rq, struct jw *w, struct error *err)
+{
+    const struct execute_params *p = rq->args;
+    struct call c = {.lf = rq->dialect, .arena = &rq->arena};
+    bool is_command = str_starts(p->raw_command, STR("/"));
+    if (!loaf_session_find(rq->dialect, p->session_id, &c.ls, err))
+        return false;
+    jw_obj(w);
+    jw_kbool(w, "handled", is_command);
+    if (is_command) {
+        jw_key(w, "output");
+        if (!run_await(&c, take_word(c.arena, p->raw_command, &c.rest), w, err))
+            return false;
+    }
+    jw_obj_end(w);
+    return true;
+}
+
+const struct method loaf_command_execute = {
+    .name = "command.execute",
+    .params = execute_rows,
+    .params_size = sizeof(struct execute_params),
+    .params_needed = true,
+    .result = execute_result,
+    .how = RUN_FIBER,
+    .lane = LANE_FREE,
+    .run = command_execute_await,
+    .about = "Runs a slash command: /help lists them.",
+    .errors = "unknown session: <id>; those of the command",
+};

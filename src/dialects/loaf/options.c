@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/* ModelOption (loaf.md 4, 11): what the catalogue knows, in loaf's terms, and models-cache.json.
+ *
+ * Where a provider has told its list, that list counts; before, the program's rows do, and what a
+ * loaf on this machine has kept.  The cache is read when a list is first wanted and written after
+ * every list that came over the network.
+ */
+#include "dialects/loaf/internal.h"
+
+#include "base/log.h"
+#include "base/path.h"
+#include "base/time.h"
+#include "context/config.h"
+
+enum { MOST_OPENAI = 120 };
+
+/* ---- thinking levels ---- */
+
+static void add_levels(struct option *o, unsigned from, unsigned to)
+{
+    for (unsigned i = from; i <= to; i++)
+        o->levels[o->n_levels++] = loaf_thinking_levels[i];
+}
+
+enum { AT_OFF, AT_MINIMAL, AT_LOW, AT_MEDIUM, AT_HIGH, AT_XHIGH };
+
+/* What OpenAI's names mean where nobody says more. */
+static void add_levels_by_name(struct option *o)
+{
+    if (str_find(o->id, STR("codex-mini")) != SIZE_MAX)
+        add_levels(o, AT_MEDIUM, AT_HIGH);
+    else if (str_find(o->id, STR("codex")) != SIZE_MAX)
+        add_levels(o, AT_LOW, AT_XHIGH);
+    else if (str_starts(o->id, STR("gpt-5")))
+        add_levels(o, AT_MINIMAL, AT_HIGH);
+    else
+        add_levels(o, AT_OFF, AT_HIGH);
+}
+
+static void set_default(struct option *o, const char *wanted)
+{
+    o->default_level = o->levels[(o->n_levels - 1) / 2];
+    for (size_t i = 0; wanted && i < o->n_levels; i++)
+        if (o->levels[i] == wanted)
+            o->default_level = wanted;
+}
+
+static void set_levels(struct option *o, const struct model *m)
+{
+    const char *wanted = NULL;
+    for (unsigned i = AT_OFF; i <= AT_XHIGH; i++) {
+        if (m->levels & 1u << i)
+            o->levels[o->n_levels++] = loaf_thinking_levels[i];
+        if (m->default_level == 1u << i)
+            wanted = loaf_thinking_levels[i];
+    }
+    if (!o->n_levels && !m->reasons) {
+        add_levels(o, AT_OFF, AT_OFF);
+    } else if (!o->n_levels && strcmp(o->provider, "openai") == 0) {
+        add_levels_by_name(o);
+    } else if (!o->n_levels) {
+        add_levels(o, AT_OFF, AT_HIGH);
+        wanted = wanted ? wanted : loaf_thinking_levels[AT_MEDIUM];
+    }
+    set_default(o, wanted);
+}
+
+struct option loaf_option_unknown(const char *provider)
+{
+    struct option o = {.provider = provider};
+    add_levels(&o, AT_OFF, strcmp(provider, "openrouter") == 0 ? AT_HIGH : AT_XHIGH);
+    set_default(&o, NULL);
+    return o;
+}
+
+/* ---- from the catalogue ---- */
+
+static struct option from_model(struct loaf *lf, struct arena *a, const struct provider *p,
+                                const struct model *m)
+{
+    struct str slug = arena_fmt(a, "%s/%.*s", p->name, STR_FMT(m->id));
+    struct option o = {
+        .provider = loaf_provider_name(p),
+        .id = loaf_model_id(lf, slug),
+        .label = m->name,
+        .description = str_of(p->label),
+        .window = m->context_window,
+        .priority = m->priority,
+    };
+    set_levels(&o, m);
+    return o;
+}
+
+static bool is_openai_model(struct str id)
+{
+    static const char *const heads[] = {"gpt-", "o1", "o3", "o4"};
+    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+        if (str_starts(id, str_of(heads[i])))
+            return true;
+    return str_find(id, STR("codex")) != SIZE_MAX;
+}
+
+static int rank_of(struct str id)
+{
+    return str_find(id, STR("codex")) != SIZE_MAX ? 0
+           : str_starts(id, STR("gpt-5"))         ? 1
+           : str_starts(id, STR("gpt-4.1"))       ? 2
+           : str_starts(id, STR("gpt-4o"))        ? 3
+           : str_starts(id, STR("o"))             ? 4
+                                                  : 10;
+}
+
+static int by_priority(const void *a, const void *b)
+{
+    const struct option *x = a, *y = b;
+    if (x->priority && y->priority && x->priority != y->priority)
+        return x->priority < y->priority ? -1 : 1;
+    if (rank_of(x->id) != rank_of(y->id))
+        return rank_of(x->id) - rank_of(y->id);
+    return str_cmp(x->id, y->id);
+}
+
+static int by_label(const void *a, const void *b)
+{
+    const struct option *x = a, *y = b;
+    int c = str_cmp(x->label, y->label);
+    return c ? c : str_cmp(x->id, y->id);
+}
+
+static size_t from_catalogue(struct loaf *lf, struct arena *a, const struct provider *p,
+                             struct option **ret)
+{
+    size_t n_models, n = 0;
+    const struct model *models = engine_models(lf->sv->engine, p, a, &n_models);
+    bool is_live = engine_models_fetched_ms(lf->sv->engine, p) > 0;
+    bool is_openai = strcmp(loaf_provider_name(p), "openai") == 0;
+    struct option *all = arena_array(a, struct option, n_models + 1);
+    for (size_t i = 0; i < n_models; i++)
+        if (!is_live ||
+            (models[i].source >= MODEL_LIVE && (!is_openai || is_openai_model(models[i].id))))
+            all[n++] = from_model(lf, a, p, &models[i]);
+    if (is_live)
+        qsort(all, n, sizeof *all, strcmp(p->name, "openrouter") == 0 ? by_label : by_priority);
+    *ret = all;
+    return is_live && is_openai ? MIN(n, (size_t)MOST_OPENAI) : n;
+}
+
+/* ---- from loaf's cache ---- */
+
+static yyjson_val *cached_models(struct loaf *lf, const char *provider)
+{
+    AUTO(buf) struct buf path = BUF_INIT;
+    struct error ignored;
+    if (!lf->cache.doc) {
+        buf_addf(&path, "%s/models-cache.json", lf->data_dir);
+        if (!config_read(buf_str(&path), &lf->cache, &ignored))
+            return NULL;
+    }
+    if (json_get_int(lf->cache.root, "version", 0) != 1)
+        return NULL;
+    return json_get(json_get(lf->cache.root, provider), "models");
+}
+
+bool loaf_has_cached(struct loaf *lf, const char *provider)
+{
+    return yyjson_arr_size(cached_models(lf, provider)) > 0;
+}
+
+static struct option from_cache(struct arena *a, const char *provider, yyjson_val *v)
+{
+    struct option o = {.provider = provider};
+    yyjson_val *level;
+    size_t i, max;
+    o.id = arena_str(a, json_get_str(v, "id"));
+    o.label = arena_str(a, json_get_str(v, "label"));
+    o.description = arena_str(a, json_get_str(v, "description"));
+    o.window = json_get_int(v, "contextWindowTokens", 0);
+    yyjson_arr_foreach (json_get(v, "supportedThinkingLevels"), i, max, level) {
+        const char *known = loaf_level_named(json_str(level));
+        if (known && o.n_levels < ARRAY_LEN(o.levels))
+            o.levels[o.n_levels++] = known;
+    }
+    if (!o.n_levels)
+        add_levels(&o, AT_OFF, strcmp(provider, "openrouter") == 0 ? AT_HIGH : AT_XHIGH);
+    set_default(&o, loaf_level_named(json_get_str(v, "defaultThinkingLevel")));
+    return o;
+}
+
+static bool has_id(const struct option *all, size_t n, struct str id)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(all[i].id, id))
+            return true;
+    return false;
+}
+
+const struct option *loaf_options(struct loaf *lf, struct arena *a, struct str name, size_t *ret_n)
+{
+    const struct provider *p = loaf_provider_named(lf, name);
+    const char *known = loaf_known_provider(name);
+    struct option *own = NULL;
+    size_t n = p ? from_catalogue(lf, a, p, &own) : 0, i, max;
+    bool is_live = p && engine_models_fetched_ms(lf->sv->engine, p) > 0;
+    yyjson_val *cached = known && !is_live ? cached_models(lf, known) : NULL, *item;
+    struct option *all = arena_array(a, struct option, n + yyjson_arr_size(cached) + 1);
+    if (n)
+        memcpy(all, own, n * sizeof *all);
+    yyjson_arr_foreach (cached, i, max, item) {
+        struct str id = json_get_str(item, "id");
+        if (id.n && !has_id(all, n, id))
+            all[n++] = from_cache(a, known, item);
+    }
+    *ret_n = n;
+    return all;
+}
+
+bool loaf_option_find(struct loaf *lf, struct arena *a, struct str provider, struct str id,
+                      struct option *ret)
+{
+    size_t n;
+    const struct option *all = loaf_options(lf, a, provider, &n);
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(all[i].id, id)) {
+            *ret = all[i];
+            return true;
+        }
+    return false;
+}
+
+/* ---- out ---- */
+
+static void put_members(struct loaf *lf, struct jw *w, const struct option *o)
+{
+    jw_kstr(w, "id", o->id);
+    jw_kstr(w, "label", o->label);
+    jw_kstr(w, "description", o->description);
+    jw_karr(w, "supportedThinkingLevels");
+    for (size_t i = 0; i < o->n_levels; i++)
+        jw_str(w, str_of(o->levels[i]));
+    jw_arr_end(w);
+    jw_kz(w, "defaultThinkingLevel", o->default_level);
+    if (strcmp(o->provider, "openrouter") == 0)
+        jw_kraw(w, "routingProviders", loaf_routes_of(lf, o->id));
+    if (o->window > 0)
+        jw_kint(w, "contextWindowTokens", o->window);
+}
+
+void loaf_put_option(struct loaf *lf, struct jw *w, const struct option *o)
+{
+    jw_obj(w);
+    jw_kz(w, "provider", o->provider);
+    put_members(lf, w, o);
+    jw_obj_end(w);
+}
+
+/* ---- keeping ---- */
+
+struct keeping {
+    struct loaf *lf;
+    const char *provider;
+};
+
+static void put_cache(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
+{
+    const struct keeping *k = arg;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(buf) struct buf text = BUF_INIT;
+    AUTO(json) struct json entry = JSON_INIT;
+    struct jw w = JW(&text);
+    struct error ignored;
+    char now[TIME_ISO_LEN + 1];
+    size_t n;
+    const struct option *all = loaf_options(k->lf, &a, str_of(k->provider), &n);
+    time_iso(time_now_ms(), now);
+    jw_obj(&w);
+    jw_kz(&w, "fetchedAt", now);
+    jw_karr(&w, "models");
+    for (size_t i = 0; i < n; i++) {
+        jw_obj(&w);
+        put_members(k->lf, &w, &all[i]);
+        jw_obj_end(&w);
+    }
+    jw_arr_end(&w);
+    jw_obj_end(&w);
+    if (!json_parse(buf_str(&text), 0, 16, &entry, &ignored))
+        return;
+    config_put(doc, root, STR("version"), yyjson_mut_int(doc, 1));
+    config_put(doc, root, str_of(k->provider), yyjson_val_mut_copy(doc, entry.root));
+}
+
+void loaf_options_keep(struct loaf *lf, const char *provider)
+{
+    AUTO(buf) struct buf path = BUF_INIT;
+    struct keeping k = {lf, provider};
+    struct error err;
+    buf_addf(&path, "%s/models-cache.json", lf->data_dir);
+    if (!config_renew(buf_str(&path), put_cache, &k, NULL, &err))
+        log_warn("the list of models is not kept: %s", err.text);
+    json_clear(&lf->cache); /* to be read again */
+    lf->cache = JSON_INIT;
+}

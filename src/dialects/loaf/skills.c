@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* Skills (loaf.md 14): skills.list, and what a turn tells the model about them.  The disk is looked
+ * at anew each time. */
+#include "dialects/loaf/internal.h"
+
+#include "base/path.h"
+#include "context/skills.h"
+
+static void scan(struct loaf *lf, struct skills *s)
+{
+    skills_add_roots(s, engine_launch_dir(lf->sv->engine), str_of(lf->data_dir), path_home());
+    skills_scan(s);
+}
+
+static void put_strs(struct jw *w, const char *name, const struct str *all, size_t n)
+{
+    jw_karr(w, name);
+    for (size_t i = 0; i < n; i++)
+        jw_str(w, all[i]);
+    jw_arr_end(w);
+}
+
+void loaf_put_skills_state(struct loaf *lf, struct jw *w)
+{
+    AUTO(skills) struct skills s = SKILLS_INIT;
+    scan(lf, &s);
+    jw_kint(w, "count", (int64_t)s.n);
+    put_strs(w, "directories", s.roots, s.n_roots);
+}
+
+/* ---- skills.list ---- */
+
+static const struct row skill_rows[] = {
+    ROW_OUT("name", T_STR, NEEDED, "of its folder; mentioned as $name"),
+    ROW_OUT("description", T_STR, NEEDED, "what it says about itself"),
+    ROW_OUT("description_preview", T_STR, NEEDED, "the first eight words"),
+    ROW_OUT("source_path", T_STR, NEEDED, "its SKILL.md"),
+    ROW_OUT("path", T_STR, NEEDED, "as source_path"),
+    ROW_END,
+};
+
+const struct row loaf_skills_rows[] = {
+    ROW_OUT("directories", T_ARR, NEEDED, "where they are looked for", .items = T_STR),
+    ROW_OUT("errors", T_ARR, NEEDED, "what could not be read", .items = T_STR),
+    ROW_OUT("skills", T_ARR, NEEDED, "by name, then path", .items = T_OBJ, .rows = skill_rows),
+    ROW_END,
+};
+
+static void put_skill(struct jw *w, const struct skill *skill)
+{
+    AUTO(buf) struct buf preview = BUF_INIT;
+    skill_preview(skill, &preview);
+    jw_obj(w);
+    jw_kstr(w, "name", skill->name);
+    jw_kstr(w, "description", skill->description);
+    jw_kstr(w, "description_preview", buf_str(&preview));
+    jw_kstr(w, "source_path", skill->path);
+    jw_kstr(w, "path", skill->path);
+    jw_obj_end(w);
+}
+
+void loaf_put_skills(struct loaf *lf, struct jw *w)
+{
+    AUTO(skills) struct skills s = SKILLS_INIT;
+    scan(lf, &s);
+    jw_obj(w);
+    put_strs(w, "directories", s.roots, s.n_roots);
+    put_strs(w, "errors", s.errors, s.n_errors);
+    jw_karr(w, "skills");
+    for (size_t i = 0; i < s.n; i++)
+        put_skill(w, &s.items[i]);
+    jw_arr_end(w);
+    jw_obj_end(w);
+}
+
+static bool skills_list(struct request *rq, struct jw *w, struct error *err)
+{
+    (void)err;
+    loaf_put_skills(rq->dialect, w);
+    return true;
+}
+
+const struct method loaf_skills_list = {
+    .name = "skills.list",
+    .result = loaf_skills_rows,
+    .lane = LANE_MAIN,
+    .run = skills_list,
+    .about = "Skills on the disk now; ignores params.",
+};
+
+/* ---- in a turn ---- */
+
+static struct loaf_session *session_of(struct loaf *lf, const struct session *s)
+{
+    for (size_t i = 0; i < lf->n_sessions; i++)
+        if (lf->sessions[i]->session == s)
+            return lf->sessions[i];
+    return NULL;
+}
+
+static void say_applied(struct loaf_session *ls, const struct skill *const *chosen, size_t n)
+{
+    AUTO(buf) struct buf names = BUF_INIT;
+    for (size_t i = 0; i < n; i++)
+        buf_addf(&names, "%s%.*s", i ? ", " : "", STR_FMT(chosen[i]->name));
+    loaf_say_system(ls, "skills applied: %.*s", STR_FMT(buf_str(&names)));
+}
+
+void loaf_put_context(void *arg, struct session *session, struct str input, struct buf *out)
+{
+    struct loaf *lf = arg;
+    AUTO(skills) struct skills s = SKILLS_INIT;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct loaf_session *ls = session_of(lf, session);
+    size_t n;
+    scan(lf, &s);
+    const struct skill **chosen = skills_mentioned(&s, input, &a, &n);
+    if (ls && n)
+        say_applied(ls, chosen, n);
+    skills_put_block(&s, chosen, n, out);
+}
