@@ -44,6 +44,7 @@ struct message {
     bool is_partial;           /* ASSISTANT: cut by an interrupt */
     struct str first_kept;     /* SUMMARY: "message:<n>" or an entry id */
     int64_t tokens_before;     /* SUMMARY */
+    int64_t n_skipped;         /* SUMMARY: entries behind the first kept one that are gone, too */
     struct str *read_files, *modified_files; /* SUMMARY */
     size_t n_read_files, n_modified_files;
     struct str entry_id;       /* of a version 2 file, or STR_NONE */

@@ -5,6 +5,8 @@
  *
  *     entries   [summary] m1 m2 ... | kept ...        first_kept names the entry behind the bar
  *     becomes   new summary           kept ...        the file keeps all records
+ *
+ * Where the bar stands, and when a turn is split, is told in compact_cut.c.
  */
 #include "engine/internal.h"
 
@@ -19,55 +21,17 @@ static const char instruction[] =
     "not answer questions in it.";
 
 static const char format[] =
-    "Write the summary with these second-level headings, in this order: Goal, Project Context, "
-    "Constraints & Preferences, Progress (Done, In Progress, Blocked), Key Decisions, Files & Code "
-    "(Read, Modified), Commands & Results, Next Steps, Critical Context. Write (none) where there "
-    "is nothing to say.";
+    "Write the summary with these second-level headings, in this order: Goal, Project Context "
+    "(language and version, frameworks and packages, how it is built, run and tested; for Ruby "
+    "also gems, Rails and the test framework), Constraints & Preferences, Progress (with the "
+    "third-level headings Done, In Progress, Blocked), Key Decisions, Files & Code (with the "
+    "third-level headings Read, Modified, Important Objects), Commands & Results, Next Steps, "
+    "Critical Context. Write (none) where there is nothing to say.";
 
-/* ---- where to cut ---- */
-
-static int64_t tokens_from(const struct history *h, size_t from, size_t to)
-{
-    int64_t n = 0;
-    for (size_t i = from; i < to; i++)
-        n += message_tokens(&h->entries[i].message);
-    return n;
-}
-
-static size_t find_cut(const struct history *h, size_t start, size_t n, int64_t budget, bool any_role)
-{
-    for (size_t i = start + 1; i < n; i++) {
-        enum role role = h->entries[i].message.role;
-        bool fits_here = role == ROLE_USER || (any_role && role == ROLE_ASSISTANT);
-        if (fits_here && tokens_from(h, i, n) <= budget)
-            return i;
-    }
-    return n;
-}
-
-bool compact_cut(const struct history *h, size_t n, int64_t budget, bool must, size_t *ret_cut,
-                 struct error *err)
-{
-    size_t start = n > 0 && h->entries[0].message.role == ROLE_SUMMARY;
-    if (n == 0)
-        return error_set(err, ERR_INVALID, "Nothing to compact");
-    if (n == start || (h->ends_with_compaction && n == h->n))
-        return error_set(err, ERR_INVALID, "Already compacted");
-    if (budget == 0) {
-        *ret_cut = n;
-        return true;
-    }
-    if (tokens_from(h, start, n) <= budget) {
-        if (!must)
-            return error_set(err, ERR_INVALID, "Nothing to compact");
-        *ret_cut = n;
-        return true;
-    }
-    *ret_cut = find_cut(h, start, n, budget, false);
-    if (*ret_cut == n)
-        *ret_cut = find_cut(h, start, n, budget, true);
-    return true;
-}
+static const char split_format[] =
+    "This is the beginning of one long turn; its end stays in the conversation and follows your "
+    "text. Write what is needed to understand that end: what the user asked for, what was done and "
+    "found so far, and why. Be brief, and use no second-level headings.";
 
 /* ---- what the summariser reads ---- */
 
@@ -87,121 +51,118 @@ static void put_message(struct buf *out, struct arena *a, const struct message *
     buf_addc(out, '\n');
 }
 
-static void put_question(struct buf *out, struct session *s, size_t cut, struct str instructions)
+static void put_part(struct buf *out, const struct history *h, size_t from, size_t to)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
-    buf_addz(out, "The conversation so far:\n");
-    for (size_t i = 0; i < cut; i++)
-        put_message(out, &a, &s->history.entries[i].message);
-    buf_addf(out, "\n%s", format);
-    if (instructions.n)
-        buf_addf(out, "\n\nAdditional focus: %.*s", STR_FMT(instructions));
+    for (size_t i = from; i < to; i++)
+        put_message(out, &a, &h->entries[i].message);
 }
 
-/* ---- files that were touched ---- */
-
-struct files {
-    struct str *names;
-    size_t n;
-};
-
-static void add_file(struct files *f, struct arena *a, struct str name)
+static void put_earlier_summary(struct buf *out, const struct history *h)
 {
-    size_t at = 0;
-    while (at < f->n && str_cmp(f->names[at], name) < 0)
-        at++;
-    if (at < f->n && str_eq(f->names[at], name))
+    AUTO(arena) struct arena a = ARENA_INIT;
+    if (h->entries[0].message.role != ROLE_SUMMARY)
         return;
-    struct str *names = arena_array(a, struct str, f->n + 1);
-    for (size_t i = 0; i < f->n; i++)
-        names[i + (i >= at)] = f->names[i];
-    names[at] = arena_str(a, name);
-    f->names = names;
-    f->n++;
-}
-
-static void add_call_file(const struct block *call, struct arena *a, struct files *read,
-                          struct files *modified)
-{
-    AUTO(json) struct json args = JSON_INIT;
-    struct error ignored;
-    if (!json_parse(call->arguments, 0, LIMIT_JSON_DEPTH, &args, &ignored)) {
-        args = JSON_INIT;
-        return;
-    }
-    struct str path = json_get_str(args.root, "path");
-    if (!path.n)
-        path = json_get_str(args.root, "file_path");
-    if (path.n && str_is(call->name, "read_file"))
-        add_file(read, a, path);
-    else if (path.n && (str_is(call->name, "write_file") || str_is(call->name, "edit_file")))
-        add_file(modified, a, path);
-}
-
-static void find_files(const struct history *h, size_t cut, struct arena *a, struct files *read,
-                       struct files *modified)
-{
-    for (size_t i = 0; i < cut; i++) {
-        const struct message *m = &h->entries[i].message;
-        for (size_t k = 0; k < m->n_read_files; k++)
-            add_file(read, a, m->read_files[k]);
-        for (size_t k = 0; k < m->n_modified_files; k++)
-            add_file(modified, a, m->modified_files[k]);
-        for (size_t b = 0; b < m->n_blocks; b++)
-            if (m->blocks[b].kind == BLOCK_CALL)
-                add_call_file(&m->blocks[b], a, read, modified);
-    }
-}
-
-void compact_note_files(const struct history *h, size_t cut, struct arena *a,
-                        struct message *summary)
-{
-    struct files read = {0}, modified = {0};
-    find_files(h, cut, a, &read, &modified);
-    summary->read_files = read.names;
-    summary->n_read_files = read.n;
-    summary->modified_files = modified.names;
-    summary->n_modified_files = modified.n;
-}
-
-static struct str details_json(struct arena *a, const struct files *read, const struct files *modified)
-{
-    AUTO(buf) struct buf out = BUF_INIT;
-    struct jw w = JW(&out);
-    jw_obj(&w);
-    jw_karr(&w, "read_files");
-    for (size_t i = 0; i < read->n; i++)
-        jw_str(&w, read->names[i]);
-    jw_arr_end(&w);
-    jw_karr(&w, "modified_files");
-    for (size_t i = 0; i < modified->n; i++)
-        jw_str(&w, modified->names[i]);
-    jw_arr_end(&w);
-    jw_obj_end(&w);
-    return arena_str(a, buf_str(&out));
+    struct str text = message_text_of(&a, &h->entries[0].message);
+    buf_addf(out, "The summary of what came before, to be kept and brought up to date:\n\n%.*s\n\n",
+             STR_FMT(text));
 }
 
 /* ---- doing it ---- */
 
-static bool summarise_await(struct session *s, struct turn *t, size_t cut, struct str instructions,
-                            struct arena *a, struct message *ret, struct error *err)
+struct work { /* one compaction */
+    struct session *session;
+    struct turn *turn; /* or NULL */
+    struct str instructions;
+    struct cut cut;
+};
+
+static bool ask_await(const struct work *k, struct buf *question, int64_t percent, struct buf *out,
+                      struct error *err)
 {
-    AUTO(buf) struct buf question = BUF_INIT;
     AUTO(buf) struct buf summary = BUF_INIT;
-    put_question(&question, s, cut, instructions);
-    struct summary_ask ask = {.system = str_of(instruction), .text = buf_str(&question),
-                              .max_tokens = s->settings->compact.reserve_tokens * 4 / 5};
-    if (!ask_plain_await(s, t, &ask, &summary, err))
+    struct session *s = k->session;
+    if (k->instructions.n)
+        buf_addf(question, "\n\nAdditional focus: %.*s", STR_FMT(k->instructions));
+    struct summary_ask ask = {.system = str_of(instruction), .text = buf_str(question),
+                              .max_tokens = s->settings->compact.reserve_tokens * percent / 100};
+    if (!ask_plain_await(s, k->turn, &ask, &summary, err))
         return false;
     struct str text = str_trim(buf_str(&summary));
     if (!text.n)
         return error_set(err, ERR_BAD_REPLY,
                          "Compaction produced an empty summary; context was not changed.");
-    *ret = message_text(a, ROLE_SUMMARY, arena_str(a, text));
-    ret->first_kept = arena_fmt(a, "message:%zu", cut);
-    ret->tokens_before = history_tokens(&s->history);
-    compact_note_files(&s->history, cut, a, ret);
+    buf_add(out, text);
     return true;
+}
+
+/* What came before the cut.  When that is no more than an earlier summary, it stays as it is. */
+static bool summarise_past_await(const struct work *k, struct buf *out, struct error *err)
+{
+    AUTO(buf) struct buf question = BUF_INIT;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    const struct history *h = &k->session->history;
+    if (k->cut.at == k->cut.from) {
+        buf_add(out, k->cut.from ? message_text_of(&a, &h->entries[0].message)
+                                 : STR("No prior history."));
+        return true;
+    }
+    put_earlier_summary(&question, h);
+    buf_addz(&question, "The conversation so far:\n");
+    put_part(&question, h, k->cut.from, k->cut.at);
+    buf_addf(&question, "\n%s", format);
+    return ask_await(k, &question, 80, out, err);
+}
+
+static bool summarise_split_await(const struct work *k, struct buf *out, struct error *err)
+{
+    AUTO(buf) struct buf question = BUF_INIT;
+    if (k->cut.split <= k->cut.at)
+        return true;
+    buf_addz(&question, "The beginning of the turn:\n");
+    put_part(&question, &k->session->history, k->cut.at, k->cut.split);
+    buf_addf(&question, "\n%s", split_format);
+    buf_addz(out, "\n\n---\n\n## Turn Context (split turn)\n\n");
+    return ask_await(k, &question, 50, out, err);
+}
+
+static void note_files(const struct work *k, struct arena *a, struct message *summary)
+{
+    const struct history *h = &k->session->history;
+    compact_note_files(h, 0, k->cut.at, a, summary);
+    compact_note_files(h, k->cut.at, k->cut.split, a, summary);
+}
+
+static bool summarise_await(const struct work *k, struct arena *a, struct message *ret,
+                            struct error *err)
+{
+    AUTO(buf) struct buf past = BUF_INIT, text = BUF_INIT, split = BUF_INIT;
+    struct message m = {0};
+    if (!summarise_past_await(k, &past, err) || !summarise_split_await(k, &split, err))
+        return false;
+    note_files(k, a, &m);
+    if (k->session->settings->compact.lists_files)
+        compact_list_files(&text, buf_str(&past), &m);
+    else
+        buf_add(&text, buf_str(&past));
+    struct str whole = arena_fmt(a, "%.*s%.*s", STR_FMT(str_trim(buf_str(&text))),
+                                 STR_FMT(buf_str(&split)));
+    *ret = message_text(a, ROLE_SUMMARY, whole);
+    ret->first_kept = arena_fmt(a, "message:%zu", k->cut.at);
+    ret->n_skipped = k->cut.split > k->cut.at ? (int64_t)(k->cut.split - k->cut.at - 1) : 0;
+    ret->tokens_before = history_tokens(&k->session->history);
+    ret->read_files = m.read_files;
+    ret->n_read_files = m.n_read_files;
+    ret->modified_files = m.modified_files;
+    ret->n_modified_files = m.n_modified_files;
+    return true;
+}
+
+/* Where an entry stands behind the summary now; one that is gone: the first that is left. */
+static size_t place_after(const struct message *summary, size_t cut, size_t at)
+{
+    size_t gone = (size_t)summary->n_skipped;
+    return at <= cut ? 1 : MAX(at - cut + 1, gone + 1) - gone;
 }
 
 bool compact_apply(struct session *s, struct turn *t, const struct message *summary, size_t cut,
@@ -213,9 +174,26 @@ bool compact_apply(struct session *s, struct turn *t, const struct message *summ
         return false;
     history_compact(&s->history, summary, cut);
     if (t)
-        t->first_entry = t->first_entry - cut + 1;
+        t->first_entry = place_after(summary, cut, t->first_entry);
     read_set_empty(s->reads);
     return true;
+}
+
+static struct str details_json(struct arena *a, const struct message *m)
+{
+    AUTO(buf) struct buf out = BUF_INIT;
+    struct jw w = JW(&out);
+    jw_obj(&w);
+    jw_karr(&w, "read_files");
+    for (size_t i = 0; i < m->n_read_files; i++)
+        jw_str(&w, m->read_files[i]);
+    jw_arr_end(&w);
+    jw_karr(&w, "modified_files");
+    for (size_t i = 0; i < m->n_modified_files; i++)
+        jw_str(&w, m->modified_files[i]);
+    jw_arr_end(&w);
+    jw_obj_end(&w);
+    return arena_str(a, buf_str(&out));
 }
 
 static bool compact_because_await(struct session *s, struct turn *t, const char *reason,
@@ -224,7 +202,7 @@ static bool compact_because_await(struct session *s, struct turn *t, const char 
                                   struct error *err)
 {
     struct message summary;
-    size_t cut = 0;
+    struct work k = {.session = s, .turn = t, .instructions = instructions};
     struct session_info info;
     session_info(s, &info);
     struct event_compaction ev = {.reason = reason, .n_before = (int64_t)s->history.n,
@@ -233,17 +211,14 @@ static bool compact_because_await(struct session *s, struct turn *t, const char 
     session_emit(s, t, &(struct event){.kind = EV_COMPACTION_STARTED, .compaction = &ev,
                                        .error = cause});
     bool must = strcmp(reason, "overflow") == 0;
-    bool ok = compact_cut(&s->history, MIN(keep_from, s->history.n),
-                          s->settings->compact.keep_recent_tokens, must, &cut, err) &&
-              summarise_await(s, t, cut, instructions, a, &summary, err) &&
-              compact_apply(s, t, &summary, cut, err);
+    bool ok = compact_cut(&s->history, s->settings->compact.keep_recent_tokens, keep_from, must,
+                          &k.cut, err) &&
+              summarise_await(&k, a, &summary, err) && compact_apply(s, t, &summary, k.cut.at, err);
     if (ok) {
-        struct files read = {summary.read_files, summary.n_read_files};
-        struct files modified = {summary.modified_files, summary.n_modified_files};
         *ret = (struct compact_outcome){
             .summary = message_text_of(a, &summary),
             .first_kept = summary.first_kept,
-            .details = details_json(a, &read, &modified),
+            .details = details_json(a, &summary),
             .tokens_before = summary.tokens_before,
             .tokens_after = history_tokens(&s->history),
         };
@@ -255,6 +230,12 @@ static bool compact_because_await(struct session *s, struct turn *t, const char 
     session_emit(s, t, &(struct event){.kind = EV_COMPACTION_DONE, .compaction = &ev,
                                        .error = ok ? NULL : err});
     return ok;
+}
+
+int64_t compact_reserve(const struct compact_rules *r, int64_t window)
+{
+    int64_t share = window * r->reserve_percent / 100;
+    return MAX(MAX(r->reserve_tokens, r->least_reserve), share);
 }
 
 bool compact_await(struct session *s, struct turn *t, const char *reason, struct str instructions,
@@ -281,9 +262,8 @@ static const char *why_now(struct session *s)
         return NULL;
     if (r->why)
         return r->why(s->settings->context_arg, s);
-    int64_t reserve = MAX(r->reserve_tokens, info.context_window * r->reserve_percent / 100);
-    bool is_full = info.context_window > 0 &&
-                   history_tokens(&s->history) > info.context_window - reserve;
+    int64_t window = info.context_window;
+    bool is_full = window > 0 && history_tokens(&s->history) > window - compact_reserve(r, window);
     return is_full ? "auto" : NULL;
 }
 

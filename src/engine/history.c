@@ -87,6 +87,11 @@ void history_compact(struct history *h, const struct message *summary, size_t ke
     size_t kept = h->n > keep_from ? h->n - keep_from : 0;
     add_entry(h); /* makes sure that there is room for the summary and all */
     memmove(h->entries + 1, h->entries + keep_from, kept * sizeof *h->entries);
+    if (summary->n_skipped > 0 && kept > 1) {
+        size_t gone = (size_t)MIN(summary->n_skipped, (int64_t)kept - 1);
+        kept -= gone;
+        memmove(h->entries + 2, h->entries + 2 + gone, (kept - 1) * sizeof *h->entries);
+    }
     h->entries[0] = first;
     h->n = h->usage_from = kept + 1;
     h->ends_with_compaction = true;

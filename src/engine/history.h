@@ -82,7 +82,7 @@ struct entry *history_add(struct history *h, const struct message *m, struct mar
 /* The same for a message that lies in the history's arena already: nothing is copied. */
 struct entry *history_keep(struct history *h, const struct message *m, struct mark *turn);
 struct mark *history_mark(struct history *h, struct str turn_id);
-/* Replaces what stands before keep_from by the summary, which is copied. */
+/* Replaces what stands before keep_from, and what the summary skips behind it, by the summary, which is copied. */
 void history_compact(struct history *h, const struct message *summary, size_t keep_from);
 void history_empty(struct history *h);
 /* The conversation becomes its own projection: what a file in a dialect's form holds.  Marks of

@@ -203,7 +203,6 @@ void skip_calls(struct turn *t, const struct message *reply, size_t from, const 
 bool compact_await(struct session *s, struct turn *t, const char *reason, struct str instructions,
                    size_t keep_from, struct arena *a, struct compact_outcome *ret,
                    struct error *err);
-bool compact_if_needed_await(struct turn *t, struct error *err);
 /* Everything, that of the turn too, because of this overflow. */
 bool compact_all_await(struct session *s, struct turn *t, const struct error *cause,
                        struct compact_outcome *ret, struct error *err);
@@ -213,14 +212,23 @@ bool overflow_recognise(const struct session *s, struct error *err);
 /* After an overflow that ends the turn: the conversation is made short and the continuation waits at
  * the head of the queue.  False when nothing follows; err is what the turn ends with. */
 bool overflow_continue_await(struct turn *t, struct error *err);
-/* Of the first n entries those before *ret_cut are to be summarised, so that what follows has at
- * most `budget` tokens (0: nothing follows).  A result is never cut from its call.  ERR_INVALID when
- * there is nothing to do; with must everything is summarised then. */
-bool compact_cut(const struct history *h, size_t n, int64_t budget, bool must, size_t *ret_cut,
-                 struct error *err);
-/* Which files the entries before cut read and changed, into the summary. */
-void compact_note_files(const struct history *h, size_t cut, struct arena *a,
+/* Entries [from, at) are summarised; the entry `at` is kept, those up to split are summarised
+ * apart (split == at: none).  budget 0: everything before keep_from; must: even if all would fit.
+ * ERR_INVALID when there is nothing to do. */
+struct cut {
+    size_t from, at, split;
+};
+bool compact_cut(const struct history *h, int64_t budget, size_t keep_from, bool must,
+                 struct cut *ret, struct error *err);
+/* A cut that splits no turn: what follows *ret_cut has at most `budget` tokens.  Everything becomes
+ * the summary when all or nothing fits. */
+bool compact_flat_cut(const struct history *h, int64_t budget, size_t *ret_cut, struct error *err);
+/* Adds the files that the entries [from, to) read and changed. */
+void compact_note_files(const struct history *h, size_t from, size_t to, struct arena *a,
                         struct message *summary);
+/* The text with the lists of its section Files & Code replaced by what is known. */
+void compact_list_files(struct buf *out, struct str text, const struct message *summary);
+bool compact_if_needed_await(struct turn *t, struct error *err);
 /* The record first, then the memory: a crash leaves the old or the new conversation. */
 bool compact_apply(struct session *s, struct turn *t, const struct message *summary, size_t cut,
                    struct error *err);

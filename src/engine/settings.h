@@ -29,6 +29,7 @@ struct compact_rules {
     bool is_enabled;           /* automatic compaction before a turn */
     int64_t reserve_tokens;    /* kept free below the window */
     int reserve_percent;       /* at least this share of the window is kept free */
+    int64_t least_reserve;     /* and at least this */
     int64_t keep_recent_tokens; /* 0: everything becomes the summary */
     /* Says itself why it is time ("auto", "provider_switch"), or NULL that it is not; then the numbers
      * above do not count.  arg: context_arg. */
@@ -40,7 +41,11 @@ struct compact_rules {
     const char *continuation;
     int max_continuations;
     const char *const *overflow_words; /* failures with one of them are overflows too; NULL-ended */
+    bool lists_files;          /* the summary names the files that were read and changed */
 };
+
+/* Tokens of the window that are kept free. */
+int64_t compact_reserve(const struct compact_rules *r, int64_t window);
 
 struct session_settings {
     const struct toolset *toolset;

@@ -57,7 +57,7 @@ static struct message make_list(const struct history *h, size_t cut, struct aren
     struct message m = message_text(a, ROLE_SUMMARY, arena_str(a, buf_str(&text)));
     m.first_kept = arena_fmt(a, "message:%zu", cut);
     m.tokens_before = history_tokens(h);
-    compact_note_files(h, cut, a, &m);
+    compact_note_files(h, 0, cut, a, &m);
     return m;
 }
 
@@ -90,7 +90,7 @@ bool session_shorten(struct session *s, struct shorten_outcome *ret, struct erro
         return error_set(err, ERR_BUSY, "a turn is running");
     int64_t budget = MIN(s->settings->compact.keep_recent_tokens, count_tokens(h, h->n) / 2);
     ev.tokens_before = history_tokens(h);
-    if (compact_cut(h, h->n, MAX(1, budget), true, &cut, &why) && !shorten(s, cut, &is_done, err))
+    if (compact_flat_cut(h, MAX(1, budget), &cut, &why) && !shorten(s, cut, &is_done, err))
         return false;
     if (is_done) {
         out = (struct shorten_outcome){(int64_t)cut, out.n_kept - (int64_t)cut};

@@ -165,7 +165,7 @@ static struct session_settings make_settings(void)
                   .first_ms = env_ms("TRIVET_RETRY_MS", 1000),
                   .max_ms = 60000,
                   .max_retry_after_ms = 60000},
-        .compact = {.reserve_percent = 10}, /* the rest stands in the config */
+        .compact = {.reserve_percent = 10, .least_reserve = 12000, .lists_files = true}, /* the rest stands in the config */
         .max_rounds = 500,
         .stall_ms = env_ms("TRIVET_STALL_MS", 120000),
         .kill_grace_ms = 200,

@@ -22,7 +22,7 @@ static void put_compaction(struct jw *w, const struct kward *k, int64_t window)
     jw_kbool(w, "autoCompactionEnabled", c->is_enabled);
     if (c->is_enabled && window > 0)
         jw_kint(w, "autoCompactionReserveTokens",
-                MAX(c->reserve_tokens, window * c->reserve_percent / 100));
+                compact_reserve(c, window));
 }
 
 /* ---- runtime/state ---- */

@@ -18,7 +18,7 @@
 #include "auth/store.h"
 #include "context/config.h"
 
-enum { RESERVE_TOKENS = 16384, KEEP_RECENT_TOKENS = 20000, LEAST_RESERVE = 12000 };
+enum { RESERVE_TOKENS = 16384, KEEP_RECENT_TOKENS = 20000 };
 
 const char kw_default_effort[] = "medium";
 
@@ -219,7 +219,6 @@ static void set_compaction(struct kward *k, yyjson_val *config)
     struct compact_rules *r = &k->settings.compact;
     r->is_enabled = json_get_bool(c, "enabled", true);
     r->reserve_tokens = positive(c, "reserve_tokens", "reserveTokens", RESERVE_TOKENS);
-    r->reserve_tokens = MAX(r->reserve_tokens, LEAST_RESERVE);
     r->keep_recent_tokens =
         positive(c, "keep_recent_tokens", "keepRecentTokens", KEEP_RECENT_TOKENS);
     k->settings.context_window = positive(c, "context_window", "contextWindow", 0);
