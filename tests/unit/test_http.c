@@ -514,6 +514,7 @@ struct bare {
     struct buf body;
     int status;
     size_t n_pauses, n_told_while_paused;
+    size_t largest; /* piece that was told at once */
     bool is_paused, is_ended, has_failed, pauses, starts_another;
     struct bare *another;
     const char *base;
@@ -533,6 +534,7 @@ static void bare_on_body(void *arg, struct str bytes)
     struct bare *b = arg;
     assert_true(bytes.n > 0 && b->status != 0 && !b->is_ended);
     b->n_told_while_paused += b->is_paused;
+    b->largest = MAX(b->largest, bytes.n);
     buf_add(&b->body, bytes);
     if (b->other) {
         http_cancel(b->other);
@@ -642,6 +644,31 @@ static void test_pause_holds_back(void **state)
     buf_clear(&b.body);
 }
 
+/* A server that has sent everything before we look: it is told in pieces, and the loop gets its
+ * turn between them. */
+static void test_burst_comes_in_pieces(void **state)
+{
+    (void)state;
+    AUTO(room) struct room r;
+    room_open(&r, "[{\"text\":\"0123456789abcdef\",\"text_repeat\":200000,\"piece\":16000}]");
+    struct bare b = {0};
+    bare_start(&b, r.l, r.f.base);
+    while (b.body.n == 0)
+        loop_step(r.l, true);
+    usleep(300000);
+    size_t told = b.body.n, most_of_a_step = 0;
+    while (!b.is_ended) {
+        loop_step(r.l, true);
+        most_of_a_step = MAX(most_of_a_step, b.body.n - told);
+        told = b.body.n;
+    }
+    assert_false(b.has_failed);
+    assert_true(b.body.n > 3200000);
+    assert_true(b.largest <= 192 << 10);
+    assert_true(most_of_a_step <= 1 << 20);
+    buf_clear(&b.body);
+}
+
 /* From inside a callback of one request another is canceled, and a third one is started. */
 static void test_calls_inside_callbacks(void **state)
 {
@@ -701,6 +728,7 @@ int main(void)
         cmocka_unit_test(test_refused_requests),
         cmocka_unit_test(test_pause_loses_nothing),
         cmocka_unit_test(test_pause_holds_back),
+        cmocka_unit_test(test_burst_comes_in_pieces),
         cmocka_unit_test(test_calls_inside_callbacks),
         cmocka_unit_test(test_loop_goes_first),
     };
