@@ -54,6 +54,11 @@ struct str engine_exa_key(struct engine *e)
     return e->exa_key;
 }
 
+bool engine_can_search(struct engine *e)
+{
+    return engine_exa_key(e).n > 0;
+}
+
 void engine_forget_keys(struct engine *e)
 {
     e->is_exa_known = false;

@@ -30,7 +30,8 @@ from formats import VENDORS  # noqa: E402
 from provider import Server  # noqa: E402
 
 WINDOW = 10
-HOLDERS = ("auth.json", "secrets.json", "requests.jsonl", "asked", "replies.json")
+HOLDERS = ("auth.json", "secrets.json", "secrets-fallback.json", "requests.jsonl", "issued.jsonl",
+           "asked", "replies.json")
 VISIBLE = "visible-word"  # what the model says and everybody may read
 ENV_CALL = {"id": "call_1", "name": "bash",
             "arguments": {"command": "env; cat /proc/$PPID/environ"}}

@@ -20,6 +20,7 @@ import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
+import evidence     # noqa: E402
 import harness      # noqa: E402
 import pattern      # noqa: E402
 import process      # noqa: E402
@@ -238,9 +239,12 @@ class Player:
     def do_send(self, step):
         text = pattern.fill_json(self.fill(step.text), self.names)
         try:
-            json.loads(text)
+            message = json.loads(text)
         except ValueError as error:
             raise Failed(f"not JSON ({error}); use >raw to send this on purpose") from None
+        params = message.get("params") if isinstance(message, dict) else None
+        if isinstance(params, dict) and isinstance(params.get("api_key"), str):
+            evidence.note_secret(params["api_key"].strip())
         self.note(">", text)
         program = self.running()
         program.send(program.framing.wrap(text), self.limit())

@@ -11,7 +11,7 @@
 static bool has_key(struct loaf *lf, const char *name)
 {
     const struct provider *p = loaf_provider_named(lf, str_of(name));
-    return p && engine_has_key(lf->sv->engine, p);
+    return p && engine_has_credential(lf->sv->engine, p);
 }
 
 void loaf_put_profile(struct loaf *lf, struct jw *w)

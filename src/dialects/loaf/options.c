@@ -75,6 +75,19 @@ struct option loaf_option_unknown(const char *provider)
 
 /* ---- from the catalogue ---- */
 
+/* A model without a name is called by the end of its id. */
+static struct str label_of(struct arena *a, const struct model *m)
+{
+    size_t slash = str_rchr(m->id, '/');
+    if (!str_eq(m->name, m->id))
+        return m->name;
+    char *label = arena_strz(a, slash == SIZE_MAX ? m->id : str_from(m->id, slash + 1));
+    for (char *c = label; *c; c++)
+        if (*c == '-' || *c == '_')
+            *c = ' ';
+    return str_of(label);
+}
+
 static struct option from_model(struct loaf *lf, struct arena *a, const struct provider *p,
                                 const struct model *m)
 {
@@ -82,7 +95,7 @@ static struct option from_model(struct loaf *lf, struct arena *a, const struct p
     struct option o = {
         .provider = loaf_provider_name(p),
         .id = loaf_model_id(lf, slug),
-        .label = m->name,
+        .label = label_of(a, m),
         .description = str_of(p->label),
         .window = m->context_window,
         .priority = m->priority,
@@ -229,9 +242,11 @@ bool loaf_option_find(struct loaf *lf, struct arena *a, struct str provider, str
 
 /* ---- out ---- */
 
-static void put_members(struct loaf *lf, struct jw *w, const struct option *o)
+static void put_members(struct loaf *lf, struct jw *w, const struct option *o, bool with_provider)
 {
     jw_kstr(w, "id", o->id);
+    if (with_provider)
+        jw_kz(w, "provider", o->provider);
     jw_kstr(w, "label", o->label);
     jw_kstr(w, "description", o->description);
     jw_karr(w, "supportedThinkingLevels");
@@ -248,8 +263,7 @@ static void put_members(struct loaf *lf, struct jw *w, const struct option *o)
 void loaf_put_option(struct loaf *lf, struct jw *w, const struct option *o)
 {
     jw_obj(w);
-    jw_kz(w, "provider", o->provider);
-    put_members(lf, w, o);
+    put_members(lf, w, o, true);
     jw_obj_end(w);
 }
 
@@ -277,7 +291,7 @@ static void put_cache(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
     jw_karr(&w, "models");
     for (size_t i = 0; i < n; i++) {
         jw_obj(&w);
-        put_members(k->lf, &w, &all[i]);
+        put_members(k->lf, &w, &all[i], false);
         jw_obj_end(&w);
     }
     jw_arr_end(&w);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Skills (loaf.md 14): skills.list, and what a turn tells the model about them.  The disk is looked
- * at anew each time. */
+/* Skills (loaf.md 14): skills.list, and what a turn tells the model about them and the web.  The disk
+ * is looked at anew each time. */
 #include "dialects/loaf/internal.h"
 
 #include "base/path.h"
@@ -106,6 +106,10 @@ static void say_applied(struct loaf_session *ls, const struct skill *const *chos
     loaf_say_system(ls, "skills applied: %.*s", STR_FMT(buf_str(&names)));
 }
 
+static const char search_advice[] =
+    "\n\nWhat you know may be out of date: look up facts that change, such as versions, prices and "
+    "interfaces, with search_web.";
+
 void loaf_put_context(void *arg, struct session *session, struct str input, struct buf *out)
 {
     struct loaf *lf = arg;
@@ -114,6 +118,8 @@ void loaf_put_context(void *arg, struct session *session, struct str input, stru
     struct loaf_session *ls = session_of(lf, session);
     size_t n;
     scan(lf, &s);
+    if (engine_can_search(lf->sv->engine))
+        buf_addz(out, search_advice);
     const struct skill **chosen = skills_mentioned(&s, input, &a, &n);
     if (ls && n)
         say_applied(ls, chosen, n);
