@@ -5,7 +5,8 @@
         c.send({"type": "prompt", "text": "hello"})
         c.until(lambda m: m["type"] == "turn_complete")
 
-`until` returns the message that fits and keeps everything received in `c.heard`.
+`until` returns the message that fits and keeps everything received in `c.heard`; `wrap` is a command
+that runs the program (strace).
 """
 import json
 import os
@@ -41,11 +42,11 @@ class Gone(Exception):
 class Client:
     args = ()
 
-    def __init__(self, args=(), cwd=None, env=None):
+    def __init__(self, args=(), cwd=None, env=None, wrap=()):
         self.heard = []
         self.inbox = queue.SimpleQueue()
         full = dict(os.environ, **(env or {}))
-        self.process = subprocess.Popen([PROGRAM, *self.args, *args], cwd=cwd, env=full,
+        self.process = subprocess.Popen([*wrap, PROGRAM, *self.args, *args], cwd=cwd, env=full,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
         evidence.note_environment(env or {})
