@@ -351,15 +351,12 @@ def main():
             test_list(c, h)
             test_pages(c)
             test_get(c, h)
-            can_resume = "command.execute" in c.call("rpc.handshake")["methods"]
-            if can_resume:
-                test_continue(c, h, server)
-                test_no_newline(c, h)
+            test_continue(c, h, server)
+            test_no_newline(c, h)
             test_new_chats(c, env["HOME"])
             check("end", c.close() == 0)
             check("stderr", not harness.without_noise(c.stderr.decode()), c.stderr)
-        if can_resume:
-            test_killed(env, work, env["HOME"])
+        test_killed(env, work, env["HOME"])
     harness.finish(*counts)
 
 

@@ -117,7 +117,9 @@ static void put_meta(struct loaf *lf, const struct session_info *info, const str
                      size_t n, struct buf *out)
 {
     AUTO(buf) struct buf title = BUF_INIT;
-    struct str provider, model = str_split(info->model, '/', &provider);
+    struct str head, model = str_split(info->model, '/', &head);
+    const struct provider *p = engine_find_provider(lf->sv->engine, head);
+    struct str provider = p ? str_of(loaf_provider_name(p)) : head;
     struct jw w = JW(out);
     if (info->name.n)
         put_short(&title, info->name);
@@ -127,7 +129,7 @@ static void put_meta(struct loaf *lf, const struct session_info *info, const str
     jw_kz(&w, "type", "session_meta");
     jw_kstr(&w, "id", info->id);
     jw_kstr(&w, "title", buf_str(&title));
-    jw_kstr(&w, "provider", str_is(provider, "codex") ? STR("openai") : provider);
+    jw_kstr(&w, "provider", provider);
     jw_kstr(&w, "model", model);
     jw_kz(&w, "thinkingLevel", lf->thinking);
     if (str_is(provider, "openrouter"))
@@ -159,18 +161,11 @@ static void put_file(void *arg, struct session *s, const struct message *all, si
 
 /* ---- reading ---- */
 
-static bool is_level(struct str level)
-{
-    for (size_t i = 0; loaf_thinking_levels[i]; i++)
-        if (str_is(level, loaf_thinking_levels[i]))
-            return true;
-    return false;
-}
-
 /* loaf's three, and those that trivet has besides. */
 static bool is_provider(struct loaf *lf, struct str name)
 {
-    return str_is(name, "antigravity") || engine_find_provider(lf->sv->engine, name);
+    const char *known = loaf_known_provider(name);
+    return (known && str_is(name, known)) || engine_find_provider(lf->sv->engine, name);
 }
 
 static int64_t time_of(yyjson_val *v, const char *name)
@@ -183,7 +178,7 @@ static bool read_meta(struct loaf *lf, struct arena *a, yyjson_val *v, struct fo
 {
     struct str provider = json_get_str(v, "provider"), model = json_get_str(v, "model");
     if (!json_get_str(v, "id").n || !json_get_str(v, "title").p || !model.n ||
-        !is_provider(lf, provider) || !is_level(json_get_str(v, "thinkingLevel")))
+        !is_provider(lf, provider) || !loaf_level_named(json_get_str(v, "thinkingLevel")))
         return false;
     ret->is_head = true;
     ret->id = arena_str(a, json_get_str(v, "id"));
