@@ -78,11 +78,11 @@ static _Noreturn void fail(const char *what, const char *why)
     _exit(127);
 }
 
-/* By the bare call, since signal() keeps its hands off two that posix_spawn left ignored. */
+/* posix_spawn has set all but the two that libc keeps for itself; these need the bare call. */
 static void signals_default(void)
 {
     static const char all_zero[64]; /* the kernel's struct: SIG_DFL, no flags, no mask */
-    for (int signo = 1; signo < NSIG; signo++)
+    for (int signo = __SIGRTMIN; signo < SIGRTMIN; signo++)
         syscall(SYS_rt_sigaction, signo, all_zero, NULL, (size_t)8);
     sigset_t none;
     sigemptyset(&none);

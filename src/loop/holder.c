@@ -350,13 +350,44 @@ static void add_dup(posix_spawn_file_actions_t *actions, int fd, int target)
         posix_spawn_file_actions_adddup2(actions, fd, target);
 }
 
+/* Opens trivet-hold beside the program or where modules lie; -1: it is not there. */
+static int open_small(void)
+{
+    static const char *const places[] = {"/trivet-hold", "/../lib/trivet/trivet-hold"};
+    struct str program = str_of(path_program());
+    int fd = -1;
+    if (!str_is(path_base(program), "trivet")) /* a test, which is its own holder */
+        return -1;
+    for (size_t i = 0; i < ARRAY_LEN(places) && fd < 0; i++) {
+        AUTO(buf) struct buf path = BUF_INIT;
+        buf_addf(&path, "%.*s%s", STR_FMT(path_dir(program)), places[i]);
+        fd = open(path.p, O_PATH | O_CLOEXEC);
+    }
+    return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, LIFT_FD);
+}
+
+/* The small program when there is one, else this one.  It is opened once, before any command has
+ * run, and started through the descriptor: no command can put another in its place. */
+static const char *holder_program(void)
+{
+    static char path[40];
+    static bool is_known;
+    int fd;
+    if (!is_known && (fd = open_small()) >= 0)
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    is_known = true;
+    return path[0] ? path : path_program();
+}
+
 static int spawn_program(pid_t *ret_pid, const posix_spawn_file_actions_t *actions,
                          const posix_spawnattr_t *attr, const struct argv *a,
                          const char *const *env)
 {
     char **argv = (char **)a->p, **envp = env ? (char **)env : environ;
-    int rc = posix_spawn(ret_pid, path_program(), actions, attr, argv, envp);
-    if (rc == ENOENT) /* replaced by a newer one while we run */
+    int rc = posix_spawn(ret_pid, holder_program(), actions, attr, argv, envp);
+    if (rc == ENOENT) /* replaced by a newer one while we run, or no /proc */
+        rc = posix_spawn(ret_pid, path_program(), actions, attr, argv, envp);
+    if (rc == ENOENT)
         rc = posix_spawn(ret_pid, "/proc/self/exe", actions, attr, argv, envp);
     return rc;
 }

@@ -23,6 +23,8 @@
 bool mounts_confine(const struct sandbox_policy *p, struct error *err);
 /* Whether that would work here; in a process of its own. */
 bool mounts_probe(void);
+/* The same by the settings of the system alone, which may be too hopeful. */
+bool mounts_look_possible(void);
 
 /* The places a policy lets a command write to, by number; NULL behind the last. */
 const char *policy_writable(const struct sandbox_policy *p, size_t i);
@@ -35,7 +37,7 @@ bool landlock_confine(const struct sandbox_policy *p, bool has_mounts, struct er
 
 /* ---- bpf.c: a small assembler ---- */
 
-enum { BPF_INSTRUCTIONS = 512, BPF_LABELS = 32 };
+enum { BPF_INSTRUCTIONS = 512, BPF_LABELS = 96 };
 
 struct bpf {
     struct sock_filter code[BPF_INSTRUCTIONS];

@@ -109,6 +109,26 @@ bool mounts_probe(void)
     return pid > 0 && status == 0;
 }
 
+static int read_setting(const char *path, int otherwise)
+{
+    char text[16] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    return n > 0 ? atoi(text) : otherwise;
+}
+
+bool mounts_look_possible(void)
+{
+    if (read_setting("/proc/sys/user/max_mnt_namespaces", 1) == 0)
+        return false;
+    return geteuid() == 0 ||
+           (read_setting("/proc/sys/user/max_user_namespaces", 1) != 0 &&
+            read_setting("/proc/sys/kernel/unprivileged_userns_clone", 1) != 0 &&
+            read_setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 0) == 0);
+}
+
 /* ---- read-only, with clones on top ---- */
 
 static bool set_read_only(const char *path, unsigned flags, struct error *err)

@@ -109,11 +109,12 @@ static bool drop_capabilities(bool network, struct error *err)
     if (syscall(SYS_capget, &head, now) != 0)
         return error_errno(err, errno, "cannot read the capabilities");
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    bool may_drop = true; /* who may not has nothing to lose; behind the last one there is nothing */
     for (unsigned cap = 0; cap < 64; cap++) {
-        if (!is_kept(cap, network))
-            prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* who may not has nothing to lose either */
-        else
+        if (is_kept(cap, network))
             kept[cap / 32].permitted |= 1u << (cap % 32);
+        else
+            may_drop = may_drop && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0;
     }
     for (int i = 0; i < 2; i++) {
         kept[i].permitted &= now[i].permitted;
@@ -233,5 +234,5 @@ void sandbox_report(struct sandbox_report *ret, bool probes_mounts)
     ret->can[SANDBOX_DEVICES] = abi >= 5;
     ret->can[SANDBOX_SIGNALS] = abi >= 6;
     ret->can[SANDBOX_CALLS] = has_filter;
-    ret->can[SANDBOX_MOUNTS] = probes_mounts && mounts_probe();
+    ret->can[SANDBOX_MOUNTS] = probes_mounts ? mounts_probe() : mounts_look_possible();
 }

@@ -37,7 +37,8 @@ struct sandbox_report {
     bool can[SANDBOX_N_ABILITIES];
 };
 
-/* With probes_mounts a process is forked to try a namespace; the engine itself never does that. */
+/* With probes_mounts a process is forked to try a namespace; the engine itself never does that and
+ * goes by the system's settings. */
 void sandbox_report(struct sandbox_report *ret, bool probes_mounts);
 const char *sandbox_ability_name(enum sandbox_ability a);
 /* What is lost where the kernel cannot. */
