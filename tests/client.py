@@ -52,7 +52,8 @@ class Client:
         evidence.note_environment(env or {})
         threading.Thread(target=self._read, daemon=True).start()
         self.stderr = b""
-        threading.Thread(target=self._read_stderr, daemon=True).start()
+        self.listener = threading.Thread(target=self._read_stderr, daemon=True)
+        self.listener.start()
 
     def _read(self):
         try:

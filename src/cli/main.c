@@ -4,7 +4,7 @@
  *
  *     trivet loaf rpc | scaiflux serve ... | kward rpc      (or by program name: loaf rpc, ...)
  *     trivet run [FLAGS] PROMPT
- *     trivet demo | describe WHAT [--json] | --help | --version
+ *     trivet demo | doctor [--json] | describe WHAT [--json] | --help | --version
  *     trivet --record DIR ... | --replay DIR ...            (provider traffic, net/record.h)
  *
  * Called as `hold`, the program is the holder of a running command (loop/child.h).
@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 #include "cli/demo.h"
+#include "cli/doctor.h"
 #include "cli/once.h"
 #include "dialects/dialect.h"
 #include "dialects/kward/kward.h"
@@ -46,6 +47,7 @@ static const char help[] =
     "  trivet run [FLAGS] PROMPT      one turn in this directory, confined by the kernel; the answer\n"
     "                                 goes to stdout (trivet run --help)\n"
     "  trivet demo                    play one turn through each protocol, no key, no network\n"
+    "  trivet doctor [--json]         what this machine offers: sandbox, modules, programs, keys\n"
     "  trivet describe WHAT [--json]  methods and events of loaf, scaiflux or kward;\n"
     "                                 or: limits, events, providers\n"
     "  trivet --help, --version\n"
@@ -257,6 +259,8 @@ int main(int argc, char **argv)
         return once_run(providers, ARRAY_LEN(providers), argc - 2, argv + 2);
     if (is_word(argc, argv, 1, "demo", NULL))
         return demo_run();
+    if (is_word(argc, argv, 1, "doctor", NULL))
+        return doctor_run(providers, ARRAY_LEN(providers), argc - 2, argv + 2);
     if (is_word(argc, argv, 1, "describe", NULL))
         return describe(argc - 2, argv + 2);
     if (is_word(argc, argv, 1, "--version", "-V"))

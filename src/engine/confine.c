@@ -27,13 +27,10 @@ static bool is_on(const char *variable, bool otherwise)
 static enum sandbox_kind choose(const struct session_settings *settings, bool *ret_required)
 {
     struct str word = str_trim(str_of(getenv("TRIVET_SANDBOX")));
-    enum sandbox_kind kind = settings->sandbox;
+    enum sandbox_kind kind = settings ? settings->sandbox : SANDBOX_OFF;
     *ret_required = false;
     if (word.n == 0 || sandbox_kind_named(word, &kind))
         return kind;
-    if (!str_is(word, "require"))
-        log_warn("TRIVET_SANDBOX is off, read-only, workspace-write or require, not %.*s",
-                 STR_FMT(word));
     *ret_required = true;
     return kind == SANDBOX_OFF ? SANDBOX_WORKSPACE_WRITE : kind;
 }
@@ -48,14 +45,22 @@ static void add_writable(struct sandbox_policy *p)
     }
 }
 
-static void tell_limits(const struct sandbox_policy *p)
+void engine_tell_sandbox(struct engine *e, const struct session_settings *settings)
 {
     struct sandbox_report r;
+    bool is_required;
+    if (e->has_told_sandbox || choose(settings, &is_required) == SANDBOX_OFF)
+        return;
+    e->has_told_sandbox = true;
+    struct str word = str_trim(str_of(getenv("TRIVET_SANDBOX")));
+    if (is_required && !str_is(word, "require"))
+        log_warn("TRIVET_SANDBOX is off, read-only, workspace-write or require, not %.*s",
+                 STR_FMT(word));
     sandbox_report(&r, false);
     for (int i = 0; i < SANDBOX_N_ABILITIES; i++)
-        if (i != SANDBOX_MOUNTS && !r.can[i])
+        if (!r.can[i])
             log_warn("this kernel cannot enforce all of the sandbox%s: %s",
-                     p->is_required ? ", so no command will run" : "",
+                     is_required ? ", so no command will run" : "",
                      sandbox_ability_loss((enum sandbox_ability)i));
 }
 
@@ -74,7 +79,6 @@ const struct sandbox_policy *session_sandbox(struct session *s)
         add_writable(s->sandbox);
         if (s->path)
             sandbox_paths_add(&s->sandbox->guarded, str_of(s->path));
-        tell_limits(s->sandbox);
     }
     return s->sandbox->kind == SANDBOX_OFF ? NULL : s->sandbox;
 }

@@ -23,6 +23,7 @@ struct engine *engine_new(struct loop *l, const struct provider *const *provider
     e->launch_dir = getcwd(NULL, 0);
     if (!e->launch_dir)
         e->launch_dir = xstrdup("/");
+    engine_tell_sandbox(e, NULL);
     return e;
 }
 

@@ -28,6 +28,7 @@ struct engine {
     unsigned n_running;             /* turns with a fiber, and compactions */
     struct wait idle;               /* woken when n_running becomes 0 */
     bool is_stopping;
+    bool has_told_sandbox;          /* what the kernel cannot enforce */
     struct shell_state shell;       /* loaf's, shared by its sessions */
     struct background *background;  /* likewise; NULL before the first call */
     struct arena arena;             /* for its whole life */
@@ -253,6 +254,9 @@ void journal_remove(struct str session_path);
 
 /* confine.c */
 const struct sandbox_policy *session_sandbox(struct session *s); /* NULL: none */
+/* Says on stderr, once, what the kernel cannot enforce, if these settings (NULL: those of the
+ * environment alone) ask for a sandbox. */
+void engine_tell_sandbox(struct engine *e, const struct session_settings *settings);
 void session_sandbox_free(struct session *s);
 
 /* tools.c */

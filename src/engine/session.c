@@ -66,6 +66,7 @@ static struct session *session_alloc(struct engine *e, const struct session_spec
     set_str(&s->path, spec->path);
     set_str(&s->workspace, spec->workspace);
     set_str(&s->cwd, spec->workspace);
+    engine_tell_sandbox(e, spec->settings);
     return s;
 }
 

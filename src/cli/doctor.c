@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/* Findings are collected first and then written, as lines or as JSON:
+ *
+ *     section --> findings: ok, missing (can be done without), risky, broken
+ *
+ * Broken is what keeps trivet from doing what it is for; one such finding makes the exit code 1.
+ */
+#include "cli/doctor.h"
+
+#include "auth/keys.h"
+#include "base/json.h"
+#include "base/module.h"
+#include "base/path.h"
+#include "engine/engine.h"
+#include "sandbox/sandbox.h"
+#include "tools/url.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static const char *const finding_names[] = {"ok", "missing", "risky", "broken"};
+
+struct doctor {
+    bool as_json;
+    bool has_section;
+    size_t n_broken, n_risky;
+    struct buf out;
+    struct jw w;
+};
+
+/* ---- telling ---- */
+
+static void begin_section(struct doctor *d, const char *title)
+{
+    if (d->as_json && d->has_section)
+        jw_arr_end(&d->w);
+    if (d->as_json)
+        jw_karr(&d->w, title);
+    else
+        buf_addf(&d->out, "%s%s\n", d->has_section ? "\n" : "", title);
+    d->has_section = true;
+}
+
+void doctor_say(struct doctor *d, enum finding finding, const char *name, const char *fmt, ...)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    buf_addv(&text, fmt, ap);
+    va_end(ap);
+    d->n_broken += finding == FOUND_BROKEN;
+    d->n_risky += finding == FOUND_RISKY;
+    if (!d->as_json) {
+        buf_addf(&d->out, "  %-8s %-17s %.*s\n", finding_names[finding], name,
+                 STR_FMT(buf_str(&text)));
+        return;
+    }
+    jw_obj(&d->w);
+    jw_kz(&d->w, "name", name);
+    jw_kz(&d->w, "finding", finding_names[finding]);
+    jw_kstr(&d->w, "text", buf_str(&text));
+    jw_obj_end(&d->w);
+}
+
+/* ---- the kernel and the sandbox ---- */
+
+static bool is_required(void)
+{
+    struct str word = str_trim(str_of(getenv("TRIVET_SANDBOX")));
+    enum sandbox_kind kind;
+    return word.n && !sandbox_kind_named(word, &kind);
+}
+
+static void tell_kernel(struct doctor *d, const struct sandbox_report *r)
+{
+    struct utsname u;
+    begin_section(d, "kernel");
+    if (uname(&u) == 0)
+        doctor_say(d, FOUND_GOOD, "version", "%s %s on %s", u.sysname, u.release, u.machine);
+    if (r->landlock_abi)
+        doctor_say(d, FOUND_GOOD, "landlock", "ABI %d", r->landlock_abi);
+    else
+        doctor_say(d, FOUND_RISKY, "landlock", "not there, or switched off at boot");
+    doctor_say(d, r->can[SANDBOX_CALLS] ? FOUND_GOOD : FOUND_RISKY, "seccomp", "%s",
+               r->can[SANDBOX_CALLS] ? "system calls can be filtered"
+                                     : "system calls cannot be filtered");
+    doctor_say(d, r->can[SANDBOX_MOUNTS] ? FOUND_GOOD : FOUND_RISKY, "namespaces", "%s",
+               r->can[SANDBOX_MOUNTS]
+                   ? (geteuid() == 0 ? "mount namespaces can be made"
+                                     : "user and mount namespaces can be made")
+                   : "no user and mount namespaces for this user");
+}
+
+/* What the sandbox promises, one by one.  Where it is required, a promise that cannot be kept means
+ * that no command runs. */
+static void tell_sandbox(struct doctor *d, const struct sandbox_report *r)
+{
+    begin_section(d, "sandbox");
+    for (int i = 0; i < SANDBOX_N_ABILITIES; i++) {
+        enum sandbox_ability a = (enum sandbox_ability)i;
+        if (r->can[i])
+            doctor_say(d, FOUND_GOOD, sandbox_ability_name(a), "enforced");
+        else
+            doctor_say(d, is_required() ? FOUND_BROKEN : FOUND_RISKY, sandbox_ability_name(a),
+                       "not enforced: %s", sandbox_ability_loss(a));
+    }
+}
+
+/* ---- what is installed ---- */
+
+static void tell_modules(struct doctor *d)
+{
+    static const struct {
+        const char *name, *package, *serves;
+    } modules[] = {
+        {"net", "libcurl4", "requests to models and pages"},
+        {"index", "libsqlite3-0", "the list of sessions, and searching them"},
+        {"search", "libpcre2-8-0", "searching files"},
+    };
+    begin_section(d, "modules");
+    for (size_t i = 0; i < ARRAY_LEN(modules); i++) {
+        struct error err;
+        if (module_open(modules[i].name, modules[i].package, &err))
+            doctor_say(d, FOUND_GOOD, modules[i].name, "%s", modules[i].serves);
+        else
+            doctor_say(d, FOUND_BROKEN, modules[i].name, "%s", err.text);
+    }
+}
+
+/* The first place in PATH where it can be run. */
+static bool find_program(const char *name, struct buf *ret)
+{
+    struct str rest = str_of(getenv("PATH")), dir;
+    while (rest.p) {
+        rest = str_split(rest, ':', &dir);
+        buf_reset(ret);
+        buf_addf(ret, "%.*s/%s", STR_FMT(dir), name);
+        if (dir.n && access(ret->p, X_OK) == 0 && !path_is_dir(buf_str(ret)))
+            return true;
+    }
+    return false;
+}
+
+static void tell_programs(struct doctor *d)
+{
+    static const struct {
+        const char *name;
+        enum finding when_missing;
+        const char *loss;
+    } programs[] = {
+        {"bash", FOUND_BROKEN, "no command can be run"},
+        {"git", FOUND_MISSING, "models cannot look at the history of a project"},
+        {"node", FOUND_MISSING, "loaf offers no JavaScript tools, unless there is bun"},
+        {"bun", FOUND_MISSING, "node serves as well"},
+        {"rg", FOUND_MISSING, "trivet searches by itself"},
+    };
+    begin_section(d, "programs");
+    for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
+        AUTO(buf) struct buf path = BUF_INIT;
+        if (find_program(programs[i].name, &path))
+            doctor_say(d, FOUND_GOOD, programs[i].name, "%s", path.p);
+        else
+            doctor_say(d, programs[i].when_missing, programs[i].name, "not in PATH: %s",
+                       programs[i].loss);
+    }
+}
+
+/* ---- files ---- */
+
+static void tell_directory(struct doctor *d, const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        doctor_say(d, FOUND_MISSING, "none", "%s is made at first need", path);
+    else if (!S_ISDIR(st.st_mode))
+        doctor_say(d, FOUND_BROKEN, "no directory", "%s is something else", path);
+    else if (access(path, R_OK | W_OK | X_OK) != 0)
+        doctor_say(d, FOUND_BROKEN, "locked", "%s cannot be written by this user", path);
+    else if (st.st_mode & 022)
+        doctor_say(d, FOUND_RISKY, "open", "%s (mode %04o) can be changed by others: chmod go-w",
+                   path, st.st_mode & 07777u);
+    else
+        doctor_say(d, FOUND_GOOD, "directory", "%s (mode %04o)", path, st.st_mode & 07777u);
+}
+
+static void tell_credentials(struct doctor *d, const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return;
+    if (st.st_mode & 077)
+        doctor_say(d, FOUND_RISKY, "open", "%s (mode %04o) is open to others: chmod 600", path,
+                   st.st_mode & 07777u);
+    else
+        doctor_say(d, FOUND_GOOD, "file", "%s (mode %04o)", path, st.st_mode & 07777u);
+}
+
+/* The places that the sandbox guards and hides are the ones that trivet and its dialects use; those
+ * of the workspace are left out. */
+static void tell_files(struct doctor *d)
+{
+    AUTO(sandbox_policy) struct sandbox_policy p = SANDBOX_POLICY_INIT;
+    static const char nowhere[] = "/nonexistent";
+    sandbox_policy_init(&p, SANDBOX_WORKSPACE_WRITE, str_of(nowhere));
+    begin_section(d, "directories");
+    for (size_t i = 0; i < p.guarded.n; i++)
+        if (!path_is_inside(str_of(nowhere), str_of(p.guarded.v[i])))
+            tell_directory(d, p.guarded.v[i]);
+    begin_section(d, "credentials");
+    for (size_t i = 0; i < p.hidden.n; i++)
+        tell_credentials(d, p.hidden.v[i]);
+}
+
+/* ---- models ---- */
+
+static void tell_provider(struct doctor *d, struct engine *e, const struct provider *p)
+{
+    const char *set = p->env_key && keys_find(p->env_key).n ? p->env_key : NULL;
+    if (!p->needs_key)
+        doctor_say(d, FOUND_GOOD, p->name, "needs no key");
+    else if (set)
+        doctor_say(d, FOUND_GOOD, p->name, "%s is set", set);
+    else if (engine_has_key(e, p))
+        doctor_say(d, FOUND_GOOD, p->name, "a stored key or sign-in, or an address that needs none");
+    else
+        doctor_say(d, FOUND_MISSING, p->name, "no key: set %s", p->env_key ? p->env_key : "one");
+}
+
+static void tell_server(struct doctor *d, const struct provider *p)
+{
+    struct str text = keys_base_url(p->env_base, p->base_url);
+    struct error ignored;
+    struct url url; /* only its origin is told: the rest may hold a secret */
+    if (!url_parse(text, &url, &ignored))
+        doctor_say(d, FOUND_BROKEN, p->name, "%s is not an address", p->env_base);
+    else if (!keys_is_local(text))
+        doctor_say(d, FOUND_MISSING, p->name, "%s leads elsewhere, which is not asked", p->env_base);
+    else if (doctor_asks_server(text))
+        doctor_say(d, FOUND_GOOD, p->name, "answers at %.*s", STR_FMT(url.origin));
+    else
+        doctor_say(d, FOUND_MISSING, p->name, "nobody answers at %.*s", STR_FMT(url.origin));
+}
+
+static void tell_models(struct doctor *d, const struct provider *const *providers, size_t n)
+{
+    struct loop *l = loop_new();
+    struct engine *e = engine_new(l, providers, n);
+    begin_section(d, "models");
+    for (size_t i = 0; i < n; i++)
+        if (!providers[i]->is_local)
+            tell_provider(d, e, providers[i]);
+    begin_section(d, "servers");
+    for (size_t i = 0; i < n; i++)
+        if (providers[i]->is_local)
+            tell_server(d, providers[i]);
+    engine_free(e);
+    loop_free(l);
+}
+
+/* ---- all of it ---- */
+
+static void tell_end(struct doctor *d)
+{
+    if (d->as_json) {
+        jw_arr_end(&d->w);
+        jw_kbool(&d->w, "usable", d->n_broken == 0);
+        jw_obj_end(&d->w);
+        buf_addc(&d->out, '\n');
+    } else if (d->n_broken) {
+        buf_addf(&d->out, "\n%zu broken\n", d->n_broken);
+    } else {
+        buf_addf(&d->out, "\nusable%s\n", d->n_risky ? ", with the risks named above" : "");
+    }
+}
+
+int doctor_run(const struct provider *const *providers, size_t n, int argc, char **argv)
+{
+    struct doctor d = {.as_json = argc == 1 && strcmp(argv[0], "--json") == 0};
+    struct sandbox_report report;
+    if (argc > 0 && !d.as_json) {
+        fputs("trivet doctor takes nothing, or --json\n", stderr);
+        return 2;
+    }
+    d.w = JW(&d.out);
+    if (d.as_json)
+        jw_obj(&d.w);
+    sandbox_report(&report, true); /* forks: before there are threads */
+    tell_kernel(&d, &report);
+    tell_sandbox(&d, &report);
+    tell_modules(&d);
+    tell_programs(&d);
+    tell_files(&d);
+    tell_models(&d, providers, n);
+    tell_end(&d);
+    fwrite(d.out.p, 1, d.out.n, stdout);
+    bool is_written = fflush(stdout) == 0;
+    buf_clear(&d.out);
+    return d.n_broken || !is_written;
+}
