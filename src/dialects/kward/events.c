@@ -63,7 +63,8 @@ static void put_message(struct kward *k, const struct event *e, struct jw *w)
 static void put_retry(struct kward *k, const struct event *e, struct jw *w)
 {
     const struct event_retry *r = e->retry;
-    bool is_local = k->is_local && str_is(r->provider, "OpenAI");
+    const struct provider *p = k->local ? engine_find_provider(k->sv->engine, str_of(k->local)) : NULL;
+    bool is_local = p && str_is(r->provider, p->label);
     jw_obj(w);
     jw_kstr(w, "provider", is_local ? STR("Local") : r->provider);
     jw_kstr(w, "model", r->model);

@@ -71,7 +71,7 @@ struct kward { /* the process */
     char *slug;            /* the current model */
     char *effort;          /* how hard it thinks; NULL: nobody said */
     bool is_model_chosen, is_effort_chosen; /* in this process: the environment does not count */
-    bool is_local;        /* KWARD_PROVIDER=local: the openai provider is called Local */
+    const char *local;    /* KWARD_PROVIDER=local: the provider that is called Local; or NULL */
     int64_t local_window; /* KWARD_LOCAL_CONTEXT_WINDOW, 0: unknown */
     char *retrieval;      /* the latest of all sessions, JSON or NULL */
     bool is_full;         /* the client reads too slowly */
@@ -166,7 +166,7 @@ void kw_load_settings(struct kward *k);
 /* Loads them again and gives model and effort to every live session. */
 void kw_refresh(struct kward *k);
 /* The engine's name of a provider; ERR_INVALID "Unsupported provider: <x>". */
-const char *kw_find_provider(const struct kward *k, struct str name, struct error *err);
+const char *kw_find_provider(struct kward *k, struct str name, struct error *err);
 /* Both write the config file and refresh. */
 bool kw_choose_model(struct kward *k, const char *provider, struct str model, struct error *err);
 bool kw_choose_effort(struct kward *k, const char *provider, struct str effort, struct error *err);

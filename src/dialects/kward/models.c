@@ -7,7 +7,7 @@
 
 const char *kw_label(const struct kward *k, const struct provider *p)
 {
-    return k->is_local && strcmp(p->name, "openai") == 0 ? "Local" : p->label;
+    return k->local && strcmp(p->name, k->local) == 0 ? "Local" : p->label;
 }
 
 struct model kw_current_model(struct kward *k, struct arena *a)
@@ -15,7 +15,7 @@ struct model kw_current_model(struct kward *k, struct arena *a)
     struct model m = {.provider = "openai", .id = STR(""), .name = STR("")};
     struct error ignored;
     engine_find_model(k->sv->engine, a, str_of(k->slug), &m, &ignored);
-    if (k->is_local && strcmp(m.provider, "openai") == 0)
+    if (k->local && k->local_window && strcmp(m.provider, k->local) == 0)
         m.context_window = k->local_window;
     return m;
 }
@@ -73,49 +73,109 @@ static int by_label(const void *a, const void *b)
     return order ? order : str_cmp(x->model.id, y->model.id);
 }
 
-/* The models the providers know by themselves; a local server's are not known. */
-static size_t collect(struct kward *k, struct choice *into)
+#define ROUTED(word) {.provider = "openrouter", .id = {word, sizeof(word) - 1}, .reasons = true}
+/* What OpenRouter surely has, while its list is not known. */
+static const struct model routed[] = {
+    ROUTED("openai/gpt-5.3-codex-spark"),
+    ROUTED("openai/gpt-5.4"),
+    ROUTED("openai/gpt-5.4-mini"),
+    ROUTED("openai/gpt-5.5"),
+};
+
+/* The program's rows; with a key also what the provider said last and what the user wrote down. */
+static const struct model *models_of(struct kward *k, const struct provider *p, struct arena *a,
+                                     size_t *ret_n)
 {
-    size_t n_providers, n = 0;
-    const struct provider *const *p = engine_providers(k->sv->engine, &n_providers);
-    for (size_t i = 0; i < n_providers; i++) {
-        bool is_unknown = k->is_local && strcmp(p[i]->name, "openai") == 0;
-        for (const struct model *m = p[i]->models; m && m->id.n && !is_unknown; m++, n++)
-            if (into)
-                into[n] = (struct choice){kw_label(k, p[i]), *m};
-    }
-    return n;
+    struct engine *e = k->sv->engine;
+    const struct model *rows = p->models;
+    bool is_asked = p->list == LIST_NONE || (p->is_local ? k->local && strcmp(p->name, k->local) == 0
+                                                         : engine_has_key(e, p));
+    *ret_n = 0;
+    if (is_asked)
+        rows = engine_models(e, p, a, ret_n);
+    else
+        while (rows && rows[*ret_n].id.n)
+            ++*ret_n;
+    if (*ret_n || strcmp(p->name, "openrouter") != 0)
+        return rows;
+    *ret_n = ARRAY_LEN(routed);
+    return routed;
 }
 
-static bool list(struct request *rq, struct jw *w, struct error *err)
+/* Live lists: that of the current provider, and OpenRouter's when there is a key.  Without them the
+ * older ones serve. */
+static void refresh_await(struct kward *k, const struct provider *current)
+{
+    struct engine *e = k->sv->engine;
+    struct error ignored;
+    const struct provider *openrouter = engine_find_provider(e, STR("openrouter"));
+    if (openrouter && engine_has_key(e, openrouter))
+        engine_refresh_models_await(e, openrouter, &ignored);
+    if (current && current != openrouter && current->list != LIST_NONE && engine_has_key(e, current))
+        engine_refresh_models_await(e, current, &ignored);
+}
+
+struct choices {
+    struct choice *all;
+    size_t n, room;
+};
+
+static void add_choice(struct choices *c, struct kward *k, const struct provider *p,
+                       const struct model *m)
+{
+    if (c->n == c->room) {
+        c->room = c->room ? c->room * 2 : 64;
+        c->all = xrealloc(c->all, c->room * sizeof *c->all);
+    }
+    c->all[c->n++] = (struct choice){kw_label(k, p), *m};
+}
+
+static void collect(struct kward *k, struct arena *a, struct choices *c)
+{
+    size_t n_providers, n;
+    const struct provider *const *p = engine_providers(k->sv->engine, &n_providers);
+    for (size_t i = 0; i < n_providers; i++) {
+        const struct model *m = models_of(k, p[i], a, &n);
+        for (size_t j = 0; j < n; j++)
+            add_choice(c, k, p[i], &m[j]);
+    }
+}
+
+static bool list_await(struct request *rq, struct jw *w, struct error *err)
 {
     (void)err;
     struct kward *k = rq->dialect;
-    struct model current = kw_current_model(k, &rq->arena);
-    const struct provider *p = engine_find_provider(k->sv->engine, str_of(current.provider));
-    struct choice *choices = arena_array(&rq->arena, struct choice, collect(k, NULL) + 1);
-    size_t n = collect(k, choices);
+    struct choices c = {0};
     bool is_known = false;
-    for (size_t i = 0; i < n; i++)
-        is_known |= is_same(&choices[i].model, &current);
+    struct model current = kw_current_model(k, &rq->arena);
+    refresh_await(k, engine_find_provider(k->sv->engine, str_of(current.provider)));
+    current = kw_current_model(k, &rq->arena); /* more may be known of it, or it is another */
+    const struct provider *p = engine_find_provider(k->sv->engine, str_of(current.provider));
+    collect(k, &rq->arena, &c);
+    for (size_t i = 0; i < c.n; i++)
+        is_known |= is_same(&c.all[i].model, &current);
     if (!is_known && p)
-        choices[n++] = (struct choice){kw_label(k, p), current};
-    qsort(choices, n, sizeof *choices, by_label);
+        add_choice(&c, k, p, &current);
+    if (c.n)
+        qsort(c.all, c.n, sizeof *c.all, by_label);
     jw_obj(w);
     jw_karr(w, "models");
-    for (size_t i = 0; i < n; i++)
-        put_entry(k, &choices[i].model, is_same(&choices[i].model, &current), w);
+    for (size_t i = 0; i < c.n; i++)
+        put_entry(k, &c.all[i].model, is_same(&c.all[i].model, &current), w);
     jw_arr_end(w);
     jw_obj_end(w);
+    free(c.all);
     return true;
 }
 
 const struct method kw_models_list = {
     .name = "models/list",
     .result = list_rows,
-    .lane = LANE_MAIN,
-    .run = list,
-    .about = "The models that are known, the current one among them.",
+    .how = RUN_FIBER,
+    .lane = LANE_FREE,
+    .run = list_await,
+    .about = "The models that are known, the current one among them; OpenRouter's with a key, and "
+             "those of a local server when it is the current provider, are asked for.",
 };
 
 static bool current(struct request *rq, struct jw *w, struct error *err)

@@ -10,8 +10,8 @@
  * TRIVET_MODEL beats them all.  What a client chose in this process beats the environment; what it
  * chose stands in the config file, so the file is enough to read it back.
  *
- * With the provider word "local" the OpenAI-compatible provider is pointed at a server on this
- * machine and is called Local.
+ * With the provider word "local" one of the providers for servers on this machine is pointed at the
+ * user's and is called Local.
  */
 #include "dialects/kward/internal.h"
 
@@ -31,7 +31,7 @@ static struct str env(const char *name)
 
 static bool is_local(const struct kward *k, const char *provider)
 {
-    return k->is_local && strcmp(provider, "openai") == 0;
+    return k->local && strcmp(provider, k->local) == 0;
 }
 
 /* What stands before _model and _reasoning_effort; in capitals it is that of the environment. */
@@ -77,32 +77,42 @@ static struct str env_of(const struct kward *k, const char *provider, const char
 
 /* ---- the local server ---- */
 
-static struct str local_base(yyjson_val *config)
+static const struct backend {
+    const char *word, *provider, *base, *env_base, *env_key;
+} backends[] = {
+    {"ollama", "ollama", "http://127.0.0.1:11434/v1", "OLLAMA_BASE_URL", "OLLAMA_API_KEY"},
+    {"lm_studio", "lmstudio", "http://127.0.0.1:1234/v1", "LMSTUDIO_BASE_URL", "LMSTUDIO_API_KEY"},
+    {"llama_cpp", "llamacpp", "http://127.0.0.1:8080/v1", "LLAMACPP_BASE_URL", "LLAMACPP_API_KEY"},
+    /* any server with an address of its own: nothing is taken for granted */
+    {"", "vllm", "", "VLLM_BASE_URL", "VLLM_API_KEY"},
+};
+
+static const struct backend *find_backend(yyjson_val *config, bool has_address)
 {
-    struct str backend = json_get_str(config, "local_backend");
-    struct str base = str_trim(json_get_str(config, "local_base_url"));
-    if (env("KWARD_LOCAL_BASE_URL").n)
-        return env("KWARD_LOCAL_BASE_URL");
-    if (base.n)
-        return base;
-    if (str_ieq(backend, STR("lm_studio")))
-        return STR("http://127.0.0.1:1234/v1");
-    if (str_ieq(backend, STR("llama_cpp")))
-        return STR("http://127.0.0.1:8080/v1");
-    return STR("http://127.0.0.1:11434/v1");
+    struct str word = str_trim(json_get_str(config, "local_backend"));
+    for (size_t i = 0; i < ARRAY_LEN(backends); i++)
+        if (word.n && str_ieq(word, str_of(backends[i].word)))
+            return &backends[i];
+    return &backends[has_address ? ARRAY_LEN(backends) - 1 : 0];
 }
 
-/* Nobody else's key goes to the local server, and no key is needed there. */
+/* What the environment says, else the config; STR("") when neither does. */
+static struct str local_setting(yyjson_val *config, const char *env_name, const char *name)
+{
+    struct str value = env(env_name);
+    return value.n ? value : str_trim(json_get_str(config, name));
+}
+
+/* The key of nobody else goes to the local server, and none is needed there. */
 static void point_at_local(struct kward *k, yyjson_val *config)
 {
-    struct str key = env("KWARD_LOCAL_API_KEY");
-    if (!key.n)
-        key = str_trim(json_get_str(config, "local_api_key"));
-    AUTO_FREE char *base = str_dup(local_base(config));
-    AUTO_FREE char *given = str_dup(key.n ? key : STR("none"));
-    k->is_local = true;
-    setenv("OPENAI_BASE_URL", base, 1);
-    setenv("OPENAI_API_KEY", given, 1);
+    struct str given = local_setting(config, "KWARD_LOCAL_BASE_URL", "local_base_url");
+    const struct backend *b = find_backend(config, given.n > 0);
+    AUTO_FREE char *base = str_dup(given.n ? given : str_of(b->base));
+    AUTO_FREE char *key = str_dup(local_setting(config, "KWARD_LOCAL_API_KEY", "local_api_key"));
+    k->local = b->provider;
+    setenv(b->env_base, base, 1);
+    setenv(b->env_key, key, 1);
     if (!str_int(env("KWARD_LOCAL_CONTEXT_WINDOW"), &k->local_window))
         k->local_window = json_get_int(config, "local_context_window", 0);
     k->local_window = MAX(k->local_window, 0);
@@ -121,8 +131,14 @@ static const char *provider_named(const struct kward *k, struct str name)
     return NULL;
 }
 
-const char *kw_find_provider(const struct kward *k, struct str name, struct error *err)
+const char *kw_find_provider(struct kward *k, struct str name, struct error *err)
 {
+    AUTO(json) struct json config = JSON_INIT;
+    if (str_ieq(name, STR("local")) && !k->local) {
+        if (!config_read(str_of(k->config_path), &config, err))
+            return NULL;
+        point_at_local(k, config.root);
+    }
     const char *provider = provider_named(k, name);
     if (!provider)
         error_set(err, ERR_INVALID, "Unsupported provider: %.*s", STR_FMT(str_cut(name, 100)));
@@ -147,7 +163,7 @@ static const char *choose_provider(struct kward *k, yyjson_val *config)
         word = str_trim(json_get_str(config, "provider"));
     if (str_ieq(word, STR("local"))) {
         point_at_local(k, config);
-        return "openai";
+        return k->local;
     }
     const char *provider = word.n ? provider_named(k, word) : NULL;
     return provider ? provider : provider_with_key(k);
