@@ -147,6 +147,49 @@ yyjson_val *json_get(yyjson_val *obj, const char *name)
     return found;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    return str_cmp(*(const struct str *)a, *(const struct str *)b);
+}
+
+static bool names_repeat(yyjson_val *obj, struct str *ret_name)
+{
+    size_t i, max, n = yyjson_obj_size(obj);
+    yyjson_val *key, *val;
+    bool found = false;
+    if (n < 2)
+        return false;
+    struct str *names = xcalloc(n, sizeof *names);
+    yyjson_obj_foreach (obj, i, max, key, val)
+        names[i] = json_str(key);
+    qsort(names, n, sizeof *names, by_name);
+    for (i = 1; i < n && !found; i++) {
+        found = str_eq(names[i - 1], names[i]);
+        if (found)
+            *ret_name = names[i];
+    }
+    free(names);
+    return found;
+}
+
+bool json_has_double(yyjson_val *v, struct str *ret_name)
+{
+    size_t i, max;
+    yyjson_val *key, *item;
+    if (yyjson_is_obj(v)) {
+        if (names_repeat(v, ret_name))
+            return true;
+        yyjson_obj_foreach (v, i, max, key, item)
+            if (json_has_double(item, ret_name))
+                return true;
+    } else if (yyjson_is_arr(v)) {
+        yyjson_arr_foreach (v, i, max, item)
+            if (json_has_double(item, ret_name))
+                return true;
+    }
+    return false;
+}
+
 struct str json_str(yyjson_val *v)
 {
     return yyjson_is_str(v) ? str_n(yyjson_get_str(v), yyjson_get_len(v)) : STR_NONE;

@@ -48,6 +48,9 @@ double json_get_num(yyjson_val *obj, const char *name, double otherwise);
 bool json_get_bool(yyjson_val *obj, const char *name, bool otherwise);
 bool json_is_whole(yyjson_val *v, int64_t *ret_value); /* an integer, also when written 5.0 */
 
+/* Whether some object in v, at any depth, has two members of one name; *ret_name is the name. */
+bool json_has_double(yyjson_val *v, struct str *ret_name);
+
 struct jw {
     struct buf *out;
     bool comma; /* the next value needs one */

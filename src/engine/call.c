@@ -19,6 +19,7 @@ struct call {
     const struct block *block;
     struct json args;           /* parsed; a root of {} when unreadable */
     struct buf args_text;
+    struct str doubled;         /* name of a member that was given twice, or STR_NONE */
     struct event_call event;
     const struct face *face;
     void *decoded;              /* in the turn's arena */
@@ -213,7 +214,12 @@ static void read_arguments(struct call *c)
     struct str raw = c->block->arguments;
     bool is_empty = str_is_blank(raw);
     bool ok = !is_empty && json_parse(raw, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &c->args, &ignored);
-    if (ok && !yyjson_is_obj(c->args.root)) {
+    /* Two values for one name: what is asked for and what is done could differ. */
+    bool is_strict = !c->turn->session->settings->toolset->bad_arguments_run;
+    struct str doubled;
+    if (ok && is_strict && json_has_double(c->args.root, &doubled))
+        c->doubled = arena_str(&c->turn->arena, doubled);
+    if (ok && (!yyjson_is_obj(c->args.root) || c->doubled.p)) {
         json_clear(&c->args);
         ok = false;
     }
@@ -246,7 +252,8 @@ static bool prepare(struct call *c)
         return false;
     }
     if (c->event.args_are_bad && !set->bad_arguments_run) {
-        fault = (struct fault){.kind = FAULT_NOT_OBJECT};
+        fault = (struct fault){.kind = c->doubled.p ? FAULT_DUPLICATE : FAULT_NOT_OBJECT,
+                               .name = c->doubled};
         set->say_invalid(c->face, &fault, c->event.raw, &c->result);
         c->result.is_error = true;
         return false;

@@ -339,6 +339,31 @@ static void test_doubles_come_back(void **state)
     }
 }
 
+static void test_doubled_members(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *name; /* NULL: nothing is doubled */
+    } cases[] = {
+        {"{\"a\":1,\"b\":1}", NULL},
+        {"{\"a\":1,\"b\":2,\"a\":1}", "a"},
+        {"[1,{\"x\":[{\"c\":1,\"d\":1,\"d\":1}]}]", "d"},
+        {"{\"a\":{\"a\":{\"a\":1}}}", NULL},
+        {"{\"\":1,\"\":2}", ""},
+        {"{\"a\\u0000b\":1,\"a\":2}", NULL},
+        {"5", NULL},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        AUTO(json) struct json j = JSON_INIT;
+        struct error err;
+        struct str name;
+        assert_true(json_parse(str_of(cases[i].text), 0, 10, &j, &err));
+        assert_int_equal(json_has_double(j.root, &name), cases[i].name != NULL);
+        if (cases[i].name)
+            assert_true(str_is(name, cases[i].name));
+    }
+}
+
 int main(void)
 {
     id_fix(3);
@@ -355,6 +380,7 @@ int main(void)
         cmocka_unit_test(test_write_into_a_limit),
         cmocka_unit_test(test_depth_of_any_size),
         cmocka_unit_test(test_doubles_come_back),
+        cmocka_unit_test(test_doubled_members),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
