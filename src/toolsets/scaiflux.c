@@ -4,8 +4,10 @@
  */
 #include "toolsets/scaiflux.h"
 
+#include "base/id.h"
 #include "base/path.h"
 #include "tools/change.h"
+#include "tools/program.h"
 #include "tools/read.h"
 #include "tools/shell.h"
 #include "toolsets/words.h"
@@ -218,7 +220,8 @@ static const struct row bash_rows[] = {
     ROW(bash_args, timeout, T_INT, OPTIONAL, "milliseconds until it is stopped (default 120000)",
         .has_min = true, .min = 1),
     ROW(bash_args, description, T_STR, OPTIONAL, "what the command does, in a few words"),
-    ROW(bash_args, run_in_background, T_BOOL, OPTIONAL, "not available in this version"),
+    ROW(bash_args, run_in_background, T_BOOL, OPTIONAL,
+        "start it and do not wait; the result names the file that gets its output"),
     ROW_END,
 };
 
@@ -251,17 +254,45 @@ static void put_ending(const struct shell_run *run, int64_t timeout_ms, struct t
         buf_addf(&ret->text, "exit status %d\n", end->exit_code);
 }
 
+static const char *const shells[] = {"bash", "sh", NULL};
+
+/* The shell starts the command and ends; what it left behind lives until the session does.  Its
+ * output goes to a file of the workspace, where the model can read it. */
+static bool start_job_await(struct tool_cx *cx, const struct bash_args *a, struct tool_result *ret,
+                            struct error *err)
+{
+    static const char script[] = "eval \"$1\" </dev/null >\"$2\" 2>&1 & echo $!";
+    AUTO(program_run) struct program_run run = PROGRAM_RUN_INIT;
+    AUTO(buf) struct buf name = BUF_INIT, path = BUF_INIT;
+    AUTO_FREE char *cwd = str_dup(cx->root), *command = str_dup(a->command);
+    const char *shell = shell_pick(shells, cx->env);
+    char id[9];
+    id_hex(id, 8);
+    buf_addf(&name, ".scaiflux/jobs/%s.log", id);
+    if (!tool_path_write(cx, buf_str(&name), &path, err) ||
+        !path_make_dirs(path_dir(buf_str(&path)), 0700, err))
+        return tool_fail(ret, "the command could not be started: %s", err->text);
+    const char *const argv[] = {shell, "-c", script, shell, command, path.p, NULL};
+    struct program_options o = {
+        .argv = argv, .env = cx->env, .cwd = cwd, .timeout_ms = TIMEOUT_MS, .head_max = KEEP_BYTES};
+    if (!program_await(cx, &o, &run, err))
+        return err->code != ERR_CANCELED &&
+               tool_fail(ret, "the command could not be started: %s", err->text);
+    buf_addf(&ret->text, "runs in the background as process %.*s; its output goes to %s\n",
+             STR_FMT(str_trim(buf_str(&run.out.head))), name.p);
+    return true;
+}
+
 static bool bash_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                        struct error *err)
 {
-    static const char *const shells[] = {"bash", "sh", NULL};
     const struct bash_args *a = args;
     AUTO(shell_run) struct shell_run run = SHELL_RUN_INIT;
     AUTO_FREE char *cwd = str_dup(cx->root);
-    if (a->run_in_background)
-        return tool_fail(ret, "run_in_background is not available in this version");
     if (str_chr(a->command, '\0') != SIZE_MAX)
         return tool_fail(ret, "a command cannot hold a NUL byte");
+    if (a->run_in_background)
+        return start_job_await(cx, a, ret, err);
     struct shell_options o = {
         .shell = shell_pick(shells, cx->env),
         .flags = "-c",

@@ -218,8 +218,12 @@ static void test_scaiflux_bash(void **state)
                       "x\nexit status 3\n"); /* 82 */
     assert_call_fails(&s, SCAIFLUX, "bash", "{\"command\":\"sleep 30\",\"timeout\":100}",
                       "timed out after 100 ms\n");
-    assert_call_fails(&s, SCAIFLUX, "bash", "{\"command\":\"true\",\"run_in_background\":true}",
-                      "run_in_background is not available in this version");
+    assert_true(scene_call(&s, SCAIFLUX, "bash",
+                           "{\"command\":\"true\",\"run_in_background\":true}", &r));
+    assert_has(buf_str(&r.text), "its output goes to .scaiflux/jobs/");
+    assert_false(r.is_error);
+    tool_result_clear(&r);
+    r = TOOL_RESULT_INIT;
     assert_call(&s, SCAIFLUX, "bash", "{\"command\":\"printf 'a\\\\377b'\"}",
                 "a\xef\xbf\xbd"
                 "b"); /* 7 */
