@@ -138,6 +138,23 @@ static void put_call(struct kward *k, const struct event *e, struct jw *w)
     jw_obj_end(w);
 }
 
+/* Where a reader should look in the new file: behind the context at the head of the first hunk. */
+static int64_t first_changed_line(struct str diff)
+{
+    struct str line, rest = diff;
+    int64_t number = 0;
+    while (str_line(&rest, &line)) {
+        if (number && line.n && line.p[0] != ' ')
+            return number;
+        size_t plus = str_starts(line, STR("@@ ")) ? str_find(line, STR(" +")) : SIZE_MAX;
+        if (number)
+            number++;
+        else if (plus != SIZE_MAX)
+            number = MAX(strtoll(line.p + plus + 2, NULL, 10), 1); /* a blank or a comma ends it */
+    }
+    return MAX(number, 1);
+}
+
 static void put_result(struct kward *k, const struct event *e, struct jw *w)
 {
     (void)k;
@@ -157,6 +174,7 @@ static void put_result(struct kward *k, const struct event *e, struct jw *w)
         jw_karr(w, "changedFiles");
         jw_str(w, r->path);
         jw_arr_end(w);
+        jw_kint(w, "firstChangedLine", first_changed_line(r->diff));
     }
     jw_obj_end(w);
     jw_obj_end(w);

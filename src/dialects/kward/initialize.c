@@ -284,6 +284,9 @@ static void put_fixed(struct jw *w)
     jw_kraw(w, "security",
             STR("{\"workspaceMutationGuard\":\"none\",\"toolApproval\":\"none\","
                 "\"canRunShell\":true,\"canWriteFiles\":true}"));
+    jw_kraw(w, "mcp",
+            STR("{\"supported\":false,\"discovery\":{\"supported\":false,\"methods\":[],"
+                "\"toolMetadata\":false,\"serverStatus\":false}}"));
     jw_kobj(w, "export");
     bool exports = has("sessions/export");
     jw_kbool(w, "supported", exports);
