@@ -305,6 +305,36 @@ def test_new_chats(c, home):
           before_text)
 
 
+def test_shared(c, home):
+    """A chat in two sessions is one conversation, until one of them lets it go."""
+    one, two = (c.call("session.create")["session_id"] for _ in range(2))
+    say(c, one, "shared")
+    chat = c.call("session.get", {"session_id": one})["activeSessionId"]
+    resume(c, two, chat)
+    c.call("session.send", {"session_id": two, "text": "from two"})
+    for session in (one, two):
+        c.event("session.status", session, status_label="ready")
+    history = [[m["text"] for m in c.call("session.get", {"session_id": s})["history"]]
+               for s in (one, two)]
+    check("shared", history == [["shared", "Answer.", "from two", "Answer."]] * 2, history)
+    c.call("session.send", {"session_id": one, "text": "stall"})
+    c.event("session.stream.chunk", two)
+    c.call("history.clear_session", {"session_id": two})
+    check("the one that lets go is told the end",
+          any(m.get("params", {}).get("type") == "session.interrupted" and
+              m["params"]["payload"]["session_id"] == two for m in c.heard[-9:]), c.heard[-9:])
+    state = c.call("session.get", {"session_id": one})
+    check("the other goes on", state["pending"] and len(state["history"]) == 4, state)
+    say(c, two, "alone")
+    check("and knows nothing of it", [m["text"] for m in c.call(
+        "session.get", {"session_id": two})["history"]] == ["alone", "Answer."])
+    c.call("session.interrupt", {"session_id": one})
+    c.event("session.status", one, status_label="ready")
+    path, = glob.glob(f"{home}/.loaf/sessions/*/*/*/*{chat}.jsonl")
+    texts = [m["text"] for m in read_like_loaf(path)[1]]
+    check("one file", texts[:5] == ["shared", "Answer.", "from two", "Answer.", "stall"], texts)
+
+
 def test_killed(env, work, home):
     """A process that dies in a turn: the prompt is there, and nothing else is lost."""
     with Loaf(cwd=work, env=env) as c:
@@ -354,6 +384,7 @@ def main():
             test_continue(c, h, server)
             test_no_newline(c, h)
             test_new_chats(c, env["HOME"])
+            test_shared(c, env["HOME"])
             check("end", c.close() == 0)
             check("stderr", not harness.without_noise(c.stderr.decode()), c.stderr)
         test_killed(env, work, env["HOME"])

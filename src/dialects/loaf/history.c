@@ -343,8 +343,48 @@ static void forget_messages(struct loaf_session *ls)
     ls->updated_ms = time_now_ms();
 }
 
+/* A chat that was resumed twice is one conversation; it outlives the session that lets it go. */
+static bool is_shared(const struct loaf_session *ls)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < ls->loaf->n_sessions; i++)
+        n += ls->loaf->sessions[i]->session == ls->session;
+    return n > 1;
+}
+
+/* For this session the running turn is over; the other one hears its end. */
+static void leave_turn(struct loaf_session *ls)
+{
+    struct event_end end = {.state = TURN_CANCELED, .stop = "interrupted"};
+    if (ls->turn_id[0])
+        loaf_turn_ended(ls, &(struct event){.turn_id = str_of(ls->turn_id), .end = &end});
+}
+
+static void take_session(struct loaf_session *ls, struct session *s)
+{
+    bool is_full = ls->listener.is_full;
+    session_unlisten(ls->session, &ls->listener);
+    session_close(ls->session);
+    ls->session = s;
+    session_listen(s, &ls->listener);
+    listener_set_full(s, &ls->listener, is_full);
+}
+
+static bool leave_shared(struct loaf_session *ls, struct error *err)
+{
+    struct session *s = loaf_chat_new(ls->loaf, time_now_ms(), STR_NONE, err);
+    if (!s)
+        return false;
+    leave_turn(ls);
+    forget_messages(ls);
+    take_session(ls, s);
+    return true;
+}
+
 bool loaf_clear_await(struct loaf_session *ls, bool drops_queue, struct error *err)
 {
+    if (is_shared(ls))
+        return leave_shared(ls, err);
     AUTO(buf) struct buf path = BUF_INIT;
     char id[UUID_LEN + 1];
     struct session *s = ls->session;
@@ -431,16 +471,6 @@ static struct session *open_chat(struct loaf *lf, struct arena *a, const struct 
     return session_open(lf->sv->engine, &spec, &report, err);
 }
 
-static void take_session(struct loaf_session *ls, struct session *s)
-{
-    bool is_full = ls->listener.is_full;
-    session_unlisten(ls->session, &ls->listener);
-    session_close(ls->session);
-    ls->session = s;
-    session_listen(s, &ls->listener);
-    listener_set_full(s, &ls->listener, is_full);
-}
-
 /* What the client shows of a chat that was loaded; without events. */
 static void show_history(struct loaf_session *ls)
 {
@@ -456,6 +486,25 @@ static void show_history(struct loaf_session *ls)
     }
 }
 
+static bool open_and_show(struct loaf_session *ls, struct arena *a, const struct saved_chat *saved,
+                          const struct chat *c, struct str *ret_id, struct error *err)
+{
+    struct loaf *lf = ls->loaf;
+    struct session *s = open_chat(lf, a, saved, c, err);
+    if (!s)
+        return false;
+    leave_turn(ls);
+    forget_messages(ls);
+    take_session(ls, s);
+    show_history(ls);
+    ls->has_chat = true;
+    ls->provider = arena_strz(&ls->arena, c->provider);
+    loaf_model_take(lf, c->provider, c->model, c->level, c->routing);
+    loaf_say_state_changed(lf, STR("session_resumed"), NULL);
+    *ret_id = c->id;
+    return true;
+}
+
 bool loaf_resume_await(struct loaf_session *ls, bool last, struct str id, struct arena *a,
                        struct str *ret_id, struct error *err)
 {
@@ -466,19 +515,10 @@ bool loaf_resume_await(struct loaf_session *ls, bool last, struct str id, struct
     if (!find_path_await(lf, a, last, id, &path, err) || !read_chat_await(lf, a, path, &saved, err))
         return false;
     struct chat c = chat_of(a, &saved);
+    if (is_shared(ls))
+        return open_and_show(ls, a, &saved, &c, ret_id, err);
     session_clear_queue(old);
-    bool ok = session_pause_await(old, err);
-    struct session *s = ok ? open_chat(lf, a, &saved, &c, err) : NULL;
-    if (s) {
-        forget_messages(ls);
-        take_session(ls, s);
-        show_history(ls);
-        ls->has_chat = true;
-        ls->provider = arena_strz(&ls->arena, c.provider);
-        loaf_model_take(lf, c.provider, c.model, c.level, c.routing);
-        loaf_say_state_changed(lf, STR("session_resumed"), NULL);
-        *ret_id = c.id;
-    }
+    bool ok = session_pause_await(old, err) && open_and_show(ls, a, &saved, &c, ret_id, err);
     session_go_on(old);
-    return s != NULL;
+    return ok;
 }

@@ -201,6 +201,8 @@ int64_t loaf_history_tokens(struct loaf_session *ls, size_t n);
 extern const struct file_form loaf_form;
 /* A name for a new chat and its file. */
 void loaf_chat_place(struct loaf *lf, int64_t now_ms, char ret_id[UUID_LEN + 1], struct buf *path);
+struct session *loaf_chat_new(struct loaf *lf, int64_t now_ms, struct str title,
+                              struct error *err);
 /* The title that a conversation gets by itself. */
 void loaf_put_title(struct buf *out, const struct message *all, size_t n);
 /* The result of history.list. */

@@ -62,8 +62,7 @@ static const struct row create_result[] = {
     ROW_END,
 };
 
-static struct session *make_chat(struct loaf *lf, int64_t now_ms, struct str title,
-                                 struct error *err)
+struct session *loaf_chat_new(struct loaf *lf, int64_t now_ms, struct str title, struct error *err)
 {
     AUTO(buf) struct buf path = BUF_INIT;
     char id[UUID_LEN + 1];
@@ -98,7 +97,7 @@ static bool session_create(struct request *rq, struct jw *w, struct error *err)
     struct loaf *lf = rq->dialect;
     const struct create_params *p = rq->args;
     int64_t now_ms = time_now_ms();
-    struct session *chat = make_chat(lf, now_ms, p->title, err);
+    struct session *chat = loaf_chat_new(lf, now_ms, p->title, err);
     if (!chat)
         return false;
     struct loaf_session *ls = xnew(struct loaf_session);
