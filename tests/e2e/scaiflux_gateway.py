@@ -8,11 +8,15 @@ free).  Then a working day: tools that are allowed and denied, a refused prompt,
 gateway that fails and comes back, a switch of the model, a second process that goes on where the
 first one ended.  Everything the gateway was asked must make sense to a provider.
 covers: scaiflux 1, 2, 60, 69, 71, 80, 92, 95, 104, 112, 113, 114, 115, 137, 163, 177, 178
+And what a talk cannot measure: the wait for a permission is not in the duration, equal calls are asked
+again, a killed process leaves a conversation that a provider takes, a line without end needs no
+memory.  covers: scaiflux 72, 76, 103, 127, 132, 133, 180
 """
 import json
 import os
 import re
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), os.path.join(os.path.dirname(HERE), "fake")]
@@ -181,9 +185,91 @@ def a_working_day(base):
     assert last[-1] == ("user", "and now?") and ("user", "too early") not in last, last
 
 
+def asked_again(base):
+    place(base)
+    same = {"tool_calls": [call("bash", 1, command="sleep 0.1")]}
+    with Server([same, dict(same, tool_calls=[call("bash", 2, command="sleep 0.1")]),
+                 {"text": "done"}]) as server:
+        c, _ = start(base, server, "-m", "openai/m")
+        with c:
+            c.send({"type": "prompt", "text": "twice"})
+            asked = []
+            for _ in range(2):
+                asked.append(c.event("permission_request"))
+                time.sleep(0.6)
+                c.send({"type": "permission_response", "request_id": asked[-1]["request_id"],
+                        "decision": "allow", "reason": "remember this"})
+                done = c.event("tool_result")
+                assert 0.1 <= done["duration_s"] < 0.6, done
+            assert asked[0]["request_id"] != asked[1]["request_id"]
+            assert asked[0]["details"] == asked[1]["details"]
+            assert c.event("turn_complete")["iterations"] == 2
+            assert c.close() == 0
+
+
+def killed_and_resumed(base):
+    """Killed while the first of two calls runs, at a random moment, and resumed."""
+    place(base)
+    script = [{"tool_calls": [call("bash", 1, command="echo begun > mark; sleep 30"),
+                              call("write_file", 2, path="never", content="x")]},
+              {"text": "I see."}]
+    log = []
+    with Server(script, log) as server:
+        c, ready = start(base, server, "-m", "openai/m")
+        with c:
+            c.send({"type": "prompt", "text": "work"})
+            asked = c.event("permission_request")
+            c.send({"type": "permission_response", "request_id": asked["request_id"],
+                    "decision": "allow"})
+            end = time.monotonic() + 10 * harness.slow()
+            while not os.path.exists(os.path.join(base, "project", "mark")):
+                assert time.monotonic() < end, "the command does not start"
+                time.sleep(0.01)
+            c.kill()
+        assert not harness.left_behind(base, 3), "the command outlived its process"
+        c, again = start(base, server, "--resume", ready["session_id"])
+        with c:
+            assert again["session_id"] == ready["session_id"] and len(c.heard) == 1
+            assert c.turn("what happened?").text == "I see."
+            assert c.close() == 0
+    body = [entry["body"] for entry in log if "body" in entry][-1]
+    sense(body)
+    results = [m["content"] for m in body["messages"] if m["role"] == "tool"]
+    assert len(results) == 2 and "unknown" in results[0] and "not run" in results[1], results
+
+
+def peak(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) << 10 for line in file if line.startswith("VmHWM"))
+
+
+def bad_lines(base):
+    place(base)
+    with Server([{"text": "fine"}]) as server:
+        c, _ = start(base, server, "-m", "openai/m")
+        with c:
+            piece = b"x" * (1 << 20)
+            for _ in range(200):
+                c.process.stdin.write(piece)
+            c.process.stdin.write(b"\n")
+            c.process.stdin.flush()
+            assert c.next()["code"] == "line_too_long"
+            assert peak(c.process.pid) < 64 << 20, f"{peak(c.process.pid)} bytes for one line"
+            c.process.stdin.write(b'{"type":"nonsense"}\n' * 1000)
+            c.process.stdin.flush()
+            for _ in range(1000):
+                m = c.next()
+                assert (m["code"], m["origin"]) == ("unknown_type", "local"), m
+            assert c.turn("still there?").text == "fine"
+            assert c.close() == 0
+
+
+CASES = (the_example, a_working_day, asked_again, killed_and_resumed, bad_lines)
+
+
 def main():
     passed = failed = 0
-    for case in (the_example, a_working_day):
+    for case in CASES:
         with harness.private_place() as base:
             env = harness.clean_env(base)
             os.environ.update(env)
