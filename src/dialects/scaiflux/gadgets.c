@@ -8,14 +8,22 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "base/utf8.h"
 #include "context/skills.h"
 #include "dialects/scaiflux/internal.h"
+
+enum { GADGET_SKILLS = 0, ABOUT_CHARS = 300 };
+
+static void find_skills(const struct flux *f, struct skills *ret)
+{
+    skills_add_roots(ret, f->workspace, STR_NONE, path_home());
+    skills_scan(ret);
+}
 
 static bool has_skills(const struct flux *f)
 {
     AUTO(skills) struct skills found = SKILLS_INIT;
-    skills_add_roots(&found, f->workspace, STR_NONE, path_home());
-    skills_scan(&found);
+    find_skills(f, &found);
     return found.n > 0;
 }
 
@@ -29,10 +37,25 @@ static const struct {
     const char *name;
     bool (*is_default)(const struct flux *f); /* NULL: off */
 } gadgets[FLUX_N_GADGETS] = {
-    {"skills", has_skills},
+    [GADGET_SKILLS] = {"skills", has_skills},
     {"todo", is_always_on},
     {"web", NULL},
 };
+
+void flux_put_skills(void *flux, struct session *s, struct str input, struct buf *out)
+{
+    const struct flux *f = flux;
+    AUTO(skills) struct skills found = SKILLS_INIT;
+    (void)s, (void)input;
+    if (!f->has_gadget[GADGET_SKILLS])
+        return;
+    find_skills(f, &found);
+    if (found.n)
+        buf_addz(out, "\n\nSkills of this project and user; the tool Skill reads one:\n");
+    for (size_t i = 0; i < found.n; i++)
+        buf_addf(out, "\n- %.*s: %.*s", STR_FMT(found.items[i].name),
+                 STR_FMT(utf8_cut_chars(found.items[i].description, ABOUT_CHARS)));
+}
 
 int flux_find_gadget(struct str name)
 {

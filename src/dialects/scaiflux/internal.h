@@ -116,6 +116,8 @@ int flux_find_gadget(struct str name); /* -1: there is none */
 bool flux_switch_gadget(struct flux *f, int gadget, bool on, struct error *err);
 /* "available": all gadgets with their tools; also as lines of text. */
 void flux_put_available(struct flux *f, struct jw *w, struct buf *text);
+/* For the system instruction: which skills there are. */
+void flux_put_skills(void *flux, struct session *s, struct str input, struct buf *out);
 /* "tools": names of what is offered to the model now. */
 void flux_put_tools(struct flux *f, struct jw *w);
 

@@ -217,6 +217,8 @@ static void fill_settings(struct flux *f)
         .canceled_text = "interrupted",
         .system = instruction,
         .instructions = flux_instructions,
+        .put_context = flux_put_skills,
+        .context_arg = f,
     };
 }
 
