@@ -10,6 +10,8 @@
 #include "base/log.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 
 /* --- the loop and its ready list --- */
 
@@ -80,9 +82,20 @@ static void on_handle_closed(uv_handle_t *h)
     free(h);
 }
 
+static void mask_signal(int how, int signo)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, signo);
+    pthread_sigmask(how, &set, NULL);
+}
+
 static void close_handle(uv_handle_t *h, void *arg)
 {
     struct loop *l = arg;
+    /* Closing gives the signal its old, deadly meaning back. */
+    if (uv_handle_get_type(h) == UV_SIGNAL)
+        mask_signal(SIG_BLOCK, ((uv_signal_t *)h)->signum);
     if (!uv_is_closing(h))
         uv_close(h, h == (uv_handle_t *)&l->idle ? NULL : on_handle_closed);
 }
@@ -269,6 +282,7 @@ void loop_on_signal(struct loop *l, int signo, loop_fn *fn, void *arg)
     struct signal_watch *s = xnew(struct signal_watch);
     s->fn = fn;
     s->arg = arg;
+    mask_signal(SIG_UNBLOCK, signo);
     uv_signal_init(&l->uv, &s->handle);
     int rc = uv_signal_start(&s->handle, on_signal, signo);
     if (rc != 0)
@@ -299,13 +313,27 @@ static void on_work_done(uv_work_t *request, int status)
     free(w);
 }
 
+/* The pool's threads are made by the first work, and take no signals from us. */
+static void queue_work(struct loop *l, struct work *w)
+{
+    static bool has_pool;
+    sigset_t all, old;
+    sigfillset(&all);
+    if (!has_pool)
+        pthread_sigmask(SIG_SETMASK, &all, &old);
+    uv_queue_work(&l->uv, &w->request, on_work, on_work_done);
+    if (!has_pool)
+        pthread_sigmask(SIG_SETMASK, &old, NULL);
+    has_pool = true;
+}
+
 struct work *work_start(struct loop *l, loop_fn *fn, loop_fn *done, void *arg)
 {
     struct work *w = xnew(struct work);
     w->fn = fn;
     w->done = done;
     w->arg = arg;
-    uv_queue_work(&l->uv, &w->request, on_work, on_work_done);
+    queue_work(l, w);
     return w;
 }
 

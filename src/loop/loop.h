@@ -45,7 +45,8 @@ struct watch *watch_new(struct loop *l, int fd, watch_fn *fn, void *arg, struct 
 void watch_set(struct watch *w, int events); /* 0 stops */
 void watch_free(struct watch *w);
 
-/* Calls fn whenever the signal arrives, until the loop is freed. */
+/* Calls fn whenever the signal arrives, until the loop is freed; from then on it is blocked, so that
+ * one that comes late does not spoil an orderly end. */
 void loop_on_signal(struct loop *l, int signo, loop_fn *fn, void *arg);
 
 /* Runs fn(arg) on the thread pool and done(arg) on the loop afterwards. */
