@@ -128,7 +128,7 @@ static void put_door(void *arg, const struct provider *p, struct catalogue_door 
     }
 }
 
-static struct catalogue *engine_catalogue(struct engine *e)
+struct catalogue *engine_catalogue(struct engine *e)
 {
     if (!e->catalogue)
         e->catalogue = catalogue_new(e->loop, e->providers, e->n_providers, put_door, e);

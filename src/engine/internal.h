@@ -158,6 +158,7 @@ bool engine_renew_key_await(struct engine *e, const struct provider *p, struct s
                             struct error *err);
 
 /* engine.c */
+struct catalogue *engine_catalogue(struct engine *e);
 void engine_keep_finished(struct engine *e, struct turn *t);
 struct background *engine_background(struct engine *e);
 struct turn *engine_find_turn(struct engine *e, struct str id);

@@ -31,6 +31,7 @@ void catalogue_free(struct catalogue *c)
     for (size_t i = 0; i < c->n_providers; i++)
         model_rows_clear(&c->live[i].rows);
     model_rows_clear(&c->user);
+    free(c->project);
     free(c->live);
     free(c);
 }
@@ -167,6 +168,10 @@ void catalogue_expire(struct catalogue *c, const struct provider *p)
     struct live *live = catalogue_live(c, p);
     if (live)
         live->is_expired = true;
+    if (p->list == LIST_CLOUDCODE) { /* another account has another one */
+        free(c->project);
+        c->project = NULL;
+    }
 }
 
 int64_t catalogue_fetched_ms(struct catalogue *c, const struct provider *p)

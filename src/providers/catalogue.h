@@ -52,6 +52,10 @@ void catalogue_expire(struct catalogue *c, const struct provider *p);
 /* When the list was fetched, wall clock; 0: there is none. */
 int64_t catalogue_fetched_ms(struct catalogue *c, const struct provider *p);
 
+/* Whose quota a request to Cloud Code uses, for ask.project: what ANTIGRAVITY_PROJECT says, else what
+ * the account says, asked once.  In the arena. */
+bool catalogue_project_await(struct catalogue *c, const struct provider *p, struct arena *a,
+                             struct str *ret, struct error *err);
 /* The names that ask.route takes for a model of OpenRouter, sorted; in the arena. */
 bool catalogue_routes_await(struct catalogue *c, const struct provider *p, struct str model_id,
                             struct arena *a, struct str **ret, size_t *ret_n, struct error *err);

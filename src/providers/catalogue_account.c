@@ -109,6 +109,20 @@ bool catalogue_quota_await(struct catalogue *c, const struct provider *p, struct
     return error_set(err, ERR_INVALID, "%s has no subscription", p->label);
 }
 
+bool catalogue_project_await(struct catalogue *c, const struct provider *p, struct arena *a,
+                             struct str *ret, struct error *err)
+{
+    AUTO(asker) struct asker k = asker_make(c, p);
+    struct str project;
+    if (!asker_find_project_await(&k, &project, err)) {
+        if (err->code == ERR_NO_MODEL) /* a 404 means something else here */
+            err->code = ERR_NO_KEY;
+        return error_prefix(err, "no project for %s; set ANTIGRAVITY_PROJECT", p->label);
+    }
+    *ret = arena_str(a, project);
+    return true;
+}
+
 /* ---- upstreams ---- */
 
 static void put_escaped(struct buf *out, struct str part)

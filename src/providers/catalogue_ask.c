@@ -14,7 +14,7 @@ void asker_clear(struct asker *k)
 
 struct asker asker_make(struct catalogue *c, const struct provider *p)
 {
-    struct asker k = {.loop = c->loop, .provider = p};
+    struct asker k = {.catalogue = c, .loop = c->loop, .provider = p};
     struct catalogue_door door = {0};
     c->door(c->door_arg, p, &door);
     k.base = arena_str(&k.arena, door.base_url);
@@ -56,21 +56,31 @@ bool asker_ask_await(struct asker *k, const char *method, struct str url, struct
     return false;
 }
 
-/* Which project pays, as the user says or the account does. */
-static bool find_project_await(struct asker *k, struct str *ret, struct error *err)
+static bool ask_project_await(struct asker *k, struct error *err)
 {
     AUTO(fetched) struct fetched got = FETCHED_INIT;
     AUTO(json) struct json json = JSON_INIT;
     struct error ignored;
+    struct str project = STR_NONE;
     struct str url = arena_fmt(&k->arena, "%.*s/v1internal:loadCodeAssist", STR_FMT(k->base));
-    *ret = str_trim(str_of(getenv("ANTIGRAVITY_PROJECT")));
-    if (ret->n > 0)
-        return true;
     if (!asker_ask_await(k, "POST", url, STR("{\"metadata\":{\"ideName\":\"trivet\"}}"), &got, err))
         return false;
     if (json_parse(buf_str(&got.body), 0, 100, &json, &ignored))
-        *ret = arena_str(&k->arena, json_get_str(json.root, "cloudaicompanionProject"));
-    return ret->n > 0 || error_set(err, ERR_BAD_REPLY, "antigravity project resolution failed");
+        project = json_get_str(json.root, "cloudaicompanionProject");
+    if (project.n == 0)
+        return error_set(err, ERR_BAD_REPLY, "antigravity project resolution failed");
+    free(k->catalogue->project); /* two may have asked at the same time */
+    k->catalogue->project = str_dup(project);
+    return true;
+}
+
+bool asker_find_project_await(struct asker *k, struct str *ret, struct error *err)
+{
+    struct str said = str_trim(str_of(getenv("ANTIGRAVITY_PROJECT")));
+    if (said.n == 0 && !k->catalogue->project && !ask_project_await(k, err))
+        return false;
+    *ret = arena_str(&k->arena, said.n ? said : str_of(k->catalogue->project));
+    return true;
 }
 
 bool asker_ask_cloudcode_await(struct asker *k, struct fetched *ret, struct error *err)
@@ -79,7 +89,7 @@ bool asker_ask_cloudcode_await(struct asker *k, struct fetched *ret, struct erro
     struct jw w = JW(&body);
     struct str project;
     struct str url = arena_fmt(&k->arena, "%.*s/v1internal:fetchAvailableModels", STR_FMT(k->base));
-    if (!find_project_await(k, &project, err))
+    if (!asker_find_project_await(k, &project, err))
         return false;
     jw_obj(&w);
     jw_kstr(&w, "project", project);

@@ -25,6 +25,7 @@ struct catalogue {
     struct live *live; /* one per provider */
     catalogue_door_fn *door;
     void *door_arg;
+    char *project; /* of the Google account, NULL before somebody asked */
     struct model_rows user;
     struct stat user_stamp; /* of the file that was read; zeroed: there was none */
 };
@@ -39,6 +40,7 @@ void catalogue_origin(struct str base_url, char out[17]);
 /* ---- catalogue_ask.c ---- */
 
 struct asker { /* one story of questions to a provider, ten seconds long */
+    struct catalogue *catalogue;
     struct loop *loop;
     const struct provider *provider;
     struct arena arena; /* of the strings */
@@ -50,6 +52,8 @@ void asker_clear(struct asker *k);
 /* True for a 200.  A failure says the status and nothing of the body, where a key might be quoted. */
 bool asker_ask_await(struct asker *k, const char *method, struct str url, struct str body,
                      struct fetched *ret, struct error *err);
+/* Whose quota is used; in the asker's arena. */
+bool asker_find_project_await(struct asker *k, struct str *ret, struct error *err);
 /* The models of a Google account with their quotas, after its project was found. */
 bool asker_ask_cloudcode_await(struct asker *k, struct fetched *ret, struct error *err);
 

@@ -14,7 +14,7 @@ played and how:
     /openrouter/v1/models/AUTHOR/SLUG/endpoints   upstreams, for acme only
     /codex/models               what a ChatGPT account has, and /wham/usage what is left of it; both
                                 want a token that does not end in `-bad`
-    /cloud/v1internal:...       the same of a Google account, by POST
+    /cloud/v1internal:...       the same of a Google account, by POST; a model answers as well
     /loading/v1/models          503, as llama.cpp while it loads
     /other/v1/models            a web server that knows nothing of models
     /broken/v1/models           200 and no list
@@ -144,6 +144,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         shown = SHOWS.get(body.get("model"))
         if self.path == "/cloud/v1internal:loadCodeAssist":
             self.answer(200, {"cloudaicompanionProject": "project-1"})
+            return
+        if self.path.startswith("/cloud/v1internal:stream") and body.get("project") == "project-1":
+            said = {"content": {"role": "model", "parts": [{"text": "from the cloud"}]},
+                    "finishReason": "STOP"}
+            self.answer(200, f"data: {json.dumps({'response': {'candidates': [said]}})}\n\n",
+                        "text/event-stream")
             return
         if self.path == "/cloud/v1internal:fetchAvailableModels":
             known = body.get("project") == "project-1"
