@@ -165,7 +165,7 @@ static void put_secret(yyjson_mut_doc *doc, struct str provider, const struct au
 
 static bool put_auth(yyjson_mut_doc *doc, const struct auth_entry *e)
 {
-    static const char *const names[] = {"auth_mode", "tokens", "last_refresh"};
+    static const char *const names[] = {"auth_mode", "tokens", "last_refresh", "OPENAI_API_KEY"};
     yyjson_mut_val *root = yyjson_mut_doc_get_root(doc);
     char now[TIME_ISO_LEN + 1];
     for (size_t i = 0; i < ARRAY_LEN(names); i++)

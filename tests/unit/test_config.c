@@ -53,6 +53,20 @@ static void change_keeps_the_rest(void **state)
     assert_int_equal(st.st_mode & 0777, 0600);
 }
 
+static void broken_is_replaced(void **state)
+{
+    (void)state;
+    static const char *const broken[] = {"{", "[1]", "", "{\"two\": tru"};
+    struct error err;
+    for (size_t i = 0; i < ARRAY_LEN(broken); i++) {
+        AUTO(buf) struct buf text = BUF_INIT;
+        write_file(broken[i]);
+        assert_true(config_renew(str_of(path), put_one, "x", NULL, &err));
+        assert_true(path_read(&text, str_of(path), 1000, &err));
+        assert_string_equal(text.p, "{\n  \"one\": \"x\"\n}\n");
+    }
+}
+
 static void broken_stays(void **state)
 {
     (void)state;
@@ -100,6 +114,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(missing_is_empty),
         cmocka_unit_test(change_keeps_the_rest),
+        cmocka_unit_test(broken_is_replaced),
         cmocka_unit_test(broken_stays),
         cmocka_unit_test(project_file),
     };

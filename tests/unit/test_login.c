@@ -68,6 +68,24 @@ static void test_wrong_state(void **state) /* providers.md 13: 61 */
     assert_int_equal(login_status(u.lg), LOGIN_COMPLETED);
 }
 
+static void test_wrong_state_ends(void **state) /* loaf.md 12.1 */
+{
+    (void)state;
+    AUTO(scene) struct scene c;
+    AUTO(user) struct user u;
+    scene_open(&c, "{\"authorize\":\"wrong_state\"}");
+    user_start(&u, &c, "openai", (struct login_options){.ends_on_wrong_state = true});
+    user_visit(&u, "/auth/callback");
+    assert_int_equal(u.status, 400); /* no answer of anybody: it goes on waiting */
+    assert_int_equal(login_status(u.lg), LOGIN_PENDING);
+    user_browse(&u);
+    assert_int_equal(u.status, 400);
+    scene_until(&c, &u.is_over);
+    assert_int_equal(login_status(u.lg), LOGIN_FAILED);
+    assert_int_equal(login_error(u.lg)->code, ERR_DENIED);
+    assert_int_equal(scene_count(&c, "/oauth/token", ""), 0);
+}
+
 static void test_denied(void **state)
 {
     (void)state;
@@ -279,6 +297,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_browser),
         cmocka_unit_test(test_wrong_state),
+        cmocka_unit_test(test_wrong_state_ends),
         cmocka_unit_test(test_denied),
         cmocka_unit_test(test_cancel_page),
         cmocka_unit_test(test_cancel_and_free),

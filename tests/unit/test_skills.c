@@ -123,6 +123,34 @@ static void test_descriptions(void **state)
     assert_string_equal(out.p, "a b c d e f g h");
 }
 
+static void test_block(void **state) /* loaf.md 14.4 */
+{
+    (void)state;
+    struct scene s;
+    AUTO(skills) struct skills found = SKILLS_INIT;
+    AUTO(buf) struct buf out = BUF_INIT;
+    scene_open(&s);
+    skills_put_block(&found, NULL, 0, &out);
+    assert_int_equal(out.n, 0); /* nobody is told about nothing */
+    scene_put(&s, "skills/one/SKILL.md", "First.\n\nDo \xff it.\n");
+    scene_put(&s, "skills/two/SKILL.md", "Second.\n");
+    skills_add_root(&found, str_of(scene_path(&s, "skills")));
+    skills_scan(&found);
+    const struct skill *chosen[] = {skills_find(&found, STR("one"))};
+    skills_put_block(&found, chosen, 1, &out);
+    assert_non_null(strstr(out.p, "## Skills"));
+    assert_non_null(strstr(out.p, "- one: First. (file: "));
+    assert_non_null(strstr(out.p, "- two: Second. (file: "));
+    assert_non_null(strstr(out.p, "<skill>\n<name>one</name>\n<path>"));
+    assert_non_null(strstr(out.p, "Do \xef\xbf\xbd it.\n</skill>"));
+    assert_null(strstr(out.p, "<name>two</name>"));
+    assert_int_equal(unlink(scene_path(&s, "skills/one/SKILL.md")), 0);
+    buf_reset(&out);
+    skills_put_block(&found, chosen, 1, &out); /* gone meanwhile */
+    assert_null(strstr(out.p, "<skill>"));
+    scene_close(&s);
+}
+
 static void check_mentions(const struct skills *s, const char *text, const char *want)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -200,6 +228,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_roots_and_scan),   cmocka_unit_test(test_no_repository),
         cmocka_unit_test(test_many_directories), cmocka_unit_test(test_descriptions),
+        cmocka_unit_test(test_block),
         cmocka_unit_test(test_mentions),         cmocka_unit_test(test_reading),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

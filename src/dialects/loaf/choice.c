@@ -13,8 +13,6 @@
  */
 #include "dialects/loaf/internal.h"
 
-#include "base/log.h"
-
 #include <ctype.h>
 
 const char *const loaf_thinking_levels[] = {"OFF",  "MINIMAL", "LOW", "MEDIUM",
@@ -229,7 +227,6 @@ void loaf_model_take(struct loaf *lf, struct str provider, struct str model, str
                      struct str routing)
 {
     const struct provider *p = loaf_provider_named(lf, provider);
-    struct error err;
     if (!p)
         return;
     loaf_enable(lf, provider);
@@ -237,8 +234,7 @@ void loaf_model_take(struct loaf *lf, struct str provider, struct str model, str
     loaf_fit_thinking(lf, level);
     if (str_is(provider, "openrouter"))
         loaf_set_routing(lf, routing);
-    if (!loaf_home_save(lf, &err))
-        log_warn("%s", err.text);
+    loaf_home_keep(lf);
 }
 
 void loaf_forget_choice(struct loaf *lf)

@@ -128,7 +128,8 @@ static bool sign_in_await(struct flow *f, struct login_options *o, struct error 
     if (p)
         engine_expire_models(lf->sv->engine, p);
     loaf_refresh_list(lf, f->provider);
-    return loaf_home_save(lf, err);
+    loaf_home_keep(lf);
+    return true;
 }
 
 /* The same object is the event's payload and the answer. */

@@ -174,6 +174,13 @@ static bool save(struct loaf *lf, bool drops_keys, struct error *err)
     return ok;
 }
 
+void loaf_home_keep(struct loaf *lf)
+{
+    struct error err;
+    if (!save(lf, false, &err))
+        log_warn("the settings hold for this process only: %s", err.text);
+}
+
 bool loaf_home_save(struct loaf *lf, struct error *err)
 {
     return save(lf, false, err) || error_prefix(err, "the settings could not be saved");
@@ -263,6 +270,22 @@ static void take_state(struct loaf *lf, yyjson_val *root, bool is_foreign)
         log_warn("state.json stays as it was: %s", err.text);
 }
 
+/* Tokens that older versions kept in auth.json move to the secrets as well. */
+static void move_login(struct loaf *lf, const char *path)
+{
+    AUTO(json) struct json old = JSON_INIT;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct auth_store *st = engine_auth(lf->sv->engine);
+    struct auth_entry e;
+    struct error err;
+    if (!path_exists(str_of(path)) || !config_read(str_of(path), &old, &err) ||
+        !json_get_str(json_get(old.root, "tokens"), "access_token").n)
+        return;
+    if (!auth_store_get(st, STR("openai"), &a, &e, &err) ||
+        !auth_store_put(st, STR("openai"), &e, &err))
+        log_warn("the tokens stay in auth.json: %s", err.text);
+}
+
 static bool read_state(struct str path, struct json *ret)
 {
     struct error ignored;
@@ -281,6 +304,7 @@ void loaf_home_open(struct loaf *lf)
     AUTO_FREE char *path = place_in(lf, "state.json");
     engine_use_auth(lf->sv->engine,
                     auth_store_new(&auth_format_loaf, str_of(secrets), str_of(logins)));
+    move_login(lf, logins);
     path_absolute(&local, engine_launch_dir(lf->sv->engine), STR(".loaf-state.json"));
     if (path_exists(str_of(path))) {
         if (read_state(str_of(path), &state))

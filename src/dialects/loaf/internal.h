@@ -238,8 +238,9 @@ void loaf_image_put(struct jw *w, const struct block *b);
 
 /* Finds the directory, reads what is there, and hands the engine loaf's secrets. */
 void loaf_home_open(struct loaf *lf);
-/* Settings to disk, now. */
+/* Settings to disk, now; the second goes on with a warning when that fails. */
 bool loaf_home_save(struct loaf *lf, struct error *err);
+void loaf_home_keep(struct loaf *lf);
 /* A prompt for inputHistory, soon. */
 void loaf_home_add_prompt(struct loaf *lf, struct str text);
 /* Removes settings, secrets and lists, and resets what came from them; saved chats stay. */

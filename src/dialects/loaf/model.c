@@ -238,8 +238,7 @@ static bool model_select_await(struct request *rq, struct jw *w, struct error *e
     loaf_fit_thinking(lf, p->thinking_level);
     if (str_is(p->provider, "openrouter"))
         loaf_set_routing(lf, p->openrouter_provider);
-    if (!loaf_home_save(lf, err))
-        return false;
+    loaf_home_keep(lf);
     loaf_say_state_changed(lf, STR("model_selected"), NULL);
     jw_obj(w);
     loaf_put_selection(lf, w);

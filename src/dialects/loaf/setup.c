@@ -34,9 +34,12 @@ const struct method loaf_onboarding_status = {
 static bool onboarding_complete(struct request *rq, struct jw *w, struct error *err)
 {
     struct loaf *lf = rq->dialect;
+    bool was_onboarded = lf->is_onboarded;
     lf->is_onboarded = true;
-    if (!loaf_home_save(lf, err))
+    if (!loaf_home_save(lf, err)) {
+        lf->is_onboarded = was_onboarded;
         return false;
+    }
     loaf_say_state_changed(lf, STR("onboarding_complete"), NULL);
     loaf_put_onboarding(lf, w);
     return true;
