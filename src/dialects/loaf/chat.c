@@ -106,10 +106,11 @@ void loaf_put_title(struct buf *out, const struct message *all, size_t n)
 
 /* ---- writing ---- */
 
+/* A time that the file did not tell is now. */
 static void put_time(struct jw *w, const char *name, int64_t ms)
 {
     char text[TIME_ISO_LEN + 1];
-    time_iso(ms, text);
+    time_iso(ms ? ms : time_now_ms(), text);
     jw_kz(w, name, text);
 }
 
@@ -168,10 +169,11 @@ static bool is_provider(struct loaf *lf, struct str name)
     return (known && str_is(name, known)) || engine_find_provider(lf->sv->engine, name);
 }
 
+/* 0 for none: the clock is not for every thread. */
 static int64_t time_of(yyjson_val *v, const char *name)
 {
     int64_t ms;
-    return time_from_iso(json_get_str(v, name), &ms) ? ms : time_now_ms();
+    return time_from_iso(json_get_str(v, name), &ms) ? ms : 0;
 }
 
 static bool read_meta(struct loaf *lf, struct arena *a, yyjson_val *v, struct form_line *ret)
