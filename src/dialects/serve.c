@@ -68,11 +68,12 @@ int server_run(const struct dialect *d, const struct provider *const *providers,
     io_claim_stdio(&sv.in_fd, &sv.out_fd);
     sv.loop = loop_new();
     sv.engine = engine_new(sv.loop, providers, n);
+    /* One that comes while we start is told when the loop runs. */
+    loop_on_signal(sv.loop, SIGTERM, on_term, &sv);
+    loop_on_signal(sv.loop, SIGINT, on_int, &sv);
+    if (d->takes_hangup)
+        loop_on_signal(sv.loop, SIGHUP, on_hangup, &sv);
     if (d->start(&sv)) {
-        loop_on_signal(sv.loop, SIGTERM, on_term, &sv);
-        loop_on_signal(sv.loop, SIGINT, on_int, &sv);
-        if (d->takes_hangup)
-            loop_on_signal(sv.loop, SIGHUP, on_hangup, &sv);
         loop_run(sv.loop);
         child_end_all(sv.loop);
         d->free(&sv);

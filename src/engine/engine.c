@@ -142,6 +142,8 @@ bool engine_find_model(struct engine *e, struct arena *a, struct str slug, struc
     slug = arena_str(a, str_trim(slug));
     if (slug.n == 0)
         return error_set(err, ERR_NO_MODEL, "no model is chosen; name one as provider/model-id");
+    if (str_chr(slug, '\0') != SIZE_MAX)
+        return error_set(err, ERR_NO_MODEL, "the name of a model cannot hold a NUL");
     rest = str_split(slug, '/', &head);
     const struct provider *p = rest.n ? engine_find_provider(e, head) : NULL;
     if (!p) { /* somebody else's name: the gateway may know it */

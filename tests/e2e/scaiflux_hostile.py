@@ -113,8 +113,6 @@ class Round:
                 raise scaiflux_stream.Broken(f"half a line at the end: {rest[:200]}")
         except (scaiflux_stream.Broken, ValueError) as why:
             self.problem = f"{type(why).__name__}: {why}"
-        if self.is_out_closed:
-            self.process.stdout.close()
 
     def take(self, line):
         message = json.loads(line.decode("utf-8"))
@@ -294,12 +292,14 @@ class Round:
     def die(self):
         signo = self.rng.choice([signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
         time.sleep(self.rng.random() * 0.05)
+        is_ready = self.stream.is_ready     # before that the signal may meet no handler yet
         self.process.send_signal(signo)
-        self.expect(128 + signo)
+        self.expect(128 + signo, *([] if is_ready else [-signo]))
 
     def close_output(self):
         self.is_out_closed = True
         self.reader.join(LIMIT * harness.slow())
+        self.process.stdout.close()
         end = time.monotonic() + LIMIT * harness.slow()
         while self.process.poll() is None:
             assert time.monotonic() < end, "nobody reads and it does not end"
@@ -331,6 +331,8 @@ class Round:
         self.may_read.set()
         self.is_out_closed = True
         self.reader.join(5)
+        self.process.stdout.close()
+        self.process.stdin.close()
 
 
 TOTALS = {"bad": 0, "slash": 0, "prompt": 0}

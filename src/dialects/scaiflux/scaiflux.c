@@ -241,7 +241,7 @@ static bool settle_model(struct flux *f, struct error *err)
 {
     struct session_info info;
     session_info(f->session, &info);
-    if (info.model.p)
+    if (info.model.n)
         return true;
     struct str slug = engine_default_model(f->sv->engine);
     if (!slug.p)

@@ -96,6 +96,12 @@ static const struct flux_command *find_command(struct str name)
     return NULL;
 }
 
+/* Arguments become paths and names, and those end at a NUL. */
+static bool has_wrong_args(const struct flux_command *c, struct str args)
+{
+    return args.n && (!*c->args || str_chr(args, '\0') != SIZE_MAX);
+}
+
 /* ---- answering ---- */
 
 static void answer_clear(struct flux_answer *a)
@@ -169,8 +175,10 @@ static void run(struct flux *f, const struct flux_command *c, struct str name, s
     if (!c)
         flux_fail(a, "unknown_command", "no command /%.*s; /help lists them",
                   STR_FMT(utf8_cut_chars(name, 100)));
-    else if (args.n && !*c->args)
-        flux_fail(a, "invalid_args", "/%s takes no arguments", c->name);
+    else if (has_wrong_args(c, args))
+        flux_fail(a, "invalid_args", *c->args ? "the arguments of /%s must not hold a NUL"
+                                              : "/%s takes no arguments",
+                  c->name);
     else if (c->rewrites && f->is_running)
         flux_fail(a, "turn_in_progress", "/%s must wait for the end of the turn", c->name);
     else
@@ -184,7 +192,7 @@ void flux_slash(struct flux *f, struct str command, struct str args)
         command = str_from(command, 1);
     args = str_trim(args);
     const struct flux_command *c = find_command(command);
-    if (c && c->run_await && !(args.n && !*c->args)) {
+    if (c && c->run_await && !has_wrong_args(c, args)) {
         start_slow(f, c, command, args);
         return;
     }
