@@ -190,6 +190,18 @@ static const struct model *built_in(const struct provider *p, struct str id)
     return NULL;
 }
 
+static void take_family(const struct provider *p, struct model *m)
+{
+    const struct model *f = p->families;
+    while (f && f->provider && !str_starts(m->id, f->id))
+        f++;
+    if (!f || !f->provider)
+        return;
+    m->context_window = f->context_window;
+    m->reasons = f->reasons;
+    m->takes_images = f->takes_images;
+}
+
 /* Puts the three sources together; strings are copied. */
 static struct model make_model(struct catalogue *c, struct arena *a, const struct provider *p,
                                const struct live *live, struct str id)
@@ -202,6 +214,8 @@ static struct model make_model(struct catalogue *c, struct arena *a, const struc
     if (known) {
         m = *known;
         m.source = MODEL_BUILT_IN;
+    } else {
+        take_family(p, &m);
     }
     if (fetched)
         model_row_apply(fetched, MODEL_LIVE, &m);

@@ -107,6 +107,9 @@ struct provider {
     bool is_local; /* a server on the user's machine, found by asking for it */
     enum live_list list;
     const struct model *models; /* known ones, ended by a zero id; others are asked for unseen */
+    /* What can be said of others by the beginning of their id, the first that fits; ended by a NULL
+     * provider; may be NULL. */
+    const struct model *families;
     /* Everything in `ask` is only needed until start returns, except what the stream copied. */
     struct stream *(*start)(struct loop *l, const struct ask *ask, const struct ask_sink *sink,
                             struct error *err);

@@ -17,6 +17,8 @@ struct model kw_current_model(struct kward *k, struct arena *a)
     engine_find_model(k->sv->engine, a, str_of(k->slug), &m, &ignored);
     if (k->local && k->local_window && strcmp(m.provider, k->local) == 0)
         m.context_window = k->local_window;
+    if (m.source == MODEL_UNKNOWN && strcmp(m.provider, "openrouter") == 0)
+        m.reasons = true; /* unless its list says otherwise */
     return m;
 }
 

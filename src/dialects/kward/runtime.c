@@ -3,7 +3,7 @@
 #include "dialects/kward/internal.h"
 
 #include "base/num.h"
-
+#include "context/system.h"
 
 /* ---- what both say ---- */
 
@@ -14,6 +14,12 @@ static void put_identity(struct jw *w, const struct kw_session *s, const struct 
     jw_kz(w, "rpcSessionId", s->id);
     jw_kstr(w, "persistentSessionId", info->id);
     jw_kstr_opt(w, "sessionName", info->name);
+}
+
+/* The config's window counts before the model's. */
+static int64_t window_of(const struct kward *k, const struct model *m)
+{
+    return k->settings.context_window ? k->settings.context_window : m->context_window;
 }
 
 static void put_compaction(struct jw *w, const struct kward *k, int64_t window)
@@ -92,7 +98,7 @@ static bool state(struct request *rq, struct jw *w, struct error *err)
     jw_kz(w, "steeringMode", "in-flight");
     jw_kz(w, "followUpMode", "one-at-a-time");
     put_identity(w, s, &info);
-    put_compaction(w, k, m.context_window);
+    put_compaction(w, k, window_of(k, &m));
     put_model_members(k, &m, w);
     for (size_t i = 0; i < ARRAY_LEN(off); i++)
         jw_kbool(w, off[i], false);
@@ -164,6 +170,30 @@ static struct counts count(const struct message *m, size_t n)
     return c;
 }
 
+static bool has_usage(const struct message *m, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (m[i].usage.input + m[i].usage.output > 0)
+            return true;
+    return false;
+}
+
+/* What every request carries besides the conversation: instructions and tools, in tokens. */
+static int64_t overhead(struct kward *k, struct str workspace, struct arena *a)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    struct jw w = JW(&text);
+    size_t n;
+    const struct face **faces = engine_faces(k->sv->engine, &k->settings, workspace, a, &n);
+    system_prompt(&text, str_of(k->settings.system), workspace, k->settings.instructions);
+    for (size_t i = 0; i < n; i++) {
+        buf_addf(&text, "%s %s ", faces[i]->name, faces[i]->about);
+        w = JW(&text);
+        face_schema(faces[i], &w);
+    }
+    return (int64_t)(text.n + 3) / 4;
+}
+
 static void put_context_usage(struct jw *w, int64_t tokens, int64_t window)
 {
     jw_kobj(w, "contextUsage");
@@ -195,9 +225,13 @@ static bool stats(struct request *rq, struct jw *w, struct error *err)
     jw_kint(w, "toolResults", c.results);
     jw_kint(w, "totalMessages", (int64_t)n);
     jw_kbool(w, "usingSubscription", strcmp(m.provider, "codex") == 0);
-    put_compaction(w, k, m.context_window);
-    if (n > 0 && c.images == 0 && m.context_window > 0)
-        put_context_usage(w, info.context_tokens, m.context_window);
+    int64_t window = window_of(k, &m);
+    put_compaction(w, k, window);
+    if (n > 0 && c.images == 0 && window > 0)
+        put_context_usage(w,
+                          info.context_tokens +
+                              (has_usage(messages, n) ? 0 : overhead(k, info.workspace, &rq->arena)),
+                          window);
     jw_obj_end(w);
     return true;
 }

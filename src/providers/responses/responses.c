@@ -127,6 +127,24 @@ static const struct model codex_models[] = {
     {0},
 };
 
+#define FAMILY(word, window, sees)                                                                 \
+    {                                                                                              \
+        .provider = "codex", .id = {"" word, sizeof(word) - 1}, .context_window = (window),        \
+        .takes_images = (sees), .reasons = true,                                                   \
+    }
+
+static const struct model codex_families[] = {
+    FAMILY("gpt-5.3-codex-spark", 128000, false),
+    FAMILY("gpt-5", 400000, true),
+    FAMILY("gpt-4.1", 1047576, true),
+    FAMILY("gpt-4", 128000, true),
+    FAMILY("o3", 200000, true),
+    FAMILY("o4", 200000, true),
+    FAMILY("gpt-3.5-turbo", 16385, true),
+    FAMILY("", 0, true), /* whatever it is, it reasons */
+    {0},
+};
+
 const struct provider provider_responses = {
     .name = "openai-responses",
     .label = "OpenAI Responses",
@@ -154,6 +172,7 @@ const struct provider provider_codex = {
     .takes_tokens = true,
     .list = LIST_CODEX,
     .models = codex_models,
+    .families = codex_families,
     .start = codex_start,
     .pause = vendor_pause,
     .reply = vendor_reply,
