@@ -9,7 +9,8 @@ Each round measures, one after the other, so that a busy machine hits all alike:
     bare     posix_spawn of the same `bash -c true`, to its end
     off      the bash tool of a running trivet, `true`, without a sandbox
     on       the same with TRIVET_SANDBOX=workspace-write
-    holder   the holder of the call before, started by posix_spawn with the same arguments
+    holder   the holder of such a call started afresh by posix_spawn, with the same arguments: what
+             the first command of a process pays, before there is a spare (loop/spare.h)
 
 The tool's time is what trivet tells with the result (duration_s): from the arguments to the end of
 the command and of everything it left behind.  The promise: on costs at most 1 ms more than bare.
@@ -23,6 +24,7 @@ import json
 import os
 import statistics
 import sys
+import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -126,7 +128,11 @@ def main():
     options.add_argument("--binary", default=os.path.join(TOP, "build", "trivet"))
     args = options.parse_args()
     os.environ["TRIVET"] = os.path.abspath(args.binary)
-    with harness.private_place() as base:
+    # A home of its own beside few others, as homes are: Landlock gets a rule for each neighbour of
+    # the directories that hold credentials, and a temporary directory may hold thousands.
+    with tempfile.TemporaryDirectory(prefix="trivet-bench-", dir="/var/tmp") as outer, \
+            harness.private_place() as base:
+        base = os.path.realpath(outer)
         os.environ.update(harness.clean_env(base))
         off, on = Shell(base, "off"), Shell(base, "workspace-write")
         small, argv, env = on.holder()

@@ -87,10 +87,9 @@ static void tell_kernel(struct doctor *d, const struct sandbox_report *r)
                r->can[SANDBOX_CALLS] ? "system calls can be filtered"
                                      : "system calls cannot be filtered");
     doctor_say(d, r->can[SANDBOX_MOUNTS] ? FOUND_GOOD : FOUND_RISKY, "namespaces", "%s",
-               r->can[SANDBOX_MOUNTS]
-                   ? (geteuid() == 0 ? "mount namespaces can be made"
-                                     : "user and mount namespaces can be made")
-                   : "no user and mount namespaces for this user");
+               r->can[SANDBOX_MOUNTS] ? (geteuid() == 0 ? "mount namespaces can be made"
+                                                        : "user and mount namespaces can be made")
+                                      : "no user and mount namespaces for this user");
 }
 
 /* What the sandbox promises, one by one.  Where it is required, a promise that cannot be kept means
@@ -223,7 +222,8 @@ static void tell_provider(struct doctor *d, struct engine *e, const struct provi
     else if (set)
         doctor_say(d, FOUND_GOOD, p->name, "%s is set", set);
     else if (engine_has_key(e, p))
-        doctor_say(d, FOUND_GOOD, p->name, "a stored key or sign-in, or an address that needs none");
+        doctor_say(d, FOUND_GOOD, p->name,
+                   "a stored key or sign-in, or an address that needs none");
     else
         doctor_say(d, FOUND_MISSING, p->name, "no key: set %s", p->env_key ? p->env_key : "one");
 }
@@ -236,7 +236,8 @@ static void tell_server(struct doctor *d, const struct provider *p)
     if (!url_parse(text, &url, &ignored))
         doctor_say(d, FOUND_BROKEN, p->name, "%s is not an address", p->env_base);
     else if (!keys_is_local(text))
-        doctor_say(d, FOUND_MISSING, p->name, "%s leads elsewhere, which is not asked", p->env_base);
+        doctor_say(d, FOUND_MISSING, p->name, "%s leads elsewhere, which is not asked",
+                   p->env_base);
     else if (doctor_asks_server(text))
         doctor_say(d, FOUND_GOOD, p->name, "answers at %.*s", STR_FMT(url.origin));
     else

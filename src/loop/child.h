@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Children: commands run for tools, and everything they start.
  *
- *     trivet --- trivet (hold) --- sh -c "..." --- whatever it starts, setsid or not
+ *     trivet --- trivet-hold --- sh -c "..." --- whatever it starts, setsid or not
  *
- * A command is spawned below a holder: a re-exec of trivet that becomes a subreaper, starts the
- * command, tells us its exit status, and stays as long as descendants live.  Because orphans fall
- * to the holder, the tree below it is complete, so killing it leaves nobody.  The holder ends the
- * tree when its line to us breaks, so kill -9 of trivet leaves nobody either.
+ * A command is spawned below a holder: a small program, or a re-exec of trivet where that is not
+ * installed, that becomes a subreaper, starts the command, tells us its exit status, and stays as
+ * long as descendants live.  Because orphans fall to the holder, the tree below it is complete, so
+ * killing it leaves nobody.  The holder ends the tree when its line to us breaks, so kill -9 of
+ * trivet leaves nobody either.  One holder is kept ready for the next command (spare.h).
  */
 #ifndef TRIVET_LOOP_CHILD_H
 #define TRIVET_LOOP_CHILD_H

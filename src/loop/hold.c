@@ -2,6 +2,7 @@
 /* The holder: a small process between trivet and a command.
  *
  *     hold GRACE_MS HAS_EXTRA HAS_TERMINAL CWD N further... command...
+ *     hold spare           the same, told later over the line (spare.h)
  *
  *     0, 1, 2, 3   the command's; closed here as soon as it has started
  *     4            the line from trivet: `t` asks for TERM and, after the grace, KILL; `a` for TERM
@@ -14,6 +15,7 @@
  * hit it.  No libuv here: one poll, plain calls, its memory is small.
  */
 #include "loop/holder.h"
+#include "loop/spare.h"
 #include "loop/tree.h"
 
 #include "base/time.h"
@@ -214,9 +216,13 @@ int hold_main_hooked(int argc, char **argv, const struct hold_hooks *hooks)
 {
     struct hold_args a;
     struct error err = ERROR_INIT;
+    closefrom(FIRST_FREE_FD);
+    if (argc == 2 && strcmp(argv[1], "spare") == 0) {
+        argv = spare_take_job(LINE_FD, &argc);
+        closefrom(FIRST_FREE_FD); /* what came is in its place */
+    }
     if (!args_read(&a, argc, argv))
         return 2;
-    closefrom(FIRST_FREE_FD);
     if (!a.has_extra)
         close(3);
     fcntl(LINE_FD, F_SETFD, FD_CLOEXEC);

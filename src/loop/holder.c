@@ -16,6 +16,7 @@
 #include "base/path.h"
 #include "base/time.h"
 #include "loop/internal.h"
+#include "loop/spare.h"
 #include "loop/tree.h"
 
 #include <errno.h>
@@ -35,6 +36,7 @@
 extern char **environ;
 
 enum {
+    PREPARE_MS = 1,        /* after a command; then a spare is made for the next */
     OBEY_MS = 1000,        /* beyond the grace; then we kill ourselves */
     SWEEP_MS = 5,          /* between two looks for strays */
     SWEEP_SLOW_MS = 1000,  /* for strays that cannot be killed */
@@ -47,6 +49,8 @@ enum {
 struct children { /* all holders of a loop */
     struct loop *l;
     struct holder *first;
+    struct spare spare;
+    struct timer *prepare; /* of a spare */
     struct timer *sweep;
     int64_t sweep_since_us; /* 0: no sweep is under way */
     bool has_sigchld;       /* listens to SIGCHLD: there are no pidfds here */
@@ -88,6 +92,7 @@ static void tell_gone(struct holder *h)
 {
     loop_fn *fn = h->on_gone;
     void *arg = h->arg;
+    timer_start(h->all->prepare, PREPARE_MS);
     holder_free(h);
     if (fn)
         fn(arg);
@@ -106,7 +111,7 @@ static bool is_holder(const struct children *all, pid_t pid)
     for (const struct holder *h = all->first; h; h = h->next)
         if (h->pid == pid && !h->is_over)
             return true;
-    return false;
+    return pid == all->spare.pid;
 }
 
 /* Kills and waits for every child that is no holder; true if there was one. */
@@ -267,6 +272,8 @@ void child_end_all(struct loop *l)
 {
     struct children *all = l->children;
     struct holder *next;
+    if (all)
+        spare_end(&all->spare);
     for (struct holder *h = all ? all->first : NULL; h; h = next) { /* all at the same time */
         next = h->next;
         holder_kill(h);
@@ -284,6 +291,7 @@ static void children_free(void *arg)
     for (struct holder *h = all->first; h; h = h->next)
         h->on_gone = NULL;
     child_end_all(all->l);
+    timer_free(all->prepare);
     timer_free(all->sweep);
     free(all);
 }
@@ -298,6 +306,16 @@ static void unignore_sigchld(void)
         signal(SIGCHLD, SIG_DFL);
 }
 
+static const char *holder_program(void);
+
+static void on_prepare(void *arg)
+{
+    struct children *all = arg;
+    const char *program = holder_program();
+    if (program != path_program()) /* only the small one is worth keeping */
+        spare_start(&all->spare, program);
+}
+
 static struct children *children_of(struct loop *l)
 {
     if (l->children)
@@ -305,6 +323,8 @@ static struct children *children_of(struct loop *l)
     struct children *all = xnew(struct children);
     all->l = l;
     all->sweep = timer_new(l, on_sweep, all);
+    all->prepare = timer_new(l, on_prepare, all);
+    timer_unref(all->prepare); /* nobody waits for it */
     l->children = all;
     l->children_free = children_free;
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
@@ -392,22 +412,30 @@ static int spawn_program(pid_t *ret_pid, const posix_spawn_file_actions_t *actio
     return rc;
 }
 
-/* fds are above LIFT_FD.  Signals are blocked from the start, see hold.c. */
-static int spawn(pid_t *ret_pid, const struct child_options *o, const int fds[HOLD_N_FDS], int line)
-{
-    AUTO(argv) struct argv a = {0};
+/* What the holder is told, see hold.c; the numbers lie in `room`. */
+struct numbers {
     char grace[30], n_further[30];
-    snprintf(grace, sizeof grace, "%lld", (long long)o->grace_ms);
-    snprintf(n_further, sizeof n_further, "%zu", count(o->hold_argv));
-    argv_add(&a, "hold");
-    argv_add(&a, grace);
-    argv_add(&a, fds[HOLD_EXTRA] >= 0 ? "1" : "0");
-    argv_add(&a, o->has_terminal ? "1" : "0");
-    argv_add(&a, o->cwd ? o->cwd : "");
-    argv_add(&a, n_further);
-    argv_add_all(&a, o->hold_argv);
-    argv_add_all(&a, o->argv);
+};
 
+static void put_arguments(struct argv *a, const struct child_options *o, bool has_extra,
+                          struct numbers *room)
+{
+    snprintf(room->grace, sizeof room->grace, "%lld", (long long)o->grace_ms);
+    snprintf(room->n_further, sizeof room->n_further, "%zu", count(o->hold_argv));
+    argv_add(a, "hold");
+    argv_add(a, room->grace);
+    argv_add(a, has_extra ? "1" : "0");
+    argv_add(a, o->has_terminal ? "1" : "0");
+    argv_add(a, o->cwd ? o->cwd : "");
+    argv_add(a, room->n_further);
+    argv_add_all(a, o->hold_argv);
+    argv_add_all(a, o->argv);
+}
+
+/* fds are above LIFT_FD.  Signals are blocked from the start, see hold.c. */
+static int spawn(pid_t *ret_pid, const struct argv *a, const char *const *env,
+                 const int fds[HOLD_N_FDS], int line)
+{
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attr;
     sigset_t every;
@@ -424,15 +452,15 @@ static int spawn(pid_t *ret_pid, const struct child_options *o, const int fds[HO
     posix_spawnattr_setsigdefault(&attr, &every);
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
                                         POSIX_SPAWN_SETSID);
-    int rc = spawn_program(ret_pid, &actions, &attr, &a, o->env);
+    int rc = spawn_program(ret_pid, &actions, &attr, a, env);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&actions);
     return rc;
 }
 
 /* Copies the descriptors above all targets, so that no dup2 in the child hits a later source. */
-static int spawn_lifted(pid_t *ret_pid, const struct child_options *o, const int fds[HOLD_N_FDS],
-                        int line)
+static int spawn_lifted(pid_t *ret_pid, const struct argv *a, const char *const *env,
+                        const int fds[HOLD_N_FDS], int line)
 {
     int lifted[HOLD_N_FDS + 1], rc = 0;
     for (int i = 0; i <= HOLD_N_FDS; i++) {
@@ -442,7 +470,7 @@ static int spawn_lifted(pid_t *ret_pid, const struct child_options *o, const int
             rc = errno;
     }
     if (rc == 0)
-        rc = spawn(ret_pid, o, lifted, lifted[HOLD_N_FDS]);
+        rc = spawn(ret_pid, a, env, lifted, lifted[HOLD_N_FDS]);
     for (int i = 0; i <= HOLD_N_FDS; i++)
         if (lifted[i] >= 0)
             close(lifted[i]);
@@ -467,17 +495,29 @@ static bool holder_watch(struct holder *h, struct error *err)
     return h->watch != NULL;
 }
 
-static bool holder_spawn(struct holder *h, const struct child_options *o,
-                         const int fds[HOLD_N_FDS], struct error *err)
+/* A new process with a line of its own. */
+static bool spawn_fresh(struct holder *h, const struct argv *a, const char *const *env,
+                        const int fds[HOLD_N_FDS], struct error *err)
 {
     int line[2];
     if (pipe2(line, O_CLOEXEC) != 0)
         return error_errno(err, errno, "cannot make a pipe");
     h->line = line[1];
-    int rc = spawn_lifted(&h->pid, o, fds, line[0]);
+    int rc = spawn_lifted(&h->pid, a, env, fds, line[0]);
     close(line[0]);
-    if (rc != 0)
-        return error_errno(err, rc, "cannot start %s", path_program());
+    return rc == 0 || error_errno(err, rc, "cannot start %s", path_program());
+}
+
+static bool holder_spawn(struct holder *h, const struct child_options *o,
+                         const int fds[HOLD_N_FDS], struct error *err)
+{
+    AUTO(argv) struct argv a = {0};
+    struct numbers room;
+    const char *const *env = o->env ? o->env : (const char *const *)environ;
+    put_arguments(&a, o, fds[HOLD_EXTRA] >= 0, &room);
+    if (!spare_use(&h->all->spare, a.p, env, fds, &h->pid, &h->line) &&
+        !spawn_fresh(h, &a, env, fds, err))
+        return false;
     if (holder_watch(h, err))
         return true;
     kill(h->pid, SIGKILL);

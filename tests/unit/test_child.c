@@ -6,8 +6,10 @@
  * for a number of this process, so that tests may run side by side.
  */
 #include "base/buf.h"
+#include "base/path.h"
 #include "base/time.h"
 #include "loop/child.h"
+#include "loop/spare.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -807,11 +809,48 @@ static void test_hold_arguments(void **state)
     loop_end(l);
 }
 
+/* A spare becomes the holder of the command it is given; one that is dead is noticed. */
+static void test_spare(void **state)
+{
+    (void)state;
+    struct spare spare = {0};
+    const char *const argv[] = {"hold", "100", "0", "0", "/", "0", "/bin/sh", "-c",
+                                "echo $X; pwd; echo err >&2", NULL};
+    const char *const env[] = {"X=spare", NULL};
+    int out[2], line, status, fds[HOLD_N_FDS] = {-1, -1, -1, -1, -1};
+    pid_t pid;
+    char text[100];
+    assert_false(spare_use(&spare, argv, env, fds, &pid, &line)); /* there is none */
+    spare_start(&spare, path_program());
+    assert_true(spare.pid > 0);
+    assert_int_equal(pipe(out), 0);
+    fds[HOLD_OUT] = fds[HOLD_ERR] = out[1];
+    assert_true(spare_use(&spare, argv, env, fds, &pid, &line));
+    assert_int_equal(spare.pid, 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    ssize_t n = read(out[0], text, sizeof text - 1);
+    text[n > 0 ? n : 0] = '\0';
+    assert_string_equal(text, "spare\n/\nerr\n");
+    close(line);
+    close(out[0]);
+    close(out[1]);
+    spare_start(&spare, path_program());
+    kill(spare.pid, SIGKILL);
+    usleep(100000);
+    assert_false(spare_use(&spare, argv, env, fds, &pid, &line));
+    spare_start(&spare, path_program());
+    spare_end(&spare);
+    assert_int_equal(spare.pid, 0);
+    spare_end(&spare);
+}
+
 int main(int argc, char **argv)
 {
     if (strcmp(argv[0], "hold") == 0)
         return hold_main(argc, argv, confine);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_spare),
         cmocka_unit_test(test_exit_code_and_signal),
         cmocka_unit_test(test_streams),
         cmocka_unit_test(test_descriptors),
