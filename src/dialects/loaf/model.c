@@ -213,7 +213,7 @@ static bool compress_await(struct request *rq, struct loaf_session *ls, struct j
         return error_prefix(err, "context compaction failed");
     if (is_switch)
         ls->provider = provider;
-    put_compression(lf, w, reason, out.tokens_before, out.tokens_after);
+    put_compression(lf, w, reason, ls->tokens_before, ls->tokens_after);
     return true;
 }
 

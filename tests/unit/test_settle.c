@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* Session files in a dialect's own form: the form between turns, the records during them, and what
+ * happens when the one cannot take the place of the other.  The form here: a line "head <id>", then
+ * one line per message, all as small JSON objects. */
+#include "engine_scene.h"
+
+#include "engine/form.h"
+#include "engine/list.h"
+
+#include <sys/stat.h>
+
+static bool read_line(void *arg, struct arena *a, yyjson_val *line, struct form_line *ret)
+{
+    (void)arg;
+    struct str who = json_get_str(line, "who");
+    if (json_get_str(line, "head").p) {
+        ret->is_head = true;
+        ret->id = arena_str(a, json_get_str(line, "head"));
+        ret->model = STR("rehearsal/echo");
+        return true;
+    }
+    if (!who.p)
+        return false;
+    struct str said = arena_str(a, json_get_str(line, "said"));
+    ret->message = message_text(a, str_is(who, "u") ? ROLE_USER : ROLE_ASSISTANT, said);
+    return true;
+}
+
+static void put_file(void *arg, struct session *s, const struct message *all, size_t n,
+                     struct buf *out)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct session_info info;
+    (void)arg;
+    session_info(s, &info);
+    buf_addf(out, "{\"head\":\"%.*s\"}\n", STR_FMT(info.id));
+    for (size_t i = 0; i < n; i++)
+        buf_addf(out, "{\"who\":\"%s\",\"said\":\"%.*s\"}\n", all[i].role == ROLE_USER ? "u" : "a",
+                 STR_FMT(message_text_of(&a, &all[i])));
+}
+
+static const struct file_form form = {.read = read_line, .put = put_file};
+
+#define HEAD "{\"head\":\"11111111-2222-4333-8444-555555555555\"}\n"
+
+static void begin(struct scene *sc, const char *model)
+{
+    scene_init(sc);
+    sc->settings.form = &form;
+    sc->settings.file_at_first_input = true;
+    sc->settings.keeps_only_text = true;
+    sc->settings.drops_failed_turns = true;
+    scene_begin(sc, model);
+}
+
+static void reopen(struct scene *sc)
+{
+    struct session_report report;
+    struct error err;
+    scene_stop(sc);
+    sc->last_seq = 0;
+    scene_engine(sc);
+    struct session_spec spec = scene_spec(sc, STR_NONE);
+    sc->session = session_open(sc->engine, &spec, &report, &err);
+    if (!sc->session)
+        fail_msg("%s", err.text);
+    session_listen(sc->session, &sc->listener);
+}
+
+static void assert_file(struct scene *sc, const char *want)
+{
+    AUTO(buf) struct buf got = BUF_INIT;
+    struct error err;
+    if (!path_read(&got, sc->path, 1 << 20, &err))
+        fail_msg("%s", err.text);
+    if (!str_is(buf_str(&got), want))
+        fail_msg("the file is\n%s\nand not\n%s", got.p, want);
+}
+
+static void assert_messages(struct scene *sc, size_t n, const char *last)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    size_t got;
+    struct message *m = session_messages(sc->session, &a, &got);
+    assert_int_equal(got, n);
+    assert_true(n == 0 || str_is(message_text_of(&a, &m[n - 1]), last));
+}
+
+static void between_turns_it_is_the_form(void **state)
+{
+    (void)state;
+    struct scene sc;
+    begin(&sc, "rehearsal/echo");
+    assert_false(path_exists(sc.path));
+    assert_true(scene_say(&sc, "one"));
+    assert_file(&sc, HEAD "{\"who\":\"u\",\"said\":\"one\"}\n{\"who\":\"a\",\"said\":\"one\"}\n");
+    reopen(&sc);
+    assert_messages(&sc, 2, "one");
+    assert_true(scene_say(&sc, "two"));
+    assert_file(&sc, HEAD "{\"who\":\"u\",\"said\":\"one\"}\n{\"who\":\"a\",\"said\":\"one\"}\n"
+                          "{\"who\":\"u\",\"said\":\"two\"}\n{\"who\":\"a\",\"said\":\"two\"}\n");
+    scene_clear(&sc);
+}
+
+static void a_failed_turn_leaves_no_trace(void **state)
+{
+    (void)state;
+    struct scene sc;
+    struct error err;
+    begin(&sc, "rehearsal/fail401");
+    assert_true(scene_say(&sc, "one"));
+    assert_int_equal(sc.last_state, TURN_FAILED);
+    assert_false(path_exists(sc.path)); /* nothing was kept, nothing waits */
+    assert_true(session_set_model(sc.session, STR("rehearsal/echo"), &err));
+    assert_true(scene_say(&sc, "two"));
+    assert_file(&sc, HEAD "{\"who\":\"u\",\"said\":\"two\"}\n{\"who\":\"a\",\"said\":\"two\"}\n");
+    scene_clear(&sc);
+}
+
+/* The new file cannot be made: the records stay and say the same. */
+static void a_refused_replacement_loses_nothing(void **state)
+{
+    (void)state;
+    struct scene sc;
+    char blocked[120], inside[140];
+    AUTO(buf) struct buf bytes = BUF_INIT;
+    struct error err;
+    begin(&sc, "rehearsal/echo");
+    snprintf(blocked, sizeof blocked, "%s.tmp", sc.path.p);
+    snprintf(inside, sizeof inside, "%s/x", blocked);
+    assert_int_equal(mkdir(blocked, 0700), 0);
+    assert_int_equal(mkdir(inside, 0700), 0);
+    assert_true(scene_say(&sc, "one"));
+    assert_int_equal(sc.last_state, TURN_COMPLETED);
+    assert_true(path_read(&bytes, sc.path, 1 << 20, &err));
+    assert_true(str_find(buf_str(&bytes), STR("trivet_turn")) != SIZE_MAX);
+    reopen(&sc);
+    assert_messages(&sc, 2, "one");
+    rmdir(inside);
+    rmdir(blocked);
+    assert_true(scene_say(&sc, "two"));
+    assert_messages(&sc, 4, "two");
+    assert_file(&sc, HEAD "{\"who\":\"u\",\"said\":\"one\"}\n{\"who\":\"a\",\"said\":\"one\"}\n"
+                          "{\"who\":\"u\",\"said\":\"two\"}\n{\"who\":\"a\",\"said\":\"two\"}\n");
+    scene_clear(&sc);
+}
+
+struct renewing {
+    struct scene *scene;
+    struct str path;
+    bool is_over, ok;
+    struct error err;
+};
+
+static void renew_fiber(void *arg)
+{
+    struct renewing *r = arg;
+    struct session *s = r->scene->session;
+    r->ok = session_pause_await(s, &r->err) &&
+            session_renew_await(s, STR("99999999-2222-4333-8444-555555555555"), r->path, &r->err);
+    session_go_on(s);
+    r->is_over = true;
+}
+
+/* What waits goes along to the new file, and is not in the old one any more. */
+static void the_queue_survives_a_renewal(void **state)
+{
+    (void)state;
+    struct scene sc;
+    struct scene_send sends[3];
+    char model[160], other[120];
+    begin(&sc, "rehearsal/echo");
+    scene_write(&sc, "slow.json",
+                "{\"turns\":[{\"when\":\"slow\",\"rounds\":[[{\"say\":\"Half. \"},{\"wait_ms\":20000}]]}],"
+                "\"rounds\":[[{\"say\":\"{{n_messages}}\"}]]}");
+    struct error err;
+    assert_true(session_set_model(sc.session, scene_model(&sc, model, sizeof model, "slow.json"), &err));
+    scene_start_send(&sc, &sends[0], "slow", SEND_NEW);
+    scene_start_send(&sc, &sends[1], "second", SEND_QUEUE);
+    scene_start_send(&sc, &sends[2], "third", SEND_QUEUE);
+    scene_hear_until(&sc, "text");
+    while (!sends[2].is_done)
+        loop_step(sc.loop, true);
+    snprintf(other, sizeof other, "%s/other.jsonl", sc.dir);
+    struct renewing r = {.scene = &sc, .path = str_of(other), .err = ERROR_INIT};
+    fiber_start(sc.loop, "renew", renew_fiber, &r);
+    scene_until(&sc, 3);
+    assert_true(r.is_over && r.ok);
+    assert_file(&sc, HEAD "{\"who\":\"u\",\"said\":\"slow\"}\n{\"who\":\"a\",\"said\":\"Half.\"}\n");
+    sc.path = str_of(other);
+    assert_file(&sc, "{\"head\":\"99999999-2222-4333-8444-555555555555\"}\n"
+                     "{\"who\":\"u\",\"said\":\"second\"}\n{\"who\":\"a\",\"said\":\"1\"}\n"
+                     "{\"who\":\"u\",\"said\":\"third\"}\n{\"who\":\"a\",\"said\":\"3\"}\n");
+    scene_clear(&sc);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(between_turns_it_is_the_form),
+        cmocka_unit_test(a_failed_turn_leaves_no_trace),
+        cmocka_unit_test(a_refused_replacement_loses_nothing),
+        cmocka_unit_test(the_queue_survives_a_renewal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
