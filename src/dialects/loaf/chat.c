@@ -107,7 +107,7 @@ void loaf_put_title(struct buf *out, const struct message *all, size_t n)
 /* ---- writing ---- */
 
 /* A time that the file did not tell is now. */
-static void put_time(struct jw *w, const char *name, int64_t ms)
+void loaf_put_time(struct jw *w, const char *name, int64_t ms)
 {
     char text[TIME_ISO_LEN + 1];
     time_iso(ms ? ms : time_now_ms(), text);
@@ -135,8 +135,8 @@ static void put_meta(struct loaf *lf, const struct session_info *info, const str
     jw_kz(&w, "thinkingLevel", lf->thinking);
     if (str_is(provider, "openrouter"))
         jw_kz(&w, "openRouterProvider", lf->routing);
-    put_time(&w, "createdAt", info->created_ms);
-    put_time(&w, "updatedAt", info->modified_ms);
+    loaf_put_time(&w, "createdAt", info->created_ms);
+    loaf_put_time(&w, "updatedAt", info->modified_ms);
     jw_kint(&w, "messageCount", (int64_t)n);
     jw_obj_end(&w);
     buf_addc(out, '\n');

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* history.list, history.get, history.clear_session, and resuming (loaf.md 5.24 to 5.26, 18).
+/* history.list, history.get, and how a saved chat is found (loaf.md 5.24, 5.25).
  *
  * Lists read the files anew each time: another loaf may have written them.  A file that is no chat
  * is named in `errors` and hides nobody else. */
@@ -13,20 +13,13 @@ enum { DEFAULT_LIMIT = 100 };
 
 /* ---- summaries ---- */
 
-struct chat {
-    struct str id, title, provider, model, level, routing; /* routing may be STR_NONE */
-    int64_t created_ms, updated_ms, n_messages;
-    struct str path;
-};
-
 static int64_t time_of(yyjson_val *v, const char *name)
 {
     int64_t ms;
     return time_from_iso(json_get_str(v, name), &ms) ? ms : time_now_ms();
 }
 
-/* The strings lie in the arena. */
-static struct chat chat_of(struct arena *a, const struct saved_chat *saved)
+struct chat loaf_chat_of(struct arena *a, const struct saved_chat *saved)
 {
     AUTO(json) struct json j = JSON_INIT;
     struct error ignored;
@@ -62,13 +55,6 @@ static const struct row summary_rows[] = {
     ROW_END,
 };
 
-static void put_time(struct jw *w, const char *name, int64_t ms)
-{
-    char text[TIME_ISO_LEN + 1];
-    time_iso(ms, text);
-    jw_kz(w, name, text);
-}
-
 static void put_summary(struct jw *w, const struct chat *c)
 {
     jw_kstr(w, "id", c->id);
@@ -77,8 +63,8 @@ static void put_summary(struct jw *w, const struct chat *c)
     jw_kstr(w, "model", c->model);
     jw_kstr(w, "thinkingLevel", c->level);
     jw_kstr_opt(w, "openRouterProvider", c->routing);
-    put_time(w, "createdAt", c->created_ms);
-    put_time(w, "updatedAt", c->updated_ms);
+    loaf_put_time(w, "createdAt", c->created_ms);
+    loaf_put_time(w, "updatedAt", c->updated_ms);
     jw_kint(w, "messageCount", c->n_messages);
     jw_kstr(w, "rolloutPath", c->path);
 }
@@ -118,7 +104,7 @@ static bool find_chats_await(struct loaf *lf, struct arena *a, struct chats *ret
         if (saved[i].trouble.p)
             ret->troubles[ret->n_troubles++] = saved[i].trouble;
         else
-            ret->list[ret->n++] = chat_of(a, &saved[i]);
+            ret->list[ret->n++] = loaf_chat_of(a, &saved[i]);
     qsort(ret->list, ret->n, sizeof *ret->list, newer_first);
     return true;
 }
@@ -283,6 +269,13 @@ static bool read_chat_await(struct loaf *lf, struct arena *a, struct str path,
     return false;
 }
 
+bool loaf_chat_find_await(struct loaf *lf, struct arena *a, bool last, struct str id,
+                          struct saved_chat *ret, struct error *err)
+{
+    struct str path;
+    return find_path_await(lf, a, last, id, &path, err) && read_chat_await(lf, a, path, ret, err);
+}
+
 static bool get_await(struct request *rq, struct saved_chat *ret, struct error *err)
 {
     struct loaf *lf = rq->dialect;
@@ -305,7 +298,7 @@ static bool history_get_await(struct request *rq, struct jw *w, struct error *er
     struct saved_chat saved;
     if (!get_await(rq, &saved, err))
         return false;
-    struct chat c = chat_of(&rq->arena, &saved);
+    struct chat c = loaf_chat_of(&rq->arena, &saved);
     jw_obj(w);
     put_summary(w, &c);
     jw_karr(w, "messages");
@@ -330,195 +323,3 @@ const struct method loaf_history_get = {
     .errors = "no saved chat history yet; failed to load chat: <path>; no saved chat matched id: "
               "<id>; history.get requires one of: id, last, rollout_path",
 };
-
-/* ---- clearing ---- */
-
-static void forget_messages(struct loaf_session *ls)
-{
-    arena_clear(&ls->arena);
-    ls->messages = NULL;
-    ls->messages_end = &ls->messages;
-    ls->has_chat = false;
-    ls->provider = NULL;
-    ls->updated_ms = time_now_ms();
-}
-
-/* A chat that was resumed twice is one conversation; it outlives the session that lets it go. */
-static bool is_shared(const struct loaf_session *ls)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < ls->loaf->n_sessions; i++)
-        n += ls->loaf->sessions[i]->session == ls->session;
-    return n > 1;
-}
-
-/* For this session the running turn is over; the other one hears its end. */
-static void leave_turn(struct loaf_session *ls)
-{
-    struct event_end end = {.state = TURN_CANCELED, .stop = "interrupted"};
-    if (ls->turn_id[0])
-        loaf_turn_ended(ls, &(struct event){.turn_id = str_of(ls->turn_id), .end = &end});
-}
-
-static void take_session(struct loaf_session *ls, struct session *s)
-{
-    bool is_full = ls->listener.is_full;
-    session_unlisten(ls->session, &ls->listener);
-    session_close(ls->session);
-    ls->session = s;
-    session_listen(s, &ls->listener);
-    listener_set_full(s, &ls->listener, is_full);
-}
-
-static bool leave_shared(struct loaf_session *ls, struct error *err)
-{
-    struct session *s = loaf_chat_new(ls->loaf, time_now_ms(), STR_NONE, err);
-    if (!s)
-        return false;
-    leave_turn(ls);
-    forget_messages(ls);
-    take_session(ls, s);
-    return true;
-}
-
-bool loaf_clear_await(struct loaf_session *ls, bool drops_queue, struct error *err)
-{
-    if (is_shared(ls))
-        return leave_shared(ls, err);
-    AUTO(buf) struct buf path = BUF_INIT;
-    char id[UUID_LEN + 1];
-    struct session *s = ls->session;
-    loaf_chat_place(ls->loaf, time_now_ms(), id, &path);
-    if (drops_queue)
-        session_clear_queue(s);
-    bool ok =
-        session_pause_await(s, err) && session_renew_await(s, str_of(id), buf_str(&path), err);
-    if (ok)
-        forget_messages(ls);
-    session_go_on(s);
-    return ok;
-}
-
-struct clear_params {
-    struct str session_id;
-};
-
-static const struct row clear_rows[] = {
-    ROW(clear_params, session_id, T_STR, NEEDED | NOT_BLANK | TRIM, "from session.create"),
-    ROW_END,
-};
-
-static const struct row clear_result[] = {
-    ROW_OUT("session_id", T_STR, NEEDED, "the session"),
-    ROW_OUT("cleared", T_BOOL, NEEDED, "true"),
-    ROW_END,
-};
-
-static bool history_clear_session_await(struct request *rq, struct jw *w, struct error *err)
-{
-    const struct clear_params *p = rq->args;
-    struct loaf_session *ls;
-    if (!loaf_session_find(rq->dialect, p->session_id, &ls, err) ||
-        !loaf_clear_await(ls, true, err))
-        return false;
-    jw_obj(w);
-    jw_kz(w, "session_id", ls->id);
-    jw_kbool(w, "cleared", true);
-    jw_obj_end(w);
-    return true;
-}
-
-const struct method loaf_history_clear_session = {
-    .name = "history.clear_session",
-    .params = clear_rows,
-    .params_size = sizeof(struct clear_params),
-    .params_needed = true,
-    .result = clear_result,
-    .how = RUN_FIBER,
-    .lane = LANE_MAIN,
-    .run = history_clear_session_await,
-    .about = "Empties a session and its queue; a running turn is stopped, saved chats stay.",
-    .errors = "unknown session: <id>",
-};
-
-/* ---- resuming ---- */
-
-/* A title that no prompt of the chat explains was given by somebody. */
-static bool is_given(const struct saved_chat *saved, struct str title)
-{
-    for (size_t i = 0; i <= saved->n_messages; i++) {
-        AUTO(buf) struct buf made = BUF_INIT;
-        loaf_put_title(&made, saved->messages + i, MIN(saved->n_messages - i, 1));
-        if (str_eq(buf_str(&made), title))
-            return false;
-    }
-    return !str_is(title, "compressed conversation");
-}
-
-static struct session *open_chat(struct loaf *lf, struct arena *a, const struct saved_chat *saved,
-                                 const struct chat *c, struct error *err)
-{
-    struct session_report report;
-    struct session_spec spec = {
-        .workspace = engine_launch_dir(lf->sv->engine),
-        .is_workspace_fixed = true,
-        .path = saved->path,
-        .model = arena_fmt(a, "%.*s/%.*s", STR_FMT(c->provider), STR_FMT(c->model)),
-        .name = is_given(saved, c->title) ? c->title : STR_NONE,
-        .mode = MODE_FULL,
-        .settings = &lf->settings,
-    };
-    return session_open(lf->sv->engine, &spec, &report, err);
-}
-
-/* What the client shows of a chat that was loaded; without events. */
-static void show_history(struct loaf_session *ls)
-{
-    AUTO(arena) struct arena a = ARENA_INIT;
-    size_t n;
-    struct message *all = session_messages(ls->session, &a, &n);
-    for (size_t i = 0; i < n; i++) {
-        AUTO(buf) struct buf images = BUF_INIT;
-        struct jw w = JW(&images);
-        bool has_images = loaf_put_attachments(&w, NULL, &all[i]);
-        loaf_add_message(ls, all[i].role == ROLE_USER ? "user" : "assistant",
-                         loaf_history_text(&a, &all[i]), has_images ? buf_str(&images) : STR_NONE);
-    }
-}
-
-static bool open_and_show(struct loaf_session *ls, struct arena *a, const struct saved_chat *saved,
-                          const struct chat *c, struct str *ret_id, struct error *err)
-{
-    struct loaf *lf = ls->loaf;
-    struct session *s = open_chat(lf, a, saved, c, err);
-    if (!s)
-        return false;
-    leave_turn(ls);
-    forget_messages(ls);
-    take_session(ls, s);
-    show_history(ls);
-    ls->has_chat = true;
-    ls->provider = arena_strz(&ls->arena, c->provider);
-    loaf_model_take(lf, c->provider, c->model, c->level, c->routing);
-    loaf_say_state_changed(lf, STR("session_resumed"), NULL);
-    *ret_id = c->id;
-    return true;
-}
-
-bool loaf_resume_await(struct loaf_session *ls, bool last, struct str id, struct arena *a,
-                       struct str *ret_id, struct error *err)
-{
-    struct loaf *lf = ls->loaf;
-    struct session *old = ls->session;
-    struct saved_chat saved;
-    struct str path;
-    if (!find_path_await(lf, a, last, id, &path, err) || !read_chat_await(lf, a, path, &saved, err))
-        return false;
-    struct chat c = chat_of(a, &saved);
-    if (is_shared(ls))
-        return open_and_show(ls, a, &saved, &c, ret_id, err);
-    session_clear_queue(old);
-    bool ok = session_pause_await(old, err) && open_and_show(ls, a, &saved, &c, ret_id, err);
-    session_go_on(old);
-    return ok;
-}

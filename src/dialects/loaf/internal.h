@@ -9,6 +9,7 @@
  *     events.c    engine events become loaf's                 say.c     writing an event
  *     turn.c      how a turn begins and ends                  compaction.c
  *     chat.c      the form of saved chats                     history.c  methods on them
+ *     resume.c    leaving a conversation for another
  *     state.c     StateSnapshot, SessionState                 estimate.c  tokens (loaf.md 9.1)
  *     image.c     pictures in prompts                         rows.c    shapes, for describe
  *     settings.c  numbers and the base instruction
@@ -194,7 +195,19 @@ struct window loaf_window_of(struct loaf *lf);
 /* Of the instruction and the first n messages. */
 int64_t loaf_history_tokens(struct loaf_session *ls, size_t n);
 
-/* ---- chat.c, history.c ---- */
+/* ---- chat.c, history.c, resume.c ---- */
+
+struct saved_chat;
+struct chat {
+    struct str id, title, provider, model, level, routing; /* routing may be STR_NONE */
+    int64_t created_ms, updated_ms, n_messages;
+    struct str path;
+};
+struct chat loaf_chat_of(struct arena *a, const struct saved_chat *saved); /* in the arena */
+/* The newest, or the one whose id begins so, with its messages. */
+bool loaf_chat_find_await(struct loaf *lf, struct arena *a, bool last, struct str id,
+                          struct saved_chat *ret, struct error *err);
+void loaf_put_time(struct jw *w, const char *name, int64_t ms); /* 0: now */
 
 /* Saved chats as loaf writes them (loaf.md 13.2): during a turn the engine's records stand behind
  * them, which loaf skips. */
