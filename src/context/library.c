@@ -5,6 +5,8 @@
 #include "base/limits.h"
 #include "base/path.h"
 #include "base/utf8.h"
+#include "context/front.h"
+#include "context/skills.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -57,49 +59,13 @@ static int by_name(const void *a, const void *b)
     return order ? order : str_cmp(x->path, y->path);
 }
 
-/* ---- front matter ---- */
+/* ---- shelves ---- */
 
-static struct str unquote(struct str s)
+/* What the front matter says, "" when nothing. */
+static struct str front_text(struct str front, const char *key, struct arena *a)
 {
-    bool is_quoted = s.n >= 2 && (s.p[0] == '"' || s.p[0] == '\'') && s.p[s.n - 1] == s.p[0];
-    return is_quoted ? str_n(s.p + 1, s.n - 2) : s;
-}
-
-/* The value of a key; lines of a folded value are joined by blanks. */
-static struct str front_value(struct str front, const char *key, struct arena *a)
-{
-    struct str line, rest = front;
-    while (str_line(&rest, &line)) {
-        struct str head, value = str_split(line, ':', &head);
-        if (!value.p || !str_is(str_trim(head), key) || (line.p[0] == ' '))
-            continue;
-        value = str_trim(value);
-        if (!str_starts(value, STR(">")) && !str_starts(value, STR("|")))
-            return arena_str(a, unquote(value));
-        AUTO(buf) struct buf folded = BUF_INIT;
-        while (str_line(&rest, &line) && (line.n == 0 || line.p[0] == ' '))
-            buf_addf(&folded, "%s%.*s", folded.n ? " " : "", STR_FMT(str_trim(line)));
-        return arena_str(a, str_trim(buf_str(&folded)));
-    }
-    return STR("");
-}
-
-/* Splits at the closing line; false when there is an opening line without one. */
-static bool split_front(struct str text, struct str *ret_front, struct str *ret_body)
-{
-    struct str line, rest = text;
-    *ret_front = STR("");
-    *ret_body = text;
-    if (!str_line(&rest, &line) || !str_is(str_trim(line), "---") || line.p[0] != '-')
-        return true;
-    const char *start = rest.p;
-    while (str_line(&rest, &line))
-        if (str_starts(line, STR("---")) && str_is(str_trim(line), "---")) {
-            *ret_front = str_n(start, (size_t)(line.p - start));
-            *ret_body = rest;
-            return true;
-        }
-    return false;
+    struct str value = front_value(front, key, a);
+    return value.p ? value : STR("");
 }
 
 static bool read_text(struct str path, struct arena *a, struct str *ret)
@@ -112,8 +78,6 @@ static bool read_text(struct str path, struct arena *a, struct str *ret)
     *ret = arena_str(a, buf_str(&text));
     return true;
 }
-
-/* ---- shelves ---- */
 
 static struct item *take_items(struct shelf *s, struct arena *a, size_t *ret_n)
 {
@@ -147,10 +111,10 @@ static void add_prompt(struct shelf *s, struct str dir, struct str name, struct 
     struct item it = {.name = arena_str(a, str_cut(name, name.n - MIN(name.n, 3))),
                       .path = arena_fmt(a, "%.*s/%.*s", STR_FMT(dir), STR_FMT(name))};
     if (!str_ends(name, STR(".md")) || !is_name(it.name) || is_reserved(it.name) ||
-        !read_text(it.path, a, &text) || !split_front(text, &front, &it.text))
+        !read_text(it.path, a, &text) || !front_split(text, &front, &it.text))
         return;
-    it.about = front_value(front, "description", a);
-    it.hint = front_value(front, "argument-hint", a);
+    it.about = front_text(front, "description", a);
+    it.hint = front_text(front, "argument-hint", a);
     s->items[s->n++] = it;
 }
 
@@ -159,28 +123,33 @@ struct item *library_prompts(struct str config_dir, struct arena *a, size_t *ret
     return read_shelf(config_dir, "prompts", add_prompt, a, ret_n);
 }
 
-static void add_skill(struct shelf *s, struct str dir, struct str name, struct arena *a)
+/* ---- skills ---- */
+
+static struct item take_skill(const struct skill *skill, struct arena *a)
 {
-    struct str text, front;
-    struct item it = {.path = arena_fmt(a, "%.*s/%.*s/SKILL.md", STR_FMT(dir), STR_FMT(name)),
-                      .hint = STR("")};
-    if (!read_text(it.path, a, &text) || !split_front(text, &front, &it.text))
-        return;
-    it.name = front_value(front, "name", a);
-    it.about = front_value(front, "description", a);
-    if (!it.name.n)
-        it.name = arena_str(a, name);
-    s->items[s->n++] = it;
+    struct str name = front_value(skill->front, "name", a);
+    return (struct item){.name = name.n ? name : arena_str(a, skill->name),
+                         .about = front_text(skill->front, "description", a),
+                         .hint = STR(""),
+                         .path = arena_str(a, skill->path)};
 }
 
 struct item *library_skills(struct str config_dir, struct arena *a, size_t *ret_n)
 {
-    struct item *items = read_shelf(config_dir, "skills", add_skill, a, ret_n);
-    size_t n = 0;
-    for (size_t i = 0; i < *ret_n; i++) /* the first of a name wins */
-        if (n == 0 || !str_eq(items[n - 1].name, items[i].name))
-            items[n++] = items[i];
-    *ret_n = n;
+    AUTO(skills) struct skills found = SKILLS_INIT;
+    size_t n = 0, kept = 0;
+    found.depth = 1;
+    skills_add_roots(&found, STR_NONE, config_dir, STR_NONE);
+    skills_scan(&found);
+    struct item *items = arena_array(a, struct item, found.n + 1);
+    for (size_t i = 0; i < found.n; i++)
+        if (found.items[i].depth == 1)
+            items[n++] = take_skill(&found.items[i], a);
+    qsort(items, n, sizeof *items, by_name);
+    for (size_t i = 0; i < n; i++) /* the first of a name wins */
+        if (kept == 0 || !str_eq(items[kept - 1].name, items[i].name))
+            items[kept++] = items[i];
+    *ret_n = kept;
     return items;
 }
 

@@ -3,72 +3,12 @@
 
 #include "base/buf.h"
 #include "base/utf8.h"
+#include "context/front.h"
 #include "context/skills.h"
 
 enum { PREVIEW_WORDS = 8, DESCRIPTION_BYTES = 4000 };
 
 static const char nothing[] = "no description provided";
-
-/* ---- front matter ---- */
-
-/* Splits the text into front matter and body; the matter is empty when there is none. */
-static struct str split_front(struct str text, struct str *ret_body)
-{
-    struct str rest = text, line;
-    *ret_body = text;
-    if (str_starts(rest, STR("\xef\xbb\xbf")))
-        rest = str_from(rest, 3);
-    if (!str_line(&rest, &line) || !str_is(str_trim(line), "---"))
-        return STR("");
-    struct str start = rest;
-    while (rest.n && str_line(&rest, &line)) {
-        if (!str_is(str_trim(line), "---"))
-            continue;
-        *ret_body = rest.p ? rest : STR("");
-        return str_n(start.p, (size_t)(line.p - start.p));
-    }
-    return STR("");
-}
-
-static struct str unquote(struct str s)
-{
-    bool is_quoted = s.n >= 2 && (s.p[0] == '"' || s.p[0] == '\'') && s.p[s.n - 1] == s.p[0];
-    return is_quoted ? str_n(s.p + 1, s.n - 2) : s;
-}
-
-/* Joins the indented lines below a key with blanks. */
-static void add_block(struct buf *out, struct str rest)
-{
-    struct str line;
-    while (rest.n && str_line(&rest, &line)) {
-        if (!str_is_blank(line) && line.p[0] != ' ' && line.p[0] != '\t')
-            return;
-        struct str words = str_trim(line);
-        if (words.n && out->n)
-            buf_addc(out, ' ');
-        buf_add(out, words);
-    }
-}
-
-struct str skill_front(struct str text, const char *key, struct arena *a)
-{
-    struct str body, line, name, rest = split_front(text, &body);
-    AUTO(buf) struct buf value = BUF_INIT, clean = BUF_INIT;
-    while (rest.n && str_line(&rest, &line)) {
-        if (str_chr(line, ':') == SIZE_MAX)
-            continue;
-        struct str given = str_trim(str_split(line, ':', &name));
-        if (!str_is(name, key))
-            continue;
-        bool is_block = given.n == 0 || given.p[0] == '>' || given.p[0] == '|';
-        if (!is_block)
-            buf_add(&value, unquote(given));
-        add_block(&value, rest);
-        utf8_repair(&clean, str_trim(buf_str(&value)));
-        return clean.n ? arena_str(a, buf_str(&clean)) : STR_NONE;
-    }
-    return STR_NONE;
-}
 
 /* ---- description ---- */
 
@@ -113,11 +53,12 @@ static void add_plain(struct buf *out, struct str s)
 
 struct str skill_description(struct str text, struct arena *a)
 {
-    struct str line, rest, front = skill_front(text, "description", a);
+    struct str line, rest, front;
     AUTO(buf) struct buf paragraph = BUF_INIT, plain = BUF_INIT, clean = BUF_INIT;
-    if (front.n)
-        return front;
-    split_front(text, &rest);
+    front_split(text, &front, &rest);
+    struct str given = front_value(front, "description", a);
+    if (given.n)
+        return given;
     while (rest.n && str_line(&rest, &line)) {
         if (str_is_blank(line) && paragraph.n)
             break;

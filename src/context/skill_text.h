@@ -5,9 +5,6 @@
 
 #include "base/arena.h"
 
-/* A member of the YAML front matter: a plain or quoted value on the line, or a folded block below
- * it.  STR_NONE when there is none. */
-struct str skill_front(struct str text, const char *key, struct arena *a);
 /* The front matter's description, else the first paragraph that says something; valid UTF-8. */
 struct str skill_description(struct str text, struct arena *a);
 /* The next $name at or behind *at, without trailing punctuation; moves *at behind it. */

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/path.h"
+#include "context/front.h"
 #include "context/skill_text.h"
 
 #include <dirent.h>
@@ -107,9 +108,10 @@ static bool is_known(const struct skills *s, struct str path)
 }
 
 /* path is resolved. */
-static void read_skill(struct skills *s, struct str path, struct str folder)
+static void read_skill(struct skills *s, struct str path, struct str folder, int depth)
 {
     AUTO(buf) struct buf text = BUF_INIT;
+    struct str front, body;
     struct error err;
     if (is_known(s, path))
         return;
@@ -123,11 +125,14 @@ static void read_skill(struct skills *s, struct str path, struct str folder)
         return;
     }
     folder = arena_str(&s->arena, folder);
+    front_split(buf_str(&text), &front, &body);
     add_skill(s, (struct skill){
                      .name = path_base(folder),
                      .description = skill_description(buf_str(&text), &s->arena),
                      .path = arena_str(&s->arena, path),
                      .folder = folder,
+                     .depth = depth,
+                     .front = arena_str(&s->arena, front),
                  });
 }
 
@@ -197,10 +202,10 @@ static void scan_dir(struct skills *s, struct queue *q, struct queued at)
         buf_addf(&path, "%.*s/%.*s", STR_FMT(at.path), STR_FMT(names[i]));
         buf_reset(&real);
         if (path_is_dir(buf_str(&path))) {
-            if (at.depth < MAX_DEPTH)
+            if (at.depth < (s->depth ? s->depth : MAX_DEPTH))
                 queue_add(s, q, buf_str(&path), at.depth + 1);
         } else if (str_is(names[i], "SKILL.md") && path_resolve(&real, buf_str(&path), &ignored)) {
-            read_skill(s, buf_str(&real), at.path);
+            read_skill(s, buf_str(&real), at.path, at.depth);
         }
     }
     free(names);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Skills: folders with a SKILL.md that tells the model how something is done, found as loaf finds
- * them.  Found anew whenever they are wanted; nothing is cached.  Kward has its own rules
+ * them.  Found anew whenever they are wanted; nothing is cached.  Kward names them by its own rules
  * (library.h). */
 #ifndef TRIVET_CONTEXT_SKILLS_H
 #define TRIVET_CONTEXT_SKILLS_H
@@ -13,6 +13,8 @@ struct skill {
     struct str description;
     struct str path;   /* of its SKILL.md, links resolved */
     struct str folder; /* that it lies in */
+    int depth;         /* of the folder below its root; 0: the root itself */
+    struct str front;  /* its front matter (front.h) */
 };
 
 struct skills {
@@ -23,6 +25,7 @@ struct skills {
     size_t n_roots, room_roots;
     struct str *errors; /* what could not be read, one line each */
     size_t n_errors, room_errors;
+    int depth; /* levels below a root that are looked at; 0: six */
 };
 #define SKILLS_INIT ((struct skills){0})
 void skills_clear(struct skills *s);
@@ -31,8 +34,8 @@ void skills_clear(struct skills *s);
  * <config_dir>/skills and <home>/.agents/skills.  Only notes the roots. */
 void skills_add_roots(struct skills *s, struct str cwd, struct str config_dir, struct str home);
 void skills_add_root(struct skills *s, struct str dir);
-/* loaf.md 14.2: every SKILL.md below the roots, six levels deep; the folder's name is the skill's
- * name. */
+/* loaf.md 14.2: every SKILL.md below the roots, so many levels deep; the folder's name is the
+ * skill's name. */
 void skills_scan(struct skills *s);
 
 /* The skill of exactly this name; NULL when there is none. */
