@@ -9,6 +9,9 @@
  * answer that is being written.  Params are decoded when the call's turn has come, so that their
  * faults are answered in the order of the lane too.
  *
+ * Calls whose lanes are free begin in the order of their lines: one that could run now waits for
+ * the fibers before it to begin.  So those that need not wait are answered in order.
+ *
  * A lane that a fiber leaves goes on from the loop, not from the fiber: a RUN_NOW method must not
  * find itself on somebody else's stack, with somebody else's cancel.
  */
@@ -23,6 +26,7 @@ struct call {
     yyjson_val *id; /* in doc; NULL for a notification */
     struct buf out; /* the answer */
     struct fiber *fiber;
+    bool holds_lane;                  /* others of its lane wait until it is over */
     struct call *next;                /* in its lane's queue */
     struct call *prev_run, *next_run; /* among those that have a fiber */
 };
@@ -42,6 +46,7 @@ struct rpc {
     struct lane lanes[N_LANES];
     struct ready *lanes_go_on; /* will start what waits in lanes; NULL: nothing to do */
     struct call *fibers;       /* running in fibers */
+    unsigned n_unbegun;        /* started calls that the loop will begin */
     unsigned n_pending;
     bool is_stopped;
 };
@@ -167,9 +172,8 @@ static struct lane *lane_of(struct call *c)
 
 static void finish(struct call *c)
 {
-    struct lane *lane = lane_of(c);
-    if (lane)
-        lane->is_busy = false;
+    if (c->holds_lane)
+        lane_of(c)->is_busy = false;
     call_free(c);
 }
 
@@ -198,16 +202,36 @@ static void unlink_fiber(struct call *c)
 
 static void on_lanes_go_on(void *arg);
 
-static void call_fiber(void *arg)
+/* The loop begins a call, unless all was stopped meanwhile: then it goes like those in a lane. */
+static void begin_and_answer(struct call *c)
 {
-    struct call *c = arg;
+    struct rpc *r = c->rq.rpc;
+    r->n_unbegun--;
+    if (!r->is_stopped)
+        run_and_answer(c);
+}
+
+static void leave(struct call *c)
+{
     struct rpc *r = c->rq.rpc;
     struct lane *lane = lane_of(c);
-    run_and_answer(c);
-    unlink_fiber(c);
     finish(c);
     if (lane && lane->first && !r->lanes_go_on)
         r->lanes_go_on = loop_soon(r->l, on_lanes_go_on, r);
+}
+
+static void call_fiber(void *arg)
+{
+    struct call *c = arg;
+    begin_and_answer(c);
+    unlink_fiber(c);
+    leave(c);
+}
+
+static void on_turn(void *arg)
+{
+    begin_and_answer(arg);
+    leave(arg);
 }
 
 void rpc_cancel(struct rpc *r)
@@ -219,17 +243,22 @@ void rpc_cancel(struct rpc *r)
 
 /* ---- lanes ---- */
 
-/* Begins a call whose turn has come; a RUN_NOW call is over afterwards. */
+/* Begins a call whose turn has come; one without a fiber is over afterwards. */
 static void start(struct call *c)
 {
+    struct rpc *r = c->rq.rpc;
     struct lane *lane = lane_of(c);
-    if (lane)
-        lane->is_busy = true;
     if (!take_params(c)) {
         finish(c);
     } else if (c->rq.method->how == RUN_FIBER) {
+        if (lane)
+            c->holds_lane = lane->is_busy = true;
+        r->n_unbegun++;
         link_fiber(c);
-        c->fiber = fiber_start(c->rq.rpc->l, c->rq.method->name, call_fiber, c);
+        c->fiber = fiber_start(r->l, c->rq.method->name, call_fiber, c);
+    } else if (r->n_unbegun > 0) {
+        r->n_unbegun++;
+        loop_later(r->l, on_turn, c);
     } else {
         run_and_answer(c);
         finish(c);

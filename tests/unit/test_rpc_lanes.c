@@ -28,7 +28,7 @@ static void test_lanes(void **state)
     steps(&s, 2);
     assert_int_equal(rpc_pending(s.r), 8);
     settle(&s);
-    assert_string_equal(s.seen.p, "now|<a|<c|<d|c>|a>|now|<b|b>|now|d>|<e|e>|");
+    assert_string_equal(s.seen.p, "<a|now|<c|<d|c>|a>|now|<b|b>|now|d>|<e|e>|");
     AUTO(buf) struct buf order = BUF_INIT;
     struct str rest = buf_str(&s.got), line;
     while (str_line(&rest, &line))
@@ -65,6 +65,51 @@ static void test_lane_order_under_load(void **state)
         assert_true(str_starts(line, str_of(want)));
     }
     assert_int_equal(rest.n, 0);
+    end(&s);
+}
+
+/* A call that needs no wait does not overtake the one before it, in whatever lane. */
+static void test_order(void **state)
+{
+    (void)state;
+    struct server s;
+    begin(&s, &strict);
+    say(&s,
+        STR(RQ("\"id\":1,\"method\":\"free.sleep\",\"params\":{\"ms\":1,\"name\":\"a\"}") "\n" RQ(
+            "\"id\":2,\"method\":\"now\"") "\n" RQ("\"id\":3,\"method\":\"slow.sleep\",\"params\":"
+                                                   "{\"ms\":1,\"name\":\"b\"}") "\n" RQ("\"id\":4,"
+                                                                                        "\"method\""
+                                                                                        ":\"main."
+                                                                                        "now\"") "\n"));
+    settle(&s);
+    assert_true(str_starts(buf_str(&s.seen), STR("<a|now|<b|now|")));
+    end(&s);
+}
+
+/* Stopped before its first step, a call is dropped like those that wait in a lane. */
+static void test_stop_before_the_first_step(void **state)
+{
+    (void)state;
+    struct server s;
+    begin(&s, &strict);
+    s.stops = true;
+    say(&s,
+        STR(RQ("\"id\":1,\"method\":\"free.sleep\",\"params\":{\"ms\":1,\"name\":\"a\"}") "\n" RQ(
+            "\"id\":2,\"method\":\"now\"") "\n" RQ("\"id\":3,\"method\":\"now\"") "\n" RQ("\"id\":"
+                                                                                          "4,"
+                                                                                          "\"method"
+                                                                                          "\":"
+                                                                                          "\"free."
+                                                                                          "sleep\","
+                                                                                          "\"params"
+                                                                                          "\":{"
+                                                                                          "\"ms\":"
+                                                                                          "1,"
+                                                                                          "\"name\""
+                                                                                          ":\"b\"}") "\n"));
+    settle(&s);
+    assert_string_equal(s.seen.p, "<a|now|a>|");
+    assert_int_equal(rpc_pending(s.r), 0);
     end(&s);
 }
 
@@ -229,6 +274,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lanes),
         cmocka_unit_test(test_lane_order_under_load),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_stop_before_the_first_step),
         cmocka_unit_test(test_stop),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_free_with_requests_is_a_bug),
