@@ -250,7 +250,7 @@ static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret
     t->round++;
     if (!open_stream(k, p, &ask, &t->stream, err))
         return false;
-    *ret_bytes = p->request_bytes(t->stream);
+    *ret_bytes = t->request_bytes = p->request_bytes(t->stream);
     if (s->settings->tells_requests)
         tell_request(t, p);
     bool ok = hear_out_await(k, err);

@@ -24,7 +24,8 @@ enum event_kind {
     EV_REASONING,        /* text: a piece of visible reasoning */
     EV_REQUEST,          /* a request goes out, if settings say so; count: the round, json: its
                           * body or empty, text: the provider's name */
-    EV_REPLY_DONE,       /* one model response is complete and on disk; json: the message */
+    EV_REPLY_DONE,       /* one model response is complete and on disk; json: the message, count: bytes of
+                          * the request, 0 when they are not known any more */
     EV_RETRY_WAITING,    /* retry */
     EV_CALL_STARTED,     /* call */
     EV_PERMISSION_ASKED, /* call, permission */

@@ -89,6 +89,7 @@ struct turn {
     struct pending permission, question;
     size_t first_entry;       /* of the history that belongs to this turn */
     int round;                /* model requests so far */
+    int64_t request_bytes;    /* of the last one */
     int iterations;           /* rounds with tool results */
     int n_calls;              /* for making ids */
     bool has_compacted;       /* after an overflow, once */

@@ -100,7 +100,8 @@ static bool keep_reply(struct turn *t, struct message *reply, struct error *err)
         return false;
     journal_drop(s->journal);
     message_put(&w, reply);
-    session_emit(s, t, &(struct event){.kind = EV_REPLY_DONE, .json = buf_str(&json)});
+    session_emit(s, t, &(struct event){.kind = EV_REPLY_DONE, .json = buf_str(&json),
+                                       .count = t->request_bytes});
     return true;
 }
 

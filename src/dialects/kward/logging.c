@@ -8,6 +8,8 @@
 #include "context/config.h"
 #include "context/diary.h"
 
+#include "base/utf8.h"
+
 unsigned kw_log_categories(const struct kward *k)
 {
     AUTO(json) struct json config = JSON_INIT;
@@ -44,6 +46,27 @@ static void write_note(struct note *n, enum diary_category c, const char *event)
         diary_write(buf_str(&dir), c, event, buf_str(&n->members));
 }
 
+enum { MESSAGE_CHARS = 500 };
+
+/* Why something failed: without keys, and not all of it. */
+static void put_error(struct jw *w, const char *class, struct str message)
+{
+    AUTO(buf) struct buf clean = BUF_INIT;
+    struct str text = kw_blank_keys(message, &clean) ? buf_str(&clean) : message;
+    jw_kz(w, "error_class", class);
+    jw_kstr(w, "error_message", utf8_cut_chars(text, MESSAGE_CHARS));
+}
+
+/* The provider and model that are in use. */
+static void put_current(struct note *n)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct model m = kw_current_model(n->k, &a);
+    const struct provider *p = engine_find_provider(n->k->sv->engine, str_of(m.provider));
+    jw_kz(&n->w, "provider", p ? kw_label(n->k, p) : m.provider);
+    jw_kstr(&n->w, "model", m.id);
+}
+
 static void note_reply(struct note *n, const struct event *e, int64_t us)
 {
     AUTO(json) struct json m = JSON_INIT;
@@ -52,6 +75,8 @@ static void note_reply(struct note *n, const struct event *e, int64_t us)
         return;
     jw_kstr(&n->w, "provider", json_get_str(m.root, "provider"));
     jw_kstr(&n->w, "model", json_get_str(m.root, "model"));
+    if (e->count > 0)
+        jw_kint(&n->w, "request_bytes", e->count);
     put_ms(&n->w, us);
     put_outcome(&n->w, true);
     write_note(n, DIARY_PERFORMANCE, "model_request");
@@ -72,7 +97,7 @@ static void note_call(struct note *n, const struct event *e)
     write_note(n, DIARY_TOOLS, "tool_call");
     if (ok)
         return;
-    jw_kz(&n->w, "error_class", "ToolError");
+    put_error(&n->w, "ToolError", e->result->text);
     write_note(n, DIARY_ERRORS, "tool_error");
 }
 
@@ -85,17 +110,28 @@ static void note_retry(struct note *n, const struct event *e)
     jw_kint(&n->w, "max_attempts", r->max_attempts);
     jw_knum(&n->w, "delay_seconds", (double)r->delay_ms / 1000);
     jw_kint(&n->w, "request_bytes", r->request_bytes);
-    jw_kz(&n->w, "error_class", "ProviderError");
+    put_error(&n->w, kw_error_kind(e->error->code), e->text);
     write_note(n, DIARY_PERFORMANCE, "model_retry");
     write_note(n, DIARY_ERRORS, "model_retry");
 }
 
-static void note_failure(struct note *n, const struct event *e)
+/* A turn has failed; when the provider did, its request failed as well. */
+static void note_failure(struct note *n, const struct event *e, int64_t us)
 {
-    jw_kz(&n->w, "error_class", kw_error_kind(e->error->code));
+    const char *class = kw_error_kind(e->error->code);
+    if (e->error->origin != ORIGIN_REMOTE) {
+        put_error(&n->w, class, error_str(e->error));
+        write_note(n, DIARY_ERRORS, "turn_error");
+        return;
+    }
+    put_current(n);
+    put_ms(&n->w, us);
+    put_outcome(&n->w, false);
+    write_note(n, DIARY_PERFORMANCE, "model_request");
+    put_error(&n->w, class, error_str(e->error));
     jw_kz(&n->w, "error_code", err_code_name(e->error->code));
-    write_note(n, DIARY_ERRORS,
-               e->error->origin == ORIGIN_REMOTE ? "model_request_error" : "turn_error");
+    write_note(n, DIARY_ERRORS, "model_request_error");
+    write_note(n, DIARY_ERRORS, "turn_error");
 }
 
 void kw_log_event(struct kw_file *f, const struct event *e)
@@ -116,7 +152,7 @@ void kw_log_event(struct kw_file *f, const struct event *e)
     else if (e->kind == EV_RETRY_WAITING)
         note_retry(&n, e);
     else if (e->kind == EV_FAILED)
-        note_failure(&n, e);
+        note_failure(&n, e, now - f->step_us);
     else if (f->turn_us) {
         put_ms(&n.w, now - f->turn_us);
         put_outcome(&n.w, e->end->state == TURN_COMPLETED);

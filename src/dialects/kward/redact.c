@@ -130,8 +130,7 @@ static size_t bearer_length(struct str s, size_t at)
     return end > start ? end - at : 0;
 }
 
-/* Appends s without its keys; false when it has none. */
-static bool blank_keys(struct str s, struct buf *out)
+bool kw_blank_keys(struct str s, struct buf *out)
 {
     size_t from = 0;
     for (size_t at = 0; at < s.n;) {
@@ -165,7 +164,7 @@ static void take_text(struct walk *w, struct str s, unsigned marks)
 {
     AUTO(json) struct json doc = JSON_INIT;
     AUTO(buf) struct buf text = BUF_INIT;
-    if ((marks & (MARK_TEXT | MARK_HIDDEN)) && blank_keys(undo_escapes(s, &doc), &text))
+    if ((marks & (MARK_TEXT | MARK_HIDDEN)) && kw_blank_keys(undo_escapes(s, &doc), &text))
         replace(w, s, buf_str(&text));
 }
 
