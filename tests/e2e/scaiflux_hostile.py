@@ -359,6 +359,9 @@ def main():
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 8
     seed = sys.argv[2] if len(sys.argv) > 2 else str(random.SystemRandom().randrange(10 ** 9))
     print(f"seed {seed}", flush=True)
+    # Started by nohup or in the background these are ignored, and the program would inherit that.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     passed = failed = 0
     end = time.monotonic() + seconds
     while (passed + failed == 0 or time.monotonic() < end) and failed < 5:
