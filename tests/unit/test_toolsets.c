@@ -62,7 +62,7 @@ static void test_names_and_schemas(void **state)
     check_names(SCAIFLUX, "read_file glob_search grep_search write_file edit_file bash " /* 24 */
                           "WebFetch WebSearch TodoWrite Skill "); /* of gadgets */
     check_names(KWARD, "list_directory read_file write_file edit_file run_shell_command "
-                       "web_search read_skill ask_user_question ");
+                       "code_search web_search read_skill ask_user_question ");
     for (size_t i = 0; i < ARRAY_LEN(sets); i++)
         for (size_t k = 0; k < sets[i]->n_faces; k++)
             check_schema(sets[i]->faces[k]);
