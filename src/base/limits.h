@@ -32,6 +32,10 @@
     X(RECORD_BYTES, 128 << 20, "bytes of one line of a session file", "the record is skipped")    \
     X(TOOL_OUTPUT_BYTES, 1 << 20, "bytes of tool output kept in memory: head and tail",           \
       "the middle is left out and counted")                                                       \
+    X(PATH_BYTES, 4095, "bytes of a path that a model gives", "the call is refused")              \
+    X(ARGUMENT_BYTES, 64 << 10, "bytes of a tool's argument that is no text of its own",          \
+      "the call is refused")                                                                      \
+    X(COMMAND_BYTES, 131071, "bytes of a command that a model gives", "the call is refused")      \
     X(BACKGROUND_JOBS, 64, "background jobs that are remembered",                                 \
       "the oldest ended one is forgotten; when all of them run, none is started")                 \
     X(CHILD_INPUT_BYTES, 1 << 20, "bytes written to a background job that it has not read",       \

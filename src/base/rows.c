@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/rows.h"
 
+#include "base/limits.h"
 #include "base/utf8.h"
 
 #include <math.h>
 
 static bool fail(struct fault *f, enum fault_kind kind, const struct row *row, struct str name)
 {
-    *f = (struct fault){kind, row, name};
+    *f = (struct fault){.kind = kind, .row = row, .name = name};
     return false;
 }
 
@@ -27,11 +28,27 @@ static bool is_choice(const struct row *row, struct str s)
     return false;
 }
 
-static enum fault_kind take_str(const struct row *row, yyjson_val *v, void *slot)
+/* The length of a string or of an item, and with ROWS_TIDY what it holds. */
+static enum fault_kind check_text(const struct row *row, unsigned flags, struct str s)
+{
+    bool is_tidy = (flags & ROWS_TIDY) && !(row->flags & TEXT);
+    size_t max = row->type == T_STR && row->max ? (size_t)row->max : SIZE_MAX;
+    if (is_tidy)
+        max = MIN(max, (size_t)LIMIT_ARGUMENT_BYTES);
+    return s.n > max                                            ? FAULT_LONG
+           : is_tidy && str_chr(s, '\0') != SIZE_MAX             ? FAULT_NUL
+           : is_tidy && str_find(s, STR("\ufffd")) != SIZE_MAX ? FAULT_UTF8
+                                                               : FAULT_NONE;
+}
+
+static enum fault_kind take_str(const struct row *row, unsigned flags, yyjson_val *v, void *slot)
 {
     struct str s = json_str(v);
     if (!s.p)
         return FAULT_TYPE;
+    enum fault_kind kind = check_text(row, flags, s);
+    if (kind != FAULT_NONE)
+        return kind;
     if (row->flags & TRIM)
         s = str_trim(s);
     if ((row->flags & NOT_BLANK) && str_is_blank(s))
@@ -81,29 +98,60 @@ static bool is_of_type(yyjson_val *v, enum row_type type)
     }
 }
 
-/* Checks the items of an array, objects inside it by their own rows. */
-static enum fault_kind check_items(const struct row *row, yyjson_val *v)
+/* Names the place of a fault: the i-th item of the row's list, or what `inner` says of it. */
+static bool fail_item(struct fault *f, enum fault_kind kind, const struct row *row, size_t i,
+                      const struct fault *inner)
 {
-    size_t i, max;
-    yyjson_val *item;
-    struct fault inner;
-    if (row->has_min && (int64_t)yyjson_arr_size(v) < row->min)
-        return FAULT_RANGE;
-    yyjson_arr_foreach(v, i, max, item)
-    {
-        if (!is_of_type(item, row->items))
-            return FAULT_TYPE;
-        if (row->rows && !rows_decode(row->rows, ROWS_CLOSED, item, NULL, &inner))
-            return FAULT_TYPE;
-    }
-    return FAULT_NONE;
+    struct str name = inner ? utf8_cut(inner->name, 40) : STR_NONE;
+    bool is_member = inner && inner->kind != FAULT_NOT_OBJECT;
+    fail(f, kind, is_member ? inner->row : row, str_of(row->name));
+    f->is_item = !is_member;
+    if (is_member)
+        snprintf(f->inside, sizeof f->inside, "[%zu].%.*s%.30s", i, STR_FMT(name),
+                 inner->inside);
+    else
+        snprintf(f->inside, sizeof f->inside, "[%zu]", i);
+    return false;
 }
 
-static enum fault_kind take_value(const struct row *row, yyjson_val *v, void *slot)
+static bool check_item(const struct row *row, unsigned flags, size_t i, yyjson_val *item,
+                       struct fault *f)
+{
+    struct fault inner;
+    if (!is_of_type(item, row->items))
+        return fail_item(f, FAULT_TYPE, row, i, NULL);
+    if (row->rows && !rows_decode(row->rows, ROWS_CLOSED | (flags & ROWS_TIDY), item, NULL, &inner))
+        return fail_item(f, inner.kind, row, i, &inner);
+    if (row->items != T_STR)
+        return true;
+    if ((row->flags & NOT_BLANK) && str_is_blank(json_str(item)))
+        return fail_item(f, FAULT_BLANK, row, i, NULL);
+    enum fault_kind kind = check_text(row, flags, json_str(item));
+    return kind == FAULT_NONE || fail_item(f, kind, row, i, NULL);
+}
+
+/* Checks a list and its items, objects among them by their own rows. */
+static bool check_items(const struct row *row, unsigned flags, yyjson_val *v, struct fault *f)
+{
+    size_t i, max, n = yyjson_arr_size(v);
+    yyjson_val *item;
+    if (row->has_min && (int64_t)n < row->min)
+        return fail(f, FAULT_RANGE, row, str_of(row->name));
+    if (row->max && (int64_t)n > row->max)
+        return fail(f, FAULT_LONG, row, str_of(row->name));
+    yyjson_arr_foreach(v, i, max, item)
+    {
+        if (!check_item(row, flags, i, item, f))
+            return false;
+    }
+    return true;
+}
+
+static enum fault_kind take_value(const struct row *row, unsigned flags, yyjson_val *v, void *slot)
 {
     switch (row->type) {
     case T_STR:
-        return take_str(row, v, slot);
+        return take_str(row, flags, v, slot);
     case T_INT:
     case T_NUM:
         return take_num(row, v, slot);
@@ -118,20 +166,26 @@ static enum fault_kind take_value(const struct row *row, yyjson_val *v, void *sl
             return FAULT_TYPE;
         if (slot)
             *(yyjson_val **)slot = v;
-        return row->type == T_ARR ? check_items(row, v) : FAULT_NONE;
+        return FAULT_NONE;
     }
 }
 
-static bool take_row(const struct row *row, yyjson_val *obj, void *into, struct fault *f)
+static bool take_row(const struct row *row, unsigned flags, yyjson_val *obj, void *into,
+                     struct fault *f)
 {
     yyjson_val *v = json_get(obj, row->name);
+    enum fault_kind kind = FAULT_NONE;
     if (v && yyjson_is_null(v) && (row->flags & NULLABLE))
         v = NULL;
-    if (!v)
+    if (v) {
+        void *slot = into && row->offset != ROW_NOWHERE ? (char *)into + row->offset : NULL;
+        kind = take_value(row, flags, v, slot);
+    }
+    if (!v || (kind == FAULT_TYPE && (flags & ROWS_LENIENT)))
         return row->flags & NEEDED ? fail(f, FAULT_MISSING, row, str_of(row->name)) : true;
-    void *slot = into && row->offset != ROW_NOWHERE ? (char *)into + row->offset : NULL;
-    enum fault_kind kind = take_value(row, v, slot);
-    return kind == FAULT_NONE || fail(f, kind, row, str_of(row->name));
+    if (kind != FAULT_NONE)
+        return fail(f, kind, row, str_of(row->name));
+    return row->type != T_ARR || check_items(row, flags, v, f);
 }
 
 static bool is_repeated(yyjson_val *obj, struct str name, size_t before)
@@ -185,7 +239,7 @@ bool rows_decode(const struct row *rows, unsigned flags, yyjson_val *obj, void *
     if ((flags & ROWS_NO_DOUBLES) && !check_doubles(rows, obj, ret_fault))
         return false;
     for (const struct row *row = rows; row->name; row++)
-        if (!take_row(row, obj, into, ret_fault))
+        if (!take_row(row, flags, obj, into, ret_fault))
             return false;
     return true;
 }
@@ -195,41 +249,78 @@ static const char *article(enum row_type type)
     return type == T_INT || type == T_OBJ || type == T_ARR ? "an" : "a";
 }
 
+void fault_name(const struct fault *f, struct buf *out)
+{
+    buf_addf(out, "%.*s%s", STR_FMT(utf8_cut(f->name, 100)), f->inside);
+}
+
+/* What the value must be, by its type. */
+static void say_type(const struct fault *f, struct buf *out)
+{
+    enum row_type type = f->is_item ? f->row->items : f->row->type;
+    buf_addf(out, "must be %s %s", article(type), row_type_name(type));
+    if (type == T_ARR && f->row->items != T_ANY)
+        buf_addf(out, " of %ss", row_type_name(f->row->items));
+}
+
+static void say_choices(const struct fault *f, struct buf *out)
+{
+    buf_addz(out, "must be one of");
+    for (const char *const *c = f->row->choices; *c; c++)
+        buf_addf(out, "%s %s", c == f->row->choices ? "" : ",", *c);
+}
+
+/* What is wrong with a member that stands before it. */
+static void say_what(const struct fault *f, struct buf *out)
+{
+    bool is_list = f->row && f->row->type == T_ARR;
+    switch (f->kind) {
+    case FAULT_DUPLICATE:
+        buf_addz(out, "is given twice");
+        break;
+    case FAULT_MISSING:
+        buf_addz(out, "is missing");
+        break;
+    case FAULT_BLANK:
+        buf_addz(out, "must not be blank");
+        break;
+    case FAULT_NUL:
+        buf_addz(out, "must not hold a NUL byte");
+        break;
+    case FAULT_UTF8:
+        buf_addz(out, "must be valid UTF-8; it holds U+FFFD");
+        break;
+    case FAULT_RANGE:
+        buf_addf(out, "must be %s %lld%s", is_list ? "a list of at least" : "at least",
+                 (long long)f->row->min, is_list ? " items" : "");
+        break;
+    case FAULT_LONG:
+        is_list = is_list && !f->is_item;
+        buf_addf(out, "must have at most %lld %s",
+                 f->row->max && !f->is_item ? (long long)f->row->max : LIMIT_ARGUMENT_BYTES,
+                 is_list ? "items" : "bytes");
+        break;
+    case FAULT_CHOICE:
+        say_choices(f, out);
+        break;
+    default:
+        say_type(f, out);
+    }
+}
+
 void fault_say(const struct fault *f, struct buf *out)
 {
-    struct str name = utf8_cut(f->name, 100);
-    switch (f->kind) {
-    case FAULT_NOT_OBJECT:
+    if (f->kind == FAULT_NOT_OBJECT) {
         buf_addz(out, "expected an object");
         return;
-    case FAULT_UNKNOWN:
-        buf_addf(out, "unknown member `%.*s`", STR_FMT(name));
-        return;
-    case FAULT_DUPLICATE:
-        buf_addf(out, "`%.*s` is given twice", STR_FMT(name));
-        return;
-    case FAULT_MISSING:
-        buf_addf(out, "`%.*s` is missing", STR_FMT(name));
-        return;
-    case FAULT_BLANK:
-        buf_addf(out, "`%.*s` must not be blank", STR_FMT(name));
-        return;
-    case FAULT_RANGE:
-        buf_addf(out, "`%.*s` must be %s %lld%s", STR_FMT(name),
-                 f->row->type == T_ARR ? "a list of at least" : "at least", (long long)f->row->min,
-                 f->row->type == T_ARR ? " items" : "");
-        return;
-    case FAULT_CHOICE:
-        buf_addf(out, "`%.*s` must be one of", STR_FMT(name));
-        for (const char *const *c = f->row->choices; *c; c++)
-            buf_addf(out, "%s %s", c == f->row->choices ? "" : ",", *c);
-        return;
-    default:
-        buf_addf(out, "`%.*s` must be %s %s", STR_FMT(name), article(f->row->type),
-                 row_type_name(f->row->type));
-        if (f->row->type == T_ARR && f->row->items != T_ANY)
-            buf_addf(out, " of %ss", row_type_name(f->row->items));
     }
+    buf_addz(out, f->kind == FAULT_UNKNOWN ? "unknown member `" : "`");
+    fault_name(f, out);
+    buf_addc(out, '`');
+    if (f->kind == FAULT_UNKNOWN)
+        return;
+    buf_addc(out, ' ');
+    say_what(f, out);
 }
 
 const char *row_type_name(enum row_type type)
@@ -274,6 +365,8 @@ static void members_schema(const struct row *rows, bool is_closed, struct jw *w)
 {
     jw_kobj(w, "properties");
     for (const struct row *row = rows; row->name; row++) {
+        if (row->flags & UNLISTED)
+            continue;
         jw_key(w, row->name);
         value_schema(row, w);
     }
@@ -304,6 +397,8 @@ static void value_schema(const struct row *row, struct jw *w)
         jw_klist(w, "enum", row->choices);
     if (row->has_min)
         jw_kint(w, row->type == T_ARR ? "minItems" : "minimum", row->min);
+    if (row->max && row->type == T_ARR)
+        jw_kint(w, "maxItems", row->max);
     if (row->about)
         jw_kz(w, "description", row->about);
     if (row->type == T_ARR)
@@ -324,6 +419,8 @@ void rows_schema(const struct row *rows, bool is_closed, struct jw *w)
 void rows_text(const struct row *rows, int indent, struct buf *out)
 {
     for (const struct row *row = rows; row->name; row++) {
+        if (row->flags & UNLISTED)
+            continue;
         buf_addf(out, "%*s%-24s %-8s %-8s %s\n", indent, "", row->name, row_type_name(row->type),
                  row->flags & NEEDED ? "needed" : "optional", row->about ? row->about : "");
         if (row->rows)

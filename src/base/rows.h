@@ -26,7 +26,10 @@ enum row_flags {
     NOT_BLANK = 4, /* T_STR: white space only is a fault (NEEDED) or counts as absent */
     TRIM = 8,      /* T_STR: outer white space is removed */
     OPEN = 16,     /* T_OBJ: further members are allowed in the schema */
+    TEXT = 32,     /* T_STR: any text of any length, whatever ROWS_TIDY says */
+    UNLISTED = 64, /* taken, but not shown in schema and documentation */
 };
+/* NOT_BLANK and TEXT of a T_ARR of T_STR hold for its items. */
 
 struct row {
     const char *name;
@@ -39,6 +42,7 @@ struct row {
     const char *const *choices; /* T_STR: closed list, NULL-ended */
     bool has_min;
     int64_t min; /* T_INT, T_NUM: smallest value; T_ARR: fewest items */
+    int64_t max; /* T_STR: most bytes; T_ARR: most items; 0: no limit */
     const char *schema; /* finished JSON Schema text that replaces what the type would give */
 };
 
@@ -65,17 +69,26 @@ enum fault_kind {
     FAULT_BLANK,
     FAULT_CHOICE,
     FAULT_RANGE,
+    FAULT_LONG, /* more bytes or items than max */
+    FAULT_NUL,
+    FAULT_UTF8,
 };
 
 struct fault {
     enum fault_kind kind;
-    const struct row *row; /* NULL for NOT_OBJECT and UNKNOWN */
+    const struct row *row; /* NULL for NOT_OBJECT and UNKNOWN; the inner one when nested */
     struct str name;       /* the member, as it was written by the peer */
+    char inside[100];      /* where in the member's value: "[2].status"; empty: all of it */
+    bool is_item;          /* an item of the row's list is meant, not the list */
 };
 
 enum rows_flags {
     ROWS_CLOSED = 1,    /* unknown members are a fault */
     ROWS_NO_DOUBLES = 2, /* duplicate members are a fault; else the last wins */
+    ROWS_LENIENT = 4,    /* a member of the wrong type counts as absent */
+    /* Strings that are no TEXT have at most LIMIT_ARGUMENT_BYTES or their own max, and hold neither
+     * U+0000 nor U+FFFD, which is what invalid UTF-8 became. */
+    ROWS_TIDY = 8,
 };
 
 /* Decodes obj into the struct at `into` (NULL: only checks).  The first fault is reported; with
@@ -86,6 +99,8 @@ bool rows_decode(const struct row *rows, unsigned flags, yyjson_val *obj, void *
 
 /* One English sentence about a fault, without a full stop: "`text` must be a string". */
 void fault_say(const struct fault *f, struct buf *out);
+/* The member to blame and the place in it: "todos[2].status". */
+void fault_name(const struct fault *f, struct buf *out);
 
 /* "string", "integer", ... as JSON Schema names it. */
 const char *row_type_name(enum row_type type);

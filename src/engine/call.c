@@ -259,8 +259,7 @@ static bool prepare(struct call *c)
         return false;
     }
     c->decoded = arena_alloc(&c->turn->arena, c->face->args_size);
-    bool is_open = set->bad_arguments_run || c->face->takes_anything;
-    if (!rows_decode(c->face->args, is_open ? 0 : ROWS_CLOSED, c->args.root, c->decoded, &fault)) {
+    if (!face_decode(set, c->face, c->args.root, c->decoded, &fault)) {
         set->say_invalid(c->face, &fault, c->event.raw, &c->result);
         c->result.is_error = true;
         return false;

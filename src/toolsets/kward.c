@@ -49,7 +49,8 @@ struct list_args {
 };
 
 static const struct row list_rows[] = {
-    ROW(list_args, path, T_STR, NEEDED, "directory, relative to the workspace"),
+    ROW(list_args, path, T_STR, NEEDED, "directory, relative to the workspace",
+        .max = LIMIT_PATH_BYTES),
     ROW_END,
 };
 
@@ -92,14 +93,16 @@ static const struct face list_face = {
 
 struct read_args {
     struct str path;
-    yyjson_val *offset, *limit; /* absent is not the same as 0 */
+    int64_t offset, limit;
 };
 
+static const struct read_args read_defaults = {.offset = 1, .limit = INT64_MAX};
+
 static const struct row read_rows[] = {
-    ROW(read_args, path, T_STR, NEEDED, "file, relative to the workspace"),
-    ROW(read_args, offset, T_ANY, OPTIONAL, "first line",
-        .schema = SCHEMA("integer", "first line to read, counted from 1")),
-    ROW(read_args, limit, T_ANY, OPTIONAL, "lines", .schema = SCHEMA("integer", "lines to read")),
+    ROW(read_args, path, T_STR, NEEDED, "file, relative to the workspace",
+        .max = LIMIT_PATH_BYTES),
+    ROW(read_args, offset, T_INT, OPTIONAL | NULLABLE, "first line to read, counted from 1"),
+    ROW(read_args, limit, T_INT, OPTIONAL | NULLABLE, "lines to read"),
     ROW_END,
 };
 
@@ -194,23 +197,17 @@ static bool read_face_await(struct tool_cx *cx, const void *args, struct tool_re
 {
     const struct read_args *a = args;
     AUTO(buf) struct buf path = BUF_INIT, text = BUF_INIT;
-    int64_t offset = 1, limit = INT64_MAX;
-    bool has_limit = a->limit && !yyjson_is_null(a->limit);
+    int64_t offset = MAX(a->offset, 1);
     (void)err;
-    if (a->offset && !yyjson_is_null(a->offset) && !json_is_whole(a->offset, &offset))
-        return tool_fail(ret, "Error: offset must be an integer");
-    if (has_limit && !json_is_whole(a->limit, &limit))
-        return tool_fail(ret, "Error: limit must be an integer");
     if (!kward_path(cx, a->path, &path, ret) || !load(buf_str(&path), a->path, &text, ret))
         return true;
-    if (limit <= 0)
+    if (a->limit <= 0)
         return tool_fail(ret, "Error: limit must be positive");
-    offset = MAX(offset, 1);
-    struct part p = take_part(buf_str(&text), offset - 1, limit);
+    struct part p = take_part(buf_str(&text), offset - 1, a->limit);
     if (offset > 1 && offset > p.total)
         return tool_fail(ret, "Error: offset %lld is beyond end of file (%lld lines total)",
                          (long long)offset, (long long)p.total);
-    put_part(&p, has_limit, &ret->text);
+    put_part(&p, a->limit != INT64_MAX, &ret->text);
     if (cx->reads)
         read_set_add(cx->reads, buf_str(&path));
     return true;
@@ -222,6 +219,7 @@ static const struct face read_face = {
              "before it is written or edited.",
     .args = read_rows,
     .args_size = sizeof(struct read_args),
+    .defaults = &read_defaults,
     .mode = MODE_READ_ONLY,
     .target = read_target,
     .run_await = read_face_await,
@@ -233,9 +231,12 @@ struct shell_args {
 };
 
 static const struct row shell_rows[] = {
-    ROW(shell_args, command, T_STR, NEEDED | NOT_BLANK, "shell command"),
+    ROW(shell_args, command, T_STR, NEEDED | NOT_BLANK, "shell command",
+        .max = LIMIT_COMMAND_BYTES),
     ROW(shell_args, timeout_seconds, T_NUM, OPTIONAL | NULLABLE,
         "seconds until it is stopped (default 30)"),
+    ROW_AS(shell_args, timeout_seconds, "timeout", T_NUM, OPTIONAL | NULLABLE | UNLISTED,
+           "another spelling (kward.md 13.2)"),
     ROW_END,
 };
 
@@ -271,8 +272,6 @@ static bool shell_face_await(struct tool_cx *cx, const void *args, struct tool_r
     AUTO_FREE char *cwd = str_dup(cx->root);
     if (seconds < 0)
         return tool_fail(ret, "Error: timeout_seconds must be positive");
-    if (str_chr(a->command, '\0') != SIZE_MAX)
-        return tool_fail(ret, "Error: a command cannot hold a NUL byte");
     struct shell_options o = {
         .shell = shell_pick(shells, cx->env),
         .flags = "-c",
@@ -312,7 +311,9 @@ static void say_invalid(const struct face *f, const struct fault *fault, struct 
     if (fault->kind == FAULT_NOT_OBJECT) {
         tool_fail(r, "Error: %s is required", f->args[0].name);
     } else if (fault->kind == FAULT_MISSING || fault->kind == FAULT_BLANK) {
-        tool_fail(r, "Error: %.*s is required", STR_FMT(fault->name));
+        tool_fail(r, "Error: ");
+        fault_name(fault, &r->text);
+        buf_addz(&r->text, " is required");
     } else {
         tool_fail(r, "Error: ");
         fault_say(fault, &r->text);

@@ -32,8 +32,9 @@ struct write_args {
 };
 
 static const struct row write_rows[] = {
-    ROW(write_args, path, T_STR, NEEDED, "file, relative to the workspace"),
-    ROW(write_args, content, T_STR, NEEDED, "the whole new text"),
+    ROW(write_args, path, T_STR, NEEDED, "file, relative to the workspace",
+        .max = LIMIT_PATH_BYTES),
+    ROW(write_args, content, T_STR, NEEDED | TEXT, "the whole new text"),
     ROW_END,
 };
 
@@ -96,8 +97,9 @@ struct edit_args {
 };
 
 static const struct row edit_rows[] = {
-    ROW(edit_args, path, T_STR, NEEDED, "file, relative to the workspace"),
-    ROW(edit_args, edits, T_ANY, NEEDED, "replacements",
+    ROW(edit_args, path, T_STR, NEEDED, "file, relative to the workspace",
+        .max = LIMIT_PATH_BYTES),
+    ROW(edit_args, edits, T_ARR, NEEDED, "replacements", .items = T_OBJ, .max = MAX_EDITS,
         .schema = "{\"type\":\"array\",\"minItems\":1,\"description\":\"replacements, each held "
                   "against the original text\",\"items\":{\"type\":\"object\",\"properties\":{"
                   "\"old_text\":{\"type\":\"string\",\"description\":\"text that stands in the "
@@ -185,8 +187,6 @@ static bool edit_face_await(struct tool_cx *cx, const void *args, struct tool_re
     AUTO_FREE struct edit *edits = xcalloc(n + 1, sizeof *edits);
     if (!kward_path_write(cx, a->path, &path, ret) || !check_edit(cx, buf_str(&path), a->path, ret))
         return true;
-    if (n > MAX_EDITS)
-        return tool_fail(ret, "Error: edits must contain at most %d replacements", MAX_EDITS);
     if (!take_edits(a->edits, edits, ret))
         return true;
     if (!change_edit(buf_str(&path), edits, n, false, &change, &report, err))

@@ -13,7 +13,13 @@
 #include "toolsets/web_text.h"
 #include "toolsets/words.h"
 
-enum { RESULTS = 5, SENTENCES = 6, PER_URL = 3, MAX_TEXT = 51200 };
+enum {
+    RESULTS = 5,
+    SENTENCES = 6,
+    PER_URL = 3,
+    MAX_TEXT = 51200,
+    URL_BYTES = 8 << 10,
+};
 
 static const char places[] =
     "[\"github.com\",\"gitlab.com\",\"codeberg.org\",\"sr.ht\",\"stackoverflow.com\","
@@ -21,8 +27,10 @@ static const char places[] =
 
 struct code_args {
     struct str action, query, url;
-    yyjson_val *max_results;
+    int64_t max_results;
 };
+
+static const struct code_args code_defaults = {.max_results = RESULTS};
 
 static const char *const actions[] = {"search", "read", NULL};
 
@@ -30,9 +38,10 @@ static const struct row code_rows[] = {
     ROW(code_args, action, T_STR, NEEDED | TRIM, "search finds places, read fetches one",
         .choices = actions),
     ROW(code_args, query, T_STR, OPTIONAL | NULLABLE | TRIM, "for search: what to look for"),
-    ROW(code_args, url, T_STR, OPTIONAL | NULLABLE | TRIM, "for read: the address"),
-    ROW(code_args, max_results, T_ANY, OPTIONAL, "count",
-        .schema = SCHEMA("integer", "for search: 1 to 25 (default 5)")),
+    ROW(code_args, url, T_STR, OPTIONAL | NULLABLE | TRIM, "for read: the address",
+        .max = URL_BYTES),
+    ROW(code_args, max_results, T_INT, OPTIONAL | NULLABLE, "for search: 1 to 25 (default 5)",
+        .has_min = true, .min = 1),
     ROW_END,
 };
 
@@ -40,15 +49,11 @@ static bool search_await(struct tool_cx *cx, const struct code_args *a, struct t
                          struct error *err)
 {
     AUTO(json) struct json include = JSON_INIT, answer = JSON_INIT;
-    int64_t n = RESULTS;
     struct error ignored;
     if (!a->query.n)
         return tool_fail(ret, "Error: query is required");
-    if (a->max_results && !yyjson_is_null(a->max_results) &&
-        (!json_is_whole(a->max_results, &n) || n < 1))
-        return tool_fail(ret, "Error: max_results must be a positive integer");
     json_parse(str_of(places), 0, 2, &include, &ignored);
-    struct exa_query q = {.query = a->query, .n_results = MIN(n, EXA_MAX_RESULTS),
+    struct exa_query q = {.query = a->query, .n_results = MIN(a->max_results, EXA_MAX_RESULTS),
                           .wants_highlights = true, .sentences = SENTENCES, .per_url = PER_URL,
                           .include = include.root};
     if (!exa_search_await(cx, &q, &answer, err))
@@ -108,6 +113,7 @@ const struct face kward_code_face = {
              "repositories, answers and documentation for a query, `read` fetches one address.",
     .args = code_rows,
     .args_size = sizeof(struct code_args),
+    .defaults = &code_defaults,
     .mode = MODE_FULL,
     .run_await = code_await,
 };

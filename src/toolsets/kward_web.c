@@ -18,24 +18,27 @@ enum { MAX_QUERIES = 4, RESULTS = 5, SENTENCES = 2, PER_URL = 2 };
 /* ---- web_search ---- */
 
 struct search_args {
-    yyjson_val *queries, *max_results, *domain_filter;
+    yyjson_val *queries, *domain_filter;
+    int64_t max_results;
     struct str provider, recency_filter;
 };
 
+static const struct search_args search_defaults = {.max_results = RESULTS};
+
 static const char *const recencies[] = {"day", "week", "month", "year", NULL};
+static const char *const providers[] = {"auto", "exa", NULL};
 
 static const struct row search_rows[] = {
-    ROW(search_args, queries, T_ANY, NEEDED, "queries",
-        .schema = "{\"type\":\"array\",\"minItems\":1,\"maxItems\":4,\"description\":\"one to four "
-                  "queries\",\"items\":{\"type\":\"string\"}}"),
-    ROW(search_args, max_results, T_ANY, OPTIONAL, "count",
-        .schema = SCHEMA("integer", "results for each query, 1 to 25 (default 5)")),
-    ROW(search_args, provider, T_STR, OPTIONAL | NULLABLE | TRIM, "auto or exa (default auto)"),
+    ROW(search_args, queries, T_ARR, NEEDED | NOT_BLANK, "one to four queries", .items = T_STR,
+        .has_min = true, .min = 1, .max = MAX_QUERIES),
+    ROW(search_args, max_results, T_INT, OPTIONAL | NULLABLE,
+        "results for each query, 1 to 25 (default 5)", .has_min = true, .min = 1),
+    ROW(search_args, provider, T_STR, OPTIONAL | NULLABLE | NOT_BLANK | TRIM,
+        "who searches (default auto)", .choices = providers),
     ROW(search_args, recency_filter, T_STR, OPTIONAL | NULLABLE, "only pages that are so new",
         .choices = recencies),
-    ROW(search_args, domain_filter, T_ANY, OPTIONAL, "where",
-        .schema = "{\"type\":\"array\",\"description\":\"only these domains; with a minus in "
-                  "front: not these\",\"items\":{\"type\":\"string\"}}"),
+    ROW(search_args, domain_filter, T_ARR, OPTIONAL | NULLABLE,
+        "only these domains; with a minus in front: not these", .items = T_STR),
     ROW_END,
 };
 
@@ -66,19 +69,6 @@ static void split_domains(yyjson_val *filter, bool excluded, struct json *ret)
     json_parse(buf_str(&text), 0, 2, ret, &ignored);
 }
 
-static const char *check_queries(yyjson_val *queries)
-{
-    size_t i, max, n = yyjson_arr_size(queries);
-    yyjson_val *item;
-    if (n < 1 || n > MAX_QUERIES)
-        return "queries must be a list of 1 to 4 strings";
-    yyjson_arr_foreach (queries, i, max, item) {
-        if (str_is_blank(json_str(item)))
-            return "queries must be strings that are not blank";
-    }
-    return NULL;
-}
-
 static bool search_all_await(struct tool_cx *cx, const struct search_args *a, struct exa_query *q,
                              struct tool_result *ret, struct error *err)
 {
@@ -101,19 +91,10 @@ static bool search_await(struct tool_cx *cx, const void *args, struct tool_resul
 {
     const struct search_args *a = args;
     AUTO(json) struct json include = JSON_INIT, exclude = JSON_INIT;
-    int64_t n_results = RESULTS;
-    const char *fault = check_queries(a->queries);
-    if (fault)
-        return tool_fail(ret, "Error: %s", fault);
-    if (a->max_results && !yyjson_is_null(a->max_results) &&
-        (!json_is_whole(a->max_results, &n_results) || n_results < 1))
-        return tool_fail(ret, "Error: max_results must be a positive integer");
-    if (a->provider.n && !str_is(a->provider, "auto") && !str_is(a->provider, "exa"))
-        return tool_fail(ret, "Error: unknown web search provider: %.*s", STR_FMT(a->provider));
     split_domains(a->domain_filter, false, &include);
     split_domains(a->domain_filter, true, &exclude);
     struct exa_query q = {
-        .n_results = MIN(n_results, EXA_MAX_RESULTS),
+        .n_results = MIN(a->max_results, EXA_MAX_RESULTS),
         .wants_highlights = true,
         .sentences = SENTENCES,
         .per_url = PER_URL,
@@ -130,6 +111,7 @@ const struct face kward_search_face = {
         "Searches the web with one to four queries and returns titles, addresses and passages.",
     .args = search_rows,
     .args_size = sizeof(struct search_args),
+    .defaults = &search_defaults,
     .mode = MODE_FULL,
     .run_await = search_await,
     .gadget = "web",
@@ -142,8 +124,10 @@ struct skill_args {
 };
 
 static const struct row skill_rows[] = {
-    ROW(skill_args, name, T_STR, NEEDED | NOT_BLANK | TRIM, "name of the skill"),
-    ROW(skill_args, path, T_STR, OPTIONAL | NULLABLE, "file of the skill (default SKILL.md)"),
+    ROW(skill_args, name, T_STR, NEEDED | NOT_BLANK | TRIM, "name of the skill",
+        .max = LIMIT_PATH_BYTES),
+    ROW(skill_args, path, T_STR, OPTIONAL | NULLABLE,
+        "file of the skill (default SKILL.md)", .max = LIMIT_PATH_BYTES),
     ROW_END,
 };
 

@@ -3,22 +3,18 @@
 #include "toolsets/loaf.h"
 
 #include "base/num.h"
-
 #include "toolsets/words.h"
 
-#include <math.h>
 
-int64_t loaf_int(yyjson_val *v, int64_t otherwise)
+int64_t loaf_whole(double d)
 {
-    double d = yyjson_is_num(v) ? yyjson_get_num(v) : NAN;
-    if (!isfinite(d))
-        return otherwise;
     return d > 1e15 ? (int64_t)1e15 : d < -1e15 ? (int64_t)-1e15 : num_floor(d);
 }
 
-bool loaf_bool(yyjson_val *v, bool otherwise)
+int64_t loaf_clamp(double d, int64_t low, int64_t high)
 {
-    return yyjson_is_bool(v) ? yyjson_get_bool(v) : otherwise;
+    int64_t v = loaf_whole(d);
+    return v < low ? low : v > high ? high : v;
 }
 
 bool loaf_done(struct tool_result *r)
@@ -69,36 +65,55 @@ static void say_unknown(struct str name, struct tool_result *r)
     buf_addf(&r->error, "unknown tool: %.*s", STR_FMT(name));
 }
 
-/* Tools that refuse with {status: "invalid_input"}. */
-static bool is_refusing(const struct face *f)
+/* The four whose faults are strings; the others refuse with {status: "invalid_input"}. */
+static bool is_file_tool(const struct face *f)
 {
-    return f == &loaf_search_face || f == &loaf_js_face || f == &loaf_js_module_face ||
-           f == &loaf_js_install_face || f == &loaf_persist_face;
+    return f == &loaf_read_face || f == &loaf_list_face || f == &loaf_grep_face ||
+           f == &loaf_patch_face;
 }
 
-static void say_missing(const struct face *f, const struct fault *fault, struct tool_result *r)
+static void say_absent_file(const struct face *f, struct tool_result *r)
 {
-    AUTO(buf) struct buf text = BUF_INIT;
-    const char *name = fault->row ? fault->row->name : f->args[0].name;
-    buf_addf(&text, "%s requires a non-empty `%s`.", f->name, name);
-    loaf_refuse(r, text.p);
-}
-
-/* Only absence can be a fault: types are not enforced. */
-static void say_invalid(const struct face *f, const struct fault *fault, struct str raw,
-                        struct tool_result *r)
-{
-    (void)raw;
-    if (f == &loaf_bash_face)
-        loaf_refuse(r, "bash requires a non-empty `command`.");
-    else if (is_refusing(f))
-        say_missing(f, fault, r);
-    else if (f == &loaf_grep_face)
+    if (f == &loaf_grep_face)
         loaf_fail(r, "pattern must not be empty");
     else if (f == &loaf_patch_face)
         loaf_fail(r, "input must be a string that holds a patch");
-    else if (!loaf_job_invalid(f, fault, r))
+    else
         loaf_fail(r, "%s must be an absolute path", f->args[0].name);
+}
+
+/* What the absence of a needed argument is called. */
+static void put_absent(const struct face *f, const char *name, struct buf *out)
+{
+    if (strcmp(name, "session_id") == 0)
+        buf_addz(out, "requires a valid `session_id`.");
+    else if (f == &loaf_jobs_resize_face)
+        buf_addz(out, "requires `cols` and `rows`.");
+    else
+        buf_addf(out, "requires a non-empty `%s`.", name);
+}
+
+/* A member of the wrong type is an absent one. */
+static void say_invalid(const struct face *f, const struct fault *fault, struct str raw,
+                        struct tool_result *r)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    bool is_absent = fault->kind == FAULT_MISSING || fault->kind == FAULT_BLANK;
+    (void)raw;
+    if (is_file_tool(f) && is_absent) {
+        say_absent_file(f, r);
+        return;
+    }
+    if (!is_file_tool(f))
+        buf_addf(&text, "%s ", f->name);
+    if (is_absent && !fault->is_item)
+        put_absent(f, fault->row->name, &text);
+    else
+        fault_say(fault, &text);
+    if (is_file_tool(f))
+        loaf_fail(r, "%s", text.p);
+    else
+        loaf_refuse(r, text.p);
 }
 
 static const struct face *const faces[] = {
@@ -129,6 +144,8 @@ const struct toolset toolset_loaf = {
     .faces = faces,
     .n_faces = ARRAY_LEN(faces),
     .bad_arguments_run = true,
+    .ignores_unknown = true,
+    .wrong_types_are_absent = true,
     .say_unknown = say_unknown,
     .say_invalid = say_invalid,
 };

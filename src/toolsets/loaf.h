@@ -20,9 +20,12 @@ extern const struct face loaf_js_start_face, loaf_js_jobs_list_face, loaf_js_job
     loaf_js_jobs_stop_face, loaf_js_jobs_write_face;
 extern const char loaf_js_jobs[];
 
-/* Arguments are taken as they come: a wrong type counts as absent. */
-int64_t loaf_int(yyjson_val *v, int64_t otherwise);
-bool loaf_bool(yyjson_val *v, bool otherwise);
+enum { LOAF_COLS = 120, LOAF_ROWS = 36, LOAF_TIMEOUT_S = 120 }; /* defaults of several tools */
+
+/* A number of the model as a whole one, rounded down. */
+int64_t loaf_whole(double d);
+/* The same, brought into a range. */
+int64_t loaf_clamp(double d, int64_t low, int64_t high);
 
 /* Ends a call of a file tool: the text becomes the output. */
 bool loaf_done(struct tool_result *r);
@@ -45,14 +48,14 @@ struct job_args {
     struct str command;
     const char *shell, *flags;
     const struct shell_state *base; /* both members set */
-    yyjson_val *session_name, *reuse_session, *full_terminal, *terminal_cols, *terminal_rows;
+    struct str session_name; /* STR_NONE: the default */
+    bool reuse_session, full_terminal;
+    double terminal_cols, terminal_rows;
 };
 bool loaf_job_start_await(struct tool_cx *cx, const struct job_args *a, struct tool_result *ret,
                           struct error *err);
 struct background_job;
 bool loaf_job_is_js(const struct background_job *j);
-/* Words the absence of a needed argument; false when it is no face of a job. */
-bool loaf_job_invalid(const struct face *f, const struct fault *fault, struct tool_result *r);
 
 /* Block mode of read_file: the range [*low, *high] of lines (from 0) that belongs to the anchor. */
 struct block_options {

@@ -13,39 +13,48 @@
 
 #include <signal.h>
 
-enum { STREAM_CHARS = 300000, TIMEOUT_S = 120, TIMEOUT_MAX_S = 1200 };
+enum { STREAM_CHARS = 300000, TIMEOUT_MAX_S = 1200 };
 
 struct bash_args {
-    yyjson_val *command, *timeout_seconds, *cwd, *env, *reset_session, *run_in_background;
-    yyjson_val *session_name, *reuse_session, *full_terminal, *terminal_cols, *terminal_rows;
+    struct str command, cwd, session_name;
+    yyjson_val *env;
+    double timeout_seconds, terminal_cols, terminal_rows;
+    bool reset_session, run_in_background, reuse_session, full_terminal;
+};
+
+static const struct bash_args bash_defaults = {
+    .timeout_seconds = LOAF_TIMEOUT_S,
+    .reuse_session = true,
+    .full_terminal = true,
+    .terminal_cols = LOAF_COLS,
+    .terminal_rows = LOAF_ROWS,
 };
 
 static const struct row bash_rows[] = {
-    ROW(bash_args, command, T_ANY, NEEDED, "command",
-        .schema = SCHEMA("string", "shell command to run")),
-    ROW(bash_args, timeout_seconds, T_ANY, OPTIONAL, "time",
-        .schema = SCHEMA("number", "seconds until it is stopped, 1 to 1200 (default 120)")),
-    ROW(bash_args, cwd, T_ANY, OPTIONAL, "directory",
-        .schema = SCHEMA("string", "directory to run in, also for later calls")),
-    ROW(bash_args, env, T_ANY, OPTIONAL, "variables",
+    ROW(bash_args, command, T_STR, NEEDED | NOT_BLANK, "shell command to run",
+        .max = LIMIT_COMMAND_BYTES),
+    ROW(bash_args, timeout_seconds, T_NUM, OPTIONAL,
+        "seconds until it is stopped, 1 to 1200 (default 120)"),
+    ROW(bash_args, cwd, T_STR, OPTIONAL, "directory to run in, also for later calls",
+        .max = LIMIT_PATH_BYTES),
+    ROW(bash_args, env, T_OBJ, OPTIONAL, "variables",
         .schema = "{\"type\":\"object\",\"description\":\"environment variables to set, also for "
                   "later calls\",\"additionalProperties\":{\"type\":\"string\"}}"),
-    ROW(bash_args, reset_session, T_ANY, OPTIONAL, "start anew",
-        .schema = SCHEMA("boolean", "forget directory and variables of earlier calls")),
-    ROW(bash_args, run_in_background, T_ANY, OPTIONAL, "background",
-        .schema = SCHEMA("boolean", "start it as a background job and return at once; the other "
-                                    "background tools take the session_id that is returned")),
-    ROW(bash_args, session_name, T_ANY, OPTIONAL, "job",
-        .schema = SCHEMA("string", "name of the background job (default background-bash)")),
-    ROW(bash_args, reuse_session, T_ANY, OPTIONAL, "job",
-        .schema = SCHEMA("boolean", "when a job of that session_name runs already in the same "
-                                    "directory, return it instead (default true)")),
-    ROW(bash_args, full_terminal, T_ANY, OPTIONAL, "job",
-        .schema = SCHEMA("boolean", "give the job a terminal, else pipes (default true)")),
-    ROW(bash_args, terminal_cols, T_ANY, OPTIONAL, "job",
-        .schema = SCHEMA("number", "columns of that terminal, 40 to 400 (default 120)")),
-    ROW(bash_args, terminal_rows, T_ANY, OPTIONAL, "job",
-        .schema = SCHEMA("number", "rows of that terminal, 10 to 200 (default 36)")),
+    ROW(bash_args, reset_session, T_BOOL, OPTIONAL,
+        "forget directory and variables of earlier calls"),
+    ROW(bash_args, run_in_background, T_BOOL, OPTIONAL,
+        "start it as a background job and return at once; the other "
+        "background tools take the session_id that is returned"),
+    ROW(bash_args, session_name, T_STR, OPTIONAL | TRIM,
+        "name of the background job (default background-bash)"),
+    ROW(bash_args, reuse_session, T_BOOL, OPTIONAL,
+        "when a job of that session_name runs already in the same "
+        "directory, return it instead (default true)"),
+    ROW(bash_args, full_terminal, T_BOOL, OPTIONAL,
+        "give the job a terminal, else pipes (default true)"),
+    ROW(bash_args, terminal_cols, T_NUM, OPTIONAL,
+        "columns of that terminal, 40 to 400 (default 120)"),
+    ROW(bash_args, terminal_rows, T_NUM, OPTIONAL, "rows of that terminal, 10 to 200 (default 36)"),
     ROW_END,
 };
 
@@ -118,14 +127,15 @@ static char **merge_env(const char *const *from, yyjson_val *env)
 static void set_base(struct tool_cx *cx, const struct bash_args *a, struct call *c)
 {
     struct shell_state *kept = cx->shell;
-    struct str start = cx->launch_dir.n ? cx->launch_dir : cx->root, cwd = json_str(a->cwd);
+    struct str start = cx->launch_dir.n ? cx->launch_dir : cx->root;
     AUTO(buf) struct buf path = BUF_INIT;
-    if (kept && loaf_bool(a->reset_session, false))
+    if (kept && a->reset_session)
         shell_state_clear(kept);
-    path_absolute(&path, kept && kept->cwd ? str_of(kept->cwd) : start, cwd.n ? cwd : STR("."));
+    path_absolute(&path, kept && kept->cwd ? str_of(kept->cwd) : start,
+                  a->cwd.n ? a->cwd : STR("."));
     c->base.cwd = buf_take(&path);
     const char *const *env = kept && kept->env ? (const char *const *)kept->env : cx->env;
-    c->base.env = merge_env(env, yyjson_is_obj(a->env) ? a->env : NULL);
+    c->base.env = merge_env(env, a->env);
 }
 
 static void keep_state(struct tool_cx *cx, struct call *c)
@@ -312,20 +322,15 @@ static bool bash_face_await(struct tool_cx *cx, const void *args, struct tool_re
 {
     static const char *const shells[] = {"zsh", "bash", "sh", NULL};
     const struct bash_args *a = args;
-    AUTO(call) struct call c = {.command = json_str(a->command)};
-    if (str_is_blank(c.command) || str_chr(c.command, '\0') != SIZE_MAX)
-        return loaf_refuse(ret, "bash requires a non-empty `command`.");
+    AUTO(call) struct call c = {.command = a->command};
     const char *fault = check_env(a->env);
-    if (str_chr(json_str(a->cwd), '\0') != SIZE_MAX)
-        fault = "bash `cwd` cannot hold a NUL byte.";
     if (fault)
         return loaf_refuse(ret, fault);
-    int64_t seconds = loaf_int(a->timeout_seconds, TIMEOUT_S);
-    c.timeout_ms = MIN(MAX(seconds, 1), TIMEOUT_MAX_S) * 1000;
+    c.timeout_ms = loaf_clamp(a->timeout_seconds, 1, TIMEOUT_MAX_S) * 1000;
     set_base(cx, a, &c);
     c.shell = shell_pick(shells, (const char *const *)c.base.env);
     c.flags = strcmp(c.shell, "sh") == 0 ? "-c" : "-lc";
-    if (loaf_bool(a->run_in_background, false))
+    if (a->run_in_background)
         return start_job_await(cx, a, &c, ret, err);
     bool ok = run_await(cx, &c, err);
     if (!c.has_run) {
@@ -345,6 +350,7 @@ const struct face loaf_bash_face = {
              "next call. Servers, watchers and programs that ask questions belong in the background.",
     .args = bash_rows,
     .args_size = sizeof(struct bash_args),
+    .defaults = &bash_defaults,
     .mode = MODE_FULL,
     .run_await = bash_face_await,
 };

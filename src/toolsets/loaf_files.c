@@ -20,40 +20,49 @@ enum {
     GREP_TIMEOUT_MS = 30000,
 };
 
-static bool is_absolute(yyjson_val *v)
+static bool is_absolute(struct str path)
 {
-    return str_starts(json_str(v), STR("/"));
+    return str_starts(path, STR("/"));
 }
 
-struct read_args {
-    yyjson_val *file_path, *offset, *limit, *mode, *indentation;
+/* Members of `indentation`. */
+struct indent_args {
+    double anchor_line, max_levels, max_lines;
+    bool include_siblings, include_header;
 };
 
+static const struct row indent_rows[] = {
+    ROW(indent_args, anchor_line, T_NUM, OPTIONAL, "line inside the block (default: offset)"),
+    ROW(indent_args, max_levels, T_NUM, OPTIONAL, "levels above the line to show (default 0: all)"),
+    ROW(indent_args, include_siblings, T_BOOL, OPTIONAL, "also blocks of the same level"),
+    ROW(indent_args, include_header, T_BOOL, OPTIONAL,
+        "also the comment above the block (default true)"),
+    ROW(indent_args, max_lines, T_NUM, OPTIONAL, "lines to return"),
+    ROW_END,
+};
+
+struct read_args {
+    struct str file_path, mode;
+    double offset, limit;
+    yyjson_val *indentation;
+};
+
+static const struct read_args read_defaults = {.offset = 1, .limit = READ_LINES};
+
 static const struct row read_rows[] = {
-    ROW(read_args, file_path, T_ANY, NEEDED, "file",
-        .schema = SCHEMA("string", "absolute path of the file")),
-    ROW(read_args, offset, T_ANY, OPTIONAL, "first line",
-        .schema = SCHEMA("number", "first line, counted from 1 (default 1)")),
-    ROW(read_args, limit, T_ANY, OPTIONAL, "lines",
-        .schema = SCHEMA("number", "lines to return (default 2000)")),
-    ROW(read_args, mode, T_ANY, OPTIONAL, "mode",
-        .schema = SCHEMA("string", "slice (default) or indentation: the block around a line")),
-    ROW(read_args, indentation, T_ANY, OPTIONAL, "block options",
-        .schema = "{\"type\":\"object\",\"description\":\"options of the indentation mode\","
-                  "\"properties\":{\"anchor_line\":{\"type\":\"number\",\"description\":\"line "
-                  "inside the block (default: offset)\"},\"max_levels\":{\"type\":\"number\","
-                  "\"description\":\"levels above the line to show (default 0: all)\"},"
-                  "\"include_siblings\":{\"type\":\"boolean\",\"description\":\"also blocks of "
-                  "the same level\"},\"include_header\":{\"type\":\"boolean\",\"description\":"
-                  "\"also the comment above the block (default true)\"},\"max_lines\":{\"type\":"
-                  "\"number\",\"description\":\"lines to return\"}},\"additionalProperties\":"
-                  "false}"),
+    ROW(read_args, file_path, T_STR, NEEDED, "absolute path of the file", .max = LIMIT_PATH_BYTES),
+    ROW(read_args, offset, T_NUM, OPTIONAL, "first line, counted from 1 (default 1)"),
+    ROW(read_args, limit, T_NUM, OPTIONAL, "lines to return (default 2000)"),
+    ROW(read_args, mode, T_STR, OPTIONAL,
+        "slice (default) or indentation: the block around a line"),
+    ROW(read_args, indentation, T_OBJ, OPTIONAL, "options of the indentation mode",
+        .rows = indent_rows),
     ROW_END,
 };
 
 static struct str read_target(const void *args)
 {
-    return json_str(((const struct read_args *)args)->file_path);
+    return ((const struct read_args *)args)->file_path;
 }
 
 static void put_lines(const struct read_lines *lines, size_t low, size_t high, int64_t first,
@@ -67,10 +76,12 @@ static void put_lines(const struct read_lines *lines, size_t low, size_t high, i
 static bool put_block(const struct read_args *a, const struct read_lines *lines, int64_t offset,
                       int64_t limit, struct tool_result *ret)
 {
-    yyjson_val *i = a->indentation;
-    int64_t anchor = loaf_int(json_get(i, "anchor_line"), offset);
-    int64_t max_lines = loaf_int(json_get(i, "max_lines"), limit);
+    struct indent_args i = {(double)offset, 0, (double)limit, false, true};
+    struct fault ignored;
     size_t low, high;
+    if (a->indentation)
+        rows_decode(indent_rows, ROWS_LENIENT, a->indentation, &i, &ignored);
+    int64_t anchor = loaf_whole(i.anchor_line), max_lines = loaf_whole(i.max_lines);
     if (anchor < 1)
         return loaf_fail(ret, "anchor_line must be a 1-indexed line number");
     if (max_lines < 1)
@@ -81,9 +92,9 @@ static bool put_block(const struct read_args *a, const struct read_lines *lines,
         return loaf_fail(ret, "anchor_line exceeds file length");
     struct block_options o = {
         .anchor = (size_t)anchor - 1,
-        .max_levels = loaf_int(json_get(i, "max_levels"), 0),
-        .include_siblings = loaf_bool(json_get(i, "include_siblings"), false),
-        .include_header = loaf_bool(json_get(i, "include_header"), true),
+        .max_levels = loaf_whole(i.max_levels),
+        .include_siblings = i.include_siblings,
+        .include_header = i.include_header,
         .max_lines = (size_t)MIN(limit, max_lines),
     };
     loaf_block(lines, &o, &low, &high);
@@ -97,15 +108,15 @@ static bool read_face_await(struct tool_cx *cx, const void *args, struct tool_re
     const struct read_args *a = args;
     AUTO(buf) struct buf path = BUF_INIT;
     AUTO(read_lines) struct read_lines lines = READ_LINES_INIT;
-    int64_t offset = loaf_int(a->offset, 1), limit = loaf_int(a->limit, READ_LINES);
-    bool is_block = str_is(json_str(a->mode), "indentation");
+    int64_t offset = loaf_whole(a->offset), limit = loaf_whole(a->limit);
+    bool is_block = str_is(a->mode, "indentation");
     if (!is_absolute(a->file_path))
         return loaf_fail(ret, "file_path must be an absolute path");
     if (offset < 1)
         return loaf_fail(ret, "offset must be a 1-indexed line number");
     if (limit < 1)
         return loaf_fail(ret, "limit must be greater than zero");
-    if (!tool_path(cx, json_str(a->file_path), &path, err))
+    if (!tool_path(cx, a->file_path, &path, err))
         return loaf_fail(ret, "failed to read file: %s", cause_of(err));
     struct read_options o = {
         .path = buf_str(&path),
@@ -133,30 +144,32 @@ const struct face loaf_read_face = {
     .about = "Reads lines of a file, each with its number, or the indented block around a line.",
     .args = read_rows,
     .args_size = sizeof(struct read_args),
+    .defaults = &read_defaults,
     .mode = MODE_READ_ONLY,
     .target = read_target,
     .run_await = read_face_await,
 };
 
 struct list_args {
-    yyjson_val *dir_path, *offset, *limit, *depth;
+    struct str dir_path;
+    double offset, limit, depth;
 };
 
+static const struct list_args list_defaults = {
+    .offset = 1, .limit = LIST_ENTRIES, .depth = LIST_DEPTH};
+
 static const struct row list_rows[] = {
-    ROW(list_args, dir_path, T_ANY, NEEDED, "directory",
-        .schema = SCHEMA("string", "absolute path of the directory")),
-    ROW(list_args, offset, T_ANY, OPTIONAL, "first entry",
-        .schema = SCHEMA("number", "first entry, counted from 1 (default 1)")),
-    ROW(list_args, limit, T_ANY, OPTIONAL, "entries",
-        .schema = SCHEMA("number", "entries to return (default 25)")),
-    ROW(list_args, depth, T_ANY, OPTIONAL, "levels",
-        .schema = SCHEMA("number", "levels to descend (default 2)")),
+    ROW(list_args, dir_path, T_STR, NEEDED, "absolute path of the directory",
+        .max = LIMIT_PATH_BYTES),
+    ROW(list_args, offset, T_NUM, OPTIONAL, "first entry, counted from 1 (default 1)"),
+    ROW(list_args, limit, T_NUM, OPTIONAL, "entries to return (default 25)"),
+    ROW(list_args, depth, T_NUM, OPTIONAL, "levels to descend (default 2)"),
     ROW_END,
 };
 
 static struct str list_target(const void *args)
 {
-    return json_str(((const struct list_args *)args)->dir_path);
+    return ((const struct list_args *)args)->dir_path;
 }
 
 static const char *mark_of(enum walk_kind kind)
@@ -182,8 +195,8 @@ static bool list_face_await(struct tool_cx *cx, const void *args, struct tool_re
     const struct list_args *a = args;
     AUTO(buf) struct buf path = BUF_INIT;
     AUTO(listing) struct listing found = LISTING_INIT;
-    int64_t offset = loaf_int(a->offset, 1), limit = loaf_int(a->limit, LIST_ENTRIES);
-    int64_t depth = loaf_int(a->depth, LIST_DEPTH);
+    int64_t offset = loaf_whole(a->offset), limit = loaf_whole(a->limit);
+    int64_t depth = loaf_whole(a->depth);
     if (!is_absolute(a->dir_path))
         return loaf_fail(ret, "dir_path must be an absolute path");
     if (offset < 1)
@@ -192,7 +205,7 @@ static bool list_face_await(struct tool_cx *cx, const void *args, struct tool_re
         return loaf_fail(ret, "limit must be greater than zero");
     if (depth < 1)
         return loaf_fail(ret, "depth must be greater than zero");
-    if (!tool_path(cx, json_str(a->dir_path), &path, err))
+    if (!tool_path(cx, a->dir_path, &path, err))
         return loaf_fail(ret, "failed to read directory: %s", cause_of(err));
     struct list_options o = {
         .root = buf_str(&path),
@@ -205,7 +218,7 @@ static bool list_face_await(struct tool_cx *cx, const void *args, struct tool_re
                loaf_fail(ret, "failed to read directory: %s", cause_of(err));
     if (found.n == 0 && offset > 1)
         return loaf_fail(ret, "offset exceeds directory entry count");
-    buf_addf(&ret->text, "Absolute path: %.*s", STR_FMT(json_str(a->dir_path)));
+    buf_addf(&ret->text, "Absolute path: %.*s", STR_FMT(a->dir_path));
     put_entries(&found, &ret->text);
     return loaf_done(ret);
 }
@@ -216,30 +229,32 @@ const struct face loaf_list_face = {
              "links.",
     .args = list_rows,
     .args_size = sizeof(struct list_args),
+    .defaults = &list_defaults,
     .mode = MODE_READ_ONLY,
     .target = list_target,
     .run_await = list_face_await,
 };
 
 struct grep_args {
-    yyjson_val *pattern, *include, *path, *limit;
+    struct str pattern, include, path;
+    double limit;
 };
 
+static const struct grep_args grep_defaults = {.limit = GREP_FILES};
+
 static const struct row grep_rows[] = {
-    ROW(grep_args, pattern, T_ANY, NEEDED, "expression",
-        .schema = SCHEMA("string", "regular expression to search for")),
-    ROW(grep_args, include, T_ANY, OPTIONAL, "filter",
-        .schema = SCHEMA("string", "only files that match, such as *.{ts,tsx}")),
-    ROW(grep_args, path, T_ANY, OPTIONAL, "where",
-        .schema = SCHEMA("string", "file or directory to search (default: the working directory)")),
-    ROW(grep_args, limit, T_ANY, OPTIONAL, "files",
-        .schema = SCHEMA("number", "paths to return (default 100, at most 2000)")),
+    ROW(grep_args, pattern, T_STR, NEEDED | NOT_BLANK, "regular expression to search for"),
+    ROW(grep_args, include, T_STR, OPTIONAL | TRIM, "only files that match, such as *.{ts,tsx}",
+        .max = LIMIT_PATH_BYTES),
+    ROW(grep_args, path, T_STR, OPTIONAL,
+        "file or directory to search (default: the working directory)", .max = LIMIT_PATH_BYTES),
+    ROW(grep_args, limit, T_NUM, OPTIONAL, "paths to return (default 100, at most 2000)"),
     ROW_END,
 };
 
 static struct str grep_target(const void *args)
 {
-    struct str path = json_str(((const struct grep_args *)args)->path);
+    struct str path = ((const struct grep_args *)args)->path;
     return path.n ? path : STR(".");
 }
 
@@ -248,8 +263,6 @@ static bool grep_root(struct tool_cx *cx, struct str path, struct buf *ret, stru
 {
     AUTO(buf) struct buf absolute = BUF_INIT;
     struct str base = cx->launch_dir.n ? cx->launch_dir : cx->root;
-    if (str_chr(path, '\0') != SIZE_MAX)
-        return error_set(err, ERR_INVALID, "a path cannot hold a NUL byte");
     path_absolute(&absolute, base, path.n ? path : STR("."));
     return tool_path(cx, buf_str(&absolute), ret, err);
 }
@@ -276,18 +289,15 @@ static bool grep_face_await(struct tool_cx *cx, const void *args, struct tool_re
     const struct grep_args *a = args;
     AUTO(buf) struct buf root = BUF_INIT;
     AUTO(grep_found) struct grep_found found = GREP_FOUND_INIT;
-    struct str pattern = json_str(a->pattern), path = json_str(a->path);
-    int64_t limit = loaf_int(a->limit, GREP_FILES);
-    if (str_is_blank(pattern))
-        return loaf_fail(ret, "pattern must not be empty");
+    int64_t limit = loaf_whole(a->limit);
     if (limit < 1)
         return loaf_fail(ret, "limit must be greater than zero");
-    if (!grep_root(cx, path, &root, err) || !path_exists(buf_str(&root)))
-        return loaf_fail(ret, "unable to access `%.*s`", STR_FMT(path));
+    if (!grep_root(cx, a->path, &root, err) || !path_exists(buf_str(&root)))
+        return loaf_fail(ret, "unable to access `%.*s`", STR_FMT(a->path));
     struct grep_options o = {
         .root = buf_str(&root),
-        .pattern = pattern,
-        .include = str_trim(json_str(a->include)),
+        .pattern = a->pattern,
+        .include = a->include,
         .skip_hidden = true,
         .newest_first = true,
         .max_files = (size_t)MIN(limit, GREP_MOST),
@@ -306,6 +316,7 @@ const struct face loaf_grep_face = {
         "changed first.",
     .args = grep_rows,
     .args_size = sizeof(struct grep_args),
+    .defaults = &grep_defaults,
     .mode = MODE_READ_ONLY,
     .target = grep_target,
     .from_launch_dir = true,

@@ -17,10 +17,8 @@ enum {
     KEEP_CHARS = 300000, /* of each stream */
     READ_CHARS = 8000,
     READ_CHARS_MAX = 120000,
-    COLS = 120,
     COLS_MIN = 40,
     COLS_MAX = 400,
-    ROWS = 36,
     ROWS_MIN = 10,
     ROWS_MAX = 200,
     REPEAT_MAX = 100,
@@ -31,14 +29,9 @@ enum {
 #define NAME_DEFAULT "background-bash"
 #define NO_ID "requires a valid `session_id`."
 #define NO_JOBS "background jobs are not available here"
-#define ID_SCHEMA SCHEMA("string", "the session_id of the background job, as its start returned it")
+#define ID_ABOUT "the session_id of the background job, as its start returned it"
 
 const char loaf_js_jobs[] = "js";
-
-static int64_t clamp(int64_t v, int64_t low, int64_t high)
-{
-    return v < low ? low : v > high ? high : v;
-}
 
 /* --- results --- */
 
@@ -136,11 +129,11 @@ static bool refuse(struct tool_result *r, const char *verb, const char *what, co
     return loaf_refuse(r, text.p);
 }
 
-static struct background_job *find(struct tool_cx *cx, yyjson_val *id)
+static struct background_job *find(struct tool_cx *cx, struct str id)
 {
     struct background_job *j = NULL;
     if (cx->background)
-        j = background_find(cx->background, json_str(id));
+        j = background_find(cx->background, id);
     return j && is_ours(cx, j) ? j : NULL;
 }
 
@@ -152,22 +145,6 @@ static bool not_running(struct tool_result *r, const struct background_job *j)
     jw_kint(&w, "bytes_written", 0);
     jw_kz(&w, "transport", transport(j));
     return finish(&w, r, "the background job does not run any more");
-}
-
-bool loaf_job_invalid(const struct face *f, const struct fault *fault, struct tool_result *r)
-{
-    bool is_js = f->self == loaf_js_jobs;
-    if (!is_js && f != &loaf_jobs_read_face && f != &loaf_jobs_resize_face &&
-        f != &loaf_jobs_stop_face && f != &loaf_jobs_write_face)
-        return false;
-    AUTO(buf) struct buf text = BUF_INIT;
-    if (!fault->row || strcmp(fault->row->name, "session_id") == 0)
-        buf_addf(&text, "%s " NO_ID, f->name);
-    else if (is_js)
-        buf_addf(&text, "%s requires a non-empty `%s`.", f->name, fault->row->name);
-    else
-        buf_addf(&text, "%s requires `cols` and `rows`.", f->name);
-    return loaf_refuse(r, text.p);
 }
 
 /* --- start --- */
@@ -219,8 +196,8 @@ static bool start_await(struct tool_cx *cx, const struct job_args *a, struct str
         .cwd = a->base->cwd,
         .env = has_terminal ? env : (const char *const *)a->base->env,
         .has_terminal = has_terminal,
-        .cols = (int)clamp(loaf_int(a->terminal_cols, COLS), COLS_MIN, COLS_MAX),
-        .rows = (int)clamp(loaf_int(a->terminal_rows, ROWS), ROWS_MIN, ROWS_MAX),
+        .cols = (int)loaf_clamp(a->terminal_cols, COLS_MIN, COLS_MAX),
+        .rows = (int)loaf_clamp(a->terminal_rows, ROWS_MIN, ROWS_MAX),
         .keep_chars = KEEP_CHARS,
         .sandbox = cx->sandbox,
     };
@@ -232,14 +209,12 @@ static bool start_await(struct tool_cx *cx, const struct job_args *a, struct str
 bool loaf_job_start_await(struct tool_cx *cx, const struct job_args *a, struct tool_result *ret,
                           struct error *err)
 {
-    struct str name = str_trim(json_str(a->session_name));
-    bool has_terminal = loaf_bool(a->full_terminal, true);
+    struct str name = a->session_name;
+    bool has_terminal = a->full_terminal;
     struct background_job *j = NULL;
     if (!cx->background)
         return loaf_refuse(ret, NO_JOBS);
-    if (str_chr(name, '\0') != SIZE_MAX)
-        return loaf_refuse(ret, "bash `session_name` cannot hold a NUL byte.");
-    if (name.n && loaf_bool(a->reuse_session, true))
+    if (name.n && a->reuse_session)
         j = background_find_like(cx->background, name, a->base->cwd, has_terminal);
     if (j && !loaf_job_is_js(j))
         return say_started(j, "reused", a->base->cwd, ret);
@@ -252,17 +227,20 @@ bool loaf_job_start_await(struct tool_cx *cx, const struct job_args *a, struct t
 /* --- read --- */
 
 struct read_args {
-    yyjson_val *session_id, *max_chars, *stream, *peek;
+    struct str session_id, stream;
+    double max_chars;
+    bool peek;
 };
 
+static const struct read_args read_defaults = {.max_chars = READ_CHARS};
+
 static const struct row read_rows[] = {
-    ROW(read_args, session_id, T_ANY, NEEDED, "job", .schema = ID_SCHEMA),
-    ROW(read_args, max_chars, T_ANY, OPTIONAL, "limit",
-        .schema = SCHEMA("number", "most characters of each stream, up to 120000 (default 8000)")),
-    ROW(read_args, stream, T_ANY, OPTIONAL, "stream",
-        .schema = SCHEMA("string", "both (default), stdout or stderr; a terminal has stdout alone")),
-    ROW(read_args, peek, T_ANY, OPTIONAL, "peek",
-        .schema = SCHEMA("boolean", "the next read begins at the same place")),
+    ROW(read_args, session_id, T_STR, NEEDED, ID_ABOUT),
+    ROW(read_args, max_chars, T_NUM, OPTIONAL,
+        "most characters of each stream, up to 120000 (default 8000)"),
+    ROW(read_args, stream, T_STR, OPTIONAL,
+        "both (default), stdout or stderr; a terminal has stdout alone"),
+    ROW(read_args, peek, T_BOOL, OPTIONAL, "the next read begins at the same place"),
     ROW_END,
 };
 
@@ -275,13 +253,11 @@ static bool read_await(struct tool_cx *cx, const void *args, struct tool_result 
     if (!j)
         return refuse(ret, "read", kind(cx), NO_ID);
     AUTO(buf) struct buf out = BUF_INIT, error = BUF_INIT;
-    int64_t max = clamp(loaf_int(a->max_chars, READ_CHARS), 1, READ_CHARS_MAX);
-    struct str stream = json_str(a->stream);
-    bool is_peek = loaf_bool(a->peek, false);
-    struct tape_part o = str_is(stream, "stderr") ? tape_look(&j->out)
-                                                  : tape_read(&j->out, max, is_peek, &out);
-    struct tape_part e = str_is(stream, "stdout") ? tape_look(&j->err)
-                                                  : tape_read(&j->err, max, is_peek, &error);
+    int64_t max = loaf_clamp(a->max_chars, 1, READ_CHARS_MAX);
+    struct tape_part o = str_is(a->stream, "stderr") ? tape_look(&j->out)
+                                                     : tape_read(&j->out, max, a->peek, &out);
+    struct tape_part e = str_is(a->stream, "stdout") ? tape_look(&j->err)
+                                                     : tape_read(&j->err, max, a->peek, &error);
     struct jw w = begin(ret, "ok");
     put_ids(&w, j);
     put_end(&w, j);
@@ -301,6 +277,7 @@ const struct face loaf_jobs_read_face = {
     .about = "Reads what a background job has written since the last read.",
     .args = read_rows,
     .args_size = sizeof(struct read_args),
+    .defaults = &read_defaults,
     .mode = MODE_READ_ONLY,
     .run_await = read_await,
 };
@@ -308,23 +285,24 @@ const struct face loaf_jobs_read_face = {
 /* --- write --- */
 
 struct write_args {
-    yyjson_val *session_id, *input, *key, *repeat, *append_newline;
+    struct str session_id, input, key; /* input.p NULL: none */
+    double repeat;
+    bool append_newline;
 };
+
+static const struct write_args write_defaults = {.repeat = 1, .append_newline = true};
 
 #define KEY_NAMES                                                                                  \
     "enter, tab, esc, up, down, left, right, home, end, pgup, pgdown, backspace, delete, ctrl+c, " \
     "ctrl+d, ctrl+z"
 
 static const struct row write_rows[] = {
-    ROW(write_args, session_id, T_ANY, NEEDED, "job", .schema = ID_SCHEMA),
-    ROW(write_args, input, T_ANY, OPTIONAL, "text",
-        .schema = SCHEMA("string", "text to type; not used when a key is given")),
-    ROW(write_args, key, T_ANY, OPTIONAL, "key",
-        .schema = SCHEMA("string", "key to press: " KEY_NAMES)),
-    ROW(write_args, repeat, T_ANY, OPTIONAL, "times",
-        .schema = SCHEMA("number", "how often the key is pressed, 1 to 100 (default 1)")),
-    ROW(write_args, append_newline, T_ANY, OPTIONAL, "line end",
-        .schema = SCHEMA("boolean", "type a line end behind the text (default true)")),
+    ROW(write_args, session_id, T_STR, NEEDED, ID_ABOUT),
+    ROW(write_args, input, T_STR, OPTIONAL | TEXT, "text to type; not used when a key is given"),
+    ROW(write_args, key, T_STR, OPTIONAL | TRIM, "key to press: " KEY_NAMES),
+    ROW(write_args, repeat, T_NUM, OPTIONAL, "how often the key is pressed, 1 to 100 (default 1)"),
+    ROW(write_args, append_newline, T_BOOL, OPTIONAL,
+        "type a line end behind the text (default true)"),
     ROW_END,
 };
 
@@ -348,17 +326,16 @@ static struct str key_bytes(struct str name)
 /* The message when there is nothing to write, else NULL. */
 static const char *take_input(const struct write_args *a, bool has_terminal, struct buf *out)
 {
-    struct str key = str_trim(json_str(a->key)), input = json_str(a->input);
-    if (key.n == 0) {
-        buf_add(out, input);
-        if (input.p && loaf_bool(a->append_newline, true))
+    if (a->key.n == 0) {
+        buf_add(out, a->input);
+        if (a->input.p && a->append_newline)
             buf_addc(out, '\n');
-        return input.p ? NULL : "requires `input` or `key`.";
+        return a->input.p ? NULL : "requires `input` or `key`.";
     }
-    struct str bytes = key_bytes(key);
-    if (!has_terminal && str_ieq(key, STR("enter")))
+    struct str bytes = key_bytes(a->key);
+    if (!has_terminal && str_ieq(a->key, STR("enter")))
         bytes = STR("\n"); /* no terminal turns one into the other */
-    for (int64_t n = clamp(loaf_int(a->repeat, 1), 1, REPEAT_MAX); n > 0; n--)
+    for (int64_t n = loaf_clamp(a->repeat, 1, REPEAT_MAX); n > 0; n--)
         buf_add(out, bytes);
     return bytes.n ? NULL : "`key` must be one of: " KEY_NAMES ".";
 }
@@ -391,6 +368,7 @@ const struct face loaf_jobs_write_face = {
     .about = "Types text or presses a key in a background job.",
     .args = write_rows,
     .args_size = sizeof(struct write_args),
+    .defaults = &write_defaults,
     .mode = MODE_FULL,
     .run_await = write_await,
 };
@@ -398,14 +376,14 @@ const struct face loaf_jobs_write_face = {
 /* --- resize --- */
 
 struct resize_args {
-    yyjson_val *session_id, *cols, *rows;
+    struct str session_id;
+    double cols, rows;
 };
 
 static const struct row resize_rows[] = {
-    ROW(resize_args, session_id, T_ANY, NEEDED, "job", .schema = ID_SCHEMA),
-    ROW(resize_args, cols, T_ANY, NEEDED, "columns",
-        .schema = SCHEMA("number", "columns, 40 to 400")),
-    ROW(resize_args, rows, T_ANY, NEEDED, "rows", .schema = SCHEMA("number", "rows, 10 to 200")),
+    ROW(resize_args, session_id, T_STR, NEEDED, ID_ABOUT),
+    ROW(resize_args, cols, T_NUM, NEEDED, "columns, 40 to 400"),
+    ROW(resize_args, rows, T_NUM, NEEDED, "rows, 10 to 200"),
     ROW_END,
 };
 
@@ -416,13 +394,11 @@ static bool resize_await(struct tool_cx *cx, const void *args, struct tool_resul
     struct background_job *j = find(cx, a->session_id);
     if (!j)
         return refuse(ret, "resize", kind(cx), NO_ID);
-    if (!yyjson_is_num(a->cols) || !yyjson_is_num(a->rows))
-        return loaf_refuse(ret, "resize_background_bash requires `cols` and `rows`.");
     if (j->has_terminal && !j->is_running)
         return not_running(ret, j);
     if (j->has_terminal &&
-        !background_resize(j, (int)clamp(loaf_int(a->cols, COLS), COLS_MIN, COLS_MAX),
-                           (int)clamp(loaf_int(a->rows, ROWS), ROWS_MIN, ROWS_MAX), err))
+        !background_resize(j, (int)loaf_clamp(a->cols, COLS_MIN, COLS_MAX),
+                           (int)loaf_clamp(a->rows, ROWS_MIN, ROWS_MAX), err))
         return fail(ret, err);
     struct jw w = begin(ret, j->has_terminal ? "ok" : "unsupported");
     put_ids(&w, j);
@@ -443,13 +419,13 @@ const struct face loaf_jobs_resize_face = {
 /* --- stop --- */
 
 struct stop_args {
-    yyjson_val *session_id, *force;
+    struct str session_id;
+    bool force;
 };
 
 static const struct row stop_rows[] = {
-    ROW(stop_args, session_id, T_ANY, NEEDED, "job", .schema = ID_SCHEMA),
-    ROW(stop_args, force, T_ANY, OPTIONAL, "force",
-        .schema = SCHEMA("boolean", "kill it with SIGKILL instead of asking with SIGTERM")),
+    ROW(stop_args, session_id, T_STR, NEEDED, ID_ABOUT),
+    ROW(stop_args, force, T_BOOL, OPTIONAL, "kill it with SIGKILL instead of asking with SIGTERM"),
     ROW_END,
 };
 
@@ -460,7 +436,7 @@ static bool stop_await(struct tool_cx *cx, const void *args, struct tool_result 
     struct background_job *j = find(cx, a->session_id);
     if (!j)
         return refuse(ret, "stop", kind(cx), NO_ID);
-    bool is_forced = loaf_bool(a->force, false), was_running = j->is_running;
+    bool is_forced = a->force, was_running = j->is_running;
     bool ok = background_stop_await(j, is_forced, is_forced ? KILL_MS : STOP_MS, err);
     struct jw w = begin(ret, was_running ? "stop_requested" : "already_stopped");
     put_ids(&w, j);
@@ -490,12 +466,11 @@ const struct face loaf_jobs_stop_face = {
 /* --- list --- */
 
 struct list_args {
-    yyjson_val *include_exited;
+    bool include_exited;
 };
 
 static const struct row list_rows[] = {
-    ROW(list_args, include_exited, T_ANY, OPTIONAL, "all",
-        .schema = SCHEMA("boolean", "also jobs that have ended (default false)")),
+    ROW(list_args, include_exited, T_BOOL, OPTIONAL, "also jobs that have ended (default false)"),
     ROW_END,
 };
 
@@ -520,18 +495,17 @@ static bool list_await(struct tool_cx *cx, const void *args, struct tool_result 
 {
     (void)err;
     const struct list_args *a = args;
-    bool with_exited = loaf_bool(a->include_exited, false);
     if (!cx->background)
         return loaf_refuse(ret, NO_JOBS);
     struct background_job *first = background_first(cx->background);
     int count = 0;
     for (const struct background_job *j = first; j; j = j->next)
-        count += is_ours(cx, j) && (with_exited || j->is_running);
+        count += is_ours(cx, j) && (a->include_exited || j->is_running);
     struct jw w = begin(ret, "ok");
     jw_kint(&w, "count", count);
     jw_karr(&w, "sessions");
     for (const struct background_job *j = first; j; j = j->next)
-        if (is_ours(cx, j) && (with_exited || j->is_running))
+        if (is_ours(cx, j) && (a->include_exited || j->is_running))
             put_job(&w, j);
     jw_arr_end(&w);
     return finish(&w, ret, NULL);
@@ -551,10 +525,9 @@ const struct face loaf_jobs_list_face = {
 #define JS_JOBS .is_offered = js_is_there, .self = loaf_js_jobs
 
 static const struct row js_write_rows[] = {
-    ROW(write_args, session_id, T_ANY, NEEDED, "job", .schema = ID_SCHEMA),
-    ROW(write_args, input, T_ANY, NEEDED, "text", .schema = SCHEMA("string", "text for its stdin")),
-    ROW(write_args, append_newline, T_ANY, OPTIONAL, "line end",
-        .schema = SCHEMA("boolean", "a line end behind the text (default true)")),
+    ROW(write_args, session_id, T_STR, NEEDED, ID_ABOUT),
+    ROW(write_args, input, T_STR, NEEDED | TEXT, "text for its stdin"),
+    ROW(write_args, append_newline, T_BOOL, OPTIONAL, "a line end behind the text (default true)"),
     ROW_END,
 };
 
@@ -563,6 +536,7 @@ const struct face loaf_js_jobs_read_face = {
     .about = "Reads what a background script has written since the last read.",
     .args = read_rows,
     .args_size = sizeof(struct read_args),
+    .defaults = &read_defaults,
     .mode = MODE_READ_ONLY,
     .run_await = read_await,
     JS_JOBS,
@@ -573,6 +547,7 @@ const struct face loaf_js_jobs_write_face = {
     .about = "Writes text to the input of a background script.",
     .args = js_write_rows,
     .args_size = sizeof(struct write_args),
+    .defaults = &write_defaults,
     .mode = MODE_FULL,
     .run_await = write_await,
     JS_JOBS,

@@ -10,18 +10,16 @@
 #include "toolsets/loaf.h"
 #include "toolsets/words.h"
 
-enum { STREAM_BYTES = 900000, TIMEOUT_S = 120, TIMEOUT_MAX_S = 1200, MAX_ARGS = 200 };
+enum { STREAM_BYTES = 900000, TIMEOUT_MAX_S = 1200, MAX_ARGS = 200 };
 
-#define LIST(text)                                                                                 \
-    "{\"type\":\"array\",\"description\":\"" text "\",\"items\":{\"type\":\"string\"}}"
-#define CWD_SCHEMA SCHEMA("string", "directory to run in (default: where the agent was started)")
-#define TIME_SCHEMA SCHEMA("number", "seconds until it is stopped, 1 to 1200 (default 120)")
+#define CWD_ABOUT "directory to run in (default: where the agent was started)"
+#define TIME_ABOUT "seconds until it is stopped, 1 to 1200 (default 120)"
 
 /* One run, from its arguments to its output. */
 struct run {
     const char *mode; /* the tool's name */
     struct arena arena;
-    const char *argv[MAX_ARGS + 8];
+    const char *argv[2 * MAX_ARGS + 8];
     size_t n_argv;
     char *cwd;
     int64_t timeout_ms;
@@ -42,28 +40,20 @@ static void add_arg(struct run *r, struct str s)
         r->argv[r->n_argv++] = arena_strz(&r->arena, s);
 }
 
-/* Strings of the list become arguments; the message when one cannot be, else NULL. */
-static const char *add_args(struct run *r, yyjson_val *list)
+static void add_args(struct run *r, yyjson_val *list)
 {
     size_t i, max;
     yyjson_val *item;
-    if (yyjson_arr_size(list) > MAX_ARGS)
-        return "too many arguments.";
-    yyjson_arr_foreach (list, i, max, item) {
-        if (!yyjson_is_str(item) || str_chr(json_str(item), '\0') != SIZE_MAX)
-            return "`args` must be a list of strings.";
+    yyjson_arr_foreach (list, i, max, item)
         add_arg(r, json_str(item));
-    }
-    return NULL;
 }
 
-static void set_place(struct tool_cx *cx, struct run *r, yyjson_val *cwd, yyjson_val *seconds)
+static void set_place(struct tool_cx *cx, struct run *r, struct str cwd, double seconds)
 {
     AUTO(buf) struct buf path = BUF_INIT;
-    struct str base = cx->launch_dir.n ? cx->launch_dir : cx->root, to = json_str(cwd);
-    path_absolute(&path, base, to.n && str_chr(to, '\0') == SIZE_MAX ? to : STR("."));
+    path_absolute(&path, cx->launch_dir.n ? cx->launch_dir : cx->root, cwd.n ? cwd : STR("."));
     r->cwd = buf_take(&path);
-    r->timeout_ms = MIN(MAX(loaf_int(seconds, TIMEOUT_S), 1), TIMEOUT_MAX_S) * 1000;
+    r->timeout_ms = loaf_clamp(seconds, 1, TIMEOUT_MAX_S) * 1000;
 }
 
 /* ---- output ---- */
@@ -167,20 +157,22 @@ static bool refuse(struct tool_result *ret, const char *tool, const char *messag
 /* ---- run_js ---- */
 
 struct js_args {
-    yyjson_val *code, *args, *cwd, *timeout_seconds, *keep_script, *runtime, *format;
+    struct str code, cwd, runtime, format;
+    yyjson_val *args;
+    double timeout_seconds;
+    bool keep_script;
 };
 
+static const struct js_args js_defaults = {.timeout_seconds = LOAF_TIMEOUT_S};
+
 static const struct row js_rows[] = {
-    ROW(js_args, code, T_ANY, NEEDED, "code", .schema = SCHEMA("string", "JavaScript to run")),
-    ROW(js_args, args, T_ANY, OPTIONAL, "arguments", .schema = LIST("arguments of the script")),
-    ROW(js_args, cwd, T_ANY, OPTIONAL, "directory", .schema = CWD_SCHEMA),
-    ROW(js_args, timeout_seconds, T_ANY, OPTIONAL, "time", .schema = TIME_SCHEMA),
-    ROW(js_args, keep_script, T_ANY, OPTIONAL, "keep",
-        .schema = SCHEMA("boolean", "leave the script's file in place")),
-    ROW(js_args, runtime, T_ANY, OPTIONAL, "runtime",
-        .schema = SCHEMA("string", "bun or node (default: bun if it is installed)")),
-    ROW(js_args, format, T_ANY, OPTIONAL, "format",
-        .schema = SCHEMA("string", "module (default) or commonjs")),
+    ROW(js_args, code, T_STR, NEEDED | NOT_BLANK | TEXT, "JavaScript to run"),
+    ROW(js_args, args, T_ARR, OPTIONAL, "arguments of the script", .items = T_STR, .max = MAX_ARGS),
+    ROW(js_args, cwd, T_STR, OPTIONAL, CWD_ABOUT, .max = LIMIT_PATH_BYTES),
+    ROW(js_args, timeout_seconds, T_NUM, OPTIONAL, TIME_ABOUT),
+    ROW(js_args, keep_script, T_BOOL, OPTIONAL, "leave the script's file in place"),
+    ROW(js_args, runtime, T_STR, OPTIONAL | TRIM, "bun or node (default: bun if it is installed)"),
+    ROW(js_args, format, T_STR, OPTIONAL, "module (default) or commonjs"),
     ROW_END,
 };
 
@@ -188,29 +180,21 @@ static bool js_await(struct tool_cx *cx, const void *args, struct tool_result *r
                      struct error *err)
 {
     const struct js_args *a = args;
-    struct str code = json_str(a->code);
-    const char *ending = js_ending(json_str(a->format));
-    bool keeps = loaf_bool(a->keep_script, false);
+    const char *ending = js_ending(a->format);
     AUTO(run) struct run r = {.mode = "run_js"};
     AUTO(buf) struct buf script = BUF_INIT;
     struct error ignored;
-    const char *runtime = js_runtime(str_trim(json_str(a->runtime)), cx->env);
-    if (str_is_blank(code))
-        return loaf_refuse(ret, "run_js requires a non-empty `code`.");
+    const char *runtime = js_runtime(a->runtime, cx->env);
     if (!runtime)
         return loaf_refuse(ret, "run_js `runtime` is not installed.");
-    if (!js_script_write(cx->config_dir, "runs", ending, code, &script, err))
+    if (!js_script_write(cx->config_dir, "runs", ending, a->code, &script, err))
         return loaf_refuse(ret, err->text);
     add_arg(&r, str_of(runtime));
     add_arg(&r, buf_str(&script));
-    const char *fault = add_args(&r, a->args);
-    if (fault) {
-        file_remove(buf_str(&script), &ignored);
-        return refuse(ret, "run_js", fault);
-    }
+    add_args(&r, a->args);
     set_place(cx, &r, a->cwd, a->timeout_seconds);
     run_await(cx, &r, err);
-    if (!keeps)
+    if (!a->keep_script)
         file_remove(buf_str(&script), &ignored);
     struct jw w = begin(&r, ret);
     jw_kstr(&w, "scriptPath", buf_str(&script));
@@ -225,6 +209,7 @@ const struct face loaf_js_face = {
     .about = "Runs JavaScript in a process of its own and returns what it prints.",
     .args = js_rows,
     .args_size = sizeof(struct js_args),
+    .defaults = &js_defaults,
     .mode = MODE_FULL,
     .run_await = js_await,
     .is_offered = js_is_there,
@@ -233,26 +218,29 @@ const struct face loaf_js_face = {
 /* ---- run_js_module ---- */
 
 struct module_args {
-    yyjson_val *module, *args, *package_manager, *cwd, *timeout_seconds;
+    struct str module, package_manager, cwd;
+    yyjson_val *args;
+    double timeout_seconds;
 };
 
-#define PACKAGER_SCHEMA                                                                            \
-    SCHEMA("string", "bun, pnpm, yarn or npm (default: the first that is installed)")
+static const struct module_args module_defaults = {.timeout_seconds = LOAF_TIMEOUT_S};
+
+#define PACKAGER_ABOUT "bun, pnpm, yarn or npm (default: the first that is installed)"
 
 static const struct row module_rows[] = {
-    ROW(module_args, module, T_ANY, NEEDED, "module",
-        .schema = SCHEMA("string", "package to run, with a version if it matters")),
-    ROW(module_args, args, T_ANY, OPTIONAL, "arguments", .schema = LIST("arguments for it")),
-    ROW(module_args, package_manager, T_ANY, OPTIONAL, "manager", .schema = PACKAGER_SCHEMA),
-    ROW(module_args, cwd, T_ANY, OPTIONAL, "directory", .schema = CWD_SCHEMA),
-    ROW(module_args, timeout_seconds, T_ANY, OPTIONAL, "time", .schema = TIME_SCHEMA),
+    ROW(module_args, module, T_STR, NEEDED | NOT_BLANK | TRIM,
+        "package to run, with a version if it matters"),
+    ROW(module_args, args, T_ARR, OPTIONAL, "arguments for it", .items = T_STR, .max = MAX_ARGS),
+    ROW(module_args, package_manager, T_STR, OPTIONAL | TRIM, PACKAGER_ABOUT),
+    ROW(module_args, cwd, T_STR, OPTIONAL, CWD_ABOUT, .max = LIMIT_PATH_BYTES),
+    ROW(module_args, timeout_seconds, T_NUM, OPTIONAL, TIME_ABOUT),
     ROW_END,
 };
 
 /* A package, not an option and not nothing. */
 static bool is_package(struct str s)
 {
-    return s.n && s.p[0] != '-' && !str_is_blank(s) && str_chr(s, '\0') == SIZE_MAX;
+    return s.n && s.p[0] != '-';
 }
 
 /* bun x, pnpm dlx, yarn dlx, npx --yes; bun add, pnpm add, yarn add, npm install. */
@@ -272,23 +260,20 @@ static bool module_await(struct tool_cx *cx, const void *args, struct tool_resul
                          struct error *err)
 {
     const struct module_args *a = args;
-    struct str module = str_trim(json_str(a->module));
     AUTO(run) struct run r = {.mode = "run_js_module"};
-    const char *packager = js_packager(str_trim(json_str(a->package_manager)), cx->env);
-    if (!is_package(module))
+    const char *packager = js_packager(a->package_manager, cx->env);
+    if (!is_package(a->module))
         return loaf_refuse(ret, "run_js_module requires a non-empty `module`.");
     if (!packager)
         return loaf_refuse(ret, "run_js_module `package_manager` is not installed.");
     add_verb(&r, packager, false);
-    add_arg(&r, module);
-    const char *fault = add_args(&r, a->args);
-    if (fault)
-        return refuse(ret, "run_js_module", fault);
+    add_arg(&r, a->module);
+    add_args(&r, a->args);
     set_place(cx, &r, a->cwd, a->timeout_seconds);
     run_await(cx, &r, err);
     struct jw w = begin(&r, ret);
     jw_kz(&w, "package_manager", packager);
-    jw_kstr(&w, "module", module);
+    jw_kstr(&w, "module", a->module);
     jw_klist(&w, "args", r.argv + 3);
     return finish(&w, &r, ret);
 }
@@ -298,6 +283,7 @@ const struct face loaf_js_module_face = {
     .about = "Runs the program of a JavaScript package without installing it.",
     .args = module_rows,
     .args_size = sizeof(struct module_args),
+    .defaults = &module_defaults,
     .mode = MODE_FULL,
     .run_await = module_await,
     .is_offered = js_packager_is_there,
@@ -306,18 +292,23 @@ const struct face loaf_js_module_face = {
 /* ---- install_js_packages ---- */
 
 struct install_args {
-    yyjson_val *packages, *args, *dev, *package_manager, *cwd, *timeout_seconds;
+    yyjson_val *packages, *args;
+    struct str package_manager, cwd;
+    double timeout_seconds;
+    bool dev;
 };
 
+static const struct install_args install_defaults = {.timeout_seconds = LOAF_TIMEOUT_S};
+
 static const struct row install_rows[] = {
-    ROW(install_args, packages, T_ANY, NEEDED, "packages", .schema = LIST("packages to install")),
-    ROW(install_args, args, T_ANY, OPTIONAL, "arguments",
-        .schema = LIST("further arguments for the package manager")),
-    ROW(install_args, dev, T_ANY, OPTIONAL, "kind",
-        .schema = SCHEMA("boolean", "as development dependencies")),
-    ROW(install_args, package_manager, T_ANY, OPTIONAL, "manager", .schema = PACKAGER_SCHEMA),
-    ROW(install_args, cwd, T_ANY, OPTIONAL, "directory", .schema = CWD_SCHEMA),
-    ROW(install_args, timeout_seconds, T_ANY, OPTIONAL, "time", .schema = TIME_SCHEMA),
+    ROW(install_args, packages, T_ARR, NEEDED | NOT_BLANK, "packages to install", .items = T_STR,
+        .max = MAX_ARGS),
+    ROW(install_args, args, T_ARR, OPTIONAL, "further arguments for the package manager",
+        .items = T_STR, .max = MAX_ARGS),
+    ROW(install_args, dev, T_BOOL, OPTIONAL, "as development dependencies"),
+    ROW(install_args, package_manager, T_STR, OPTIONAL | TRIM, PACKAGER_ABOUT),
+    ROW(install_args, cwd, T_STR, OPTIONAL, CWD_ABOUT, .max = LIMIT_PATH_BYTES),
+    ROW(install_args, timeout_seconds, T_NUM, OPTIONAL, TIME_ABOUT),
     ROW_END,
 };
 
@@ -326,7 +317,7 @@ static const char *check_packages(yyjson_val *packages)
     size_t i, max;
     yyjson_val *item;
     if (yyjson_arr_size(packages) == 0)
-        return "requires a non-empty `packages` list.";
+        return "requires a non-empty `packages`.";
     yyjson_arr_foreach (packages, i, max, item) {
         if (!is_package(json_str(item)))
             return "`packages` must be a list of package names.";
@@ -340,20 +331,17 @@ static bool install_await(struct tool_cx *cx, const void *args, struct tool_resu
     static const char name[] = "install_js_packages";
     const struct install_args *a = args;
     AUTO(run) struct run r = {.mode = name};
-    const char *packager = js_packager(str_trim(json_str(a->package_manager)), cx->env);
+    const char *packager = js_packager(a->package_manager, cx->env);
     const char *fault = check_packages(a->packages);
     if (fault)
         return refuse(ret, name, fault);
     if (!packager)
         return refuse(ret, name, "`package_manager` is not installed.");
     add_verb(&r, packager, true);
-    if (loaf_bool(a->dev, false))
+    if (a->dev)
         add_arg(&r, strcmp(packager, "bun") == 0 ? STR("-d") : STR("-D"));
-    fault = add_args(&r, a->packages);
-    if (!fault)
-        fault = add_args(&r, a->args);
-    if (fault)
-        return refuse(ret, name, fault);
+    add_args(&r, a->packages);
+    add_args(&r, a->args);
     set_place(cx, &r, a->cwd, a->timeout_seconds);
     run_await(cx, &r, err);
     struct jw w = begin(&r, ret);
@@ -367,6 +355,7 @@ const struct face loaf_js_install_face = {
     .about = "Installs JavaScript packages with the package manager that is there.",
     .args = install_rows,
     .args_size = sizeof(struct install_args),
+    .defaults = &install_defaults,
     .mode = MODE_FULL,
     .run_await = install_await,
     .is_offered = js_packager_is_there,

@@ -19,26 +19,26 @@ enum { KEEP_CHARS = 300000, MAX_ARGS = 200 };
 #define NAME_DEFAULT "background-js"
 
 struct start_args {
-    yyjson_val *code, *args, *cwd, *keep_script, *runtime, *format, *session_name, *reuse_session;
+    struct str code, cwd, runtime, format, session_name;
+    yyjson_val *args;
+    bool keep_script, reuse_session;
 };
 
+static const struct start_args start_defaults = {.reuse_session = true};
+
 static const struct row start_rows[] = {
-    ROW(start_args, code, T_ANY, NEEDED, "code", .schema = SCHEMA("string", "JavaScript to run")),
-    ROW(start_args, args, T_ANY, OPTIONAL, "arguments",
-        .schema = "{\"type\":\"array\",\"description\":\"arguments of the script\",\"items\":"
-                  "{\"type\":\"string\"}}"),
-    ROW(start_args, cwd, T_ANY, OPTIONAL, "directory",
-        .schema = SCHEMA("string", "directory to run in (default: where the agent was started)")),
-    ROW(start_args, keep_script, T_ANY, OPTIONAL, "keep",
-        .schema = SCHEMA("boolean", "leave the script's file in place")),
-    ROW(start_args, runtime, T_ANY, OPTIONAL, "runtime",
-        .schema = SCHEMA("string", "bun or node (default: bun if it is installed)")),
-    ROW(start_args, format, T_ANY, OPTIONAL, "format",
-        .schema = SCHEMA("string", "module (default) or commonjs")),
-    ROW(start_args, session_name, T_ANY, OPTIONAL, "job",
-        .schema = SCHEMA("string", "name of the background job")),
-    ROW(start_args, reuse_session, T_ANY, OPTIONAL, "job",
-        .schema = SCHEMA("boolean", "take a running job of that name (default true)")),
+    ROW(start_args, code, T_STR, NEEDED | NOT_BLANK | TEXT, "JavaScript to run"),
+    ROW(start_args, args, T_ARR, OPTIONAL, "arguments of the script", .items = T_STR,
+        .max = MAX_ARGS),
+    ROW(start_args, cwd, T_STR, OPTIONAL,
+        "directory to run in (default: where the agent was started)", .max = LIMIT_PATH_BYTES),
+    ROW(start_args, keep_script, T_BOOL, OPTIONAL, "leave the script's file in place"),
+    ROW(start_args, runtime, T_STR, OPTIONAL | TRIM,
+        "bun or node (default: bun if it is installed)"),
+    ROW(start_args, format, T_STR, OPTIONAL, "module (default) or commonjs"),
+    ROW(start_args, session_name, T_STR, OPTIONAL | TRIM, "name of the background job"),
+    ROW(start_args, reuse_session, T_BOOL, OPTIONAL,
+        "take a running job of that name (default true)"),
     ROW_END,
 };
 
@@ -73,27 +73,12 @@ static void put_command(struct buf *out, const char *runtime, struct str script,
     buf_addz(out, " 2>/dev/null; exit $s");
 }
 
-/* The message when the arguments cannot be used, else NULL. */
-static const char *check(struct tool_cx *cx, const struct start_args *a, const char *runtime)
+/* The message when no script can be started, else NULL. */
+static const char *check(struct tool_cx *cx, const char *runtime)
 {
-    size_t i, max;
-    yyjson_val *item;
-    if (str_is_blank(json_str(a->code)))
-        return "start_background_js requires a non-empty `code`.";
     if (!runtime)
         return "start_background_js `runtime` is not installed.";
-    if (!cx->background)
-        return "background jobs are not available here";
-    if (yyjson_arr_size(a->args) > MAX_ARGS)
-        return "start_background_js has too many `args`.";
-    yyjson_arr_foreach (a->args, i, max, item) {
-        if (!yyjson_is_str(item) || str_chr(json_str(item), '\0') != SIZE_MAX)
-            return "start_background_js `args` must be a list of strings.";
-    }
-    if (str_chr(json_str(a->session_name), '\0') != SIZE_MAX ||
-        str_chr(json_str(a->cwd), '\0') != SIZE_MAX)
-        return "start_background_js `cwd` and `session_name` cannot hold a NUL byte.";
-    return NULL;
+    return cx->background ? NULL : "background jobs are not available here";
 }
 
 static void put_time(struct jw *w, const char *name, int64_t ms)
@@ -145,14 +130,13 @@ static bool start_script_await(struct tool_cx *cx, const struct start_args *a, c
                                struct error *err)
 {
     AUTO(buf) struct buf command = BUF_INIT;
-    struct str name = str_trim(json_str(a->session_name));
+    struct str name = a->session_name;
     struct error ignored;
     if (!path_is_dir(str_of(cwd)))
         return error_set(err, ERR_NOT_FOUND, "no such directory: %s", cwd);
-    if (!js_script_write(cx->config_dir, "background", js_ending(json_str(a->format)),
-                         json_str(a->code), script, err))
+    if (!js_script_write(cx->config_dir, "background", js_ending(a->format), a->code, script, err))
         return false;
-    put_command(&command, runtime, buf_str(script), a->args, loaf_bool(a->keep_script, false));
+    put_command(&command, runtime, buf_str(script), a->args, a->keep_script);
     struct background_options o = {
         .name = name.n ? name : STR(NAME_DEFAULT),
         .prefix = "bg",
@@ -174,16 +158,15 @@ static bool start_await(struct tool_cx *cx, const void *args, struct tool_result
                         struct error *err)
 {
     const struct start_args *a = args;
-    const char *runtime = js_runtime(str_trim(json_str(a->runtime)), cx->env);
-    const char *fault = check(cx, a, runtime);
-    struct str name = str_trim(json_str(a->session_name)), to = json_str(a->cwd);
+    const char *runtime = js_runtime(a->runtime, cx->env);
+    const char *fault = check(cx, runtime);
     AUTO(buf) struct buf cwd = BUF_INIT, script = BUF_INIT;
     struct background_job *j = NULL;
     if (fault)
         return loaf_refuse(ret, fault);
-    path_absolute(&cwd, cx->launch_dir.n ? cx->launch_dir : cx->root, to.n ? to : STR("."));
-    if (name.n && loaf_bool(a->reuse_session, true))
-        j = background_find_like(cx->background, name, cwd.p, false);
+    path_absolute(&cwd, cx->launch_dir.n ? cx->launch_dir : cx->root, a->cwd.n ? a->cwd : STR("."));
+    if (a->session_name.n && a->reuse_session)
+        j = background_find_like(cx->background, a->session_name, cwd.p, false);
     if (j && loaf_job_is_js(j))
         return say_started(j, runtime, STR_NONE, ret);
     if (start_script_await(cx, a, runtime, cwd.p, &script, &j, err))
@@ -197,6 +180,7 @@ const struct face loaf_js_start_face = {
              "writes.",
     .args = start_rows,
     .args_size = sizeof(struct start_args),
+    .defaults = &start_defaults,
     .mode = MODE_FULL,
     .run_await = start_await,
     .is_offered = js_is_there,

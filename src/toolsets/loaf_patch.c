@@ -8,12 +8,12 @@
 enum { DIFF_BYTES = 64 << 10, SHOWN_BYTES = 16 << 10 };
 
 struct patch_args {
-    yyjson_val *input;
+    struct str input;
 };
 
 static const struct row patch_rows[] = {
-    ROW(patch_args, input, T_ANY, NEEDED, "patch",
-        .schema = SCHEMA("string", "the whole patch, from *** Begin Patch to *** End Patch")),
+    ROW(patch_args, input, T_STR, NEEDED | TEXT,
+        "the whole patch, from *** Begin Patch to *** End Patch"),
     ROW_END,
 };
 
@@ -22,7 +22,7 @@ static void patch_targets(const void *args, target_fn *fn, void *arg)
 {
     AUTO(patch) struct patch p = PATCH_INIT;
     AUTO(patch_fault) struct patch_fault ignored = PATCH_FAULT_INIT;
-    struct str text = json_str(((const struct patch_args *)args)->input);
+    struct str text = ((const struct patch_args *)args)->input;
     if (!text.p || !patch_parse(text, &p, &ignored))
         return;
     for (size_t i = 0; i < p.n_hunks; i++) {
@@ -188,13 +188,11 @@ static bool patch_face_await(struct tool_cx *cx, const void *args, struct tool_r
                              struct error *err)
 {
     const struct patch_args *a = args;
-    AUTO(patch_job) struct patch_job j = {.text = json_str(a->input)};
+    AUTO(patch_job) struct patch_job j = {.text = a->input};
     j.diff.limit = DIFF_BYTES;
     j.options.base = cx->launch_dir.n ? cx->launch_dir : cx->root;
     j.options.may_change = may_change;
     j.options.arg = cx;
-    if (!j.text.p)
-        return loaf_fail(ret, "input must be a string that holds a patch");
     if (!patch_apply_await(cx->loop, &j, err))
         return false;
     return j.fault.kind ? say_fault(&j, ret) : say_changed(&j, ret);

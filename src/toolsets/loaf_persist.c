@@ -10,24 +10,23 @@
 #include "toolsets/words.h"
 
 struct tool_args {
-    yyjson_val *name, *description, *handler_code, *args_schema, *filename, *overwrite;
+    struct str name, description, handler_code, filename;
+    yyjson_val *args_schema; /* NULL: every object */
+    bool overwrite;
 };
 
 static const struct row tool_rows[] = {
-    ROW(tool_args, name, T_ANY, NEEDED, "name",
-        .schema = SCHEMA("string", "name of the new tool: letters, digits, _ . : -")),
-    ROW(tool_args, description, T_ANY, NEEDED, "description",
-        .schema = SCHEMA("string", "what it does, for whoever calls it")),
-    ROW(tool_args, handler_code, T_ANY, NEEDED, "code",
-        .schema = SCHEMA("string", "body of an async JavaScript function of (input, context) that "
-                                   "returns the result")),
+    ROW(tool_args, name, T_STR, NEEDED | NOT_BLANK | TRIM,
+        "name of the new tool: letters, digits, _ . : -"),
+    ROW(tool_args, description, T_STR, NEEDED | NOT_BLANK | TRIM,
+        "what it does, for whoever calls it"),
+    ROW(tool_args, handler_code, T_STR, NEEDED | NOT_BLANK | TEXT,
+        "body of an async JavaScript function of (input, context) that returns the result"),
     ROW(tool_args, args_schema, T_ANY, OPTIONAL, "schema",
         .schema = "{\"type\":\"object\",\"description\":\"JSON Schema of its arguments: "
                   "{type: object, properties}\"}"),
-    ROW(tool_args, filename, T_ANY, OPTIONAL, "file",
-        .schema = SCHEMA("string", "file name (default: the tool's name)")),
-    ROW(tool_args, overwrite, T_ANY, OPTIONAL, "replace",
-        .schema = SCHEMA("boolean", "replace the file if there is one")),
+    ROW(tool_args, filename, T_STR, OPTIONAL | TRIM, "file name (default: the tool's name)"),
+    ROW(tool_args, overwrite, T_BOOL, OPTIONAL, "replace the file if there is one"),
     ROW_END,
 };
 
@@ -66,7 +65,7 @@ static void put_module(const struct tool_args *a, struct str name, struct buf *o
     buf_addz(out, "// A tool made by create_persistent_tool.\nexport const meta = ");
     jw_obj(&w);
     jw_kstr(&w, "name", name);
-    jw_kstr(&w, "description", str_trim(json_str(a->description)));
+    jw_kstr(&w, "description", a->description);
     if (is_schema(a->args_schema))
         jw_kval(&w, "args", a->args_schema);
     else
@@ -75,7 +74,7 @@ static void put_module(const struct tool_args *a, struct str name, struct buf *o
                     "\"additionalProperties\":true}"));
     jw_obj_end(&w);
     buf_addz(out, ";\n\nexport async function run(input, context) {\n");
-    buf_add(out, json_str(a->handler_code));
+    buf_add(out, a->handler_code);
     buf_addz(out, "\n}\n");
 }
 
@@ -85,10 +84,6 @@ static bool check(const struct tool_cx *cx, const struct tool_args *a, struct st
 {
     if (!custom_name_is_fine(name))
         return !refuse(ret, "create_persistent_tool `name` must match [a-zA-Z0-9_.:-]+.");
-    if (str_is_blank(json_str(a->description)))
-        return !refuse(ret, "create_persistent_tool requires a non-empty `description`.");
-    if (str_is_blank(json_str(a->handler_code)))
-        return !refuse(ret, "create_persistent_tool requires a non-empty `handler_code`.");
     if (a->args_schema && !yyjson_is_null(a->args_schema) && !is_schema(a->args_schema))
         return !refuse(ret, "create_persistent_tool `args_schema` must be {type: \"object\", "
                             "properties: {...}}.");
@@ -119,7 +114,7 @@ static bool make_await(struct tool_cx *cx, const void *args, struct tool_result 
                        struct error *err)
 {
     const struct tool_args *a = args;
-    struct str name = str_trim(json_str(a->name)), file = str_trim(json_str(a->filename));
+    struct str name = a->name, file = a->filename;
     AUTO(buf) struct buf path = BUF_INIT, base = BUF_INIT, module = BUF_INIT;
     if (!check(cx, a, name, ret))
         return true;
@@ -128,7 +123,7 @@ static bool make_await(struct tool_cx *cx, const void *args, struct tool_result 
     buf_addf(&path, "%.*s/%s", STR_FMT(custom_dir(cx->custom)), base.p);
     if (!sandbox_may_write(cx->sandbox, buf_str(&path))) /* it would outlive the sandbox */
         return refuse(ret, "the sandbox does not let tools write there: %s", path.p);
-    bool was_there = path_exists(buf_str(&path)), may_replace = loaf_bool(a->overwrite, false);
+    bool was_there = path_exists(buf_str(&path)), may_replace = a->overwrite;
     if (was_there && !may_replace)
         return refuse(ret, "tool file already exists: %s", path.p);
     if (custom_find(cx->custom, name) && !may_replace)

@@ -14,47 +14,43 @@ enum {
     HIGHLIGHT_CHARS = 400,
 };
 
-#define LIST(text)                                                                                 \
-    "{\"type\":\"array\",\"description\":\"" text "\",\"items\":{\"type\":\"string\"}}"
-
 struct search_args {
-    yyjson_val *query, *type, *num_results, *include_text, *include_highlights, *highlight_query,
-        *highlight_sentences, *highlights_per_url, *include_domains, *exclude_domains;
+    struct str query, type, highlight_query;
+    double num_results, highlight_sentences, highlights_per_url;
+    bool include_text, include_highlights;
+    yyjson_val *include_domains, *exclude_domains;
+};
+
+static const struct search_args search_defaults = {
+    .num_results = RESULTS,
+    .highlight_sentences = SENTENCES,
+    .highlights_per_url = PER_URL,
+    .include_highlights = true,
 };
 
 static const struct row search_rows[] = {
-    ROW(search_args, query, T_ANY, NEEDED, "query", .schema = SCHEMA("string", "what to look for")),
-    ROW(search_args, type, T_ANY, OPTIONAL, "kind",
-        .schema = SCHEMA("string", "auto (default), fast, neural or deep")),
-    ROW(search_args, num_results, T_ANY, OPTIONAL, "count",
-        .schema = SCHEMA("number", "results, 1 to 25 (default 8)")),
-    ROW(search_args, include_text, T_ANY, OPTIONAL, "text",
-        .schema = SCHEMA("boolean", "also the text of the pages")),
-    ROW(search_args, include_highlights, T_ANY, OPTIONAL, "passages",
-        .schema = SCHEMA("boolean", "also the passages that fit best (default true)")),
-    ROW(search_args, highlight_query, T_ANY, OPTIONAL, "passages",
-        .schema = SCHEMA("string", "what the passages should be about (default: the query)")),
-    ROW(search_args, highlight_sentences, T_ANY, OPTIONAL, "passages",
-        .schema = SCHEMA("number", "sentences of a passage, 1 to 8 (default 2)")),
-    ROW(search_args, highlights_per_url, T_ANY, OPTIONAL, "passages",
-        .schema = SCHEMA("number", "passages of a page, 1 to 8 (default 3)")),
-    ROW(search_args, include_domains, T_ANY, OPTIONAL, "where",
-        .schema = LIST("only pages of these domains")),
-    ROW(search_args, exclude_domains, T_ANY, OPTIONAL, "where",
-        .schema = LIST("no pages of these domains")),
+    ROW(search_args, query, T_STR, NEEDED | NOT_BLANK | TRIM, "what to look for"),
+    ROW(search_args, type, T_STR, OPTIONAL | TRIM, "auto (default), fast, neural or deep"),
+    ROW(search_args, num_results, T_NUM, OPTIONAL, "results, 1 to 25 (default 8)"),
+    ROW(search_args, include_text, T_BOOL, OPTIONAL, "also the text of the pages"),
+    ROW(search_args, include_highlights, T_BOOL, OPTIONAL,
+        "also the passages that fit best (default true)"),
+    ROW(search_args, highlight_query, T_STR, OPTIONAL | TRIM,
+        "what the passages should be about (default: the query)"),
+    ROW(search_args, highlight_sentences, T_NUM, OPTIONAL,
+        "sentences of a passage, 1 to 8 (default 2)"),
+    ROW(search_args, highlights_per_url, T_NUM, OPTIONAL, "passages of a page, 1 to 8 (default 3)"),
+    ROW(search_args, include_domains, T_ARR, OPTIONAL, "only pages of these domains",
+        .items = T_STR),
+    ROW(search_args, exclude_domains, T_ARR, OPTIONAL, "no pages of these domains", .items = T_STR),
     ROW_END,
 };
 
-static int64_t clamp(yyjson_val *v, int64_t otherwise, int64_t most)
-{
-    return MIN(MAX(loaf_int(v, otherwise), (int64_t)1), most);
-}
-
-static struct str type_of(yyjson_val *v)
+static struct str type_of(struct str type)
 {
     static const char *const types[] = {"fast", "neural", "deep"};
     for (size_t i = 0; i < ARRAY_LEN(types); i++)
-        if (str_ieq(str_trim(json_str(v)), str_of(types[i])))
+        if (str_ieq(type, str_of(types[i])))
             return str_of(types[i]);
     return STR("auto");
 }
@@ -62,14 +58,14 @@ static struct str type_of(yyjson_val *v)
 static struct exa_query query_of(const struct search_args *a)
 {
     return (struct exa_query){
-        .query = str_trim(json_str(a->query)),
+        .query = a->query,
         .type = type_of(a->type),
-        .n_results = clamp(a->num_results, RESULTS, EXA_MAX_RESULTS),
-        .wants_text = loaf_bool(a->include_text, false),
-        .wants_highlights = loaf_bool(a->include_highlights, true),
-        .highlight_query = str_trim(json_str(a->highlight_query)),
-        .sentences = clamp(a->highlight_sentences, SENTENCES, HIGHLIGHT_MOST),
-        .per_url = clamp(a->highlights_per_url, PER_URL, HIGHLIGHT_MOST),
+        .n_results = loaf_clamp(a->num_results, 1, EXA_MAX_RESULTS),
+        .wants_text = a->include_text,
+        .wants_highlights = a->include_highlights,
+        .highlight_query = a->highlight_query,
+        .sentences = loaf_clamp(a->highlight_sentences, 1, HIGHLIGHT_MOST),
+        .per_url = loaf_clamp(a->highlights_per_url, 1, HIGHLIGHT_MOST),
         .include = a->include_domains,
         .exclude = a->exclude_domains,
     };
@@ -149,8 +145,6 @@ static bool search_await(struct tool_cx *cx, const void *args, struct tool_resul
 {
     AUTO(json) struct json answer = JSON_INIT;
     struct exa_query q = query_of(args);
-    if (!q.query.n)
-        return loaf_refuse(ret, "search_web requires a non-empty `query`.");
     if (!cx->exa_key.n)
         return loaf_refuse(ret, "search_web unavailable: missing exa api key. run /onboarding to "
                                 "set one.");
@@ -166,6 +160,7 @@ const struct face loaf_search_face = {
     .about = "Searches the web and returns titles, addresses and the passages that fit best.",
     .args = search_rows,
     .args_size = sizeof(struct search_args),
+    .defaults = &search_defaults,
     .mode = MODE_FULL,
     .run_await = search_await,
 };

@@ -26,7 +26,8 @@ struct read_args {
 };
 
 static const struct row read_rows[] = {
-    ROW(read_args, path, T_STR, NEEDED, "file, absolute or relative to the workspace"),
+    ROW(read_args, path, T_STR, NEEDED, "file, absolute or relative to the workspace",
+        .max = LIMIT_PATH_BYTES),
     ROW(read_args, offset, T_INT, OPTIONAL, "lines to skip", .has_min = true, .min = 0),
     ROW(read_args, limit, T_INT, OPTIONAL, "lines to return (default 2000)", .has_min = true,
         .min = 1),
@@ -100,8 +101,9 @@ struct write_args {
 };
 
 static const struct row write_rows[] = {
-    ROW(write_args, path, T_STR, NEEDED, "file, absolute or relative to the workspace"),
-    ROW(write_args, content, T_STR, NEEDED, "the whole new text"),
+    ROW(write_args, path, T_STR, NEEDED, "file, absolute or relative to the workspace",
+        .max = LIMIT_PATH_BYTES),
+    ROW(write_args, content, T_STR, NEEDED | TEXT, "the whole new text"),
     ROW_END,
 };
 
@@ -147,9 +149,11 @@ struct edit_args {
 };
 
 static const struct row edit_rows[] = {
-    ROW(edit_args, path, T_STR, NEEDED, "file, absolute or relative to the workspace"),
-    ROW(edit_args, old_string, T_STR, NEEDED, "text to replace, exactly as it stands in the file"),
-    ROW(edit_args, new_string, T_STR, NEEDED, "text to put in its place"),
+    ROW(edit_args, path, T_STR, NEEDED, "file, absolute or relative to the workspace",
+        .max = LIMIT_PATH_BYTES),
+    ROW(edit_args, old_string, T_STR, NEEDED | TEXT,
+        "text to replace, exactly as it stands in the file"),
+    ROW(edit_args, new_string, T_STR, NEEDED | TEXT, "text to put in its place"),
     ROW(edit_args, replace_all, T_BOOL, OPTIONAL, "replace every occurrence (default false)"),
     ROW_END,
 };
@@ -216,7 +220,8 @@ struct bash_args {
 };
 
 static const struct row bash_rows[] = {
-    ROW(bash_args, command, T_STR, NEEDED | NOT_BLANK, "shell command"),
+    ROW(bash_args, command, T_STR, NEEDED | NOT_BLANK, "shell command",
+        .max = LIMIT_COMMAND_BYTES),
     ROW(bash_args, timeout, T_INT, OPTIONAL, "milliseconds until it is stopped (default 120000)",
         .has_min = true, .min = 1),
     ROW(bash_args, description, T_STR, OPTIONAL, "what the command does, in a few words"),
@@ -289,8 +294,6 @@ static bool bash_await(struct tool_cx *cx, const void *args, struct tool_result 
     const struct bash_args *a = args;
     AUTO(shell_run) struct shell_run run = SHELL_RUN_INIT;
     AUTO_FREE char *cwd = str_dup(cx->root);
-    if (str_chr(a->command, '\0') != SIZE_MAX)
-        return tool_fail(ret, "a command cannot hold a NUL byte");
     if (a->run_in_background)
         return start_job_await(cx, a, ret, err);
     struct shell_options o = {

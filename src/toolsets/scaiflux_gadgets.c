@@ -12,7 +12,13 @@
 #include "toolsets/web_text.h"
 #include "toolsets/words.h"
 
-enum { PAGE_BYTES = 100 << 10, RESULTS = 8, SENTENCES = 2, PER_URL = 3 };
+enum {
+    PAGE_BYTES = 100 << 10,
+    URL_BYTES = 8 << 10,
+    RESULTS = 8,
+    SENTENCES = 2,
+    PER_URL = 3,
+};
 
 /* ---- WebFetch ---- */
 
@@ -21,7 +27,8 @@ struct fetch_args {
 };
 
 static const struct row fetch_rows[] = {
-    ROW(fetch_args, url, T_STR, NEEDED | NOT_BLANK, "address of the page, http or https"),
+    ROW(fetch_args, url, T_STR, NEEDED | NOT_BLANK, "address of the page, http or https",
+        .max = URL_BYTES),
     ROW(fetch_args, prompt, T_STR, NEEDED, "what you want to know from the page"),
     ROW_END,
 };
@@ -165,7 +172,8 @@ struct skill_args {
 };
 
 static const struct row skill_rows[] = {
-    ROW(skill_args, skill, T_STR, NEEDED | NOT_BLANK | TRIM, "name of the skill"),
+    ROW(skill_args, skill, T_STR, NEEDED | NOT_BLANK | TRIM, "name of the skill",
+        .max = LIMIT_PATH_BYTES),
     ROW(skill_args, args, T_STR, OPTIONAL, "what it is to be applied to"),
     ROW_END,
 };

@@ -39,8 +39,10 @@ struct glob_args {
 };
 
 static const struct row glob_rows[] = {
-    ROW(glob_args, pattern, T_STR, NEEDED, "path pattern such as **/*.c or src/{a,b}*.h"),
-    ROW(glob_args, path, T_STR, OPTIONAL, "directory to search (default: the workspace)"),
+    ROW(glob_args, pattern, T_STR, NEEDED, "path pattern such as **/*.c or src/{a,b}*.h",
+        .max = LIMIT_PATH_BYTES),
+    ROW(glob_args, path, T_STR, OPTIONAL, "directory to search (default: the workspace)",
+        .max = LIMIT_PATH_BYTES),
     ROW_END,
 };
 
@@ -93,16 +95,19 @@ const struct face scaiflux_glob_face = {
 struct grep_args {
     struct str pattern, path, glob, output_mode, type;
     int64_t after, before, around, context, head_limit, offset;
-    yyjson_val *numbers;
-    bool any_case, multiline;
+    bool has_numbers, any_case, multiline;
 };
+
+static const struct grep_args grep_defaults = {.has_numbers = true};
 
 static const char *const output_modes[] = {"files_with_matches", "content", "count", NULL};
 
 static const struct row grep_rows[] = {
     ROW(grep_args, pattern, T_STR, NEEDED, "regular expression (PCRE)"),
-    ROW(grep_args, path, T_STR, OPTIONAL, "file or directory to search (default: the workspace)"),
-    ROW(grep_args, glob, T_STR, OPTIONAL, "only files that match, such as *.c"),
+    ROW(grep_args, path, T_STR, OPTIONAL,
+        "file or directory to search (default: the workspace)", .max = LIMIT_PATH_BYTES),
+    ROW(grep_args, glob, T_STR, OPTIONAL, "only files that match, such as *.c",
+        .max = LIMIT_PATH_BYTES),
     ROW(grep_args, output_mode, T_STR, OPTIONAL, "what to return (default files_with_matches)",
         .choices = output_modes),
     ROW_AS(grep_args, after, "-A", T_INT, OPTIONAL, "lines to show after a match", .has_min = true),
@@ -111,8 +116,8 @@ static const struct row grep_rows[] = {
     ROW_AS(grep_args, around, "-C", T_INT, OPTIONAL, "lines to show around a match",
            .has_min = true),
     ROW(grep_args, context, T_INT, OPTIONAL, "the same as -C", .has_min = true),
-    ROW_AS(grep_args, numbers, "-n", T_ANY, OPTIONAL, "show line numbers",
-           .schema = SCHEMA("boolean", "show line numbers in content mode (default true)")),
+    ROW_AS(grep_args, has_numbers, "-n", T_BOOL, OPTIONAL,
+           "show line numbers in content mode (default true)"),
     ROW_AS(grep_args, any_case, "-i", T_BOOL, OPTIONAL, "upper and lower case are the same"),
     ROW(grep_args, type, T_STR, OPTIONAL, "kind of file, such as c, py, js, rust"),
     ROW(grep_args, head_limit, T_INT, OPTIONAL, "lines or files to return", .has_min = true,
@@ -195,7 +200,7 @@ struct told {
     const struct grep_args *a;
     const struct grep_found *found;
     struct str prefix; /* of every path */
-    bool has_numbers, has_context;
+    bool has_context;
     struct page page;
 };
 
@@ -212,7 +217,7 @@ static void tell_lines(struct told *t, const struct grep_file *f)
         if (is_gap && t->page.n_told > 1)
             buf_addz(t->page.out, "--\n");
         buf_addf(t->page.out, "%.*s%.*s%c", STR_FMT(t->prefix), STR_FMT(f->path), mark);
-        if (t->has_numbers)
+        if (t->a->has_numbers)
             buf_addf(t->page.out, "%lld%c", (long long)l->number, mark);
         buf_addf(t->page.out, "%.*s\n", STR_FMT(l->text));
     }
@@ -284,8 +289,6 @@ static bool grep_face_await(struct tool_cx *cx, const void *args, struct tool_re
     const struct grep_args *a = args;
     AUTO(buf) struct buf root = BUF_INIT, prefix = BUF_INIT;
     AUTO(grep_found) struct grep_found found = GREP_FOUND_INIT;
-    if (a->numbers && !yyjson_is_bool(a->numbers))
-        return tool_fail(ret, "invalid arguments for grep_search: `-n` must be a boolean");
     if (!search_root(cx, a->path, &root, err))
         return tool_fail(ret, "cannot search %.*s: %s", STR_FMT(a->path), cause_of(err));
     struct grep_options o = options_of(a, buf_str(&root));
@@ -302,7 +305,6 @@ static bool grep_face_await(struct tool_cx *cx, const void *args, struct tool_re
         .a = a,
         .found = &found,
         .prefix = buf_str(&prefix),
-        .has_numbers = !a->numbers || yyjson_get_bool(a->numbers),
         .has_context = o.before || o.after,
         .page = {.out = &ret->text, .skip = a->offset, .left = wanted_entries(a)},
     };
@@ -316,6 +318,7 @@ const struct face scaiflux_grep_face = {
              "files are left out.",
     .args = grep_rows,
     .args_size = sizeof(struct grep_args),
+    .defaults = &grep_defaults,
     .mode = MODE_READ_ONLY,
     .target = grep_target,
     .run_await = grep_face_await,

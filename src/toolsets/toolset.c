@@ -93,6 +93,20 @@ enum mode face_required_mode(const struct face *f, const struct tool_cx *cx, con
     return j.is_outside ? MODE_FULL : f->mode;
 }
 
+bool face_decode(const struct toolset *t, const struct face *f, yyjson_val *arguments, void *into,
+                 struct fault *ret_fault)
+{
+    bool is_open = t->ignores_unknown || f->takes_anything;
+    unsigned flags = ROWS_TIDY | (is_open ? 0 : ROWS_CLOSED);
+    if (t->wrong_types_are_absent)
+        flags |= ROWS_LENIENT;
+    if (f->defaults)
+        memcpy(into, f->defaults, f->args_size);
+    else
+        memset(into, 0, f->args_size);
+    return rows_decode(f->args, flags, arguments, into, ret_fault);
+}
+
 void face_schema(const struct face *f, struct jw *w)
 {
     if (f->schema.n)

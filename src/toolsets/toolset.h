@@ -15,6 +15,7 @@ struct face {
     const char *about;
     const struct row *args;
     size_t args_size;
+    const void *defaults;    /* arguments before decoding; NULL: all zero */
     enum mode mode;          /* required mode */
     /* The path that decides whether the call leaves the workspace, from the decoded arguments;
      * NULL when it has none. */
@@ -41,9 +42,10 @@ struct toolset {
     const char *name;
     const struct face *const *faces;
     size_t n_faces;
-    /* loaf, Kward: unreadable arguments count as {}, unknown ones are ignored; else both are
-     * faults.  What then is missing or wrong is worded by say_invalid. */
-    bool bad_arguments_run;
+    /* Otherwise these three are faults; what is missing or wrong is worded by say_invalid. */
+    bool bad_arguments_run;      /* loaf, Kward: unreadable arguments count as {} */
+    bool ignores_unknown;        /* loaf: members that no row names */
+    bool wrong_types_are_absent; /* loaf: types are not enforced */
     const char *error_prefix; /* before the errors of custom tools; NULL: nothing */
     void (*say_unknown)(struct str name, struct tool_result *r);
     void (*say_invalid)(const struct face *f, const struct fault *fault, struct str raw,
@@ -64,6 +66,9 @@ enum mode face_required_mode(const struct face *f, const struct tool_cx *cx, con
 typedef void resolved_fn(void *arg, struct str path);
 void face_each_target(const struct face *f, const struct tool_cx *cx, const void *args,
                       resolved_fn *fn, void *arg);
+/* Decodes arguments into f->args_size bytes at `into`, as strictly as the toolset wants it. */
+bool face_decode(const struct toolset *t, const struct face *f, yyjson_val *arguments, void *into,
+                 struct fault *ret_fault);
 /* The JSON Schema of a face's arguments. */
 void face_schema(const struct face *f, struct jw *w);
 

@@ -37,7 +37,7 @@ static const struct row all_rows[] = {
 
 static void decode(const struct row *rows, size_t size, unsigned flags, yyjson_val *v)
 {
-    struct fault fault = {FAULT_NONE, NULL, STR_NONE};
+    struct fault fault = {.kind = FAULT_NONE};
     AUTO_FREE void *into = xcalloc(1, size + 1);
     AUTO(buf) struct buf said = BUF_INIT;
     if (rows_decode(rows, flags, v, into, &fault)) {

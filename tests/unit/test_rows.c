@@ -30,7 +30,8 @@ static const struct row point_rows[] = {
     ROW(point, obj, T_OBJ, OPTIONAL, "an object", .rows = item_rows),
     ROW(point, list, T_ARR, OPTIONAL, "items", .items = T_OBJ, .rows = item_rows, .has_min = true,
         .min = 1),
-    ROW_OUT("tags", T_ARR, OPTIONAL, "words", .items = T_STR),
+    ROW_OUT("tags", T_ARR, OPTIONAL | NOT_BLANK, "words", .items = T_STR, .max = 3),
+    ROW_OUT("code", T_STR, OPTIONAL, "a short one", .max = 4),
     ROW_END,
 };
 
@@ -110,11 +111,28 @@ static void test_faults(void **state)
         {"{\"name\":\"a\",\"list\":{}}", 0, FAULT_TYPE, "`list` must be an array of objects"},
         {"{\"name\":\"a\",\"list\":[]}", 0, FAULT_RANGE,
          "`list` must be a list of at least 1 items"},
-        {"{\"name\":\"a\",\"list\":[1]}", 0, FAULT_TYPE, "`list` must be an array of objects"},
-        {"{\"name\":\"a\",\"list\":[{}]}", 0, FAULT_TYPE, "`list` must be an array of objects"},
-        {"{\"name\":\"a\",\"list\":[{\"q\":\"\",\"z\":1}]}", 0, FAULT_TYPE,
-         "`list` must be an array of objects"},
-        {"{\"name\":\"a\",\"tags\":[\"\",1]}", 0, FAULT_TYPE, "`tags` must be an array of strings"},
+        {"{\"name\":\"a\",\"list\":[1]}", 0, FAULT_TYPE, "`list[0]` must be an object"},
+        {"{\"name\":\"a\",\"list\":[{}]}", 0, FAULT_MISSING, "`list[0].q` is missing"},
+        {"{\"name\":\"a\",\"list\":[{\"q\":\"\"},{\"q\":\"\",\"n\":\"1\"}]}", 0, FAULT_TYPE,
+         "`list[1].n` must be an integer"},
+        {"{\"name\":\"a\",\"list\":[{\"q\":\"\",\"z\":1}]}", 0, FAULT_UNKNOWN,
+         "unknown member `list[0].z`"},
+        {"{\"name\":\"a\",\"tags\":[\"u\",1]}", 0, FAULT_TYPE, "`tags[1]` must be a string"},
+        {"{\"name\":\"a\",\"tags\":[\"u\",\" \"]}", 0, FAULT_BLANK,
+         "`tags[1]` must not be blank"},
+        {"{\"name\":\"a\",\"tags\":[\"\\u0000\"]}", ROWS_TIDY, FAULT_NUL,
+         "`tags[0]` must not hold a NUL byte"},
+        {"{\"name\":\"a\",\"tags\":[\"1\",\"2\",\"3\",\"4\"]}", 0, FAULT_LONG,
+         "`tags` must have at most 3 items"},
+        {"{\"name\":\"a\",\"code\":\"12345\"}", 0, FAULT_LONG, "`code` must have at most 4 bytes"},
+        {"{\"name\":\"a\",\"code\":\"1\\u00002\"}", ROWS_TIDY, FAULT_NUL,
+         "`code` must not hold a NUL byte"},
+        {"{\"name\":\"a\",\"code\":\"\xef\xbf\xbd\"}", ROWS_TIDY, FAULT_UTF8,
+         "`code` must be valid UTF-8; it holds U+FFFD"},
+        {"{\"name\":5}", ROWS_LENIENT, FAULT_MISSING, "`name` is missing"},
+        {"{\"name\":\"a\",\"mood\":\"x\"}", ROWS_LENIENT, FAULT_CHOICE,
+         "`mood` must be one of good, bad"},
+        {"{\"name\":\"a\",\"tags\":[1]}", ROWS_LENIENT, FAULT_TYPE, "`tags[0]` must be a string"},
         {"{\"count\":\"x\",\"zzz\":1}", ROWS_CLOSED, FAULT_UNKNOWN, "unknown member `zzz`"},
         {"{\"mood\":5}", ROWS_CLOSED, FAULT_MISSING, "`name` is missing"},
         {"{\"name\":\"a\",\"name\":\"b\"}", ROWS_NO_DOUBLES, FAULT_DUPLICATE,
@@ -132,6 +150,18 @@ static void test_faults(void **state)
         assert_int_equal(f.kind, cases[i].kind);
         assert_string_equal(said.p, cases[i].say);
     }
+}
+
+static void test_wrong_types_count_as_absent(void **state)
+{
+    (void)state;
+    struct point p = {.count = 9, .size = 1.5, .on = true};
+    struct fault f;
+    assert_true(decode("{\"name\":\"a\",\"count\":\"3\",\"size\":[],\"isOn\":0,\"list\":{},"
+                       "\"tags\":null,\"obj\":7}",
+                       ROWS_LENIENT, &p, &f));
+    assert_int_equal(p.count, 9);
+    assert_true(p.size == 1.5 && p.on && !p.list && !p.obj);
 }
 
 static void test_first_fault_in_row_order(void **state)
@@ -192,7 +222,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values), cmocka_unit_test(test_absent_leaves_defaults),
-        cmocka_unit_test(test_faults), cmocka_unit_test(test_first_fault_in_row_order),
+        cmocka_unit_test(test_faults), cmocka_unit_test(test_wrong_types_count_as_absent),
+        cmocka_unit_test(test_first_fault_in_row_order),
         cmocka_unit_test(test_schema), cmocka_unit_test(test_text),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);

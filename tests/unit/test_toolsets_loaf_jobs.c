@@ -435,6 +435,7 @@ static void test_errors(void **state)
         assert_refused(&t, tools[i], "{\"session_id\":5,\"cols\":1,\"rows\":1}", message);
         assert_refused(&t, tools[i], "{\"session_id\":\"bg-bash-1-2\",\"cols\":1,\"rows\":1}",
                        message);
+        snprintf(message, sizeof message, "%s `session_id` must not hold a NUL byte", tools[i]);
         assert_refused(&t, tools[i], "{\"session_id\":\"\\u0000\",\"cols\":1,\"rows\":1}", message);
     }
     start(&t, "{\"command\":\"sleep 1000\",\"run_in_background\":true,\"full_terminal\":false}");
@@ -454,7 +455,7 @@ static void test_errors(void **state)
     assert_true(t.r.is_error);
     assert_refused(&t, "bash", "{\"command\":\"true\",\"run_in_background\":true,"
                                "\"session_name\":\"a\\u0000\"}",
-                   "bash `session_name` cannot hold a NUL byte.");
+                   "bash `session_name` must not hold a NUL byte");
     struct background *b = take(&t.s.cx.background);
     assert_refused(&t, "list_background_bash", "{}", "background jobs are not available here");
     assert_refused(&t, "bash", "{\"command\":\"true\",\"run_in_background\":true}",

@@ -178,8 +178,7 @@ static inline bool scene_call(struct scene *s, const struct toolset *set, const 
     s->cx.arguments = str_of(json);
     AUTO_FREE void *args = xcalloc(1, c.face->args_size);
     c.args = args;
-    if (!rows_decode(c.face->args, set->bad_arguments_run ? 0 : ROWS_CLOSED, doc.root, args,
-                     &fault)) {
+    if (!face_decode(set, c.face, doc.root, args, &fault)) {
         set->say_invalid(c.face, &fault, str_of(json), ret);
         return true;
     }
