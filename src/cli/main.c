@@ -49,7 +49,7 @@ static const char help[] =
     "  trivet demo                    play one turn through each protocol, no key, no network\n"
     "  trivet doctor [--json]         what this machine offers: sandbox, modules, programs, keys\n"
     "  trivet describe WHAT [--json]  methods and events of loaf, scaiflux or kward;\n"
-    "                                 or: limits, events, providers\n"
+    "                                 or: tools, limits, events, providers\n"
     "  trivet --help, --version\n"
     "\n"
     "Before any of these:\n"
@@ -195,6 +195,23 @@ static void describe_providers(struct buf *out, bool as_json)
     }
 }
 
+static void describe_tools(struct buf *out, bool as_json)
+{
+    struct jw w = JW(out);
+    if (as_json)
+        jw_obj(&w);
+    for (size_t i = 0; i < ARRAY_LEN(dialects); i++) {
+        if (as_json)
+            dialect_tools_json(dialects[i], &w);
+        else
+            dialect_tools_text(dialects[i], out);
+    }
+    if (as_json) {
+        jw_obj_end(&w);
+        buf_addc(out, '\n');
+    }
+}
+
 static int describe(int argc, char **argv)
 {
     AUTO(buf) struct buf out = BUF_INIT;
@@ -205,6 +222,8 @@ static int describe(int argc, char **argv)
         dialect_describe_json(d, &out);
     else if (d)
         dialect_describe_text(d, &out);
+    else if (str_is(what, "tools"))
+        describe_tools(&out, as_json);
     else if (str_is(what, "limits"))
         describe_limits(&out, as_json);
     else if (str_is(what, "events"))
@@ -212,7 +231,8 @@ static int describe(int argc, char **argv)
     else if (str_is(what, "providers"))
         describe_providers(&out, as_json);
     else {
-        fputs("trivet describe: name one of loaf, scaiflux, kward, limits, events, providers\n",
+        fputs("trivet describe: name one of loaf, scaiflux, kward, tools, limits, events, "
+              "providers\n",
               stderr);
         return 2;
     }

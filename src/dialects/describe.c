@@ -10,6 +10,17 @@ static void text_rows(struct buf *out, const char *title, const struct row *rows
     rows_text(rows, 6, out);
 }
 
+void dialect_tools_text(const struct dialect *d, struct buf *out)
+{
+    buf_addf(out, "%s\n", d->name);
+    for (size_t i = 0; i < d->toolset->n_faces; i++) {
+        const struct face *f = d->toolset->faces[i];
+        buf_addf(out, "\n  %s\n    %s\n    needs %s", f->name, f->about, mode_name(f->mode));
+        buf_addf(out, f->gadget ? " and the gadget %s\n" : "\n", f->gadget);
+        text_rows(out, "takes", f->args);
+    }
+}
+
 void dialect_describe_text(const struct dialect *d, struct buf *out)
 {
     buf_addf(out, "%s %s: %s\n\nMETHODS\n", d->name, d->verb, d->about);
@@ -37,6 +48,23 @@ static void put_schema(struct jw *w, const char *name, const struct row *rows, b
         return;
     jw_key(w, name);
     rows_schema(rows, is_closed, w);
+}
+
+void dialect_tools_json(const struct dialect *d, struct jw *w)
+{
+    jw_kobj(w, d->name);
+    for (size_t i = 0; i < d->toolset->n_faces; i++) {
+        const struct face *f = d->toolset->faces[i];
+        jw_kobj(w, f->name);
+        jw_kz(w, "description", f->about);
+        jw_kz(w, "mode", mode_name(f->mode));
+        if (f->gadget)
+            jw_kz(w, "gadget", f->gadget);
+        jw_key(w, "input_schema");
+        face_schema(f, w);
+        jw_obj_end(w);
+    }
+    jw_obj_end(w);
 }
 
 void dialect_describe_json(const struct dialect *d, struct buf *out)

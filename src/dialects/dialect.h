@@ -54,6 +54,7 @@ struct dialect {
     /* What `describe --json` prints instead of the usual: one JSON Schema of all messages; NULL:
      * there is none. */
     void (*put_schema)(struct buf *out);
+    const struct toolset *toolset;      /* of its sessions */
 };
 
 /* Begins the end: no input is taken any more (the dialect stops reading), turns are interrupted
@@ -68,5 +69,9 @@ int server_run(const struct dialect *d, const struct provider *const *providers,
 /* Everything the rows know, as text or as JSON (JSON Schema for params, results and events). */
 void dialect_describe_text(const struct dialect *d, struct buf *out);
 void dialect_describe_json(const struct dialect *d, struct buf *out);
+/* All tools of its toolset, whether or not they can work on this machine; as JSON a member with the
+ * dialect's name. */
+void dialect_tools_text(const struct dialect *d, struct buf *out);
+void dialect_tools_json(const struct dialect *d, struct jw *w);
 
 #endif

@@ -250,4 +250,5 @@ const struct dialect dialect_kward = {
     .n_methods = ARRAY_LEN(kw_methods),
     .events = kw_events,
     .errors = kw_errors,
+    .toolset = &toolset_kward,
 };

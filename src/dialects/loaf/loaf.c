@@ -210,4 +210,5 @@ const struct dialect dialect_loaf = {
     .n_methods = ARRAY_LEN(loaf_methods),
     .events = loaf_events,
     .errors = loaf_errors,
+    .toolset = &toolset_loaf,
 };

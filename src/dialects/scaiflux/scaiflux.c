@@ -358,4 +358,5 @@ const struct dialect dialect_scaiflux = {
     .events = flux_events,
     .errors = flux_errors,
     .put_schema = flux_put_schema,
+    .toolset = &toolset_scaiflux,
 };
