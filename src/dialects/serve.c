@@ -62,8 +62,9 @@ int server_run(const struct dialect *d, const struct provider *const *providers,
 {
     struct server sv = {.dialect = d, .version = version, .argc = argc, .argv = argv};
     /* Keys stand in our environment: a tool of the same user must not read them from /proc, nor
-     * find them in a core file. */
+     * find them in a core file.  To one of root only the first is closed. */
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    engine_hide_environment();
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
     io_claim_stdio(&sv.in_fd, &sv.out_fd);
     sv.loop = loop_new();

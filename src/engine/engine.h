@@ -13,6 +13,9 @@
 
 struct engine;
 
+/* Moves the variables that tools may not see to where /proc/PID/environ does not show them.  To be
+ * called before anybody keeps what getenv returned. */
+void engine_hide_environment(void);
 struct engine *engine_new(struct loop *l, const struct provider *const *providers, size_t n);
 /* Every session must be closed and their turns ended (engine_is_idle). */
 void engine_free(struct engine *e);

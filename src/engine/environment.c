@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The environment of children: an allow-list of names, and none that looks like a secret.  Tools
  * run what a model writes; a key in their environment is a key given away.  TRIVET_PASS_ENV names
- * further variables (comma separated) that the user wants to hand down. */
+ * further variables (comma separated) that the user wants to hand down.
+ *
+ * What is not handed down is also taken out of the block of memory that /proc/PID/environ shows: a
+ * tool of root can read that of every process, whatever PR_SET_DUMPABLE says. */
 #include "engine/internal.h"
 
 #include <unistd.h>
@@ -70,6 +73,20 @@ char **environment_for_children(void)
     }
     env[n] = xstrdup("AI_AGENT=trivet");
     return env;
+}
+
+void engine_hide_environment(void)
+{
+    for (char **v = environ; *v; v++) {
+        struct str name;
+        size_t n = strlen(*v);
+        str_split(str_n(*v, n), '=', &name);
+        if (is_allowed(name))
+            continue;
+        char *moved = xstrdup(*v);
+        explicit_bzero(*v, n);
+        *v = moved;
+    }
 }
 
 void environment_free(char **env)
