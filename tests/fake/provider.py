@@ -10,9 +10,9 @@ POST to a path that ends in
 /chat/completions gets the next reply of the script as an OpenAI Chat Completions stream, to one that
 ends in /messages as an Anthropic Messages stream (anthropic.py), to one that ends in /responses as
 an OpenAI Responses stream (responses.py), to one that ends in :streamGenerateContent?alt=sse as a
-Gemini stream (gemini.py); POST to one that ends in /search gets the next reply too, which needs a
-body; GET to one that ends in /models gets a list with one model.  HTTP/1.1
-with keep-alive and chunked encoding, one thread per connection.
+Gemini stream (gemini.py); POST to one that ends in /search and GET to one that ends in /page get
+the next reply too, which needs a body; GET to one that ends in /models gets a list with one model.
+HTTP/1.1 with keep-alive and chunked encoding, one thread per connection.
 
 The script is a JSON list of replies (or an object {"replies": [...]}).  They are served in order;
 the last one is served again and again if it says "repeat": true.  A reply with "match" is served,
@@ -45,6 +45,7 @@ How to say it badly:
   split             bytes per write (default: one event per write)
   crlf              true: lines end in CRLF
   ascii             true: other characters are sent as \\u escapes, also halves of one
+  bytes             true: "\\udcff" in a text is sent as the byte ff, so that it is no UTF-8
   comments          true: a comment before each event
   cut_after         close the connection after so many events
   close_after_bytes close the connection after so many bytes of the stream
@@ -212,7 +213,7 @@ def events(reply, form):
         else:
             text += f"event: {item.get('type')}{eol}" if is_named else ""
             text += f"data: {json.dumps(item, ensure_ascii=bool(reply.get('ascii')))}{eol}{eol}"
-        yield text.encode("utf-8", "replace")
+        yield text.encode("utf-8", "surrogateescape" if reply.get("bytes") else "replace")
         n += 1
         if reply.get("malformed_after") == n:
             yield f"data: {{broken{eol}{eol}".encode()
@@ -280,7 +281,7 @@ class Connection:
     def choose(self, method, path, body):
         if method == "GET" and path.endswith("/models"):
             return None, {"body": {"object": "list", "data": [{"id": "fake", "object": "model"}]}}
-        if method == "POST" and path.endswith("/search"):
+        if (method, path.rpartition("/")[2]) in (("POST", "search"), ("GET", "page")):
             return self.server.script.next("")
         if method != "POST" or not format_of(path):
             return None, {"status": 404, "body": {"error": {"message": f"no such path: {path}"}}}
