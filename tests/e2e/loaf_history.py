@@ -12,6 +12,7 @@ import base64
 import glob
 import json
 import os
+import random
 import signal
 import sys
 
@@ -361,6 +362,46 @@ def test_killed(env, work, home):
         check_file("after the crash", path, texts)
 
 
+def test_damaged(env, work, home):
+    """Chats with flipped, lost and doubled bytes: read as far as they go, and never the end of us."""
+    rng = random.Random(20260102)
+    h = History(os.path.join(home, "damaged"))
+    good = h.write(ONE, [meta_line(ONE, "2026-01-09T03:05:00.000Z"), *message_lines("fine", "yes")])
+    with open(h.path(ONE), "rb") as file:
+        text = file.read()
+    for n in range(300):
+        body = bytearray(text)
+        for _ in range(rng.choice([1, 1, 2, 5])):
+            at = rng.randrange(len(body) + 1)
+            what = rng.randrange(4)
+            if what == 0:
+                body[at:at + 1] = bytes([rng.randrange(256)])
+            elif what == 1:
+                del body[at:]
+            elif what == 2:
+                body[at:at] = body[rng.randrange(len(body) + 1):]
+            else:
+                del body[at:at + rng.randrange(20)]
+        with open(h.path(f"damaged-{n}"), "wb") as file:
+            file.write(body)
+    with Loaf(cwd=work, env={**env, "HOME": os.path.join(home, "damaged")}) as c:
+        told = c.call("history.list", {"limit": 1000})
+        paths = [s["rolloutPath"] for s in told["sessions"]]
+        check("all are chats or trouble", told["total"] + len(told["errors"]) == 301, told["total"])
+        check("the good one is listed", good in paths)
+        read = {p: read_like_loaf(p) for p in glob.glob(f"{h.dir}/*")}
+        wrong = [p for p, v in read.items() if (v is not None) != (p in paths)]
+        check("as loaf judges them", not wrong, wrong[:3])
+        for path in paths:
+            got = c.call("history.get", {"rollout_path": path})["messages"]
+            if got != read[path][1]:
+                check(f"messages of {path}", False, (got, read[path][1]))
+        session = c.call("session.create")["session_id"]
+        resume(c, session, "last")
+        say(c, session, "go on")
+        check("and life goes on", c.close() == 0)
+
+
 def main():
     replies = [{"match": "and the tests?", "text": "Answer 1."},
                {"match": "thanks", "text": "Answer 2."},
@@ -388,6 +429,7 @@ def main():
             check("end", c.close() == 0)
             check("stderr", not harness.without_noise(c.stderr.decode()), c.stderr)
         test_killed(env, work, env["HOME"])
+        test_damaged(env, work, env["HOME"])
     harness.finish(*counts)
 
 

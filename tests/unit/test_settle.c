@@ -194,6 +194,101 @@ static void the_queue_survives_a_renewal(void **state)
     scene_clear(&sc);
 }
 
+/* ---- overflow ---- */
+
+static const char overflow_story[] =
+    "{\"summary\":[{\"say\":\"short\"}],"
+    "\"turns\":[{\"when\":\"go on\",\"rounds\":[[{\"say\":\"back\"}]]},"
+    "{\"when\":\"much\",\"rounds\":[[{\"say\":\"Half. \"},{\"call\":\"note\",\"args\":{\"text\":\"x\"}}],"
+    "[{\"fail\":400,\"message\":\"that is quite enough\"}]]}],"
+    "\"rounds\":[[{\"say\":\"yes\"}]]}";
+
+struct watch {
+    struct scene *scene;
+    unsigned long at, seen;
+};
+
+static void on_await(unsigned long number, void *arg)
+{
+    struct watch *w = arg;
+    (void)number;
+    if (++w->seen == w->at)
+        session_interrupt(w->scene->session);
+}
+
+static void idle(struct scene *sc)
+{
+    int64_t limit = time_mono_us() + 20000000;
+    while (!engine_is_idle(sc->engine) && time_mono_us() < limit)
+        loop_step(sc->loop, true);
+    assert_true(engine_is_idle(sc->engine));
+}
+
+static void begin_overflow(struct scene *sc)
+{
+    static const char *const words[] = {"quite enough", NULL};
+    char model[160];
+    begin(sc, "rehearsal/echo");
+    sc->settings.compact = (struct compact_rules){.continuation = "go on", .max_continuations = 2,
+                                                  .overflow_words = words};
+    scene_write(sc, "story.json", overflow_story);
+    struct error err;
+    struct str slug = scene_model(sc, model, sizeof model, "story.json");
+    assert_true(session_set_model(sc->session, slug, &err));
+}
+
+static void an_overflow_goes_on_in_a_turn_of_its_own(void **state)
+{
+    (void)state;
+    struct scene sc;
+    begin_overflow(&sc);
+    assert_true(scene_say(&sc, "much"));
+    idle(&sc);
+    assert_int_equal(sc.n_ended, 2);
+    assert_int_equal(sc.last_state, TURN_COMPLETED);
+    assert_messages(&sc, 3, "back");
+    assert_file(&sc, HEAD "{\"who\":\"a\",\"said\":\"short\"}\n{\"who\":\"u\",\"said\":\"go on\"}\n"
+                          "{\"who\":\"a\",\"said\":\"back\"}\n");
+    scene_clear(&sc);
+}
+
+/* Stopped at the n-th await: every turn has one end, the session lives, and file and memory agree. */
+static bool sweep_at(unsigned long at)
+{
+    struct scene sc;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    begin_overflow(&sc);
+    struct watch w = {.scene = &sc, .at = at};
+    fiber_watch_awaits(on_await, &w);
+    assert_true(scene_say(&sc, "much"));
+    idle(&sc);
+    fiber_watch_awaits(NULL, NULL);
+    int n_turns = sc.n_ended;
+    assert_true(n_turns == 1 || n_turns == 2);
+    assert_false(sc.order_is_broken);
+    assert_true(scene_say(&sc, "still there?"));
+    idle(&sc);
+    assert_int_equal(sc.last_state, TURN_COMPLETED);
+    assert_int_equal(sc.n_ended, n_turns + 1);
+    size_t n, n_again;
+    session_messages(sc.session, &a, &n);
+    reopen(&sc);
+    struct message *m = session_messages(sc.session, &a, &n_again);
+    assert_int_equal(n, n_again);
+    assert_true(str_is(message_text_of(&a, &m[n - 1]), "yes"));
+    scene_clear(&sc);
+    return w.seen >= at;
+}
+
+static void the_cancel_sweep_over_an_overflow(void **state)
+{
+    (void)state;
+    unsigned long n = 1;
+    while (sweep_at(n))
+        n++;
+    assert_true(n > 4); /* the story has more awaits than that */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +296,8 @@ int main(void)
         cmocka_unit_test(a_failed_turn_leaves_no_trace),
         cmocka_unit_test(a_refused_replacement_loses_nothing),
         cmocka_unit_test(the_queue_survives_a_renewal),
+        cmocka_unit_test(an_overflow_goes_on_in_a_turn_of_its_own),
+        cmocka_unit_test(the_cancel_sweep_over_an_overflow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
