@@ -5,24 +5,44 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-enum { OUTPUT_MAX = 4 << 20, WHY_MAX = 300, GRACE_MS = 200, LINGER_MS = 500 };
+enum { OUTPUT_MAX = 4 << 20, WHY_MAX = 300, GRACE_MS = 200, LINGER_MS = 500, FEW_LINES = 16 };
 
 struct hearing {
     const struct plugin_call *call;
+    struct child *child;
     struct buf line; /* what came behind the last line end */
     struct buf why;  /* the beginning of stderr */
     bool has_said;
+    bool is_too_much; /* and is ended for that */
     size_t n_bytes;
 };
 
-static void say(struct hearing *h, struct str line)
+static void say(struct hearing *h, struct str text)
 {
-    AUTO(buf) struct buf text = BUF_INIT;
-    buf_addz(&text, h->has_said ? "\n" : "");
-    utf8_repair(&text, line);
+    AUTO(buf) struct buf clean = BUF_INIT;
+    buf_addz(&clean, h->has_said ? "\n" : "");
+    utf8_repair(&clean, text);
     h->has_said = true;
-    if (h->call->on_text && text.n)
-        h->call->on_text(h->call->arg, buf_str(&text));
+    if (h->call->on_text && clean.n)
+        h->call->on_text(h->call->arg, buf_str(&clean));
+}
+
+/* Whole lines: few are told one by one, many that came together are told together. */
+static void say_lines(struct hearing *h, struct str text)
+{
+    struct str rest = text;
+    size_t n = 0, end;
+    while (n < FEW_LINES && (end = str_chr(rest, '\n')) != SIZE_MAX) {
+        rest = str_from(rest, end + 1);
+        n++;
+    }
+    if (n == FEW_LINES) {
+        say(h, text);
+        return;
+    }
+    for (; (end = str_chr(text, '\n')) != SIZE_MAX; text = str_from(text, end + 1))
+        say(h, str_cut(text, end));
+    say(h, text);
 }
 
 static void on_output(void *arg, int stream, struct str bytes)
@@ -33,13 +53,18 @@ static void on_output(void *arg, int stream, struct str bytes)
         return;
     }
     h->n_bytes += bytes.n;
-    if (h->n_bytes > OUTPUT_MAX)
+    if (h->n_bytes > OUTPUT_MAX && !h->is_too_much && h->child)
+        child_kill(h->child);
+    h->is_too_much |= h->n_bytes > OUTPUT_MAX;
+    if (h->is_too_much)
         return;
+    const char *last = memrchr(bytes.p, '\n', bytes.n);
     buf_add(&h->line, bytes);
-    for (size_t end; (end = str_chr(buf_str(&h->line), '\n')) != SIZE_MAX;) {
-        say(h, str_cut(buf_str(&h->line), end));
-        buf_drop(&h->line, end + 1);
-    }
+    if (!last)
+        return;
+    size_t end = h->line.n - (size_t)(bytes.p + bytes.n - last);
+    say_lines(h, str_cut(buf_str(&h->line), end));
+    buf_drop(&h->line, end + 1);
 }
 
 static void put_input(struct buf *out, const struct plugin_call *c)
@@ -54,10 +79,13 @@ static void put_input(struct buf *out, const struct plugin_call *c)
     buf_addc(out, '\n');
 }
 
-static bool judge(const struct plugin_call *c, const struct child_end *end, struct str why,
-                  struct error *err)
+static bool judge(const struct plugin_call *c, const struct child_end *end, bool is_too_much,
+                  struct str why, struct error *err)
 {
     struct str line;
+    if (is_too_much)
+        return error_set(err, ERR_LIMIT, "/%.*s failed: it wrote more than %d bytes",
+                         STR_FMT(c->command), OUTPUT_MAX);
     if (end->exit_code == 0)
         return true;
     why = str_trim(why);
@@ -84,10 +112,10 @@ bool plugin_run_await(struct loop *l, const struct plugin_call *c, struct error 
                               .linger_ms = LINGER_MS,
                               .on_output = on_output,
                               .arg = &h};
-    bool ok = child_run_await(l, &o, NULL, &end, err);
-    if (ok && h.line.n)
+    bool ok = child_run_await(l, &o, &h.child, &end, err);
+    if (ok && h.line.n && !h.is_too_much)
         say(&h, buf_str(&h.line));
-    ok = ok && judge(c, &end, buf_str(&h.why), err);
+    ok = ok && judge(c, &end, h.is_too_much, buf_str(&h.why), err);
     buf_clear(&h.line);
     buf_clear(&h.why);
     return ok;

@@ -3,7 +3,7 @@
  *
  * It is called as `PROGRAM COMMAND` in the workspace and reads one JSON object on stdin: command,
  * arguments, workspace, session.  What it writes to stdout is its output; exit status 0 is success,
- * otherwise stderr says why.
+ * otherwise stderr says why.  One that writes more than 4 MiB is ended, and has failed.
  */
 #ifndef TRIVET_CONTEXT_PLUGIN_H
 #define TRIVET_CONTEXT_PLUGIN_H
@@ -16,7 +16,7 @@ struct plugin_call {
     const char *workspace;
     struct str session; /* finished JSON object: id, path, name */
     const char *const *env;
-    /* The output as it comes, cut at line ends, without the last line end; may be NULL. */
+    /* The output as it comes, in whole lines, without the last line end; may be NULL. */
     void (*on_text)(void *arg, struct str text);
     void *arg;
 };
