@@ -31,20 +31,18 @@ static bool read_core(struct memory *m, struct str dir, struct error *err)
     AUTO(buf) struct buf text = BUF_INIT;
     AUTO(json) struct json j = JSON_INIT;
     struct error why;
-    size_t i, max;
-    yyjson_val *record;
     if (!read_file(dir, "core.json", &text, err))
         return false;
     struct str body = str_trim(buf_str(&text));
     bool ok = json_parse(body.n ? body : STR("[]"), JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &j, &why);
-    yyjson_val *list = ok && yyjson_is_obj(j.root) ? json_get(j.root, "memories") : j.root;
-    if (!ok || !yyjson_is_arr(list))
-        return error_set(err, ERR_CORRUPT, "Invalid Kward core memory JSON: %.*s/core.json",
-                         STR_FMT(dir));
-    yyjson_arr_foreach (list, i, max, record)
-        if (yyjson_is_obj(record))
-            yyjson_mut_arr_append(m->core, yyjson_val_mut_copy(m->doc, record));
-    return true;
+    if (ok) {
+        m->core_root = yyjson_val_mut_copy(m->doc, j.root);
+        m->core = yyjson_mut_is_obj(m->core_root) ? yyjson_mut_obj_get(m->core_root, "memories")
+                                                  : m->core_root;
+    }
+    return (ok && yyjson_mut_is_arr(m->core)) ||
+           error_set(err, ERR_CORRUPT, "Invalid Kward core memory JSON: %.*s/core.json",
+                     STR_FMT(dir));
 }
 
 static bool read_soft(struct memory *m, struct str dir, struct error *err)
@@ -59,6 +57,8 @@ static bool read_soft(struct memory *m, struct str dir, struct error *err)
         if (json_parse(line, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &j, &ignored) &&
             yyjson_is_obj(j.root))
             yyjson_mut_arr_append(m->soft, yyjson_val_mut_copy(m->doc, j.root));
+        else if (!str_is_blank(line))
+            buf_addf(&m->odd, "%.*s\n", STR_FMT(line));
     }
     return true;
 }
@@ -72,7 +72,6 @@ bool memory_open(struct memory *m, struct str dir, bool for_change, struct error
         return false;
     m->dir = str_dup(dir);
     m->doc = yyjson_mut_doc_new(NULL);
-    m->core = yyjson_mut_arr(m->doc);
     m->soft = yyjson_mut_arr(m->doc);
     return read_core(m, dir, err) && read_soft(m, dir, err);
 }
@@ -82,6 +81,7 @@ void memory_clear(struct memory *m)
     if (m->doc)
         yyjson_mut_doc_free(m->doc);
     free(m->dir);
+    buf_clear(&m->odd);
     file_lock_clear(&m->lock);
     *m = MEMORY_INIT;
 }
@@ -105,9 +105,10 @@ bool memory_save(struct memory *m, struct error *err)
     AUTO(buf) struct buf core = BUF_INIT, soft = BUF_INIT;
     size_t i, max;
     yyjson_mut_val *record;
-    put_json(&core, m->core, YYJSON_WRITE_PRETTY_TWO_SPACES);
+    put_json(&core, m->core_root, YYJSON_WRITE_PRETTY_TWO_SPACES);
     yyjson_mut_arr_foreach (m->soft, i, max, record)
         put_json(&soft, record, 0);
+    buf_add(&soft, buf_str(&m->odd));
     return write_file(str_of(m->dir), "core.json", buf_str(&core), err) &&
            write_file(str_of(m->dir), "soft.jsonl", buf_str(&soft), err);
 }

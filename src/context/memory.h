@@ -5,8 +5,8 @@
  *     soft.jsonl    one soft record per line: told when they fit the input
  *     events.jsonl  what was done, append-only
  *
- * Many processes share the files: a change reads, changes and replaces them under one lock.  Members
- * of records that we do not know are kept.
+ * Many processes share the files: a change reads, changes and replaces them under one lock.  What we
+ * do not know is kept: members of records, members beside them, lines that cannot be read.
  */
 #ifndef TRIVET_CONTEXT_MEMORY_H
 #define TRIVET_CONTEXT_MEMORY_H
@@ -18,6 +18,8 @@ struct memory { /* the records while they are looked at */
     struct file_lock lock;
     yyjson_mut_doc *doc;
     yyjson_mut_val *core, *soft; /* arrays */
+    yyjson_mut_val *core_root;   /* the array, or the object that holds it as `memories` */
+    struct buf odd;              /* lines of soft.jsonl that are no records; kept behind them */
     char *dir;
 };
 #define MEMORY_INIT ((struct memory){.lock = FILE_LOCK_INIT})

@@ -167,7 +167,7 @@ static size_t pick_core(struct memory *m, struct str workspace, struct pick *pic
     size_t i, max, n = 0;
     yyjson_mut_val *r;
     yyjson_mut_arr_foreach (m->core, i, max, r) {
-        if (n == PICKS_MAX || !is_in_scope(r, workspace))
+        if (n == PICKS_MAX || !yyjson_mut_is_obj(r) || !is_in_scope(r, workspace))
             continue;
         picks[n] = (struct pick){.record = r, .id = get(r, "id"), .score = 1.0};
         put_reason(&picks[n].reasons, STR("scope match"));

@@ -180,7 +180,8 @@ static void put_records(struct jw *w, const char *name, yyjson_mut_val *list, st
     yyjson_mut_val *r;
     jw_karr(w, name);
     yyjson_mut_arr_foreach (list, i, max, r)
-        if ((c.with_inactive || memory_is_active(r)) && is_there(r, c.where, c.scope))
+        if (yyjson_mut_is_obj(r) && (c.with_inactive || memory_is_active(r)) &&
+            is_there(r, c.where, c.scope))
             put_record(w, r);
     jw_arr_end(w);
 }
