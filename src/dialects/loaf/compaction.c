@@ -7,19 +7,11 @@
 
 #include <stdio.h>
 
-static struct loaf_session *listener_of(struct loaf *lf, const struct session *s)
-{
-    for (size_t i = 0; i < lf->n_sessions; i++)
-        if (lf->sessions[i]->session == s)
-            return lf->sessions[i];
-    return NULL;
-}
-
 const char *loaf_why_compact(void *arg, struct session *s)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     struct loaf *lf = arg;
-    struct loaf_session *ls = listener_of(lf, s);
+    struct loaf_session *ls = loaf_session_of(lf, s);
     const char *now = loaf_selected_name(lf);
     size_t n;
     if (!ls || !ls->n_history)

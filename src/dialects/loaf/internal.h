@@ -352,6 +352,8 @@ bool loaf_put_tools_await(struct loaf *lf, struct arena *a, struct jw *w, struct
 
 bool loaf_session_find(struct loaf *lf, struct str id, struct loaf_session **ret,
                        struct error *err);
+/* Whose session of the engine it is; NULL: nobody's. */
+struct loaf_session *loaf_session_of(struct loaf *lf, const struct session *s);
 void loaf_sessions_free(struct loaf *lf);
 struct session_settings loaf_settings_make(void);
 /* Begins the end of the process; events of turns that are stopped are still told unless deaf. */

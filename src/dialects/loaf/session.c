@@ -18,6 +18,14 @@ bool loaf_session_find(struct loaf *lf, struct str id, struct loaf_session **ret
     return error_set(err, ERR_NOT_FOUND, "unknown session: %.*s", STR_FMT(id));
 }
 
+struct loaf_session *loaf_session_of(struct loaf *lf, const struct session *s)
+{
+    for (size_t i = 0; i < lf->n_sessions; i++)
+        if (lf->sessions[i]->session == s)
+            return lf->sessions[i];
+    return NULL;
+}
+
 void loaf_sessions_free(struct loaf *lf)
 {
     for (size_t i = 0; i < lf->n_sessions; i++) {

@@ -90,14 +90,6 @@ const struct method loaf_skills_list = {
 
 /* ---- in a turn ---- */
 
-static struct loaf_session *session_of(struct loaf *lf, const struct session *s)
-{
-    for (size_t i = 0; i < lf->n_sessions; i++)
-        if (lf->sessions[i]->session == s)
-            return lf->sessions[i];
-    return NULL;
-}
-
 static void say_applied(struct loaf_session *ls, const struct skill *const *chosen, size_t n)
 {
     AUTO(buf) struct buf names = BUF_INIT;
@@ -115,7 +107,7 @@ void loaf_put_context(void *arg, struct session *session, struct str input, stru
     struct loaf *lf = arg;
     AUTO(skills) struct skills s = SKILLS_INIT;
     AUTO(arena) struct arena a = ARENA_INIT;
-    struct loaf_session *ls = session_of(lf, session);
+    struct loaf_session *ls = loaf_session_of(lf, session);
     size_t n;
     scan(lf, &s);
     if (engine_can_search(lf->sv->engine))
