@@ -16,7 +16,7 @@
     X(SCAIFLUX_DEPTH, 64, "nesting of a ScaiFlux message", "parse_error")                         \
     X(OUT_QUEUE_BYTES, 1 << 20, "unsent bytes of a connection before providers and tools pause",  \
       "nothing is lost; reading goes on when the client does")                                    \
-    X(SCAIFLUX_QUEUE_BYTES, 128 << 10, "the same for a ScaiFlux process, of which there are many",  \
+    X(SCAIFLUX_QUEUE_BYTES, 128 << 10, "the same for a ScaiFlux process, of which there are many", \
       "nothing is lost; reading goes on when the controller does")                                \
     X(OUT_STOP_BYTES, 8 << 20, "unsent bytes of a connection before its requests wait",           \
       "nothing is lost; requests wait in the pipe")                                               \

@@ -100,3 +100,13 @@ bool config_renew(struct str path, config_change_fn *fn, void *arg, struct json 
     struct place at = {.path = path, .beside = path, .mode = 0600, .is_lenient = true};
     return change(&at, fn, arg, ret, err);
 }
+
+bool config_create(struct str path, struct str text, bool *ret_made, struct error *err)
+{
+    struct error why;
+    *ret_made = file_create(path, text, 0644, &why);
+    if (*ret_made || why.code == ERR_EXISTS)
+        return true;
+    *err = why;
+    return false;
+}

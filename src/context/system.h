@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 
-/* files: names of instruction files of the workspace, in their order, NULL-ended; NULL: AGENTS.md. */
+/* files: names of instruction files of the workspace, in order, NULL-ended; NULL: AGENTS.md. */
 void system_prompt(struct buf *out, struct str base, struct str workspace,
                    const char *const *files);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Shortening: the older half of the conversation becomes a list of who said what, made here and at
- * once, without a model.  Less than a summary can tell, but free, immediate and the same every time;
- * compact.c has the other kind.  When the list would be no shorter than what it stands for, nothing
- * changes.
+ * once, without a model.  Less than a summary can tell, but free, immediate and the same every
+ * time; compact.c has the other kind.  When the list would be no shorter than what it stands for,
+ * nothing changes.
  */
 #include "engine/internal.h"
 

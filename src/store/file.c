@@ -58,6 +58,16 @@ static bool write_new(const char *path, struct str bytes, unsigned mode, struct 
     return ok;
 }
 
+bool file_create(struct str path, struct str bytes, unsigned mode, struct error *err)
+{
+    AUTO_FREE char *z = str_dup(path);
+    if (write_new(z, bytes, mode, err))
+        return file_sync_dir(path_dir(path), err);
+    if (err->code != ERR_EXISTS)
+        unlink(z);
+    return false;
+}
+
 bool file_replace(struct str path, struct str bytes, unsigned mode, struct error *err)
 {
     char real[PATH_MAX], hex[9];

@@ -9,6 +9,8 @@
 
 /* Writes to a temporary file beside path, syncs, renames, syncs the directory. */
 bool file_replace(struct str path, struct str bytes, unsigned mode, struct error *err);
+/* Makes a new file; one that is there, or a link, is left alone: ERR_EXISTS. */
+bool file_create(struct str path, struct str bytes, unsigned mode, struct error *err);
 /* Makes names created, renamed or deleted in the directory durable. */
 bool file_sync_dir(struct str dir, struct error *err);
 /* Deletes; fine when it is gone already. */

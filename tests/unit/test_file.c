@@ -202,12 +202,36 @@ static int tear_down(void **state)
     return rmdir(dir);
 }
 
+static void test_create(void **state)
+{
+    (void)state;
+    struct error err;
+    AUTO(buf) struct buf b = BUF_INIT, text = BUF_INIT, link = BUF_INIT;
+    struct str path = path_in_dir(&b, "new");
+    write_fails = ENOSPC;
+    assert_false(file_create(path, STR("lost"), 0644, &err));
+    write_fails = 0;
+    assert_false(path_exists(path)); /* half a file is none */
+    assert_true(file_create(path, STR("first"), 0644, &err));
+    assert_false(file_create(path, STR("second"), 0644, &err));
+    assert_int_equal(err.code, ERR_EXISTS);
+    assert_true(path_read(&text, path, 100, &err));
+    assert_string_equal(text.p, "first");
+    path_in_dir(&link, "link");
+    assert_int_equal(symlink("nowhere", link.p), 0);
+    assert_false(file_create(buf_str(&link), STR("x"), 0644, &err));
+    assert_int_equal(err.code, ERR_EXISTS);
+    unlink(link.p);
+    unlink(b.p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_replace),
         cmocka_unit_test(test_failures_keep_the_old),
         cmocka_unit_test(test_link_stays),
+        cmocka_unit_test(test_create),
         cmocka_unit_test(test_remove),
         cmocka_unit_test(test_lock),
         cmocka_unit_test(test_lock_waits_for_another_process),

@@ -13,16 +13,12 @@
 #include "base/path.h"
 #include "dialects/scaiflux/internal.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
-
 enum { CONFIG_BYTES = 1 << 20 };
 
 static const struct row config_rows[] = {
     ROW(flux_config, model, T_STR, OPTIONAL, "model slug when no flag and no session names one"),
-    ROW(flux_config, context_window, T_INT, OPTIONAL, "tokens, instead of what is known of the model",
-        .has_min = true, .min = 1),
+    ROW(flux_config, context_window, T_INT, OPTIONAL,
+        "tokens, instead of what is known of the model", .has_min = true, .min = 1),
     ROW(flux_config, gadgets, T_ARR, OPTIONAL, "exactly the gadgets that are on", .items = T_STR),
     ROW_END,
 };
@@ -210,31 +206,10 @@ bool flux_config_save(struct flux *f, const char *key, struct str value, struct 
     return config_change_project(path, lock, put_value, &s, err);
 }
 
-static bool write_all(int fd, struct str text)
-{
-    while (text.n) {
-        ssize_t n = write(fd, text.p, text.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return false;
-        text = str_from(text, (size_t)n);
-    }
-    return true;
-}
-
 bool flux_create_file(struct flux *f, const char *name, struct str text, bool *ret_made,
                       struct error *err)
 {
-    AUTO(buf) struct buf full = BUF_INIT;
-    buf_addf(&full, "%.*s/%s", STR_FMT(f->workspace), name);
-    int fd = open(full.p, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    *ret_made = fd >= 0;
-    if (fd < 0)
-        return errno == EEXIST || error_errno(err, errno, "cannot create %s", full.p);
-    bool ok = write_all(fd, text);
-    if (!ok)
-        error_errno(err, errno, "cannot write %s", full.p);
-    close(fd);
-    return ok;
+    AUTO(buf) struct buf path = BUF_INIT;
+    buf_addf(&path, "%.*s/%s", STR_FMT(f->workspace), name);
+    return config_create(buf_str(&path), text, ret_made, err);
 }

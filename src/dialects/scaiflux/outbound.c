@@ -19,7 +19,7 @@ enum { KEEP_BYTES = 64 << 10 }; /* memory kept between events */
 #define COUNT_ROW(wire, about) ROW_OUT(wire, T_INT, NEEDED, about, .has_min = true, .min = 0)
 #define GADGETS_ROW(how, about)                                                                    \
     ROW_OUT("gadgets", T_ARR, how, about,                                                          \
-            .schema = "{\"type\":\"array\",\"items\":{\"type\":\"string\",\"pattern\":"              \
+            .schema = "{\"type\":\"array\",\"items\":{\"type\":\"string\",\"pattern\":"            \
                       "\"^[a-z][a-z0-9_-]*$\"},\"uniqueItems\":true}")
 
 static struct jw begin(struct buf *out, const char *type)
@@ -53,8 +53,7 @@ static const struct row ready_rows[] = {
     FILLED_ROW("model", NEEDED, "model slug as selected"),
     ROW_OUT("mode", T_STR, NEEDED, "active permission mode", .choices = flux_mode_names),
     ROW_OUT("tools", T_ARR, NEEDED, "tools offered to the model",
-            .schema = "{\"type\":\"array\",\"items\":" FLUX_FILLED_SCHEMA
-                      ",\"uniqueItems\":true}"),
+            .schema = "{\"type\":\"array\",\"items\":" FLUX_FILLED_SCHEMA ",\"uniqueItems\":true}"),
     ROW_OUT("context_window", T_INT, NEEDED, "tokens", .has_min = true, .min = 1),
     ROW_OUT("max_tokens", T_INT, NEEDED, "output cap of a request", .has_min = true, .min = 1),
     GADGETS_ROW(NEEDED, "enabled gadgets, sorted"),
@@ -210,6 +209,10 @@ static void put_permission_request(struct flux *f, const struct event *e)
 static const char *const stop_reasons[] = {"end_turn",       "interrupted",    "max_tokens",
                                            "max_iterations", "content_filter", NULL};
 
+#define PAIR_SCHEMA                                                                                \
+    "{\"type\":\"array\",\"prefixItems\":[" FLUX_FILLED_SCHEMA "," FLUX_FILLED_SCHEMA "],"         \
+    "\"items\":false,\"minItems\":2,\"maxItems\":2}"
+
 static const struct row turn_complete_rows[] = {
     TYPE_ROW("turn_complete"),
     TURN_ROW,
@@ -218,9 +221,7 @@ static const struct row turn_complete_rows[] = {
     COUNT_ROW("input_tokens", "of all requests of the turn"),
     COUNT_ROW("output_tokens", "likewise"),
     ROW_OUT("mutations", T_ARR, NEEDED, "[tool, path] for each file that a tool changed",
-            .schema = "{\"type\":\"array\",\"items\":{\"type\":\"array\",\"prefixItems\":["
-                      FLUX_FILLED_SCHEMA "," FLUX_FILLED_SCHEMA "],\"items\":false,"
-                      "\"minItems\":2,\"maxItems\":2}}"),
+            .schema = "{\"type\":\"array\",\"items\":" PAIR_SCHEMA "}"),
     ROW_END,
 };
 

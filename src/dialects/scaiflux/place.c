@@ -57,7 +57,7 @@ static const char *find_fault(struct session *s, const struct session_report *re
 {
     struct session_info info;
     session_info(s, &info);
-    return report->n_bad            ? "has lines that are no records"
+    return report->n_bad             ? "has lines that are no records"
            : info.id.n > FLUX_ID_MAX ? "names a session id that is too long"
                                      : NULL;
 }

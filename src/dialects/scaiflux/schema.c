@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The protocol as one JSON Schema, made from the rows: a definition per message, all closed, and the
- * three lists of error codes.  What rows cannot say (members that depend on each other) stands here.
+/* The protocol as one JSON Schema, made from the rows: a definition per message, all closed, and
+ * the three lists of error codes.  What rows cannot say (members that depend on each other) stands
+ * here.
  */
 #include "dialects/scaiflux/internal.h"
 
@@ -68,11 +69,13 @@ static void end_choice(struct jw *w)
 
 static void put_messages(struct jw *w)
 {
-    begin_choice(w, "Inbound", "A line that the controller may send; `type` selects its definition.");
+    begin_choice(w, "Inbound",
+                 "A line that the controller may send; `type` selects its definition.");
     for (size_t i = 0; i < FLUX_N_METHODS; i++)
         put_ref(w, flux_methods[i]->name);
     end_choice(w);
-    begin_choice(w, "Outbound", "A line that the program may write; `type` selects its definition.");
+    begin_choice(w, "Outbound",
+                 "A line that the program may write; `type` selects its definition.");
     for (const struct dialect_event *e = flux_events; e->name; e++)
         put_ref(w, e->name);
     end_choice(w);

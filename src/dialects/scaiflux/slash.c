@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Slash commands (scaiflux.md 9): not turns, answered by exactly one slash_result; what they changed
- * follows in one state_changed (section 10).
+/* Slash commands (scaiflux.md 9): not turns, answered by exactly one slash_result; what they
+ * changed follows in one state_changed (section 10).
  *
  * A command fills `text` for humans and the members of `data` for programs, or fails with a code.
  * Almost all are done at once.  One that takes time runs on a fiber, and until it has answered no
@@ -55,10 +55,10 @@ static const struct flux_command help_command = {
     .name = "help", .alias = "?", .args = "", .summary = "lists the commands", .run = run_help};
 
 static const struct flux_command *const commands[] = {
-    &help_command,   &flux_version, &flux_status,      &flux_context,    &flux_cost,
-    &flux_tools,     &flux_model,   &flux_permissions, &flux_gadget,     &flux_compact,
-    &flux_clear,     &flux_memory,  &flux_show_config, &flux_diff,       &flux_export,
-    &flux_session,   &flux_save,    &flux_init,        &resume_command,  &exit_command,
+    &help_command, &flux_version, &flux_status,      &flux_context,   &flux_cost,
+    &flux_tools,   &flux_model,   &flux_permissions, &flux_gadget,    &flux_compact,
+    &flux_clear,   &flux_memory,  &flux_show_config, &flux_diff,      &flux_export,
+    &flux_session, &flux_save,    &flux_init,        &resume_command, &exit_command,
 };
 
 static void put_command(struct jw *w, const struct flux_command *c)
@@ -176,8 +176,8 @@ static void run(struct flux *f, const struct flux_command *c, struct str name, s
         flux_fail(a, "unknown_command", "no command /%.*s; /help lists them",
                   STR_FMT(utf8_cut_chars(name, 100)));
     else if (has_wrong_args(c, args))
-        flux_fail(a, "invalid_args", *c->args ? "the arguments of /%s must not hold a NUL"
-                                              : "/%s takes no arguments",
+        flux_fail(a, "invalid_args",
+                  *c->args ? "the arguments of /%s must not hold a NUL" : "/%s takes no arguments",
                   c->name);
     else if (c->rewrites && f->is_running)
         flux_fail(a, "turn_in_progress", "/%s must wait for the end of the turn", c->name);

@@ -40,8 +40,8 @@ static void run_status(struct flux *f, struct str args, struct flux_answer *a)
     jw_kint(&w, "turns", info.n_turns);
     jw_kint(&w, "context_pct", pct);
     jw_kbool(&w, "busy", f->is_running);
-    buf_addf(&a->text, "session %.*s\nworkspace %.*s\nmodel %.*s\nmode %s\ngadgets", STR_FMT(info.id),
-             STR_FMT(info.workspace), STR_FMT(info.model), f->mode->name);
+    buf_addf(&a->text, "session %.*s\nworkspace %.*s\nmodel %.*s\nmode %s\ngadgets",
+             STR_FMT(info.id), STR_FMT(info.workspace), STR_FMT(info.model), f->mode->name);
     for (const char *const *name = f->gadgets; *name; name++)
         buf_addf(&a->text, " %s", *name);
     buf_addf(&a->text, "\n%lld messages, %lld turns, context %lld %%%s\n",

@@ -168,8 +168,8 @@ static void run_export(struct flux *f, struct str args, struct flux_answer *a)
     struct error err;
     size_t n;
     session_info(f->session, &info);
-    struct str name = args.n ? args
-                             : arena_fmt(&arena, "scaiflux-%.*s.md", STR_FMT(str_cut(info.id, 8)));
+    struct str name =
+        args.n ? args : arena_fmt(&arena, "scaiflux-%.*s.md", STR_FMT(str_cut(info.id, 8)));
     path_absolute(&path, f->workspace, name);
     const struct message *m = session_messages(f->session, &arena, &n);
     export_transcript(&text, arena_fmt(&arena, "ScaiFlux session %.*s", STR_FMT(info.id)), m, n);
@@ -241,7 +241,8 @@ const struct flux_command flux_save = {.name = "save",
 static const char first_instructions[] =
     "# Instructions for agents\n"
     "\n"
-    "What an agent should know about this project: how it is built and tested, what its parts are,\n"
+    "What an agent should know about this project: how it is built and tested, what its parts "
+    "are,\n"
     "what must not be touched. This file goes to the model with every request.\n";
 
 static bool create(struct flux *f, const char *name, struct str text, struct jw *w,
