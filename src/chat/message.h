@@ -37,6 +37,7 @@ struct message {
     struct block *blocks;
     size_t n_blocks;
     struct str display;        /* USER: what was typed, when the text was expanded from it */
+    bool is_branch;            /* USER: nobody said it; what another branch of a version 2 file did */
     struct str call_id, name;  /* TOOL */
     bool is_error;             /* TOOL */
     struct str provider, model; /* ASSISTANT: who said it */

@@ -17,6 +17,8 @@
 #include "base/limits.h"
 #include "base/path.h"
 
+static const char branch_role[] = "branchSummary";
+
 /* ---- usage ---- */
 
 static int64_t tokens_of(yyjson_val *v)
@@ -257,10 +259,14 @@ static void put_assistant(struct jw *w, const struct message *m)
 void message_put(struct jw *w, const struct message *m)
 {
     jw_obj(w);
-    jw_kz(w, "role", role_name(m->role));
+    jw_kz(w, "role", m->is_branch ? branch_role : role_name(m->role));
     jw_kstr_opt(w, "id", m->entry_id);
     switch (m->role) {
     case ROLE_USER:
+        if (m->is_branch) {
+            put_summary(w, m);
+            break;
+        }
         put_content(w, m);
         jw_kstr_opt(w, "display_content", m->display);
         break;
@@ -471,6 +477,8 @@ static bool role_get(struct str word, enum role *ret)
 {
     if (str_is(word, "toolResult"))
         word = STR("tool");
+    if (str_is(word, branch_role))
+        word = STR("user");
     for (enum role role = ROLE_USER; role <= ROLE_SUMMARY; role++) {
         if (str_is(word, role_name(role))) {
             *ret = role;
@@ -490,7 +498,8 @@ bool message_get(struct arena *a, yyjson_val *v, struct message *ret)
                   yyjson_arr_size(get_either(v, "tool_calls", "toolCalls")) + 2;
     m.blocks = arena_array(a, struct block, room);
     m.entry_id = arena_str(a, json_get_str(v, "id"));
-    if (m.role == ROLE_SUMMARY)
+    m.is_branch = str_is(json_get_str(v, "role"), branch_role);
+    if (m.role == ROLE_SUMMARY || (m.is_branch && json_get(v, "summary")))
         get_summary(a, v, &m);
     else
         get_content(a, v, &m);

@@ -116,6 +116,7 @@ static void take_message(struct loader *ld, yyjson_val *v)
 static void take_branch_summary(struct loader *ld, yyjson_val *v)
 {
     struct message m = message_text(&ld->h->arena, ROLE_USER, keep(ld, v, "summary"));
+    m.is_branch = true;
     take_node(ld, v, &m, NULL);
 }
 

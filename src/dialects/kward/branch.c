@@ -98,7 +98,7 @@ static bool fork_messages(struct request *rq, struct jw *w, struct error *err)
     jw_obj(w);
     jw_karr(w, "messages");
     for (size_t i = 0; i < n; i++) {
-        if (m[i].role != ROLE_USER)
+        if (m[i].role != ROLE_USER || m[i].is_branch)
             continue;
         jw_obj(w);
         jw_kstr(w, "entryId", arena_fmt(&rq->arena, "message:%zu", i));
@@ -148,7 +148,7 @@ static bool find_entry(struct str id, const struct message *m, size_t n, size_t 
         return error_set(err, ERR_INVALID, "Invalid entryId: %.*s", STR_FMT(shown));
     if ((size_t)at >= n)
         return error_set(err, ERR_INVALID, "Unknown fork entryId: %.*s", STR_FMT(shown));
-    if (m[at].role != ROLE_USER)
+    if (m[at].role != ROLE_USER || m[at].is_branch)
         return error_set(err, ERR_INVALID, "Entry is not forkable: %.*s", STR_FMT(shown));
     *ret = (size_t)at;
     return true;

@@ -150,12 +150,12 @@ static void put_assistant(struct jw *w, const struct message *m)
     jw_arr_end(w);
 }
 
-static void put_summary(struct jw *w, const struct message *m)
+static void put_summary(struct jw *w, const struct message *m, const char *role)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
-    jw_kz(w, "role", "compactionSummary");
+    jw_kz(w, "role", role);
     jw_kstr(w, "summary", message_text_of(&a, m));
-    if (m->tokens_before > 0)
+    if (m->tokens_before > 0 && !m->is_branch)
         jw_kint(w, "tokensBefore", m->tokens_before);
 }
 
@@ -166,6 +166,10 @@ void kw_put_messages(struct jw *w, const struct message *m, size_t n)
         jw_obj(w);
         switch (m[i].role) {
         case ROLE_USER:
+            if (m[i].is_branch) {
+                put_summary(w, &m[i], "branchSummary");
+                break;
+            }
             jw_kz(w, "role", "user");
             jw_karr(w, "content");
             put_parts(w, &m[i], BLOCK_TEXT, BLOCK_IMAGE);
@@ -178,7 +182,7 @@ void kw_put_messages(struct jw *w, const struct message *m, size_t n)
             put_result(w, m, i);
             break;
         case ROLE_SUMMARY:
-            put_summary(w, &m[i]);
+            put_summary(w, &m[i], "compactionSummary");
             break;
         }
         jw_obj_end(w);
