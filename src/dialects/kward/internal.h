@@ -133,7 +133,7 @@ void kw_put_session(struct jw *w, const struct kw_session *s);
 
 /* recall.c */
 void kw_memory_flags(const struct kward *k, bool *ret_on, bool *ret_summary);
-/* The user's AGENTS.md and the memories that fit the input. */
+/* The user's AGENTS.md, the memories that fit the input, the skills. */
 void kw_put_context(void *kward, struct session *s, struct str input, struct buf *out);
 void kw_keep_memory(struct kw_file *f); /* after a completed turn */
 

@@ -6,7 +6,9 @@
 #include "dialects/kward/internal.h"
 
 #include "base/path.h"
+#include "base/utf8.h"
 #include "context/config.h"
+#include "context/library.h"
 #include "context/memory.h"
 
 enum { CANDIDATES_MAX = 5, AGENTS_MAX = 32768 };
@@ -29,8 +31,10 @@ static void put_agents(const struct kward *k, struct buf *out)
     AUTO(buf) struct buf path = BUF_INIT, text = BUF_INIT;
     struct error ignored;
     buf_addf(&path, "%s/AGENTS.md", k->config_dir);
-    if (path_exists(buf_str(&path)) && path_read(&text, buf_str(&path), AGENTS_MAX, &ignored))
-        buf_addf(out, "\n\n%.*s", STR_FMT(str_trim(buf_str(&text))));
+    if (!path_exists(buf_str(&path)) || !path_read(&text, buf_str(&path), AGENTS_MAX, &ignored))
+        return;
+    buf_addz(out, "\n\n");
+    utf8_repair(out, str_trim(buf_str(&text)));
 }
 
 static void set_text(char **slot, struct str text)
@@ -68,9 +72,8 @@ static void note_retrieval(struct str dir, struct str json)
     memory_note(dir, "retrieve", buf_str(&out));
 }
 
-void kw_put_context(void *kward, struct session *s, struct str input, struct buf *out)
+static void put_memory(struct kward *k, struct session *s, struct str input, struct buf *out)
 {
-    struct kward *k = kward;
     struct kw_file *f = file_of(k, s);
     AUTO(arena) struct arena a = ARENA_INIT;
     AUTO(memory) struct memory m = MEMORY_INIT;
@@ -79,7 +82,6 @@ void kw_put_context(void *kward, struct session *s, struct str input, struct buf
     struct session_info info;
     struct error ignored;
     bool on, summary;
-    put_agents(k, out);
     kw_memory_flags(k, &on, &summary);
     if (!on || !f || !memory_open(&m, dir, true, &ignored))
         return;
@@ -95,6 +97,30 @@ void kw_put_context(void *kward, struct session *s, struct str input, struct buf
     f->is_retrieved = true;
     buf_clear(&r.json);
     buf_clear(&r.block);
+}
+
+/* What the model can ask read_skill for. */
+static void put_skills(const struct kward *k, struct buf *out)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    size_t n;
+    const struct item *skills = library_skills(str_of(k->config_dir), &a, &n);
+    if (n)
+        buf_addz(out, "\n\nSkills, each a folder of instructions. When one fits the task, read it with "
+                      "read_skill before you begin:");
+    for (size_t i = 0; i < n; i++) {
+        buf_addf(out, "\n- %.*s", STR_FMT(skills[i].name));
+        if (skills[i].about.n)
+            buf_addf(out, ": %.*s", STR_FMT(skills[i].about));
+    }
+}
+
+/* In the order of kward.md 19.5; the file of the workspace follows by itself. */
+void kw_put_context(void *kward, struct session *s, struct str input, struct buf *out)
+{
+    put_agents(kward, out);
+    put_memory(kward, s, input, out);
+    put_skills(kward, out);
 }
 
 /* ---- the record ---- */
