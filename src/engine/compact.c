@@ -168,9 +168,7 @@ static size_t place_after(const struct message *summary, size_t cut, size_t at)
 bool compact_apply(struct session *s, struct turn *t, const struct message *summary, size_t cut,
                    struct error *err)
 {
-    AUTO(buf) struct buf line = BUF_INIT;
-    record_message(&line, &s->history, summary, STR_NONE, s->seq);
-    if (!session_write(s, buf_str(&line), err))
+    if (!session_write_message(s, summary, STR_NONE, s->seq, err))
         return false;
     history_compact(&s->history, summary, cut);
     if (t)

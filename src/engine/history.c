@@ -10,6 +10,14 @@ void history_clear(struct history *h)
     *h = (struct history){0};
 }
 
+void history_settle(struct history *h, bool is_written)
+{
+    if (is_written)
+        memcpy(h->saved_leaf, h->leaf, sizeof h->leaf);
+    else
+        memcpy(h->leaf, h->saved_leaf, sizeof h->leaf);
+}
+
 /* ---- marks: a session of many turns asks for each of them again and again ---- */
 
 static struct mark **slot_of(const struct history *h, struct str turn_id)
@@ -252,6 +260,8 @@ void history_fold(struct history *h, const struct session_settings *st)
     for (size_t i = 0; i < n; i++)
         if (!message_is_empty(&view[i]))
             history_add(&folded, &view[i], NULL);
+    memcpy(folded.leaf, h->leaf, sizeof h->leaf);
+    memcpy(folded.saved_leaf, h->saved_leaf, sizeof h->leaf);
     history_clear(h);
     *h = folded;
 }

@@ -51,6 +51,7 @@ struct history {
     size_t usage_from;     /* entries before it were asked for with a longer conversation */
     bool is_tree;          /* version 2 file: records carry id and parentId */
     char leaf[17];         /* id of the last entry of a tree file, "" for none */
+    char saved_leaf[17];   /* of the last one that is in the file */
     bool was_ever_used;    /* a message record exists */
 };
 
@@ -71,6 +72,8 @@ struct header { /* first line of the file, in the arena of the history */
 };
 
 void history_clear(struct history *h);
+/* After a record was written, or not: the next entry hangs on one that is there. */
+void history_settle(struct history *h, bool is_written);
 /* Reads a session file, in the form of the settings too.  ERR_CORRUPT when it has no usable
  * header. */
 bool history_load(struct history *h, struct str path, const struct session_settings *st,

@@ -71,9 +71,8 @@ static bool write_input(struct session *s, struct turn *t, bool is_first, struct
         return true;
     t->is_queued_input = !is_first;
     if (is_first)
-        record_message(&line, &s->history, &t->input, str_of(t->id), s->seq);
-    else
-        record_input(&line, str_of(t->id), "queue", &t->input);
+        return session_write_message(s, &t->input, str_of(t->id), s->seq, err);
+    record_input(&line, str_of(t->id), "queue", &t->input);
     return session_write(s, buf_str(&line), err);
 }
 

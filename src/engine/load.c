@@ -287,6 +287,7 @@ static void take_branch(struct loader *ld)
     if (leaf && leaf->id.n) {
         struct str id = str_cut(leaf->id, sizeof ld->h->leaf - 1);
         memcpy(ld->h->leaf, id.p, id.n);
+        history_settle(ld->h, true);
     }
     free(chain);
 }

@@ -68,9 +68,12 @@ void record_message(struct buf *out, struct history *h, const struct message *m,
                     int64_t seq)
 {
     struct jw w = begin(out, m->role == ROLE_SUMMARY ? "compaction" : "message");
+    struct message linked = *m;
     put_link(&w, h);
+    if (h->is_tree)
+        linked.entry_id = str_of(h->leaf);
     jw_key(&w, "message");
-    message_put(&w, m);
+    message_put(&w, &linked);
     jw_kstr_opt(&w, "turn", turn);
     if (seq)
         jw_kint(&w, "seq", seq);

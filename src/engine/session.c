@@ -148,7 +148,9 @@ static bool write_unsaved(struct session *s, struct error *err)
         struct entry *e = &s->history.entries[i];
         AUTO(buf) struct buf line = BUF_INIT;
         record_message(&line, &s->history, &e->message, e->turn ? e->turn->id : STR_NONE, s->seq);
-        if (!slog_append(s->log, buf_str(&line), err))
+        bool ok = slog_append(s->log, buf_str(&line), err);
+        history_settle(&s->history, ok);
+        if (!ok)
             return false;
         e->is_unsaved = false;
     }
@@ -170,15 +172,33 @@ static bool open_file(struct session *s, struct error *err)
     return write_unsaved(s, err);
 }
 
+static bool need_log(struct session *s, struct error *err)
+{
+    if (s->log || (s->has_file ? open_file(s, err) : create_file(s, err)))
+        return true;
+    slog_close(s->log);
+    s->log = NULL;
+    return false;
+}
+
 bool session_write(struct session *s, struct str line, struct error *err)
 {
-    if (!s->log && !(s->has_file ? open_file(s, err) : create_file(s, err))) {
-        slog_close(s->log);
-        s->log = NULL;
+    if (!need_log(s, err))
         return false;
-    }
     s->modified_ms = time_now_ms();
-    return slog_append(s->log, line, err);
+    bool ok = slog_append(s->log, line, err);
+    history_settle(&s->history, ok);
+    return ok;
+}
+
+bool session_write_message(struct session *s, const struct message *m, struct str turn, int64_t seq,
+                           struct error *err)
+{
+    AUTO(buf) struct buf line = BUF_INIT;
+    if (!need_log(s, err))
+        return false;
+    record_message(&line, &s->history, m, turn, seq);
+    return session_write(s, buf_str(&line), err);
 }
 
 struct session *session_new(struct engine *e, const struct session_spec *spec, struct error *err)

@@ -23,11 +23,10 @@ static bool write_turn_record(struct turn *t, const struct event_end *end, struc
 
 bool turn_add_message(struct turn *t, const struct message *m, struct error *err)
 {
-    AUTO(buf) struct buf line = BUF_INIT;
     struct session *s = t->session;
-    record_message(&line, &s->history, m, str_of(t->id), s->seq + 1);
+    bool ok = session_write_message(s, m, str_of(t->id), s->seq + 1, err);
     history_add(&s->history, m, t->mark);
-    return session_write(s, buf_str(&line), err);
+    return ok;
 }
 
 /* An input that waited joins the conversation now; one that started at once did so already. */
