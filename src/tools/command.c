@@ -10,22 +10,26 @@ struct splitter {
     struct buf word;
     bool has_word;  /* also an empty one, by quotes */
     bool is_quoted; /* a part of the word was */
+    bool is_open;   /* an unquoted part of it is the shell's to fill in: a glob or ~ */
+    bool is_split;  /* behind "&>": bash goes on with the command, sh begins another */
     struct commands done;
     size_t room; /* of done.v */
     struct command now;
     size_t now_room;
 };
 
-/* Words that begin something which is not a simple command. */
-static const char *const reserved[] = {
-    "if",    "then", "else",   "elif",     "fi",   "do",     "done",  "case", "esac", "while",
-    "until", "for",  "select", "function", "time", "coproc", "in",    "{",    "}",    "!",
-    "[[",    "]]",   "eval",   "source",   ".",    "exec",   "alias", "trap", NULL};
+/* Words that begin something which is not a simple command, unless they are quoted. */
+static const char *const keywords[] = {
+    "if",    "then", "else",   "elif",     "fi",   "do",     "done", "case", "esac", "while", "until",
+    "for",   "select", "function", "time", "coproc", "in",   "{",    "}",    "!",    "[[",    "]]",
+    NULL};
+/* Builtins that run or change what other words say; quotes make no difference to those. */
+static const char *const builtins[] = {"eval", "source", ".", "exec", "alias", "trap", NULL};
 
-static bool is_reserved(struct str word)
+static bool is_among(struct str word, const char *const *list)
 {
-    for (size_t i = 0; reserved[i]; i++)
-        if (str_is(word, reserved[i]))
+    for (size_t i = 0; list[i]; i++)
+        if (str_is(word, list[i]))
             return true;
     return false;
 }
@@ -41,11 +45,14 @@ static void *grown(struct arena *a, const void *old, size_t n, size_t *room, siz
     return v;
 }
 
+/* NAME=x and NAME+=x; NAME[i]=x is open. */
 static bool is_assignment(struct str word)
 {
     size_t eq = str_chr(word, '=');
     if (eq == SIZE_MAX || eq == 0)
         return false;
+    if (eq > 1 && word.p[eq - 1] == '+')
+        eq--;
     for (size_t i = 0; i < eq; i++) {
         char c = word.p[i];
         bool is_name = c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -56,19 +63,25 @@ static bool is_assignment(struct str word)
     return true;
 }
 
+/* Whether a command that begins so is not read. */
+static bool is_refused(const struct splitter *s, struct str word)
+{
+    return s->is_open || (!s->is_quoted && is_among(word, keywords)) || is_among(word, builtins) ||
+           is_assignment(word) || str_starts(word, STR("%")); /* fg %JOB */
+}
+
 /* False when the word makes the command one that cannot be read. */
 static bool end_word(struct splitter *s)
 {
     if (!s->has_word)
         return true;
     struct str word = arena_str(s->arena, s->word.n ? buf_str(&s->word) : STR(""));
-    bool is_first = s->now.n == 0;
-    if (is_first && ((!s->is_quoted && is_reserved(word)) || is_assignment(word)))
+    if (s->is_split || (s->now.n == 0 && is_refused(s, word)))
         return false;
     s->now.words = grown(s->arena, s->now.words, s->now.n, &s->now_room, sizeof *s->now.words);
     s->now.words[s->now.n++] = word;
     buf_reset(&s->word);
-    s->has_word = s->is_quoted = false;
+    s->has_word = s->is_quoted = s->is_open = false;
     return true;
 }
 
@@ -125,12 +138,21 @@ static bool read_double(struct splitter *s)
     return s->at <= s->line.n;
 }
 
+static bool is_number(struct str word)
+{
+    size_t i = 0;
+    while (i < word.n && word.p[i] >= '0' && word.p[i] <= '9')
+        i++;
+    return word.n && i == word.n;
+}
+
 /* >/dev/null, 2>/dev/null, >&2, 2>&1: output that goes nowhere new. */
 static bool read_redirection(struct splitter *s)
 {
     struct str before = buf_str(&s->word);
-    bool is_numbered = before.n == 1 && before.p[0] >= '0' && before.p[0] <= '9' && !s->is_quoted;
-    if (is_numbered) {
+    if (is_number(before) && !s->is_quoted) {
+        if (before.n > 1) /* how many digits a shell takes for a stream is its own affair */
+            return false;
         buf_reset(&s->word);
         s->has_word = false;
     }
@@ -166,8 +188,11 @@ static bool step(struct splitter *s)
         return end_word(s);
     }
     if (strchr(";&|\n", c)) {
-        s->at += c != ';' && c != '\n' && peek(s, 1) == c ? 2 : 1;
-        return end_command(s);
+        bool is_double = c != ';' && c != '\n' && peek(s, 1) == c;
+        bool ok = end_command(s);
+        s->is_split = c == '&' && peek(s, 1) == '>';
+        s->at += is_double ? 2 : 1;
+        return ok;
     }
     if (c == '\'')
         return read_single(s);
@@ -184,7 +209,8 @@ static bool step(struct splitter *s)
             return false;
         s->at++;
         s->is_quoted = true;
-    }
+    } else if (strchr("*?[", c) || (!s->has_word && c == '~'))
+        s->is_open = true;
     word_add(s, peek(s, 0));
     return true;
 }
@@ -192,7 +218,7 @@ static bool step(struct splitter *s)
 bool command_split(struct arena *a, struct str line, struct commands *ret)
 {
     struct splitter s = {.arena = a, .line = line};
-    bool ok = true;
+    bool ok = str_chr(line, '\0') == SIZE_MAX; /* shells end there, or drop it */
     while (ok && s.at < line.n)
         ok = step(&s);
     ok = ok && end_command(&s);
@@ -201,22 +227,36 @@ bool command_split(struct arena *a, struct str line, struct commands *ret)
     return ok;
 }
 
-struct command command_words(struct arena *a, struct str line)
+static void add_words(struct arena *a, struct str line, struct command *all, size_t *room)
 {
-    struct splitter s = {.arena = a, .line = line};
-    struct command all = {0};
-    size_t room = 0;
+    AUTO(buf) struct buf word = BUF_INIT;
     for (size_t i = 0; i <= line.n; i++) {
         char c = i < line.n ? line.p[i] : '\0';
         bool is_edge = c == '\0' || strchr(" \t\r\n;&|()<>{}$`=", c);
         if (!is_edge && !strchr("'\"\\", c))
-            buf_addc(&s.word, c);
-        if (is_edge && s.word.n) {
-            all.words = grown(a, all.words, all.n, &room, sizeof *all.words);
-            all.words[all.n++] = arena_str(a, buf_str(&s.word));
-            buf_reset(&s.word);
+            buf_addc(&word, c);
+        if (is_edge && word.n) {
+            all->words = grown(a, all->words, all->n, room, sizeof *all->words);
+            all->words[all->n++] = arena_str(a, buf_str(&word));
+            buf_reset(&word);
         }
     }
-    buf_clear(&s.word);
+}
+
+/* Behind a backslash at the end of a line the word goes on, unless the backslash is quoted or
+ * stands in a comment: such lines are read both ways. */
+struct command command_words(struct arena *a, struct str line)
+{
+    AUTO(buf) struct buf joined = BUF_INIT;
+    struct command all = {0};
+    size_t room = 0, at;
+    add_words(a, line, &all, &room);
+    struct str rest = line, mark = STR("\\\n");
+    for (; (at = str_find(rest, mark)) != SIZE_MAX; rest = str_from(rest, at + mark.n))
+        buf_add(&joined, str_cut(rest, at));
+    if (rest.n < line.n) {
+        buf_add(&joined, rest);
+        add_words(a, buf_str(&joined), &all, &room);
+    }
     return all;
 }

@@ -115,6 +115,14 @@ static bool is_wrapper(struct str word)
     return false;
 }
 
+/* The words of a rule, read as those of a line are, or they would not be equal: X=1 is one word. */
+static struct command pattern_words(struct arena *a, struct str pattern)
+{
+    struct commands list;
+    bool is_one = command_split(a, pattern, &list) && list.n == 1;
+    return is_one ? list.v[0] : command_words(a, pattern);
+}
+
 /* is_strict: the program must be written as in the rule; else /bin/rm is rm. */
 static bool words_fit_at(const struct command *rule, const struct command *c, size_t at,
                          bool is_strict)
@@ -139,31 +147,28 @@ static bool words_fit_anywhere(const struct command *rule, const struct command 
     return false;
 }
 
-static bool line_is_hit(const struct command *rule, const struct commands *list, struct arena *a,
-                        struct str line)
+/* *ret_is_deep: a command is named that runs others, sh -c 'rm x' is one word. */
+static bool commands_are_hit(const struct command *rule, const struct commands *list,
+                             bool *ret_is_deep)
 {
-    bool is_hit = false;
-    for (size_t i = 0; i < list->n && !is_hit; i++) {
-        const struct command *c = &list->v[i];
-        is_hit = words_fit_at(rule, c, 0, false);
-        if (!is_hit && is_wrapper(c->words[0])) {
-            struct command all = command_words(a, line); /* sh -c 'rm x' is one word */
-            is_hit = words_fit_anywhere(rule, &all);
-        }
+    for (size_t i = 0; i < list->n; i++) {
+        if (words_fit_at(rule, &list->v[i], 0, false))
+            return true;
+        *ret_is_deep = *ret_is_deep || is_wrapper(list->v[i].words[0]);
     }
-    return is_hit;
+    return false;
 }
 
 static bool hits_line(const struct rule *rule, struct str line)
 {
     struct arena a = ARENA_INIT;
     struct commands list;
-    struct command words = command_words(&a, rule->pattern), all;
-    bool is_hit;
-    if (command_split(&a, line, &list))
-        is_hit = line_is_hit(&words, &list, &a, line);
-    else {
-        all = command_words(&a, line);
+    struct command words = pattern_words(&a, rule->pattern);
+    bool is_deep = !command_split(&a, line, &list);
+    bool is_hit = !is_deep && commands_are_hit(&words, &list, &is_deep);
+    if (!is_hit && is_deep) {
+        struct command all = command_words(&a, line);
+        words = command_words(&a, rule->pattern);
         is_hit = words_fit_anywhere(&words, &all);
     }
     arena_clear(&a);
@@ -258,7 +263,7 @@ static void allow_command(struct allowing *x, const struct command *c, struct ar
     for (size_t i = 0; i < x->rules->n && !by; i++) {
         if (!is_candidate(x, &x->rules->v[i]))
             continue;
-        struct command words = command_words(a, x->rules->v[i].pattern);
+        struct command words = pattern_words(a, x->rules->v[i].pattern);
         if (words.n && words_fit_at(&words, c, 0, true))
             by = &x->rules->v[i];
     }

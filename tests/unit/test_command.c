@@ -47,6 +47,8 @@ static void test_chains(void **state)
     check("make 2>&1 | tail -5", "make;tail|-5");
     check("ls >/dev/null 2>/dev/null; pwd", "ls;pwd");
     check("ls 22 > /dev/null", "ls|22");
+    check("ls a22>/dev/null '3'>&2", "ls|a22|3");
+    check("ls &>/dev/null; pwd", "ls;pwd");
 }
 
 static void test_only_the_shell_knows(void **state)
@@ -76,12 +78,23 @@ static void test_only_the_shell_knows(void **state)
         ". ./x",
         "echo \"a\\$b\"",
         "ls 2>file",
+        "PATH+=:/evil git status",
+        "a[0]=x rm y",
+        "'exec' rm x",
+        "\\eval rm x",
+        "/bin/r? x",
+        "~/bin/x",
+        "[r]m x",
+        "ls 22>/dev/null",
+        "git status &>/dev/null rm",
+        "%1",
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         check(lines[i], "?");
     struct arena a = ARENA_INIT;
     struct commands list;
     assert_false(command_split(&a, STR("a\0b"), &list));
+    assert_false(command_split(&a, STR("a 'x\0y'"), &list));
     arena_clear(&a);
 }
 
@@ -91,7 +104,9 @@ static void test_reserved(void **state)
     (void)state;
     check("echo if then", "echo|if|then");
     check("'if' x", "if|x");
-    check("echo A=b", "echo|A=b");
+    check("echo A=b exec", "echo|A=b|exec");
+    check("ls *.c ~ [a]", "ls|*.c|~|[a]");
+    check("'[' '*' ']'", "[|*|]");
 }
 
 static void test_all_words(void **state)
@@ -103,6 +118,9 @@ static void test_all_words(void **state)
     assert_int_equal(c.n, 6);
     for (size_t i = 0; i < c.n; i++)
         assert_true(str_is(c.words[i], wanted[i]));
+    c = command_words(&a, STR("r\\\nm -\\x"));
+    assert_int_equal(c.n, 5);
+    assert_true(str_is(c.words[0], "r") && str_is(c.words[3], "rm") && str_is(c.words[4], "-x"));
     arena_clear(&a);
 }
 

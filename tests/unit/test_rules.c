@@ -111,11 +111,30 @@ static void test_denied_commands(void **state)
         "find . -exec rm {} +",
         "(rm x)",
         "find . -name x | xargs -n1 rm",
+        "X+=1 rm x",
+        "a[0]=1 rm x",
+        "'exec' rm x",
+        "r\\\nm x",
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         assert_int_equal(judge(s, &bash, lines[i]), VERDICT_DENY);
     assert_int_equal(judge(s, &bash, "echo rm"), VERDICT_ALLOW);
     assert_int_equal(judge(s, &bash, "rmdir x"), VERDICT_ALLOW);
+}
+
+/* A rule is cut into words as a line is. */
+static void test_words_of_rules(void **state)
+{
+    struct scene *s = *state;
+    add(s, VERDICT_ALLOW, "bash(make CC=gcc)");
+    add(s, VERDICT_ALLOW, "bash(grep 'a b')");
+    add(s, VERDICT_DENY, "bash(docker run --privileged=true)");
+    assert_int_equal(judge(s, &bash, "make CC=gcc all"), VERDICT_ALLOW);
+    assert_int_equal(judge(s, &bash, "make CC gcc"), VERDICT_NONE);
+    assert_int_equal(judge(s, &bash, "grep \"a b\" x"), VERDICT_ALLOW);
+    assert_int_equal(judge(s, &bash, "grep a b"), VERDICT_NONE);
+    assert_int_equal(judge(s, &bash, "docker run --privileged=true x"), VERDICT_DENY);
+    assert_int_equal(judge(s, &bash, "sh -c 'docker run --privileged=true'"), VERDICT_DENY);
 }
 
 static void test_paths(void **state)
@@ -194,6 +213,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_commands, setup, teardown),
         cmocka_unit_test_setup_teardown(test_denied_commands, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_words_of_rules, setup, teardown),
         cmocka_unit_test_setup_teardown(test_paths, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nothing_to_name, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad_rules, setup, teardown),
