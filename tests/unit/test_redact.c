@@ -64,6 +64,8 @@ static void texts(void **state)
           "{\"result\":[\"x Bearer [REDACTED]\\\"y\"]}");
     check("{\"result\":\"Bearer sk-abcdefgh\"}", "{\"result\":\"Bearer [REDACTED]\"}");
     check("{\"result\":\"Bearer [REDACTED]\"}", "{\"result\":\"Bearer [REDACTED]\"}");
+    check("{\"result\":{\"sk-abcdefgh\":1,\"token sk-abcdefgh\":\"x\"}}",
+          "{\"result\":{\"[REDACTED]\":1,\"token [REDACTED]\":\"[REDACTED]\"}}");
 }
 
 static void ids(void **state)
@@ -206,9 +208,8 @@ static bool is_word(char c)
     return c && strchr("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", c);
 }
 
-static void slow_text(struct jw *w, struct str s)
+static void slow_text(struct buf *text, struct str s)
 {
-    AUTO(buf) struct buf text = BUF_INIT;
     for (size_t i = 0; i < s.n;) {
         size_t bears = strncasecmp(s.p + i, "bearer", 6) ? 0 : strspn(s.p + i + 6, " \t\n\v\f\r");
         size_t token = bears ? strcspn(s.p + i + 6 + bears, " \t\n\v\f\r\"'") : 0;
@@ -216,16 +217,15 @@ static void slow_text(struct jw *w, struct str s)
         while (end < s.n && (is_word(s.p[end]) || s.p[end] == '_' || s.p[end] == '-'))
             end++;
         if (token) {
-            buf_addz(&text, "Bearer [REDACTED]");
+            buf_addz(text, "Bearer [REDACTED]");
             i += 6 + bears + token;
         } else if (!strncmp(s.p + i, "sk-", 3) && end >= i + 11 && !(i && is_word(s.p[i - 1]))) {
-            buf_addz(&text, "[REDACTED]");
+            buf_addz(text, "[REDACTED]");
             i = end;
         } else {
-            buf_addc(&text, s.p[i++]);
+            buf_addc(text, s.p[i++]);
         }
     }
-    jw_str(w, buf_str(&text));
 }
 
 static bool slow_is_secret(const char *name)
@@ -243,7 +243,9 @@ static void slow_value(struct jw *w, yyjson_val *v, bool is_top)
     size_t i, max;
     yyjson_val *key, *item;
     if (yyjson_is_str(v)) {
-        slow_text(w, json_str(v));
+        AUTO(buf) struct buf text = BUF_INIT;
+        slow_text(&text, json_str(v));
+        jw_str(w, buf_str(&text));
     } else if (yyjson_is_arr(v)) {
         jw_arr(w);
         yyjson_arr_foreach (v, i, max, item)
@@ -253,7 +255,9 @@ static void slow_value(struct jw *w, yyjson_val *v, bool is_top)
         jw_obj(w);
         yyjson_obj_foreach (v, i, max, key, item) {
             bool holds = yyjson_is_str(item) || yyjson_is_ctn(item);
-            jw_keys(w, json_str(key));
+            AUTO(buf) struct buf name = BUF_INIT;
+            slow_text(&name, json_str(key));
+            jw_keys(w, buf_str(&name));
             if (is_top && str_is(json_str(key), "id"))
                 jw_val(w, item);
             else if (holds && slow_is_secret(yyjson_get_str(key)))

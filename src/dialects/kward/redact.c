@@ -230,6 +230,7 @@ static void take_string(struct walk *w)
         take_text(w, s, marks);
         return;
     }
+    take_text(w, s, marks); /* a name can hold a key too */
     w->at = pass_space(next + 1, w->end);
     take_name(w, s, marks);
 }
