@@ -193,7 +193,8 @@ static void new_id(const char *prefix, yyjson_mut_val *list, char out[32])
     yyjson_mut_val *record;
     yyjson_mut_arr_foreach (list, i, max, record) {
         struct str id = get(record, "id");
-        if (str_starts(id, str_of(prefix)) && str_int(str_from(id, strlen(prefix)), &number))
+        if (str_starts(id, str_of(prefix)) && str_int(str_from(id, strlen(prefix)), &number) &&
+            number < INT64_MAX)
             top = MAX(top, number);
     }
     snprintf(out, 32, "%s%03lld", prefix, (long long)top + 1);

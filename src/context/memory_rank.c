@@ -5,7 +5,7 @@
 #include "base/num.h"
 #include "base/time.h"
 
-enum { PICKS_MAX = 6, TERMS_MAX = 200 };
+enum { PICKS_MAX = 6, TERMS_MAX = 200, DAY_MS = 86400000 };
 
 struct terms {
     struct str items[TERMS_MAX];
@@ -82,7 +82,7 @@ static bool is_expired(yyjson_mut_val *record)
 {
     int64_t seen, days = yyjson_mut_get_sint(yyjson_mut_obj_get(record, "ttl_days"));
     return days > 0 && time_from_iso(get(record, "last_seen_at"), &seen) &&
-           time_now_ms() - seen > days * 86400000;
+           (time_now_ms() - seen - 1) / DAY_MS >= days;
 }
 
 static int shared_terms(const struct terms *input, struct str text, struct buf *reasons)
@@ -128,7 +128,8 @@ static bool score(const struct terms *input, yyjson_mut_val *record, struct pick
     put_reason(&ret->reasons, STR("scope match"));
     int n = shared_terms(input, get(record, "text"), &ret->reasons);
     bool has_tag = shared_tag(input, yyjson_mut_obj_get(record, "tags"), &ret->reasons);
-    ret->confidence = yyjson_mut_get_num(yyjson_mut_obj_get(record, "confidence"));
+    double confidence = yyjson_mut_get_num(yyjson_mut_obj_get(record, "confidence"));
+    ret->confidence = MIN(MAX(confidence, 0.0), 1.0); /* whatever others wrote there */
     buf_addf(&why, "confidence %.2f", ret->confidence);
     put_reason(&ret->reasons, buf_str(&why));
     ret->score = ret->confidence + (n >= 3 ? 0.45 : 0.15 * n) + (has_tag ? 0.25 : 0);
@@ -203,7 +204,8 @@ static void touch(struct memory *m, yyjson_mut_val *r)
     char now[TIME_ISO_LEN + 1];
     int64_t hits = yyjson_mut_get_sint(yyjson_mut_obj_get(r, "hits"));
     time_iso(time_now_ms(), now);
-    yyjson_mut_obj_put(r, yyjson_mut_str(m->doc, "hits"), yyjson_mut_int(m->doc, hits + 1));
+    yyjson_mut_obj_put(r, yyjson_mut_str(m->doc, "hits"),
+                       yyjson_mut_int(m->doc, hits < INT64_MAX ? hits + 1 : hits));
     yyjson_mut_obj_put(r, yyjson_mut_str(m->doc, "last_seen_at"), yyjson_mut_strcpy(m->doc, now));
 }
 
