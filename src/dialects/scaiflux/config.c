@@ -151,6 +151,8 @@ static bool put_members(struct jw *w, struct buf *text, yyjson_val *from, yyjson
     size_t i, max;
     yyjson_val *key, *v;
     bool any = false;
+    if (!from)
+        return false;
     yyjson_obj_foreach (from, i, max, key, v) {
         if ((name.n && !str_eq(json_str(key), name)) || has_member(before, json_str(key)))
             continue;
