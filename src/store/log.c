@@ -40,6 +40,7 @@ struct slog {
     char *path;
     int64_t size;       /* behind the last good line */
     int64_t synced;     /* known to be on disk; -1: nothing known */
+    int64_t moved;      /* how far replacements have moved what stood at the end, in sum */
     bool owes_cut;      /* bytes behind size could not be removed yet */
     bool is_syncing;
     bool is_closed; /* by its user; freed when the last sync ends */
@@ -415,6 +416,7 @@ static bool take_place(struct slog *g, struct replace_job *j, int64_t size, stru
         return error_errno(err, errno, "cannot replace %s", g->path);
     close(g->fd);
     g->fd = j->fd;
+    g->moved += size - g->size;
     g->size = g->synced = size;
     g->owes_cut = false;
     return true;
@@ -438,13 +440,13 @@ static void sync_dir_run(void *arg) /* on the thread pool */
 
 bool slog_replace_through_await(struct slog *g, struct str lines, struct error *err)
 {
-    int64_t size = 0;
+    int64_t size = 0, begin = g->size - g->moved; /* what comes while we wait is an addition too */
     AUTO(buf) struct buf temporary = BUF_INIT;
     lead_through_await(g);
     buf_addf(&temporary, "%s.tmp", g->path);
     unlink(temporary.p); /* of a process that died; we have the lock */
     struct replace_job j = {.from_fd = g->fd, .fd = -1, .temporary = temporary.p, .bytes = lines,
-                            .begin = g->size};
+                            .begin = begin + g->moved};
     bool ok = fill_through_await(g, &j, &size, err) && take_place(g, &j, size, err);
     if (ok)
         work_through_await(fiber_loop(), sync_dir_run, g->path);

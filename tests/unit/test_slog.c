@@ -504,6 +504,28 @@ static void test_replace_keeps_additions(void **state)
     loop_free(l);
 }
 
+/* So do those that came while it waited for a sync, or for another replacement. */
+static void test_replace_keeps_what_came_early(void **state)
+{
+    (void)state;
+    void (*const stories[])(void *) = {sync_fiber, replace_fiber};
+    for (size_t i = 0; i < ARRAY_LEN(stories); i++) {
+        struct syncer s[3] = {{0}};
+        struct loop *l = loop_new();
+        write_file(STR("{\"old\":1}\n"));
+        struct slog *g = open_log(NULL);
+        s[0].g = s[1].g = s[2].g = g;
+        fiber_start(l, "first", stories[i], &s[0]);
+        fiber_start(l, "replace", replace_fiber, &s[1]);
+        fiber_start(l, "append", append_fiber, &s[2]);
+        loop_run(l);
+        assert_true(s[0].is_ok && s[1].is_ok && s[2].is_ok);
+        assert_lines(STR("{\"new\":1}\n{\"new\":2}\n{\"s\":1}\n"));
+        slog_close(g);
+        loop_free(l);
+    }
+}
+
 /* A replacement that fails leaves the old lines, no second file, and a log that goes on. */
 static void test_replace_fails(void **state)
 {
@@ -681,6 +703,7 @@ int main(void)
         cmocka_unit_test(test_close_during_sync),
         cmocka_unit_test(test_replace_among_syncs),
         cmocka_unit_test(test_replace_keeps_additions),
+        cmocka_unit_test(test_replace_keeps_what_came_early),
         cmocka_unit_test(test_replace_fails),
         cmocka_unit_test(test_last_line_of_others),
         cmocka_unit_test(test_nth_call_fails),
