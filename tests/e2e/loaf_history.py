@@ -336,6 +336,22 @@ def test_shared(c, home):
     check("one file", texts[:5] == ["shared", "Answer.", "from two", "Answer.", "stall"], texts)
 
 
+def test_resumed_together(c):
+    """Commands for one session that come together: each finds a session that is there."""
+    session = c.call("session.create")["session_id"]
+    say(c, session, "together")
+    chat = c.call("session.get", {"session_id": session})["activeSessionId"]
+    for _ in range(3):
+        c.call("history.clear_session", {"session_id": session})
+        asked = {c.ask("command.execute", {"session_id": session, "raw_command": f"/history {chat}"})
+                 for _ in range(4)}
+        answers = [c.until(lambda m: m.get("id") in asked) for _ in asked]
+        check("resumed together",
+              all(a.get("result", {}).get("output") == {"resumed": chat} for a in answers), answers)
+        texts = [m["text"] for m in c.call("session.get", {"session_id": session})["history"]]
+        check("once", texts == ["together", "Answer."], texts)
+
+
 def test_killed(env, work, home):
     """A process that dies in a turn: the prompt is there, and nothing else is lost."""
     with Loaf(cwd=work, env=env) as c:
@@ -426,6 +442,7 @@ def main():
             test_no_newline(c, h)
             test_new_chats(c, env["HOME"])
             test_shared(c, env["HOME"])
+            test_resumed_together(c)
             check("end", c.close() == 0)
             check("stderr", not harness.without_noise(c.stderr.decode()), c.stderr)
         test_killed(env, work, env["HOME"])

@@ -187,17 +187,16 @@ static void put_outcome(struct loaf_session *ls, struct jw *w)
 
 bool loaf_compress_await(struct loaf_session *ls, struct arena *a, struct jw *w, struct error *err)
 {
-    struct session *s = ls->session;
     struct compact_outcome out;
     if (!loaf_selected_provider(ls->loaf))
         return error_set(err, ERR_NO_MODEL, "select a model first before running /compress");
     ls->is_muted = ls->turn_id[0] != '\0';
-    bool ok = session_pause_await(s, err);
-    if (ok) {
-        loaf_model_apply(ls->loaf, s);
-        ok = session_compact_await(s, STR_NONE, a, &out, err) ||
-             error_prefix(err, "context compaction failed");
-    }
+    struct session *s = loaf_pause_await(ls, err);
+    if (!s)
+        return false;
+    loaf_model_apply(ls->loaf, s);
+    bool ok = session_compact_await(s, STR_NONE, a, &out, err) ||
+              error_prefix(err, "context compaction failed");
     if (ok)
         put_outcome(ls, w);
     session_go_on(s);

@@ -228,6 +228,9 @@ bool loaf_resume_await(struct loaf_session *ls, bool last, struct str id, struct
 /* Empties the session and lets go of its saved chat, whose file stays.  A running turn is stopped;
  * what waits goes on afterwards unless it is dropped. */
 bool loaf_clear_await(struct loaf_session *ls, bool drops_queue, struct error *err);
+/* Pauses the session that ls has then: while it waits, another command may put a chat in its place.
+ * The caller ends that with session_go_on.  NULL: nothing is paused. */
+struct session *loaf_pause_await(struct loaf_session *ls, struct error *err);
 
 /* ---- image.c ---- */
 

@@ -56,18 +56,32 @@ static bool leave_shared(struct loaf_session *ls, struct error *err)
     return true;
 }
 
+struct session *loaf_pause_await(struct loaf_session *ls, struct error *err)
+{
+    for (;;) {
+        struct session *s = ls->session;
+        bool ok = session_pause_await(s, err);
+        if (ok && ls->session == s)
+            return s;
+        session_go_on(s); /* after this it may be gone */
+        if (!ok)
+            return NULL;
+    }
+}
+
 bool loaf_clear_await(struct loaf_session *ls, bool drops_queue, struct error *err)
 {
     if (is_shared(ls))
         return leave_shared(ls, err);
     AUTO(buf) struct buf path = BUF_INIT;
     char id[UUID_LEN + 1];
-    struct session *s = ls->session;
     loaf_chat_place(ls->loaf, time_now_ms(), id, &path);
     if (drops_queue)
-        session_clear_queue(s);
-    bool ok =
-        session_pause_await(s, err) && session_renew_await(s, str_of(id), buf_str(&path), err);
+        session_clear_queue(ls->session);
+    struct session *s = loaf_pause_await(ls, err);
+    if (!s)
+        return false;
+    bool ok = session_renew_await(s, str_of(id), buf_str(&path), err);
     if (ok)
         forget_messages(ls);
     session_go_on(s);
@@ -183,15 +197,17 @@ static bool open_and_show(struct loaf_session *ls, struct arena *a, const struct
 bool loaf_resume_await(struct loaf_session *ls, bool last, struct str id, struct arena *a,
                        struct str *ret_id, struct error *err)
 {
-    struct session *old = ls->session;
     struct saved_chat saved;
     if (!loaf_chat_find_await(ls->loaf, a, last, id, &saved, err))
         return false;
     struct chat c = loaf_chat_of(a, &saved);
     if (is_shared(ls))
         return open_and_show(ls, a, &saved, &c, ret_id, err);
-    session_clear_queue(old);
-    bool ok = session_pause_await(old, err) && open_and_show(ls, a, &saved, &c, ret_id, err);
+    session_clear_queue(ls->session);
+    struct session *old = loaf_pause_await(ls, err);
+    if (!old)
+        return false;
+    bool ok = open_and_show(ls, a, &saved, &c, ret_id, err);
     session_go_on(old);
     return ok;
 }
