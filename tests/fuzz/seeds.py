@@ -71,6 +71,24 @@ def unit_seeds():
                 yield "failure", text
             if b"*** Begin Patch" in text:
                 yield "patch", b"one\ntwo\nthree\n\0" + text
+            if name in ("command", "rules"):
+                yield "command", text
+            yield from file_seeds(name, text)
+
+
+def file_seeds(name, text):
+    """Files of a user, as the unit test of that name has them."""
+    if text[:1] not in (b"{", b"["):
+        return
+    if name == "rules":
+        yield "rules", text + b"\n%%\ngit status && rm -rf x"
+    if name == "redact":
+        yield "redact", text
+    if name in ("auth_store", "credential", "keys", "login", "oauth"):
+        yield "auth", text + b"\n%%\n" + text
+    if name in ("config", "custom", "library", "skills"):
+        yield "config", text
+        yield "library", text
 
 
 def json_seeds(text):
@@ -95,6 +113,8 @@ def talk_seeds():
             yield "rpc", sent.replace(b"session.send", b"later").replace(b"turns/start", b"echo")
         for line in said:
             yield from json_seeds(line.strip())
+            if "/kward/" in path:
+                yield "redact", line.strip()
         for block in re.findall(rb"<<END\n(.*?)\nEND", text, re.S):
             yield from block_seeds(block)
 
@@ -105,8 +125,16 @@ def block_seeds(block):
         yield "log", block + b"\n"
         for message in re.findall(rb'"message": ?(\{.*\})\}', block):
             yield "message", message
-    elif block.startswith(b"{"):
+        yield "chat", block + b"\n"
+        yield "memory", b"[]\n%%\n" + block + b"\n%%\nI always use tabs"
+    elif block.startswith((b"{", b"[")):
         yield from json_seeds(block)
+        for target in ("config", "library", "redact"):
+            yield target, block
+        for target in ("auth", "rules", "memory"):
+            yield target, block + b"\n%%\n" + block
+    elif block.startswith(b"---"):
+        yield "library", block
     else:
         yield "match", block
 
@@ -123,9 +151,38 @@ def text_seeds():
     for pattern in (b"**/*.c", b"src/**/x", b"{a,b{c,d}}/*.[ch]", b"[!a-z]?\\*", b"*a*b*c*",
                     b"{}{}{}", b"/anchored/", b"!not.me", b"**", b"a/**/b/**/c"):
         yield "match", pattern + b"\nsrc/base/x\na/b/c\nabc.c\n\n"
+    yield from own_seeds()
     yield "diff", b"a\nb\nc\n%%\na\nc\nd"
     yield "text", "~/ä/../b//./\U0001f600".encode()
     yield "text", b"aGVsbG8=" b"\xff\xed\xa0\x80\xc0\xaf"
+
+
+def own_seeds():
+    """Files that no talk writes whole."""
+    for line in (b"git a; rm 'b c' \"d\\\"\" e\\ f && x | y >/dev/null 2>&1 # z", b"A=b c", b"A+=b c",
+                 b"a[1]=b c", b"sh -c 'rm x' 12>&1", b"/bin/r? x\n~/x", b"\\exec rm x"):
+        yield "command", line
+        yield "rules", (b'{"allow":["bash(git *)","write_file(*.md)"],"ask":["*"],'
+                        b'"deny":["bash(rm)","write_file(/etc/*)"]}\n%%\n' + line)
+    yield "memory", (b'[{"id":"core_001","text":"Use tabs","scope":"global","tags":["tabs"]}]\n%%\n'
+                     b'{"id":"soft_001","text":"I always use tabs","tags":["tabs"],"confidence":0.5,'
+                     b'"hits":1,"ttl_days":60,"last_seen_at":"2026-01-01T00:00:00Z",'
+                     b'"status":"active"}\n%%\nPlease remember: we always use tabs. I prefer it')
+    yield "auth", (b'{"openai_chatgpt_auth":"{\\"version\\":1,\\"accessToken\\":\\"a\\",'
+                   b'\\"refreshToken\\":\\"r\\"}","x_kept":1,"exa_api_key":"k"}\n%%\n'
+                   b'{"auth_mode":"chatgpt","tokens":{"access_token":"a","refresh_token":"r",'
+                   b'"account_id":"i"},"x_more":2,"expires_at":"2026-01-01T00:00:00Z"}')
+    yield "auth", (b'{"openai":{"type":"oauth","access":"a","refresh":"r","expires_ms":1},'
+                   b'"anthropic":{"type":"api_key","access":"k"}}\n%%\n{"openrouter_api_key":"k"}')
+    yield "chat", (b'{"type":"session_meta","id":"i","title":"t","provider":"openai","model":"m",'
+                   b'"thinkingLevel":"OFF","createdAt":"2026-01-01T00:00:00Z","updatedAt":"x"}\n'
+                   b'{"type":"message","index":0,"role":"user","text":"a","images":[{"path":"p",'
+                   b'"mimeType":"image/png","dataUrl":"data:image/png;base64,QQ==","byteSize":1}]}\n'
+                   b'{"type":"message","index":1,"role":"assistant","text":"b"}\n')
+    yield "library", (b'{"program":"./run","description":"d","name":"n","command":["./run","x"],'
+                      b'"timeout_seconds":5,"input_schema":{"properties":{"a":{"type":"string"}}},'
+                      b'"commands":[{"name":"n","description":"d","argumentHint":"h"}]}')
+    yield "library", b"---\nname: n\ndescription: >\n  a\n  b\n---\nDo $ARGUMENTS\n"
 
 
 def write_dict(path, seeds):
