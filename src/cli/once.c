@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "base/path.h"
+#include "base/utf8.h"
 #include "cli/once_options.h"
 #include "engine/session.h"
 #include "loop/io.h"
@@ -80,18 +81,47 @@ static void end_line(struct once *o)
         put(o, STR("\n"));
 }
 
+/* Orders to the terminal, and marks that turn the direction of text. */
+static bool is_order(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) ||
+           (c >= 0x2066 && c <= 0x2069);
+}
+
+/* What the model or a tool wrote: it could hide or fake what is asked, so its orders are shown and
+ * not obeyed. */
+static void put_shown(struct buf *out, struct str text)
+{
+    uint32_t c;
+    for (size_t n; text.n; text = str_from(text, n)) {
+        n = utf8_get(text, &c);
+        if (n && !is_order(c))
+            buf_add(out, str_cut(text, n));
+        else
+            buf_addf(out, "\\u%04x", n ? c : (unsigned char)text.p[0]);
+        n = n ? n : 1;
+    }
+}
+
 static void tell_call(struct once *o, const struct event_call *c)
 {
+    AUTO(buf) struct buf line = BUF_INIT;
     end_line(o);
-    fprintf(stderr, "> %.*s %.*s\n", STR_FMT(c->name), STR_FMT(str_cut(c->args, 160)));
+    put_shown(&line, c->name);
+    buf_addc(&line, ' ');
+    put_shown(&line, utf8_cut(c->args, 160));
+    fprintf(stderr, "> %.*s\n", STR_FMT(buf_str(&line)));
 }
 
 /* The first line of what went wrong; what went well needs no words. */
 static void tell_result(const struct event_result *r)
 {
+    AUTO(buf) struct buf shown = BUF_INIT;
     struct str line, rest = r->text;
-    if (r->is_error && str_line(&rest, &line))
-        fprintf(stderr, "  failed: %.*s\n", STR_FMT(str_cut(line, 160)));
+    if (!r->is_error || !str_line(&rest, &line))
+        return;
+    put_shown(&shown, utf8_cut(line, 160));
+    fprintf(stderr, "  failed: %.*s\n", STR_FMT(buf_str(&shown)));
 }
 
 /* ---- asking ---- */
@@ -118,6 +148,20 @@ static void on_typed(void *arg, struct str bytes)
     answer(o, is_yes, is_yes ? NULL : "the user refused this call");
 }
 
+/* The whole call: nobody shall allow what they did not see. */
+static void put_question(int fd, const struct event *e)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    buf_addz(&text, "? ");
+    put_shown(&text, e->call->name);
+    buf_addc(&text, ' ');
+    put_shown(&text, e->call->args);
+    buf_addz(&text, "\n  ");
+    put_shown(&text, e->permission->reason);
+    dprintf(fd, "%.*s%s[y]es, [N]o, [a]lways for this tool: ", STR_FMT(buf_str(&text)),
+            e->permission->reason.n ? "\n  " : "");
+}
+
 static void ask(struct once *o, const struct event *e)
 {
     int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
@@ -130,8 +174,7 @@ static void ask(struct once *o, const struct event *e)
     }
     free(o->asked_tool);
     o->asked_tool = str_dup(e->call->name);
-    dprintf(fd, "? %.*s%s[y]es, [N]o, [a]lways for this tool: ", STR_FMT(e->permission->reason),
-            e->permission->reason.n ? "\n  " : "");
+    put_question(fd, e);
     o->tty = reader_new(o->loop, fd, on_typed, o);
 }
 

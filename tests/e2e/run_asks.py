@@ -72,6 +72,26 @@ def play(base, name, answers, files, flags=("--ask", "bash")):
     assert there == files, f"{there} instead of {files}"
 
 
+def see_all(base):
+    """A long command is shown to its end, and its orders to the terminal as text."""
+    workspace = os.path.join(base, "all")
+    os.mkdir(workspace)
+    command = "echo \x9b2K\u202e" + "x" * 300 + " ; echo danger"
+    with open(os.path.join(workspace, "scene.json"), "w", encoding="utf-8") as file:
+        json.dump({"rounds": [[{"call": "bash", "args": {"command": command}}],
+                              [{"say": "over"}]]}, file)
+    term = Terminal(workspace, harness.clean_env(os.path.join(base, "all-home")), "--ask", "bash")
+    seen = term.until("for this tool: ")
+    question = seen[seen.index("\n? ") + 1:].replace("\r\n", "")
+    assert "echo danger" in question, question
+    assert "\\u009b2K\\u202exxx" in question, question
+    assert "\x9b" not in seen and "\u202e" not in seen, seen
+    term.type("n\n")
+    term.until("over")
+    assert term.status() == 0
+    os.close(term.fd)
+
+
 def hang_up(base):
     """Closing the terminal ends the program: nobody is left to ask."""
     workspace = os.path.join(base, "gone")
@@ -92,6 +112,7 @@ CASES = {
     "beyond the mode": lambda base: play(base, "beyond", ["y\n", "n\n"], ["one"],
                                          ("--mode", "prompt")),
     "always": lambda base: play(base, "always", ["a\n"], ["one", "two"], ("--mode", "prompt")),
+    "all is seen": see_all,
     "hang-up": hang_up,
 }
 
