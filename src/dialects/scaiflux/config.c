@@ -70,12 +70,14 @@ static bool take_values(struct flux_config *c, const struct flux_file *file, str
     return true;
 }
 
+/* The paths are made once: the arena lives as long as the process, and /config may come often. */
 bool flux_config_read(struct flux *f, struct flux_config *ret, struct error *err)
 {
-    struct flux_config c = {
-        .user.path = arena_fmt(&f->arena, "%.*s/.scaiflux/config.json", STR_FMT(path_home())),
-        .project.path = arena_fmt(&f->arena, "%.*s/.scaiflux.json", STR_FMT(f->workspace)),
-    };
+    if (!f->user_config.p) {
+        f->user_config = arena_fmt(&f->arena, "%.*s/.scaiflux/config.json", STR_FMT(path_home()));
+        f->project_config = arena_fmt(&f->arena, "%.*s/.scaiflux.json", STR_FMT(f->workspace));
+    }
+    struct flux_config c = {.user.path = f->user_config, .project.path = f->project_config};
     bool ok = read_file(&c.user, err) && read_file(&c.project, err) &&
               take_values(&c, &c.user, err) && take_values(&c, &c.project, err);
     if (!ok) {
@@ -195,17 +197,18 @@ static bool may_replace(struct flux *f, struct str path, struct error *err)
 bool flux_config_save(struct flux *f, const char *key, struct str value, struct error *err)
 {
     AUTO(json) struct json j = JSON_INIT;
+    AUTO(buf) struct buf lock = BUF_INIT;
     struct flux_config now = {0};
     if (!flux_config_read(f, &now, err)) /* a file that is broken is left alone */
         return false;
     struct str path = now.project.path;
-    struct str lock = arena_fmt(&f->arena, "%.*s/.scaiflux/config", STR_FMT(f->workspace));
+    buf_addf(&lock, "%.*s/.scaiflux/config", STR_FMT(f->workspace));
     flux_config_clear(&now);
-    if (!may_replace(f, path, err) || !may_replace(f, lock, err) ||
+    if (!may_replace(f, path, err) || !may_replace(f, buf_str(&lock), err) ||
         !json_parse(value, 0, LIMIT_JSON_DEPTH, &j, err))
         return false;
     struct saving s = {key, j.root};
-    return config_change_project(path, lock, put_value, &s, err);
+    return config_change_project(path, buf_str(&lock), put_value, &s, err);
 }
 
 bool flux_create_file(struct flux *f, const char *name, struct str text, bool *ret_made,

@@ -71,6 +71,7 @@ struct flux { /* the process */
     const char *gadgets[FLUX_N_GADGETS + 1]; /* names of those that are on, sorted, NULL-ended */
     struct arena arena;   /* names found at the start */
     struct str workspace; /* real path */
+    struct str user_config, project_config; /* paths; STR_NONE before they were read */
     const struct flux_mode *mode;
     int64_t window, max_tokens; /* of the chosen model */
     struct buf line;            /* the event being written */
@@ -94,9 +95,9 @@ const char *flux_open_session(struct flux *f, struct error *err);
 /* The sessions of the workspace lie in these directories. */
 enum { FLUX_N_PLACES = 2 };
 struct flux_places {
-    struct str dirs[FLUX_N_PLACES]; /* in the flux's arena */
+    struct str dirs[FLUX_N_PLACES]; /* in the arena */
 };
-struct flux_places flux_find_places(struct flux *f);
+struct flux_places flux_find_places(const struct flux *f, struct arena *a);
 
 /* config.c */
 bool flux_config_read(struct flux *f, struct flux_config *ret, struct error *err);

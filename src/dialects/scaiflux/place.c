@@ -16,16 +16,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct flux_places flux_find_places(struct flux *f)
+struct flux_places flux_find_places(const struct flux *f, struct arena *a)
 {
     const char *state = getenv("XDG_STATE_HOME");
     struct str home = path_home();
     struct str base = state && *state == '/'
                           ? str_of(state)
-                          : arena_fmt(&f->arena, "%.*s/.local/state", STR_FMT(home));
+                          : arena_fmt(a, "%.*s/.local/state", STR_FMT(home));
     return (struct flux_places){{
-        arena_fmt(&f->arena, "%.*s/.scaiflux/sessions", STR_FMT(f->workspace)),
-        arena_fmt(&f->arena, "%.*s/trivet/scaiflux/%016llx", STR_FMT(base),
+        arena_fmt(a, "%.*s/.scaiflux/sessions", STR_FMT(f->workspace)),
+        arena_fmt(a, "%.*s/trivet/scaiflux/%016llx", STR_FMT(base),
                   (unsigned long long)str_hash(f->workspace)),
     }};
 }
@@ -200,6 +200,6 @@ static const char *make_new(struct flux *f, const struct flux_places *places, st
 
 const char *flux_open_session(struct flux *f, struct error *err)
 {
-    struct flux_places places = flux_find_places(f);
+    struct flux_places places = flux_find_places(f, &f->arena);
     return f->options.resume.p ? resume(f, &places, err) : make_new(f, &places, err);
 }

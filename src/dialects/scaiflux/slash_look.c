@@ -247,7 +247,7 @@ static void put_session(struct jw *w, struct buf *text, const struct session_row
 static void session_command_await(struct flux *f, struct str args, struct flux_answer *a)
 {
     AUTO(arena) struct arena arena = ARENA_INIT;
-    struct flux_places places = flux_find_places(f);
+    struct flux_places places = flux_find_places(f, &arena);
     struct session_info info;
     struct error err;
     if (args.n && !str_is(args, "list")) {
