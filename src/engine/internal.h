@@ -104,6 +104,10 @@ struct turn {
     const char *stop;
 };
 
+struct file_mark {
+    int64_t inode, size, mtime_ns;
+};
+
 struct session {
     struct engine *engine;
     struct session *next;
@@ -122,6 +126,7 @@ struct session {
     struct slog *log;         /* NULL until the first write */
     bool has_file;
     bool has_open_tail;       /* of a file that another program wrote, see header */
+    struct file_mark seen;    /* the file when it was read */
     int64_t kept_ms;          /* when the file in a dialect's form was last changed by a turn */
     struct history history;
     struct read_set *reads;
@@ -185,6 +190,10 @@ struct model session_model(struct session *s, struct arena *a, const struct prov
                            bool *ret_ok, struct error *err);
 
 /* settle.c */
+/* The file as it is now; zeros when there is none. */
+struct file_mark session_file_mark(const struct session *s);
+/* A file in a dialect's form is written as a whole: it must still be the one that was read. */
+bool session_is_stale(const struct session *s);
 void session_wake_pauses(struct session *s);
 /* The lines of the file in the dialect's form. */
 void session_put_form(struct session *s, const struct message *all, size_t n, struct buf *out);

@@ -174,6 +174,9 @@ static bool open_file(struct session *s, struct error *err)
 
 static bool need_log(struct session *s, struct error *err)
 {
+    if (!s->running && session_is_stale(s))
+        return error_set(err, ERR_LOCKED, "%s was changed by another program; open it again",
+                         s->path);
     if (s->log || (s->has_file ? open_file(s, err) : create_file(s, err)))
         return true;
     slog_close(s->log);
@@ -248,7 +251,7 @@ static void drop_waiting(struct session *s)
 static struct session *find_open(struct engine *e, struct str path)
 {
     for (struct session *s = e->sessions; s; s = s->next)
-        if (!s->is_closing && str_is(path, s->path))
+        if (!s->is_closing && str_is(path, s->path) && (s->running || !session_is_stale(s)))
             return s;
     return NULL;
 }
@@ -341,6 +344,7 @@ static bool load(struct session *s, const struct session_spec *spec, struct sess
                  struct error *err)
 {
     struct header hd;
+    s->seen = session_file_mark(s);
     if (!history_load(&s->history, spec->path, s->settings, &hd, err))
         return false;
     set_id(s, hd.id);

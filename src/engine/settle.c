@@ -12,9 +12,31 @@
 #include "engine/form.h"
 #include "store/file.h"
 
+#include <sys/stat.h>
+
 void session_put_form(struct session *s, const struct message *all, size_t n, struct buf *out)
 {
     s->settings->form->put(s->settings->context_arg, s, all, n, out);
+}
+
+struct file_mark session_file_mark(const struct session *s)
+{
+    struct stat st;
+    if (stat(s->path, &st) != 0)
+        return (struct file_mark){0};
+    return (struct file_mark){(int64_t)st.st_ino, st.st_size,
+                              (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec};
+}
+
+bool session_is_stale(const struct session *s)
+{
+    if (!s->settings->form || !s->has_file)
+        return false;
+    if (s->log)
+        return !slog_is_in_place(s->log);
+    struct file_mark now = session_file_mark(s);
+    return now.inode != s->seen.inode || now.size != s->seen.size ||
+           now.mtime_ns != s->seen.mtime_ns;
 }
 
 /* Inputs that wait keep their records. */

@@ -458,6 +458,13 @@ bool slog_replace_through_await(struct slog *g, struct str lines, struct error *
     return ok;
 }
 
+bool slog_is_in_place(const struct slog *g)
+{
+    struct stat ours, there;
+    return fstat(g->fd, &ours) == 0 && stat(g->path, &there) == 0 && ours.st_dev == there.st_dev &&
+           ours.st_ino == there.st_ino;
+}
+
 struct str slog_path(const struct slog *g)
 {
     return str_of(g->path);

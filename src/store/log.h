@@ -40,6 +40,8 @@ bool slog_sync(struct slog *g, struct error *err);
  * crash leaves the old lines or the new ones; the lock goes over with them.  Everything is synced
  * when this returns.  On failure the log goes on as it was. */
 bool slog_replace_through_await(struct slog *g, struct str lines, struct error *err);
+/* False when another file stands in its place, or none. */
+bool slog_is_in_place(const struct slog *g);
 struct str slog_path(const struct slog *g);
 int64_t slog_size(const struct slog *g);
 /* Releases the lock; when a sync is under way, at its end.  NULL is fine. */

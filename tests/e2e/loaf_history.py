@@ -378,6 +378,42 @@ def test_killed(env, work, home):
         check_file("after the crash", path, texts)
 
 
+def refused(c, session, text):
+    try:
+        c.call("session.send", {"session_id": session, "text": text})
+    except RuntimeError as error:
+        return str(error)
+    return None
+
+
+def test_two_writers(env, work, home):
+    """Another process, or loaf itself, writes the chat: nobody overwrites what he has not read."""
+    with Loaf(cwd=work, env=env) as a, Loaf(cwd=work, env=env) as b:
+        one = a.call("session.create")["session_id"]
+        say(a, one, "from a")
+        chat = a.call("session.get", {"session_id": one})["activeSessionId"]
+        path, = glob.glob(f"{home}/.loaf/sessions/*/*/*/*{chat}.jsonl")
+        two = b.call("session.create")["session_id"]
+        resume(b, two, chat)
+        check("open elsewhere", "is open in another process" in str(refused(b, two, "from b")))
+        say(a, one, "a again")
+        a.close()
+        check("changed meanwhile", "was changed by another program" in str(refused(b, two, "from b")))
+        resume(b, two, chat)
+        say(b, two, "from b")
+        check_file("both", path, ["from a", "Answer.", "a again", "Answer.", "from b", "Answer."])
+        meta, messages = read_like_loaf(path)
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            for v in [meta, *message_lines(*(m["text"] for m in messages), "from loaf", "Loaf.")]:
+                file.write(json.dumps(v) + "\n")
+        os.rename(path + ".new", path)
+        check("loaf wrote it", "was changed by another program" in str(refused(b, two, "too late")))
+        resume(b, two, chat)
+        say(b, two, "end")
+        check_file("all three", path, ["from a", "Answer.", "a again", "Answer.", "from b", "Answer.",
+                                       "from loaf", "Loaf.", "end", "Answer."])
+
+
 def test_damaged(env, work, home):
     """Chats with flipped, lost and doubled bytes: read as far as they go, and never the end of us."""
     rng = random.Random(20260102)
@@ -446,6 +482,7 @@ def main():
             check("end", c.close() == 0)
             check("stderr", not harness.without_noise(c.stderr.decode()), c.stderr)
         test_killed(env, work, env["HOME"])
+        test_two_writers(env, work, env["HOME"])
         test_damaged(env, work, env["HOME"])
     harness.finish(*counts)
 
