@@ -140,7 +140,7 @@ static void test_refused_and_odd(void **state)
 {
     (void)state;
     static const char *const refused[] = {
-        "{\"role\":\"system\",\"content\":\"x\"}", "{\"role\":\"branchSummary\"}", "{}", "[]", "3",
+        "{\"role\":\"system\",\"content\":\"x\"}", "{\"role\":\"custom\"}", "{}", "[]", "3",
         "{\"role\":5}",
     };
     static const char *const odd[] = {
@@ -149,6 +149,7 @@ static void test_refused_and_odd(void **state)
         "{\"role\":\"assistant\",\"tool_calls\":{\"a\":1},\"usage\":[],\"trivet_reasoning\":[1]}",
         "{\"role\":\"assistant\",\"content\":\"a\",\"trivet_reasoning\":[{\"after\":-5},{\"after\":99}]}",
         "{\"role\":\"compactionSummary\",\"details\":[]}",
+        "{\"role\":\"branchSummary\"}",
     };
     AUTO(arena) struct arena a = ARENA_INIT;
     struct message m;
@@ -156,6 +157,21 @@ static void test_refused_and_odd(void **state)
         assert_false(get(&a, refused[i], &m));
     for (size_t i = 0; i < ARRAY_LEN(odd); i++)
         assert_true(get(&a, odd[i], &m));
+}
+
+/* What another branch did is text for the model, and nobody's message. */
+static void test_branch(void **state)
+{
+    (void)state;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(buf) struct buf out = BUF_INIT;
+    struct jw w = JW(&out);
+    struct message m, again;
+    assert_true(get(&a, "{\"role\":\"branchSummary\",\"summary\":\"left\"}", &m));
+    assert_true(m.is_branch && m.role == ROLE_USER);
+    message_put(&w, &m);
+    assert_true(get(&a, out.p, &again));
+    assert_true(again.is_branch && str_is(message_text_of(&a, &again), "left"));
 }
 
 static void test_usage(void **state)
@@ -372,6 +388,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_helpers),         cmocka_unit_test(test_written_form),
         cmocka_unit_test(test_other_spellings), cmocka_unit_test(test_refused_and_odd),
+        cmocka_unit_test(test_branch),
         cmocka_unit_test(test_usage),           cmocka_unit_test(test_usage_of_a_liar),
         cmocka_unit_test(test_there_and_back),
     };
