@@ -68,6 +68,7 @@ struct image { /* what goes into the file, with copies of everything that may ch
     bool is_onboarded;
     struct str prompts; /* JSON strings, comma separated */
     bool drops_keys;    /* that older versions kept here */
+    bool only_prompts;  /* written in the background: settings in the file may be newer */
 };
 
 static struct image *image_of(struct loaf *lf)
@@ -153,10 +154,12 @@ static void put_image(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
     const struct image *i = arg;
     char now[TIME_ISO_LEN + 1];
     time_iso(time_now_ms(), now);
-    config_put(doc, root, STR("version"), yyjson_mut_int(doc, 1));
-    set_providers(doc, root, i);
-    set_model(doc, root, i);
-    config_put(doc, root, STR("onboardingCompleted"), yyjson_mut_bool(doc, i->is_onboarded));
+    if (!i->only_prompts || !yyjson_mut_obj_get(root, "version")) {
+        config_put(doc, root, STR("version"), yyjson_mut_int(doc, 1));
+        set_providers(doc, root, i);
+        set_model(doc, root, i);
+        config_put(doc, root, STR("onboardingCompleted"), yyjson_mut_bool(doc, i->is_onboarded));
+    }
     add_prompts(doc, root, i);
     set_str(doc, root, "updatedAt", str_of(now));
     if (i->drops_keys) {
@@ -199,6 +202,7 @@ static void save_fiber(void *arg)
     struct loaf *lf = arg;
     while (lf->new_prompts.n) {
         struct image *i = image_of(lf);
+        i->only_prompts = true;
         work_through_await(lf->sv->loop, write_image, i);
         image_free(i);
     }
@@ -244,30 +248,38 @@ static void read_model(struct loaf *lf, yyjson_val *root)
         loaf_set_model(lf, id, json_get_str(root, "trivetModel"));
 }
 
-/* Keys that older versions kept in the open move to the secrets. */
-static bool move_key(struct loaf *lf, yyjson_val *root, const char *member, const char *provider)
+/* Keys that older versions kept in the open move to the secrets.  False: this one stays. */
+static bool move_key(struct loaf *lf, yyjson_val *root, const char *member, const char *provider,
+                     bool *ret_has_key)
 {
     struct str key = str_trim(json_get_str(root, member));
     struct auth_entry e = {.type = AUTH_API_KEY, .access = key};
     struct error err;
     if (!key.n)
-        return false;
+        return true;
+    *ret_has_key = true;
     if (auth_store_put(engine_auth(lf->sv->engine), str_of(provider), &e, &err))
         return true;
     log_warn("%s stays in state.json: %s", member, err.text);
     return false;
 }
 
-static void take_state(struct loaf *lf, yyjson_val *root, bool is_foreign)
+/* False when something of it is kept nowhere else. */
+static bool take_state(struct loaf *lf, yyjson_val *root, bool is_foreign)
 {
     struct error err;
+    bool has_key = false;
     read_providers(lf, root);
     lf->is_onboarded = json_get_bool(root, "onboardingCompleted", false);
     read_model(lf, root);
-    bool has_keys = move_key(lf, root, "openRouterApiKey", "openrouter");
-    has_keys = move_key(lf, root, "exaApiKey", "exa") || has_keys;
-    if ((has_keys || is_foreign) && !save(lf, has_keys, &err))
+    bool is_moved = move_key(lf, root, "openRouterApiKey", "openrouter", &has_key);
+    is_moved = move_key(lf, root, "exaApiKey", "exa", &has_key) && is_moved;
+    bool drops_keys = has_key && is_moved;
+    if ((drops_keys || is_foreign) && !save(lf, drops_keys, &err)) {
         log_warn("state.json stays as it was: %s", err.text);
+        return false;
+    }
+    return is_moved;
 }
 
 /* Tokens that older versions kept in auth.json move to the secrets as well. */
@@ -310,8 +322,8 @@ void loaf_home_open(struct loaf *lf)
         if (read_state(str_of(path), &state))
             take_state(lf, state.root, false);
     } else if (read_state(buf_str(&local), &state)) {
-        take_state(lf, state.root, true);
-        unlink(local.p);
+        if (take_state(lf, state.root, true))
+            unlink(local.p);
     }
 }
 
