@@ -100,9 +100,30 @@ static bool is_telling(struct str name)
     return false;
 }
 
+static bool is_alnum(char c)
+{
+    return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
+}
+
+static bool is_key_char(char c)
+{
+    return is_alnum(c) || c == '_' || c == '-';
+}
+
+/* "sk-" at the beginning, or a key of eight characters or more anywhere; task-management is none. */
 static bool looks_secret(struct str text)
 {
-    return str_starts(text, STR("sk-")) || str_ifind(text, STR("bearer ")) != SIZE_MAX;
+    enum { KEY_CHARS = 8 };
+    size_t at, from = 0;
+    while ((at = str_find(str_from(text, from), STR("sk-"))) != SIZE_MAX) {
+        size_t start = from + at, end = start + 3;
+        while (end < text.n && is_key_char(text.p[end]))
+            end++;
+        if (start == 0 || (end - start >= 3 + KEY_CHARS && !is_alnum(text.p[start - 1])))
+            return true;
+        from = start + 1;
+    }
+    return str_ifind(text, STR("bearer ")) != SIZE_MAX;
 }
 
 /* Strings below members with telling names, and strings that look like keys, are left out. */
