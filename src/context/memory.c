@@ -57,8 +57,10 @@ static bool read_soft(struct memory *m, struct str dir, struct error *err)
         if (json_parse(line, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &j, &ignored) &&
             yyjson_is_obj(j.root))
             yyjson_mut_arr_append(m->soft, yyjson_val_mut_copy(m->doc, j.root));
-        else if (!str_is_blank(line))
-            buf_addf(&m->odd, "%.*s\n", STR_FMT(line));
+        else if (!str_is_blank(line)) {
+            buf_add(&m->odd, line); /* not through printf: it may hold a NUL */
+            buf_addc(&m->odd, '\n');
+        }
     }
     return true;
 }

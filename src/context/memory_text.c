@@ -53,7 +53,7 @@ static void put_imperative(struct buf *out, struct str rest)
         return;
     }
     char last = stem.p[stem.n - 1], before = stem.p[stem.n - 2];
-    bool is_double = last == before && !strchr("lsz", last);
+    bool is_double = last == before && is_alnum(last) && !strchr("lsz", last);
     bool needs_e = !is_double && (strchr("svzcu", last) || str_ends(stem, STR("at")) ||
                                   str_ends(stem, STR("it")) || str_ends(stem, STR("ng")));
     buf_add(out, str_cut(stem, stem.n - is_double));

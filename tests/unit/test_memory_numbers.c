@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory files that others wrote: any numbers in them are fine. */
+/* Memory files that others wrote: any numbers and bytes in them are fine. */
 #include "context/memory.h"
 
 #include "base/path.h"
+#include "base/utf8.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,11 +92,39 @@ static void test_huge_numbers(void **state)
     buf_clear(&r.block);
 }
 
+/* A line that is no record stays as it is, also behind a NUL. */
+static void test_odd_line(void **state)
+{
+    struct scene *s = *state;
+    AUTO(buf) struct buf path = BUF_INIT, text = BUF_INIT;
+    struct str odd = STR("{\"id\":\"soft_001\"}\0 torn\n");
+    buf_addf(&path, "%s/soft.jsonl", s->dir);
+    assert_true(file_replace(buf_str(&path), odd, 0600, &s->err));
+    assert_true(memory_open(&s->m, str_of(s->dir), true, &s->err));
+    assert_int_equal(yyjson_mut_arr_size(s->m.soft), 0);
+    assert_true(memory_save(&s->m, &s->err));
+    assert_true(path_read(&text, buf_str(&path), 1000, &s->err));
+    assert_true(str_eq(buf_str(&text), odd));
+}
+
+/* Letters are taken off words, never bytes off characters. */
+static void test_wording(void **state)
+{
+    (void)state;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct str text = memory_clean(STR("Remember that we are x\xe2\x80\x80ing tabs"), &a);
+    assert_true(utf8_is_valid(text));
+    text = memory_clean(STR("Remember that we are running tests"), &a);
+    assert_true(str_is(text, "Run tests"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_highest_id, setup, teardown),
         cmocka_unit_test_setup_teardown(test_huge_numbers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_odd_line, setup, teardown),
+        cmocka_unit_test(test_wording),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
