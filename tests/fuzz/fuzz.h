@@ -57,4 +57,25 @@ static inline void fuzz_expect_json(struct str text)
     PROMISE(json_parse(text, 0, 2000, &j, &err));
 }
 
+static inline bool fuzz_is_key_char(char c)
+{
+    return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_' || c == '-';
+}
+
+/* An API key stands in the text, as a word of its own. */
+static inline bool fuzz_has_key(struct str s)
+{
+    size_t at, from = 0;
+    while ((at = str_find(str_from(s, from), STR("sk-"))) != SIZE_MAX) {
+        size_t start = from + at, end = start + 3;
+        char before = start ? s.p[start - 1] : ' ';
+        while (end < s.n && fuzz_is_key_char(s.p[end]))
+            end++;
+        if (end - start >= 11 && (before == '_' || before == '-' || !fuzz_is_key_char(before)))
+            return true;
+        from = start + 1;
+    }
+    return false;
+}
+
 #endif

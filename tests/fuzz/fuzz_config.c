@@ -8,16 +8,29 @@
 #include "dialects/scaiflux/internal.h"
 #include "fuzz_place.h"
 
+static void check_safe(yyjson_val *v)
+{
+    size_t i, max;
+    yyjson_val *key, *item;
+    PROMISE(!yyjson_is_str(v) || !fuzz_has_key(json_str(v)));
+    yyjson_arr_foreach (v, i, max, item)
+        check_safe(item);
+    yyjson_obj_foreach (v, i, max, key, item)
+        check_safe(item);
+}
+
 static void show(const struct flux_config *c)
 {
+    AUTO(json) struct json shown = JSON_INIT;
+    struct error err;
     AUTO(buf) struct buf out = BUF_INIT, text = BUF_INIT;
     struct jw w = JW(&out);
     jw_obj(&w);
     PROMISE(flux_config_put(c, STR(""), &w, &text));
     jw_obj_end(&w);
-    fuzz_expect_json(buf_str(&out));
+    PROMISE(json_parse(buf_str(&out), 0, 2000, &shown, &err));
     PROMISE(utf8_is_valid(buf_str(&text)));
-    PROMISE(str_find(buf_str(&out), STR("\"sk-")) == SIZE_MAX);
+    check_safe(shown.root);
 }
 
 static void try_scaiflux(struct str bytes)

@@ -22,29 +22,9 @@ static bool is_telling(struct str name)
     return false;
 }
 
-static bool is_key_char(char c)
-{
-    return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_' || c == '-';
-}
-
 static bool is_blank(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static bool has_key(struct str s)
-{
-    size_t at, from = 0;
-    while ((at = str_find(str_from(s, from), STR("sk-"))) != SIZE_MAX) {
-        size_t start = from + at, end = start + 3;
-        char before = start ? s.p[start - 1] : ' ';
-        while (end < s.n && is_key_char(s.p[end]))
-            end++;
-        if (end - start >= 11 && (before == '_' || before == '-' || !is_key_char(before)))
-            return true;
-        from = start + 1;
-    }
-    return false;
 }
 
 static bool has_bearer(struct str s)
@@ -68,7 +48,7 @@ static void check(yyjson_val *old, yyjson_val *new, bool is_top)
     yyjson_val *key, *v, *other_key, *other;
     if (yyjson_is_str(new)) {
         PROMISE(yyjson_is_str(old));
-        PROMISE(!has_key(json_str(new)) && !has_bearer(json_str(new)));
+        PROMISE(!fuzz_has_key(json_str(new)) && !has_bearer(json_str(new)));
         return;
     }
     PROMISE(yyjson_get_type(old) == yyjson_get_type(new));
@@ -86,7 +66,7 @@ static void check(yyjson_val *old, yyjson_val *new, bool is_top)
             PROMISE(str_is(json_str(v), "[REDACTED]"));
         else
             check(other, v, false);
-        PROMISE(!has_key(json_str(key)) && !has_bearer(json_str(key)));
+        PROMISE(!fuzz_has_key(json_str(key)) && !has_bearer(json_str(key)));
     }
 }
 
