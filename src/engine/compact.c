@@ -84,7 +84,8 @@ static bool ask_await(const struct work *k, struct buf *question, int64_t percen
     struct session *s = k->session;
     if (k->instructions.n)
         buf_addf(question, "\n\nAdditional focus: %.*s", STR_FMT(k->instructions));
-    struct summary_ask ask = {.system = str_of(instruction), .text = buf_str(question),
+    struct summary_ask ask = {.system = str_of(instruction),
+                              .text = buf_str(question),
                               .max_tokens = s->settings->compact.reserve_tokens * percent / 100};
     if (!ask_plain_await(s, k->turn, &ask, &summary, err))
         return false;
@@ -145,8 +146,8 @@ static bool summarise_await(const struct work *k, struct arena *a, struct messag
         compact_list_files(&text, buf_str(&past), &m);
     else
         buf_add(&text, buf_str(&past));
-    struct str whole = arena_fmt(a, "%.*s%.*s", STR_FMT(str_trim(buf_str(&text))),
-                                 STR_FMT(buf_str(&split)));
+    struct str whole =
+        arena_fmt(a, "%.*s%.*s", STR_FMT(str_trim(buf_str(&text))), STR_FMT(buf_str(&split)));
     *ret = message_text(a, ROLE_SUMMARY, whole);
     ret->first_kept = arena_fmt(a, "message:%zu", k->cut.at);
     ret->n_skipped = k->cut.split > k->cut.at ? (int64_t)(k->cut.split - k->cut.at - 1) : 0;
@@ -203,11 +204,12 @@ static bool compact_because_await(struct session *s, struct turn *t, const char 
     struct work k = {.session = s, .turn = t, .instructions = instructions};
     struct session_info info;
     session_info(s, &info);
-    struct event_compaction ev = {.reason = reason, .n_before = (int64_t)s->history.n,
+    struct event_compaction ev = {.reason = reason,
+                                  .n_before = (int64_t)s->history.n,
                                   .window = info.context_window,
                                   .tokens_before = history_tokens(&s->history)};
-    session_emit(s, t, &(struct event){.kind = EV_COMPACTION_STARTED, .compaction = &ev,
-                                       .error = cause});
+    session_emit(s, t,
+                 &(struct event){.kind = EV_COMPACTION_STARTED, .compaction = &ev, .error = cause});
     bool must = strcmp(reason, "overflow") == 0;
     bool ok = compact_cut(&s->history, s->settings->compact.keep_recent_tokens, keep_from, must,
                           &k.cut, err) &&
@@ -225,8 +227,9 @@ static bool compact_because_await(struct session *s, struct turn *t, const char 
         ev.details = ret->details;
         ev.tokens_after = ret->tokens_after;
     }
-    session_emit(s, t, &(struct event){.kind = EV_COMPACTION_DONE, .compaction = &ev,
-                                       .error = ok ? NULL : err});
+    session_emit(
+        s, t,
+        &(struct event){.kind = EV_COMPACTION_DONE, .compaction = &ev, .error = ok ? NULL : err});
     return ok;
 }
 
@@ -271,8 +274,7 @@ bool compact_if_needed_await(struct turn *t, struct error *err)
     struct compact_outcome out;
     struct error why;
     const char *reason = why_now(s);
-    if (!reason ||
-        compact_await(s, t, reason, STR_NONE, t->first_entry, &t->arena, &out, &why))
+    if (!reason || compact_await(s, t, reason, STR_NONE, t->first_entry, &t->arena, &out, &why))
         return true;
     if (why.code != ERR_CANCELED && !s->settings->compact.failure_ends_turn)
         return true; /* the request may still fit */

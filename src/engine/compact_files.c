@@ -70,9 +70,9 @@ void compact_note_files(const struct history *h, size_t from, size_t to, struct 
 struct lister {
     struct buf *out;
     const struct message *summary;
-    bool is_inside;           /* the section of files */
-    bool was_there;           /* it has been seen */
-    bool is_skipping;         /* the model's own list */
+    bool is_inside;   /* the section of files */
+    bool was_there;   /* it has been seen */
+    bool is_skipping; /* the model's own list */
     bool has_read, has_modified;
 };
 

@@ -53,8 +53,11 @@ static bool search_await(struct tool_cx *cx, const struct code_args *a, struct t
     if (!a->query.n)
         return tool_fail(ret, "Error: query is required");
     json_parse(str_of(places), 0, 2, &include, &ignored);
-    struct exa_query q = {.query = a->query, .n_results = MIN(a->max_results, EXA_MAX_RESULTS),
-                          .wants_highlights = true, .sentences = SENTENCES, .per_url = PER_URL,
+    struct exa_query q = {.query = a->query,
+                          .n_results = MIN(a->max_results, EXA_MAX_RESULTS),
+                          .wants_highlights = true,
+                          .sentences = SENTENCES,
+                          .per_url = PER_URL,
                           .include = include.root};
     if (!exa_search_await(cx, &q, &answer, err))
         return err->code != ERR_CANCELED &&
@@ -68,8 +71,8 @@ static bool search_await(struct tool_cx *cx, const struct code_args *a, struct t
 static void put_raw_address(struct buf *out, struct str url)
 {
     size_t at = str_find(url, STR("/blob/"));
-    bool is_forge = str_starts(url, STR("https://github.com/")) ||
-                    str_find(url, STR("/-/blob/")) != SIZE_MAX;
+    bool is_forge =
+        str_starts(url, STR("https://github.com/")) || str_find(url, STR("/-/blob/")) != SIZE_MAX;
     if (!is_forge || at == SIZE_MAX) {
         buf_add(out, url);
         return;
@@ -87,8 +90,8 @@ static bool read_await(struct tool_cx *cx, const struct code_args *a, struct too
     if (!a->url.n)
         return tool_fail(ret, "Error: url is required");
     put_raw_address(&url, a->url);
-    struct fetch_url_options o = {.url = buf_str(&url), .is_local_fine = cx->may_fetch_local,
-                                  .max_text = MAX_TEXT};
+    struct fetch_url_options o = {
+        .url = buf_str(&url), .is_local_fine = cx->may_fetch_local, .max_text = MAX_TEXT};
     if (!fetch_url_await(cx->loop, &o, &page, err))
         return err->code != ERR_CANCELED && tool_fail(ret, "Error: %s", err->text);
     if (page.status >= 400)

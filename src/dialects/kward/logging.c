@@ -169,7 +169,8 @@ struct stats_params {
 };
 
 static const struct row stats_params_rows[] = {
-    ROW_AS(stats_params, range, "range", T_STR, NULLABLE, "N minutes, hours, days, weeks, months or years"),
+    ROW_AS(stats_params, range, "range", T_STR, NULLABLE,
+           "N minutes, hours, days, weeks, months or years"),
     ROW_END,
 };
 

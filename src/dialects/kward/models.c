@@ -75,7 +75,10 @@ static int by_label(const void *a, const void *b)
     return order ? order : str_cmp(x->model.id, y->model.id);
 }
 
-#define ROUTED(word) {.provider = "openrouter", .id = {word, sizeof(word) - 1}, .reasons = true}
+#define ROUTED(word)                                                                               \
+    {                                                                                              \
+        .provider = "openrouter", .id = {word, sizeof(word) - 1}, .reasons = true                  \
+    }
 /* What OpenRouter surely has, while its list is not known. */
 static const struct model routed[] = {
     ROUTED("openai/gpt-5.3-codex-spark"),
@@ -90,8 +93,9 @@ static const struct model *models_of(struct kward *k, const struct provider *p, 
 {
     struct engine *e = k->sv->engine;
     const struct model *rows = p->models;
-    bool is_asked = p->list == LIST_NONE || (p->is_local ? k->local && strcmp(p->name, k->local) == 0
-                                                         : engine_has_key(e, p));
+    bool is_asked =
+        p->list == LIST_NONE ||
+        (p->is_local ? k->local && strcmp(p->name, k->local) == 0 : engine_has_key(e, p));
     *ret_n = 0;
     if (is_asked)
         rows = engine_models(e, p, a, ret_n);
@@ -113,7 +117,8 @@ static void refresh_await(struct kward *k, const struct provider *current)
     const struct provider *openrouter = engine_find_provider(e, STR("openrouter"));
     if (openrouter && engine_has_key(e, openrouter))
         engine_refresh_models_await(e, openrouter, &ignored);
-    if (current && current != openrouter && current->list != LIST_NONE && engine_has_key(e, current))
+    if (current && current != openrouter && current->list != LIST_NONE &&
+        engine_has_key(e, current))
         engine_refresh_models_await(e, current, &ignored);
 }
 

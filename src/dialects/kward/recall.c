@@ -106,8 +106,9 @@ static void put_skills(const struct kward *k, struct buf *out)
     size_t n;
     const struct item *skills = library_skills(str_of(k->config_dir), &a, &n);
     if (n)
-        buf_addz(out, "\n\nSkills, each a folder of instructions. When one fits the task, read it with "
-                      "read_skill before you begin:");
+        buf_addz(out,
+                 "\n\nSkills, each a folder of instructions. When one fits the task, read it with "
+                 "read_skill before you begin:");
     for (size_t i = 0; i < n; i++) {
         buf_addf(out, "\n- %.*s", STR_FMT(skills[i].name));
         if (skills[i].about.n)
@@ -158,7 +159,8 @@ static bool is_known(yyjson_mut_val *list, struct str text)
 {
     size_t i, max;
     yyjson_mut_val *r;
-    yyjson_mut_arr_foreach (list, i, max, r) {
+    yyjson_mut_arr_foreach(list, i, max, r)
+    {
         yyjson_mut_val *v = yyjson_mut_obj_get(r, "text");
         if (memory_is_active(r) && yyjson_mut_is_str(v) &&
             str_ieq(str_n(yyjson_mut_get_str(v), yyjson_mut_get_len(v)), text))
@@ -193,8 +195,7 @@ static bool summarize(struct kward *k, struct session *s, struct arena *a, struc
     size_t n = memory_candidates(user_text(s, a), a, found, CANDIDATES_MAX), n_new = 0, i, max;
     yyjson_val *old;
     session_info(s, &info);
-    if (!memory_open(&m, dir, true, err) ||
-        !json_parse(STR("[\"workflow\"]"), 0, 4, &tags, err) ||
+    if (!memory_open(&m, dir, true, err) || !json_parse(STR("[\"workflow\"]"), 0, 4, &tags, err) ||
         !json_parse(kept(s, "sessionMemories", "[]", a), 0, LIMIT_JSON_DEPTH, &own, err))
         return false;
     jw_arr(&lw);

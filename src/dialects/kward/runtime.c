@@ -27,8 +27,7 @@ static void put_compaction(struct jw *w, const struct kward *k, int64_t window)
     const struct compact_rules *c = &k->settings.compact;
     jw_kbool(w, "autoCompactionEnabled", c->is_enabled);
     if (c->is_enabled && window > 0)
-        jw_kint(w, "autoCompactionReserveTokens",
-                compact_reserve(c, window));
+        jw_kint(w, "autoCompactionReserveTokens", compact_reserve(c, window));
 }
 
 /* ---- runtime/state ---- */
@@ -229,8 +228,9 @@ static bool stats(struct request *rq, struct jw *w, struct error *err)
     put_compaction(w, k, window);
     if (n > 0 && c.images == 0 && window > 0)
         put_context_usage(w,
-                          info.context_tokens +
-                              (has_usage(messages, n) ? 0 : overhead(k, info.workspace, &rq->arena)),
+                          info.context_tokens + (has_usage(messages, n)
+                                                     ? 0
+                                                     : overhead(k, info.workspace, &rq->arena)),
                           window);
     jw_obj_end(w);
     return true;

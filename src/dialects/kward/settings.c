@@ -217,7 +217,8 @@ static void set_effort(struct kward *k, yyjson_val *config)
     for (size_t i = 0; !effort.n && i < ARRAY_LEN(plain); i++)
         effort = str_trim(json_get_str(config, plain[i]));
     if (!effort.n && (strcmp(provider, "codex") == 0 || strcmp(provider, "openrouter") == 0))
-        effort = str_of(kw_default_effort); /* elsewhere nothing is said, and the provider decides */
+        effort =
+            str_of(kw_default_effort); /* elsewhere nothing is said, and the provider decides */
     free(k->effort);
     k->effort = effort.n ? str_dup(effort) : NULL;
 }
