@@ -38,10 +38,12 @@ static struct str in_dir(struct buf *b, const char *name)
     return buf_str(b);
 }
 
-/* age: seconds before now that it was changed. */
+/* age: seconds before the first such call that it was changed. */
 static void set_age(const char *path, int age)
 {
-    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = time(NULL) - age}};
+    static time_t now;
+    now = now ? now : time(NULL);
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = now - age}};
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
