@@ -56,18 +56,22 @@ class Connection {
     return answer;
   }
 
-  /** Calls back for every event until the callback returns something, and resolves with that. */
+  /** Calls back for every event until the callback returns something; `done` resolves with that.
+      `take` hands it an event that was put aside. */
   hear(onEvent) {
-    return new Promise((resolve, reject) => {
-      const listener = (event) => {
+    let take;
+    const done = new Promise((resolve, reject) => {
+      take = (event) => {
         const found = event ? onEvent(event) : new Error("the server is gone");
         if (found === undefined) return;
-        this.listeners.delete(listener);
+        this.listeners.delete(take);
         if (found instanceof Error) reject(found);
         else resolve(found);
       };
-      this.listeners.add(listener);
+      this.listeners.add(take);
     });
+    done.catch(() => {}); // whoever awaits it hears of it; nobody has to
+    return { done, take };
   }
 
   /** The server ends when its stdin does. */
@@ -111,24 +115,21 @@ function show(event) {
 async function runTurn(connection, session, prompt) {
   let turn = null;
   const early = []; // events may come before the response that names the turn
-  const endOf = (event) => {
+  const { done, take } = connection.hear((event) => {
     if (turn === null) {
       early.push(event);
       return undefined;
     }
+    show(event);
     if (event.payload.turn_id !== turn) return undefined;
     if (event.type === "session.completed") return { good: true };
     if (event.type === "session.interrupted" || event.type === "session.error")
       return { good: false, why: event.payload.message ?? "interrupted" };
     return undefined;
-  };
-  const heard = connection.hear((event) => {
-    show(event);
-    return endOf(event);
   });
   ({ turn_id: turn } = await connection.call("session.send", { session_id: session, text: prompt }));
-  const over = early.map(endOf).find((end) => end !== undefined);
-  const { good, why } = over ?? await heard;
+  early.forEach(take);
+  const { good, why } = await done;
   if (good) console.log();
   else console.error(why);
   return good;
@@ -136,7 +137,7 @@ async function runTurn(connection, session, prompt) {
 
 /** The response comes when the person has done her part; until then there are events. */
 async function logIn(connection) {
-  connection.hear((event) => show(event)).catch(() => {});
+  connection.hear((event) => show(event));
   const { provider } = await connection.call("auth.connect.openai", { mode: "device_code" });
   console.log(`Signed in to ${provider}.`);
   return true;

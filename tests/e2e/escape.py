@@ -58,7 +58,7 @@ class Place:
         shutil.copy(os.path.join(os.environ["ESCAPE_BIN"], "attempt"), self.attempt)
         program = os.path.dirname(client.PROGRAM)
         for name in os.listdir(program):
-            if name == "trivet" or name.endswith(".so"):
+            if name in ("trivet", "trivet-hold") or name.endswith(".so"):
                 shutil.copy(os.path.join(program, name), f"{base}/bin/{name}")
         self.listen()
         self.pid_file = f"{self.out}/engine.pid"

@@ -139,7 +139,7 @@ static void do_engine_environment(void)
     snprintf(path, sizeof path, "/proc/%d/environ", engine());
     int fd = open(path, O_RDONLY);
     ssize_t n = fd < 0 ? -1 : read(fd, bytes, sizeof bytes);
-    say(n > 0 && memmem(bytes, (size_t)n, "sk-escape", 9) != NULL);
+    say(n > 0 && memmem(bytes, (size_t)n, "HOME=", 5) != NULL); /* keys are wiped from it */
 }
 static void do_ptrace(void) { say(ptrace(PTRACE_SEIZE, engine(), NULL, NULL) == 0); }
 static void do_process_read(void)
