@@ -26,9 +26,17 @@ static bool owns(unsigned file, struct str provider)
     return file == 0 && provider.n > 0;
 }
 
+/* The last of equal names, as in json_get. */
 static yyjson_val *find(yyjson_val *root, struct str provider)
 {
-    return yyjson_obj_getn(root, provider.p, provider.n);
+    size_t i, max;
+    yyjson_val *key, *value, *found = NULL;
+    if (!root)
+        return NULL;
+    yyjson_obj_foreach (root, i, max, key, value)
+        if (str_eq(json_str(key), provider))
+            found = value;
+    return found;
 }
 
 static bool get(yyjson_val *const *roots, struct str provider, struct arena *a,

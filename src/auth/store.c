@@ -243,13 +243,21 @@ void auth_set_int(yyjson_mut_doc *doc, yyjson_mut_val *obj, const char *name, in
     yyjson_mut_obj_put(obj, yyjson_mut_str(doc, name), yyjson_mut_sint(doc, value));
 }
 
+/* A name that stands there twice: as for readers (json_get) the last counts, and is then alone. */
 yyjson_mut_val *auth_set_obj(yyjson_mut_doc *doc, yyjson_mut_val *obj, struct str name)
 {
-    yyjson_mut_val *member = yyjson_mut_obj_getn(obj, name.p, name.n);
-    if (yyjson_mut_is_obj(member))
+    size_t i, max, n = 0;
+    yyjson_mut_val *key, *value, *member = NULL;
+    yyjson_mut_obj_foreach (obj, i, max, key, value) {
+        if (!yyjson_mut_equals_strn(key, name.p, name.n))
+            continue;
+        member = value;
+        n++;
+    }
+    if (n == 1 && yyjson_mut_is_obj(member))
         return member;
+    member = yyjson_mut_is_obj(member) ? yyjson_mut_val_mut_copy(doc, member) : yyjson_mut_obj(doc);
     yyjson_mut_obj_remove_keyn(obj, name.p, name.n);
-    member = yyjson_mut_obj(doc);
     yyjson_mut_obj_add(obj, yyjson_mut_strncpy(doc, name.p, name.n), member);
     return member;
 }

@@ -370,6 +370,28 @@ static void test_loaf_old(void **state)
     assert_non_null(strstr(read_text(&p, &p.path), "rt-1"));
 }
 
+/* Where a name stands twice, the same of the two is read and written. */
+static void test_doubled_names(void **state)
+{
+    (void)state;
+    struct place p;
+    place_open(&p, &auth_format_kward, "auth.json", "config.json");
+    write_text(&p.path, "{\"tokens\":{\"access_token\":\"a\"},"
+                        "\"tokens\":{\"access_token\":\"b\",\"x\":1}}");
+    assert_true(str_is(get(&p, "openai").access, "b"));
+    put(&p, "openai", &login);
+    assert_true(str_eq(get(&p, "openai").access, login.access));
+    assert_non_null(strstr(squeezed(&p, &p.path), "\"x\":1"));
+    place_clear(&p);
+    place_open(&p, &auth_format_trivet, "auth.json", NULL);
+    write_text(&p.path, "{\"openai\":{\"type\":\"oauth\",\"access\":\"a\"},"
+                        "\"openai\":{\"type\":\"oauth\",\"access\":\"b\"}}");
+    assert_true(str_is(get(&p, "openai").access, "b"));
+    put(&p, "openai", &login);
+    assert_true(str_eq(get(&p, "openai").access, login.access));
+    place_clear(&p);
+}
+
 static void test_clients(void **state)
 {
     (void)state;
@@ -391,7 +413,7 @@ int main(void)
         cmocka_unit_test(test_many_writers), cmocka_unit_test(test_kward),
         cmocka_unit_test(test_kward_key),    cmocka_unit_test(test_loaf),
         cmocka_unit_test(test_loaf_others),  cmocka_unit_test(test_loaf_old),
-        cmocka_unit_test(test_clients),
+        cmocka_unit_test(test_clients),      cmocka_unit_test(test_doubled_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
