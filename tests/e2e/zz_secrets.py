@@ -31,7 +31,7 @@ from provider import Server  # noqa: E402
 
 WINDOW = 10
 HOLDERS = ("auth.json", "secrets.json", "secrets-fallback.json", "requests.jsonl", "issued.jsonl",
-           "asked", "replies.json")
+           "issued", "oauth.log", "asked", "replies.json")
 VISIBLE = "visible-word"  # what the model says and everybody may read
 ENV_CALL = {"id": "call_1", "name": "bash",
             "arguments": {"command": "env; cat /proc/$PPID/environ"}}
