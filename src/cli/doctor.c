@@ -172,7 +172,7 @@ static void tell_directory(struct doctor *d, const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0)
-        doctor_say(d, FOUND_MISSING, "none", "%s is made at first need", path);
+        doctor_say(d, FOUND_GOOD, "not yet", "%s is made at first need", path);
     else if (!S_ISDIR(st.st_mode))
         doctor_say(d, FOUND_BROKEN, "no directory", "%s is something else", path);
     else if (access(path, R_OK | W_OK | X_OK) != 0)
@@ -184,16 +184,18 @@ static void tell_directory(struct doctor *d, const char *path)
         doctor_say(d, FOUND_GOOD, "directory", "%s (mode %04o)", path, st.st_mode & 07777u);
 }
 
-static void tell_credentials(struct doctor *d, const char *path)
+/* False when there is no such file. */
+static bool tell_credentials(struct doctor *d, const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0)
-        return;
+        return false;
     if (st.st_mode & 077)
         doctor_say(d, FOUND_RISKY, "open", "%s (mode %04o) is open to others: chmod 600", path,
                    st.st_mode & 07777u);
     else
         doctor_say(d, FOUND_GOOD, "file", "%s (mode %04o)", path, st.st_mode & 07777u);
+    return true;
 }
 
 /* The places that the sandbox guards and hides are the ones that trivet and its dialects use; those
@@ -208,8 +210,11 @@ static void tell_files(struct doctor *d)
         if (!path_is_inside(str_of(nowhere), str_of(p.guarded.v[i])))
             tell_directory(d, p.guarded.v[i]);
     begin_section(d, "credentials");
+    bool has_file = false;
     for (size_t i = 0; i < p.hidden.n; i++)
-        tell_credentials(d, p.hidden.v[i]);
+        has_file |= tell_credentials(d, p.hidden.v[i]);
+    if (!has_file)
+        doctor_say(d, FOUND_GOOD, "none", "no key or sign-in is stored");
 }
 
 /* ---- models ---- */
