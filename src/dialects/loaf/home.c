@@ -154,7 +154,8 @@ static void put_image(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
     const struct image *i = arg;
     char now[TIME_ISO_LEN + 1];
     time_iso(time_now_ms(), now);
-    if (!i->only_prompts || !yyjson_mut_obj_get(root, "version")) {
+    bool is_whole = yyjson_mut_obj_get(root, "selectedModel"); /* somebody's settings are in it */
+    if (!i->only_prompts || !is_whole) {
         config_put(doc, root, STR("version"), yyjson_mut_int(doc, 1));
         set_providers(doc, root, i);
         set_model(doc, root, i);
