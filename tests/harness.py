@@ -70,8 +70,12 @@ def processes_of(base):
 
 
 def is_dead(pid):
-    with open(f"/proc/{pid}/stat", "rb") as file:
-        return file.read().rpartition(b")")[2].split()[0] in (b"Z", b"X")
+    """A process may go between the opening of its file and the reading."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] in (b"Z", b"X")
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 def left_behind(base, patience=1.0):

@@ -23,7 +23,7 @@ def children(pid):
     try:
         with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
             return [int(word) for word in file.read().split()]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return []
 
 
@@ -32,7 +32,7 @@ def spare_of(pid, used=None, patience=5):
     end = time.monotonic() + patience
     while time.monotonic() < end:
         for child in children(pid):
-            with contextlib.suppress(FileNotFoundError), \
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError), \
                     open(f"/proc/{child}/cmdline", "rb") as file:
                 if file.read() == b"hold\0spare\0" and child != used:
                     return child
@@ -43,10 +43,7 @@ def spare_of(pid, used=None, patience=5):
 def is_gone(pid, patience=5):
     end = time.monotonic() + patience
     while time.monotonic() < end:
-        try:
-            if harness.is_dead(pid):
-                return True
-        except FileNotFoundError:
+        if harness.is_dead(pid):
             return True
         time.sleep(0.01)
     return False
