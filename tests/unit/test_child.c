@@ -4,6 +4,8 @@
  * This program is its own holder: started with argv[0] "hold" it runs hold_main.  Processes of a
  * test are found again by a marker in their command line: the seconds they sleep.  "1000." stands
  * for a number of this process, so that tests may run side by side.
+ *
+ * Long because every way a command can end needs this program as its holder, and the same markers.
  */
 #include "base/buf.h"
 #include "base/path.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* HTTP as it is used: the OpenAI provider and bare requests against tests/fake/provider.py, which
  * follows a script and can misbehave.  Needs python3 and trivet-net.so beside this program; without
- * the module everything is skipped unless TRIVET_NEED_MODULES is set. */
+ * the module everything is skipped unless TRIVET_NEED_MODULES is set.
+ *
+ * Long because all of it shares the fake server and the room around it. */
 #include "base/module.h"
 #include "base/path.h"
 #include "base/time.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* LINK: -Wl,--wrap=writev -Wl,--wrap=fdatasync -Wl,--wrap=ftruncate */
 /* The session log, with two sweeps: a file cut at every byte, and the n-th call to the disk failing
- * for every n. */
+ * for every n.
+ *
+ * Long because both sweeps use the wrapped calls and the scene that the plain tests build up. */
 #include "store/log.h"
 
 #include "base/limits.h"
