@@ -244,6 +244,15 @@ int path_unlink_straight(const char *path)
     return close_two(dir, -1, rc);
 }
 
+void path_xdg(struct buf *out, const char *variable, const char *below_home)
+{
+    const char *dir = getenv(variable);
+    if (dir && dir[0] == '/')
+        buf_addz(out, dir);
+    else
+        buf_addf(out, "%.*s/%s", STR_FMT(path_home()), below_home);
+}
+
 bool path_read(struct buf *out, struct str path, size_t max, struct error *err)
 {
     AUTO_FREE char *z = str_dup(path);

@@ -25,6 +25,9 @@ bool path_exists(struct str path);
 bool path_make_dirs(struct str path, unsigned mode, struct error *err);
 /* $HOME, or the password database's answer; borrowed for the life of the process. */
 struct str path_home(void);
+/* What an XDG variable names, or its place below the home directory: ("XDG_STATE_HOME",
+ * ".local/state").  A relative value is no good by the XDG rules.  Appends to out. */
+void path_xdg(struct buf *out, const char *variable, const char *below_home);
 /* The directory of the running program. */
 bool path_program_dir(struct buf *out, struct error *err);
 /* The running program itself, for re-exec. */

@@ -272,24 +272,18 @@ static void on_interrupt(void *arg)
 
 /* ---- the start ---- */
 
-static struct str under_xdg(struct once *o, const char *variable, const char *otherwise)
-{
-    const char *base = getenv(variable);
-    if (base && *base == '/')
-        return arena_fmt(&o->arena, "%s/trivet", base);
-    return arena_fmt(&o->arena, "%.*s/%s/trivet", STR_FMT(path_home()), otherwise);
-}
-
 static bool load_rules(struct once *o, struct error *err)
 {
-    struct str user = arena_fmt(&o->arena, "%.*s/permissions.json",
-                                STR_FMT(under_xdg(o, "XDG_CONFIG_HOME", ".config")));
+    AUTO(buf) struct buf user = BUF_INIT;
+    path_xdg(&user, "XDG_CONFIG_HOME", ".config");
+    buf_addz(&user, "/trivet/permissions.json");
     struct str project =
         arena_fmt(&o->arena, "%.*s/.trivet/permissions.json", STR_FMT(o->workspace));
     for (size_t i = 0; i < o->options.n_rules; i++)
         if (!rules_add(&o->rules, o->options.rules[i].verdict, o->options.rules[i].text, err))
             return false;
-    return rules_load(&o->rules, user, true, err) && rules_load(&o->rules, project, false, err);
+    return rules_load(&o->rules, buf_str(&user), true, err) &&
+           rules_load(&o->rules, project, false, err);
 }
 
 static void fill_settings(struct once *o)
@@ -325,24 +319,11 @@ static void fill_settings(struct once *o)
     };
 }
 
-static bool find_workspace(struct once *o, struct error *err)
-{
-    AUTO(buf) struct buf absolute = BUF_INIT, real = BUF_INIT;
-    path_absolute(&absolute, engine_launch_dir(o->engine), o->options.workspace);
-    if (!path_resolve(&real, buf_str(&absolute), err))
-        return false;
-    if (!path_is_dir(buf_str(&real)))
-        return error_set(err, ERR_INVALID, "the workspace %.*s is not a directory",
-                         STR_FMT(str_cut(o->options.workspace, 200)));
-    o->workspace = arena_str(&o->arena, buf_str(&real));
-    return true;
-}
-
 static bool open_session(struct once *o, struct error *err)
 {
     char id[UUID_LEN + 1];
-    struct str dir = arena_fmt(&o->arena, "%.*s/sessions",
-                               STR_FMT(under_xdg(o, "XDG_STATE_HOME", ".local/state")));
+    AUTO(buf) struct buf state = BUF_INIT;
+    path_xdg(&state, "XDG_STATE_HOME", ".local/state");
     struct str resumed = o->options.resume, model = o->options.model;
     struct session_report report;
     id_uuid(id);
@@ -354,10 +335,11 @@ static bool open_session(struct once *o, struct error *err)
         .mode = o->options.mode->covers,
         .settings = &o->settings,
     };
-    spec.path = resumed.p && str_chr(resumed, '/') != SIZE_MAX
-                    ? resumed
-                    : arena_fmt(&o->arena, "%.*s/%.*s.jsonl", STR_FMT(dir),
-                                STR_FMT(resumed.p ? resumed : str_of(id)));
+    spec.path =
+        resumed.p && str_chr(resumed, '/') != SIZE_MAX
+            ? resumed
+            : arena_fmt(&o->arena, "%.*s/trivet/sessions/%.*s.jsonl", STR_FMT(buf_str(&state)),
+                        STR_FMT(resumed.p ? resumed : str_of(id)));
     o->session = resumed.p ? session_open(o->engine, &spec, &report, err)
                            : session_new(o->engine, &spec, err);
     if (o->session && resumed.p)
@@ -369,7 +351,8 @@ static bool open_session(struct once *o, struct error *err)
 
 static bool begin(struct once *o, struct error *err)
 {
-    if (!find_workspace(o, err) || !load_rules(o, err))
+    if (!engine_find_workspace(o->engine, o->options.workspace, &o->arena, &o->workspace, err) ||
+        !load_rules(o, err))
         return false;
     fill_settings(o);
     if (!open_session(o, err))

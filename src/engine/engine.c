@@ -100,6 +100,20 @@ struct str engine_launch_dir(const struct engine *e)
     return str_of(e->launch_dir);
 }
 
+bool engine_find_workspace(struct engine *e, struct str path, struct arena *a, struct str *ret,
+                           struct error *err)
+{
+    AUTO(buf) struct buf absolute = BUF_INIT, real = BUF_INIT;
+    path_absolute(&absolute, str_of(e->launch_dir), path);
+    if (!path_resolve(&real, buf_str(&absolute), err))
+        return false;
+    if (!path_is_dir(buf_str(&real)))
+        return error_set(err, ERR_INVALID, "the workspace %.*s is not a directory",
+                         STR_FMT(str_cut(path, 200)));
+    *ret = arena_str(a, buf_str(&real));
+    return true;
+}
+
 /* ---- models ---- */
 
 const struct provider *engine_find_provider(struct engine *e, struct str name)
@@ -282,7 +296,8 @@ bool engine_turn(struct engine *e, struct str turn_id, struct turn_info *ret)
     return true;
 }
 
-bool engine_replay_turn(struct engine *e, struct str turn_id, int64_t after, event_fn *fn, void *arg)
+bool engine_replay_turn(struct engine *e, struct str turn_id, int64_t after, event_fn *fn,
+                        void *arg)
 {
     struct turn *t = engine_find_turn(e, turn_id);
     if (!t)

@@ -11,11 +11,7 @@
 /* $XDG_CONFIG_HOME/trivet/auth.json */
 static void put_default_path(struct buf *out)
 {
-    struct str config = keys_find("XDG_CONFIG_HOME");
-    if (config.n)
-        buf_add(out, config);
-    else
-        buf_addf(out, "%.*s/.config", STR_FMT(path_home()));
+    path_xdg(out, "XDG_CONFIG_HOME", ".config");
     buf_addz(out, "/trivet/auth.json");
 }
 

@@ -40,11 +40,7 @@ void catalogue_free(struct catalogue *c)
 
 static void put_place(struct buf *out, const char *env, const char *below_home)
 {
-    const char *dir = getenv(env);
-    if (dir && *dir == '/') /* the XDG rules: a relative one is no good */
-        buf_addz(out, dir);
-    else
-        buf_addf(out, "%.*s/%s", STR_FMT(path_home()), below_home);
+    path_xdg(out, env, below_home);
     buf_addz(out, "/trivet/");
 }
 

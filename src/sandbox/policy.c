@@ -66,23 +66,15 @@ static void add_variable(struct sandbox_paths *l, const char *name)
         sandbox_paths_add(l, str_of(value));
 }
 
-/* $XDG_..._HOME/trivet, or its place below the home directory. */
-static void trivet_place(struct buf *out, const char *variable, const char *otherwise)
-{
-    const char *base = getenv(variable);
-    if (base && base[0] == '/')
-        buf_addf(out, "%s/trivet", base);
-    else
-        buf_addf(out, "%.*s/%s/trivet", STR_FMT(path_home()), otherwise);
-}
-
 static void add_own_places(struct sandbox_policy *p)
 {
     static const char *const secrets[] = {"credentials", "credentials.json", "auth.json",
                                           "secrets.json"};
     AUTO(buf) struct buf config = BUF_INIT, state = BUF_INIT;
-    trivet_place(&config, "XDG_CONFIG_HOME", ".config");
-    trivet_place(&state, "XDG_STATE_HOME", ".local/state");
+    path_xdg(&config, "XDG_CONFIG_HOME", ".config");
+    buf_addz(&config, "/trivet");
+    path_xdg(&state, "XDG_STATE_HOME", ".local/state");
+    buf_addz(&state, "/trivet");
     sandbox_paths_add(&p->guarded, buf_str(&config));
     sandbox_paths_add(&p->guarded, buf_str(&state));
     for (size_t i = 0; i < ARRAY_LEN(secrets); i++)

@@ -215,11 +215,29 @@ static void test_program(void **state)
     assert_true(path_home().n > 0);
 }
 
+static void test_xdg(void **state)
+{
+    (void)state;
+    AUTO(buf) struct buf out = BUF_INIT, home = BUF_INIT;
+    buf_addf(&home, "%.*s/.local/state", STR_FMT(path_home()));
+    setenv("XDG_STATE_HOME", "/some/where", 1);
+    path_xdg(&out, "XDG_STATE_HOME", ".local/state");
+    assert_true(str_is(buf_str(&out), "/some/where"));
+    static const char *const useless[] = {"", "relative/place"};
+    for (size_t i = 0; i < 2; i++) {
+        buf_reset(&out);
+        setenv("XDG_STATE_HOME", useless[i], 1);
+        path_xdg(&out, "XDG_STATE_HOME", ".local/state");
+        assert_true(str_eq(buf_str(&out), buf_str(&home)));
+    }
+}
+
 int main(void)
 {
     if (!mkdtemp(root))
         return 1;
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_xdg),
         cmocka_unit_test(test_absolute), cmocka_unit_test(test_parts),
         cmocka_unit_test(test_inside),   cmocka_unit_test(test_resolve),
         cmocka_unit_test(test_dirs),     cmocka_unit_test(test_read),

@@ -18,14 +18,11 @@
 
 struct flux_places flux_find_places(const struct flux *f, struct arena *a)
 {
-    const char *state = getenv("XDG_STATE_HOME");
-    struct str home = path_home();
-    struct str base = state && *state == '/'
-                          ? str_of(state)
-                          : arena_fmt(a, "%.*s/.local/state", STR_FMT(home));
+    AUTO(buf) struct buf state = BUF_INIT;
+    path_xdg(&state, "XDG_STATE_HOME", ".local/state");
     return (struct flux_places){{
         arena_fmt(a, "%.*s/.scaiflux/sessions", STR_FMT(f->workspace)),
-        arena_fmt(a, "%.*s/trivet/scaiflux/%016llx", STR_FMT(base),
+        arena_fmt(a, "%.*s/trivet/scaiflux/%016llx", STR_FMT(buf_str(&state)),
                   (unsigned long long)str_hash(f->workspace)),
     }};
 }

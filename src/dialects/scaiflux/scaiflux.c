@@ -222,20 +222,6 @@ static void fill_settings(struct flux *f)
     };
 }
 
-static bool find_workspace(struct flux *f, struct error *err)
-{
-    AUTO(buf) struct buf absolute = BUF_INIT;
-    AUTO(buf) struct buf real = BUF_INIT;
-    path_absolute(&absolute, engine_launch_dir(f->sv->engine), f->options.workspace);
-    if (!path_resolve(&real, buf_str(&absolute), err))
-        return false;
-    if (!path_is_dir(buf_str(&real)))
-        return error_set(err, ERR_INVALID, "the workspace %.*s is not a directory",
-                         STR_FMT(str_cut(f->options.workspace, 200)));
-    f->workspace = arena_str(&f->arena, buf_str(&real));
-    return true;
-}
-
 /* The flag and the resumed session have had their say. */
 static bool settle_model(struct flux *f, struct error *err)
 {
@@ -255,7 +241,7 @@ static bool settle_model(struct flux *f, struct error *err)
 /* NULL, or the code of what went wrong. */
 static const char *boot(struct flux *f, struct error *err)
 {
-    if (!find_workspace(f, err))
+    if (!engine_find_workspace(f->sv->engine, f->options.workspace, &f->arena, &f->workspace, err))
         return "workspace_invalid";
     if (!flux_config_read(f, &f->config, err))
         return "config_invalid";
