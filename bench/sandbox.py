@@ -8,9 +8,10 @@ Each round measures, one after the other, so that a busy machine hits all alike:
 
     bare     posix_spawn of the same `bash -c true`, to its end
     off      the bash tool of a running trivet, `true`, without a sandbox
-    on       the same with TRIVET_SANDBOX=workspace-write
+    on       the same with TRIVET_SANDBOX=workspace-write; but for the first command its process was
+             made and confined before the command came (loop/stage.h)
     holder   the holder of such a call started afresh by posix_spawn, with the same arguments: what
-             the first command of a process pays, before there is a spare (loop/spare.h)
+             the first command of a program pays, before anything can be made ready
 
 The tool's time is what trivet tells with the result (duration_s): from the arguments to the end of
 the command and of everything it left behind.  The promise: on costs at most 1 ms more than bare.

@@ -86,12 +86,19 @@ int hold_main(int argc, char **argv, bool (*confine)(int argc, char **argv, stru
 
 /* The same with more to do; each may be NULL and gets the further hold arguments. */
 struct hold_hooks {
-    /* In the holder, before the command; what it changes in argv the others see. */
+    /* In the holder, before the command; what it changes in argv the others see.  Called again when
+     * a process made beforehand is used: with the same argv, and the command's environment. */
     bool (*prepare)(int argc, char **argv, struct error *err);
     /* In the command's process, before it becomes the command. */
     bool (*confine)(int argc, char **argv, struct error *err);
     /* In the holder, when nobody of the command is left. */
     void (*release)(int argc, char **argv);
+    /* In a spare, before confine is called ahead of time: takes note of what confine goes by.
+     * *ret_watch is a descriptor that shows POLLPRI when that may have changed, or -1.  NULL: confine
+     * must not be called ahead of time. */
+    void *(*note)(int argc, char **argv, int *ret_watch);
+    /* Whether confine would do the same now. */
+    bool (*is_as_noted)(void *notes);
 };
 int hold_main_hooked(int argc, char **argv, const struct hold_hooks *hooks);
 

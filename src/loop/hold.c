@@ -2,7 +2,8 @@
 /* The holder: a small process between trivet and a command.
  *
  *     hold GRACE_MS HAS_EXTRA HAS_TERMINAL CWD N further... command...
- *     hold spare           the same, told later over the line (spare.h)
+ *     hold spare further...  the same, told later over the line (spare.h); the command's process may
+ *                            be made before that (stage.h)
  *
  *     0, 1, 2, 3   the command's; closed here as soon as it has started
  *     4            the line from trivet: `t` asks for TERM and, after the grace, KILL; `a` for TERM
@@ -15,7 +16,8 @@
  * hit it.  No libuv here: one poll, plain calls, its memory is small.
  */
 #include "loop/holder.h"
-#include "loop/spare.h"
+#include "loop/job.h"
+#include "loop/stage.h"
 #include "loop/tree.h"
 
 #include "base/time.h"
@@ -105,6 +107,17 @@ static _Noreturn void command_exec(const struct hold_args *a, const struct hold_
         fail("cannot confine the command", err.text);
     execvp(a->command[0], a->command);
     fail(a->command[0], strerror(errno));
+}
+
+/* In a process that was made beforehand: confined already, it gets to know the rest. */
+static void become(int argc, char **argv)
+{
+    static const struct hold_hooks done = {0};
+    struct hold_args a;
+    if (!args_read(&a, argc, argv))
+        _exit(2);
+    closefrom(a.has_extra ? LINE_FD : LINE_FD - 1);
+    command_exec(&a, &done);
 }
 
 /* Whoever reads the command's output must see its end when the command's side is closed. */
@@ -212,14 +225,53 @@ static int open_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
+static void prepare(const struct hold_args *a, const struct hold_hooks *hooks)
+{
+    struct error err = ERROR_INIT;
+    if (hooks->prepare && !hooks->prepare(a->n_further, a->further, &err))
+        give_up("cannot confine the command", err.text);
+}
+
+/* Gives the job to the staged process if that fits; 0: it does not. */
+static pid_t start_staged(struct hold_args *a, char **argv, struct stage *stage)
+{
+    struct hold_args staged = *a;
+    pid_t pid = stage->pid;
+    if (a->cwd[0] != '/' || !stage_fits(stage, a->n_further, a->further))
+        return 0;
+    staged.further = stage->further; /* the private directory has its name there */
+    prepare(&staged, stage->hooks);
+    if (!stage_use(stage, argv, a->has_extra))
+        return 0;
+    *a = staged;
+    return pid;
+}
+
+static pid_t start(struct hold_args *a, char **argv, struct stage *stage,
+                   const struct hold_hooks *hooks)
+{
+    pid_t pid = start_staged(a, argv, stage);
+    if (pid)
+        return pid;
+    prepare(a, hooks);
+    pid = fork();
+    if (pid == 0)
+        command_exec(a, hooks);
+    if (pid < 0)
+        give_up("cannot start a process", strerror(errno));
+    return pid;
+}
+
 int hold_main_hooked(int argc, char **argv, const struct hold_hooks *hooks)
 {
     struct hold_args a;
-    struct error err = ERROR_INIT;
+    struct stage stage = {0};
     closefrom(FIRST_FREE_FD);
-    if (argc == 2 && strcmp(argv[1], "spare") == 0) {
-        argv = spare_take_job(LINE_FD, &argc);
-        closefrom(FIRST_FREE_FD); /* what came is in its place */
+    if (argc >= 2 && strcmp(argv[1], "spare") == 0) {
+        stage_start(&stage, argc - 2, argv + 2, hooks, become);
+        if (!stage_wait(&stage, LINE_FD))
+            _exit(0);
+        argv = job_take(LINE_FD, &argc);
     }
     if (!args_read(&a, argc, argv))
         return 2;
@@ -231,15 +283,10 @@ int hold_main_hooked(int argc, char **argv, const struct hold_hooks *hooks)
     struct hold h = {.line = LINE_FD, .grace_ms = a.grace_ms, .signals = open_signals()};
     if (h.signals < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
         give_up("cannot hold a command", strerror(errno));
-    if (hooks->prepare && !hooks->prepare(a.n_further, a.further, &err))
-        give_up("cannot confine the command", err.text);
-    h.command = fork();
-    if (h.command == 0)
-        command_exec(&a, hooks);
-    if (h.command < 0)
-        give_up("cannot start a process", strerror(errno));
+    h.command = start(&a, argv, &stage, hooks);
     tell(NOTE_STARTED, (int)h.command);
     drop_command_fds(a.has_extra);
+    stage_drop(&stage);
     (void)!chdir("/"); /* so as not to keep a directory busy; nothing depends on it */
     watch_tree(&h);
     if (hooks->release)

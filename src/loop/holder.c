@@ -50,6 +50,7 @@ struct children { /* all holders of a loop */
     struct loop *l;
     struct holder *first;
     struct spare spare;
+    char **further; /* of the last command, NULL-ended: what the next one will bring, most likely */
     struct timer *prepare; /* of a spare */
     struct timer *sweep;
     int64_t sweep_since_us; /* 0: no sweep is under way */
@@ -285,6 +286,13 @@ void child_end_all(struct loop *l)
     }
 }
 
+static void texts_free(char **texts)
+{
+    for (char **text = texts; text && *text; text++)
+        free(*text);
+    free(texts);
+}
+
 static void children_free(void *arg)
 {
     struct children *all = arg;
@@ -293,6 +301,7 @@ static void children_free(void *arg)
     child_end_all(all->l);
     timer_free(all->prepare);
     timer_free(all->sweep);
+    texts_free(all->further);
     free(all);
 }
 
@@ -313,7 +322,7 @@ static void on_prepare(void *arg)
     struct children *all = arg;
     const char *program = holder_program();
     if (program != path_program()) /* only the small one is worth keeping */
-        spare_start(&all->spare, program);
+        spare_start(&all->spare, program, all->further);
 }
 
 static struct children *children_of(struct loop *l)
@@ -410,6 +419,19 @@ static int spawn_program(pid_t *ret_pid, const posix_spawn_file_actions_t *actio
     if (rc == ENOENT)
         rc = posix_spawn(ret_pid, "/proc/self/exe", actions, attr, argv, envp);
     return rc;
+}
+
+static void remember(struct children *all, const char *const *further)
+{
+    size_t n = count(further), i = 0;
+    while (i < n && all->further && all->further[i] && strcmp(all->further[i], further[i]) == 0)
+        i++;
+    if (i == n && (!all->further || !all->further[n]))
+        return;
+    texts_free(all->further);
+    all->further = xcalloc(n + 1, sizeof *all->further);
+    for (i = 0; i < n; i++)
+        all->further[i] = str_dup(str_of(further[i]));
 }
 
 /* What the holder is told, see hold.c; the numbers lie in `room`. */
@@ -514,10 +536,15 @@ static bool holder_spawn(struct holder *h, const struct child_options *o,
     AUTO(argv) struct argv a = {0};
     struct numbers room;
     const char *const *env = o->env ? o->env : (const char *const *)environ;
+    bool has_spare = h->all->spare.pid != 0;
     put_arguments(&a, o, fds[HOLD_EXTRA] >= 0, &room);
-    if (!spare_use(&h->all->spare, a.p, env, fds, &h->pid, &h->line) &&
-        !spawn_fresh(h, &a, env, fds, err))
-        return false;
+    remember(h->all, o->hold_argv);
+    if (!spare_use(&h->all->spare, a.p, env, fds, &h->pid, &h->line)) {
+        if (has_spare) /* it was killed and has left its own child to us */
+            sweep_start(h->all);
+        if (!spawn_fresh(h, &a, env, fds, err))
+            return false;
+    }
     if (holder_watch(h, err))
         return true;
     kill(h->pid, SIGKILL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The order of things, in the process that becomes the command:
  *
- *     environment, limits     TMPDIR is the private one, no core files
+ *     limits                  no core files
  *     mounts                  need rights that are given up right after
  *     capabilities            none; root keeps those over files
  *     no new privileges       setuid programs stay what they are; the next two need it
@@ -48,11 +48,14 @@ static bool is_off(int argc, char **argv)
 
 bool sandbox_prepare(int argc, char **argv, struct error *err)
 {
+    static const char *const names[] = {"TMPDIR", "TMP", "TEMP"};
     char *tmp = find_tmp(argc, argv);
-    if (is_off(argc, argv) || !tmp || !is_template(tmp))
+    if (is_off(argc, argv) || !tmp)
         return true;
-    if (!mkdtemp(tmp))
+    if (is_template(tmp) && !mkdtemp(tmp))
         return error_errno(err, errno, "cannot make a private directory for temporary files");
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        setenv(names[i], tmp, 1);
     return true;
 }
 
@@ -132,13 +135,6 @@ static void set_limits(void)
     syscall(SYS_close_range, FIRST_FOREIGN_FD, ~0u, CLOEXEC_RANGE);
 }
 
-static void set_environment(const struct sandbox_policy *p)
-{
-    static const char *const names[] = {"TMPDIR", "TMP", "TEMP"};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        setenv(names[i], p->tmp, 1);
-}
-
 /* ---- all together ---- */
 
 /* In require mode a missing part ends it; otherwise what works is taken. */
@@ -170,7 +166,6 @@ static bool confine(const struct sandbox_policy *p, struct error *err)
         .unix_sockets = p->unix_sockets,
         .guards_truncate = abi > 0 && abi < 3,
     };
-    set_environment(p);
     set_limits();
     if (!is_covered(p, err))
         return false;

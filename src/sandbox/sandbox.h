@@ -2,7 +2,7 @@
 /* The kernel's walls around a command: Landlock, a system call filter, and a mount namespace where
  * one is to be had.  Nothing here needs root or a helper program.
  *
- * Three functions are for the holder (loop/child.h, struct hold_hooks); their arguments are what
+ * Five functions are for the holder (loop/child.h, struct hold_hooks); their arguments are what
  * sandbox_policy_encode made.  Without arguments, or with kind=off, they do nothing.
  */
 #ifndef TRIVET_SANDBOX_SANDBOX_H
@@ -10,13 +10,19 @@
 
 #include "sandbox/policy.h"
 
-/* In the holder, before the fork: makes the private temporary directory; its name replaces the
- * template in argv. */
+/* In the holder, before the fork: makes the private temporary directory, unless that is done; its
+ * name replaces the template in argv and goes into the environment. */
 bool sandbox_prepare(int argc, char **argv, struct error *err);
 /* In the process that becomes the command.  After success it is confined for good. */
 bool sandbox_confine(int argc, char **argv, struct error *err);
 /* In the holder, when nobody of the command is left: removes the temporary directory. */
 void sandbox_release(int argc, char **argv);
+
+/* sandbox_confine goes by what lies where at its time.  To call it ahead of time, take notes before
+ * it; when they still hold, it would do the same again.  notes.c says what is noted. */
+void *sandbox_note(int argc, char **argv, int *ret_watch);
+bool sandbox_is_as_noted(void *notes);
+void sandbox_notes_free(void *notes);
 
 /* ---- what this kernel can enforce ---- */
 

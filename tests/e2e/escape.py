@@ -4,14 +4,17 @@
 and its file tools), with the sandbox off to show that the attempt is real and on to show that it
 is refused; as root and as an ordinary user when started as root, else as who we are.
 
-    attempt                        root off   on       bare       user off   on       bare
-    write, absolute path           open       refused  refused    open       refused  refused
+    attempt                        root off   on       ready    bare       user off   on       ...
+    write, absolute path           open       refused  refused  refused    open       refused
 
-`unix` in an off column: plain Unix refuses it to an ordinary user already.  `bare` is the sandbox
+`unix` in an off column: plain Unix refuses it to an ordinary user already.  `ready` is the sandbox
+made before the command came (loop/stage.h), which the shells of these attempts tell by their
+process ids.  `bare` is the sandbox
 where the system allows no namespaces; what is lost there (LOST, and SECURITY.md) must be lost, so
 that the list stays true.  What counts is what the attempt says and, where it leaves a trace
 outside, the trace.
 """
+import contextlib
 import json
 import os
 import shutil
@@ -20,6 +23,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import client  # noqa: E402
@@ -229,11 +233,31 @@ def step(p, what):
     if isinstance(what, dict):
         return what
     command = what if isinstance(what, str) else " ".join([p.attempt, *what])
+    command = f"echo SHELL $$ ; {command}"
     return {"call": "bash", "args": {"command": command, "timeout": 20000}}
 
 
-def play(p, calls, setting, is_bare=False, **more):
-    """Runs the calls in one turn; their result texts."""
+def children(pid):
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{pid}/children",
+                                            encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+    return []
+
+
+def await_ready(engine):
+    """The process that waits, confined, for the next command; None after a second without one."""
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        for child in sum((children(spare) for spare in children(engine)), []):
+            with contextlib.suppress(OSError), open(f"/proc/{child}/status", encoding="ascii") as file:
+                if "Seccomp:\t2" in file.read():
+                    return child
+        time.sleep(0.002)
+    return None
+
+
+def play(p, calls, setting, is_bare=False, ready=None, **more):
+    """Runs the calls in one turn; their result texts.  ready: gets the process ids that waited."""
     scenario = f"{p.base}/scenario.json"
     p.put(scenario, json.dumps({"rounds": [calls]}))
     os.chmod(scenario, 0o644)
@@ -262,6 +286,8 @@ def play(p, calls, setting, is_bare=False, **more):
         c.send({"type": "prompt", "text": "go"})
         while (m := c.next(120))["type"] != "turn_complete":
             if m["type"] == "permission_request":
+                if ready is not None:
+                    ready.append(texts and await_ready(c.process.pid))
                 c.send({"type": "permission_response", "request_id": m["request_id"],
                         "decision": "allow"})
             elif m["type"] == "tool_result":
@@ -282,7 +308,26 @@ def is_open(what, text, trace):
     return said or bool(trace and trace())
 
 
-def one_run(uid, setting, is_bare=False):
+def made_ready(score, name, uid):
+    """The attempts of one_run, all but the first from processes that were confined beforehand."""
+    calm, tempfile.tempdir = tempfile.tempdir, "/var/tmp"  # in /tmp something changes all the time
+    try:
+        ready = []
+        found, fine, left = one_run(uid, "workspace-write", ready=ready)
+    finally:
+        tempfile.tempdir = calm
+    texts = [text for _, _, text in fine] + [text for _, text in found.values()]
+    used = sum(f"SHELL {pid}\\n" in text for pid, text in zip(ready, texts) if pid)
+    shells = sum("SHELL " in text for text in texts)
+    print(f"{name}: {used} of {shells} commands ran in processes made beforehand")
+    score.count(used >= shells * 0.9, f"made beforehand ({name})", f"{used} of {shells}")
+    score.count(not left, f"temporary directories ({name}, ready)", str(left))
+    for title, ok, text in fine:
+        score.count(ok, f"{title} ({name}, ready)", text)
+    return found
+
+
+def one_run(uid, setting, is_bare=False, ready=None):
     """{title: (is open, text)} of every attempt, and of what must work."""
     with harness.private_place() as base:
         p = Place(base, uid)
@@ -294,7 +339,7 @@ def one_run(uid, setting, is_bare=False):
             else:
                 good = allowed(p)
                 texts = play(p, [step(p, what) for _, what in good]
-                             + [step(p, what) for _, what, _ in rows], setting, is_bare)
+                             + [step(p, what) for _, what, _ in rows], setting, is_bare, ready)
                 fine = [(t, "OPEN" in text, text) for (t, _), text in zip(good, texts)]
                 texts = texts[len(good):]
             assert len(texts) == len(rows), f"{len(texts)} results for {len(rows)} calls"
@@ -358,13 +403,15 @@ def judge(score, users, found):
         for name, uid in users:
             is_off, text_off = found[name, "off"][title]
             is_on, text_on = found[name, "workspace-write"][title]
+            is_ready, text_ready = found[name, "ready"][title]
             is_bare, text_bare = found[name, "bare"][title]
             may_be_unix = uid != 0 and title in ONLY_ROOT or title in SYSTEM
             line.append(f"{'open' if is_off else 'unix':10} {'OPEN' if is_on else 'refused':8} "
-                        f"{'open' if is_bare else 'refused':10}")
+                        f"{'OPEN' if is_ready else 'refused':8} {'open' if is_bare else 'refused':10}")
             score.count(is_off or may_be_unix, f"{title} ({name}, off): not real", text_off)
-            score.count(is_on == (title in LOST and not has_mounts(uid, found[name, "off"])),
-                        f"{title} ({name}, on)", text_on)
+            is_lost = title in LOST and not has_mounts(uid, found[name, "off"])
+            score.count(is_on == is_lost, f"{title} ({name}, on)", text_on)
+            score.count(is_ready == is_lost, f"{title} ({name}, ready)", text_ready)
             score.count(is_bare == (title in LOST), f"{title} ({name}, bare)", text_bare)
         print(" ".join(line))
 
@@ -379,13 +426,16 @@ def main():
         subprocess.run(["cc", "-O1", "-o", f"{built}/attempt", f"{HERE}/escape_attempt.c"],
                        check=True)
         found = {}
-        print(f"{'attempt':32} " + " ".join(f"{n + ' off':10} {'on':8} {'bare':10}" for n, _ in users))
+        print(f"{'attempt':32} " + " ".join(f"{n + ' off':10} {'on':8} {'ready':8} {'bare':10}" for n, _ in users))
         for name, uid in users:
             for setting in ("off", "workspace-write"):
                 found[name, setting], fine, left = one_run(uid, setting)
                 score.count(not left, f"temporary directories ({name}, {setting})", str(left))
                 for title, ok, text in fine:
                     score.count(ok, f"{title} ({name})", text)
+            found[name, "ready"] = found[name, "workspace-write"]
+            if os.path.exists(os.path.join(os.path.dirname(client.PROGRAM), "trivet-hold")):
+                found[name, "ready"] = made_ready(score, name, uid)
             found[name, "bare"], fine, _ = one_run(uid, "workspace-write", True)
             for title, ok, text in fine:
                 score.count(ok, f"{title} ({name}, bare)", text)

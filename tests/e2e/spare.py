@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """The holder that waits for the next command: it is used, it can be lost, it knows nothing, it goes.
+With a sandbox it has made the command's process already, confined (loop/stage.h): that one is used
+when nothing has changed, and never when something has.
 
     tests/e2e/spare.py [ROUNDS]
 """
 import contextlib
 import json
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -17,6 +21,12 @@ import harness      # noqa: E402
 
 COMMAND = "echo $PPID $TOKEN $AI_AGENT; pwd; cat; ls /proc/self/fd | tr '\\n' ' '; exit 3"
 KEY = "sk-spare-must-not-know"
+# What a confined command may and may not do, in words that are the same each time.
+CONFINED = ("echo $PPID $$ $TOKEN; cd; pwd; cat; ls /proc/self/fd | tr '\\n' ' '; "
+            "test -d $TMPDIR && stat -c %a $TMPDIR; cd $OLDPWD; "
+            "for f in ~/outside .git/hooks/planted .git/config inside $TMPDIR/x; do "
+            "(echo x >>$f) 2>/dev/null && echo wrote ${f##*/}; done; "
+            "cat ~/.loaf/auth.json ~/.kward/auth.json ~/note ~/.loaf/note 2>/dev/null; exit 3")
 
 
 def children(pid):
@@ -34,7 +44,7 @@ def spare_of(pid, used=None, patience=5):
         for child in children(pid):
             with contextlib.suppress(FileNotFoundError, ProcessLookupError), \
                     open(f"/proc/{child}/cmdline", "rb") as file:
-                if file.read() == b"hold\0spare\0" and child != used:
+                if file.read().startswith(b"hold\0spare\0") and child != used:
                     return child
         time.sleep(0.01)
     return None
@@ -127,6 +137,166 @@ def many(t, rounds):
         t.check("one child at most", len(children(c.process.pid)) <= 1)
 
 
+# ---- with a sandbox ----
+
+class Confined(Story):
+    """A home with a repository as workspace, where nothing changes but what the story changes:
+    /tmp is no good place for it."""
+
+    def __init__(self, base):
+        super().__init__(base)
+        self.env = dict(self.env, TRIVET_SANDBOX="workspace-write")
+        self.home = os.path.join(base, "home")
+        self.tmp = os.path.join(base, "tmp")
+        scene = os.path.join(base, "confined.json")
+        with open(scene, "w", encoding="utf-8") as file:
+            json.dump({"rounds": [[{"call": "bash", "args": {"command": CONFINED}}], [{"say": "."}]]},
+                      file)
+        self.args = ["--model", f"rehearsal/{scene}"]
+        self.base = os.path.join(self.home, "work")
+        os.makedirs(os.path.join(self.base, ".git", "hooks"))
+        os.makedirs(os.path.join(self.home, ".loaf"))
+        self.put(".loaf/auth.json", "SECRET")
+        self.put("work/.git/HEAD", "ref: refs/heads/main\n")
+        self.put("work/.git/config", "[core]\n")
+        time.sleep(0.1)
+
+    def put(self, path, text):
+        with open(os.path.join(self.home, path), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def command(self, c):
+        """The output without process ids, and the ids of holder and shell."""
+        text = c.turn("go").results[0][1]
+        holder, shell, rest = text.split(" ", 2)
+        return rest, int(holder), int(shell)
+
+    def staged(self, c):
+        """The process that the spare has ready, or None."""
+        spare = spare_of(c.process.pid)
+        end = time.monotonic() + 2
+        while spare and time.monotonic() < end:
+            for child in children(spare):
+                with contextlib.suppress(OSError), \
+                        open(f"/proc/{child}/status", encoding="ascii") as file:
+                    if "Seccomp:\t2" in file.read():  # the last thing it does to itself
+                        return child
+            time.sleep(0.01)
+        return None
+
+    def places(self):
+        return sorted(n for n in os.listdir(self.tmp) if n.startswith("trivet-"))
+
+
+def staged_used(t):
+    """A process made beforehand becomes the command, which sees what it would see otherwise."""
+    with t.client() as c:
+        fresh, _, _ = t.command(c)
+        t.check("a confined command is confined",
+                "wrote inside" in fresh and "wrote x" in fresh and "700" in fresh
+                and "wrote outside" not in fresh and "planted" not in fresh
+                and "wrote config" not in fresh and "SECRET" not in fresh)
+        ready = t.staged(c)
+        t.check("a process is ready after it", ready)
+        with open(f"/proc/{ready}/environ", "rb") as file:
+            t.check("it has no environment", file.read() == b"")
+        again, _, shell = t.command(c)
+        t.check("it became the next command", shell == ready)
+        t.check("which saw the same", again == fresh)
+        ready = t.staged(c)
+        t.check("one private directory waits", len(t.places()) == 1)
+        t.check("all go at the end", c.close() == 0 and is_gone(ready) and not t.places())
+
+
+def staged_stale(t, title, change, wanted, back):
+    """What changed between two commands holds for the second, as if nothing had been made ready."""
+    with t.client() as c:
+        t.command(c)
+        ready = t.staged(c)
+        change()
+        text, _, shell = t.command(c)
+        t.check(f"{title}: not the one made before", ready and shell != ready)
+        t.check(f"{title}: {text!r}", wanted(text))
+        t.check(f"{title}: a clean end", c.close() == 0 and is_gone(ready) and not t.places())
+    back()
+    time.sleep(0.1)
+
+
+def staged_stales(t):
+    def path(name):
+        return os.path.join(t.home, name)
+
+    def git_moves():
+        os.rename(path("work/.git"), path("old"))
+        os.makedirs(path("work/.git/hooks"))
+        t.put("work/.git/HEAD", "ref: refs/heads/main\n")
+        t.put("work/.git/config", "")
+
+    def git_back():
+        shutil.rmtree(path("work/.git"))
+        os.rename(path("old"), path("work/.git"))
+
+    def kward_comes():
+        os.mkdir(path(".kward"))
+        t.put(".kward/auth.json", "SECRET")
+
+    def nothing(text):
+        return "SECRET" not in text and "planted" not in text and "wrote config" not in text
+
+    staged_stale(t, "another repository", git_moves, nothing, git_back)
+    staged_stale(t, "a new credential file", kward_comes, nothing,
+                 lambda: shutil.rmtree(path(".kward")))
+    staged_stale(t, "a new file at home", lambda: t.put("note", "READ"),
+                 lambda text: "READ" in text and nothing(text), lambda: os.unlink(path("note")))
+    staged_stale(t, "a new file beside a secret", lambda: t.put(".loaf/note", "READ"),
+                 lambda text: "READ" in text and nothing(text),
+                 lambda: os.unlink(path(".loaf/note")))
+
+
+def staged_lost(t):
+    """Either process may be ended by somebody; no trace stays."""
+    with t.client() as c:
+        fresh, _, _ = t.command(c)
+        ready = t.staged(c)
+        os.kill(ready, signal.SIGKILL)
+        again, _, shell = t.command(c)
+        t.check("a killed process is replaced", again == fresh and shell != ready)
+        ready = t.staged(c)
+        spare = spare_of(c.process.pid)
+        os.kill(spare, signal.SIGKILL)
+        t.check("without its spare it goes", ready and is_gone(ready))
+        again, holder, _ = t.command(c)
+        t.check("a killed spare is replaced", again == fresh and holder != spare)
+        ready, left = t.staged(c), t.places()
+        t.check("only the killed one left its directory", len(left) == 2)
+        t.check("no dead child stays", len(children(c.process.pid)) == 1)
+        c.kill()
+        t.check("kill -9 leaves no process", is_gone(ready))
+        end = time.monotonic() + 5
+        while len(t.places()) > 1 and time.monotonic() < end:
+            time.sleep(0.01)
+        t.check("nor a directory", len(t.places()) == 1)
+        os.rmdir(os.path.join(t.tmp, t.places()[0]))
+
+
+def staged_many(t, rounds):
+    with t.client() as c:
+        outputs = {t.command(c)[0] for _ in range(rounds)}  # with a process ready, or half ready
+        t.check(f"every confined command saw the same: {outputs}", len(outputs) == 1)
+        t.check("a clean end", c.close() == 0 and not t.places())
+
+
+def confined(rounds):
+    with tempfile.TemporaryDirectory(prefix="trivet-spare-", dir="/var/tmp") as base:
+        os.environ.update(harness.clean_env(base))
+        t = Confined(base)
+        staged_used(t)
+        staged_stales(t)
+        staged_lost(t)
+        staged_many(t, rounds)
+        return t
+
+
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 40
     with harness.private_place() as base:
@@ -137,6 +307,9 @@ def main():
             lost(t)
             killed(t)
             many(t, rounds)
+            more = confined(rounds)
+            t.passed += more.passed
+            t.failed += more.failed
         harness.finish(t.passed, t.failed)
 
 

@@ -823,7 +823,7 @@ static void test_spare(void **state)
     pid_t pid;
     char text[100];
     assert_false(spare_use(&spare, argv, env, fds, &pid, &line)); /* there is none */
-    spare_start(&spare, path_program());
+    spare_start(&spare, path_program(), NULL);
     assert_true(spare.pid > 0);
     assert_int_equal(pipe(out), 0);
     fds[HOLD_OUT] = fds[HOLD_ERR] = out[1];
@@ -837,11 +837,11 @@ static void test_spare(void **state)
     close(line);
     close(out[0]);
     close(out[1]);
-    spare_start(&spare, path_program());
+    spare_start(&spare, path_program(), NULL);
     kill(spare.pid, SIGKILL);
     usleep(100000);
     assert_false(spare_use(&spare, argv, env, fds, &pid, &line));
-    spare_start(&spare, path_program());
+    spare_start(&spare, path_program(), NULL);
     spare_end(&spare);
     assert_int_equal(spare.pid, 0);
     spare_end(&spare);

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT */
+/* What a sandbox made ahead of time goes by: each change that would make another sandbox is seen,
+ * and what makes no difference is not taken for one. */
+#include "base/buf.h"
+#include "base/mem.h"
+#include "sandbox/policy.h"
+#include "sandbox/remove.h"
+#include "sandbox/sandbox.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { STILL_US = 60 * 1000 }; /* until a changed directory counts as quiet */
+
+static char base[100];
+static char *const *policy;
+static int n_policy;
+
+static const char *at(const char *path)
+{
+    static char full[4][300];
+    static unsigned turn;
+    char *out = full[turn++ % 4];
+    snprintf(out, sizeof full[0], "%s/%s", base, path);
+    return out;
+}
+
+static void put(const char *path)
+{
+    int fd = open(at(path), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
+static void replace(const char *path)
+{
+    put("home/work/new");
+    assert_int_equal(rename(at("home/work/new"), at(path)), 0);
+}
+
+/* A home with a workspace that is a repository, and one program's directory of three. */
+static int setup(void **state)
+{
+    static const char *const dirs[] = {"home", "home/work", "home/work/.git",
+                                       "home/work/.git/hooks", "home/.loaf", "tmp"};
+    (void)state;
+    strcpy(base, "/var/tmp/trivet-notes-XXXXXX"); /* /tmp changes while other tests run */
+    assert_non_null(mkdtemp(base));
+    for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
+        assert_int_equal(mkdir(at(dirs[i]), 0700), 0);
+    put("home/work/.git/HEAD");
+    put("home/work/.git/config");
+    put("home/.loaf/auth.json");
+    setenv("HOME", at("home"), 1);
+    setenv("TMPDIR", at("tmp"), 1);
+    unsetenv("XDG_CONFIG_HOME");
+    unsetenv("XDG_STATE_HOME");
+    AUTO(sandbox_policy) struct sandbox_policy p;
+    sandbox_policy_init(&p, SANDBOX_WORKSPACE_WRITE, str_of(at("home/work")));
+    policy = sandbox_policy_encode(&p);
+    for (n_policy = 0; policy[n_policy];)
+        n_policy++;
+    usleep(STILL_US);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    sandbox_arguments_free((char **)policy);
+    remove_tree(base);
+    return 0;
+}
+
+static void *note(void)
+{
+    int watch = -1;
+    void *notes = sandbox_note(n_policy, (char **)policy, &watch);
+    assert_non_null(notes);
+    assert_true(watch >= 0);
+    assert_true(sandbox_is_as_noted(notes));
+    return notes;
+}
+
+static void test_nothing_changes(void **state)
+{
+    (void)state;
+    void *notes = note();
+    put("home/work/file");                /* in the workspace everything may come and go */
+    replace("home/work/.git/HEAD");       /* a checkout */
+    put("home/.loaf/auth.json");          /* a new content, the same file */
+    put("tmp/other");
+    assert_true(sandbox_is_as_noted(notes));
+    sandbox_notes_free(notes);
+}
+
+static void make_second_program(void)
+{
+    assert_int_equal(mkdir(at("home/.kward"), 0700), 0);
+}
+
+static void move_hooks(void)
+{
+    assert_int_equal(rename(at("home/work/.git/hooks"), at("home/work/.git/old")), 0);
+    assert_int_equal(mkdir(at("home/work/.git/hooks"), 0700), 0);
+}
+
+static void replace_config(void)
+{
+    replace("home/work/.git/config");
+}
+
+static void remove_head(void)
+{
+    assert_int_equal(unlink(at("home/work/.git/HEAD")), 0);
+}
+
+static void add_neighbour(void)
+{
+    put("home/neighbour");
+}
+
+static void add_credentials(void)
+{
+    put("home/.loaf/secrets-fallback.json");
+}
+
+static void add_guarded(void)
+{
+    assert_int_equal(mkdir(at("home/work/.scaiflux"), 0700), 0);
+}
+
+static void move_workspace(void)
+{
+    assert_int_equal(rename(at("home/work"), at("home/gone")), 0);
+    assert_int_equal(mkdir(at("home/work"), 0700), 0);
+}
+
+static void link_secret(void)
+{
+    assert_int_equal(unlink(at("home/.loaf/auth.json")), 0);
+    assert_int_equal(symlink("/etc/passwd", at("home/.loaf/auth.json")), 0);
+}
+
+static void test_changes_are_seen(void **state)
+{
+    static const struct {
+        const char *what;
+        void (*change)(void);
+    } rows[] = {
+        {"the directory of another program", make_second_program},
+        {"another hooks directory", move_hooks},
+        {"another config", replace_config},
+        {"no repository any more", remove_head},
+        {"a neighbour of a directory with secrets", add_neighbour},
+        {"a neighbour of a secret", add_credentials},
+        {"a guarded path that was not there", add_guarded},
+        {"another workspace", move_workspace},
+        {"a link in place of a secret", link_secret},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        if (i > 0)
+            setup(state);
+        void *notes = note();
+        rows[i].change();
+        if (sandbox_is_as_noted(notes))
+            fail_msg("not seen: %s", rows[i].what);
+        sandbox_notes_free(notes);
+        if (i + 1 < ARRAY_LEN(rows))
+            teardown(state);
+    }
+}
+
+/* The next change could have the same time. */
+static void test_what_just_changed_is_not_trusted(void **state)
+{
+    (void)state;
+    int watch = -1;
+    put("home/neighbour");
+    assert_null(sandbox_note(n_policy, (char **)policy, &watch));
+    usleep(STILL_US);
+    sandbox_notes_free(note());
+}
+
+static void test_off_is_not_noted(void **state)
+{
+    (void)state;
+    char off[] = "kind=off", wrong[] = "kind=odd", *argv[] = {off, NULL}, *bad[] = {wrong, NULL};
+    int watch = -1;
+    assert_null(sandbox_note(1, argv, &watch));
+    assert_null(sandbox_note(1, bad, &watch));
+    assert_int_equal(watch, -1);
+}
+
+/* In a process of its own: 0 seen, 1 not seen, 2 no mounts to be had here. */
+static int mount_something(void)
+{
+    if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+        return 2;
+    void *notes = note();
+    if (mount("none", at("tmp"), "tmpfs", 0, NULL) != 0)
+        return 2;
+    return sandbox_is_as_noted(notes) ? 1 : 0;
+}
+
+static void test_mounts_are_seen(void **state)
+{
+    (void)state;
+    int status;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(mount_something());
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 2)
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_nothing_changes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_changes_are_seen, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_just_changed_is_not_trusted, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_off_is_not_noted, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_mounts_are_seen, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
