@@ -169,7 +169,7 @@ static size_t place_after(const struct message *summary, size_t cut, size_t at)
 bool compact_apply(struct session *s, struct turn *t, const struct message *summary, size_t cut,
                    struct error *err)
 {
-    if (!session_write_message(s, summary, STR_NONE, s->seq, err))
+    if (!session_write_message(s, summary, STR_NONE, STR_NONE, s->seq, err))
         return false;
     history_compact(&s->history, summary, cut);
     if (t)

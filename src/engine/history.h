@@ -101,11 +101,14 @@ int64_t history_tokens(const struct history *h);
 /* ---- lines of the file ---- */
 
 void record_header(struct buf *out, const struct header *hd);
+/* input: the steer that it was while it waited, or STR_NONE. */
 void record_message(struct buf *out, struct history *h, const struct message *m, struct str turn,
-                    int64_t seq);
+                    struct str input, int64_t seq);
 void record_info(struct buf *out, struct str name, struct str model, struct str effort);
-void record_input(struct buf *out, struct str turn, const char *kind, const struct message *m);
-void record_input_over(struct buf *out, struct str turn, const char *how); /* "taken", "dropped" */
+/* of: the steer that it replaces, or STR_NONE. */
+void record_input(struct buf *out, struct str turn, const char *kind, const struct message *m,
+                  struct str of);
+void record_input_over(struct buf *out, struct str turn, const char *how);
 void record_turn(struct buf *out, struct str turn, enum turn_state state, int64_t seq,
                  int64_t turn_seq, const struct error *err, const struct event_end *end);
 void record_call(struct buf *out, struct str turn, struct str call_id);

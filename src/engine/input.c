@@ -63,16 +63,18 @@ static size_t count_ahead(const struct session *s)
     return n;
 }
 
-/* The input goes to disk: as a message when its turn starts now, as an input when it waits. */
-static bool write_input(struct session *s, struct turn *t, bool is_first, struct error *err)
+/* The input goes to disk: as a message when its turn starts now, as an input when it waits; of: the
+ * steer that it was. */
+static bool write_input(struct session *s, struct turn *t, bool is_first, struct str of,
+                        struct error *err)
 {
     AUTO(buf) struct buf line = BUF_INIT;
     if (t->errand)
         return true;
     t->is_queued_input = !is_first;
     if (is_first)
-        return session_write_message(s, &t->input, str_of(t->id), s->seq, err);
-    record_input(&line, str_of(t->id), "queue", &t->input);
+        return session_write_message(s, &t->input, str_of(t->id), STR_NONE, s->seq, err);
+    record_input(&line, str_of(t->id), "queue", &t->input, of);
     return session_write(s, buf_str(&line), err);
 }
 
@@ -115,7 +117,7 @@ static bool start_or_queue_await(struct session *s, const struct input *in,
     }
     link_waiting(s, t);
     session_hold(s);
-    bool ok = write_input(s, t, is_first, err);
+    bool ok = write_input(s, t, is_first, STR_NONE, err);
     if (ok && is_first && !t->errand) {
         t->mark = history_mark(&s->history, str_of(t->id));
         t->first_entry = s->history.n;
@@ -153,7 +155,7 @@ static bool steer_await(struct session *s, const struct input *in, char ret_turn
     steer->is_recorded = true;
     steer->message = input_message(&t->arena, in);
     steer->text = arena_str(&t->arena, in->display.p ? in->display : in->text);
-    record_input(&line, str_of(steer->id), "steer", &steer->message);
+    record_input(&line, str_of(steer->id), "steer", &steer->message, STR_NONE);
     if (!session_write(s, buf_str(&line), err))
         return false;
     *t->steers_end = steer;
@@ -172,17 +174,14 @@ static bool steer_await(struct session *s, const struct input *in, char ret_turn
 
 bool input_requeue(struct session *s, const struct steer *steer)
 {
-    AUTO(buf) struct buf line = BUF_INIT;
     struct error ignored;
     struct turn *t = turn_new(s);
     t->input = message_copy(&t->arena, &steer->message);
     t->text = arena_str(&t->arena, steer->text);
-    if (!write_input(s, t, false, &ignored)) {
+    if (!write_input(s, t, false, str_of(steer->id), &ignored)) {
         turn_free(t);
         return false;
     }
-    record_input_over(&line, str_of(steer->id), "taken");
-    session_write(s, buf_str(&line), &ignored);
     t->is_accepted = true;
     link_waiting(s, t);
     session_emit(s, t, &(struct event){.kind = EV_TURN_QUEUED, .text = t->text});
@@ -194,7 +193,7 @@ bool input_first(struct session *s, struct str text, struct error *err)
     struct turn *t = turn_new(s);
     t->input = message_text(&t->arena, ROLE_USER, arena_str(&t->arena, text));
     t->text = arena_str(&t->arena, text);
-    if (!write_input(s, t, false, err)) {
+    if (!write_input(s, t, false, STR_NONE, err)) {
         turn_free(t);
         return false;
     }

@@ -178,8 +178,8 @@ void session_start_next(struct session *s);
 void session_turn_over(struct session *s, struct turn *t);
 bool session_write(struct session *s, struct str line, struct error *err); /* opens when needed */
 /* A message record, which in a tree hangs on what opening wrote. */
-bool session_write_message(struct session *s, const struct message *m, struct str turn, int64_t seq,
-                           struct error *err);
+bool session_write_message(struct session *s, const struct message *m, struct str turn,
+                           struct str input, int64_t seq, struct error *err);
 /* Lets go of the file and takes another, which is made at once when inputs wait. */
 bool session_rename_file(struct session *s, struct str id, struct str path, struct error *err);
 struct str session_id_str(const struct session *s);

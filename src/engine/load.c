@@ -100,6 +100,16 @@ static void take_node(struct loader *ld, yyjson_val *v, const struct message *m,
     ld->has_leaf = false;
 }
 
+/* The input waits no longer. */
+static void end_waiting(struct loader *ld, struct str id)
+{
+    for (struct waiting **at = &ld->hd->waiting; id.n && *at; at = &(*at)->next)
+        if (str_eq((*at)->turn_id, id)) {
+            *at = (*at)->next;
+            return;
+        }
+}
+
 static void take_message(struct loader *ld, yyjson_val *v)
 {
     struct message m;
@@ -107,6 +117,8 @@ static void take_message(struct loader *ld, yyjson_val *v)
         return;
     struct mark *turn = history_mark(ld->h, json_get_str(v, "turn"));
     take_seq(ld, v);
+    end_waiting(ld, json_get_str(v, "turn")); /* a turn that has said something waits no more */
+    end_waiting(ld, json_get_str(v, "input"));
     if (ld->h->is_tree && json_get_str(v, "id").n)
         take_node(ld, v, &m, turn);
     else
@@ -140,6 +152,7 @@ static void take_input(struct loader *ld, yyjson_val *v)
     struct waiting *w = arena_new(&ld->h->arena, struct waiting), **end = &ld->hd->waiting;
     if (!message_get(&ld->h->arena, json_get(v, "message"), &w->message))
         return;
+    end_waiting(ld, json_get_str(v, "of"));
     w->turn_id = keep(ld, v, "turn");
     w->kind = keep(ld, v, "kind");
     time_from_iso(json_get_str(v, "timestamp"), &w->time_ms);
@@ -150,12 +163,7 @@ static void take_input(struct loader *ld, yyjson_val *v)
 
 static void take_input_over(struct loader *ld, yyjson_val *v)
 {
-    struct str turn = json_get_str(v, "turn");
-    for (struct waiting **at = &ld->hd->waiting; *at; at = &(*at)->next)
-        if (str_eq((*at)->turn_id, turn)) {
-            *at = (*at)->next;
-            return;
-        }
+    end_waiting(ld, json_get_str(v, "turn"));
 }
 
 static void take_turn(struct loader *ld, yyjson_val *v)

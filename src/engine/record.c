@@ -2,13 +2,15 @@
 /* The lines of a session file: Kward version 1 records (kward.md 9.2), version 2 where the file
  * is of that kind, and record types of our own, all named trivet_*, which other readers skip:
  *
- *   trivet_input       an input that waits: turn, kind (queue, steer), message
- *   trivet_input_over  it waits no longer: turn, how (taken, dropped)
+ *   trivet_input       an input that waits: turn, kind (queue, steer), message; of: the steer it was
+ *   trivet_input_over  it waits no longer: turn, how (dropped)
  *   trivet_turn        a turn started or ended: turn, state, seq, error, usage
  *   trivet_call        a tool call is about to run: turn, toolCallId
  *   trivet_clear       the conversation starts anew from here
  *
- * Message records carry `turn` and `seq` besides what Kward writes.
+ * Message records carry `turn` and `seq` besides what Kward writes.  An input that waits is taken
+ * by the message that names it, as `turn` or, when it steered a turn, as `input`: one line, so that
+ * no crash can leave it both said and waiting.
  */
 #include "engine/history.h"
 
@@ -65,7 +67,7 @@ static void put_link(struct jw *w, struct history *h)
 }
 
 void record_message(struct buf *out, struct history *h, const struct message *m, struct str turn,
-                    int64_t seq)
+                    struct str input, int64_t seq)
 {
     struct jw w = begin(out, m->role == ROLE_SUMMARY ? "compaction" : "message");
     struct message linked = *m;
@@ -75,6 +77,7 @@ void record_message(struct buf *out, struct history *h, const struct message *m,
     jw_key(&w, "message");
     message_put(&w, &linked);
     jw_kstr_opt(&w, "turn", turn);
+    jw_kstr_opt(&w, "input", input);
     if (seq)
         jw_kint(&w, "seq", seq);
     jw_obj_end(&w);
@@ -90,11 +93,13 @@ void record_info(struct buf *out, struct str name, struct str model, struct str 
     jw_obj_end(&w);
 }
 
-void record_input(struct buf *out, struct str turn, const char *kind, const struct message *m)
+void record_input(struct buf *out, struct str turn, const char *kind, const struct message *m,
+                  struct str of)
 {
     struct jw w = begin(out, "trivet_input");
     jw_kstr(&w, "turn", turn);
     jw_kz(&w, "kind", kind);
+    jw_kstr_opt(&w, "of", of);
     jw_key(&w, "message");
     message_put(&w, m);
     jw_obj_end(&w);

@@ -147,7 +147,8 @@ static bool write_unsaved(struct session *s, struct error *err)
     for (size_t i = first; i < s->history.n; i++) {
         struct entry *e = &s->history.entries[i];
         AUTO(buf) struct buf line = BUF_INIT;
-        record_message(&line, &s->history, &e->message, e->turn ? e->turn->id : STR_NONE, s->seq);
+        record_message(&line, &s->history, &e->message, e->turn ? e->turn->id : STR_NONE,
+                       STR_NONE, s->seq);
         bool ok = slog_append(s->log, buf_str(&line), err);
         history_settle(&s->history, ok);
         if (!ok)
@@ -194,13 +195,13 @@ bool session_write(struct session *s, struct str line, struct error *err)
     return ok;
 }
 
-bool session_write_message(struct session *s, const struct message *m, struct str turn, int64_t seq,
-                           struct error *err)
+bool session_write_message(struct session *s, const struct message *m, struct str turn,
+                           struct str input, int64_t seq, struct error *err)
 {
     AUTO(buf) struct buf line = BUF_INIT;
     if (!need_log(s, err))
         return false;
-    record_message(&line, &s->history, m, turn, seq);
+    record_message(&line, &s->history, m, turn, input, seq);
     return session_write(s, buf_str(&line), err);
 }
 

@@ -46,7 +46,7 @@ static size_t put_waiting(struct session *s, struct buf *out)
     for (const struct turn *t = s->waiting; t; t = t->next) {
         if (t->errand || !t->is_queued_input)
             continue;
-        record_input(out, str_of(t->id), "queue", &t->input);
+        record_input(out, str_of(t->id), "queue", &t->input, STR_NONE);
         buf_addc(out, '\n');
         n++;
     }

@@ -21,12 +21,19 @@ static bool write_turn_record(struct turn *t, const struct event_end *end, struc
     return session_write(s, buf_str(&line), err);
 }
 
-bool turn_add_message(struct turn *t, const struct message *m, struct error *err)
+/* steer: what it was while it waited, or STR_NONE. */
+static bool add_message(struct turn *t, const struct message *m, struct str steer,
+                        struct error *err)
 {
     struct session *s = t->session;
-    bool ok = session_write_message(s, m, str_of(t->id), s->seq + 1, err);
+    bool ok = session_write_message(s, m, str_of(t->id), steer, s->seq + 1, err);
     history_add(&s->history, m, t->mark);
     return ok;
+}
+
+bool turn_add_message(struct turn *t, const struct message *m, struct error *err)
+{
+    return add_message(t, m, STR_NONE, err);
 }
 
 /* An input that waited joins the conversation now; one that started at once did so already. */
@@ -35,13 +42,9 @@ static bool take_input(struct turn *t, struct error *err)
     struct session *s = t->session;
     if (!t->is_queued_input)
         return true;
-    AUTO(buf) struct buf line = BUF_INIT;
     t->mark = history_mark(&s->history, str_of(t->id));
     t->first_entry = s->history.n;
-    if (!turn_add_message(t, &t->input, err))
-        return false;
-    record_input_over(&line, str_of(t->id), "taken");
-    return session_write(s, buf_str(&line), err);
+    return turn_add_message(t, &t->input, err);
 }
 
 /* What the user said meanwhile goes to the model with the next request. */
@@ -50,15 +53,12 @@ static bool take_steering(struct turn *t, bool *ret_any, struct error *err)
     struct session *s = t->session;
     *ret_any = false;
     while (t->steers) {
-        AUTO(buf) struct buf line = BUF_INIT;
         struct steer *steer = t->steers;
         t->steers = steer->next;
         if (!t->steers)
             t->steers_end = &t->steers;
-        if (!turn_add_message(t, &steer->message, err))
-            return false;
-        record_input_over(&line, str_of(steer->id), "taken");
-        if (!session_write(s, buf_str(&line), err))
+        struct str id = steer->is_recorded ? str_of(steer->id) : STR_NONE;
+        if (!add_message(t, &steer->message, id, err))
             return false;
         session_emit(s, t, &(struct event){.kind = EV_STEER_APPLIED, .text = steer->text});
         *ret_any = true;

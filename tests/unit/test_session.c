@@ -145,6 +145,35 @@ static void waiting_input_survives(void **state)
     scene_clear(&sc);
 }
 
+/* A crash right behind the line of the message: what was said does not wait as well. */
+static void taken_input_does_not_wait(void **state)
+{
+    (void)state;
+    static const char queued[] = "{\"type\":\"trivet_input\",\"turn\":\"q1\",\"kind\":\"queue\","
+                                 "\"message\":{\"role\":\"user\",\"content\":\"I waited\"}}\n",
+                      steered[] = "{\"type\":\"trivet_input\",\"turn\":\"s1\",\"kind\":\"steer\","
+                                  "\"message\":{\"role\":\"user\",\"content\":\"left\"}}\n";
+    struct scene sc;
+    scene_init(&sc);
+    scene_begin(&sc, "rehearsal/echo");
+    assert_true(scene_say(&sc, "hello"));
+    append(&sc, queued);
+    append(&sc, steered);
+    assert_int_equal(reopen(&sc).n_waiting, 2);
+    append(&sc, "{\"type\":\"message\",\"turn\":\"q1\",\"seq\":90,\"message\":"
+                "{\"role\":\"user\",\"content\":\"I waited\"}}\n");
+    assert_int_equal(reopen(&sc).n_waiting, 1);
+    append(&sc, "{\"type\":\"message\",\"turn\":\"q1\",\"input\":\"s1\",\"seq\":91,\"message\":"
+                "{\"role\":\"user\",\"content\":\"left\"}}\n");
+    assert_int_equal(reopen(&sc).n_waiting, 0);
+    append(&sc, steered);
+    assert_int_equal(reopen(&sc).n_waiting, 1);
+    append(&sc, "{\"type\":\"trivet_input\",\"turn\":\"q2\",\"kind\":\"queue\",\"of\":\"s1\","
+                "\"message\":{\"role\":\"user\",\"content\":\"left\"}}\n");
+    assert_int_equal(reopen(&sc).n_waiting, 1);
+    scene_clear(&sc);
+}
+
 static void shown_text_survives_a_crash(void **state)
 {
     (void)state;
@@ -415,6 +444,7 @@ int main(void)
         cmocka_unit_test(a_conversation_comes_back),
         cmocka_unit_test(open_calls_are_closed_and_not_run),
         cmocka_unit_test(waiting_input_survives),
+        cmocka_unit_test(taken_input_does_not_wait),
         cmocka_unit_test(shown_text_survives_a_crash),
         cmocka_unit_test(one_writer_per_file),
         cmocka_unit_test(tree_files_are_read_and_continued),
