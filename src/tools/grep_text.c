@@ -7,7 +7,8 @@
  *
  *     find -> match inside one line: that line matches
  *          -> match reaches over a line end, and it must not: the first line is asked alone
- *          -> the expression gave up on the whole text: every line is asked alone
+ *          -> the expression gave up on the whole text, or never gives back what it took: every
+ *             line is asked alone
  *
  * The next search begins at the next line, so a line is reported once.
  */
@@ -139,6 +140,16 @@ static bool find_slowly(struct grep_text *g, size_t from, struct span *ret)
     return false;
 }
 
+/* Whether a part of it never gives back what it took: over the end of its line, for instance. */
+static bool is_possessive(struct str pattern)
+{
+    static const char *const signs[] = {"*+", "++", "?+", "}+", "(?>", "(*"};
+    for (size_t i = 0; i < ARRAY_LEN(signs); i++)
+        if (str_find(pattern, str_of(signs[i])) != SIZE_MAX)
+            return true;
+    return false;
+}
+
 static bool find_in_whole(struct grep_text *g, size_t from, struct span *ret)
 {
     struct str text = g->text;
@@ -154,7 +165,9 @@ static bool find_in_whole(struct grep_text *g, size_t from, struct span *ret)
         size_t start = MAX(line_start(text, s), from), end = line_end(text, s);
         if (many_lines && e > end)
             end = line_end(text, e - 1);
-        if (e <= end || many_lines || ask_line(g, start, end)) {
+        /* Behind the \r of a line that ends with \r\n the expression would see a line start. */
+        bool is_sure = e < end || (e == end && (e == s || text.p[e - 1] != '\r'));
+        if (is_sure || many_lines || ask_line(g, start, end)) {
             *ret = (struct span){start, end};
             return true;
         }
@@ -166,7 +179,11 @@ static bool find_in_whole(struct grep_text *g, size_t from, struct span *ret)
 /* The next lines that match, from a line start on. */
 static bool find_lines(struct grep_text *g, size_t from, struct span *ret)
 {
-    return g->is_checked ? find_in_whole(g, from, ret) : find_by_literal(g, from, ret);
+    if (!g->is_checked)
+        return find_by_literal(g, from, ret);
+    if (!g->o->many_lines && is_possessive(g->o->pattern))
+        return find_slowly(g, from, ret);
+    return find_in_whole(g, from, ret);
 }
 
 /* ---- the lines to show ---- */

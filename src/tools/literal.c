@@ -2,9 +2,6 @@
 /* The reader of expressions knows the common part of the language and gives up at anything else;
  * it must never claim too much.  A sequence needs each of its pieces, an alternation one of its
  * branches; of what a sequence needs, the rarest is taken.
- *
- * The search compares 16 places at once with two bytes of the text, those that are rarest in
- * sources, and looks closer where both stand.
  */
 #include "tools/literal.h"
 
@@ -12,7 +9,7 @@
 
 #include <ctype.h>
 
-enum { MAX_NESTING = 20 };
+enum { MAX_NESTING = 20, RUN_MAX = 64, RUN_MIN_BITS = 7 /* seldom enough to be worth it */ };
 
 /* ---- reading the expression ---- */
 
@@ -32,12 +29,42 @@ struct run {
     size_t last; /* where its last character begins */
 };
 
+/* What a class can match, in bytes: a character of several bytes is a run of such. */
+struct set {
+    bool is_known; /* and has no line end */
+    unsigned char bits[SET_BYTES];
+};
+
 /* Bytes of sources, the most frequent first; what is not listed is rare. */
 static unsigned rarity(unsigned char c)
 {
     static const char frequent[] = " etaoinsrlcdu_mpfgh,.();\t*=-/\"bvyxk0w1>2<&ASTECRIzNDLOP";
     const char *p = c ? strchr(frequent, c) : NULL;
     return p ? (unsigned)(p - frequent) : sizeof frequent;
+}
+
+/* How often a byte of the set stands in sources, roughly. */
+static double share(const struct set *s)
+{
+    double sum = 0;
+    for (unsigned c = 0; c < 128; c++) {
+        unsigned rank = rarity((unsigned char)c);
+        if (s->bits[c / 8] >> (c % 8) & 1)
+            sum += rank < 12 ? 0.05 : rank < 30 ? 0.015 : rank < 60 ? 0.003 : 0.001;
+    }
+    return MIN(sum, 1.0);
+}
+
+/* How seldom a run of n is: in one of 2^bits places. */
+static unsigned run_bits(const struct set *s, size_t n)
+{
+    double often = 1;
+    unsigned bits = 0;
+    for (size_t i = 0; i < n; i++)
+        often *= share(s);
+    for (; often < 0.5 && bits < 16; often *= 2)
+        bits++;
+    return bits;
 }
 
 static void choose_bytes(struct literal *l)
@@ -53,6 +80,8 @@ static void choose_bytes(struct literal *l)
 
 static unsigned score(const struct literal *l)
 {
+    if (l->is_run)
+        return 8 + 3 * l->run_bits;
     return (unsigned)(8 * MIN(l->n, (size_t)8)) + rarity(l->bytes[l->rare]) +
            rarity(l->bytes[l->other]);
 }
@@ -91,6 +120,19 @@ static void end_run(const struct reader *r, struct run *run, struct literals *be
     run->n = run->last = 0;
 }
 
+/* A class that must match n times in a row. */
+static void take_run(const struct set *s, size_t n, struct literals *best)
+{
+    struct literals one = {.n = 1};
+    struct literal *l = &one.v[0];
+    l->is_run = true;
+    l->n = MIN(n, (size_t)RUN_MAX);
+    if (!s->is_known || n < 2 || (l->run_bits = run_bits(s, l->n)) < RUN_MIN_BITS)
+        return;
+    memcpy(l->set, s->bits, SET_BYTES);
+    take_better(best, &one);
+}
+
 static char peek(const struct reader *r)
 {
     return r->at < r->pattern.n ? r->pattern.p[r->at] : '\0';
@@ -119,8 +161,91 @@ static void add_char(struct reader *r, struct run *run, struct literals *best)
     r->at += n;
 }
 
+/* ---- classes ---- */
+
+static void set_add(struct set *s, unsigned from, unsigned to)
+{
+    for (unsigned c = from; c <= MIN(to, 127u); c++)
+        s->bits[c / 8] |= (unsigned char)(1 << (c % 8));
+    if (to >= 128)
+        memset(s->bits + 128 / 8, 0xff, 128 / 8);
+    s->is_known &= from <= to && (from > '\n' || to < '\n');
+}
+
+/* \d and \w, which know all alphabets. */
+static void set_add_escape(struct set *s, unsigned char c)
+{
+    s->is_known &= c == 'd' || c == 'w';
+    set_add(s, '0', '9');
+    set_add(s, 128, 255);
+    if (c == 'w') {
+        set_add(s, 'a', 'z');
+        set_add(s, 'A', 'Z');
+        set_add(s, '_', '_');
+    }
+}
+
+/* Beyond ASCII there are relatives of k and s. */
+static void set_fold(struct set *s)
+{
+    for (unsigned c = 'a'; c <= 'z'; c++)
+        if ((s->bits[c / 8] | s->bits[(c - 32) / 8]) >> (c % 8) & 1) {
+            set_add(s, c, c);
+            set_add(s, c - 32, c - 32);
+        }
+    set_add(s, 128, 255);
+}
+
+/* Of what stands between the brackets.  More than the class has is no harm; what is not understood
+ * makes it unknown. */
+static struct set set_of_class(struct str in)
+{
+    struct set s = {.is_known = in.n && in.p[0] != '^'};
+    for (size_t i = 0; i < in.n && s.is_known;) {
+        unsigned char c = (unsigned char)in.p[i++];
+        bool is_escaped = c == '\\' && i < in.n;
+        if (is_escaped)
+            c = (unsigned char)in.p[i++];
+        bool is_range = i + 1 < in.n && in.p[i] == '-';
+        if (is_escaped && isalnum(c)) {
+            set_add_escape(&s, c);
+            s.is_known &= !is_range;
+            continue;
+        }
+        unsigned char to = is_range ? (unsigned char)in.p[i + 1] : c;
+        s.is_known &= !is_range || (to != '\\' && to != '[');
+        set_add(&s, c, to);
+        i += is_range ? 2 : 0;
+    }
+    return s;
+}
+
+/* Behind the opening bracket. */
+static void read_class(struct reader *r, struct set *ret)
+{
+    size_t n = r->pattern.n, start = r->at;
+    r->has_more = true;
+    r->at += peek(r) == '^';
+    for (bool is_first = true; r->at < n; is_first = false) {
+        char c = r->pattern.p[r->at++];
+        if (c == ']' && !is_first) {
+            *ret = set_of_class(str_n(r->pattern.p + start, r->at - 1 - start));
+            return;
+        }
+        if (c == '\\' && (peek(r) == 'Q' || peek(r) == 'E'))
+            r->has_given_up = true;
+        if (c == '\\')
+            r->at++;
+        if (c == '[' && (peek(r) == ':' || peek(r) == '.' || peek(r) == '='))
+            r->has_given_up = true;
+    }
+    r->has_given_up = true; /* it is not closed */
+}
+
+/* ---- elements ---- */
+
 /* Behind a backslash. */
-static void read_escape(struct reader *r, struct run *run, struct literals *best)
+static void read_escape(struct reader *r, struct run *run, struct set *set, struct literals *best)
 {
     unsigned char c = (unsigned char)peek(r);
     if (c && c < 0x80 && !isalnum(c)) {
@@ -130,27 +255,9 @@ static void read_escape(struct reader *r, struct run *run, struct literals *best
     r->has_more = true;
     end_run(r, run, best);
     r->has_given_up |= !c || !strchr("dDwWsShHvVRbBntrfe", c);
+    set->is_known = true;
+    set_add_escape(set, c);
     r->at++;
-}
-
-/* Behind the opening bracket. */
-static void read_class(struct reader *r)
-{
-    size_t n = r->pattern.n;
-    r->has_more = true;
-    r->at += peek(r) == '^';
-    for (bool is_first = true; r->at < n; is_first = false) {
-        char c = r->pattern.p[r->at++];
-        if (c == ']' && !is_first)
-            return;
-        if (c == '\\' && (peek(r) == 'Q' || peek(r) == 'E'))
-            r->has_given_up = true;
-        if (c == '\\')
-            r->at++;
-        if (c == '[' && (peek(r) == ':' || peek(r) == '.' || peek(r) == '='))
-            r->has_given_up = true;
-    }
-    r->has_given_up = true; /* it is not closed */
 }
 
 /* Whether a brace begins a number of repetitions, and where that ends. */
@@ -163,14 +270,25 @@ static bool is_repeat(const struct reader *r, size_t *ret_end)
     return i < r->pattern.n && r->pattern.p[i] == '}' && i > r->at + 1;
 }
 
-/* What follows an element: *ret_optional when it need not be there.  False: nothing. */
-static bool read_quantifier(struct reader *r, bool *ret_optional)
+/* The smaller number of {5}, {2,3}, { 2, }; without one it is 0. */
+static size_t least_repeat(const struct reader *r)
+{
+    size_t i = r->at + 1, n = 0;
+    while (r->pattern.p[i] == ' ')
+        i++;
+    for (; isdigit((unsigned char)r->pattern.p[i]) && n <= RUN_MAX; i++)
+        n = n * 10 + (size_t)(r->pattern.p[i] - '0');
+    return n;
+}
+
+/* What follows an element: how often it must be there.  False: nothing, so once. */
+static bool read_quantifier(struct reader *r, size_t *ret_least)
 {
     char c = peek(r);
     size_t end;
-    *ret_optional = c == '*' || c == '?';
+    *ret_least = c == '*' || c == '?' ? 0 : 1;
     if (c == '{' && is_repeat(r, &end)) {
-        *ret_optional = true; /* not worth a closer look */
+        *ret_least = least_repeat(r);
         r->at = end;
     } else if (c == '*' || c == '?' || c == '+') {
         r->at++;
@@ -189,7 +307,7 @@ static void read_branches(struct reader *r, struct literals *ret);
 static void read_group(struct reader *r, struct literals *best)
 {
     struct literals inside = {0};
-    bool is_optional;
+    size_t least;
     r->has_more = true;
     if (peek(r) == '*' || ++r->depth > MAX_NESTING)
         r->has_given_up = true;
@@ -203,7 +321,7 @@ static void read_group(struct reader *r, struct literals *best)
     r->has_given_up |= peek(r) != ')';
     r->at++;
     r->depth--;
-    if (!read_quantifier(r, &is_optional) || !is_optional)
+    if (!read_quantifier(r, &least) || least)
         take_better(best, &inside);
 }
 
@@ -211,25 +329,29 @@ static void read_group(struct reader *r, struct literals *best)
 static void read_element(struct reader *r, struct run *run, struct literals *best)
 {
     char c = peek(r);
+    struct set set = {0};
     if (c == '\\') {
         r->at++;
-        read_escape(r, run, best);
+        read_escape(r, run, &set, best);
     } else if (c && strchr("[.^$", c)) {
         r->has_more = true;
         end_run(r, run, best);
         r->at++;
         if (c == '[')
-            read_class(r);
+            read_class(r, &set);
     } else {
         add_char(r, run, best);
     }
     size_t before = run->n;
-    bool is_optional;
-    if (!read_quantifier(r, &is_optional))
+    size_t least;
+    if (!read_quantifier(r, &least))
         return;
-    if (is_optional)
+    if (!least)
         run->n = before ? run->last : 0;
     end_run(r, run, best);
+    if (set.is_known && r->any_case)
+        set_fold(&set);
+    take_run(&set, least, best);
 }
 
 static void read_sequence(struct reader *r, struct literals *ret)
@@ -274,102 +396,4 @@ void literals_init(struct literals *l, struct str pattern, bool any_case)
     if (r.has_given_up || r.at < pattern.n)
         *l = (struct literals){0};
     l->is_whole = l->n == 1 && !r.has_more && str_chr(pattern, '\n') == SIZE_MAX;
-}
-
-/* ---- finding ---- */
-
-typedef unsigned char block __attribute__((vector_size(16)));
-
-static block block_load(const char *p)
-{
-    block b;
-    memcpy(&b, p, sizeof b);
-    return b;
-}
-
-static block block_fill(unsigned char c)
-{
-    return (block){c, c, c, c, c, c, c, c, c, c, c, c, c, c, c, c};
-}
-
-/* One bit for each byte of the comparison's result. */
-static unsigned block_mask(block b)
-{
-#ifdef __SSE2__
-    typedef char chars __attribute__((vector_size(16)));
-    return (unsigned)__builtin_ia32_pmovmskb128((chars)b);
-#else
-    unsigned mask = 0;
-    for (unsigned i = 0; i < sizeof b; i++)
-        mask |= (b[i] ? 1u : 0u) << i;
-    return mask;
-#endif
-}
-
-static bool block_any(block b)
-{
-    typedef uint64_t words __attribute__((vector_size(16)));
-    words w = (words)b;
-    return (w[0] | w[1]) != 0;
-}
-
-static bool stands_at(const struct literal *l, const char *p)
-{
-    for (size_t i = 0; i < l->n; i++)
-        if (((unsigned char)p[i] | l->fold[i]) != l->bytes[i])
-            return false;
-    return true;
-}
-
-/* Candidates among 16 places from p on. */
-static block candidates(const struct literal *l, const char *p)
-{
-    block rare = block_load(p + l->rare) | block_fill(l->fold[l->rare]);
-    block other = block_load(p + l->other) | block_fill(l->fold[l->other]);
-    return (block)((rare == block_fill(l->bytes[l->rare])) &
-                   (other == block_fill(l->bytes[l->other])));
-}
-
-static size_t find_in(const struct literal *l, const char *text, size_t at, block found)
-{
-    for (unsigned mask = block_mask(found); mask; mask &= mask - 1) {
-        size_t place = at + (unsigned)__builtin_ctz(mask);
-        if (stands_at(l, text + place))
-            return place;
-    }
-    return SIZE_MAX;
-}
-
-/* 64 places at once, since most of them hold nothing. */
-static bool find_far(const struct literal *l, const char *text, size_t *at, size_t end,
-                     size_t *ret_place)
-{
-    for (; *at + 64 <= end; *at += 64) {
-        const char *p = text + *at;
-        block v[4] = {candidates(l, p), candidates(l, p + 16), candidates(l, p + 32),
-                      candidates(l, p + 48)};
-        if (!block_any(v[0] | v[1] | v[2] | v[3]))
-            continue;
-        for (size_t i = 0; i < 4; i++)
-            if ((*ret_place = find_in(l, text, *at + 16 * i, v[i])) != SIZE_MAX)
-                return true;
-    }
-    return false;
-}
-
-size_t literal_find(const struct literal *l, struct str text, size_t from)
-{
-    size_t at = from, place;
-    if (text.n < l->n || from > text.n - l->n)
-        return SIZE_MAX;
-    size_t end = text.n - l->n + 1; /* behind the last place where it could stand */
-    if (find_far(l, text.p, &at, end, &place))
-        return place;
-    for (; at + 16 <= end; at += 16)
-        if ((place = find_in(l, text.p, at, candidates(l, text.p + at))) != SIZE_MAX)
-            return place;
-    for (; at < end; at++)
-        if (stands_at(l, text.p + at))
-            return at;
-    return SIZE_MAX;
 }

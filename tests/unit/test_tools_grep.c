@@ -8,13 +8,30 @@
 #include "tools/grep_text.h"
 #include "tools/keep.h"
 
+/* The printable bytes of the set and + for those beyond ASCII, and how many must stand there. */
+static void put_run(struct buf *out, const struct literal *l)
+{
+    buf_addc(out, '<');
+    for (unsigned c = 0; c < 128; c++)
+        if (l->set[c / 8] >> (c % 8) & 1)
+            buf_addc(out, (char)c);
+    for (unsigned i = 16; i < SET_BYTES; i++)
+        assert_int_equal(l->set[i], l->set[16]);
+    buf_addf(out, "%s>%zu", l->set[16] ? "+" : "", l->n);
+}
+
 static void check_literals(const char *pattern, bool any_case, const char *want)
 {
     struct literals l;
     AUTO(buf) struct buf out = BUF_INIT;
     literals_init(&l, str_of(pattern), any_case);
-    for (size_t i = 0; i < l.n; i++)
-        buf_addf(&out, "%s%.*s", i ? "," : "", (int)l.v[i].n, (const char *)l.v[i].bytes);
+    for (size_t i = 0; i < l.n; i++) {
+        buf_addz(&out, i ? "," : "");
+        if (l.v[i].is_run)
+            put_run(&out, &l.v[i]);
+        else
+            buf_add(&out, str_n((const char *)l.v[i].bytes, l.v[i].n));
+    }
     if (l.is_whole)
         buf_addc(&out, '!');
     if (!str_is(buf_str(&out), want))
@@ -43,7 +60,7 @@ static void test_literals(void **state)
         {"abcd*", "abc"},
         {"abcä*", "abc"},
         {"abc+de", "abc"},
-        {"ab{2,3}cd", "cd"},
+        {"ab{2,3}cd", "ab"},
         {"ab{cd", "ab{cd!"},
         {"a.bc.d", "bc"},
         {"[abc]def", "def"},
@@ -68,6 +85,31 @@ static void test_literals(void **state)
         {"", ""},
         {"a\xef\xbf\xbd" "bc", "bc"}, /* stands for bytes that are not in the file */
         {"one\ntwo", "one\ntwo"},
+        {"[A-D]{5}", "<ABCD>5"},
+        {"\\w+\\s+\\w+\\s+[XYZ]{5,}", "<XYZ>5"},
+        {"\\d{4}-\\d{2}", "<0123456789+>4"},
+        {"\\d{4}-alpha", "-alpha"},
+        {"[0-9a-f]{15,}", "<0123456789abcdef>15"},
+        {"([XYZ]{2,9}|[!#-%]{ 3 })x", "<XYZ>2,<!#$%>3"},
+        {"[]XY-]{3}", "<-XY]>3"},
+        {"[X\\]\\-Y]{3}", "<-XY]>3"},
+        {"[+--]{3}", "<+,->3"},
+        {"[ÄX]{3}", "<X+>3"},
+        {"[X\\d]{3}", "<0123456789X+>3"},
+        {"[XYZ]{999999999999}", "<XYZ>64"},
+        {"[XYZ]+", ""},       /* once is everywhere */
+        {"[XYZ]{,4}", ""},    /* need not be there */
+        {"[XYZ]{0,4}", ""},
+        {"([XYZ]{4})?", ""},
+        {"[XYZ]{4}|.", ""},
+        {"\\w{8}", ""},       /* is everywhere */
+        {"[^XYZ]{4}", ""},
+        {"[X\\n]{4}", ""},
+        {"[X\\s]{4}", ""},
+        {"[\t-X]{4}", ""},    /* with line ends */
+        {"[X-\\]]{4}", ""},   /* not looked into */
+        {"[\\x41]{4}", ""},
+        {"\\S{40}", ""},
         {"aa|bb|cc|dd|ee|ff|gg|hh", "aa,bb,cc,dd,ee,ff,gg,hh"},
         {"aa|bb|cc|dd|ee|ff|gg|hh|ii", ""},
     };
@@ -77,6 +119,30 @@ static void test_literals(void **state)
     check_literals("HELLO", true, "hello!");
     check_literals("markdown", true, "down");
     check_literals("größer", true, "gr");
+    check_literals("[xY]{4}", true, "<XYxy+>4");
+}
+
+static void test_find_run(void **state)
+{
+    (void)state;
+    struct literals l;
+    literals_init(&l, STR("[XYZ]{4}"), false);
+    assert_int_equal(l.n, 1);
+    for (unsigned bits = 0; bits < 1 << 12; bits++) { /* every text of twelve */
+        char text[13] = "aaaaaaaaaaaa";
+        size_t want = SIZE_MAX, n = 0;
+        for (unsigned i = 0; i < 12; i++) {
+            text[i] = bits >> i & 1 ? "XYZ"[i % 3] : 'a';
+            n = bits >> i & 1 ? n + 1 : 0;
+            if (n == 4 && want == SIZE_MAX)
+                want = i - 3;
+        }
+        assert_int_equal(literal_find(&l.v[0], str_of(text), 0), want);
+        if (want != SIZE_MAX)
+            assert_int_equal(literal_find(&l.v[0], str_of(text), want), want);
+    }
+    assert_int_equal(literal_find(&l.v[0], STR("XYZX"), 1), SIZE_MAX);
+    assert_int_equal(literal_find(&l.v[0], STR("XYZXa"), 9), SIZE_MAX);
 }
 
 static void test_find(void **state)
@@ -115,8 +181,10 @@ static unsigned chance(unsigned n)
 static void add_piece(struct buf *pattern, unsigned depth)
 {
     static const char *const pieces[] = {"ab", "c", "ba", "abc", "\\w", ".", "[bc]", "[^a]", "\\s", "ä", "k",
-                                         "\\.", "^", "$", "\\b", "aab", " ", "{", "\r"};
-    static const char *const behind[] = {"", "", "", "", "*", "+", "?", "{1,2}", "{0}", "+?", "*+"};
+                                         "\\.", "^", "$", "\\b", "aab", " ", "{", "\r", "[.K]",
+                                         "[K{ä]", "\\d", "[^.]", "[.-K]"};
+    static const char *const behind[] = {"", "", "", "", "*", "+", "?", "{1,2}", "{0}", "+?", "*+",
+                                         "{3}", "{2,}", "{2,3}?"};
     if (depth < 3 && chance(4) == 0) {
         buf_addz(pattern, chance(2) ? "(" : "(?:");
         for (unsigned i = chance(3) + 1; i-- > 0;) {
@@ -154,7 +222,7 @@ static void compare_pattern(const struct search_api *api, struct str pattern, un
     struct error err;
     atomic_bool stop = false;
     struct literals known, nothing = {0};
-    struct grep_options o = {.any_case = chance(3) == 0, .want_lines = true, .max_lines = 50,
+    struct grep_options o = {.pattern = pattern, .any_case = chance(3) == 0, .want_lines = true, .max_lines = 50,
                              .max_line_bytes = 100, .after = chance(2), .before = chance(2)};
     struct grep_text a = {.o = &o, .api = api, .literals = &known, .stop = &stop};
     struct regex *r = api->compile(pattern, o.any_case ? REGEX_ANY_CASE : 0, &err);
@@ -395,6 +463,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_literals),
         cmocka_unit_test(test_find),
+        cmocka_unit_test(test_find_run),
         cmocka_unit_test(test_literals_change_nothing),
         cmocka_unit_test(test_keep_orders),
         cmocka_unit_test(test_keep_limits),
