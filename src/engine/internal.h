@@ -180,8 +180,12 @@ bool session_write(struct session *s, struct str line, struct error *err); /* op
 /* A message record, which in a tree hangs on what opening wrote. */
 bool session_write_message(struct session *s, const struct message *m, struct str turn,
                            struct str input, int64_t seq, struct error *err);
-/* Lets go of the file and takes another, which is made at once when inputs wait. */
-bool session_rename_file(struct session *s, struct str id, struct str path, struct error *err);
+/* The first lines of a file that was just made. */
+bool session_begin_file(struct session *s, struct error *err);
+/* Goes on as another, with the file `next`, or without one (NULL) until the first input.  Returns the
+ * old file, which may be NULL; it is the caller's. */
+struct slog *session_change_file(struct session *s, struct str id, struct str path,
+                                 struct slog *next);
 struct str session_id_str(const struct session *s);
 void session_measure(struct session *s); /* context tokens; tells when they changed */
 void turn_free(struct turn *t);

@@ -123,18 +123,23 @@ static bool write_head(struct session *s, struct error *err)
     return slog_append(s->log, buf_str(&line), err);
 }
 
-static bool create_file(struct session *s, struct error *err)
+bool session_begin_file(struct session *s, struct error *err)
 {
     AUTO(buf) struct buf line = BUF_INIT;
-    s->log = slog_create(str_of(s->path), err);
-    if (!s->log)
-        return false;
-    s->has_file = true;
     if (!write_head(s, err))
         return false;
     record_info(&line, str_of(s->name), STR_NONE, STR_NONE);
     return (!s->name || slog_append(s->log, buf_str(&line), err)) &&
            (!s->memory || slog_append(s->log, str_of(s->memory), err));
+}
+
+static bool create_file(struct session *s, struct error *err)
+{
+    s->log = slog_create(str_of(s->path), err);
+    if (!s->log)
+        return false;
+    s->has_file = true;
+    return session_begin_file(s, err);
 }
 
 /* Writes what opening had to make up: results of calls that a crash left open.  Only at the end of
@@ -225,16 +230,18 @@ struct session *session_new(struct engine *e, const struct session_spec *spec, s
     return s;
 }
 
-bool session_rename_file(struct session *s, struct str id, struct str path, struct error *err)
+struct slog *session_change_file(struct session *s, struct str id, struct str path,
+                                 struct slog *next)
 {
-    slog_close(s->log);
-    s->log = NULL;
-    s->has_file = s->has_open_tail = false;
+    struct slog *old = s->log;
+    s->log = next;
+    s->has_file = next != NULL;
+    s->has_open_tail = false;
     set_id(s, id);
     set_str(&s->path, path);
     set_str(&s->name, STR_NONE);
     s->created_ms = s->modified_ms = s->kept_ms = time_now_ms();
-    return !s->waiting || create_file(s, err);
+    return old;
 }
 
 /* ---- opening ---- */

@@ -73,19 +73,24 @@ static void fold(struct session *s)
     history_fold(&s->history, s->settings);
 }
 
-static bool replace_file_through_await(struct session *s, bool with_waiting, struct error *err)
+/* The conversation in the dialect's form; the number of its messages. */
+static size_t put_kept(struct session *s, struct buf *out)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
-    AUTO(buf) struct buf lines = BUF_INIT;
-    size_t n_all, n = 0, n_waiting = 0;
+    size_t n_all, n = 0;
     struct message *view = history_view(&s->history, s->settings, NULL, &a, &n_all);
     for (size_t i = 0; i < n_all; i++)
         if (!message_is_empty(&view[i]))
             view[n++] = view[i];
-    session_put_form(s, view, n, &lines);
-    if (with_waiting)
-        n_waiting = put_waiting(s, &lines);
-    if (n + n_waiting == 0) {
+    session_put_form(s, view, n, out);
+    return n;
+}
+
+static bool replace_file_through_await(struct session *s, struct error *err)
+{
+    AUTO(buf) struct buf lines = BUF_INIT;
+    size_t n = put_kept(s, &lines) + put_waiting(s, &lines);
+    if (n == 0) {
         fold(s);
         return drop_file(s, err);
     }
@@ -99,8 +104,7 @@ static bool replace_file_through_await(struct session *s, bool with_waiting, str
     return true;
 }
 
-static bool settle_through_await(struct session *s, bool changed, bool with_waiting,
-                                 struct error *err)
+bool session_settle_through_await(struct session *s, bool changed, struct error *err)
 {
     struct error why;
     if (!s->log)
@@ -110,15 +114,10 @@ static bool settle_through_await(struct session *s, bool changed, bool with_wait
     if (changed)
         s->kept_ms = time_now_ms();
     s->modified_ms = s->kept_ms;
-    if (replace_file_through_await(s, with_waiting, &why))
+    if (replace_file_through_await(s, &why))
         return true;
     log_warn("%s keeps its records: %s", s->path, why.text);
     return !s->log || slog_sync_through_await(s->log, err);
-}
-
-bool session_settle_through_await(struct session *s, bool changed, struct error *err)
-{
-    return settle_through_await(s, changed, true, err);
 }
 
 /* ---- at rest ---- */
@@ -182,23 +181,55 @@ static void take_back_input(struct session *s)
     t->is_queued_input = true;
 }
 
-bool session_renew_await(struct session *s, struct str id, struct str path, struct error *err)
+/* What waits goes into the new file and is on disk when this returns. */
+static bool move_waiting_through_await(struct session *s, struct error *err)
 {
-    if (s->running || s->is_compacting)
-        return error_set(err, ERR_BUSY, "a turn is running");
-    take_back_input(s);
-    if (s->waiting && !settle_through_await(s, false, false, err))
-        return false;
-    history_empty(&s->history);
-    read_set_empty(s->reads);
-    if (!session_rename_file(s, id, path, err))
-        return false;
     AUTO(buf) struct buf lines = BUF_INIT;
     put_waiting(s, &lines);
     struct str rest = buf_str(&lines), line;
-    while (str_line(&rest, &line))
-        if (!session_write(s, line, err))
-            return false;
+    bool ok = session_begin_file(s, err);
+    while (ok && str_line(&rest, &line))
+        ok = session_write(s, line, err);
+    return ok && slog_sync_through_await(s->log, err);
+}
+
+/* The old file keeps these lines, or goes when there are none. */
+static void leave_file_through_await(struct slog *old, struct str lines)
+{
+    struct error why;
+    bool ok = lines.n ? slog_replace_through_await(old, lines, &why)
+                      : file_remove(slog_path(old), &why);
+    if (!ok)
+        log_warn("%.*s keeps its records: %s", STR_FMT(slog_path(old)), why.text);
+    slog_close(old);
+}
+
+/* The new file comes first: a crash in between leaves what waits in both, never in none, and when
+ * it cannot be made nothing has changed. */
+bool session_renew_await(struct session *s, struct str id, struct str path, struct error *err)
+{
+    AUTO(buf) struct buf kept = BUF_INIT;
+    struct slog *next = NULL;
+    bool moves = s->waiting && s->log && s->settings->form;
+    if (s->running || s->is_compacting)
+        return error_set(err, ERR_BUSY, "a turn is running");
+    if (s->waiting && !(next = slog_create(path, err)))
+        return false;
+    take_back_input(s);
+    s->modified_ms = s->kept_ms;
+    if (moves && put_kept(s, &kept) == 0)
+        buf_reset(&kept);
+    struct slog *old = session_change_file(s, id, path, next);
+    history_empty(&s->history);
+    read_set_empty(s->reads);
     session_measure(s);
-    return !s->log || slog_sync_through_await(s->log, err);
+    if (next && !move_waiting_through_await(s, err)) {
+        slog_close(old);
+        return false;
+    }
+    if (moves)
+        leave_file_through_await(old, buf_str(&kept));
+    else
+        slog_close(old);
+    return true;
 }

@@ -162,25 +162,32 @@ static void renew_fiber(void *arg)
     r->is_over = true;
 }
 
+/* A turn that does not end, and two inputs behind it. */
+static void begin_slow(struct scene *sc, struct scene_send sends[3])
+{
+    struct error err;
+    char model[160];
+    begin(sc, "rehearsal/echo");
+    scene_write(sc, "slow.json",
+                "{\"turns\":[{\"when\":\"slow\",\"rounds\":[[{\"say\":\"Half. \"},{\"wait_ms\":20000}]]}],"
+                "\"rounds\":[[{\"say\":\"{{n_messages}}\"}]]}");
+    assert_true(session_set_model(sc->session, scene_model(sc, model, sizeof model, "slow.json"), &err));
+    scene_start_send(sc, &sends[0], "slow", SEND_NEW);
+    scene_start_send(sc, &sends[1], "second", SEND_QUEUE);
+    scene_start_send(sc, &sends[2], "third", SEND_QUEUE);
+    scene_hear_until(sc, "text");
+    while (!sends[2].is_done)
+        loop_step(sc->loop, true);
+}
+
 /* What waits goes along to the new file, and is not in the old one any more. */
 static void the_queue_survives_a_renewal(void **state)
 {
     (void)state;
     struct scene sc;
     struct scene_send sends[3];
-    char model[160], other[120];
-    begin(&sc, "rehearsal/echo");
-    scene_write(&sc, "slow.json",
-                "{\"turns\":[{\"when\":\"slow\",\"rounds\":[[{\"say\":\"Half. \"},{\"wait_ms\":20000}]]}],"
-                "\"rounds\":[[{\"say\":\"{{n_messages}}\"}]]}");
-    struct error err;
-    assert_true(session_set_model(sc.session, scene_model(&sc, model, sizeof model, "slow.json"), &err));
-    scene_start_send(&sc, &sends[0], "slow", SEND_NEW);
-    scene_start_send(&sc, &sends[1], "second", SEND_QUEUE);
-    scene_start_send(&sc, &sends[2], "third", SEND_QUEUE);
-    scene_hear_until(&sc, "text");
-    while (!sends[2].is_done)
-        loop_step(sc.loop, true);
+    char other[120];
+    begin_slow(&sc, sends);
     snprintf(other, sizeof other, "%s/other.jsonl", sc.dir);
     struct renewing r = {.scene = &sc, .path = str_of(other), .err = ERROR_INIT};
     fiber_start(sc.loop, "renew", renew_fiber, &r);
@@ -191,6 +198,24 @@ static void the_queue_survives_a_renewal(void **state)
     assert_file(&sc, "{\"head\":\"99999999-2222-4333-8444-555555555555\"}\n"
                      "{\"who\":\"u\",\"said\":\"second\"}\n{\"who\":\"a\",\"said\":\"1\"}\n"
                      "{\"who\":\"u\",\"said\":\"third\"}\n{\"who\":\"a\",\"said\":\"3\"}\n");
+    scene_clear(&sc);
+}
+
+/* Where no new file can be made, the session goes on as it was. */
+static void a_renewal_that_fails_changes_nothing(void **state)
+{
+    (void)state;
+    struct scene sc;
+    struct scene_send sends[3];
+    begin_slow(&sc, sends);
+    struct renewing r = {.scene = &sc, .path = sc.path, .err = ERROR_INIT}; /* it is taken */
+    fiber_start(sc.loop, "renew", renew_fiber, &r);
+    scene_until(&sc, 3);
+    assert_true(r.is_over && !r.ok);
+    assert_int_equal(r.err.code, ERR_EXISTS);
+    assert_file(&sc, HEAD "{\"who\":\"u\",\"said\":\"slow\"}\n{\"who\":\"a\",\"said\":\"Half.\"}\n"
+                          "{\"who\":\"u\",\"said\":\"second\"}\n{\"who\":\"a\",\"said\":\"3\"}\n"
+                          "{\"who\":\"u\",\"said\":\"third\"}\n{\"who\":\"a\",\"said\":\"5\"}\n");
     scene_clear(&sc);
 }
 
@@ -296,6 +321,7 @@ int main(void)
         cmocka_unit_test(a_failed_turn_leaves_no_trace),
         cmocka_unit_test(a_refused_replacement_loses_nothing),
         cmocka_unit_test(the_queue_survives_a_renewal),
+        cmocka_unit_test(a_renewal_that_fails_changes_nothing),
         cmocka_unit_test(an_overflow_goes_on_in_a_turn_of_its_own),
         cmocka_unit_test(the_cancel_sweep_over_an_overflow),
     };
