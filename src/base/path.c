@@ -253,6 +253,19 @@ void path_xdg(struct buf *out, const char *variable, const char *below_home)
         buf_addf(out, "%.*s/%s", STR_FMT(path_home()), below_home);
 }
 
+bool path_write_all(int fd, struct str bytes)
+{
+    while (bytes.n) {
+        ssize_t n = write(fd, bytes.p, bytes.n);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        bytes = str_from(bytes, (size_t)n);
+    }
+    return true;
+}
+
 bool path_read(struct buf *out, struct str path, size_t max, struct error *err)
 {
     AUTO_FREE char *z = str_dup(path);

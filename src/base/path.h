@@ -38,6 +38,8 @@ int path_open_straight(const char *path, int flags, unsigned mode);
 int path_link_straight(const char *from, const char *to);
 int path_rename_straight(const char *from, const char *to);
 int path_unlink_straight(const char *path);
+/* All of it to a descriptor that blocks; errno tells why not. */
+bool path_write_all(int fd, struct str bytes);
 /* Whole file into out; ERR_LIMIT when it is larger than max. */
 bool path_read(struct buf *out, struct str path, size_t max, struct error *err);
 

@@ -81,14 +81,7 @@ static const char help[] =
 
 static int print(struct str text)
 {
-    size_t done = 0;
-    while (done < text.n) {
-        ssize_t n = write(STDOUT_FILENO, text.p + done, text.n - done);
-        if (n <= 0)
-            return 1;
-        done += (size_t)n;
-    }
-    return 0;
+    return path_write_all(STDOUT_FILENO, text) ? 0 : 1;
 }
 
 static const struct dialect *find_dialect(struct str name)

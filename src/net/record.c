@@ -51,19 +51,11 @@ void record_put_path(struct buf *out, const char *dir, unsigned n)
 static void write_line(struct tape *t, struct buf *line)
 {
     buf_addc(line, '\n');
-    struct str rest = buf_str(line);
-    while (rest.n > 0 && t->fd >= 0) {
-        ssize_t n = write(t->fd, rest.p, rest.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            log_error("the recording in %s is not complete: %s", recorder.dir, strerror(errno));
-            close(t->fd);
-            t->fd = -1;
-            return;
-        }
-        rest = str_from(rest, (size_t)n);
-    }
+    if (t->fd < 0 || path_write_all(t->fd, buf_str(line)))
+        return;
+    log_error("the recording in %s is not complete: %s", recorder.dir, strerror(errno));
+    close(t->fd);
+    t->fd = -1;
 }
 
 static struct jw begin_line(const struct tape *t, struct buf *line, const char *type)

@@ -23,4 +23,21 @@
     X("gpt-4o", "GPT-4o", 128000, 16384, 0, 2.50, 10, 0)                                           \
     X("gpt-4o-mini", "GPT-4o mini", 128000, 16384, 0, 0.15, 0.60, 0)
 
+/* One of them as a row of a provider's list. */
+#define GPT_MODEL(owner, word, label, window, out, thinks, dollars_in, dollars_out,                \
+                  dollars_cached)                                                                  \
+    {                                                                                              \
+        .provider = owner,                                                                         \
+        .id = {"" word, sizeof(word) - 1},                                                         \
+        .name = {"" label, sizeof(label) - 1},                                                     \
+        .context_window = (window),                                                                \
+        .max_output = (out),                                                                       \
+        .takes_images = true,                                                                      \
+        .reasons = (thinks) != 0,                                                                  \
+        .levels = (thinks),                                                                        \
+        .price_in = (dollars_in),                                                                  \
+        .price_out = (dollars_out),                                                                \
+        .price_cached = (dollars_cached),                                                          \
+    },
+
 #endif

@@ -35,6 +35,9 @@ struct reply *vendor_reply(struct stream *s);
 void vendor_free(struct stream *s);
 int64_t vendor_request_bytes(const struct stream *s);
 struct str vendor_request_body(const struct stream *s);
+#define VENDOR_METHODS                                                                             \
+    .pause = vendor_pause, .reply = vendor_reply, .free = vendor_free,                             \
+    .request_bytes = vendor_request_bytes, .request_body = vendor_request_body,
 struct str vendor_turn_state(const struct stream *s);
 
 /* Turns a status and an error body into an error (providers.md 2.5): code, text without secrets,

@@ -32,25 +32,12 @@ bool file_sync_dir(struct str dir, struct error *err)
     return ok;
 }
 
-static bool write_all(int fd, struct str bytes)
-{
-    while (bytes.n) {
-        ssize_t n = write(fd, bytes.p, bytes.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return false;
-        bytes = str_from(bytes, (size_t)n);
-    }
-    return true;
-}
-
 static bool write_new(const char *path, struct str bytes, unsigned mode, struct error *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd < 0)
         return error_errno(err, errno, "cannot create %s", path);
-    bool ok = fchmod(fd, mode) == 0 && write_all(fd, bytes) && fsync(fd) == 0;
+    bool ok = fchmod(fd, mode) == 0 && path_write_all(fd, bytes) && fsync(fd) == 0;
     if (!ok)
         error_errno(err, errno, "cannot write %s", path);
     if (close(fd) != 0 && ok)

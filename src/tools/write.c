@@ -15,19 +15,6 @@
 
 #define BOM STR("\xef\xbb\xbf")
 
-static bool write_all(int fd, struct str bytes)
-{
-    while (bytes.n) {
-        ssize_t n = write(fd, bytes.p, bytes.n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return false;
-        bytes = str_from(bytes, (size_t)n);
-    }
-    return true;
-}
-
 void write_aside_name(struct str path, struct buf *out)
 {
     char hex[13];
@@ -66,7 +53,7 @@ static bool write_in_place(const char *path, struct str bytes, struct error *err
     int fd = path_open_straight(path, O_WRONLY | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0);
     if (fd < 0)
         return error_errno(err, errno, "cannot write %s", path);
-    bool ok = write_all(fd, bytes);
+    bool ok = path_write_all(fd, bytes);
     int number = errno;
     if (close(fd) != 0 && ok) {
         number = errno;
@@ -82,7 +69,7 @@ bool write_aside(struct str path, struct str bytes, const struct stat *old, stru
     int fd = open_temporary(path, old ? 0600 : 0644, &temporary);
     if (fd < 0)
         return error_errno(err, errno, "cannot write %.*s", STR_FMT(path));
-    bool ok = write_all(fd, bytes) && (!old || copy_rights(fd, old));
+    bool ok = path_write_all(fd, bytes) && (!old || copy_rights(fd, old));
     int number = errno;
     if (close(fd) != 0 && ok) {
         number = errno;

@@ -55,9 +55,5 @@ const struct provider provider_anthropic = {
     .needs_key = true,
     .models = models,
     .start = start,
-    .pause = vendor_pause,
-    .reply = vendor_reply,
-    .free = vendor_free,
-    .request_bytes = vendor_request_bytes,
-    .request_body = vendor_request_body,
+    VENDOR_METHODS
 };

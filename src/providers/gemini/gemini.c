@@ -75,11 +75,7 @@ const struct provider provider_gemini = {
     .needs_key = true,
     .models = models,
     .start = start_gemini,
-    .pause = vendor_pause,
-    .reply = vendor_reply,
-    .free = vendor_free,
-    .request_bytes = vendor_request_bytes,
-    .request_body = vendor_request_body,
+    VENDOR_METHODS
 };
 
 const struct provider provider_antigravity = {
@@ -93,9 +89,5 @@ const struct provider provider_antigravity = {
     .list = LIST_CLOUDCODE,
     .models = no_models,
     .start = start_antigravity,
-    .pause = vendor_pause,
-    .reply = vendor_reply,
-    .free = vendor_free,
-    .request_bytes = vendor_request_bytes,
-    .request_body = vendor_request_body,
+    VENDOR_METHODS
 };

@@ -36,11 +36,7 @@
         .is_local = true,                                                                          \
         .list = live,                                                                              \
         .start = word##_start,                                                                     \
-        .pause = vendor_pause,                                                                     \
-        .reply = vendor_reply,                                                                     \
-        .free = vendor_free,                                                                       \
-        .request_bytes = vendor_request_bytes,                                                     \
-        .request_body = vendor_request_body,                                                       \
+        VENDOR_METHODS                                                                             \
     }
 
 LOCAL(ollama, "Ollama", "http://localhost:11434/v1", "OLLAMA_BASE_URL", "OLLAMA_API_KEY",

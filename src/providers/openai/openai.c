@@ -33,21 +33,7 @@ static struct stream *start(struct loop *l, const struct ask *ask, const struct 
     return vendor_start(&provider_openai, &openai_vendor, l, ask, sink, err);
 }
 
-/* The window is the one the price holds for; prices are USD per million tokens: in, out, cached. */
-#define MODEL(word, label, window, out, thinks, dollars_in, dollars_out, dollars_cached)           \
-    {                                                                                              \
-        .provider = "openai",                                                                      \
-        .id = {"" word, sizeof(word) - 1},                                                         \
-        .name = {"" label, sizeof(label) - 1},                                                     \
-        .context_window = (window),                                                                \
-        .max_output = (out),                                                                       \
-        .takes_images = true,                                                                      \
-        .reasons = (thinks) != 0,                                                                  \
-        .levels = (thinks),                                                                        \
-        .price_in = (dollars_in),                                                                  \
-        .price_out = (dollars_out),                                                                \
-        .price_cached = (dollars_cached),                                                          \
-    },
+#define MODEL(...) GPT_MODEL("openai", __VA_ARGS__)
 
 static const struct model models[] = {
     GPT_MODELS(MODEL){0},
@@ -62,9 +48,5 @@ const struct provider provider_openai = {
     .needs_key = true,
     .models = models,
     .start = start,
-    .pause = vendor_pause,
-    .reply = vendor_reply,
-    .free = vendor_free,
-    .request_bytes = vendor_request_bytes,
-    .request_body = vendor_request_body,
+    VENDOR_METHODS
 };

@@ -56,9 +56,5 @@ const struct provider provider_openrouter = {
     .needs_key = true,
     .list = LIST_OPENROUTER,
     .start = start,
-    .pause = vendor_pause,
-    .reply = vendor_reply,
-    .free = vendor_free,
-    .request_bytes = vendor_request_bytes,
-    .request_body = vendor_request_body,
+    VENDOR_METHODS
 };

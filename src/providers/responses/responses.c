@@ -83,21 +83,7 @@ static struct stream *codex_start(struct loop *l, const struct ask *ask,
     return vendor_start(&provider_codex, &codex_vendor, l, ask, sink, err);
 }
 
-/* The window is the one the price holds for; prices are USD per million tokens. */
-#define MODEL(word, label, window, out, thinks, dollars_in, dollars_out, dollars_cached)           \
-    {                                                                                              \
-        .provider = "openai-responses",                                                            \
-        .id = {"" word, sizeof(word) - 1},                                                         \
-        .name = {"" label, sizeof(label) - 1},                                                     \
-        .context_window = (window),                                                                \
-        .max_output = (out),                                                                       \
-        .takes_images = true,                                                                      \
-        .reasons = (thinks) != 0,                                                                  \
-        .levels = (thinks),                                                                        \
-        .price_in = (dollars_in),                                                                  \
-        .price_out = (dollars_out),                                                                \
-        .price_cached = (dollars_cached),                                                          \
-    },
+#define MODEL(...) GPT_MODEL("openai-responses", __VA_ARGS__)
 
 static const struct model responses_models[] = {
     GPT_MODELS(MODEL){0},
@@ -154,11 +140,7 @@ const struct provider provider_responses = {
     .needs_key = true,
     .models = responses_models,
     .start = responses_start,
-    .pause = vendor_pause,
-    .reply = vendor_reply,
-    .free = vendor_free,
-    .request_bytes = vendor_request_bytes,
-    .request_body = vendor_request_body,
+    VENDOR_METHODS
 };
 
 const struct provider provider_codex = {
@@ -174,10 +156,6 @@ const struct provider provider_codex = {
     .models = codex_models,
     .families = codex_families,
     .start = codex_start,
-    .pause = vendor_pause,
-    .reply = vendor_reply,
-    .free = vendor_free,
     .turn_state = vendor_turn_state,
-    .request_bytes = vendor_request_bytes,
-    .request_body = vendor_request_body,
+    VENDOR_METHODS
 };
