@@ -28,6 +28,11 @@ bool mounts_look_possible(void);
 
 /* The places a policy lets a command write to, by number; NULL behind the last. */
 const char *policy_writable(const struct sandbox_policy *p, size_t i);
+/* The one of them that path lies in, or NULL. */
+const char *policy_place_of(const struct sandbox_policy *p, struct str path);
+
+/* Whether it is the directory of a program that keeps secrets in it. */
+bool policy_is_own_dir(const struct sandbox_policy *p, struct str path);
 
 /* ---- landlock.c ---- */
 

@@ -11,7 +11,10 @@
  * one file from being read, reading is granted to its siblings, to the siblings of its directory,
  * and so on up to the root:
  *
- *     /usr /etc ... [/home]/bob [/home/ann]/src [/home/ann/.loaf]/state.json   (auth.json is not)
+ *     /usr /etc ... [/home]/bob [/home/ann]/src [/home/ann/.loaf]/skills   (auth.json is not)
+ *
+ * In the directories of trivet and of the programs whose place it takes only directories are granted:
+ * files beside a secret come and go with every turn, and are nobody else's affair.
  *
  * Listing directories is allowed everywhere.  /dev is not readable but for a few harmless devices:
  * a disk holds every file.  The rules also close ptrace and with it the links in /proc/<pid> of
@@ -147,7 +150,7 @@ static bool allow_reading(struct rules *r, struct buf *path);
 static bool allow_entries(struct rules *r, struct buf *path)
 {
     size_t keep = path->n;
-    bool ok = true;
+    bool ok = true, is_own = policy_is_own_dir(r->p, buf_str(path));
     DIR *d = opendir(path->p);
     if (!d)
         return true;
@@ -157,7 +160,8 @@ static bool allow_entries(struct rules *r, struct buf *path)
         if (keep > 1)
             buf_addc(path, '/');
         buf_addz(path, e->d_name);
-        ok = allow_reading(r, path);
+        if (!is_own || path_is_dir(buf_str(path)))
+            ok = allow_reading(r, path);
         buf_cut(path, keep);
     }
     closedir(d);

@@ -59,6 +59,15 @@ const char *policy_writable(const struct sandbox_policy *p, size_t i)
     return i - 2 < p->writable.n ? p->writable.v[i - 2] : NULL;
 }
 
+const char *policy_place_of(const struct sandbox_policy *p, struct str path)
+{
+    const char *place, *found = NULL;
+    for (size_t i = 0; (place = policy_writable(p, i)); i++)
+        if (path_is_inside(str_of(place), path) && (!found || strlen(place) > strlen(found)))
+            found = place;
+    return found;
+}
+
 /* ---- the namespace ---- */
 
 static bool write_file(const char *path, const char *text, struct error *err)
@@ -190,16 +199,6 @@ static bool bind_self(const char *path, struct error *err)
     return true;
 }
 
-/* The writable place that path lies in, or NULL. */
-static const char *place_of(const struct sandbox_policy *p, struct str path)
-{
-    const char *place, *found = NULL;
-    for (size_t i = 0; (place = policy_writable(p, i)); i++)
-        if (path_is_inside(str_of(place), path) && (!found || strlen(place) > strlen(found)))
-            found = place;
-    return found;
-}
-
 static bool is_among(const struct sandbox_paths *l, struct str path)
 {
     for (size_t i = 0; i < l->n; i++)
@@ -239,7 +238,7 @@ static bool guard_all(const struct sandbox_policy *p, struct sandbox_paths *done
                       struct error *err)
 {
     for (size_t i = 0; i < p->guarded.n; i++) {
-        const char *path = p->guarded.v[i], *place = place_of(p, str_of(path));
+        const char *path = p->guarded.v[i], *place = policy_place_of(p, str_of(path));
         if (!place || !path_exists(str_of(path)))
             continue;
         if (!pin_parents(str_of(place), str_of(path), done, err) || !bind_self(path, err) ||
@@ -252,7 +251,7 @@ static bool guard_all(const struct sandbox_policy *p, struct sandbox_paths *done
 static bool hide_all(const struct sandbox_policy *p, struct sandbox_paths *done, struct error *err)
 {
     for (size_t i = 0; i < p->hidden.n; i++) {
-        const char *path = p->hidden.v[i], *place = place_of(p, str_of(path));
+        const char *path = p->hidden.v[i], *place = policy_place_of(p, str_of(path));
         struct stat st;
         if (!place || lstat(path, &st) != 0)
             continue;

@@ -2,10 +2,13 @@
 /* What confining goes by, so that it can be done ahead of time and be known to be right later:
  *
  *     mounts        the kernel tells whether any was added, moved or removed
- *     same          writable, guarded and hidden paths: the same file, or still none
+ *     same          writable places, and what is guarded or hidden in them: the same file, or still
+ *                   none
  *     there         .git/HEAD: whether it exists (a checkout puts another one there)
  *     listed        every directory above a hidden path: what lies in it was listed one by one, and
  *                   its time of change tells of more
+ *     directories   the same for a program's own directory, where only directories count: files
+ *                   are replaced in it all the time
  *
  * A clock of the file system stands still for some milliseconds.  A directory that was changed just
  * before it was looked at could change once more without any other time, so it makes the notes
@@ -18,12 +21,13 @@
 #include "base/path.h"
 #include "base/time.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum note_kind { NOTE_SAME, NOTE_THERE, NOTE_LISTED };
+enum note_kind { NOTE_SAME, NOTE_THERE, NOTE_LISTED, NOTE_DIRS };
 
 enum { STILL_MS = 30 }; /* longer than any tick */
 
@@ -31,6 +35,7 @@ struct note {
     char *path;
     enum note_kind kind;
     struct stat seen; /* all zero: there was none */
+    uint64_t dirs;    /* of NOTE_DIRS: what identifies the directories in it */
 };
 
 struct notes {
@@ -48,6 +53,28 @@ static struct stat look(const char *path)
     return st;
 }
 
+static uint64_t hash_entry(const struct dirent *e)
+{
+    uint64_t hash = 0xcbf29ce484222325u ^ (uint64_t)e->d_ino;
+    for (const char *p = e->d_name; *p; p++)
+        hash = (hash ^ (unsigned char)*p) * 0x100000001b3u;
+    return hash;
+}
+
+/* The same for the same directories, in whatever order they come. */
+static uint64_t look_at_dirs(const char *path)
+{
+    uint64_t sum = 0;
+    DIR *d = opendir(path);
+    if (!d)
+        return 0;
+    for (struct dirent *e; (e = readdir(d));)
+        if (e->d_type == DT_DIR || e->d_type == DT_UNKNOWN)
+            sum += strcmp(e->d_name, "..") == 0 ? 0 : hash_entry(e);
+    closedir(d);
+    return sum;
+}
+
 static bool is_young(const struct stat *st)
 {
     int64_t changed_ms = (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
@@ -62,16 +89,25 @@ static void add(struct notes *t, enum note_kind kind, struct str path)
     char *z = str_dup(path);
     t->v = xrealloc(t->v, (t->n + 1) * sizeof *t->v);
     t->v[t->n] = (struct note){.path = z, .kind = kind, .seen = look(z)};
+    if (kind == NOTE_DIRS)
+        t->v[t->n].dirs = look_at_dirs(z);
     t->is_worthless |= kind == NOTE_LISTED && is_young(&t->v[t->n].seen);
     t->n++;
 }
 
-static void add_above(struct notes *t, struct str path)
+static void add_above(struct notes *t, const struct sandbox_policy *p, struct str path)
 {
     while (path.n > 1) {
         path = path_dir(path);
-        add(t, NOTE_LISTED, path);
+        add(t, policy_is_own_dir(p, path) ? NOTE_DIRS : NOTE_LISTED, path);
     }
+}
+
+/* Elsewhere nothing is mounted over it: its name alone decides. */
+static void add_covered(struct notes *t, const struct sandbox_policy *p, struct str path)
+{
+    if (policy_place_of(p, path))
+        add(t, NOTE_SAME, path);
 }
 
 static void add_policy(struct notes *t, const struct sandbox_policy *p)
@@ -81,10 +117,10 @@ static void add_policy(struct notes *t, const struct sandbox_policy *p)
     for (size_t i = 0; (path = policy_writable(p, i)); i++)
         add(t, NOTE_SAME, str_of(path));
     for (size_t i = 0; i < p->guarded.n; i++)
-        add(t, NOTE_SAME, str_of(p->guarded.v[i]));
+        add_covered(t, p, str_of(p->guarded.v[i]));
     for (size_t i = 0; i < p->hidden.n; i++) {
-        add(t, NOTE_SAME, str_of(p->hidden.v[i]));
-        add_above(t, str_of(p->hidden.v[i]));
+        add_covered(t, p, str_of(p->hidden.v[i]));
+        add_above(t, p, str_of(p->hidden.v[i]));
     }
     buf_addf(&head, "%s/.git/HEAD", p->root);
     add(t, NOTE_THERE, buf_str(&head));
@@ -127,6 +163,8 @@ static bool holds(const struct note *n)
         return (now.st_mode != 0) == (then->st_mode != 0);
     bool is_same = now.st_dev == then->st_dev && now.st_ino == then->st_ino &&
                    (now.st_mode & S_IFMT) == (then->st_mode & S_IFMT);
+    if (n->kind == NOTE_DIRS)
+        return is_same && look_at_dirs(n->path) == n->dirs;
     return is_same && (n->kind == NOTE_SAME || (now.st_mtim.tv_sec == then->st_mtim.tv_sec &&
                                                 now.st_mtim.tv_nsec == then->st_mtim.tv_nsec));
 }

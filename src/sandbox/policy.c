@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "sandbox/internal.h"
 
 #include <stddef.h>
 
@@ -255,6 +256,24 @@ static bool is_git_guarded(struct str path)
             return true;
         in_git |= str_is(part, ".git");
     }
+    return false;
+}
+
+static bool is_among(const struct sandbox_paths *l, struct str path)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (str_is(path, l->v[i]))
+            return true;
+    return false;
+}
+
+bool policy_is_own_dir(const struct sandbox_policy *p, struct str path)
+{
+    if (!is_among(&p->guarded, path))
+        return false;
+    for (size_t i = 0; i < p->hidden.n; i++)
+        if (str_eq(path_dir(str_of(p->hidden.v[i])), path))
+            return true;
     return false;
 }
 

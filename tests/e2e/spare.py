@@ -26,7 +26,7 @@ CONFINED = ("echo $PPID $$ $TOKEN; cd; pwd; cat; ls /proc/self/fd | tr '\\n' ' '
             "test -d $TMPDIR && stat -c %a $TMPDIR; cd $OLDPWD; "
             "for f in ~/outside .git/hooks/planted .git/config inside $TMPDIR/x; do "
             "(echo x >>$f) 2>/dev/null && echo wrote ${f##*/}; done; "
-            "cat ~/.loaf/auth.json ~/.kward/auth.json ~/note ~/.loaf/note 2>/dev/null; exit 3")
+            "cat ~/.loaf/auth.json ~/.kward/auth.json ~/note ~/.loaf/note ~/.loaf/more/note 2>/dev/null; exit 3")
 
 
 def children(pid):
@@ -248,9 +248,17 @@ def staged_stales(t):
                  lambda: shutil.rmtree(path(".kward")))
     staged_stale(t, "a new file at home", lambda: t.put("note", "READ"),
                  lambda text: "READ" in text and nothing(text), lambda: os.unlink(path("note")))
-    staged_stale(t, "a new file beside a secret", lambda: t.put(".loaf/note", "READ"),
-                 lambda text: "READ" in text and nothing(text),
-                 lambda: os.unlink(path(".loaf/note")))
+    def more_comes():
+        os.mkdir(path(".loaf/more"))
+        t.put(".loaf/more/note", "READ")
+        t.put(".loaf/note", "SECRET")
+
+    def more_goes():
+        shutil.rmtree(path(".loaf/more"))
+        os.unlink(path(".loaf/note"))
+
+    staged_stale(t, "a new directory beside a secret", more_comes,
+                 lambda text: "READ" in text and nothing(text), more_goes)
 
 
 def staged_lost(t):
@@ -279,6 +287,35 @@ def staged_lost(t):
         os.rmdir(os.path.join(t.tmp, t.places()[0]))
 
 
+TERMINAL = "(echo $$; test -t 0 && stty size; ps -o stat= -p $$) >seen 2>&1; mv seen told"
+
+
+def staged_terminal(t):
+    """A terminal that comes with the job becomes that of the process made beforehand."""
+    call = {"command": TERMINAL, "run_in_background": True, "terminal_cols": 91, "terminal_rows": 33}
+    told = os.path.join(t.base, "told")
+    with open(os.path.join(t.base, "terminal.json"), "w", encoding="ascii") as file:
+        json.dump({"turns": [{"when": "one", "rounds": [
+            [{"call": "bash", "args": {"command": "true"}}], [{"say": "."}]]}],
+            "rounds": [[{"call": "bash", "args": call}], [{"say": "."}]]}, file)
+    with client.Loaf(cwd=t.base, env=dict(t.env, TRIVET_MODEL="rehearsal/terminal.json")) as c:
+        session = c.call("session.create")["session_id"]
+        seen = []
+        for text in ("one", "two"):
+            ready = t.staged(c) if seen else None
+            c.call("session.send", {"session_id": session, "text": text})
+            seen.append(c.event("session.completed", session))
+        end = time.monotonic() + 5
+        while not os.path.exists(told) and time.monotonic() < end:
+            time.sleep(0.01)
+        with open(told, encoding="ascii") as file:
+            shell, size, state = file.read().split("\n")[:3]
+        t.check("a terminal for the process made before", ready and int(shell) == ready)
+        t.check(f"which is its own: {size}, {state}", size == "33 91" and state.startswith("Ss"))
+        c.close()
+    os.unlink(told)
+
+
 def staged_many(t, rounds):
     with t.client() as c:
         outputs = {t.command(c)[0] for _ in range(rounds)}  # with a process ready, or half ready
@@ -293,6 +330,7 @@ def confined(rounds):
         staged_used(t)
         staged_stales(t)
         staged_lost(t)
+        staged_terminal(t)
         staged_many(t, rounds)
         return t
 
