@@ -15,8 +15,9 @@ Both honour ignore files for grep and give the same kind of result; the numbers 
 compared too, and differing ones are a failure.  What differs is to rg's advantage: trivet also
 looks into hidden files (the ignore files), sorts, and cuts and words the result for a model.
 rg for glob runs without ignore files, as glob_search does.  Two expressions are shown without being
-held to the limit: nothing is known of their matches, so that they are tried at nearly every place,
-where an expression engine with lookarounds and back references cannot keep up with an automaton.
+held to the limit: nothing is known of their matches but frequent characters, so that they are tried
+at nearly every place, where an expression engine with lookarounds and back references cannot keep up
+with an automaton.
 """
 import argparse
 import json
@@ -53,11 +54,16 @@ GREPS = [
     ("no match", "zzyzx_nowhere", LIST, {}, []),
     ("one kind of file", "checkpoint_reached", LIST, {"glob": "*.py"}, ["-g", "*.py"]),
     ("no literal, classes", r"\d{3}\)\s+==\s+[A-Z]", LIST, {}, []),
+    ("a run, nothing else", "[0-9a-f]{15,}", LIST, {}, []),
+    ("words and a run", r"\w+\s+\w+\s+[A-Z]{5}", LIST, {}, []),
+    ("one of each kind", "[a-z]+[0-9][A-Z][0-9]", LIST, {}, []),
+    ("single characters", r"\w+=\d+%", LIST, {}, []),
+    ("words only", r"\b\w+\s\w+\s\w+\?$", LIST, {}, []),
 ]
-# No text is needed by these, and a match is tried at nearly every place: rg's automaton may win.
+# Nothing is known of a match of these but frequent characters: rg's automaton wins.
 UNLIMITED = [
-    ("tried everywhere", "[0-9a-f]{15,}", LIST, {}, []),
-    ("tried again and again", r"\w+\s+\w+\s+[A-Z]{5}", LIST, {}, []),
+    ("frequent everywhere", r"\s\w+\s=\s\w+;", COUNT, {}, []),
+    ("words, words, words", r"(\w+\s+){9}\w+\.$", LIST, {}, []),
 ]
 GLOBS = [
     ("by ending", "**/*.proto"),

@@ -9,7 +9,9 @@
 
 #include <ctype.h>
 
-enum { MAX_NESTING = 20, RUN_MAX = 64, RUN_MIN_BITS = 7 /* seldom enough to be worth it */ };
+enum { MAX_NESTING = 20, RUN_MAX = 64 };
+/* Seldom enough that few lines have it: a run, and a single byte. */
+enum { RUN_MIN_BITS = 7, BYTE_MIN_RARITY = 42 };
 
 /* ---- reading the expression ---- */
 
@@ -50,7 +52,7 @@ static double share(const struct set *s)
     for (unsigned c = 0; c < 128; c++) {
         unsigned rank = rarity((unsigned char)c);
         if (s->bits[c / 8] >> (c % 8) & 1)
-            sum += rank < 12 ? 0.05 : rank < 30 ? 0.015 : rank < 60 ? 0.003 : 0.001;
+            sum += rank < 12 ? 0.05 : rank < 30 ? 0.015 : rank < 55 ? 0.003 : 0.001;
     }
     return MIN(sum, 1.0);
 }
@@ -82,6 +84,8 @@ static unsigned score(const struct literal *l)
 {
     if (l->is_run)
         return 8 + 3 * l->run_bits;
+    if (l->n == 1)
+        return rarity(l->bytes[0]) / 2;
     return (unsigned)(8 * MIN(l->n, (size_t)8)) + rarity(l->bytes[l->rare]) +
            rarity(l->bytes[l->other]);
 }
@@ -107,7 +111,7 @@ static void end_run(const struct reader *r, struct run *run, struct literals *be
 {
     struct literals one = {.n = 1};
     struct literal *l = &one.v[0];
-    if (run->n >= 2) {
+    if (run->n >= 2 || (run->n == 1 && rarity(run->bytes[0]) >= BYTE_MIN_RARITY)) {
         l->n = run->n;
         for (size_t i = 0; i < run->n; i++) {
             bool folds = r->any_case && isalpha(run->bytes[i]);
@@ -127,7 +131,7 @@ static void take_run(const struct set *s, size_t n, struct literals *best)
     struct literal *l = &one.v[0];
     l->is_run = true;
     l->n = MIN(n, (size_t)RUN_MAX);
-    if (!s->is_known || n < 2 || (l->run_bits = run_bits(s, l->n)) < RUN_MIN_BITS)
+    if (!s->is_known || n == 0 || (l->run_bits = run_bits(s, l->n)) < RUN_MIN_BITS)
         return;
     memcpy(l->set, s->bits, SET_BYTES);
     take_better(best, &one);
@@ -344,11 +348,11 @@ static void read_element(struct reader *r, struct run *run, struct literals *bes
     }
     size_t before = run->n;
     size_t least;
-    if (!read_quantifier(r, &least))
-        return;
-    if (!least)
-        run->n = before ? run->last : 0;
-    end_run(r, run, best);
+    if (read_quantifier(r, &least)) {
+        if (!least)
+            run->n = before ? run->last : 0;
+        end_run(r, run, best);
+    }
     if (set.is_known && r->any_case)
         set_fold(&set);
     take_run(&set, least, best);
