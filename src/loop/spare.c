@@ -11,6 +11,7 @@
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@
 
 enum { LINE_TARGET = 4, STATUS_TARGET = 5, LIFT_FD = 10 };
 
-enum { CLEAN_UP_MS = 200, LOOK_MS = 5 };
+enum { CLEAN_UP_MS = 200, LOOK_MS = 5, HAND_OVER_MS = 500 };
 
 static char **make_argv(char *const *further)
 {
@@ -73,6 +74,9 @@ void spare_start(struct spare *s, const char *program, char *const *further)
         if (unneeded[i] >= 0)
             close(unneeded[i]);
     s->line = pair[0];
+    /* One that was stopped does not read, and a large job would not fit into the line. */
+    const struct timeval patience = {.tv_usec = HAND_OVER_MS * 1000};
+    setsockopt(s->line, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     if (!ok) {
         close(pair[0]);
         s->pid = 0;

@@ -14,7 +14,7 @@
 
 extern char **environ;
 
-enum { LAST_HOLDER_FD = 5, FIRST_HOLDER_FD = 4 };
+enum { LAST_HOLDER_FD = 5, FIRST_HOLDER_FD = 4, READY_MS = 500 };
 
 /* ---- in the process ---- */
 
@@ -111,15 +111,18 @@ bool stage_fits(struct stage *s, int n, char **further)
     return s->hooks->is_as_noted(s->notes);
 }
 
+/* Waits until it is confined; false when it has failed, or hangs. */
+static bool is_ready(const struct stage *s)
+{
+    struct pollfd p = {.fd = s->line, .events = POLLIN};
+    char byte;
+    return poll(&p, 1, READY_MS) == 1 && recv(s->line, &byte, 1, MSG_DONTWAIT) == 1;
+}
+
 bool stage_use(struct stage *s, char **argv, bool has_extra)
 {
     const int fds[HOLD_N_FDS] = {0, 1, 2, has_extra ? 3 : -1, -1};
-    char byte;
-    ssize_t n;
-    do
-        n = recv(s->line, &byte, 1, 0); /* it is confined now, or has failed */
-    while (n < 0 && errno == EINTR);
-    if (n != 1 || !job_send(s->line, (const char *const *)argv, (const char *const *)environ, fds))
+    if (!is_ready(s) || !job_send(s->line, (const char *const *)argv, (const char *const *)environ, fds))
         return false;
     close(s->line);
     s->pid = 0;

@@ -120,6 +120,20 @@ def lost(t):
         t.check("a stopped one does not keep the program", c.close() == 0 and is_gone(spare))
 
 
+def stopped(t):
+    """A spare that does not read does not hold up the engine, however large the job is."""
+    large = {f"LARGE_{i}": "x" * 100000 for i in range(8)}
+    names = ",".join(["TOKEN", *large])
+    with client.Scaiflux(t.args, cwd=t.base, env=dict(t.env, TRIVET_PASS_ENV=names, **large)) as c:
+        c.event("ready")
+        fresh, _ = t.command(c)
+        spare = spare_of(c.process.pid)
+        os.kill(spare, signal.SIGSTOP)
+        again, holder = t.command(c)
+        t.check("a stopped spare is replaced", again == fresh and holder != spare)
+        t.check("and ended", c.close() == 0 and is_gone(spare))
+
+
 def killed(t):
     """The spare goes with a program that had no chance to say so."""
     with t.client() as c:
@@ -343,6 +357,7 @@ def main():
         if os.path.exists(os.path.join(os.path.dirname(client.PROGRAM), "trivet-hold")):
             used(t)
             lost(t)
+            stopped(t)
             killed(t)
             many(t, rounds)
             more = confined(rounds)
