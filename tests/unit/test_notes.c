@@ -82,19 +82,39 @@ static int teardown(void **state)
     return 0;
 }
 
+/* Where our directory lies others may make theirs, which is a change like any other. */
+static int64_t others_ns(void)
+{
+    struct stat st;
+    assert_int_equal(stat("/var/tmp", &st), 0);
+    return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+}
+
 static void *note(void)
 {
-    int watch = -1;
-    void *notes = sandbox_note(n_policy, (char **)policy, &watch);
-    assert_non_null(notes);
-    assert_true(watch >= 0);
-    assert_true(sandbox_is_as_noted(notes));
-    return notes;
+    for (int i = 0; i < 100; i++) {
+        int64_t before = others_ns();
+        int watch = -1;
+        void *notes = sandbox_note(n_policy, (char **)policy, &watch);
+        assert_true(!notes || watch >= 0);
+        if (notes && sandbox_is_as_noted(notes))
+            return notes;
+        if (notes)
+            sandbox_notes_free(notes);
+        usleep(STILL_US);
+        if (i > 1 && others_ns() == before)
+            fail_msg("nothing changes, but nothing is noted");
+    }
+    fail_msg("there is no peace here");
+    return NULL;
 }
 
 static void test_nothing_changes(void **state)
 {
     (void)state;
+    int64_t before;
+again:
+    before = others_ns();
     void *notes = note();
     put("home/work/file");                /* in the workspace everything may come and go */
     replace("home/work/.git/HEAD");       /* a checkout */
@@ -103,8 +123,11 @@ static void test_nothing_changes(void **state)
     replace("home/.loaf/auth.json");
     put("home/.loaf/secrets-fallback.json");
     put("tmp/other");
-    assert_true(sandbox_is_as_noted(notes));
+    bool holds = sandbox_is_as_noted(notes);
     sandbox_notes_free(notes);
+    if (!holds && others_ns() != before)
+        goto again;
+    assert_true(holds);
 }
 
 static void make_second_program(void)
