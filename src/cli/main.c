@@ -36,8 +36,9 @@ static const struct provider *const providers[] = {
 };
 static const struct dialect *const dialects[] = {&dialect_loaf, &dialect_scaiflux, &dialect_kward};
 
-static const struct hold_hooks hold_hooks = {sandbox_prepare, sandbox_confine, sandbox_release, sandbox_note,
-        sandbox_is_as_noted};
+static const struct hold_hooks hold_hooks = {
+        sandbox_prepare, sandbox_confine, sandbox_release, sandbox_note,
+        sandbox_confine_ahead, sandbox_watch, sandbox_is_as_noted};
 
 static const char help[] =
     "trivet: the engine behind coding-agent user interfaces\n"

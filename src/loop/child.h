@@ -93,10 +93,16 @@ struct hold_hooks {
     bool (*confine)(int argc, char **argv, struct error *err);
     /* In the holder, when nobody of the command is left. */
     void (*release)(int argc, char **argv);
-    /* In a spare, before confine is called ahead of time: takes note of what confine goes by.
-     * *ret_watch is a descriptor that shows POLLPRI when that may have changed, or -1.  NULL: confine
-     * must not be called ahead of time. */
+
+    /* The rest is for a process that is confined before its command comes (stage.h); all or none. */
+
+    /* Takes note of what confine goes by.  *ret_watch is a descriptor that shows POLLPRI when that
+     * may have changed, or -1.  NULL: it must not be done ahead of time. */
     void *(*note)(int argc, char **argv, int *ret_watch);
+    /* Like confine, but fails when something is missing that confine can do without. */
+    bool (*confine_ahead)(int argc, char **argv, struct error *err);
+    /* A descriptor that shows POLLPRI when what was done to the process is undone; -1: none. */
+    int (*watch)(int pid);
     /* Whether confine would do the same now. */
     bool (*is_as_noted)(void *notes);
 };

@@ -149,8 +149,9 @@ static void tell_status(int status)
 }
 
 /* The command could not even be started. */
-static _Noreturn void give_up(const char *what, const char *why)
+static _Noreturn void give_up(struct stage *stage, const char *what, const char *why)
 {
+    stage_drop(stage);
     dprintf(STDERR_FILENO, "trivet: %s: %s\n", what, why);
     tell_status(127 << 8);
     _exit(0);
@@ -225,11 +226,11 @@ static int open_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static void prepare(const struct hold_args *a, const struct hold_hooks *hooks)
+static void prepare(const struct hold_args *a, const struct hold_hooks *hooks, struct stage *stage)
 {
     struct error err = ERROR_INIT;
     if (hooks->prepare && !hooks->prepare(a->n_further, a->further, &err))
-        give_up("cannot confine the command", err.text);
+        give_up(stage, "cannot confine the command", err.text);
 }
 
 /* Gives the job to the staged process if that fits; 0: it does not. */
@@ -240,8 +241,8 @@ static pid_t start_staged(struct hold_args *a, char **argv, struct stage *stage)
     if (a->cwd[0] != '/' || !stage_fits(stage, a->n_further, a->further))
         return 0;
     staged.further = stage->further; /* the private directory has its name there */
-    prepare(&staged, stage->hooks);
-    if (!stage_use(stage, argv, a->has_extra))
+    prepare(&staged, stage->hooks, stage);
+    if (!stage_use(stage, LINE_FD, argv, a->has_extra))
         return 0;
     *a = staged;
     return pid;
@@ -253,12 +254,12 @@ static pid_t start(struct hold_args *a, char **argv, struct stage *stage,
     pid_t pid = start_staged(a, argv, stage);
     if (pid)
         return pid;
-    prepare(a, hooks);
+    prepare(a, hooks, stage);
     pid = fork();
     if (pid == 0)
         command_exec(a, hooks);
     if (pid < 0)
-        give_up("cannot start a process", strerror(errno));
+        give_up(stage, "cannot start a process", strerror(errno));
     return pid;
 }
 
@@ -269,9 +270,11 @@ int hold_main_hooked(int argc, char **argv, const struct hold_hooks *hooks)
     closefrom(FIRST_FREE_FD);
     if (argc >= 2 && strcmp(argv[1], "spare") == 0) {
         stage_start(&stage, argc - 2, argv + 2, hooks, become);
-        if (!stage_wait(&stage, LINE_FD))
+        argv = stage_wait(&stage, LINE_FD) ? job_take(LINE_FD, &argc) : NULL;
+        if (!argv) {
+            stage_drop(&stage);
             _exit(0);
-        argv = job_take(LINE_FD, &argc);
+        }
     }
     if (!args_read(&a, argc, argv))
         return 2;
@@ -282,7 +285,7 @@ int hold_main_hooked(int argc, char **argv, const struct hold_hooks *hooks)
     setsid();
     struct hold h = {.line = LINE_FD, .grace_ms = a.grace_ms, .signals = open_signals()};
     if (h.signals < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
-        give_up("cannot hold a command", strerror(errno));
+        give_up(&stage, "cannot hold a command", strerror(errno));
     h.command = start(&a, argv, &stage, hooks);
     tell(NOTE_STARTED, (int)h.command);
     drop_command_fds(a.has_extra);

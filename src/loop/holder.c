@@ -252,6 +252,12 @@ void holder_leave(struct holder *h)
 
 /* --- the end of the process --- */
 
+static void strays_end_now(struct children *all)
+{
+    for (int i = 0; strays_kill(all) && i < OBEY_MS / SWEEP_MS; i++)
+        usleep(SWEEP_MS * 1000);
+}
+
 static void holder_end_now(struct holder *h)
 {
     bool is_clean = false;
@@ -264,8 +270,8 @@ static void holder_end_now(struct holder *h)
             holder_destroy(h);
         poll(&p, 1, SWEEP_MS);
     }
-    for (int i = 0; !is_clean && strays_kill(h->all) && i < OBEY_MS / SWEEP_MS; i++)
-        usleep(SWEEP_MS * 1000);
+    if (!is_clean)
+        strays_end_now(h->all);
     holder_free(h);
 }
 
@@ -273,8 +279,8 @@ void child_end_all(struct loop *l)
 {
     struct children *all = l->children;
     struct holder *next;
-    if (all)
-        spare_end(&all->spare);
+    if (all && !spare_end(&all->spare))
+        strays_end_now(all);
     for (struct holder *h = all ? all->first : NULL; h; h = next) { /* all at the same time */
         next = h->next;
         holder_kill(h);

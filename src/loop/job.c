@@ -80,18 +80,20 @@ bool job_send(int line, const char *const *argv, const char *const *env, const i
 
 /* ---- taking ---- */
 
-static void place_fds(const struct job_head *head, const int *fds, size_t n)
+static bool place_fds(const struct job_head *head, const int *fds, size_t n)
 {
     static const int targets[HOLD_N_FDS] = {0, 1, 2, 3, 5};
     size_t at = 0;
+    bool ok = true;
     for (int i = 0; i < HOLD_N_FDS; i++)
-        if (head->has_fd[i] && (at == n || dup2(fds[at++], targets[i]) < 0))
-            _exit(1);
+        if (head->has_fd[i])
+            ok = ok && at < n && dup2(fds[at++], targets[i]) >= 0;
     for (size_t i = 0; i < n; i++)
         close(fds[i]);
+    return ok;
 }
 
-static void take_head(int line, struct job_head *ret)
+static bool take_head(int line, struct job_head *ret)
 {
     union job_control control;
     int fds[HOLD_N_FDS];
@@ -102,21 +104,23 @@ static void take_head(int line, struct job_head *ret)
                        .msg_controllen = sizeof control.bytes};
     ssize_t n = recvmsg(line, &m, MSG_CMSG_CLOEXEC | MSG_WAITALL);
     if (n != (ssize_t)sizeof *ret)
-        _exit(n == 0 ? 0 : 1);
+        return false;
     struct cmsghdr *c = CMSG_FIRSTHDR(&m);
     size_t n_fds = c && c->cmsg_type == SCM_RIGHTS ? (c->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
     if (n_fds)
         memcpy(fds, CMSG_DATA(c), MIN(n_fds, (size_t)HOLD_N_FDS) * sizeof(int));
-    place_fds(ret, fds, MIN(n_fds, (size_t)HOLD_N_FDS));
+    return place_fds(ret, fds, MIN(n_fds, (size_t)HOLD_N_FDS));
 }
 
-/* n strings from *at on, which is moved behind them. */
+/* n strings from *at on, which is moved behind them; NULL: there are fewer. */
 static char **take_strings(char **at, const char *end, unsigned n)
 {
     char **v = xcalloc((size_t)n + 1, sizeof *v);
     for (unsigned i = 0; i < n; i++) {
-        if (*at >= end)
-            _exit(1);
+        if (*at >= end) {
+            free(v);
+            return NULL;
+        }
         v[i] = *at;
         *at += strlen(*at) + 1;
     }
@@ -126,17 +130,23 @@ static char **take_strings(char **at, const char *end, unsigned n)
 char **job_take(int line, int *ret_argc)
 {
     struct job_head head;
-    take_head(line, &head);
+    if (!take_head(line, &head))
+        return NULL;
     char *bytes = xmalloc((size_t)head.n_bytes + 1), *at = bytes;
     for (size_t got = 0; got < head.n_bytes;) {
         ssize_t n = read(line, bytes + got, head.n_bytes - got);
-        if (n <= 0)
-            _exit(1);
+        if (n <= 0) {
+            free(bytes);
+            return NULL;
+        }
         got += (size_t)n;
     }
     bytes[head.n_bytes] = '\0';
     char **argv = take_strings(&at, bytes + head.n_bytes, head.n_argv);
-    environ = take_strings(&at, bytes + head.n_bytes, head.n_env);
+    char **env = take_strings(&at, bytes + head.n_bytes, head.n_env);
+    if (!argv || !env)
+        return NULL;
+    environ = env;
     *ret_argc = (int)head.n_argv;
     return argv;
 }

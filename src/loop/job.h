@@ -13,8 +13,8 @@
 bool job_send(int line, const char *const *argv, const char *const *env, const int fds[HOLD_N_FDS]);
 
 /* Waits for a job and puts its descriptors in place; 0 to 5 must be open, so that what comes lies
- * above.  Returns NULL-ended arguments; the environment is set.  The end of the line, or what makes
- * no sense, ends the process: nobody waits for it then. */
+ * above.  Returns NULL-ended arguments; the environment is set.  NULL: the line has ended, or what
+ * came makes no sense. */
 char **job_take(int line, int *ret_argc);
 
 #endif

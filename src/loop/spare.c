@@ -103,17 +103,18 @@ bool spare_use(struct spare *s, const char *const *argv, const char *const *env,
     return true;
 }
 
-void spare_end(struct spare *s)
+bool spare_end(struct spare *s)
 {
     pid_t ended = 0;
+    int status = -1;
     if (!s->pid)
-        return;
+        return true;
     close(s->line);
     int pidfd = (int)syscall(SYS_pidfd_open, s->pid, 0);
     struct pollfd p = {.fd = pidfd, .events = POLLIN};
     for (int i = 0; ended == 0 && i < CLEAN_UP_MS / LOOK_MS; i++) {
         poll(&p, 1, LOOK_MS);
-        ended = waitpid(s->pid, NULL, WNOHANG);
+        ended = waitpid(s->pid, &status, WNOHANG);
     }
     if (pidfd >= 0)
         close(pidfd);
@@ -123,4 +124,5 @@ void spare_end(struct spare *s)
             ;
     }
     s->pid = 0;
+    return ended > 0 && status == 0;
 }

@@ -26,7 +26,8 @@ void spare_start(struct spare *s, const char *program, char *const *further);
  * has died. */
 bool spare_use(struct spare *s, const char *const *argv, const char *const *env,
                const int fds[HOLD_N_FDS], pid_t *ret_pid, int *ret_line);
-/* Ends it and waits until it has cleaned up, but not for one that hangs. */
-void spare_end(struct spare *s);
+/* Ends it and waits until it has cleaned up, but not for one that hangs.  False: it did not end by
+ * itself, and its own child may be left to us. */
+bool spare_end(struct spare *s);
 
 #endif

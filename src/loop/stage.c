@@ -9,12 +9,13 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
 
-enum { LAST_HOLDER_FD = 5, FIRST_HOLDER_FD = 4, READY_MS = 500 };
+enum { LAST_HOLDER_FD = 5, FIRST_HOLDER_FD = 4, PATIENCE_MS = 500 };
 
 /* ---- in the process ---- */
 
@@ -26,12 +27,13 @@ static _Noreturn void run(const struct stage *s, int line, void (*become)(int ar
         if (dup2(STDIN_FILENO, fd) < 0)
             _exit(1);
     setsid();
-    if (chdir("/") != 0 || !s->hooks->confine(s->n, s->further, &err) ||
+    if (chdir("/") != 0 || !s->hooks->confine_ahead(s->n, s->further, &err) ||
         send(line, "", 1, MSG_NOSIGNAL) != 1)
         _exit(1); /* whoever comes next is told why */
     char **argv = job_take(line, &argc);
-    become(argc, argv);
-    _exit(127);
+    if (argv)
+        become(argc, argv);
+    _exit(1);
 }
 
 /* ---- in the spare ---- */
@@ -41,6 +43,8 @@ static bool fork_it(struct stage *s, void (*become)(int argc, char **argv))
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
         return false;
+    const struct timeval patience = {.tv_usec = PATIENCE_MS * 1000};
+    setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     s->line = pair[0];
     s->pid = fork();
     if (s->pid == 0) {
@@ -59,7 +63,8 @@ void stage_start(struct stage *s, int n, char **further, const struct hold_hooks
                  void (*become)(int argc, char **argv))
 {
     struct error ignored;
-    *s = (struct stage){.hooks = hooks, .n = n, .further = further, .watch = -1};
+    *s = (struct stage){.hooks = hooks, .n = n, .further = further, .watch = -1,
+                        .undone = -1};
     if (n == 0 || !hooks->note)
         return;
     s->expected = xcalloc((size_t)n, sizeof *s->expected);
@@ -83,17 +88,30 @@ static bool has_job(int line)
     return n == 1;
 }
 
+/* The process has said that it is confined, or has ended. */
+static bool take_ready(struct stage *s)
+{
+    char byte;
+    if (recv(s->line, &byte, 1, MSG_DONTWAIT) != 1)
+        return false;
+    s->is_ready = true;
+    s->undone = s->hooks->watch(s->pid);
+    return s->undone >= 0;
+}
+
 bool stage_wait(struct stage *s, int line)
 {
     while (s->pid) {
         struct pollfd fds[] = {{.fd = line, .events = POLLIN},
                                {.fd = s->watch, .events = POLLPRI},
-                               {.fd = s->line, .events = POLLRDHUP}};
-        poll(fds, 3, -1);
-        if (fds[0].revents)
-            break;
-        if (fds[1].revents || fds[2].revents)
+                               {.fd = s->undone, .events = POLLPRI},
+                               {.fd = s->line, .events = POLLIN}};
+        poll(fds, 4, -1);
+        /* The kernel tells of a change once: what is seen here is seen by nobody else. */
+        if (fds[1].revents || fds[2].revents || (fds[3].revents && !take_ready(s)))
             stage_drop(s);
+        else if (fds[0].revents)
+            break;
     }
     if (has_job(line))
         return true;
@@ -103,7 +121,8 @@ bool stage_wait(struct stage *s, int line)
 
 bool stage_fits(struct stage *s, int n, char **further)
 {
-    if (!s->pid || n != s->n)
+    struct pollfd undone = {.fd = s->undone, .events = POLLPRI};
+    if (!s->pid || n != s->n || poll(&undone, 1, 0) != 0)
         return false;
     for (int i = 0; i < n; i++)
         if (strcmp(s->expected[i], further[i]) != 0)
@@ -111,20 +130,20 @@ bool stage_fits(struct stage *s, int n, char **further)
     return s->hooks->is_as_noted(s->notes);
 }
 
-/* Waits until it is confined; false when it has failed, or hangs. */
-static bool is_ready(const struct stage *s)
+/* Waits until it is confined. */
+static bool is_ready(struct stage *s, int line)
 {
-    struct pollfd p = {.fd = s->line, .events = POLLIN};
-    char byte;
-    return poll(&p, 1, READY_MS) == 1 && recv(s->line, &byte, 1, MSG_DONTWAIT) == 1;
+    struct pollfd fds[] = {{.fd = s->line, .events = POLLIN}, {.fd = line, .events = POLLIN}};
+    return s->is_ready || (poll(fds, 2, PATIENCE_MS) > 0 && fds[0].revents && take_ready(s));
 }
 
-bool stage_use(struct stage *s, char **argv, bool has_extra)
+bool stage_use(struct stage *s, int line, char **argv, bool has_extra)
 {
     const int fds[HOLD_N_FDS] = {0, 1, 2, has_extra ? 3 : -1, -1};
-    if (!is_ready(s) || !job_send(s->line, (const char *const *)argv, (const char *const *)environ, fds))
+    if (!is_ready(s, line) || !job_send(s->line, (const char *const *)argv, (const char *const *)environ, fds))
         return false;
     close(s->line);
+    close(s->undone);
     s->pid = 0;
     return true;
 }
@@ -138,5 +157,8 @@ void stage_drop(struct stage *s)
     while (waitpid(s->pid, NULL, __WALL) < 0 && errno == EINTR)
         ;
     s->hooks->release(s->n, s->further);
+    if (s->undone >= 0)
+        close(s->undone);
+    s->undone = -1;
     s->pid = 0;
 }

@@ -3,7 +3,8 @@
  * it is to become.  To confine takes most of a millisecond; here nobody waits for it.
  *
  *     stage_start     takes note of what confining goes by, forks, confines
- *     stage_wait      until the spare's job comes; something noted may change meanwhile
+ *     stage_wait      until the spare's job comes; something noted may change meanwhile, or what
+ *                     confining has made may be undone from outside
  *     stage_use       the same policy, and all is as noted?  Then the job is handed on
  *     stage_drop      otherwise; the command gets a process made as if there had been no stage
  */
@@ -22,7 +23,9 @@ struct stage {
     char **further;  /* what it is confined by */
     char **expected; /* the same as it came, before the preparation */
     void *notes;
-    int watch; /* has something to read or an error when what was noted may have changed; or -1 */
+    int watch;  /* shows POLLPRI when what was noted may have changed; or -1 */
+    int undone; /* the same when what confining made was undone; -1 until it is confined */
+    bool is_ready;
 };
 
 /* become is called in the process with the job it got and does not return. */
@@ -33,8 +36,9 @@ bool stage_wait(struct stage *s, int line);
 /* Whether a command with these further arguments can have it. */
 bool stage_fits(struct stage *s, int n, char **further);
 /* Hands the job on, with descriptors 0 to 2, and 3 if has_extra.  The process then is the caller's
- * child like any other. */
-bool stage_use(struct stage *s, char **argv, bool has_extra);
+ * child like any other.  Does not wait for one that hangs, nor when something comes over the spare's
+ * line. */
+bool stage_use(struct stage *s, int line, char **argv, bool has_extra);
 void stage_drop(struct stage *s);
 
 #endif

@@ -2,17 +2,18 @@
 /* What confining goes by, so that it can be done ahead of time and be known to be right later:
  *
  *     mounts        the kernel tells whether any was added, moved or removed
- *     same          writable places, and what is guarded or hidden in them: the same file, or still
- *                   none
+ *     same          writable places, and what is guarded or hidden in them with the directories on
+ *                   the way: the same file, or still none
  *     there         .git/HEAD: whether it exists (a checkout puts another one there)
  *     listed        every directory above a hidden path: what lies in it was listed one by one, and
  *                   its time of change tells of more
  *     directories   the same for a program's own directory, where only directories count: files
  *                   are replaced in it all the time
  *
- * A clock of the file system stands still for some milliseconds.  A directory that was changed just
- * before it was looked at could change once more without any other time, so it makes the notes
- * worthless, as in the index of git.
+ * A clock of the file system stands still for some milliseconds, or for seconds where it has no
+ * fractions.  A directory that was changed just before it was looked at could change once more without
+ * any other time, so it makes the notes worthless, as in the index of git.  The time is that of the
+ * inode, which nobody can set.
  */
 #include "sandbox/internal.h"
 #include "sandbox/sandbox.h"
@@ -24,12 +25,13 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum note_kind { NOTE_SAME, NOTE_THERE, NOTE_LISTED, NOTE_DIRS };
 
-enum { STILL_MS = 30 }; /* longer than any tick */
+enum { STILL_MS = 30, STILL_COARSE_MS = 2100 }; /* longer than any tick */
 
 struct note {
     char *path;
@@ -77,8 +79,8 @@ static uint64_t look_at_dirs(const char *path)
 
 static bool is_young(const struct stat *st)
 {
-    int64_t changed_ms = (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000;
-    return time_now_ms() - changed_ms < STILL_MS;
+    int64_t changed_ms = (int64_t)st->st_ctim.tv_sec * 1000 + st->st_ctim.tv_nsec / 1000000;
+    return time_now_ms() - changed_ms < (st->st_ctim.tv_nsec ? STILL_MS : STILL_COARSE_MS);
 }
 
 static void add(struct notes *t, enum note_kind kind, struct str path)
@@ -106,7 +108,8 @@ static void add_above(struct notes *t, const struct sandbox_policy *p, struct st
 /* Elsewhere nothing is mounted over it: its name alone decides. */
 static void add_covered(struct notes *t, const struct sandbox_policy *p, struct str path)
 {
-    if (policy_place_of(p, path))
+    const char *place = policy_place_of(p, path);
+    for (; place && path.n > strlen(place); path = path_dir(path))
         add(t, NOTE_SAME, path);
 }
 
@@ -165,8 +168,15 @@ static bool holds(const struct note *n)
                    (now.st_mode & S_IFMT) == (then->st_mode & S_IFMT);
     if (n->kind == NOTE_DIRS)
         return is_same && look_at_dirs(n->path) == n->dirs;
-    return is_same && (n->kind == NOTE_SAME || (now.st_mtim.tv_sec == then->st_mtim.tv_sec &&
-                                                now.st_mtim.tv_nsec == then->st_mtim.tv_nsec));
+    return is_same && (n->kind == NOTE_SAME || (now.st_ctim.tv_sec == then->st_ctim.tv_sec &&
+                                                now.st_ctim.tv_nsec == then->st_ctim.tv_nsec));
+}
+
+int sandbox_watch(int pid)
+{
+    char path[40];
+    snprintf(path, sizeof path, "/proc/%d/mounts", pid);
+    return open(path, O_RDONLY | O_CLOEXEC);
 }
 
 bool sandbox_is_as_noted(void *notes)

@@ -137,12 +137,6 @@ static void set_limits(void)
 
 /* ---- all together ---- */
 
-/* In require mode a missing part ends it; otherwise what works is taken. */
-static bool settle(const struct sandbox_policy *p, bool ok)
-{
-    return ok || !p->is_required;
-}
-
 static bool is_covered(const struct sandbox_policy *p, struct error *err)
 {
     struct sandbox_report now;
@@ -157,7 +151,8 @@ static bool is_covered(const struct sandbox_policy *p, struct error *err)
     return true;
 }
 
-static bool confine(const struct sandbox_policy *p, struct error *err)
+/* In require mode and ahead of time missing mounts end it; otherwise what works is taken. */
+static bool confine(const struct sandbox_policy *p, bool is_ahead, struct error *err)
 {
     int abi = landlock_abi();
     struct filter_options filter = {
@@ -170,7 +165,9 @@ static bool confine(const struct sandbox_policy *p, struct error *err)
     if (!is_covered(p, err))
         return false;
     bool has_mounts = mounts_confine(p, err);
-    if (!settle(p, has_mounts) || !drop_capabilities(p->network, err))
+    if (!has_mounts && (p->is_required || is_ahead))
+        return false;
+    if (!drop_capabilities(p->network, err))
         return false;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return error_errno(err, errno, "cannot give up new privileges");
@@ -181,14 +178,24 @@ static bool confine(const struct sandbox_policy *p, struct error *err)
     return !filter_is_available() || filter_install(&filter, err);
 }
 
-bool sandbox_confine(int argc, char **argv, struct error *err)
+static bool confine_by(int argc, char **argv, bool is_ahead, struct error *err)
 {
     AUTO(sandbox_policy) struct sandbox_policy p = SANDBOX_POLICY_INIT;
     if (argc == 0)
         return true;
     if (!sandbox_policy_decode(argc, argv, &p, err))
         return false;
-    return p.kind == SANDBOX_OFF || confine(&p, err);
+    return p.kind == SANDBOX_OFF || confine(&p, is_ahead, err);
+}
+
+bool sandbox_confine(int argc, char **argv, struct error *err)
+{
+    return confine_by(argc, argv, false, err);
+}
+
+bool sandbox_confine_ahead(int argc, char **argv, struct error *err)
+{
+    return confine_by(argc, argv, true, err);
 }
 
 /* ---- the report ---- */

@@ -2,7 +2,7 @@
 /* The kernel's walls around a command: Landlock, a system call filter, and a mount namespace where
  * one is to be had.  Nothing here needs root or a helper program.
  *
- * Five functions are for the holder (loop/child.h, struct hold_hooks); their arguments are what
+ * Seven functions are for the holder (loop/child.h, struct hold_hooks); their arguments are what
  * sandbox_policy_encode made.  Without arguments, or with kind=off, they do nothing.
  */
 #ifndef TRIVET_SANDBOX_SANDBOX_H
@@ -18,9 +18,15 @@ bool sandbox_confine(int argc, char **argv, struct error *err);
 /* In the holder, when nobody of the command is left: removes the temporary directory. */
 void sandbox_release(int argc, char **argv);
 
-/* sandbox_confine goes by what lies where at its time.  To call it ahead of time, take notes before
- * it; when they still hold, it would do the same again.  notes.c says what is noted. */
+/* sandbox_confine goes by what lies where at its time.  To do that ahead of time, take notes before
+ * it; when they still hold, it would do the same again.  notes.c says what is noted.  Ahead of time
+ * nothing may be missing that can be had later: it fails without a mount namespace.
+ *
+ * The kernel takes a mount away when somebody outside renames or removes what it lies on, a guarded
+ * file for instance; sandbox_watch gives a descriptor that shows it. */
 void *sandbox_note(int argc, char **argv, int *ret_watch);
+bool sandbox_confine_ahead(int argc, char **argv, struct error *err);
+int sandbox_watch(int pid);
 bool sandbox_is_as_noted(void *notes);
 void sandbox_notes_free(void *notes);
 

@@ -437,7 +437,8 @@ def main():
                 for title, ok, text in fine:
                     score.count(ok, f"{title} ({name})", text)
             found[name, "ready"] = found[name, "workspace-write"]
-            if os.path.exists(os.path.join(os.path.dirname(client.PROGRAM), "trivet-hold")):
+            if has_mounts(uid, found[name, "off"]) and os.path.exists(
+                    os.path.join(os.path.dirname(client.PROGRAM), "trivet-hold")):
                 found[name, "ready"] = made_ready(score, name, uid)
             found[name, "bare"], fine, _ = one_run(uid, "workspace-write", True)
             for title, ok, text in fine:

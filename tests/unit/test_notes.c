@@ -141,6 +141,26 @@ static void move_hooks(void)
     assert_int_equal(mkdir(at("home/work/.git/hooks"), 0700), 0);
 }
 
+/* All that was noted before is where it was, but not in the same directory. */
+static void move_git(void)
+{
+    assert_int_equal(rename(at("home/work/.git"), at("home/work/old")), 0);
+    assert_int_equal(mkdir(at("home/work/.git"), 0700), 0);
+    put("home/work/.git/HEAD");
+    assert_int_equal(rename(at("home/work/old/hooks"), at("home/work/.git/hooks")), 0);
+    assert_int_equal(rename(at("home/work/old/config"), at("home/work/.git/config")), 0);
+}
+
+/* As tar and rsync do it. */
+static void add_neighbour_in_secret(void)
+{
+    struct stat st;
+    assert_int_equal(stat(at("home"), &st), 0);
+    put("home/neighbour");
+    const struct timespec times[2] = {st.st_atim, st.st_mtim};
+    assert_int_equal(utimensat(AT_FDCWD, at("home"), times, 0), 0);
+}
+
 static void replace_config(void)
 {
     replace("home/work/.git/config");
@@ -187,6 +207,8 @@ static void test_changes_are_seen(void **state)
         {"the directory of another program", make_second_program},
         {"another hooks directory", move_hooks},
         {"another config", replace_config},
+        {"another .git with the same in it", move_git},
+        {"a neighbour, and the time put back", add_neighbour_in_secret},
         {"no repository any more", remove_head},
         {"a neighbour of a directory with secrets", add_neighbour},
         {"a directory beside a secret", add_skills},
