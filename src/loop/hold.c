@@ -36,6 +36,7 @@
 #include <unistd.h>
 
 enum { LINE_FD = 4, STATUS_FD = 5, FIRST_FREE_FD = 6, KILL_AGAIN_MS = 5 };
+enum { TERM_AGAIN_MS = 2, TERM_AGAIN_MAX_MS = 16 };
 
 enum phase { PHASE_RUN, PHASE_TERM, PHASE_KILL };
 
@@ -45,7 +46,11 @@ struct hold {
     int line;    /* -1 after its end */
     enum phase phase;
     int64_t grace_ms;
-    int64_t deadline_us; /* of the grace, in PHASE_TERM */
+    /* In PHASE_TERM: */
+    int64_t deadline_us; /* of the grace */
+    int64_t again_us;    /* when to look for those who were born while TERM was sent */
+    int64_t again_ms;    /* after the time before; twice as long at first */
+    struct pids told;    /* who got it: nobody gets it twice */
 };
 
 struct hold_args {
@@ -172,6 +177,13 @@ static bool reap(struct hold *h)
     }
 }
 
+static void send_term(struct hold *h)
+{
+    h->again_ms = h->again_ms ? MIN(2 * h->again_ms, TERM_AGAIN_MAX_MS) : TERM_AGAIN_MS;
+    h->again_us = time_mono_us() + h->again_ms * 1000;
+    tree_signal_new(getpid(), SIGTERM, &h->told);
+}
+
 static void on_line(struct hold *h)
 {
     char byte;
@@ -186,7 +198,7 @@ static void on_line(struct hold *h)
     } else if (h->phase == PHASE_RUN) {
         h->phase = PHASE_TERM;
         h->deadline_us = time_mono_us() + h->grace_ms * 1000;
-        tree_signal(getpid(), SIGTERM);
+        send_term(h);
     }
 }
 
@@ -194,7 +206,7 @@ static int poll_timeout(const struct hold *h)
 {
     if (h->phase != PHASE_TERM)
         return h->phase == PHASE_RUN ? -1 : KILL_AGAIN_MS;
-    int64_t left = (h->deadline_us - time_mono_us() + 999) / 1000;
+    int64_t left = (MIN(h->deadline_us, h->again_us) - time_mono_us() + 999) / 1000;
     return left < 0 ? 0 : (int)MIN(left, 60000);
 }
 
@@ -210,6 +222,8 @@ static void watch_tree(struct hold *h)
             ;
         if (h->phase == PHASE_TERM && time_mono_us() >= h->deadline_us)
             h->phase = PHASE_KILL;
+        if (h->phase == PHASE_TERM && time_mono_us() >= h->again_us)
+            send_term(h);
         if (h->phase == PHASE_KILL)
             tree_signal(getpid(), SIGKILL);
     }

@@ -108,13 +108,30 @@ void tree_descendants(pid_t pid, struct pids *out)
         add_children(out->p[at], by_files, out);
 }
 
-void tree_signal(pid_t pid, int signo)
+static bool pids_have(const struct pids *ps, pid_t pid)
+{
+    for (size_t i = 0; i < ps->n; i++)
+        if (ps->p[i] == pid)
+            return true;
+    return false;
+}
+
+void tree_signal_new(pid_t pid, int signo, struct pids *told)
 {
     AUTO(pids) struct pids all = PIDS_INIT;
     tree_descendants(pid, &all);
     for (size_t i = 0; i < all.n; i++) {
+        if (pids_have(told, all.p[i]))
+            continue;
+        pids_add(told, all.p[i]);
         kill(all.p[i], signo);
         if (signo != SIGKILL)
             kill(all.p[i], SIGCONT);
     }
+}
+
+void tree_signal(pid_t pid, int signo)
+{
+    AUTO(pids) struct pids told = PIDS_INIT;
+    tree_signal_new(pid, signo, &told);
 }

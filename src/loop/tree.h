@@ -22,5 +22,7 @@ void tree_descendants(pid_t pid, struct pids *out);
 /* Sends the signal to every descendant; SIGCONT follows a signal that a stopped one would not
  * see. */
 void tree_signal(pid_t pid, int signo);
+/* The same to those who are not among told, and adds them. */
+void tree_signal_new(pid_t pid, int signo, struct pids *told);
 
 #endif

@@ -6,6 +6,7 @@ process left.  The bound is 100 ms, plus the kill grace of a running command.
 # providers.md 13: 56 (the kind "retry")
 import json
 import os
+import random
 import sys
 import time
 
@@ -110,6 +111,34 @@ def one_kward(base, workspace, kind):
         return took, len(ends), c.close()
 
 
+# Asks for nothing but to be interrupted while it forks.
+BREEDING = "for i in 1 2 3 4 5 6 7 8; do setsid sleep 60 & sleep 0.001; done; sleep 60"
+BREEDINGS = 200
+
+
+def breeding(base, workspace):
+    """Who is born while SIGTERM goes round gets it as well: the grace is for the stubborn."""
+    with open(os.path.join(base, "breeding.json"), "w", encoding="utf-8") as file:
+        json.dump({"rounds": [[{"call": "bash", "args": {"command": BREEDING}}]]}, file)
+    rng, times = random.Random(7), []
+    with Loaf(cwd=workspace, env={"TRIVET_MODEL": slug(base, "breeding")}) as c:
+        session = c.call("session.create")["session_id"]
+        for _ in range(BREEDINGS):
+            c.call("session.send", {"session_id": session, "text": "go"})
+            time.sleep(rng.uniform(0, 0.025))
+            began = time.monotonic()
+            c.ask("session.interrupt", {"session_id": session})
+            c.event("session.interrupted", session)
+            times.append((c.last_time - began) * 1000)
+            c.event("session.status", session, status_label="ready")
+            c.heard.clear()
+        status = c.close()
+    times.sort()
+    print(f"loaf      breeding        {times[len(times) // 2]:7.1f} ms, at the most {times[-1]:.1f}")
+    assert times[-1] < GRACE_MS["loaf"] / 2 * harness.slow(), times[-5:]
+    assert not harness.left_behind(base, 1) and status == 0
+
+
 def main():
     passed = failed = 0
     runs = [(dialect, kind if kind != "shell" else f"shell {dialect}")
@@ -136,6 +165,12 @@ def main():
             except (AssertionError, Gone, RuntimeError) as why:
                 print(f"{dialect:9} {kind:15} FAILED: {why}")
                 failed += 1
+        try:
+            breeding(base, base)
+            passed += 1
+        except (AssertionError, Gone, RuntimeError) as why:
+            print(f"breeding FAILED: {why}")
+            failed += 1
     harness.finish(passed, failed)
 
 
