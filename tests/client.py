@@ -20,6 +20,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import scaiflux_stream  # noqa: E402
 import evidence  # noqa: E402
+import harness  # noqa: E402
 
 PROGRAM = os.environ.get("TRIVET") or os.path.join(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build", "trivet")
@@ -110,7 +111,9 @@ class Client:
     def close(self, timeout=10):
         """Closes stdin and returns the exit status."""
         self.process.stdin.close()
-        return self.process.wait(timeout)
+        status = self.process.wait(timeout)
+        self.listener.join(1)
+        return harness.exit_status(status, self.stderr.decode(errors="replace"))
 
     def memory(self):
         """Resident bytes of the program."""

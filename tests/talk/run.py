@@ -194,6 +194,7 @@ class Player:
         if status is None:
             raise Failed(f"still running, expected exit status {self.exit_wanted}")
         self.has_exited = True
+        status = harness.exit_status(status, program.stderr())
         if status != self.exit_wanted:
             raise Failed(f"exit status {status}, expected {self.exit_wanted}")
 
