@@ -31,6 +31,18 @@ const char *policy_writable(const struct sandbox_policy *p, size_t i);
 /* The one of them that path lies in, or NULL. */
 const char *policy_place_of(const struct sandbox_policy *p, struct str path);
 
+/* A copy of the mounts from path on; -1 with errno.  It is put somewhere else and closed. */
+int mount_clone(const char *path);
+bool mount_put(int fd, const char *path, struct error *err);
+bool mount_read_only(const char *path, struct error *err); /* and all below */
+
+/* ---- cover.c ---- */
+
+/* The files in the directory are gone, its directories read-only. */
+bool cover_dir(const char *dir, struct error *err);
+
+/* ---- policy.c ---- */
+
 /* Whether it is the directory of a program that keeps secrets in it. */
 bool policy_is_own_dir(const struct sandbox_policy *p, struct str path);
 

@@ -140,20 +140,20 @@ bool mounts_look_possible(void)
 
 /* ---- read-only, with clones on top ---- */
 
-static bool set_read_only(const char *path, unsigned flags, struct error *err)
+bool mount_read_only(const char *path, struct error *err)
 {
     struct attributes a = {.set = ATTR_READ_ONLY};
-    if (syscall(SYS_mount_setattr, AT_FDCWD, path, flags, &a, sizeof a) != 0)
+    if (syscall(SYS_mount_setattr, AT_FDCWD, path, RECURSIVE, &a, sizeof a) != 0)
         return error_errno(err, errno, "cannot make %s read-only", path);
     return true;
 }
 
-static int clone_tree(const char *path)
+int mount_clone(const char *path)
 {
     return (int)syscall(SYS_open_tree, AT_FDCWD, path, CLONE_TREE | RECURSIVE | O_CLOEXEC);
 }
 
-static bool put_tree(int fd, const char *path, struct error *err)
+bool mount_put(int fd, const char *path, struct error *err)
 {
     if (syscall(SYS_move_mount, fd, "", AT_FDCWD, path, FROM_EMPTY_PATH) != 0)
         return error_errno(err, errno, "cannot mount over %s", path);
@@ -176,14 +176,14 @@ static bool all_read_only(const struct sandbox_policy *p, struct error *err)
     if (has_root_writable(p))
         return true;
     for (; n < MAX_WRITABLE && policy_writable(p, n); n++) {
-        clones[n] = clone_tree(policy_writable(p, n));
+        clones[n] = mount_clone(policy_writable(p, n));
         if (clones[n] < 0 && errno != ENOENT)
             ok = error_errno(err, errno, "cannot clone %s", policy_writable(p, n));
     }
-    ok = ok && set_read_only("/", RECURSIVE, err);
+    ok = ok && mount_read_only("/", err);
     for (size_t i = n; i-- > 0;) { /* the temporary directory last: it may lie in another one */
         if (clones[i] >= 0) {
-            ok = ok && put_tree(clones[i], policy_writable(p, i), err);
+            ok = ok && mount_put(clones[i], policy_writable(p, i), err);
             close(clones[i]);
         }
     }
@@ -242,25 +242,43 @@ static bool guard_all(const struct sandbox_policy *p, struct sandbox_paths *done
         if (!place || !path_exists(str_of(path)))
             continue;
         if (!pin_parents(str_of(place), str_of(path), done, err) || !bind_self(path, err) ||
-            !set_read_only(path, RECURSIVE, err))
+            !mount_read_only(path, err))
             return false;
     }
     return true;
+}
+
+/* A file of a program's own directory goes with all files there. */
+static bool hide(const struct sandbox_policy *p, struct sandbox_paths *done, const char *path,
+                 struct error *err)
+{
+    struct str dir = path_dir(str_of(path));
+    struct stat st;
+    if (policy_is_own_dir(p, dir)) {
+        AUTO_FREE char *z = str_dup(dir);
+        if (is_among(done, dir) || !path_is_dir(dir))
+            return true;
+        sandbox_paths_add(done, dir);
+        return cover_dir(z, err);
+    }
+    if (lstat(path, &st) != 0)
+        return true;
+    int rc = S_ISDIR(st.st_mode) ? mount("none", path, "tmpfs", MS_RDONLY, NULL)
+                                 : mount("/dev/null", path, NULL, MS_BIND, NULL);
+    return rc == 0 || error_errno(err, errno, "cannot hide %s", path);
 }
 
 static bool hide_all(const struct sandbox_policy *p, struct sandbox_paths *done, struct error *err)
 {
     for (size_t i = 0; i < p->hidden.n; i++) {
         const char *path = p->hidden.v[i], *place = policy_place_of(p, str_of(path));
-        struct stat st;
-        if (!place || lstat(path, &st) != 0)
+        struct str dir = path_dir(str_of(path));
+        if (!place || !path_is_dir(dir))
             continue;
-        if (!pin_parents(str_of(place), str_of(path), done, err))
+        /* The parents of what is mounted over: of the directory, or of the file. */
+        struct str covered = policy_is_own_dir(p, dir) ? dir : str_of(path);
+        if (!pin_parents(str_of(place), covered, done, err) || !hide(p, done, path, err))
             return false;
-        int rc = S_ISDIR(st.st_mode) ? mount("none", path, "tmpfs", MS_RDONLY, NULL)
-                                     : mount("/dev/null", path, NULL, MS_BIND, NULL);
-        if (rc != 0)
-            return error_errno(err, errno, "cannot hide %s", path);
     }
     return true;
 }
