@@ -6,8 +6,10 @@ key, proxy or setting of the developer reaches a test, and no test writes into t
 """
 import contextlib
 import os
+import re
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -91,6 +93,29 @@ def left_behind(base, patience=1.0):
         with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
             lines.append(f"{pid} {file.read().replace(bytes(1), b' ').decode(errors='replace')}")
     return lines
+
+
+def children(pid):
+    """Process ids, none when it has gone."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{pid}/children",
+                                            encoding="ascii") as file:
+        return [int(word) for word in file.read().split()]
+    return []
+
+
+def confined_child(pid):
+    """A child that has put the sandbox on, the filter being the last of it; or None."""
+    for child in children(pid):
+        with contextlib.suppress(OSError), open(f"/proc/{child}/status", encoding="ascii") as file:
+            if "Seccomp:\t2" in file.read():
+                return child
+    return None
+
+
+def has_mounts(program):
+    """Whether the sandbox gets a mount namespace here."""
+    told = subprocess.run([program, "doctor"], capture_output=True, text=True, check=False)
+    return re.search(r"ok +mounts", told.stdout) is not None
 
 
 def without_noise(stderr):

@@ -8,8 +8,5 @@
 
 int main(int argc, char **argv)
 {
-    static const struct hold_hooks hooks = {
-        sandbox_prepare, sandbox_confine, sandbox_release, sandbox_note,
-        sandbox_confine_ahead, sandbox_watch, sandbox_is_as_noted};
-    return hold_main_hooked(argc, argv, &hooks);
+    return hold_main_hooked(argc, argv, &sandbox_hooks);
 }

@@ -36,9 +36,6 @@ static const struct provider *const providers[] = {
 };
 static const struct dialect *const dialects[] = {&dialect_loaf, &dialect_scaiflux, &dialect_kward};
 
-static const struct hold_hooks hold_hooks = {
-        sandbox_prepare, sandbox_confine, sandbox_release, sandbox_note,
-        sandbox_confine_ahead, sandbox_watch, sandbox_is_as_noted};
 
 static const char help[] =
     "trivet: the engine behind coding-agent user interfaces\n"
@@ -262,7 +259,7 @@ int main(int argc, char **argv)
 {
     struct str name = path_base(str_of(argc > 0 ? argv[0] : "trivet"));
     if (str_is(name, "hold"))
-        return hold_main_hooked(argc, argv, &hold_hooks);
+        return hold_main_hooked(argc, argv, &sandbox_hooks);
     const struct dialect *d = find_dialect(name);
     if (d)
         return run_dialect(d, argc - 1, argv + 1);

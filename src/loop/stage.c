@@ -94,7 +94,6 @@ static bool take_ready(struct stage *s)
     char byte;
     if (recv(s->line, &byte, 1, MSG_DONTWAIT) != 1)
         return false;
-    s->is_ready = true;
     s->undone = s->hooks->watch(s->pid);
     return s->undone >= 0;
 }
@@ -134,7 +133,7 @@ bool stage_fits(struct stage *s, int n, char **further)
 static bool is_ready(struct stage *s, int line)
 {
     struct pollfd fds[] = {{.fd = s->line, .events = POLLIN}, {.fd = line, .events = POLLIN}};
-    return s->is_ready || (poll(fds, 2, PATIENCE_MS) > 0 && fds[0].revents && take_ready(s));
+    return s->undone >= 0 || (poll(fds, 2, PATIENCE_MS) > 0 && fds[0].revents && take_ready(s));
 }
 
 bool stage_use(struct stage *s, int line, char **argv, bool has_extra)

@@ -25,7 +25,6 @@ struct stage {
     void *notes;
     int watch;  /* shows POLLPRI when what was noted may have changed; or -1 */
     int undone; /* the same when what confining made was undone; -1 until it is confined */
-    bool is_ready;
 };
 
 /* become is called in the process with the job it got and does not return. */

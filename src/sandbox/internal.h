@@ -43,6 +43,7 @@ bool cover_dir(const char *dir, struct error *err);
 
 /* ---- policy.c ---- */
 
+bool paths_have(const struct sandbox_paths *l, struct str path);
 /* Whether it is the directory of a program that keeps secrets in it. */
 bool policy_is_own_dir(const struct sandbox_policy *p, struct str path);
 

@@ -199,21 +199,13 @@ static bool bind_self(const char *path, struct error *err)
     return true;
 }
 
-static bool is_among(const struct sandbox_paths *l, struct str path)
-{
-    for (size_t i = 0; i < l->n; i++)
-        if (str_is(path, l->v[i]))
-            return true;
-    return false;
-}
-
 /* Makes the directories between the writable place and path mount points, outermost first; done
  * keeps those that are. */
 static bool pin_parents(struct str place, struct str path, struct sandbox_paths *done,
                         struct error *err)
 {
     struct str dir = path_dir(path);
-    if (dir.n <= place.n || !path_is_inside(place, dir) || is_among(done, dir))
+    if (dir.n <= place.n || !path_is_inside(place, dir) || paths_have(done, dir))
         return true;
     if (!pin_parents(place, dir, done, err))
         return false;
@@ -256,7 +248,7 @@ static bool hide(const struct sandbox_policy *p, struct sandbox_paths *done, con
     struct stat st;
     if (policy_is_own_dir(p, dir)) {
         AUTO_FREE char *z = str_dup(dir);
-        if (is_among(done, dir) || !path_is_dir(dir))
+        if (paths_have(done, dir) || !path_is_dir(dir))
             return true;
         sandbox_paths_add(done, dir);
         return cover_dir(z, err);

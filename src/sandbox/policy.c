@@ -259,7 +259,7 @@ static bool is_git_guarded(struct str path)
     return false;
 }
 
-static bool is_among(const struct sandbox_paths *l, struct str path)
+bool paths_have(const struct sandbox_paths *l, struct str path)
 {
     for (size_t i = 0; i < l->n; i++)
         if (str_is(path, l->v[i]))
@@ -269,7 +269,7 @@ static bool is_among(const struct sandbox_paths *l, struct str path)
 
 bool policy_is_own_dir(const struct sandbox_policy *p, struct str path)
 {
-    if (!is_among(&p->guarded, path))
+    if (!paths_have(&p->guarded, path))
         return false;
     for (size_t i = 0; i < p->hidden.n; i++)
         if (str_eq(path_dir(str_of(p->hidden.v[i])), path))

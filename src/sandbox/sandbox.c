@@ -198,6 +198,16 @@ bool sandbox_confine_ahead(int argc, char **argv, struct error *err)
     return confine_by(argc, argv, true, err);
 }
 
+const struct hold_hooks sandbox_hooks = {
+    .prepare = sandbox_prepare,
+    .confine = sandbox_confine,
+    .release = sandbox_release,
+    .note = sandbox_note,
+    .confine_ahead = sandbox_confine_ahead,
+    .watch = sandbox_watch,
+    .is_as_noted = sandbox_is_as_noted,
+};
+
 /* ---- the report ---- */
 
 static const struct {

@@ -8,6 +8,7 @@
 #ifndef TRIVET_SANDBOX_SANDBOX_H
 #define TRIVET_SANDBOX_SANDBOX_H
 
+#include "loop/child.h"
 #include "sandbox/policy.h"
 
 /* In the holder, before the fork: makes the private temporary directory, unless that is done; its
@@ -29,6 +30,8 @@ bool sandbox_confine_ahead(int argc, char **argv, struct error *err);
 int sandbox_watch(int pid);
 bool sandbox_is_as_noted(void *notes);
 void sandbox_notes_free(void *notes);
+
+extern const struct hold_hooks sandbox_hooks; /* all of these */
 
 /* ---- what this kernel can enforce ---- */
 

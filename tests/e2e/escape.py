@@ -14,7 +14,6 @@ where the system allows no namespaces; what is lost there (LOST, and SECURITY.md
 that the list stays true.  What counts is what the attempt says and, where it leaves a trace
 outside, the trace.
 """
-import contextlib
 import json
 import os
 import shutil
@@ -237,21 +236,13 @@ def step(p, what):
     return {"call": "bash", "args": {"command": command, "timeout": 20000}}
 
 
-def children(pid):
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{pid}/children",
-                                            encoding="ascii") as file:
-        return [int(word) for word in file.read().split()]
-    return []
-
-
 def await_ready(engine):
     """The process that waits, confined, for the next command; None after a second without one."""
     end = time.monotonic() + 1
     while time.monotonic() < end:
-        for child in sum((children(spare) for spare in children(engine)), []):
-            with contextlib.suppress(OSError), open(f"/proc/{child}/status", encoding="ascii") as file:
-                if "Seccomp:\t2" in file.read():
-                    return child
+        for spare in harness.children(engine):
+            if ready := harness.confined_child(spare):
+                return ready
         time.sleep(0.002)
     return None
 

@@ -7,8 +7,6 @@ file beside them; directories such as skills can be read, and nothing there be c
 """
 import json
 import os
-import re
-import subprocess
 import sys
 import time
 
@@ -30,11 +28,6 @@ def put(path, text):
     with open(path + ".new", "w", encoding="ascii") as file:
         file.write(text)
     os.replace(path + ".new", path)
-
-
-def has_mounts():
-    told = subprocess.run([client.PROGRAM, "doctor"], capture_output=True, text=True, check=False)
-    return re.search(r"ok +mounts", told.stdout)
 
 
 def one_turn(c, home):
@@ -81,7 +74,7 @@ def main():
         os.symlink("../elsewhere", f"{home}/.loaf/linked")
         put(f"{base}/scene.json", json.dumps(
             {"rounds": [[{"call": "bash", "args": {"command": COMMAND}}], [{"say": "."}]]}))
-        if not has_mounts():
+        if not harness.has_mounts(client.PROGRAM):
             print("no mount namespaces here: a file in a writable place cannot be hidden")
             harness.finish(0, 0)
         with client.Scaiflux(["--model", f"rehearsal/{base}/scene.json"], cwd=home,

@@ -9,7 +9,6 @@ when nothing has changed, and never when something has.
 import contextlib
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -32,19 +31,11 @@ CONFINED = ("echo $PPID $$ $TOKEN; cd; pwd; cat; ls /proc/self/fd | tr '\\n' ' '
             "cat ~/.loaf/auth.json ~/.kward/auth.json ~/note ~/.loaf/note ~/.loaf/more/note 2>/dev/null; exit 3")
 
 
-def children(pid):
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-            return [int(word) for word in file.read().split()]
-    except (FileNotFoundError, ProcessLookupError):
-        return []
-
-
 def spare_of(pid, used=None, patience=5):
     """The child that waits, or None; one that was used keeps its name until it has ended."""
     end = time.monotonic() + patience
     while time.monotonic() < end:
-        for child in children(pid):
+        for child in harness.children(pid):
             with contextlib.suppress(FileNotFoundError, ProcessLookupError), \
                     open(f"/proc/{child}/cmdline", "rb") as file:
                 if file.read().startswith(b"hold\0spare\0") and child != used:
@@ -95,7 +86,7 @@ def used(t):
     """A spare serves the next command, which sees what it would see below a fresh holder."""
     with t.client() as c:
         pid = c.process.pid
-        t.check("no spare before the first command", not children(pid))
+        t.check("no spare before the first command", not harness.children(pid))
         fresh, _ = t.command(c)
         spare = spare_of(pid)
         t.check("a spare after it", spare)
@@ -151,7 +142,7 @@ def many(t, rounds):
         outputs = {t.command(c)[0] for _ in range(rounds)}
         t.check("every command saw the same", len(outputs) == 1)
         spare_of(c.process.pid)
-        t.check("one child at most", len(children(c.process.pid)) <= 1)
+        t.check("one child at most", len(harness.children(c.process.pid)) <= 1)
 
 
 # ---- with a sandbox ----
@@ -191,11 +182,8 @@ class Confined(Story):
         spare = spare_of(c.process.pid)
         end = time.monotonic() + 2
         while spare and time.monotonic() < end:
-            for child in children(spare):
-                with contextlib.suppress(OSError), \
-                        open(f"/proc/{child}/status", encoding="ascii") as file:
-                    if "Seccomp:\t2" in file.read():  # the last thing it does to itself
-                        return child
+            if ready := harness.confined_child(spare):
+                return ready
             time.sleep(0.01)
         return None
 
@@ -331,7 +319,7 @@ def staged_lost(t):
         t.check("a killed spare is replaced", again == fresh and holder != spare)
         ready, left = t.staged(c), t.places()
         t.check("only the killed one left its directory", len(left) == 2)
-        t.check("no dead child stays", len(children(c.process.pid)) == 1)
+        t.check("no dead child stays", len(harness.children(c.process.pid)) == 1)
         c.kill()
         t.check("kill -9 leaves no process", is_gone(ready))
         end = time.monotonic() + 5
@@ -414,12 +402,6 @@ def confined_once(base, rounds):
     return t
 
 
-def has_mounts():
-    """Without a mount namespace nothing is made beforehand: it might be to be had later."""
-    told = subprocess.run([client.PROGRAM, "doctor"], capture_output=True, text=True, check=False)
-    return re.search(r"ok +mounts", told.stdout)
-
-
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 40
     with harness.private_place() as base:
@@ -431,7 +413,7 @@ def main():
             stopped(t)
             killed(t)
             many(t, rounds)
-            if has_mounts():
+            if harness.has_mounts(client.PROGRAM):  # else nothing is made beforehand
                 more = confined(rounds)
                 t.passed += more.passed
                 t.failed += more.failed

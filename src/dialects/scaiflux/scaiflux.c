@@ -269,12 +269,7 @@ static const struct conn_ops conn_ops = {
 /* Before the loop runs; what does not go out at once is lost, and so is its reader. */
 static void write_now(struct server *sv, struct str text)
 {
-    while (text.n) {
-        ssize_t n = write(sv->out_fd, text.p, text.n);
-        if (n <= 0)
-            return;
-        text = str_from(text, (size_t)n);
-    }
+    (void)path_write_all(sv->out_fd, text);
 }
 
 static bool refuse_start(struct server *sv, const char *code, const struct error *err)
