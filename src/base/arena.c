@@ -11,10 +11,46 @@ struct arena_block {
     alignas(max_align_t) char bytes[];
 };
 
+struct arena_guest {
+    struct arena_guest *next;
+    char *p;
+    size_t n;
+};
+
 enum { FIRST_BLOCK = 1000, NEXT_BLOCK = 8000 };
+
+void arena_own(struct arena *a, void *p, size_t n)
+{
+    struct arena_guest *g = xnew(struct arena_guest);
+    *g = (struct arena_guest){.next = a->guests, .p = p, .n = n};
+    a->guests = g;
+    a->used += n;
+}
+
+bool arena_pass(struct arena *from, struct arena *to, const void *p)
+{
+    uintptr_t at = (uintptr_t)p;
+    for (struct arena_guest **slot = &from->guests; *slot; slot = &(*slot)->next) {
+        struct arena_guest *g = *slot;
+        if (at < (uintptr_t)g->p || at >= (uintptr_t)g->p + g->n)
+            continue;
+        *slot = g->next;
+        from->used -= g->n;
+        g->next = to->guests;
+        to->guests = g;
+        to->used += g->n;
+        return true;
+    }
+    return false;
+}
 
 void arena_clear(struct arena *a)
 {
+    for (struct arena_guest *g = a->guests, *next; g; g = next) {
+        next = g->next;
+        free(g->p);
+        free(g);
+    }
     for (struct arena_block *b = a->blocks, *next; b; b = next) {
         next = b->next;
         free(b);

@@ -9,9 +9,11 @@
 #include "base/str.h"
 
 struct arena_block;
+struct arena_guest;
 
 struct arena {
     struct arena_block *blocks; /* newest first */
+    struct arena_guest *guests; /* memory of others that goes with it */
     size_t used;                /* bytes handed out, for statistics */
 };
 
@@ -25,6 +27,11 @@ void *arena_alloc(struct arena *a, size_t n) __attribute__((returns_nonnull));
 /* Copies; the copy is followed by a NUL.  STR_NONE stays STR_NONE. */
 struct str arena_str(struct arena *a, struct str s);
 char *arena_strz(struct arena *a, struct str s);
+/* Long texts are handed on instead of being copied.  arena_own takes over n bytes that malloc gave:
+ * they are freed with the arena.  arena_pass gives what was taken over that way, and holds the
+ * byte at p, to another arena; false when `from` has no such thing. */
+void arena_own(struct arena *a, void *p, size_t n);
+bool arena_pass(struct arena *from, struct arena *to, const void *p);
 struct str arena_fmt(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

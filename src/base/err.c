@@ -117,6 +117,7 @@ bool error_prefix(struct error *err, const char *fmt, ...)
     va_end(ap);
     struct str cut = utf8_cut(str_of(old), sizeof err->text - strlen(what) - 3);
     snprintf(err->text, sizeof err->text, "%s: %.*s", what, STR_FMT(cut));
+    err->said = err->said && err->said <= cut.n ? err->said + strlen(what) + 2 : 0;
     settle_text(err);
     return false;
 }

@@ -52,6 +52,8 @@ struct error {
     int status;            /* HTTP status or errno, 0 if neither */
     int64_t retry_after_ms; /* what the peer asked for; 0: nothing said */
     enum err_again again;
+    bool is_reported;      /* said inside an answer that began as a success (HTTP 200) */
+    size_t said;           /* where in text the peer's own words begin; 0: there are none */
     char text[500];        /* one line for humans, valid UTF-8, never empty after failure */
 };
 
@@ -71,6 +73,11 @@ bool error_prefix(struct error *err, const char *fmt, ...) __attribute__((format
 static inline struct str error_str(const struct error *err)
 {
     return str_of(err->text);
+}
+/* The peer's own words in it, empty when there are none. */
+static inline struct str error_said(const struct error *err)
+{
+    return err->said ? str_of(err->text + err->said) : STR_NONE;
 }
 const char *err_code_name(enum err_code code); /* "not_found" */
 const char *err_origin_name(enum err_origin origin); /* "local" */

@@ -53,8 +53,18 @@ static int escape_unit(struct str s)
     return unit;
 }
 
-/* Copies text with every lone surrogate escape replaced by \ufffd; false if there was none. */
-static bool fix_surrogates(struct str text, struct buf *out)
+/* A lone surrogate in place of its escape. */
+static void put_lone(struct buf *out, int unit, bool is_kept)
+{
+    if (is_kept)
+        buf_addf(out, "\xed%c%c", 0x80 | (unit >> 6 & 0x3f), 0x80 | (unit & 0x3f));
+    else
+        buf_add(out, STR("\\ufffd"));
+}
+
+/* Copies text with every lone surrogate escape replaced by \ufffd or, when they are kept, by three
+ * bytes; false if there was none. */
+static bool fix_surrogates(struct str text, bool is_kept, struct buf *out)
 {
     bool changed = false;
     size_t i = 0;
@@ -67,7 +77,7 @@ static bool fix_surrogates(struct str text, struct buf *out)
                 i += 12;
                 continue;
             }
-            buf_add(out, STR("\\ufffd"));
+            put_lone(out, unit, is_kept);
             changed = true;
             i += 6;
         } else {
@@ -79,11 +89,11 @@ static bool fix_surrogates(struct str text, struct buf *out)
     return changed;
 }
 
-static bool read_doc(struct str text, struct json *ret, struct error *err)
+static bool read_doc(struct str text, yyjson_read_flag more, struct json *ret, struct error *err)
 {
     yyjson_read_err why;
     yyjson_doc *doc = yyjson_read_opts((char *)(uintptr_t)text.p, text.n,
-                                       YYJSON_READ_BIGNUM_AS_RAW, NULL, &why);
+                                       YYJSON_READ_BIGNUM_AS_RAW | more, NULL, &why);
     if (!doc)
         return error_set(err, ERR_INVALID, "%s at byte %zu", why.msg, why.pos);
     ret->doc = doc;
@@ -104,17 +114,29 @@ static bool take_small(struct str text, unsigned max_depth, struct json *j, stru
     return true;
 }
 
+/* Whatever strict reading refused; false when it still cannot be read. */
+static bool read_lenient(struct str text, unsigned flags, struct json *ret, struct error *err)
+{
+    AUTO(buf) struct buf fixed = BUF_INIT;
+    bool is_kept = flags & JSON_KEEP_HALVES;
+    bool is_fixed =
+        (flags & (JSON_FIX_SURROGATES | JSON_KEEP_HALVES)) && fix_surrogates(text, is_kept, &fixed);
+    if (!is_fixed && !is_kept)
+        return false;
+    return read_doc(is_fixed ? buf_str(&fixed) : text,
+                    is_kept ? YYJSON_READ_ALLOW_INVALID_UNICODE : 0, ret, err);
+}
+
 /* A large text is measured before it is parsed: its document would take many times its bytes. */
 bool json_parse(struct str text, unsigned flags, unsigned max_depth, struct json *ret,
                 struct error *err)
 {
-    AUTO(buf) struct buf fixed = BUF_INIT;
     AUTO(buf) struct buf repaired = BUF_INIT;
     struct json small;
     struct error ignored;
     if (text.n == 0)
         return error_set(err, ERR_INVALID, "input is empty");
-    if (text.n <= SMALL_BYTES && read_doc(text, &small, &ignored))
+    if (text.n <= SMALL_BYTES && read_doc(text, 0, &small, &ignored))
         return take_small(text, max_depth, &small, ret, err);
     if ((flags & JSON_FIX_UTF8) && !utf8_is_valid(text)) {
         utf8_repair(&repaired, text);
@@ -122,11 +144,7 @@ bool json_parse(struct str text, unsigned flags, unsigned max_depth, struct json
     }
     if (!check_depth(text, max_depth, err))
         return false;
-    if (read_doc(text, ret, err))
-        return true;
-    if ((flags & JSON_FIX_SURROGATES) && fix_surrogates(text, &fixed))
-        return read_doc(buf_str(&fixed), ret, err);
-    return false;
+    return read_doc(text, 0, ret, err) || read_lenient(text, flags, ret, err);
 }
 
 void json_clear(struct json *j)
@@ -529,6 +547,15 @@ void jw_kraw(struct jw *w, const char *name, struct str json)
 {
     jw_key(w, name);
     jw_raw(w, json);
+}
+
+void jw_kblob(struct jw *w, const char *name, struct blob *json)
+{
+    jw_key(w, name);
+    if (w->splices && splices_add(w->splices, w->out->n, json))
+        w->comma = true;
+    else
+        jw_raw(w, buf_str(&json->bytes));
 }
 
 void jw_kobj(struct jw *w, const char *name)

@@ -15,6 +15,7 @@
 #define TRIVET_BASE_JSON_H
 
 #include "base/arena.h"
+#include "base/blob.h"
 #include "base/buf.h"
 #include "base/err.h"
 
@@ -30,6 +31,9 @@ struct json { /* an owned document */
 enum json_flags {
     JSON_FIX_SURROGATES = 1, /* a text refused for a lone \udXXX escape is read with \ufffd there */
     JSON_FIX_UTF8 = 2,       /* raw invalid UTF-8 becomes U+FFFD instead of an error */
+    /* Strings keep both: lone surrogates as three bytes, and invalid UTF-8 as it is.  For texts
+     * that come in pieces, whose reader joins and repairs them (utf8_join). */
+    JSON_KEEP_HALVES = 4,
 };
 
 /* Parses the whole text as one value.  ERR_INVALID with the parser's words, ERR_LIMIT when nested
@@ -54,6 +58,7 @@ bool json_has_double(yyjson_val *v, struct str *ret_name);
 struct jw {
     struct buf *out;
     bool comma; /* the next value needs one */
+    struct splices *splices; /* where shared values belong; NULL: they are copied */
 };
 
 #define JW(buffer) ((struct jw){.out = (buffer)})
@@ -83,6 +88,7 @@ void jw_kbool(struct jw *w, const char *name, bool v);
 void jw_knull(struct jw *w, const char *name);
 void jw_kval(struct jw *w, const char *name, yyjson_val *v);
 void jw_kraw(struct jw *w, const char *name, struct str json);
+void jw_kblob(struct jw *w, const char *name, struct blob *json); /* the same, shared if possible */
 void jw_kobj(struct jw *w, const char *name);
 void jw_karr(struct jw *w, const char *name);
 /* "name":["a","b"] from a NULL-ended list. */

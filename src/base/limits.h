@@ -24,6 +24,8 @@
     X(ERROR_BODY_BYTES, 64 << 10, "bytes kept of a provider's error body", "the rest is dropped") \
     X(REPLY_BYTES, 64 << 20, "bytes of one model reply", "the turn fails")                        \
     X(QUEUE_INPUTS, 1000, "inputs waiting in one session", "the input is refused")                \
+    X(EVENT_SESSIONS, 500, "sessions named in a state.changed event (loaf)",                      \
+      "the newest are named; state.get names all")                                                \
     X(RING_EVENTS, 1000, "events of one turn kept for replay", "older ones replay from the file") \
     X(RING_BYTES, 1 << 20, "bytes of one turn's events kept for replay",                          \
       "older ones replay from the file")                                                          \

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/mem.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,6 +32,11 @@ char *xstrdup(const char *s)
 {
     size_t n = strlen(s) + 1;
     return memcpy(xmalloc(n), s, n);
+}
+
+void mem_trim(void)
+{
+    malloc_trim(0);
 }
 
 void bug_at(const char *file, int line, const char *fmt, ...)

@@ -106,6 +106,58 @@ struct str utf8_cut_chars(struct str s, size_t n)
     return str_cut(s, at);
 }
 
+/* The surrogate at the start of s, 0 if there is none.  They have the form of three-byte
+ * characters, which UTF-8 forbids. */
+static uint32_t surrogate_at(struct str s)
+{
+    const unsigned char *p = (const unsigned char *)s.p;
+    if (s.n < 3 || p[0] != 0xed || p[1] < 0xa0 || p[1] > 0xbf || (p[2] & 0xc0) != 0x80)
+        return 0;
+    return 0xd000u | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
+}
+
+/* Appends what stands at the start of s, where it is no valid UTF-8; returns its length, or 0 when
+ * it may become a character with what is still to come. */
+static size_t put_bad(struct buf *out, struct str s)
+{
+    uint32_t first = surrogate_at(s), second = surrogate_at(str_from(s, 3));
+    if (first >= 0xd800 && first < 0xdc00 && (second >= 0xdc00 || s.n == 3)) {
+        if (s.n == 3)
+            return 0;
+        utf8_put(out, 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00));
+        return 6;
+    }
+    if (!first && s.n < 4 && utf8_unfinished(s) == s.n)
+        return 0;
+    buf_add(out, STR("\xef\xbf\xbd"));
+    return first ? 3 : bad_length(s);
+}
+
+struct str utf8_join(struct utf8_half *half, struct str piece, struct buf *out)
+{
+    size_t begun = out->n, bad;
+    AUTO(buf) struct buf both = BUF_INIT;
+    if (piece.n == 0 || (half->n == 0 && utf8_is_valid(piece)))
+        return piece;
+    buf_add(&both, str_n(half->bytes, half->n));
+    buf_add(&both, piece);
+    half->n = 0;
+    for (struct str rest = buf_str(&both); rest.n > 0; rest = str_from(rest, bad)) {
+        size_t good = utf8_valid(rest);
+        buf_add(out, str_cut(rest, good));
+        rest = str_from(rest, good);
+        if (rest.n == 0)
+            break;
+        bad = put_bad(out, rest);
+        if (bad == 0) {
+            memcpy(half->bytes, rest.p, rest.n);
+            half->n = (unsigned char)rest.n;
+            break;
+        }
+    }
+    return str_from(buf_str(out), begun);
+}
+
 size_t utf8_unfinished(struct str s)
 {
     for (size_t back = 1; back <= 3 && back <= s.n; back++) {

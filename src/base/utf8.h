@@ -19,6 +19,16 @@ struct str utf8_cut(struct str s, size_t n);
 struct str utf8_cut_chars(struct str s, size_t n);
 /* How many bytes at the end of s are the beginning of an unfinished character (0 to 3). */
 size_t utf8_unfinished(struct str s);
+/* The beginning of a character that is still to come. */
+struct utf8_half {
+    char bytes[3];
+    unsigned char n;
+};
+/* A piece of a text that comes in pieces, behind what waited in *half, as valid UTF-8: bad units
+ * become U+FFFD, two surrogates that meet (each three bytes, see JSON_KEEP_HALVES) become their
+ * character, and an unfinished end waits in *half.  Returns the piece itself when it needs nothing
+ * of this, else what was appended to out. */
+struct str utf8_join(struct utf8_half *half, struct str piece, struct buf *out);
 size_t utf8_chars(struct str s);
 size_t utf8_utf16_len(struct str s); /* UTF-16 code units */
 bool utf8_put(struct buf *out, uint32_t code_point);

@@ -119,6 +119,34 @@ static void test_repairs(void **state)
                   "\"a\xef\xbf\xbd\xef\xbf\xbd\"");
 }
 
+static void keeps(const char *text, const char *bytes)
+{
+    AUTO(json) struct json json = JSON_INIT;
+    struct error err;
+    assert_true(json_parse(str_of(text), JSON_KEEP_HALVES, 10, &json, &err));
+    assert_string_equal(json_str(json.root).p, bytes);
+}
+
+/* Halves of characters stay what they are, for whoever joins them. */
+static void test_fix_04_halves(void **state)
+{
+    (void)state;
+    AUTO(buf) struct buf large = BUF_INIT;
+    struct error err;
+    keeps("\"a\\ud83d\"", "a\xed\xa0\xbd");
+    keeps("\"\\ude00y\"", "\xed\xb8\x80y");
+    keeps("\"\\ud83d\\ude00\\ud83d\"", "\xf0\x9f\x98\x80\xed\xa0\xbd");
+    keeps("\"\xe4\xb8\"", "\xe4\xb8");
+    keeps("\"\xf0\\n\xff\\\\\"", "\xf0\n\xff\\");
+    assert_false(parses(STR("\"\\ud83d"), JSON_KEEP_HALVES, 512, &err));
+    assert_false(parses(STR("\xff\"a\""), JSON_KEEP_HALVES, 512, &err));
+    buf_addz(&large, "[\"");
+    for (int i = 0; i < 5000; i++)
+        buf_addz(&large, "\xe4\xb8\\ud83d");
+    buf_addz(&large, "\"]");
+    assert_true(parses(buf_str(&large), JSON_KEEP_HALVES, 512, &err));
+}
+
 static void test_numbers_come_back(void **state)
 {
     (void)state;
@@ -372,6 +400,7 @@ int main(void)
         cmocka_unit_test(test_every_prefix_is_refused),
         cmocka_unit_test(test_depth),
         cmocka_unit_test(test_repairs),
+        cmocka_unit_test(test_fix_04_halves),
         cmocka_unit_test(test_numbers_come_back),
         cmocka_unit_test(test_lookup),
         cmocka_unit_test(test_write),

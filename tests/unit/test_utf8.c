@@ -106,6 +106,47 @@ static void test_repair(void **state)
     assert_false(utf8_repair(&small, STR("ab\xff")));
 }
 
+/* A text in pieces, "|" between them. */
+static void joins_to(const char *pieces, const char *text)
+{
+    AUTO(buf) struct buf all = BUF_INIT;
+    struct utf8_half half = {0};
+    struct str rest = str_of(pieces), piece;
+    while (rest.p) {
+        AUTO(buf) struct buf joined = BUF_INIT;
+        size_t at = str_chr(rest, '|');
+        piece = at == SIZE_MAX ? rest : str_cut(rest, at);
+        rest = at == SIZE_MAX ? STR_NONE : str_from(rest, at + 1);
+        struct str got = utf8_join(&half, piece, &joined);
+        assert_true(utf8_is_valid(got));
+        buf_add(&all, got);
+    }
+    for (size_t i = 0; i < half.n; i++)
+        buf_addf(&all, "<%02x>", (unsigned char)half.bytes[i]);
+    assert_string_equal(buf_str(&all).p, text);
+}
+
+static void test_fix_04_join(void **state)
+{
+    (void)state;
+    joins_to("a|b|", "ab");
+    joins_to("\xe4|\xb8|\x96", "\xe4\xb8\x96");
+    joins_to("\xf0\x9f|\x98\x80|!", "\xf0\x9f\x98\x80!");
+    joins_to("a\xf0\x9f\x98", "a<f0><9f><98>");
+    joins_to("\xe4|b", R "b");
+    joins_to("\xe4\xb8||\x96", "\xe4\xb8\x96"); /* nothing in between */
+    joins_to("\xff|\x80"
+             "a",
+             R R "a");
+    /* Surrogates: together, in two pieces, the wrong way round, alone. */
+    joins_to("\xed\xa0\xbd\xed\xb8\x80", "\xf0\x9f\x98\x80");
+    joins_to("x\xed\xa0\xbd|\xed\xb8\x80y", "x\xf0\x9f\x98\x80y");
+    joins_to("\xed\xb8\x80|\xed\xa0\xbd|y", R R "y");
+    joins_to("\xed\xa0\xbd|\xed\xa0\xbd|\xed\xb8\x80", R "\xf0\x9f\x98\x80");
+    joins_to("\xed\xa0\xbd", "<ed><a0><bd>");
+    joins_to("\xed\xa0\xbd\xe4|\xb8\x96", R "\xe4\xb8\x96");
+}
+
 static void test_cut(void **state)
 {
     (void)state;
@@ -126,9 +167,8 @@ static void test_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_invalid),
-        cmocka_unit_test(test_repair),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_invalid),
+        cmocka_unit_test(test_repair),     cmocka_unit_test(test_fix_04_join),
         cmocka_unit_test(test_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* Open addressing with linear probing, at most half full.  Taking a key out moves those behind it
+ * forward, so there are no graves. */
+#include "base/table.h"
+
+#include "base/mem.h"
+
+#include <stdlib.h>
+
+enum { FIRST_ROOM = 16 };
+
+struct table_slot {
+    uint64_t hash;
+    struct str key;
+    void *value; /* NULL: the slot is free */
+};
+
+void table_clear(struct table *t)
+{
+    free(t->slots);
+    *t = TABLE_INIT;
+}
+
+/* The slot of the key, or the free one where it belongs. */
+static struct table_slot *find_slot(const struct table *t, uint64_t hash, struct str key)
+{
+    size_t at = hash & (t->room - 1);
+    while (t->slots[at].value && (t->slots[at].hash != hash || !str_eq(t->slots[at].key, key)))
+        at = (at + 1) & (t->room - 1);
+    return &t->slots[at];
+}
+
+static void grow(struct table *t)
+{
+    struct table bigger = {.n = t->n, .room = t->room ? t->room * 2 : FIRST_ROOM};
+    bigger.slots = xcalloc(bigger.room, sizeof *bigger.slots);
+    for (size_t i = 0; i < t->room; i++)
+        if (t->slots[i].value)
+            *find_slot(&bigger, t->slots[i].hash, t->slots[i].key) = t->slots[i];
+    free(t->slots);
+    *t = bigger;
+}
+
+void table_put(struct table *t, struct str key, void *value)
+{
+    uint64_t hash = str_hash(key);
+    if (2 * (t->n + 1) > t->room)
+        grow(t);
+    struct table_slot *slot = find_slot(t, hash, key);
+    t->n += slot->value == NULL;
+    *slot = (struct table_slot){hash, key, value};
+}
+
+void *table_get(const struct table *t, struct str key)
+{
+    return t->n ? find_slot(t, str_hash(key), key)->value : NULL;
+}
+
+void table_drop(struct table *t, struct str key, const void *value)
+{
+    struct table_slot *slot = t->n ? find_slot(t, str_hash(key), key) : NULL;
+    if (!slot || !slot->value || slot->value != value)
+        return;
+    size_t mask = t->room - 1, hole = (size_t)(slot - t->slots);
+    for (size_t at = (hole + 1) & mask; t->slots[at].value; at = (at + 1) & mask) {
+        size_t home = t->slots[at].hash & mask;
+        if (((at - home) & mask) < ((at - hole) & mask))
+            continue; /* it would stand before its home */
+        t->slots[hole] = t->slots[at];
+        hole = at;
+    }
+    t->slots[hole] = (struct table_slot){0};
+    t->n--;
+}

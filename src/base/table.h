@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* A hash table from text to a pointer, so that finding one of many does not depend on how many
+ * there are.  Keys are borrowed: the text must stay as it is while it stands in the table.  A key
+ * stands there once; putting it again replaces its value.
+ */
+#ifndef TRIVET_BASE_TABLE_H
+#define TRIVET_BASE_TABLE_H
+
+#include "base/str.h"
+
+struct table_slot;
+struct table {
+    struct table_slot *slots;
+    size_t n, room; /* room: 0 or a power of two */
+};
+#define TABLE_INIT ((struct table){0})
+void table_clear(struct table *t);
+
+void table_put(struct table *t, struct str key, void *value); /* value is not NULL */
+void *table_get(const struct table *t, struct str key);       /* NULL: there is none */
+/* Takes the key out if this is its value: another may have taken its place. */
+void table_drop(struct table *t, struct str key, const void *value);
+
+#endif
