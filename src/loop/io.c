@@ -181,14 +181,22 @@ void reader_free(struct reader *r)
 
 /* --- writer --- */
 
+/* What waits to be written: bytes of our own, or a blob. */
+struct waiting {
+    struct waiting *next;
+    struct buf own;
+    struct blob *blob;
+};
+
 struct writer {
     struct loop *l;
     int fd;
     enum kind kind;
     struct watch *watch; /* NULL for KIND_PLAIN */
     struct ready *soon;  /* will tell what happened outside of the loop */
-    struct buf queue;
-    size_t sent; /* bytes of the queue that are written already */
+    struct waiting *first, *last;
+    size_t sent;   /* bytes of the first that are written already */
+    size_t queued; /* bytes of all, without those */
     writer_fn *fn;
     void *arg;
     bool is_held;
@@ -210,11 +218,45 @@ static ssize_t write_some(struct writer *w, struct str bytes)
     }
 }
 
+static struct str waiting_str(const struct waiting *q)
+{
+    return buf_str(q->blob ? &q->blob->bytes : &q->own);
+}
+
+static void drop_first(struct writer *w)
+{
+    struct waiting *q = w->first;
+    w->first = q->next;
+    if (!w->first)
+        w->last = NULL;
+    w->sent = 0;
+    buf_clear(&q->own);
+    blob_release(q->blob);
+    free(q);
+}
+
+static void drop_all(struct writer *w)
+{
+    while (w->first)
+        drop_first(w);
+    w->queued = 0;
+}
+
 static void writer_break(struct writer *w)
 {
     w->is_broken = true;
-    w->sent = 0;
-    buf_clear(&w->queue);
+    drop_all(w);
+}
+
+static struct waiting *add_waiting(struct writer *w)
+{
+    struct waiting *q = xnew(struct waiting);
+    if (w->last)
+        w->last->next = q;
+    else
+        w->first = q;
+    w->last = q;
+    return q;
 }
 
 /* Writes what goes without waiting; returns how much. */
@@ -238,23 +280,35 @@ static size_t write_try(struct writer *w, struct str bytes)
     return done;
 }
 
-static void queue_sent(struct writer *w, size_t n)
+/* Some bytes of the first are written; true when that was all of it. */
+static bool first_sent(struct writer *w, size_t n)
 {
+    struct waiting *q = w->first;
     w->sent += n;
-    if (w->sent == w->queue.n) {
-        buf_shrink(&w->queue, KEEP_BYTES);
-        w->sent = 0;
-    } else if (w->sent > KEEP_BYTES && w->sent > w->queue.n / 2) {
-        buf_drop(&w->queue, w->sent); /* moves less than was sent, so each byte about once */
+    w->queued -= n;
+    if (w->sent < waiting_str(q).n) {
+        if (!q->blob && w->sent > KEEP_BYTES && w->sent > q->own.n / 2) {
+            buf_drop(&q->own, w->sent); /* moves less than was sent, so each byte about once */
+            w->sent = 0;
+        }
+        return false;
+    }
+    if (q->next || q->blob || q->own.room > KEEP_BYTES) {
+        drop_first(w);
+    } else { /* the last one, ready for what comes */
+        buf_reset(&q->own);
         w->sent = 0;
     }
+    return true;
 }
 
 static void flush(struct writer *w)
 {
-    size_t n = write_try(w, str_from(buf_str(&w->queue), w->sent));
-    if (!w->is_broken)
-        queue_sent(w, n);
+    while (writer_queued(w) > 0) {
+        size_t n = write_try(w, str_from(waiting_str(w->first), w->sent));
+        if (w->is_broken || !first_sent(w, n))
+            return;
+    }
 }
 
 static void writer_arm(struct writer *w)
@@ -317,11 +371,44 @@ void writer_put(struct writer *w, struct str bytes)
         return;
     if (writer_queued(w) == 0 && !w->is_held && w->kind != KIND_SHARED)
         bytes = str_from(bytes, write_try(w, bytes));
-    if (w->is_broken)
+    if (w->is_broken) {
         tell_soon(w);
-    else if (bytes.n > 0)
-        buf_add(&w->queue, bytes);
+    } else if (bytes.n > 0) {
+        bool can_grow = w->last && !w->last->blob && w->last->own.n < KEEP_BYTES;
+        buf_add(&(can_grow ? w->last : add_waiting(w))->own, bytes);
+        w->queued += bytes.n;
+    }
     writer_arm(w);
+}
+
+/* What was put last is only queued: it leaves as soon as the descriptor takes it. */
+static void queue_last(struct writer *w)
+{
+    w->queued += waiting_str(w->last).n;
+    if (!w->is_held && w->kind != KIND_SHARED) {
+        flush(w);
+        if (w->is_broken || writer_queued(w) == 0)
+            tell_soon(w);
+    }
+    writer_arm(w);
+}
+
+void writer_give(struct writer *w, struct buf *bytes)
+{
+    if (w->is_broken || bytes->n == 0) {
+        buf_clear(bytes);
+        return;
+    }
+    add_waiting(w)->own = take(bytes);
+    queue_last(w);
+}
+
+void writer_share(struct writer *w, struct blob *b)
+{
+    if (w->is_broken || b->bytes.n == 0)
+        return;
+    add_waiting(w)->blob = blob_hold(b);
+    queue_last(w);
 }
 
 void writer_hold(struct writer *w, bool held)
@@ -337,7 +424,7 @@ void writer_hold(struct writer *w, bool held)
 
 size_t writer_queued(const struct writer *w)
 {
-    return w->queue.n - w->sent;
+    return w->queued;
 }
 
 bool writer_is_broken(const struct writer *w)
@@ -352,7 +439,7 @@ void writer_free(struct writer *w)
     watch_free(w->watch);
     loop_take_back(w->soon);
     close(w->fd);
-    buf_clear(&w->queue);
+    drop_all(w);
     w->is_dead = true;
     if (!w->is_inside)
         free(w);

@@ -6,6 +6,7 @@
 #ifndef TRIVET_LOOP_IO_H
 #define TRIVET_LOOP_IO_H
 
+#include "base/blob.h"
 #include "loop/loop.h"
 
 /* Moves fd 0 and fd 1 away (close-on-exec) and puts /dev/null and stderr in their places, so that
@@ -25,6 +26,9 @@ struct writer *writer_new(struct loop *l, int fd, writer_fn *fn, void *arg);
 /* Queues a copy, or writes at once what goes without waiting.  Bytes of separate calls that are
  * still queued share system calls.  After a failure bytes are dropped. */
 void writer_put(struct writer *w, struct str bytes);
+/* The same without copying: the bytes are taken over, or held until they are written. */
+void writer_give(struct writer *w, struct buf *bytes);
+void writer_share(struct writer *w, struct blob *b);
 /* Between begin and end, puts are only queued, so that they share one system call. */
 void writer_hold(struct writer *w, bool held);
 size_t writer_queued(const struct writer *w);

@@ -19,9 +19,9 @@
  */
 #include "base/buf.h"
 #include "net/address.h"
+#include "net/curl_fault.h"
 #include "net/http.h"
 
-#include <curl/curl.h>
 #include <dirent.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -66,6 +66,7 @@ struct http {
     struct buf inbox; /* body bytes not told yet */
     int status;
     CURLcode result;
+    bool is_in_head; /* the status line has come */
     bool has_head, is_head_told;
     bool is_done; /* libcurl has finished; result is valid */
     bool is_paused, is_left;
@@ -129,24 +130,29 @@ static void http_kill(struct http *h)
 
 /* ---- libcurl tells us ---- */
 
+/* One line of a head, its status line first; the blank line ends it.  libcurl has read the status
+ * line: what only looks like one further down is a header like any other. */
 static size_t on_header(char *p, size_t size, size_t count, void *arg)
 {
     struct http *h = arg;
     struct str line = str_trim(str_n(p, size * count));
-    if (str_starts(line, STR("HTTP/"))) { /* also behind a 100 Continue */
-        struct str version, code = str_split(line, ' ', &version);
-        int64_t status = 0;
-        str_int(str_cut(code, 3), &status);
-        h->status = (int)status;
-        buf_reset(&h->head);
-    } else if (h->has_head) {
+    long status = 0;
+    if (h->has_head)
         return size * count; /* a trailer */
-    } else if (line.n > 0) {
-        buf_addf(&h->head, "%.*s\n", STR_FMT(line));
-    } else if (h->status >= 200) {
-        h->has_head = true;
-        put_news(h);
+    if (line.n > 0) {
+        if (h->is_in_head)
+            buf_addf(&h->head, "%.*s\n", STR_FMT(line));
+        h->is_in_head = true;
+        return size * count;
     }
+    curl_easy_getinfo(h->easy, CURLINFO_RESPONSE_CODE, &status);
+    h->status = (int)status;
+    h->has_head = status >= 200;
+    h->is_in_head = false;
+    if (h->has_head)
+        put_news(h);
+    else
+        buf_reset(&h->head); /* of a 100 Continue */
     return size * count;
 }
 
@@ -353,51 +359,16 @@ static void tell_body(struct http *h)
         h->inbox = bytes;
 }
 
-/* Scheme, host and port of the request: all of a URL that may stand in an error. */
-static void put_place(CURL *easy, struct buf *out)
-{
-    static const struct {
-        const char *before;
-        CURLUPart part;
-    } parts[] = {{"", CURLUPART_SCHEME}, {"://", CURLUPART_HOST}, {":", CURLUPART_PORT}};
-    char *whole = NULL;
-    CURLU *url = curl_url();
-    curl_easy_getinfo(easy, CURLINFO_EFFECTIVE_URL, &whole);
-    if (whole)
-        curl_url_set(url, CURLUPART_URL, whole, 0);
-    for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-        char *text = NULL;
-        if (curl_url_get(url, parts[i].part, &text, 0) == CURLUE_OK)
-            buf_addf(out, "%s%s", parts[i].before, text);
-        curl_free(text);
-    }
-    if (out->n == 0)
-        buf_addz(out, "the server");
-    curl_url_cleanup(url);
-}
-
-static void error_from_curl(const struct http *h, struct error *err)
-{
-    AUTO(buf) struct buf place = BUF_MAX(300);
-    const char *why = curl_easy_strerror(h->result);
-    put_place(h->easy, &place);
-    if (h->result == CURLE_WEIRD_SERVER_REPLY || h->result == CURLE_UNSUPPORTED_PROTOCOL)
-        error_set(err, ERR_BAD_REPLY, "%s does not answer with HTTP", place.p);
-    else if (h->has_head)
-        error_set(err, ERR_CUT, "the connection to %s ended before the answer was complete (%s)",
-                  place.p, why);
-    else /* not resolved, not connected, no TLS, or closed without a word */
-        error_set(err, ERR_NETWORK, "no answer from %s: %s", place.p, h->why[0] ? h->why : why);
-}
-
 /* The last thing said about a request, which is gone before it is said. */
 static void tell_end(struct http *h)
 {
     struct http_request rq = h->rq;
     struct error err = ERROR_INIT;
-    bool is_fine = h->result == CURLE_OK, is_left = h->is_left;
+    /* libcurl calls an answer whose head is not complete a success when it ended in a header. */
+    bool is_fine = h->result == CURLE_OK && h->has_head, is_left = h->is_left;
     if (!is_fine)
-        error_from_curl(h, &err);
+        curl_fault_say(
+            &(struct curl_fault){h->easy, h->result, h->why, h->has_head, buf_str(&h->head)}, &err);
     h->is_told = false;
     http_kill(h);
     if (!is_left)
@@ -456,6 +427,7 @@ static struct curl_slist *header_list(const struct http_request *rq)
 {
     /* Without this libcurl asks before it sends a large body, and waits for the answer. */
     struct curl_slist *list = curl_slist_append(NULL, "Expect:");
+    list = curl_slist_append(list, "Accept-Encoding:"); /* not asked for, see set_options */
     AUTO(buf) struct buf line = BUF_INIT;
     for (size_t i = 0; i < rq->n_headers; i++) {
         const struct http_header *header = &rq->headers[i];
@@ -541,6 +513,7 @@ static void set_options(struct http *h)
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                      (long)(connect_ms > 0 ? connect_ms : CONNECT_TIMEOUT_MS));
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, ""); /* what comes compressed is decoded */
     curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     curl_easy_setopt(easy, CURLOPT_USERAGENT, "trivet");
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, h->headers);

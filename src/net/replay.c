@@ -22,6 +22,7 @@ struct reel {
     struct str rest;     /* of it, not told yet */
     struct ready *soon;  /* the next line; NULL: none is due */
     bool is_paused, is_silent;
+    bool has_status;       /* the head of the answer was told */
     bool is_told, is_dead; /* inside a callback; canceled inside it */
     struct reel *next, **prev;
 };
@@ -200,8 +201,8 @@ static void tell_end(struct reel *r, yyjson_val *line)
     struct http_request rq = r->rq;
     struct error err = ERROR_INIT;
     struct str text = json_get_str(line, "error");
-    bool is_fine = line && !text.p;
-    if (!line)
+    bool is_fine = line && !text.p && r->has_status;
+    if (!line || !text.p)
         error_set(&err, ERR_CUT, "replay: the recording ends before the answer does");
     else if (!is_fine)
         error_set(&err, code_of(json_get_str(line, "code")), "%.*s", STR_FMT(text));
@@ -213,6 +214,7 @@ static void tell_line(struct reel *r, yyjson_val *line)
 {
     AUTO(buf) struct buf decoded = BUF_INIT;
     struct str type = json_get_str(line, "type");
+    r->has_status |= str_is(type, "status") && json_get_int(line, "status", 0) > 0;
     if (str_is(type, "status") && r->rq.on_status)
         r->rq.on_status(r->rq.arg, (int)json_get_int(line, "status", 0),
                         json_get_str(line, "content_type"));

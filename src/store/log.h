@@ -19,8 +19,8 @@ struct slog_repair { /* what opening found */
     int64_t zero_bytes; /* of these, zero bytes */
 };
 
-/* Creates exclusively with mode 0600 (its directory with 0700), takes the lock, syncs the
- * directory.  ERR_EXISTS when the path is taken. */
+/* Creates exclusively with mode 0600 (its directory with 0700) and takes the lock; the first sync
+ * makes the name durable too.  ERR_EXISTS when the path is taken. */
 struct slog *slog_create(struct str path, struct error *err);
 /* Opens for appending: takes the lock (ERR_LOCKED when another process has it), repairs.
  * ERR_CORRUPT, and nothing is touched, when the file begins like no session at all. */
@@ -30,18 +30,61 @@ struct slog *slog_open(struct str path, struct slog_repair *ret_repair, struct e
 bool slog_end_line(struct str path, struct error *err);
 /* line is one JSON object without its newline.  One write(2).  ERR_DISK_FULL, ERR_IO. */
 bool slog_append(struct slog *g, struct str line, struct error *err);
+/* Several lines, each with its newline: all of them or none. */
+bool slog_append_lines(struct slog *g, struct str lines, struct error *err);
 /* Everything appended so far is on disk when this returns; on the thread pool; not cancelable.
  * Concurrent callers share one fdatasync. */
 bool slog_sync_through_await(struct slog *g, struct error *err);
 /* The same, blocking: for the end of the process. */
 bool slog_sync(struct slog *g, struct error *err);
-/* The whole file becomes these lines, each with its newline, and behind them what is appended while
- * this waits.  They are on disk under another name before they take the place of the file, so that a
- * crash leaves the old lines or the new ones; the lock goes over with them.  Everything is synced
- * when this returns.  On failure the log goes on as it was. */
-bool slog_replace_through_await(struct slog *g, struct str lines, struct error *err);
-/* False when another file stands in its place, or none. */
-bool slog_is_in_place(const struct slog *g);
+/* Removes the line that was appended when the size was `from`, if it is still the last one.  False
+ * when it is not, or cannot be removed. */
+bool slog_take_back(struct slog *g, int64_t from, size_t line_bytes);
+
+/* ---- is it still our file? ---- */
+
+enum { SLOG_TAIL = 64 };
+
+struct slog_mark { /* a file as it was left, to know it again */
+    int64_t device, inode, size, mtime_ns; /* inode 0: there was none */
+    int64_t end;          /* behind the last complete line */
+    size_t n_tail;
+    char tail[SLOG_TAIL]; /* the bytes before end */
+    unsigned n_new_dirs;  /* levels of directories, the file's own included, that no sync made durable */
+};
+
+/* The log as it is now. */
+struct slog_mark slog_mark(const struct slog *g);
+/* A file that was read up to `end` and not opened.  `before` is what slog_stat said before the
+ * reading, so that a change in between is noticed. */
+struct slog_mark slog_stat(struct str path);
+void slog_mark_end(struct slog_mark *before, struct str path, int64_t end);
+
+enum slog_found {
+    SLOG_SAME,   /* as it was left */
+    SLOG_LONGER, /* what was left is there, and more behind it */
+    SLOG_OTHER,  /* anything else */
+};
+/* What stands at the path now, compared with what was left there.  ERR_NOT_FOUND: nothing. */
+bool slog_compare(struct str path, const struct slog_mark *left, enum slog_found *ret,
+                  struct error *err);
+/* Opens like slog_open, but tries the lock once.  What is not what was left there is not opened
+ * (SLOG_OTHER, *ret_log NULL); without `left` it is. */
+bool slog_reopen(struct str path, const struct slog_mark *left, enum slog_found *ret_found,
+                 struct slog **ret_log, struct slog_repair *ret_repair, struct error *err);
+/* The path still leads to this log's file, everything appended is there, and no sync has failed.
+ * Whole lines that another program has added are accepted. */
+bool slog_is_intact(struct slog *g);
+/* Blocking, for the thread pool: a new file with these lines, each with its newline, takes the place
+ * of the old one.  It is complete and synced under another name before, so that a crash leaves the
+ * one or the other.  `old` is the log whose file may be replaced, or NULL; whatever else stands at
+ * the path is kept under another name, which *ret_aside gets.  ERR_LOCKED when another process
+ * uses that. */
+struct slog *slog_rewrite(struct str path, struct str lines, const struct slog *old,
+                          struct buf *ret_aside, struct error *err);
+
+/* A sync has failed since it was opened. */
+bool slog_has_failed(const struct slog *g);
 struct str slog_path(const struct slog *g);
 int64_t slog_size(const struct slog *g);
 /* Releases the lock; when a sync is under way, at its end.  NULL is fine. */

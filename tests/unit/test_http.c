@@ -449,7 +449,7 @@ static void test_broken_streams(void **state)
     AUTO(room) struct room r;
     room_open(&r, "[{\"text\":\"some text here\",\"cut_after\":3},"
                   "{\"text\":\"some text here\",\"close_after_bytes\":500},"
-                  "{\"text\":\"some\",\"finish\":null},"
+                  "{\"text\":\"some\",\"finish\":null,\"no_done\":true},"
                   "{\"text\":\"some\",\"malformed_after\":1},"
                   "{\"refuse\":true,\"repeat\":true}]");
     expect_failure(&r, "hi", ERR_CUT, "http://127.0.0.1:");

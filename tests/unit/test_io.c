@@ -138,6 +138,63 @@ static void test_socket(void **state)
     run_through(true, true);
 }
 
+/* Copied, given and shared bytes leave in order, whatever their sizes; a blob goes with its last
+ * holder, also when the writer breaks or is freed with bytes in it. */
+static void mix_through(bool is_socket, bool is_held)
+{
+    struct loop *l = loop_new();
+    int p[2];
+    make_pair(p, is_socket);
+    struct sink s = {.l = l};
+    struct tap t = {.l = l};
+    s.r = reader_new(l, p[0], on_bytes, &s);
+    t.w = writer_new(l, p[1], on_written, &t);
+    AUTO(buf) struct buf all = BUF_INIT, bytes = pattern(300000);
+    struct blob *blob = blob_new(&bytes);
+    writer_hold(t.w, is_held);
+    for (size_t i = 0; i < 60; i++) {
+        struct buf own = pattern(i * i * 37 % 90000);
+        struct str shared = buf_str(&blob->bytes);
+        buf_add(&all, buf_str(&own));
+        if (i % 3 == 0) {
+            writer_put(t.w, buf_str(&own));
+            buf_clear(&own);
+        } else {
+            writer_give(t.w, &own);
+            assert_null(own.p);
+        }
+        if (i % 4 == 0) {
+            buf_add(&all, shared);
+            writer_share(t.w, blob);
+        }
+    }
+    writer_hold(t.w, false);
+    while (s.got.n < all.n)
+        loop_step(l, true);
+    assert_true(str_eq(buf_str(&s.got), buf_str(&all)));
+    assert_int_equal(writer_queued(t.w), 0);
+    assert_int_equal(blob->n_holders, 1);
+    writer_put(t.w, STR("more"));
+    while (s.got.n < all.n + 4)
+        loop_step(l, true);
+    reader_free(s.r);
+    writer_share(t.w, blob); /* to nobody */
+    writer_hold(t.w, true);
+    writer_share(t.w, blob);
+    writer_free(t.w);
+    assert_int_equal(blob->n_holders, 1);
+    blob_release(blob);
+    buf_clear(&s.got);
+    loop_free(l);
+}
+
+static void test_fix_26_give_and_share(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        mix_through(i & 1, i & 2);
+}
+
 static void test_put_writes_at_once(void **state)
 {
     (void)state;
@@ -404,6 +461,7 @@ int main(void)
         cmocka_unit_test(test_pipe),
         cmocka_unit_test(test_socket),
         cmocka_unit_test(test_put_writes_at_once),
+        cmocka_unit_test(test_fix_26_give_and_share),
         cmocka_unit_test(test_broken),
         cmocka_unit_test(test_reader_freed_inside),
         cmocka_unit_test(test_files),

@@ -439,119 +439,6 @@ static void test_close_during_sync(void **state)
     loop_free(l);
 }
 
-/* ---- replacing ---- */
-
-static void replace_fiber(void *arg)
-{
-    struct syncer *s = arg;
-    s->is_ok = slog_replace_through_await(s->g, STR("{\"new\":1}\n{\"new\":2}\n"), &s->err);
-    s->is_over = true;
-}
-
-/* Syncs and appends that come while the file is replaced lose nothing, whoever comes first. */
-static void test_replace_among_syncs(void **state)
-{
-    (void)state;
-    for (size_t place = 0; place < 5; place++) {
-        struct syncer s[5] = {{0}};
-        struct loop *l = loop_new();
-        write_file(STR("{\"old\":1}\n"));
-        struct slog *g = open_log(NULL);
-        for (size_t i = 0; i < ARRAY_LEN(s); i++) {
-            s[i].g = g;
-            fiber_start(l, "sync", i == place ? replace_fiber : sync_fiber, &s[i]);
-        }
-        loop_run(l);
-        for (size_t i = 0; i < ARRAY_LEN(s); i++)
-            assert_true(s[i].is_over && s[i].is_ok);
-        AUTO(buf) struct buf got = BUF_INIT;
-        struct error err;
-        assert_true(slog_read(path, add_line, &got, &err));
-        struct str text = buf_str(&got);
-        assert_true(str_starts(text, STR("{\"new\":1}\n{\"new\":2}\n")));
-        assert_int_equal(slog_size(g), (int64_t)text.n);
-        assert_true(slog_append(g, STR("{\"last\":1}"), &err));
-        struct stat st;
-        assert_int_equal(stat(path_z, &st), 0);
-        assert_int_equal(slog_size(g), st.st_size);
-        assert_int_equal(st.st_mode & 0777, 0600);
-        slog_close(g);
-        slog_close(open_log(NULL)); /* the lock is free */
-        loop_free(l);
-    }
-}
-
-/* Additions of others during the replacement stand behind the new lines. */
-static void append_fiber(void *arg)
-{
-    struct syncer *s = arg;
-    s->is_ok = slog_append(s->g, STR("{\"s\":1}"), &s->err);
-    s->is_over = true;
-}
-
-static void test_replace_keeps_additions(void **state)
-{
-    (void)state;
-    struct syncer s[2] = {{0}};
-    struct loop *l = loop_new();
-    write_file(STR("{\"old\":1}\n"));
-    struct slog *g = open_log(NULL);
-    s[0].g = s[1].g = g;
-    fiber_start(l, "replace", replace_fiber, &s[0]);
-    fiber_start(l, "append", append_fiber, &s[1]);
-    loop_run(l);
-    assert_true(s[0].is_ok && s[1].is_ok);
-    assert_lines(STR("{\"new\":1}\n{\"new\":2}\n{\"s\":1}\n"));
-    slog_close(g);
-    loop_free(l);
-}
-
-/* So do those that came while it waited for a sync, or for another replacement. */
-static void test_replace_keeps_what_came_early(void **state)
-{
-    (void)state;
-    void (*const stories[])(void *) = {sync_fiber, replace_fiber};
-    for (size_t i = 0; i < ARRAY_LEN(stories); i++) {
-        struct syncer s[3] = {{0}};
-        struct loop *l = loop_new();
-        write_file(STR("{\"old\":1}\n"));
-        struct slog *g = open_log(NULL);
-        s[0].g = s[1].g = s[2].g = g;
-        fiber_start(l, "first", stories[i], &s[0]);
-        fiber_start(l, "replace", replace_fiber, &s[1]);
-        fiber_start(l, "append", append_fiber, &s[2]);
-        loop_run(l);
-        assert_true(s[0].is_ok && s[1].is_ok && s[2].is_ok);
-        assert_lines(STR("{\"new\":1}\n{\"new\":2}\n{\"s\":1}\n"));
-        slog_close(g);
-        loop_free(l);
-    }
-}
-
-/* A replacement that fails leaves the old lines, no second file, and a log that goes on. */
-static void test_replace_fails(void **state)
-{
-    (void)state;
-    for (int n = 1; n <= 2; n++) {
-        struct error err;
-        struct syncer s = {0};
-        struct loop *l = loop_new();
-        write_file(STR("{\"old\":1}\n"));
-        struct slog *g = open_log(NULL);
-        s.g = g;
-        disk = (typeof(disk)){.is_armed = true, .how = FAIL_FULL, .first = n, .last = n};
-        fiber_start(l, "replace", replace_fiber, &s);
-        loop_run(l);
-        disk.is_armed = false;
-        assert_true(s.is_over && !s.is_ok);
-        assert_int_equal(s.err.code, ERR_DISK_FULL);
-        assert_true(slog_append(g, STR("{\"s\":1}"), &err));
-        assert_lines(STR("{\"old\":1}\n{\"s\":1}\n"));
-        slog_close(g);
-        loop_free(l);
-    }
-}
-
 static void test_last_line_of_others(void **state)
 {
     (void)state;
@@ -703,10 +590,6 @@ int main(void)
         cmocka_unit_test(test_syncs_are_shared),
         cmocka_unit_test(test_shared_failure_reaches_all),
         cmocka_unit_test(test_close_during_sync),
-        cmocka_unit_test(test_replace_among_syncs),
-        cmocka_unit_test(test_replace_keeps_additions),
-        cmocka_unit_test(test_replace_keeps_what_came_early),
-        cmocka_unit_test(test_replace_fails),
         cmocka_unit_test(test_last_line_of_others),
         cmocka_unit_test(test_nth_call_fails),
     };

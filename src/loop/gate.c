@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+#include "loop/gate.h"
+
+struct gate_call { /* a fiber that waits; on its stack */
+    struct gate_call *next;
+    struct wait wait;
+};
+
+void gate_enter_through_await(struct gate *g)
+{
+    struct gate_call c = {.wait = WAIT_INIT}, **at = &g->waiting;
+    if (!g->is_taken) {
+        g->is_taken = true;
+        return;
+    }
+    while (*at)
+        at = &(*at)->next;
+    *at = &c;
+    wait_through_await(&c.wait);
+}
+
+/* The gate stays taken when it is handed to the next fiber. */
+void gate_leave(struct gate *g)
+{
+    struct gate_call *c = g->waiting;
+    g->is_taken = c != NULL;
+    if (!c)
+        return;
+    g->waiting = c->next;
+    wait_wake(&c->wait);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* The insides of a session log, shared by log.c, sync.c and mark.c. */
+#ifndef TRIVET_STORE_LOG_INTERNAL_H
+#define TRIVET_STORE_LOG_INTERNAL_H
+
+#include "store/log.h"
+
+#include <sys/types.h>
+
+struct sync_call;
+
+struct slog {
+    int fd;
+    char *path;
+    int64_t size;   /* behind the last good line */
+    int64_t synced; /* known to be on disk; -1: nothing known */
+    size_t n_tail;
+    char tail[SLOG_TAIL]; /* the last bytes that were appended */
+    unsigned n_new_dirs;  /* directories whose entries the next sync makes durable */
+    bool owes_cut;        /* bytes behind size could not be removed yet */
+    bool is_spoiled;      /* what was appended is not there any more */
+    bool has_failed;      /* a sync: what it covered may be lost although later syncs succeed */
+    bool is_syncing;
+    bool is_closed;            /* by its user; freed when the last sync ends */
+    struct sync_call *waiting; /* in order of arrival */
+};
+
+struct slog *slog_new(int fd, const char *path);
+void slog_free(struct slog *g);
+/* Makes the directories of the file; *ret_n_new counts those whose entries need a sync: the file's
+ * own, and the parents of new ones. */
+bool slog_make_dirs(struct str path, unsigned *ret_n_new, struct error *err);
+/* Removes what stands behind the last newline. */
+bool slog_cut_tail(struct slog *g, struct slog_repair *ret, struct error *err);
+/* Whether these bytes stand before `end`. */
+bool slog_has_bytes(int fd, int64_t end, const char *wanted, size_t n);
+/* One write of both, without a copy. */
+ssize_t slog_write_both(int fd, struct str bytes, struct str end);
+/* Makes the entry of the file, and of n - 1 directories above it, durable; errno or 0. */
+int slog_sync_dirs(const char *path, unsigned n);
+
+#endif

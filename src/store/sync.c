@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* Syncing a session log.
+ *
+ * Syncs are shared: a fiber that comes while one runs waits for the next, since the running one may
+ * have started before its bytes were written.  The first of those that wait leads that next one.
+ *
+ * After a failed sync the kernel may have dropped the pages it could not write and call the next
+ * sync a success.  So the failure is remembered (has_failed), and the log is rewritten from memory
+ * before anything else is acknowledged.
+ */
+#include "store/log_internal.h"
+
+#include "base/path.h"
+#include "store/file.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+struct sync_call { /* a fiber that waits for the next sync; on its stack */
+    struct sync_call *next;
+    struct wait wait;
+    bool is_leader; /* woken to run the sync, not with its result */
+    bool is_ok;
+    struct error err;
+};
+
+struct sync_job {
+    int fd;
+    const char *path;
+    unsigned n_new_dirs;
+    int failed; /* errno or 0 */
+};
+
+int slog_sync_dirs(const char *path, unsigned n)
+{
+    struct str dir = str_of(path);
+    struct error err = ERROR_INIT;
+    errno = 0;
+    while (n-- > 0) {
+        dir = path_dir(dir);
+        /* A directory that is gone is found out by slog_is_intact. */
+        if (!file_sync_dir(dir, &err) && errno != ENOENT)
+            return errno ? errno : EIO;
+    }
+    return 0;
+}
+
+static void sync_run(void *arg) /* on the thread pool */
+{
+    struct sync_job *j = arg;
+    int rc;
+    do
+        rc = fdatasync(j->fd);
+    while (rc != 0 && errno == EINTR);
+    j->failed = rc != 0 ? errno : slog_sync_dirs(j->path, j->n_new_dirs);
+}
+
+static struct sync_job sync_begin(const struct slog *g)
+{
+    return (struct sync_job){.fd = g->fd, .path = g->path, .n_new_dirs = g->n_new_dirs};
+}
+
+static bool sync_done(struct slog *g, const struct sync_job *j, int64_t size, struct error *err)
+{
+    if (j->failed) {
+        g->has_failed = true;
+        return error_errno(err, j->failed, "cannot sync %s", g->path);
+    }
+    g->synced = size;
+    g->n_new_dirs = 0;
+    return true;
+}
+
+static void wake_group(struct sync_call *group, bool is_ok, const struct error *err)
+{
+    while (group) {
+        struct sync_call *c = group;
+        group = c->next; /* after the wake the call's fiber owns it again */
+        c->is_ok = is_ok;
+        if (!is_ok)
+            c->err = *err;
+        wait_wake(&c->wait);
+    }
+}
+
+/* Ends a sync; the log may be gone afterwards. */
+static void wake_leader(struct slog *g)
+{
+    struct sync_call *c = g->waiting;
+    g->is_syncing = c != NULL;
+    if (c) {
+        g->waiting = c->next;
+        c->next = NULL;
+        c->is_leader = true;
+        wait_wake(&c->wait);
+    } else if (g->is_closed) {
+        slog_free(g);
+    }
+}
+
+static void add_waiting(struct slog *g, struct sync_call *c)
+{
+    struct sync_call **at = &g->waiting;
+    while (*at)
+        at = &(*at)->next;
+    *at = c;
+}
+
+bool slog_sync_through_await(struct slog *g, struct error *err)
+{
+    if (g->synced == g->size)
+        return true;
+    if (g->is_syncing) {
+        struct sync_call c = {.wait = WAIT_INIT};
+        add_waiting(g, &c);
+        wait_through_await(&c.wait);
+        if (!c.is_leader) {
+            if (!c.is_ok)
+                *err = c.err;
+            return c.is_ok;
+        }
+    }
+    struct sync_call *group = take(&g->waiting); /* all of them share this one */
+    struct sync_job j = sync_begin(g);
+    int64_t size = g->size;
+    g->is_syncing = true;
+    work_through_await(fiber_loop(), sync_run, &j);
+    bool ok = sync_done(g, &j, size, err);
+    wake_group(group, ok, err);
+    wake_leader(g);
+    return ok;
+}
+
+bool slog_sync(struct slog *g, struct error *err)
+{
+    struct sync_job j = sync_begin(g);
+    if (g->synced == g->size)
+        return true;
+    sync_run(&j);
+    return sync_done(g, &j, g->size, err);
+}
