@@ -81,27 +81,39 @@ static struct str *strs_copy(struct arena *a, const struct str *from, size_t n)
     return to;
 }
 
-static struct block block_copy(struct arena *a, const struct block *b)
+/* from: who may own it, or NULL. */
+static struct str text_move(struct arena *a, struct arena *from, struct str text)
+{
+    bool is_passed = from && text.n >= LONG_TEXT && arena_pass(from, a, text.p);
+    return is_passed ? text : arena_str(a, text);
+}
+
+static struct block block_move(struct arena *a, struct arena *from, const struct block *b)
 {
     return (struct block){
         .kind = b->kind,
-        .text = arena_str(a, b->text),
+        .text = text_move(a, from, b->text),
         .opaque = arena_str(a, b->opaque),
         .data = arena_str(a, b->data),
         .mime = arena_str(a, b->mime),
         .alt = arena_str(a, b->alt),
         .id = arena_str(a, b->id),
         .name = arena_str(a, b->name),
-        .arguments = arena_str(a, b->arguments),
+        .arguments = text_move(a, from, b->arguments),
     };
 }
 
 struct message message_copy(struct arena *a, const struct message *m)
 {
+    return message_move(a, NULL, m);
+}
+
+struct message message_move(struct arena *a, struct arena *from, const struct message *m)
+{
     struct message c = *m;
     c.blocks = m->n_blocks ? arena_array(a, struct block, m->n_blocks) : NULL;
     for (size_t i = 0; i < m->n_blocks; i++)
-        c.blocks[i] = block_copy(a, &m->blocks[i]);
+        c.blocks[i] = block_move(a, from, &m->blocks[i]);
     c.display = arena_str(a, m->display);
     c.call_id = arena_str(a, m->call_id);
     c.name = arena_str(a, m->name);

@@ -60,6 +60,11 @@ struct str message_text_of(struct arena *a, const struct message *m);
 struct str message_reasoning_of(struct arena *a, const struct message *m);
 size_t message_n_calls(const struct message *m);
 /* Deep copy into an arena. */
+/* Texts from this size on are handed from arena to arena instead of being copied (arena_pass). */
+enum { LONG_TEXT = 64 << 10 };
+/* A copy in `to` whose long texts, where `from` owns them, are not copied but passed on: m stays
+ * valid as long as the copy. */
+struct message message_move(struct arena *to, struct arena *from, const struct message *m);
 struct message message_copy(struct arena *a, const struct message *m);
 /* Characters / 4, rounded up, of everything in it (kward.md 9.5). */
 int64_t message_tokens(const struct message *m);

@@ -6,6 +6,7 @@
 #include "chat/reply.h"
 
 #include "base/limits.h"
+#include "base/mem.h"
 
 /* What a part counts for besides its bytes, so that a flood of empty parts ends as well. */
 enum { PART_COST = 4096 };
@@ -16,6 +17,7 @@ struct reply_part {
     struct str opaque; /* REASONING; in the reply's arena */
     bool is_closed;    /* REASONING: its opaque JSON has come */
     int64_t key;       /* CALL */
+    struct utf8_half half; /* CALL: of a character in the arguments */
     struct str id, name;
 };
 
@@ -99,15 +101,35 @@ bool reply_set_opaque(struct reply *r, struct str opaque)
     return true;
 }
 
-static struct reply_part *find_call(struct reply *r, int64_t key)
+static struct reply_part *look_for_call(const struct reply *r, int64_t key)
 {
     for (size_t i = r->n_parts; i-- > 0;) {
         if (r->parts[i].kind == BLOCK_CALL && r->parts[i].key == key)
             return &r->parts[i];
     }
-    struct reply_part *p = begin_part(r, BLOCK_CALL);
+    return NULL;
+}
+
+static struct reply_part *find_call(struct reply *r, int64_t key)
+{
+    struct reply_part *p = look_for_call(r, key);
+    if (p)
+        return p;
+    p = begin_part(r, BLOCK_CALL);
     p->key = key;
     return p;
+}
+
+struct str reply_arguments(const struct reply *r, int64_t key)
+{
+    const struct reply_part *p = look_for_call(r, key);
+    return p ? buf_str(&p->text) : STR("");
+}
+
+static void add_arguments(struct reply *r, struct reply_part *p, struct str piece)
+{
+    AUTO(buf) struct buf joined = BUF_INIT;
+    add_bytes(r, p, utf8_join(&p->half, piece, &joined));
 }
 
 static void set_once(struct reply *r, struct str *place, struct str value)
@@ -126,7 +148,7 @@ bool reply_add_call(struct reply *r, int64_t key, struct str id, struct str name
     struct reply_part *p = find_call(r, key);
     set_once(r, &p->id, id);
     set_once(r, &p->name, name);
-    add_bytes(r, p, arguments);
+    add_arguments(r, p, arguments);
     return true;
 }
 
@@ -145,7 +167,8 @@ bool reply_set_call(struct reply *r, int64_t key, struct str id, struct str name
     if (arguments.n) {
         r->bytes -= p->text.n;
         buf_reset(&p->text);
-        add_bytes(r, p, arguments);
+        p->half.n = 0;
+        add_arguments(r, p, arguments);
     }
     return true;
 }
@@ -182,17 +205,28 @@ static struct str make_id(const struct reply *r, struct arena *a, int *n)
     return id;
 }
 
-struct message reply_message(const struct reply *r, struct arena *a)
+/* The text of a part, in arena a: a copy, or the thing itself when it may be taken and is long. */
+static struct str text_of(struct reply_part *p, struct arena *a, bool is_taken)
+{
+    if (!is_taken || p->text.n < LONG_TEXT)
+        return arena_str(a, buf_str(&p->text));
+    size_t n = p->text.n;
+    char *text = xrealloc(buf_take(&p->text), n + 1);
+    arena_own(a, text, n + 1);
+    return str_n(text, n);
+}
+
+static struct message make_message(const struct reply *r, struct arena *a, bool is_taken)
 {
     struct message m = {.role = ROLE_ASSISTANT};
     int n_made = 0;
     m.blocks = arena_array(a, struct block, r->n_parts + 1);
     for (size_t i = 0; i < r->n_parts; i++) {
-        const struct reply_part *p = &r->parts[i];
+        struct reply_part *p = &r->parts[i];
         if (p->kind == BLOCK_REASONING && p->text.n == 0 && !p->opaque.p)
             continue;
         struct block *b = &m.blocks[m.n_blocks++];
-        struct str text = arena_str(a, buf_str(&p->text));
+        struct str text = text_of(p, a, is_taken);
         b->kind = p->kind;
         if (p->kind == BLOCK_CALL) {
             b->id = p->id.n ? arena_str(a, p->id) : make_id(r, a, &n_made);
@@ -206,6 +240,16 @@ struct message reply_message(const struct reply *r, struct arena *a)
     if (r->has_usage)
         m.usage = r->usage;
     return m;
+}
+
+struct message reply_message(const struct reply *r, struct arena *a)
+{
+    return make_message(r, a, false);
+}
+
+struct message reply_take_message(struct reply *r, struct arena *a)
+{
+    return make_message(r, a, true);
 }
 
 struct str reply_text_so_far(const struct reply *r, struct arena *a)

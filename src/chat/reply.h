@@ -4,6 +4,7 @@
 #ifndef TRIVET_CHAT_REPLY_H
 #define TRIVET_CHAT_REPLY_H
 
+#include "base/utf8.h"
 #include "chat/message.h"
 
 enum stop_reason {
@@ -26,13 +27,16 @@ struct reply {
     bool has_usage;
     enum stop_reason stop;
     struct str raw_stop;      /* the provider's word, borrowed from a literal or the arena */
+    const char *label;        /* what the provider is called in errors; NULL: as its format is */
+    struct utf8_half text_half, reasoning_half; /* of characters that come in two pieces */
     struct arena arena;
 };
 
 #define REPLY_INIT ((struct reply){0})
 
 void reply_clear(struct reply *r);
-/* Each returns false when LIMIT_REPLY_BYTES is passed. */
+/* Each returns false when LIMIT_REPLY_BYTES is passed.  Text and reasoning are valid UTF-8;
+ * arguments may be split anywhere. */
 bool reply_add_text(struct reply *r, struct str delta);
 bool reply_add_reasoning(struct reply *r, struct str delta);
 /* Begins a reasoning block, whose place then is fixed; one that stays empty is no part of the
@@ -47,9 +51,13 @@ bool reply_add_call(struct reply *r, int64_t key, struct str id, struct str name
  * replaces what came before. */
 bool reply_set_call(struct reply *r, int64_t key, struct str id, struct str name, struct str arguments);
 size_t reply_n_calls(const struct reply *r);
+/* The arguments so far of the call with this key, borrowed. */
+struct str reply_arguments(const struct reply *r, int64_t key);
 bool reply_is_empty(const struct reply *r);
 /* The message, in arena a.  Calls without an id get one ("call_1", made unique in the reply). */
 struct message reply_message(const struct reply *r, struct arena *a);
+/* The same for a finished reply, which is of no use afterwards: long texts are handed over. */
+struct message reply_take_message(struct reply *r, struct arena *a);
 /* The text so far, in arena a; for what an interrupt keeps. */
 struct str reply_text_so_far(const struct reply *r, struct arena *a);
 

@@ -31,6 +31,7 @@ void catalogue_free(struct catalogue *c)
     for (size_t i = 0; i < c->n_providers; i++)
         model_rows_clear(&c->live[i].rows);
     model_rows_clear(&c->user);
+    model_rows_clear(&c->public);
     free(c->project);
     free(c->live);
     free(c);
@@ -114,9 +115,15 @@ void catalogue_cache_path(const struct provider *p, struct buf *out)
     buf_addf(out, "models-%s.json", p->name);
 }
 
-void catalogue_origin(struct str base_url, char out[17])
+void catalogue_origin(struct str base_url, struct str owner, char out[17])
 {
-    snprintf(out, 17, "%016llx", (unsigned long long)str_hash(base_url));
+    AUTO(buf) struct buf both = BUF_INIT;
+    buf_add(&both, base_url);
+    if (owner.n) {
+        buf_addc(&both, '\n');
+        buf_add(&both, owner);
+    }
+    snprintf(out, 17, "%016llx", (unsigned long long)str_hash(buf_str(&both)));
 }
 
 /* A list that cannot be used is no error: it can be fetched again. */
@@ -138,13 +145,14 @@ static void read_cache(struct catalogue *c, const struct provider *p, struct liv
         !model_rows_read(&rows, json_get(json.root, "models"), false, &ignored))
         return;
     c->door(c->door_arg, p, &door);
-    catalogue_origin(door.base_url, origin);
+    catalogue_origin(door.base_url, door.owner, origin);
     if (!str_is(json_get_str(json.root, "origin"), origin) || fetched <= live->fetched_ms)
         return;
     model_rows_clear(&live->rows);
     live->rows = take(&rows);
     live->fetched_ms = fetched;
     live->is_keyed = json_get_bool(json.root, "keyed", false);
+    live->has_routes = json_get_bool(json.root, "routed", false);
 }
 
 struct live *catalogue_live(struct catalogue *c, const struct provider *p)
@@ -162,8 +170,22 @@ struct live *catalogue_live(struct catalogue *c, const struct provider *p)
 void catalogue_expire(struct catalogue *c, const struct provider *p)
 {
     struct live *live = catalogue_live(c, p);
-    if (live)
-        live->is_expired = true;
+    if (!live)
+        return;
+    live->is_expired = true;
+    live->failed_us = 0;
+}
+
+void catalogue_forget(struct catalogue *c, const struct provider *p)
+{
+    struct live *live = catalogue_live(c, p);
+    if (!live)
+        return;
+    model_rows_clear(&live->rows);
+    live->fetched_ms = live->failed_us = 0;
+    live->is_keyed = live->has_routes = live->is_read = false;
+    live->is_expired = true;
+    live->generation++;
     if (p->list == LIST_CLOUDCODE) { /* another account has another one */
         free(c->project);
         c->project = NULL;
@@ -221,7 +243,19 @@ static struct model make_model(struct catalogue *c, struct arena *a, const struc
     bool is_unnamed = m.name.p == m.id.p;
     m.id = arena_str(a, m.id);
     m.name = is_unnamed ? m.id : arena_str(a, m.name);
+    m.about = m.about.n ? arena_str(a, m.about) : STR_NONE;
+    m.routes = m.routes.n ? arena_str(a, m.routes) : STR_NONE;
     return m;
+}
+
+struct model *catalogue_public(struct catalogue *c, const struct provider *p, struct arena *a)
+{
+    const struct live live = {.rows = c->public};
+    struct model *all = arena_array(a, struct model, c->public.n + 1);
+    look_at_user_file(c);
+    for (size_t i = 0; i < c->public.n; i++)
+        all[i] = make_model(c, a, p, &live, c->public.rows[i].model.id);
+    return all;
 }
 
 struct model catalogue_find(struct catalogue *c, struct arena *a, const struct provider *p,

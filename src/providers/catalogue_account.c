@@ -177,24 +177,33 @@ static size_t sort_unique(struct str *all, size_t n)
     return kept;
 }
 
-static size_t read_routes(struct str text, struct str author, struct arena *a, struct str **ret)
+struct str *live_routes_of(yyjson_val *endpoints, struct arena *a, size_t *ret_n)
 {
-    AUTO(json) struct json json = JSON_INIT;
-    struct error ignored;
     size_t i, max, n = 0;
-    yyjson_val *endpoint, *list = NULL;
-    if (json_parse(text, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &json, &ignored))
-        list = json_get(json_get(json.root, "data"), "endpoints");
-    struct str *all = arena_array(a, struct str, yyjson_arr_size(list) + 1);
-    yyjson_arr_foreach (list, i, max, endpoint) {
+    yyjson_val *endpoint;
+    struct str *all = arena_array(a, struct str, yyjson_arr_size(endpoints) + 1);
+    yyjson_arr_foreach (endpoints, i, max, endpoint) {
         struct str route = route_of(a, endpoint);
         if (route.n)
             all[n++] = route;
     }
+    *ret_n = sort_unique(all, n);
+    return all;
+}
+
+static size_t read_routes(struct str text, struct str author, struct arena *a, struct str **ret)
+{
+    AUTO(json) struct json json = JSON_INIT;
+    struct error ignored;
+    size_t n;
+    yyjson_val *list = NULL;
+    if (json_parse(text, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &json, &ignored))
+        list = json_get(json_get(json.root, "data"), "endpoints");
+    struct str *all = live_routes_of(list, a, &n); /* there is room for one more */
     if (n == 0)
         all[n++] = make_route(a, author);
     *ret = all;
-    return sort_unique(all, n);
+    return n;
 }
 
 bool catalogue_routes_await(struct catalogue *c, const struct provider *p, struct str model_id,

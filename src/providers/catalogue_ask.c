@@ -20,24 +20,43 @@ struct asker asker_make(struct catalogue *c, const struct provider *p)
     k.base = arena_str(&k.arena, door.base_url);
     k.key = arena_str(&k.arena, door.key);
     k.account_id = arena_str(&k.arena, door.account_id);
+    k.owner = arena_str(&k.arena, door.owner);
     k.root = str_ends(k.base, STR("/v1")) ? str_cut(k.base, k.base.n - 3) : k.base;
     k.until_us = time_mono_us() + ASK_MS * 1000;
     return k;
 }
 
+static struct http_header key_header(struct asker *k)
+{
+    if (k->provider->list == LIST_ANTHROPIC)
+        return (struct http_header){STR("x-api-key"), k->key};
+    if (k->provider->list == LIST_GEMINI)
+        return (struct http_header){STR("x-goog-api-key"), k->key};
+    return (struct http_header){STR("Authorization"),
+                                arena_fmt(&k->arena, "Bearer %.*s", STR_FMT(k->key))};
+}
+
+static size_t put_headers(struct asker *k, struct http_header *out)
+{
+    size_t n = 0;
+    out[n++] = (struct http_header){STR("Content-Type"), STR("application/json")};
+    if (k->key.n > 0)
+        out[n++] = key_header(k);
+    if (k->account_id.n > 0)
+        out[n++] = (struct http_header){STR("ChatGPT-Account-ID"), k->account_id};
+    if (k->provider->list == LIST_CODEX)
+        out[n++] = (struct http_header){STR("originator"), STR("trivet")};
+    if (k->provider->list == LIST_ANTHROPIC)
+        out[n++] = (struct http_header){STR("anthropic-version"), STR("2023-06-01")};
+    return n;
+}
+
 bool asker_ask_await(struct asker *k, const char *method, struct str url, struct str body,
                      struct fetched *ret, struct error *err)
 {
-    struct http_header headers[4] = {{STR("Content-Type"), STR("application/json")}};
-    size_t n = 1;
+    struct http_header headers[4];
+    size_t n = put_headers(k, headers);
     int64_t left = (k->until_us - time_mono_us()) / 1000;
-    if (k->key.n > 0)
-        headers[n++] = (struct http_header){STR("Authorization"),
-                                            arena_fmt(&k->arena, "Bearer %.*s", STR_FMT(k->key))};
-    if (k->account_id.n > 0)
-        headers[n++] = (struct http_header){STR("ChatGPT-Account-ID"), k->account_id};
-    if (k->provider->list == LIST_CODEX)
-        headers[n++] = (struct http_header){STR("originator"), STR("trivet")};
     if (left <= 0)
         return error_set(err, ERR_TIMEOUT, "%s did not answer in time", k->provider->label);
     struct fetch what = {.method = method,

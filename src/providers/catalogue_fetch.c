@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Asking for live lists, keeping them, and finding servers on this machine; see catalogue.h.
  *
- * A kept list: {"version":1,"fetched_at":"2026-...","origin":"<hash of the address>","keyed":true,
- * "models":[...]}, the models as in the user's file.
+ * A kept list: {"version":1,"fetched_at":"2026-...","origin":"<hash of address and owner>",
+ * "keyed":true,"routed":true,"models":[...]}, the models as in the user's file.
  */
 #include "providers/catalogue_internal.h"
 
@@ -13,7 +13,8 @@
 
 enum {
     FRESH_MS = 24 * 3600 * 1000,
-    MOST_SHOWS = 100, /* models that Ollama is asked about */
+    REST_US = 30 * 1000 * 1000, /* after a failure */
+    MOST_SHOWS = 100,           /* models that Ollama is asked about */
     CONNECT_MS = 300,
     DISCOVER_MS = 1000, /* for the whole answer */
     PROBE_BYTES = 4 << 20,
@@ -64,16 +65,29 @@ static bool ask_account_await(struct asker *k, struct model_rows *ret, struct er
            live_read_list(str_of(k->provider->name), LIST_CLOUDCODE, buf_str(&got.body), ret, err);
 }
 
+static const char *list_path(const struct asker *k)
+{
+    switch (k->provider->list) {
+    case LIST_OPENROUTER:
+        return k->key.n ? "/models/user" : "/models";
+    case LIST_ANTHROPIC:
+        return "/models?limit=1000"; /* all on one page */
+    case LIST_GEMINI:
+        return "/models?pageSize=1000";
+    default:
+        return "/models";
+    }
+}
+
 /* The list, and what belongs to it; of the latter only a cancel counts as failure. */
 static bool ask_all_await(struct asker *k, struct model_rows *ret, struct error *err)
 {
     struct error more = ERROR_INIT;
     if (k->provider->list >= LIST_CODEX)
         return ask_account_await(k, ret, err);
-    bool is_keyed = k->provider->list == LIST_OPENROUTER && k->key.n > 0;
-    bool ok = ask_list_await(k, is_keyed ? "/models/user" : "/models", ret, err);
-    if (!ok && is_keyed && err->status != 0) { /* the public list needs no key */
-        k->key = STR_NONE;
+    bool ok = ask_list_await(k, list_path(k), ret, err);
+    if (!ok && k->provider->list == LIST_OPENROUTER && k->key.n && err->status != 0) {
+        k->key = STR_NONE; /* the public list needs none */
         ok = ask_list_await(k, "/models", ret, err);
     }
     if (!ok)
@@ -109,12 +123,13 @@ static void save_through_await(struct asker *k, const struct live *live)
     struct jw w = JW(&s.text);
     char at[TIME_ISO_LEN + 1], origin[17];
     time_iso(live->fetched_ms, at);
-    catalogue_origin(k->base, origin);
+    catalogue_origin(k->base, k->owner, origin);
     jw_obj(&w);
     jw_kint(&w, "version", 1);
     jw_kz(&w, "fetched_at", at);
     jw_kz(&w, "origin", origin);
     jw_kbool(&w, "keyed", live->is_keyed);
+    jw_kbool(&w, "routed", live->has_routes);
     jw_key(&w, "models");
     model_rows_put(&live->rows, &w);
     jw_obj_end(&w);
@@ -133,29 +148,154 @@ static bool is_fresh(const struct live *live, const struct asker *k)
            live->is_keyed == is_keyed && age >= 0 && age < FRESH_MS;
 }
 
+/* ---- waiting for the request of another fiber ---- */
+
+struct list_waiter { /* on the stack of its fiber */
+    struct list_waiter *next;
+    struct wait wait;
+};
+
+static bool join_await(struct live *live, struct error *err)
+{
+    struct list_waiter w = {.next = live->waiters, .wait = WAIT_INIT};
+    live->waiters = &w;
+    if (wait_await(&w.wait, err))
+        return true;
+    for (struct list_waiter **at = &live->waiters; *at; at = &(*at)->next)
+        if (*at == &w) {
+            *at = w.next;
+            break;
+        }
+    return false;
+}
+
+static void wake_waiters(struct live *live)
+{
+    struct list_waiter *w = take(&live->waiters);
+    while (w) {
+        struct list_waiter *next = w->next; /* after the wake w may be gone */
+        wait_wake(&w->wait);
+        w = next;
+    }
+}
+
+/* ---- refreshing ---- */
+
+/* Lists do not contain routes: those known of the models are carried over. */
+static void keep_routes(const struct live *live, struct str provider, struct model_rows *fresh)
+{
+    for (size_t i = 0; i < live->rows.n; i++)
+        if (live->rows.rows[i].given & GIVEN_ROUTES)
+            model_rows_set_routes(fresh, provider, live->rows.rows[i].model.id,
+                                  live->rows.rows[i].model.routes);
+}
+
+static bool ask_for_await(struct asker *k, struct live *live, struct error *err)
+{
+    AUTO(model_rows) struct model_rows rows = MODEL_ROWS_INIT;
+    const struct provider *p = k->provider;
+    bool had_key = p->list == LIST_OPENROUTER && k->key.n > 0;
+    unsigned generation = live->generation;
+    if (!ask_all_await(k, &rows, err))
+        return false;
+    if (rows.n == 0 && !p->is_local) /* a local server may have no model loaded */
+        return error_set(err, ERR_BAD_REPLY, "%s named no model", p->label);
+    if (generation != live->generation)
+        return error_set(err, ERR_AUTH, "another sign-in for %s counts now", p->label);
+    keep_routes(live, str_of(p->name), &rows);
+    model_rows_clear(&live->rows);
+    live->rows = take(&rows);
+    live->fetched_ms = MAX(time_now_ms(), live->fetched_ms + 1); /* a change is seen by its time */
+    live->is_keyed = had_key;
+    live->is_expired = live->has_routes = false;
+    live->failed_us = 0;
+    save_through_await(k, live);
+    return true;
+}
+
+/* True if there is an older list to go on with. */
+static bool fall_back(const struct live *live, const struct provider *p, struct error *err)
+{
+    return live->fetched_ms > 0 ||
+           error_set(err, ERR_NETWORK, "%s did not give its list of models lately", p->label);
+}
+
+static bool is_resting(const struct live *live, const struct provider *p)
+{
+    return !p->is_local && live->failed_us && time_mono_us() - live->failed_us < REST_US;
+}
+
 bool catalogue_refresh_await(struct catalogue *c, const struct provider *p, struct error *err)
 {
     AUTO(asker) struct asker k = asker_make(c, p);
-    AUTO(model_rows) struct model_rows rows = MODEL_ROWS_INIT;
     struct live *live = catalogue_live(c, p);
+    bool has_joined = false;
     if (!live || p->list == LIST_NONE || k.base.n == 0)
         return error_set(err, ERR_INVALID, "%s has no list of models to ask for", p->label);
-    if (!is_fresh(live, &k)) {
+    while (live->is_asked) {
+        if (!join_await(live, err))
+            return false;
+        has_joined = true;
+    }
+    if (!is_fresh(live, &k) && !has_joined) {
         live->is_read = false; /* another process may have asked meanwhile */
         catalogue_live(c, p);
     }
     if (is_fresh(live, &k))
         return true;
-    bool had_key = p->list == LIST_OPENROUTER && k.key.n > 0;
-    if (!ask_all_await(&k, &rows, err))
-        return err->code != ERR_CANCELED && live->fetched_ms > 0;
-    model_rows_clear(&live->rows);
-    live->rows = take(&rows);
-    live->fetched_ms = time_now_ms();
-    live->is_keyed = had_key;
-    live->is_expired = false;
-    save_through_await(&k, live);
+    if (is_resting(live, p) || (has_joined && p->is_local))
+        return fall_back(live, p, err);
+    unsigned generation = live->generation;
+    live->is_asked = true;
+    bool ok = ask_for_await(&k, live, err);
+    live->is_asked = false;
+    wake_waiters(live);
+    if (ok || err->code == ERR_CANCELED)
+        return ok;
+    if (generation == live->generation)
+        live->failed_us = time_mono_us();
+    return live->fetched_ms > 0;
+}
+
+bool catalogue_public_await(struct catalogue *c, const struct provider *p, struct arena *a,
+                            struct model **ret, size_t *ret_n, struct error *err)
+{
+    AUTO(asker) struct asker k = asker_make(c, p);
+    AUTO(model_rows) struct model_rows rows = MODEL_ROWS_INIT;
+    bool is_old = !c->public_us || time_mono_us() - c->public_us > (int64_t)FRESH_MS * 1000;
+    k.key = STR_NONE;
+    if (is_old && ask_list_await(&k, "/models", &rows, err)) {
+        model_rows_clear(&c->public);
+        c->public = take(&rows);
+        c->public_us = time_mono_us();
+    } else if (!c->public_us) {
+        return false;
+    }
+    *ret = catalogue_public(c, p, a);
+    *ret_n = c->public.n;
     return true;
+}
+
+bool catalogue_refresh_routes_await(struct catalogue *c, const struct provider *p,
+                                    struct error *err)
+{
+    AUTO(asker) struct asker k = asker_make(c, p);
+    AUTO(fetched) struct fetched got = FETCHED_INIT;
+    struct live *live = catalogue_live(c, p);
+    if (!live || p->list != LIST_OPENROUTER || live->fetched_ms == 0)
+        return error_set(err, ERR_INVALID, "%s has no routes to ask for", p->label);
+    if (live->has_routes)
+        return true;
+    struct str url = arena_fmt(&k.arena, "%.*s/models/endpoints", STR_FMT(k.base));
+    unsigned generation = live->generation;
+    bool ok = asker_ask_await(&k, "GET", url, STR(""), &got, err);
+    if (generation != live->generation || (!ok && err->status == 0))
+        return ok ? error_set(err, ERR_AUTH, "another key for %s counts now", p->label) : false;
+    if (ok && !live_read_routes(str_of(p->name), buf_str(&got.body), &live->rows))
+        ok = error_set(err, ERR_BAD_REPLY, "%s did not answer with routes", p->label);
+    live->has_routes = true; /* also if the server has no such path: it is not asked again */
+    save_through_await(&k, live);
+    return ok;
 }
 
 /* ---- finding ---- */

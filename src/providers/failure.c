@@ -3,8 +3,9 @@
  * error codes, a line for humans and a waiting time (providers.md 2.5 and 12).
  *
  * Bodies come in many shapes: {"error":{"message","code","type"}}, {"error":"text"},
- * {"object":"error","message"}, {"message"}, {"detail"}, a list around one of these, plain text,
- * or the HTML page of a proxy.  Status and code decide first, wording where they say too little.
+ * {"object":"error","message"}, {"message"}, {"detail"}, {"errors":[..]}, a list around one of
+ * these, plain text, or the HTML page of a proxy.  An error without any known words is told as its
+ * JSON.  Status and code decide first, wording where they say too little.
  */
 #include "providers/vendor.h"
 
@@ -23,7 +24,8 @@ struct report { /* what an error body says */
     struct str message, code, type;
     struct google_failure google;
     int64_t resets_at; /* when a used-up allowance comes back, unix seconds; 0: not said */
-    int64_t status; /* of a numeric code or a known type, 0 if there is none */
+    int64_t number;    /* of a numeric code, 0 if there is none */
+    int64_t status; /* that number, or what a known type or code stands for; 0 if there is none */
 };
 
 static bool has_any(struct str text, const char *const *words)
@@ -109,6 +111,13 @@ static int64_t status_of_type(struct str type)
         {"api_error", 500},
         {"timeout_error", 504},
         {"overloaded_error", 529},
+        {"server_error", 500}, /* OpenAI and those who imitate it */
+        {"internal_server_error", 500},
+        {"service_unavailable", 503},
+        {"server_is_overloaded", 503},
+        {"unavailable_error", 503},
+        {"rate_limit_exceeded", 429},
+        {"slow_down", 429},
     };
     for (size_t i = 0; i < ARRAY_LEN(types); i++)
         if (str_is(type, types[i].type))
@@ -116,25 +125,69 @@ static int64_t status_of_type(struct str type)
     return 0;
 }
 
-static void read_report(yyjson_val *root, struct report *r)
+/* The words in a text, an object, or the first item of a list, by the names that servers use. */
+static struct str words_of(yyjson_val *v)
+{
+    static const char *const names[] = {
+        "message", "error", "detail", "errors", "msg", "error_description", "description"};
+    enum { DEEPEST = 3 };
+    for (int depth = 0; depth < DEEPEST; depth++) {
+        yyjson_val *inner = NULL;
+        v = yyjson_is_arr(v) ? yyjson_arr_get_first(v) : v;
+        for (size_t i = 0; i < ARRAY_LEN(names) && !inner; i++) {
+            inner = json_get(v, names[i]);
+            if (yyjson_is_null(inner) || json_str(inner).n == 0)
+                inner = yyjson_is_ctn(inner) ? inner : NULL;
+        }
+        if (!inner)
+            return json_str(v);
+        v = inner;
+    }
+    return json_str(v);
+}
+
+/* What a gateway was told by the server behind it stands beside its own words. */
+static void add_upstream(yyjson_val *from, struct buf *words, struct report *r)
+{
+    struct str raw = str_trim(json_get_str(json_get(from, "metadata"), "raw"));
+    if (raw.n == 0 || r->message.n == 0)
+        return;
+    buf_addf(words, "%.*s: ", STR_FMT(r->message));
+    utf8_repair(words, raw);
+    r->message = buf_str(words);
+}
+
+static void read_report(yyjson_val *root, struct buf *words, struct report *r)
 {
     yyjson_val *top = yyjson_is_arr(root) ? yyjson_arr_get_first(root) : root;
     yyjson_val *error = json_get(top, "error"), *from = yyjson_is_obj(error) ? error : top;
     int64_t number;
-    r->message = yyjson_is_str(error) ? json_str(error) : json_get_str(from, "message");
+    r->message = words_of(from);
     if (r->message.n == 0)
-        r->message = json_get_str(top, "message");
-    if (r->message.n == 0)
-        r->message = json_get_str(top, "detail");
+        r->message = words_of(top);
+    add_upstream(from, words, r);
     r->code = json_get_str(from, "code");
     r->type = json_get_str(from, "type");
     if (r->type.n == 0)
         r->type = json_get_str(json_get(from, "metadata"), "error_type");
     r->google = google_failure_read(from);
     if (json_is_whole(json_get(from, "code"), &number) || str_int(r->code, &number))
-        r->status = number >= 400 && number < 600 ? number : 0;
+        r->status = r->number = number >= 400 && number < 600 ? number : 0;
     if (r->status == 0)
         r->status = status_of_type(r->type);
+    if (r->status == 0)
+        r->status = status_of_type(r->code);
+}
+
+/* An error that says nothing in words we know. */
+static struct str whole_error(yyjson_val *root, struct buf *out)
+{
+    yyjson_val *error = json_get(root, "error");
+    struct jw w = JW(out);
+    if (yyjson_obj_size(error) == 0)
+        return STR("");
+    jw_val(&w, error);
+    return buf_str(out);
 }
 
 /* When there will be something to use again. */
@@ -280,6 +333,21 @@ static enum err_code class_of(int status, struct str words)
     return is_quota_text(words) ? ERR_QUOTA : is_rate_text(words) ? ERR_RATE : ERR_PROVIDER;
 }
 
+/* "OpenAI answered 503: <message>"; number is what an error inside a good answer calls itself. */
+static void error_say(struct error *err, enum err_code code, const char *label, int status,
+                      int number, struct str message)
+{
+    char ahead[100];
+    if (status >= 300)
+        snprintf(ahead, sizeof ahead, "%s answered %d: ", label, status);
+    else if (number)
+        snprintf(ahead, sizeof ahead, "%s reported error %d: ", label, number);
+    else
+        snprintf(ahead, sizeof ahead, "%s reported an error: ", label);
+    error_set(err, code, "%s%.*s", ahead, STR_FMT(message));
+    err->said = strlen(ahead);
+}
+
 void error_from_http(struct error *err, const char *label, int status, struct str body,
                      struct str retry_after, struct str retry_after_ms)
 {
@@ -289,7 +357,7 @@ void error_from_http(struct error *err, const char *label, int status, struct st
     struct report r = {0};
     struct error ignored;
     if (json_parse(body, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &json, &ignored)) {
-        read_report(json.root, &r);
+        read_report(json.root, &plain, &r);
         r.resets_at = read_reset(json.root);
     } else {
         read_plain(body, &plain, &r);
@@ -301,13 +369,15 @@ void error_from_http(struct error *err, const char *label, int status, struct st
         google_failure_class(&r.google, meant, class_of(meant, buf_str(&words)));
     struct str message = r.message.n ? r.message : r.code.n ? r.code : r.type;
     if (message.n == 0)
+        message = whole_error(json.root, &plain);
+    bool has_words = message.n > 0;
+    if (!has_words)
         message = meant >= 300 && meant < 400 ? STR("a redirect; the base URL may be wrong")
                                               : STR("no explanation given");
-    message = utf8_cut(message, SHOWN_BYTES);
-    if (meant >= 300)
-        error_set(err, code, "%s answered %d: %.*s", label, meant, STR_FMT(message));
-    else
-        error_set(err, code, "%s reported an error: %.*s", label, STR_FMT(message));
+    error_say(err, code, label, status, (int)r.number, utf8_cut(message, SHOWN_BYTES));
+    err->is_reported = status < 300;
+    if (!has_words)
+        err->said = 0;
     add_reset(err, r.resets_at);
     if (code == ERR_AUTH)
         add_link(err, r.google.link);

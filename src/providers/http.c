@@ -4,7 +4,9 @@
  *
  *     200 and text/event-stream        events to vendor->read until it is over or the peer ends
  *                                      lines that are no events may be an error object
- *     200 and anything else            the body is collected: an error object, or no stream
+ *     200 and anything else            the same if the body begins as a stream of events does; else
+ *                                      the body is collected: an error object, a whole reply from a
+ *                                      server that does not stream, or nothing of use
  *     another status                   the body is collected: error_from_http
  *
  * Whoever listens may free the stream inside any callback.  It then falls silent at once, the
@@ -38,6 +40,7 @@ struct vendor_stream {
     struct limits_book *limits;
     int status;
     bool is_events;        /* the answer is a stream of events */
+    bool is_known;         /* whether it is was decided */
     bool is_at_eof;        /* the peer has closed; what is read now has no blank line behind it */
     bool is_ended;         /* on_end was called or will not be */
     bool is_busy, is_dead; /* inside a callback; freed inside it */
@@ -124,8 +127,9 @@ static bool has_error(struct str body)
     struct error ignored;
     if (!json_parse(body, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &json, &ignored))
         return false;
-    yyjson_val *error = json_get(json.root, "error");
-    return (error && !yyjson_is_null(error)) || str_is(json_get_str(json.root, "object"), "error");
+    yyjson_val *top = yyjson_is_arr(json.root) ? yyjson_arr_get_first(json.root) : json.root;
+    yyjson_val *error = json_get(top, "error");
+    return (error && !yyjson_is_null(error)) || str_is(json_get_str(top, "object"), "error");
 }
 
 /* The peer says nothing more, or nothing more is wanted. */
@@ -143,18 +147,38 @@ static void end_events(struct vendor_stream *s, const struct error *broken)
     end_with(s, is_whole ? NULL : &err);
 }
 
-/* An answer that is no stream is an error in any case. */
-static void end_collected(struct vendor_stream *s)
+/* A body that is one JSON value may be the reply of a server that does not stream. */
+static bool read_whole(struct vendor_stream *s, struct str body)
+{
+    struct error ignored;
+    bool is_over = false;
+    body = str_trim(body);
+    return body.n > 0 && (body.p[0] == '{' || body.p[0] == '[') &&
+           s->vendor->read(s->state, &s->reply, &s->sink, STR(""), body, &is_over, &ignored) &&
+           !s->is_dead && s->vendor->finish(s->state, &s->reply, &s->sink, &ignored);
+}
+
+/* An answer that is no stream; `broken` says why it is not complete. */
+static void end_collected(struct vendor_stream *s, const struct error *broken)
 {
     struct error err;
     struct str body = buf_str(&s->collected);
     struct str type = s->content_type.n ? utf8_cut(s->content_type, 80) : STR("nothing");
-    if (s->status / 100 != 2 || has_error(body))
+    bool is_good = s->status / 100 == 2 && !has_error(body);
+    bool is_read = is_good && !broken && read_whole(s, body);
+    if (is_read || s->is_dead) {
+        end_with(s, NULL);
+        return;
+    }
+    if (!is_good)
         error_from_http(&err, s->vendor->label, s->status, body, s->retry_after, s->retry_after_ms);
+    else if (broken)
+        err = *broken;
     else
         error_set(&err, ERR_BAD_REPLY, "%s answered with %.*s instead of an event stream",
                   s->vendor->label, STR_FMT(type));
-    err.again = s->again;
+    if (s->again != AGAIN_UNSAID)
+        err.again = s->again;
     end_with(s, &err);
 }
 
@@ -172,9 +196,8 @@ static void callback_end(struct vendor_stream *s)
         stream_release(s);
 }
 
-static void on_event(void *arg, struct str event, struct str data)
+static void read_event(struct vendor_stream *s, struct str event, struct str data)
 {
-    struct vendor_stream *s = arg;
     struct error err;
     bool is_over = false;
     if (s->is_ended)
@@ -192,6 +215,33 @@ static void on_event(void *arg, struct str event, struct str data)
         http_leave(done); /* its connection serves the next request */
         end_events(s, NULL);
     }
+}
+
+/* Whether every line is an event of its own: some servers forget the blank line between them. */
+static bool is_many(struct str data)
+{
+    struct str line;
+    if (str_chr(data, '\n') == SIZE_MAX)
+        return false;
+    while (data.n > 0 && str_line(&data, &line)) {
+        line = str_trim(line);
+        bool is_object = line.n > 1 && line.p[0] == '{' && line.p[line.n - 1] == '}';
+        if (line.n > 0 && !is_object && !str_is(line, "[DONE]"))
+            return false;
+    }
+    return true;
+}
+
+static void on_event(void *arg, struct str event, struct str data)
+{
+    struct vendor_stream *s = arg;
+    struct str line;
+    if (!is_many(data)) {
+        read_event(s, event, data);
+        return;
+    }
+    while (data.n > 0 && str_line(&data, &line))
+        read_event(s, event, line);
 }
 
 /* Google may put an error object bare between the events. */
@@ -213,6 +263,8 @@ static void on_status(void *arg, int status, struct str content_type)
     /* A server that names no type at all gets the benefit of the doubt. */
     s->is_events =
         status / 100 == 2 && (type.n == 0 || str_ieq(str_trim(type), STR("text/event-stream")));
+    s->is_known = s->is_events || status / 100 != 2;
+    s->collected.limit = s->is_known ? LIMIT_ERROR_BODY_BYTES : LIMIT_SSE_EVENT_BYTES;
 }
 
 static void on_header(void *arg, struct str name, struct str value)
@@ -242,6 +294,27 @@ static void take_events(struct vendor_stream *s, struct str bytes)
     end_with(s, &err);
 }
 
+/* A stream of events under another name: its first bytes decide. */
+static void look_for_events(struct vendor_stream *s)
+{
+    static const char *const begins[] = {"data:", "event:", ":"};
+    struct str body = str_trim(buf_str(&s->collected));
+    if (s->is_known || body.n == 0)
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(begins); i++) {
+        struct str begin = str_of(begins[i]);
+        s->is_events |= str_starts(body, begin);
+        if (body.n < begin.n && str_starts(begin, body))
+            return; /* may still become one */
+    }
+    s->is_known = true;
+    if (!s->is_events)
+        return;
+    AUTO(buf) struct buf bytes = take(&s->collected);
+    s->collected = BUF_MAX(LIMIT_ERROR_BODY_BYTES);
+    take_events(s, buf_str(&bytes));
+}
+
 static void on_body(void *arg, struct str bytes)
 {
     struct vendor_stream *s = arg;
@@ -249,9 +322,11 @@ static void on_body(void *arg, struct str bytes)
     if (s->is_events) {
         take_events(s, bytes);
     } else {
-        buf_add(&s->collected, str_cut(bytes, LIMIT_ERROR_BODY_BYTES - s->collected.n));
-        if (s->collected.n == LIMIT_ERROR_BODY_BYTES)
-            end_collected(s);
+        size_t limit = s->collected.limit;
+        buf_add(&s->collected, str_cut(bytes, limit - s->collected.n));
+        look_for_events(s);
+        if (!s->is_events && s->collected.n == limit)
+            end_collected(s, NULL);
     }
     callback_end(s);
 }
@@ -268,9 +343,13 @@ static void on_http_end(void *arg, const struct error *broken)
         if (!s->is_ended)
             end_events(s, broken);
     } else if (s->status != 0) {
-        end_collected(s);
+        end_collected(s, broken);
     } else {
-        struct error err = *broken;
+        struct error err;
+        if (broken)
+            err = *broken;
+        else
+            error_set(&err, ERR_NETWORK, "%s sent no answer", s->vendor->label);
         end_with(s, &err);
     }
     callback_end(s);
@@ -307,6 +386,7 @@ static struct vendor_stream *stream_new(const struct provider *p, const struct v
     s->collected = BUF_MAX(LIMIT_ERROR_BODY_BYTES);
     s->key = arena_str(&s->arena, ask->key);
     s->account_id = arena_str(&s->arena, ask->account_id);
+    s->reply.label = v->label;
     s->limits = ask->limits;
     sse_init(&s->sse, LIMIT_SSE_EVENT_BYTES);
     s->sse.on_event = on_event;

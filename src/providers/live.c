@@ -5,15 +5,27 @@
  *     vLLM         max_model_len             LM Studio, others   ids, sometimes a window
  *     llama.cpp    meta.n_ctx_train; /props has the window it was started with
  *     Ollama       ids; /api/show has the window of the model and what it can do
+ *     OpenAI       ids of everything, embeddings and voices too
+ *     Anthropic    names, windows, what they can    Gemini   likewise, and what they are for
  *     Codex        models[]: slug, window, levels and the usual one, an order
  *     Cloud Code   models{}: id to windows and whether it thinks; the order stands beside
+ *
+ * An answer may be anything: members of the wrong type count as absent, an item without a usable id
+ * is left out, and texts are cut.
  */
 #include "providers/model_rows.h"
 
 #include "base/limits.h"
 #include "base/num.h"
+#include "base/utf8.h"
 
-enum { MOST_MODELS = 4000, MAX_PRICE = 1000 /* dollars for one token: nobody means that */ };
+enum {
+    MOST_MODELS = 4000,
+    MOST_ID = 200,     /* bytes */
+    MOST_NAME = 200,   /* bytes */
+    MOST_ABOUT = 4000, /* bytes */
+    MAX_PRICE = 1000,  /* dollars for one token; more is a mistake */
+};
 
 static bool has_item(yyjson_val *list, const char *word)
 {
@@ -32,6 +44,84 @@ static void set_window(struct model_row *row, int64_t tokens)
         return;
     row->model.context_window = tokens;
     row->given |= GIVEN_WINDOW;
+}
+
+static void set_output(struct model_row *row, int64_t tokens)
+{
+    if (tokens <= 0)
+        return;
+    row->model.max_output = tokens;
+    row->given |= GIVEN_OUTPUT;
+}
+
+static void set_reasons(struct model_row *row, bool reasons)
+{
+    row->model.reasons = reasons;
+    row->given |= GIVEN_REASONS;
+}
+
+static void set_images(struct model_row *row, bool takes_images)
+{
+    row->model.takes_images = takes_images;
+    row->given |= GIVEN_IMAGES;
+}
+
+static void set_name(struct model_rows *rows, struct model_row *row, struct str name)
+{
+    name = utf8_cut(str_trim(name), MOST_NAME);
+    if (name.n == 0)
+        return;
+    row->model.name = arena_str(&rows->arena, name);
+    row->given |= GIVEN_NAME;
+}
+
+static void set_about(struct model_rows *rows, struct model_row *row, struct str about)
+{
+    about = utf8_cut(str_trim(about), MOST_ABOUT);
+    if (about.n == 0)
+        return;
+    row->model.about = arena_str(&rows->arena, about);
+    row->given |= GIVEN_ABOUT;
+}
+
+static int64_t first_int(yyjson_val *v, const char *const *names)
+{
+    for (; *names; names++)
+        if (json_get_int(v, *names, 0) > 0)
+            return json_get_int(v, *names, 0);
+    return 0;
+}
+
+/* The window under any of the names it has, in the item or in what describes the model further. */
+static int64_t window_in(yyjson_val *item)
+{
+    static const char *const names[] = {
+        "context_window", "context_length", "max_context_tokens", "max_input_tokens",
+        "contextWindow",  "contextLength",  "inputTokenLimit",    NULL};
+    static const char *const places[] = {"architecture", "top_provider"};
+    int64_t window = first_int(item, names);
+    for (size_t i = 0; i < ARRAY_LEN(places) && !window; i++)
+        window = first_int(json_get(item, places[i]), names);
+    return window;
+}
+
+/* Ids are sent in requests and shown: no blanks, no control characters, not too long. */
+static bool is_id(struct str id)
+{
+    if (id.n == 0 || id.n > MOST_ID)
+        return false;
+    for (size_t i = 0; i < id.n; i++)
+        if ((unsigned char)id.p[i] <= ' ' || id.p[i] == 0x7f)
+            return false;
+    return true;
+}
+
+/* A new row; NULL if the id is not valid or was there already. */
+static struct model_row *add_row(struct model_rows *rows, struct str provider, struct str id)
+{
+    id = str_trim(id);
+    bool is_new = is_id(id) && rows->n < MOST_MODELS && !model_rows_find(rows, provider, id);
+    return is_new ? model_rows_add(rows, provider, id) : NULL;
 }
 
 /* ---- OpenRouter ---- */
@@ -67,8 +157,7 @@ static void read_reasoning(struct model_row *row, yyjson_val *item)
     size_t i, max;
     if (!parameters && !yyjson_is_obj(reasoning))
         return;
-    row->model.reasons = has_item(parameters, "reasoning") || yyjson_is_obj(reasoning);
-    row->given |= GIVEN_REASONS;
+    set_reasons(row, has_item(parameters, "reasoning") || yyjson_is_obj(reasoning));
     yyjson_arr_foreach (json_get(reasoning, "supported_efforts"), i, max, effort) {
         row->model.levels |= level_named(json_str(effort));
     }
@@ -77,61 +166,123 @@ static void read_reasoning(struct model_row *row, yyjson_val *item)
     if (yyjson_is_false(json_get(reasoning, "mandatory")))
         row->model.levels |= LEVEL_OFF;
     row->given |= GIVEN_LEVELS;
+    row->model.default_level = level_named(json_get_str(reasoning, "default_effort"));
+    if (row->model.default_level & row->model.levels)
+        row->given |= GIVEN_DEFAULT;
 }
 
 static void read_openrouter(struct model_row *row, yyjson_val *item)
 {
-    yyjson_val *top = json_get(item, "top_provider");
     yyjson_val *inputs = json_get(json_get(item, "architecture"), "input_modalities");
-    int64_t most = json_get_int(top, "max_completion_tokens", 0);
-    set_window(row, json_get_int(item, "context_length", json_get_int(top, "context_length", 0)));
-    if (most > 0) {
-        row->model.max_output = most;
-        row->given |= GIVEN_OUTPUT;
-    }
-    if (yyjson_is_arr(inputs)) {
-        row->model.takes_images = has_item(inputs, "image");
-        row->given |= GIVEN_IMAGES;
-    }
+    set_window(row, window_in(item));
+    set_output(row, json_get_int(json_get(item, "top_provider"), "max_completion_tokens", 0));
+    if (yyjson_is_arr(inputs))
+        set_images(row, has_item(inputs, "image"));
     read_reasoning(row, item);
     read_prices(row, json_get(item, "pricing"));
+}
+
+static void join_routes(struct buf *out, yyjson_val *endpoints)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    size_t n;
+    const struct str *routes = live_routes_of(endpoints, &a, &n);
+    for (size_t i = 0; i < n; i++)
+        buf_addf(out, "%s%.*s", i ? "," : "", STR_FMT(routes[i]));
+}
+
+bool live_read_routes(struct str provider, struct str text, struct model_rows *rows)
+{
+    AUTO(json) struct json json = JSON_INIT;
+    struct error ignored;
+    size_t i, max;
+    yyjson_val *item;
+    if (!json_parse(text, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &json, &ignored) ||
+        !yyjson_is_arr(json_get(json.root, "data")))
+        return false;
+    yyjson_arr_foreach (json_get(json.root, "data"), i, max, item) {
+        AUTO(buf) struct buf routes = BUF_INIT;
+        if (!yyjson_is_arr(json_get(item, "endpoints")))
+            continue;
+        join_routes(&routes, json_get(item, "endpoints"));
+        model_rows_set_routes(rows, provider, str_trim(json_get_str(item, "id")), buf_str(&routes));
+    }
+    return true;
 }
 
 /* ---- the others ---- */
 
 static void read_plain(struct model_row *row, yyjson_val *item)
 {
-    static const char *const names[] = {"max_model_len", "max_context_length", "context_length",
-                                        "context_window"};
+    static const char *const names[] = {"max_model_len", "max_context_length", NULL};
     yyjson_val *meta = json_get(item, "meta");
     int64_t window = json_get_int(meta, "n_ctx", json_get_int(meta, "n_ctx_train", 0));
-    for (size_t i = 0; i < ARRAY_LEN(names) && window <= 0; i++)
-        window = json_get_int(item, names[i], 0);
-    set_window(row, window);
+    if (window <= 0)
+        window = first_int(item, names);
+    set_window(row, window > 0 ? window : window_in(item));
+}
+
+/* {"supported": true}, or true. */
+static bool is_supported(yyjson_val *v)
+{
+    return yyjson_is_true(v) || yyjson_is_true(json_get(v, "supported"));
+}
+
+static void read_anthropic(struct model_rows *rows, struct model_row *row, yyjson_val *item)
+{
+    yyjson_val *can = json_get(item, "capabilities");
+    set_name(rows, row, json_get_str(item, "display_name"));
+    set_window(row, window_in(item));
+    set_output(row, json_get_int(item, "max_tokens", 0));
+    if (json_get(can, "image_input"))
+        set_images(row, is_supported(json_get(can, "image_input")));
+    if (json_get(can, "thinking") || json_get(can, "effort"))
+        set_reasons(row, is_supported(json_get(can, "thinking")) ||
+                             is_supported(json_get(can, "effort")));
+}
+
+/* {"name": "models/gemini-x", "supportedGenerationMethods": ["generateContent"], ...} */
+static void read_gemini(struct model_rows *rows, struct str provider, yyjson_val *item)
+{
+    yyjson_val *does = json_get(item, "supportedGenerationMethods");
+    struct str id = json_get_str(item, "name");
+    if (yyjson_is_arr(does) && !has_item(does, "generateContent"))
+        return;
+    if (str_starts(id, STR("models/")))
+        id = str_from(id, 7);
+    struct model_row *row = add_row(rows, provider, id);
+    if (!row)
+        return;
+    set_name(rows, row, json_get_str(item, "displayName"));
+    set_about(rows, row, json_get_str(item, "description"));
+    set_window(row, window_in(item));
+    set_output(row, json_get_int(item, "outputTokenLimit", 0));
+    if (yyjson_is_bool(json_get(item, "thinking")))
+        set_reasons(row, yyjson_get_bool(json_get(item, "thinking")));
+}
+
+/* Recognises models for embeddings, speech and pictures by OpenAI's names. */
+static bool makes_no_text(struct str id)
+{
+    static const char *const heads[] = {
+        "text-embedding", "tts-",    "whisper", "dall-e", "omni-moderation",
+        "text-mod",       "babbage", "davinci", "sora",   "chatgpt-image"};
+    static const char *const parts[] = {"-realtime", "-audio", "-transcribe", "-tts", "-image"};
+    for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+        if (str_starts(id, str_of(heads[i])))
+            return true;
+    for (size_t i = 0; str_starts(id, STR("gpt-")) && i < ARRAY_LEN(parts); i++)
+        if (str_find(id, str_of(parts[i])) != SIZE_MAX)
+            return true;
+    return false;
 }
 
 /* ---- accounts ---- */
-
-static int64_t first_int(yyjson_val *v, const char *const *names)
-{
-    for (; *names; names++)
-        if (json_get_int(v, *names, 0) > 0)
-            return json_get_int(v, *names, 0);
-    return 0;
-}
 
 static yyjson_val *first_of(yyjson_val *v, const char *one, const char *other)
 {
     yyjson_val *found = json_get(v, one);
     return found ? found : json_get(v, other);
-}
-
-static void set_name(struct model_rows *rows, struct model_row *row, struct str name)
-{
-    if (name.n == 0 || str_eq(name, row->model.id))
-        return;
-    row->model.name = arena_str(&rows->arena, name);
-    row->given |= GIVEN_NAME;
 }
 
 static void read_codex_levels(struct model_row *row, yyjson_val *item)
@@ -152,15 +303,16 @@ static void read_codex_levels(struct model_row *row, yyjson_val *item)
 
 static void read_codex(struct model_rows *rows, struct str provider, yyjson_val *item)
 {
-    static const char *const windows[] = {"context_window", "context_length", "max_context_tokens",
-                                          "max_input_tokens", NULL};
+    yyjson_val *inputs = json_get(item, "input_modalities");
     struct str id = json_str(first_of(item, "slug", "id"));
-    int64_t window = first_int(item, windows);
-    if (id.n == 0 || model_rows_find(rows, provider, id))
+    struct model_row *row = makes_no_text(id) ? NULL : add_row(rows, provider, id);
+    if (!row)
         return;
-    struct model_row *row = model_rows_add(rows, provider, id);
     set_name(rows, row, json_get_str(item, "display_name"));
-    set_window(row, window ? window : first_int(json_get(item, "architecture"), windows));
+    set_about(rows, row, json_get_str(item, "description"));
+    set_window(row, window_in(item));
+    if (yyjson_is_arr(inputs))
+        set_images(row, has_item(inputs, "image"));
     read_codex_levels(row, item);
     row->model.priority = json_get_int(item, "priority", -1) + 1;
     if (row->model.priority > 0)
@@ -190,43 +342,76 @@ static int64_t place_of(yyjson_val *root, struct str id)
     return 0;
 }
 
+static bool has_word(struct str text, const char *word)
+{
+    return str_ifind(text, str_of(word)) != SIZE_MAX;
+}
+
+/* What loaf takes for the usual level: by the name, else by the tokens it may think (loaf.md 11.2).
+ */
+static unsigned cloudcode_level(struct str id, yyjson_val *item)
+{
+    static const struct {
+        int64_t most;
+        unsigned level;
+    } steps[] = {{0, LEVEL_OFF},          {128, LEVEL_LOW},      {1024, LEVEL_MINIMAL},
+                 {4096, LEVEL_LOW},       {10000, LEVEL_MEDIUM}, {20000, LEVEL_HIGH},
+                 {INT64_MAX, LEVEL_XHIGH}};
+    struct str name = json_get_str(item, "displayName");
+    int64_t budget;
+    if (has_word(id, "high") || has_word(name, "high"))
+        return LEVEL_HIGH;
+    if (has_word(id, "low") || has_word(name, "low"))
+        return LEVEL_LOW;
+    if (!json_is_whole(json_get(item, "thinkingBudget"), &budget) || budget == -1)
+        return LEVEL_MEDIUM;
+    size_t i = 0;
+    while (budget > steps[i].most)
+        i++;
+    return steps[i].level;
+}
+
+/* The description followed by the tags. */
+static void set_cloudcode_about(struct model_rows *rows, struct model_row *row, yyjson_val *item)
+{
+    static const char *const texts[] = {"description", "tagTitle", "tagDescription"};
+    static const char *const flags[] = {"beta", "preview"};
+    AUTO(buf) struct buf about = BUF_INIT;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        struct str text = str_trim(json_get_str(item, texts[i]));
+        if (text.n)
+            buf_addf(&about, "%s%.*s", about.n ? " | " : "", STR_FMT(text));
+    }
+    for (size_t i = 0; i < ARRAY_LEN(flags); i++)
+        if (is_true(item, flags[i]))
+            buf_addf(&about, "%s%s", about.n ? " | " : "", flags[i]);
+    set_about(rows, row, buf_str(&about));
+}
+
 static void read_cloudcode(struct model_rows *rows, struct str provider, yyjson_val *root,
                            struct str id, yyjson_val *item)
 {
     static const unsigned all = LEVEL_OFF | LEVEL_MINIMAL | LEVELS_TO_XHIGH;
     int64_t most = json_get_int(item, "maxTokens", 0),
             out = json_get_int(item, "maxOutputTokens", 0);
-    if (id.n == 0 || is_true(item, "disabled"))
+    struct model_row *row =
+        yyjson_is_obj(item) && !is_true(item, "disabled") ? add_row(rows, provider, id) : NULL;
+    if (!row)
         return;
-    struct model_row *row = model_rows_add(rows, provider, id);
     set_name(rows, row, json_get_str(item, "displayName"));
-    set_window(row, most > 0 && out > 0 ? most - out : 0);
+    set_cloudcode_about(rows, row, item);
+    set_window(row, out > 0 && most > out ? most - out : most);
+    set_output(row, out);
+    if (yyjson_is_bool(json_get(item, "supportsImages")))
+        set_images(row, is_true(item, "supportsImages"));
     row->model.levels = is_true(item, "supportsThinking") ? all : LEVEL_OFF;
     row->given |= GIVEN_LEVELS;
-    row->model.default_level = str_ends(id, STR("-high"))  ? LEVEL_HIGH
-                               : str_ends(id, STR("-low")) ? LEVEL_LOW
-                                                           : 0;
+    row->model.default_level = cloudcode_level(id, item);
     if (row->model.default_level & row->model.levels)
         row->given |= GIVEN_DEFAULT;
     row->model.priority = place_of(root, id);
     if (row->model.priority > 0)
         row->given |= GIVEN_PRIORITY;
-}
-
-/* Both say "models", the one as a list, the other as a map. */
-static bool read_account(struct str provider, yyjson_val *root, struct model_rows *ret)
-{
-    yyjson_val *models = json_get(root, "models"), *key, *item;
-    size_t i, max;
-    yyjson_arr_foreach (models, i, max, item) {
-        if (i < MOST_MODELS)
-            read_codex(ret, provider, item);
-    }
-    yyjson_obj_foreach (models, i, max, key, item) {
-        if (i < MOST_MODELS)
-            read_cloudcode(ret, provider, root, json_str(key), item);
-    }
-    return yyjson_is_arr(models) || yyjson_is_obj(models);
 }
 
 /* ---- a list ---- */
@@ -242,18 +427,47 @@ static bool makes_text(yyjson_val *item)
 static void read_item(struct str provider, enum live_list kind, yyjson_val *item,
                       struct model_rows *ret)
 {
-    struct str id = json_get_str(item, "id"), name = json_get_str(item, "name");
-    if (id.n == 0 || !makes_text(item) || model_rows_find(ret, provider, id))
+    struct str id = json_get_str(item, "id");
+    if (!makes_text(item) || (kind == LIST_OPENAI && makes_no_text(id)))
         return;
-    struct model_row *row = model_rows_add(ret, provider, id);
-    if (name.n > 0 && !str_eq(name, id)) {
-        row->model.name = arena_str(&ret->arena, name);
-        row->given |= GIVEN_NAME;
-    }
+    struct model_row *row = add_row(ret, provider, id);
+    if (!row)
+        return;
+    set_name(ret, row, json_get_str(item, "name"));
+    set_about(ret, row, json_get_str(item, "description"));
     if (kind == LIST_OPENROUTER)
         read_openrouter(row, item);
+    else if (kind == LIST_ANTHROPIC)
+        read_anthropic(ret, row, item);
     else
         read_plain(row, item);
+}
+
+/* The member that holds the list: a map for Cloud Code, else an array; NULL: it is no list. */
+static yyjson_val *list_in(enum live_list kind, yyjson_val *root)
+{
+    yyjson_val *models = json_get(root, "models"), *data = json_get(root, "data");
+    if (kind == LIST_CLOUDCODE)
+        return yyjson_is_obj(models) ? models : NULL;
+    if ((kind == LIST_CODEX || kind == LIST_GEMINI) && yyjson_is_arr(models))
+        return models;
+    if (kind == LIST_GEMINI)
+        return NULL;
+    return yyjson_is_arr(data) || yyjson_is_null(data) ? data
+                                                       : NULL; /* Ollama without models: null */
+}
+
+static void read_one(struct str provider, enum live_list kind, yyjson_val *item,
+                     struct model_rows *ret)
+{
+    if (!yyjson_is_obj(item))
+        return;
+    if (kind == LIST_CODEX)
+        read_codex(ret, provider, item);
+    else if (kind == LIST_GEMINI)
+        read_gemini(ret, provider, item);
+    else
+        read_item(provider, kind, item, ret);
 }
 
 bool live_read_list(struct str provider, enum live_list kind, struct str text,
@@ -262,18 +476,18 @@ bool live_read_list(struct str provider, enum live_list kind, struct str text,
     AUTO(json) struct json json = JSON_INIT;
     struct error ignored;
     size_t i, max;
-    yyjson_val *item;
+    yyjson_val *key, *item;
     bool is_json =
         json_parse(text, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &json, &ignored);
-    if (is_json && kind >= LIST_CODEX && read_account(provider, json.root, ret))
-        return true;
-    yyjson_val *data = is_json ? json_get(json.root, "data") : NULL;
-    if (!yyjson_is_arr(data) && !yyjson_is_null(data)) /* Ollama without models says null */
+    yyjson_val *list = is_json ? list_in(kind, json.root) : NULL;
+    if (!list)
         return error_set(err, ERR_BAD_REPLY, "%.*s did not answer with a list of models",
                          STR_FMT(provider));
-    yyjson_arr_foreach (data, i, max, item) {
-        if (i < MOST_MODELS)
-            read_item(provider, kind, item, ret);
+    yyjson_obj_foreach (list, i, max, key, item) {
+        read_cloudcode(ret, provider, json.root, json_str(key), item);
+    }
+    yyjson_arr_foreach (list, i, max, item) {
+        read_one(provider, kind, item, ret);
     }
     return true;
 }
@@ -318,9 +532,8 @@ void live_read_show(struct str text, struct model_row *row)
     yyjson_val *can = json_get(json.root, "capabilities");
     if (!yyjson_is_arr(can))
         return;
-    row->model.takes_images = has_item(can, "vision");
-    row->model.reasons = has_item(can, "thinking");
-    row->given |= GIVEN_IMAGES | GIVEN_REASONS;
+    set_images(row, has_item(can, "vision"));
+    set_reasons(row, has_item(can, "thinking"));
 }
 
 void live_read_props(struct str text, struct model_rows *rows)
@@ -334,9 +547,7 @@ void live_read_props(struct str text, struct model_rows *rows)
     yyjson_val *sees = json_get(json_get(json.root, "modalities"), "vision");
     for (size_t i = 0; i < rows->n; i++) {
         set_window(&rows->rows[i], window);
-        if (yyjson_is_bool(sees)) {
-            rows->rows[i].model.takes_images = yyjson_get_bool(sees);
-            rows->rows[i].given |= GIVEN_IMAGES;
-        }
+        if (yyjson_is_bool(sees))
+            set_images(&rows->rows[i], yyjson_get_bool(sees));
     }
 }

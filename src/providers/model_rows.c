@@ -37,6 +37,7 @@ void model_rows_clear(struct model_rows *r)
 {
     arena_clear(&r->arena);
     free(r->rows);
+    table_clear(&r->by_slug);
     *r = MODEL_ROWS_INIT;
 }
 
@@ -47,18 +48,33 @@ struct model_row *model_rows_add(struct model_rows *r, struct str provider, stru
         r->rows = xrealloc(r->rows, r->room * sizeof *r->rows);
     }
     struct model_row *row = &r->rows[r->n++];
-    *row = (struct model_row){.provider = arena_str(&r->arena, provider)};
-    row->model.id = arena_str(&r->arena, id);
+    struct str slug = arena_fmt(&r->arena, "%.*s/%.*s", STR_FMT(provider), STR_FMT(id));
+    *row = (struct model_row){.provider = str_cut(slug, provider.n)};
+    row->model.id = str_from(slug, provider.n + 1);
+    table_put(&r->by_slug, slug, (void *)(uintptr_t)r->n);
     return row;
 }
 
 const struct model_row *model_rows_find(const struct model_rows *r, struct str provider,
                                         struct str id)
 {
-    for (size_t i = r->n; i-- > 0;)
-        if (str_eq(r->rows[i].model.id, id) && str_eq(r->rows[i].provider, provider))
-            return &r->rows[i];
-    return NULL;
+    AUTO(buf) struct buf slug = BUF_INIT;
+    if (!r->n)
+        return NULL;
+    buf_addf(&slug, "%.*s/%.*s", STR_FMT(provider), STR_FMT(id));
+    size_t number = (uintptr_t)table_get(&r->by_slug, buf_str(&slug));
+    return number ? &r->rows[number - 1] : NULL;
+}
+
+void model_rows_set_routes(struct model_rows *r, struct str provider, struct str id,
+                           struct str routes)
+{
+    const struct model_row *found = model_rows_find(r, provider, id);
+    if (!found)
+        return;
+    struct model_row *row = &r->rows[found - r->rows];
+    row->model.routes = arena_str(&r->arena, routes);
+    row->given |= GIVEN_ROUTES;
 }
 
 void model_row_apply(const struct model_row *row, enum model_source source, struct model *m)
@@ -73,12 +89,19 @@ void model_row_apply(const struct model_row *row, enum model_source source, stru
         m->max_output = from->max_output;
     if (given & GIVEN_IMAGES)
         m->takes_images = from->takes_images;
+    if (given & GIVEN_ABOUT)
+        m->about = from->about;
+    if (given & GIVEN_ROUTES)
+        m->routes = from->routes;
     if (given & GIVEN_LEVELS) {
+        m->has_own_levels = true;
         m->levels = from->levels;
         m->reasons = (from->levels & ~(unsigned)LEVEL_OFF) != 0;
     }
-    if (given & GIVEN_REASONS)
+    if (given & GIVEN_REASONS) {
+        m->has_own_reasons = true;
         m->reasons = from->reasons;
+    }
     if (given & GIVEN_PRICE_IN)
         m->price_in = from->price_in;
     if (given & GIVEN_PRICE_OUT)
@@ -95,10 +118,10 @@ void model_row_apply(const struct model_row *row, enum model_source source, stru
 /* ---- reading ---- */
 
 struct entry {
-    struct str id, name, default_level;
+    struct str id, name, description, default_level;
     int64_t context_window, max_output, priority;
     bool images, reasons;
-    yyjson_val *reasoning;
+    yyjson_val *reasoning, *routes;
     double price_in, price_out, price_cached;
 };
 
@@ -106,6 +129,7 @@ struct entry {
 static const struct row entry_rows[] = {
     ROW(entry, id, T_STR, NEEDED | NOT_BLANK, "provider/model-id"),
     ROW(entry, name, T_STR, NOT_BLANK, "for humans"),
+    ROW(entry, description, T_STR, OPTIONAL, "for humans, at more length"),
     ROW(entry, context_window, T_INT, OPTIONAL, "tokens", NOT_BELOW_0),
     ROW(entry, max_output, T_INT, OPTIONAL, "tokens", NOT_BELOW_0),
     ROW(entry, images, T_BOOL, OPTIONAL, "whether it takes images"),
@@ -114,6 +138,7 @@ static const struct row entry_rows[] = {
         .items = T_STR),
     ROW(entry, default_level, T_STR, OPTIONAL, "one of these levels"),
     ROW(entry, priority, T_INT, OPTIONAL, "place in a list, from 1", NOT_BELOW_0),
+    ROW(entry, routes, T_ARR, OPTIONAL, "upstreams of OpenRouter", .items = T_STR),
     ROW(entry, price_in, T_NUM, OPTIONAL, "USD per million tokens", NOT_BELOW_0),
     ROW(entry, price_out, T_NUM, OPTIONAL, "USD per million tokens", NOT_BELOW_0),
     ROW(entry, price_cached, T_NUM, OPTIONAL, "USD per million tokens", NOT_BELOW_0),
@@ -125,6 +150,7 @@ static const struct {
     unsigned bit;
 } members[] = {
     {"name", GIVEN_NAME},
+    {"description", GIVEN_ABOUT},
     {"context_window", GIVEN_WINDOW},
     {"max_output", GIVEN_OUTPUT},
     {"images", GIVEN_IMAGES},
@@ -132,6 +158,7 @@ static const struct {
     {"reasoning", GIVEN_LEVELS},
     {"default_level", GIVEN_DEFAULT},
     {"priority", GIVEN_PRIORITY},
+    {"routes", GIVEN_ROUTES},
     {"price_in", GIVEN_PRICE_IN},
     {"price_out", GIVEN_PRICE_OUT},
     {"price_cached", GIVEN_PRICE_CACHED},
@@ -153,6 +180,18 @@ static bool read_levels(yyjson_val *list, unsigned *ret, struct error *err)
     return true;
 }
 
+static struct str read_routes(struct arena *a, yyjson_val *list)
+{
+    AUTO(buf) struct buf names = BUF_INIT;
+    size_t i, max;
+    yyjson_val *item;
+    yyjson_arr_foreach (list, i, max, item) {
+        if (json_str(item).n && str_chr(json_str(item), ',') == SIZE_MAX)
+            buf_addf(&names, "%s%.*s", names.n ? "," : "", STR_FMT(json_str(item)));
+    }
+    return arena_str(a, buf_str(&names));
+}
+
 static bool read_entry(struct model_rows *r, yyjson_val *v, bool is_strict, struct error *err)
 {
     struct entry e = {0};
@@ -171,6 +210,8 @@ static bool read_entry(struct model_rows *r, yyjson_val *v, bool is_strict, stru
         return false;
     struct model_row *row = model_rows_add(r, provider, id);
     row->model.name = arena_str(&r->arena, e.name);
+    row->model.about = arena_str(&r->arena, e.description);
+    row->model.routes = read_routes(&r->arena, e.routes);
     row->model.context_window = e.context_window;
     row->model.max_output = e.max_output;
     row->model.takes_images = e.images;
@@ -213,6 +254,17 @@ static void put_levels(struct jw *w, unsigned levels)
     jw_arr_end(w);
 }
 
+static void put_routes(struct jw *w, struct str routes)
+{
+    struct str name;
+    jw_karr(w, "routes");
+    while (routes.n) {
+        routes = str_split(routes, ',', &name);
+        jw_str(w, name);
+    }
+    jw_arr_end(w);
+}
+
 static void put_row(const struct model_row *row, struct jw *w)
 {
     const struct model *m = &row->model;
@@ -222,6 +274,8 @@ static void put_row(const struct model_row *row, struct jw *w)
     jw_kstr(w, "id", buf_str(&id));
     if (row->given & GIVEN_NAME)
         jw_kstr(w, "name", m->name);
+    if (row->given & GIVEN_ABOUT)
+        jw_kstr(w, "description", m->about);
     if (row->given & GIVEN_WINDOW)
         jw_kint(w, "context_window", m->context_window);
     if (row->given & GIVEN_OUTPUT)
@@ -236,6 +290,8 @@ static void put_row(const struct model_row *row, struct jw *w)
         jw_kz(w, "default_level", level_name(m->default_level));
     if (row->given & GIVEN_PRIORITY)
         jw_kint(w, "priority", m->priority);
+    if (row->given & GIVEN_ROUTES)
+        put_routes(w, m->routes);
     if (row->given & GIVEN_PRICE_IN)
         jw_knum(w, "price_in", m->price_in);
     if (row->given & GIVEN_PRICE_OUT)

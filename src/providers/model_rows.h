@@ -5,6 +5,7 @@
 #define TRIVET_PROVIDERS_MODEL_ROWS_H
 
 #include "base/json.h"
+#include "base/table.h"
 #include "providers/provider.h"
 
 enum given { /* which members of a row are known */
@@ -19,6 +20,8 @@ enum given { /* which members of a row are known */
     GIVEN_PRICE_CACHED = 256,
     GIVEN_DEFAULT = 512,
     GIVEN_PRIORITY = 1024,
+    GIVEN_ABOUT = 2048,
+    GIVEN_ROUTES = 4096,
 };
 
 struct model_row {
@@ -31,6 +34,7 @@ struct model_rows {
     struct arena arena; /* of the strings */
     struct model_row *rows;
     size_t n, room;
+    struct table by_slug; /* "provider/id" to the number of the last such row, from 1 */
 };
 #define MODEL_ROWS_INIT ((struct model_rows){0})
 void model_rows_clear(struct model_rows *r);
@@ -40,6 +44,9 @@ struct model_row *model_rows_add(struct model_rows *r, struct str provider, stru
 /* The last of that name, or NULL. */
 const struct model_row *model_rows_find(const struct model_rows *r, struct str provider,
                                         struct str id);
+/* Sets the routes of one model, if there is a row for it. */
+void model_rows_set_routes(struct model_rows *r, struct str provider, struct str id,
+                           struct str routes);
 /* Puts what the row knows over what *m says.  Strings are borrowed from the row. */
 void model_row_apply(const struct model_row *row, enum model_source source, struct model *m);
 
@@ -49,12 +56,16 @@ bool model_rows_read(struct model_rows *r, yyjson_val *models, bool is_strict, s
 void model_rows_put(const struct model_rows *r, struct jw *w);
 
 /* live.c: what providers answer.  ERR_BAD_REPLY unless the text is a list of models; models that
- * make no text are left out. */
+ * make no text, and those without a valid id, are left out. */
 bool live_read_list(struct str provider, enum live_list kind, struct str text,
                     struct model_rows *ret, struct error *err);
 /* Adds what Ollama's /api/show and llama.cpp's /props know; text that is none of these adds
  * nothing. */
 void live_read_show(struct str text, struct model_row *row);
 void live_read_props(struct str text, struct model_rows *rows);
+/* OpenRouter's endpoints of all models: each row gets its routes.  False: it is no such list. */
+bool live_read_routes(struct str provider, struct str text, struct model_rows *rows);
+/* catalogue_account.c: the routes that a model's `endpoints` name, sorted, in the arena. */
+struct str *live_routes_of(yyjson_val *endpoints, struct arena *a, size_t *ret_n);
 
 #endif

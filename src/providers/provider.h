@@ -36,13 +36,17 @@ enum model_source { MODEL_UNKNOWN, MODEL_BUILT_IN, MODEL_LIVE, MODEL_USER };
 struct model {
     const char *provider; /* "openai" */
     struct str id;        /* as the provider calls it */
-    struct str name;      /* for humans */
+    struct str name;      /* for humans; the same pointer as id if the model has no name */
+    struct str about;     /* one or more sentences for humans, or STR_NONE */
+    struct str routes;    /* OpenRouter: names for ask.route, comma separated, or STR_NONE */
     int64_t context_window; /* tokens; 0: unknown */
     int64_t max_output;     /* tokens; 0: unknown */
     bool takes_images, reasons;
     double price_in, price_out; /* USD per million tokens; 0: unknown */
     double price_cached;        /* of input that the provider's cache had; 0: as price_in */
     unsigned levels;            /* enum model_level; 0: unknown, or it does not reason */
+    /* levels or reasons were given by a live list or the user's file */
+    bool has_own_levels, has_own_reasons;
     unsigned default_level;     /* the one that the provider would take; 0: not said */
     int64_t priority;           /* place in the provider's own order, from 1; 0: not said */
     enum model_source source;   /* as found in the catalogue */
@@ -58,6 +62,7 @@ struct ask {
     struct str system;              /* may be empty */
     const struct message *messages; /* summaries included */
     size_t n_messages;
+    int64_t message_bytes;          /* of everything in them; 0: not counted */
     const struct tool_def *tools;
     size_t n_tools;
     int64_t max_tokens;             /* 0: the provider's default */
@@ -92,6 +97,9 @@ enum live_list {
     LIST_OPENROUTER, /* the same with all figures; /models/user with a key */
     LIST_OLLAMA,     /* and POST /api/show for each */
     LIST_LLAMACPP,   /* and GET /props for what the one model got */
+    LIST_OPENAI,     /* the ids of everything that the key may use, some of which make no text */
+    LIST_ANTHROPIC,  /* with names, windows and abilities; the key goes in a header of its own */
+    LIST_GEMINI,     /* likewise */
     LIST_CODEX,      /* what a ChatGPT account has: slugs, levels, an order */
     LIST_CLOUDCODE,  /* what a Google account has, after its project was asked for */
 };

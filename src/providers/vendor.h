@@ -3,6 +3,7 @@
 #ifndef TRIVET_PROVIDERS_VENDOR_H
 #define TRIVET_PROVIDERS_VENDOR_H
 
+#include "base/json.h"
 #include "net/http.h"
 #include "providers/provider.h"
 
@@ -19,8 +20,9 @@ struct vendor {
     size_t (*headers)(const struct ask *ask, struct arena *a, struct http_header *out, size_t max);
     size_t state_size;
     void (*clear)(void *state); /* what the state owns; may be NULL */
-    /* One SSE event.  Appends to the reply; text and reasoning also go to the sink.  False with
-     * err on an error event or one of the wrong shape.  *ret_is_over: nothing more is wanted. */
+    /* One SSE event, or the whole body when the answer is one JSON value.  Appends to the reply;
+     * text and reasoning also go to the sink.  False with err on an error event or one of the wrong
+     * shape.  *ret_is_over: nothing more is wanted. */
     bool (*read)(void *state, struct reply *reply, const struct ask_sink *sink, struct str event,
                  struct str data, bool *ret_is_over, struct error *err);
     /* End of the stream: false with ERR_CUT unless the terminal event was seen. */
@@ -44,6 +46,24 @@ struct str vendor_turn_state(const struct stream *s);
  * retry_after_ms.  Also finds overflow and quota by wording. */
 void error_from_http(struct error *err, const char *label, int status, struct str body,
                      struct str retry_after, struct str retry_after_ms);
+/* ---- for readers ---- */
+
+/* Parses the data of an event, leniently.  Its strings may hold half characters, for show_* to
+ * join. ERR_BAD_REPLY unless it is JSON. */
+bool event_parse(struct str data, const char *label, struct json *ret, struct error *err);
+/* Add a piece to the reply and tell it to the sink: a character whose halves stand in two pieces is
+ * told with the second.  ERR_LIMIT when the reply is too large. */
+bool show_text(struct reply *reply, const struct ask_sink *sink, struct str piece,
+               const char *label, struct error *err);
+bool show_reasoning(struct reply *reply, const struct ask_sink *sink, struct str piece,
+                    const char *label, struct error *err);
+/* The end of the stream: a half without its other half is told as U+FFFD. */
+void show_rest(struct reply *reply, const struct ask_sink *sink);
+bool reply_too_large(const char *label, struct error *err); /* false */
+/* Arguments of a call as JSON text: a string is that text, any other value is written into out;
+ * empty when there are none, or an object without members. */
+struct str arguments_text(yyjson_val *v, struct buf *out);
+
 /* Whether the words of an error mean that the context is too long. */
 bool is_overflow_text(struct str text);
 

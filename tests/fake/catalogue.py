@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Model lists of OpenRouter, Ollama, llama.cpp, LM Studio and vLLM, on loopback.
+"""Model lists of all providers, on loopback.
 
     python3 tests/fake/catalogue.py [--log FILE] [--die-with-parent]
 
@@ -12,16 +12,24 @@ played and how:
     /llamacpp/v1/models         meta.n_ctx_train; GET /llamacpp/props has the real window
     /lmstudio/v1/models, /vllm/v1/models
     /openrouter/v1/models/AUTHOR/SLUG/endpoints   upstreams, for acme only
+    /openrouter/v1/models/endpoints   upstreams of all
+    /openai/v1/models           ids; /anthropic/v1/models?limit=1000 and
+                                /gemini/v1beta/models?pageSize=1000 with the rest; all three want a
+                                key in their own header
+    /many/v1/models             1000 models
     /codex/models               what a ChatGPT account has, and /wham/usage what is left of it; both
-                                want a token that does not end in `-bad`
+                                want a token that does not end in `-bad`; the account acc-500 gets 500
     /cloud/v1internal:...       the same of a Google account, by POST; a model answers as well
     /loading/v1/models          503, as llama.cpp while it loads
     /other/v1/models            a web server that knows nothing of models
-    /broken/v1/models           200 and no list
+    /broken/...                 200 and no list
+    /empty/...                  200 and a list without models
     /failing/v1/models          500
     /silent/v1/models           takes the request and never answers
+    /late/...                   the rest of the path, answered after a second
+    /other-account/codex/...    as /codex, with other models
 
-The log gets one line per request: method, path, and `key` if there was an Authorization header.
+The log gets one line per request: method, path, and `key` if there was one in a header.
 """
 import argparse
 import ctypes
@@ -32,7 +40,7 @@ import time
 
 OPENROUTER = [
     {"id": "anthropic/claude-sonnet-5.5", "name": "Anthropic: Claude Sonnet 5.5",
-     "context_length": 1000000,
+     "context_length": 1000000, "description": "Writes code and prose.",
      "architecture": {"input_modalities": ["text", "image"], "output_modalities": ["text"]},
      "pricing": {"prompt": "0.000002", "completion": "0.00001", "input_cache_read": "0.0000001"},
      "top_provider": {"context_length": 1000000, "max_completion_tokens": 128000},
@@ -57,11 +65,27 @@ SHOWS = {
 }
 CODEX = [
     {"slug": "gpt-5.2-codex", "display_name": "GPT-5.2 Codex", "priority": 2,
+     "description": "Optimised for code.",
      "context_window": 272000, "default_reasoning_level": "high",
      "supported_reasoning_levels": [{"effort": "low"}, {"effort": "high"}, {"effort": "xhigh"}]},
     {"slug": "gpt-5.2", "display_name": "GPT-5.2", "priority": 1, "context_window": 400000},
     {"slug": "whisper-9", "display_name": "no model for text", "priority": 0},
 ]
+CODEX_OF_ANOTHER = [{"slug": "gpt-7", "display_name": "gpt-7", "context_window": 777000}]
+OPENAI = [{"id": "gpt-5", "object": "model"}, {"id": "my-own", "context_length": 32000},
+          {"id": "gpt-4.1"}, {"id": "text-embedding-3-large"}, {"id": "gpt-4o-audio-preview"}]
+ANTHROPIC = [
+    {"type": "model", "id": "claude-opus-5-5", "display_name": "Claude Opus 5.5",
+     "max_input_tokens": 600000, "max_tokens": 64000,
+     "capabilities": {"image_input": {"supported": False}, "thinking": {"supported": True}}},
+    {"type": "model", "id": "claude-new", "display_name": "Claude New", "max_input_tokens": 300000,
+     "capabilities": {"image_input": {"supported": True}, "thinking": {"supported": False}}}]
+GEMINI = [
+    {"name": "models/gemini-2.5-pro", "displayName": "Gemini 2.5 Pro", "description": "Thinks.",
+     "inputTokenLimit": 900000, "outputTokenLimit": 65536, "thinking": True,
+     "supportedGenerationMethods": ["generateContent", "countTokens"]},
+    {"name": "models/embedding-001", "supportedGenerationMethods": ["embedContent"]}]
+MANY = [{"id": f"m-{n}", "context_window": 1000 + n} for n in range(1000)]
 USAGE = {"plan_type": "plus", "rate_limit": {
     "primary_window": {"used_percent": 12.5, "limit_window_seconds": 18000, "reset_at": 1800000000},
     "secondary_window": {"used_percent": 140, "limit_window_seconds": None}}}
@@ -77,12 +101,17 @@ CLOUD = {
 }
 ENDPOINTS = {"data": {"endpoints": [{"tag": "Z_ai/FP8"}, {"provider_name": "Acme Cloud!"},
                                     {"tag": "z-ai/fp8"}, {}]}}
+ALL_ENDPOINTS = {"data": [
+    {"id": "anthropic/claude-sonnet-5.5",
+     "endpoints": [{"tag": "google-vertex"}, {"tag": "anthropic"}, {"tag": "anthropic"}]},
+    {"id": "nobody/asked", "endpoints": [{"tag": "x"}]}, {"id": "odd", "endpoints": 7}, None]}
 LISTS = {
     "openrouter": OPENROUTER,
     "ollama": OLLAMA,
     "llamacpp": [{"id": "gguf.gguf", "meta": {"n_ctx_train": 131072, "n_params": 8}}],
     "lmstudio": [{"id": "phi-4"}, {"id": "nomic-embed", "type": "embeddings"}],
     "vllm": [{"id": "meta/llama", "max_model_len": 65536}],
+    "many": MANY,
 }
 
 
@@ -99,15 +128,38 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def note(self):
         if self.server.log:
-            key = " key" if self.headers.get("Authorization") else ""
+            key = " key" if any(self.headers.get(name) for name in (
+                "Authorization", "x-api-key", "x-goog-api-key")) else ""
             with open(self.server.log, "a", encoding="utf-8") as f:
                 f.write(f"{self.command} {self.path}{key}\n")
 
+    def skip_late(self):
+        if self.path.startswith("/late/"):
+            time.sleep(1)
+            self.path = self.path[5:]
+
+    def wants_key(self, name, begin, list_):
+        good = self.headers.get(name, "").startswith(begin)
+        self.answer(200 if good else 401, list_ if good else {"error": {"message": "who?"}})
+
     def do_GET(self):
         self.note()
+        self.skip_late()
         who, _, what = self.path[1:].partition("/")
         if who == "silent":
             time.sleep(3600)
+        elif who == "empty":
+            self.answer(200, {"models": [], "data": []})
+        elif (who, what) == ("openrouter", "v1/models/endpoints"):
+            self.answer(200, ALL_ENDPOINTS)
+        elif (who, what) == ("other-account", "codex/models?client_version=0.99.0"):
+            self.answer(200, {"models": CODEX_OF_ANOTHER})
+        elif (who, what) == ("openai", "v1/models"):
+            self.wants_key("Authorization", "Bearer ", {"data": OPENAI})
+        elif (who, what) == ("anthropic", "v1/models?limit=1000"):
+            self.wants_key("x-api-key", "sk-", {"data": ANTHROPIC, "has_more": False})
+        elif (who, what) == ("gemini", "v1beta/models?pageSize=1000"):
+            self.wants_key("x-goog-api-key", "sk-", {"models": GEMINI})
         elif who == "loading":
             self.answer(503, {"error": {"code": 503, "message": "Loading model"}})
         elif who == "other":
@@ -124,6 +176,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elif (who, what) in (("codex", "models?client_version=0.99.0"), ("wham", "usage")):
             if self.headers.get("Authorization", "-bad").endswith("-bad"):
                 self.answer(401, {"error": {"message": "who are you?"}})
+            elif self.headers.get("ChatGPT-Account-ID") == "acc-500":
+                self.answer(500, {"error": {"message": "not now"}})
             else:
                 self.answer(200, {"models": CODEX} if who == "codex" else USAGE)
         elif what.startswith("v1/models/acme/") and what.endswith("/endpoints"):
@@ -140,6 +194,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         self.note()
+        self.skip_late()
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or "{}")
         shown = SHOWS.get(body.get("model"))
         if self.path == "/cloud/v1internal:loadCodeAssist":

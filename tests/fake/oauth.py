@@ -29,6 +29,7 @@ The control file is a JSON object, read again for every request:
   device_expires    seconds
   polls             list of {"status", "error"}: answers to device polls, then it is granted
   userinfo          status of the profile (default 200)
+  account           id of the ChatGPT account (default acc-1)
 
 The log gets one JSON line per request: {"n", "method", "path", "query", "form", "authorization"}.
 """
@@ -188,7 +189,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def tokens(self, control):
         n = next(self.state.numbers)
         lasts = control.get("expires_in", 3600)
-        claims = {"https://api.openai.com/auth": {"chatgpt_account_id": "acc-1",
+        account = control.get("account", "acc-1")
+        claims = {"https://api.openai.com/auth": {"chatgpt_account_id": account,
                                                   "chatgpt_plan_type": "plus"},
                   "email": "user@example.com", "exp": int(time.time()) + 7200}
         answer = {"access_token": jwt(dict(claims, n=n)),

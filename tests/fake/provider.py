@@ -57,7 +57,8 @@ How to say it badly:
 The log gets one JSON line per request: {"n", "conn", "method", "path", "headers", "body", "reply"}
 (n counts requests, conn connections, reply is the place in the script or null), and one per end of
 an answer: {"n", "closed_early": true, "after_ms"} when the client closed first, else {"n", "done":
-true}.
+true}.  Requests for lists of models are answered (GET .../models names one model, `fake`) and stand
+not in the log, nor do those for details of models: they may come at any time.
 """
 import argparse
 import collections
@@ -197,6 +198,13 @@ FORMATS = {"/chat/completions": (chunks, False), "/messages": (anthropic.chunks,
            ":streamGenerateContent?alt=sse": (gemini.chunks, None)}
 
 
+def is_list(method, path):
+    """Requests for lists of models and what belongs to them, made in the background at any time."""
+    if method == "GET":
+        return "/models" in path or path.endswith("/props")
+    return path.endswith(("/api/show", ":loadCodeAssist", ":fetchAvailableModels"))
+
+
 def format_of(path):
     return next((form for end, form in FORMATS.items() if path.endswith(end)), None)
 
@@ -265,6 +273,9 @@ class Connection:
             body = json.loads(raw) if raw else None
         except ValueError:
             body = raw.decode("utf-8", "replace")
+        if is_list(method, path):
+            self.answer(self.choose(method, path, body)[1], None)
+            return False  # its connection is not there for the next request
         n, begun = next(self.server.numbers), time.monotonic()
         place, reply = self.choose(method, path, body)
         self.server.log.append({"n": n, "conn": self.number, "method": method, "path": path,

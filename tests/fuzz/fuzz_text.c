@@ -31,6 +31,24 @@ static void try_utf8(struct str s)
     }
 }
 
+/* However a text is split, its pieces join to the same valid text. */
+static void try_join(struct str s)
+{
+    AUTO(buf) struct buf whole = BUF_INIT;
+    struct utf8_half left = {0};
+    struct str all = utf8_join(&left, s, &whole);
+    PROMISE(utf8_is_valid(all) && left.n <= 3);
+    for (size_t n = 0; n <= s.n && n < 64; n++) {
+        AUTO(buf) struct buf first = BUF_INIT, second = BUF_INIT, both = BUF_INIT;
+        struct utf8_half half = {0};
+        buf_add(&both, utf8_join(&half, str_cut(s, n), &first));
+        buf_add(&both, utf8_join(&half, str_from(s, n), &second));
+        PROMISE(utf8_is_valid(buf_str(&both)));
+        if (utf8_is_valid(s))
+            PROMISE(half.n == 0 && str_eq(buf_str(&both), all));
+    }
+}
+
 static void try_base64(struct str s)
 {
     AUTO(buf) struct buf text = BUF_INIT, back = BUF_INIT, decoded = BUF_INIT, encoded = BUF_INIT;
@@ -68,6 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct str s = str_n((const char *)data, n);
     try_utf8(s);
+    try_join(s);
     try_base64(s);
     try_path(s);
     return 0;

@@ -226,8 +226,41 @@ static void test_odd_calls(void **state)
                  "c:a,read,{\"x;", STOP_LENGTH);
     expect_failure(STR(START CALL("0", "a", "read") ARGS("0", "{}") WHY("tool_use") STOP), ERR_CUT, 0,
                  "tool call unfinished");
-    expect_failure(STR(START CALL("0", "a", "read") END("0") CALL("0", "b", "read")), ERR_BAD_REPLY,
-                 0, "twice");
+    expect_failure(STR(START CALL("0", "a", "read") CALL("0", "b", "read")), ERR_BAD_REPLY, 0,
+                   "twice");
+}
+
+/* What other servers of this API send. */
+static void test_fix_04_other_servers(void **state)
+{
+    (void)state;
+    /* The same index for every block. */
+    expect_reply(STR(START CALL("0", "a", "f") ARGS("0", "{}") END("0") CALL("0", "b", "g")
+                         ARGS("0", "{\\\"x\\\":1}") END("0") WHY("tool_use") STOP),
+                 "c:a,f,{};c:b,g,{\"x\":1};", STOP_CALLS);
+    /* Input as a text, pieces as objects, thoughts without a start, [DONE] instead of the stop. */
+    expect_reply(STR(START BEGIN("0", "\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"f\","
+                                      "\"input\":\"{\\\"x\\\":1}\"") END("0") CALL("1", "b", "g")
+                         DELTA("1", "\"type\":\"input_json_delta\",\"partial_json\":{\"y\":2}")
+                             END("1") WHY("tool_use") "data: [DONE]\n\n"),
+                 "c:a,f,{\"x\":1};c:b,g,{\"y\":2};", STOP_CALLS);
+    expect_reply(STR(START THINK("0", "hm") SAY("1", "a") "data: [DONE]\n\n"), "r:hm|;t:a;",
+                 STOP_END);
+    expect_failure(STR(START CALL("0", "a", "f") ARGS("0", "{") "data: [DONE]\n\n"), ERR_CUT, 0,
+                   "unfinished");
+    /* A character in two deltas. */
+    expect_reply(STR(START TEXT("0") SAY("0", "x\\ud83d") SAY("0", "\\ude00y") END("0")
+                         WHY("end_turn") STOP),
+                 "t:x\xf0\x9f\x98\x80y;", STOP_END);
+    /* A message that was not streamed. */
+    expect_reply(STR("data: {\"type\":\"message\",\"content\":[{\"type\":\"thinking\","
+                     "\"thinking\":\"hm\",\"signature\":\"S\"},{\"type\":\"text\",\"text\":\"a\"},"
+                     "{\"type\":\"tool_use\",\"id\":\"c\",\"name\":\"f\",\"input\":{\"x\":1}}],"
+                     "\"stop_reason\":\"tool_use\"}\n\n"),
+                 "r:hm|" SIGNED("S") ";t:a;c:c,f,{\"x\":1};", STOP_CALLS);
+    /* Errors as a text. */
+    expect_failure(STR("data: {\"error\":\"out of tea\"}\n\n"), ERR_PROVIDER, 200, "out of tea");
+    expect_failure(STR("event: error\ndata: out of tea\n\n"), ERR_PROVIDER, 200, "out of tea");
 }
 
 static void test_too_many_calls(void **state)
@@ -358,14 +391,23 @@ static void test_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),           cmocka_unit_test(test_stop_reasons),
-        cmocka_unit_test(test_refusal_explains), cmocka_unit_test(test_thoughts),
-        cmocka_unit_test(test_odd_thoughts),   cmocka_unit_test(test_long_signature),
-        cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_call_in_pieces),
-        cmocka_unit_test(test_parallel_calls), cmocka_unit_test(test_odd_calls),
-        cmocka_unit_test(test_too_many_calls), cmocka_unit_test(test_usage),
-        cmocka_unit_test(test_error_events),   cmocka_unit_test(test_broken_events),
-        cmocka_unit_test(test_ignores_the_unknown), cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_stop_reasons),
+        cmocka_unit_test(test_refusal_explains),
+        cmocka_unit_test(test_thoughts),
+        cmocka_unit_test(test_odd_thoughts),
+        cmocka_unit_test(test_long_signature),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_call_in_pieces),
+        cmocka_unit_test(test_parallel_calls),
+        cmocka_unit_test(test_odd_calls),
+        cmocka_unit_test(test_fix_04_other_servers),
+        cmocka_unit_test(test_too_many_calls),
+        cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_error_events),
+        cmocka_unit_test(test_broken_events),
+        cmocka_unit_test(test_ignores_the_unknown),
+        cmocka_unit_test(test_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

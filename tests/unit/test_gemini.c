@@ -75,6 +75,26 @@ static void test_read_text(void **state)
     expect_reply(STR(D(T("x\\ud83d")) END("STOP")), "t:x\xef\xbf\xbd;", STOP_END);
 }
 
+/* What gateways make of this API. */
+static void test_fix_04_other_servers(void **state)
+{
+    (void)state;
+    expect_reply(STR(D(T("x\\ud83d")) D(T("\\ude00y")) END("STOP")), "t:x\xf0\x9f\x98\x80y;",
+                 STOP_END);
+    expect_reply(
+        STR(D(T("a")) "data: null\n\n" END("FINISH_REASON_UNSPECIFIED") "data: [DONE]\n\n"), "t:a;",
+        STOP_END);
+    expect_reply(STR("data: {\"candidates\":[{\"content\":{\"parts\":[{\"function_call\":{\"id\":"
+                     "\"f\",\"name\":\"x\",\"args\":{\"a\":1}}}]},\"finish_reason\":\"STOP\"}],"
+                     "\"usage_metadata\":{\"promptTokenCount\":7}}\n\n"),
+                 "c:f,x,{\"a\":1};", STOP_CALLS);
+    /* Without events the chunks are a list. */
+    expect_reply(STR("data: [{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]}}]},"
+                     "{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"b\"}]},"
+                     "\"finishReason\":\"STOP\"}]}]\n\n"),
+                 "t:ab;", STOP_END);
+}
+
 /* No id, the same id twice, no arguments, arguments as a text. */
 static void test_read_ids(void **state)
 {
@@ -125,7 +145,7 @@ static void test_read_errors(void **state)
     struct error err = expect_error(
         STR(D(T("a")) CHUNK("\"error\":{\"code\":503,\"message\":\"overloaded\",\"status\":"
                             "\"UNAVAILABLE\"}")),
-        ERR_PROVIDER, "Gemini answered 503: overloaded");
+        ERR_PROVIDER, "Gemini reported error 503: overloaded");
     assert_int_equal(err.status, 503);
     err = expect_error(STR("data: [{\"error\":{\"code\":429,\"status\":\"RESOURCE_EXHAUSTED\","
                            "\"message\":\"Quota exceeded\",\"details\":[{\"@type\":"
@@ -281,6 +301,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_read_transcript),
         cmocka_unit_test(test_read_text),
+        cmocka_unit_test(test_fix_04_other_servers),
         cmocka_unit_test(test_read_ids),
         cmocka_unit_test(test_read_too_many_calls),
         cmocka_unit_test(test_read_blocked),

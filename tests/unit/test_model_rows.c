@@ -157,12 +157,102 @@ static void test_local(void **state)
     }
 }
 
+/* What the others say of their models. */
+static void test_fix_08_lists(void **state)
+{
+    (void)state;
+    AUTO(model_rows) struct model_rows r = MODEL_ROWS_INIT;
+    struct error err;
+    assert_true(live_read_list(STR("openai"), LIST_OPENAI,
+                               STR("{\"data\":[{\"id\":\"gpt-5\"},{\"id\":\"tts-1\"},"
+                                   "{\"id\":\"gpt-4o-audio-preview\"},{\"id\":\"x-audio\"}]}"),
+                               &r, &err));
+    assert_int_equal(r.n, 2);
+    assert_true(str_is(r.rows[1].model.id, "x-audio")); /* no name of OpenAI's */
+    assert_true(live_read_list(
+        STR("anthropic"), LIST_ANTHROPIC,
+        STR("{\"data\":[{\"id\":\"c\",\"display_name\":\"C\",\"max_input_tokens\":7,"
+            "\"max_tokens\":3,\"capabilities\":{\"image_input\":{\"supported\":false},"
+            "\"thinking\":{\"supported\":true}}},{\"id\":\"d\",\"capabilities\":null}]}"),
+        &r, &err));
+    const struct model_row *row = model_rows_find(&r, STR("anthropic"), STR("c"));
+    assert_true(str_is(row->model.name, "C") && row->model.context_window == 7);
+    assert_true(row->model.max_output == 3 && row->model.reasons && !row->model.takes_images);
+    assert_int_equal(model_rows_find(&r, STR("anthropic"), STR("d"))->given, 0);
+    assert_true(live_read_list(
+        STR("gemini"), LIST_GEMINI,
+        STR("{\"models\":[{\"name\":\"models/g\",\"displayName\":\"G\",\"description\":"
+            "\" Good. \",\"inputTokenLimit\":9,\"outputTokenLimit\":8,\"thinking\":true},"
+            "{\"name\":\"models/e\",\"supportedGenerationMethods\":[\"embedContent\"]}]}"),
+        &r, &err));
+    row = model_rows_find(&r, STR("gemini"), STR("g"));
+    assert_true(str_is(row->model.about, "Good.") && row->model.context_window == 9);
+    assert_true(row->model.max_output == 8 && row->model.reasons);
+    assert_null(model_rows_find(&r, STR("gemini"), STR("e")));
+    assert_false(live_read_list(STR("gemini"), LIST_GEMINI, STR("{\"data\":[]}"), &r, &err));
+    assert_false(live_read_list(STR("codex"), LIST_CODEX, STR("{\"models\":{}}"), &r, &err));
+}
+
+/* Whatever stands in a list, no row has an id that could not be sent or shown. */
+static void test_fix_08_odd_items(void **state)
+{
+    (void)state;
+    AUTO(model_rows) struct model_rows r = MODEL_ROWS_INIT;
+    AUTO(buf) struct buf text = BUF_INIT;
+    struct error err;
+    buf_addz(&text, "{\"data\":[{\"id\":7},{\"id\":\"\"},{\"id\":\" \"},{\"id\":\"a b\"},"
+                    "{\"id\":\"a\\nb\"},{\"id\":\"a\\u0000b\"},[],null,\"x\",{\"id\":\"");
+    for (int i = 0; i < 300; i++)
+        buf_addc(&text, 'l');
+    buf_addz(&text, "\"},{\"id\":\" ok \",\"name\":[1],\"description\":{},"
+                    "\"context_length\":\"much\",\"pricing\":7,\"supported_parameters\":{},"
+                    "\"architecture\":[],\"top_provider\":3},{\"id\":\"named\",\"name\":"
+                    "\"named\"}]}");
+    assert_true(live_read_list(STR("openrouter"), LIST_OPENROUTER, buf_str(&text), &r, &err));
+    assert_int_equal(r.n, 2);
+    assert_true(str_is(r.rows[0].model.id, "ok"));
+    assert_int_equal(r.rows[0].given & (GIVEN_NAME | GIVEN_ABOUT | GIVEN_WINDOW), 0);
+    assert_true(r.rows[1].given & GIVEN_NAME); /* a name of its own, though it is the same */
+}
+
+/* The window by any name, and what loaf makes of Cloud Code's figures (loaf.md 10, 11.2). */
+static void test_fix_08_windows(void **state)
+{
+    (void)state;
+    AUTO(model_rows) struct model_rows r = MODEL_ROWS_INIT;
+    struct error err;
+    assert_true(live_read_list(
+        STR("openrouter"), LIST_OPENROUTER,
+        STR("{\"data\":[{\"id\":\"a\",\"max_input_tokens\":1},{\"id\":\"b\",\"architecture\":"
+            "{\"context_window\":2}},{\"id\":\"c\",\"top_provider\":{\"context_length\":3}},"
+            "{\"id\":\"d\",\"contextLength\":4}]}"),
+        &r, &err));
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(r.rows[i].model.context_window, i + 1);
+    model_rows_clear(&r);
+    assert_true(live_read_list(
+        STR("antigravity"), LIST_CLOUDCODE,
+        STR("{\"models\":{\"a\":{\"maxTokens\":50},\"b\":{\"maxTokens\":5,"
+            "\"maxOutputTokens\":9,\"supportsThinking\":true,\"thinkingBudget\":9000,"
+            "\"description\":\"Deep.\",\"tagTitle\":\"New\",\"beta\":true},"
+            "\"c\":{\"displayName\":\"So Low\",\"supportsThinking\":true},\"d\":7}}"),
+        &r, &err));
+    assert_int_equal(r.n, 3);
+    assert_int_equal(r.rows[0].model.context_window, 50);
+    assert_int_equal(r.rows[1].model.context_window, 5);
+    assert_int_equal(r.rows[1].model.default_level, LEVEL_MEDIUM);
+    assert_true(str_is(r.rows[1].model.about, "Deep. | New | beta"));
+    assert_int_equal(r.rows[2].model.default_level, LEVEL_LOW);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_levels), cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_faults), cmocka_unit_test(test_apply),
         cmocka_unit_test(test_openrouter), cmocka_unit_test(test_local),
+        cmocka_unit_test(test_fix_08_lists), cmocka_unit_test(test_fix_08_odd_items),
+        cmocka_unit_test(test_fix_08_windows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -229,6 +229,7 @@ static const struct reader_kind reader = {&openai_vendor, false, say_reasoning};
     "{\"index\":" i ",\"id\":\"" id "\",\"type\":\"function\",\"function\":{\"name\":\"" name      \
     "\",\"arguments\":\"\"}}"
 #define CALLS(list) D("\"tool_calls\":[" list "]")
+#define C(call) CALLS("{" call "}")
 
 static void test_read_text(void **state)
 {
@@ -275,8 +276,93 @@ static void test_read_reasoning(void **state) /* providers.md 13: 16 */
 static void test_read_lone_surrogates(void **state)
 {
     (void)state;
-    expect_reply(STR(D("\"content\":\"x\\ud83d\"") D("\"content\":\"\\ude00y\"") END("stop")),
+    expect_reply(STR(D("\"content\":\"x\\ude00\"") D("\"content\":\"\\ud83dy\"") END("stop")),
                  "t:x\xef\xbf\xbd\xef\xbf\xbdy;", STOP_END);
+}
+
+/* A character whose halves stand in two deltas is one character; a half that stays alone is not
+ * lost silently. */
+static void test_fix_04_split_surrogates(void **state)
+{
+    (void)state;
+    struct str stream =
+        STR(D("\"content\":\"x\\ud83d\"") D("\"content\":\"\\ude00y\"") END("stop"));
+    AUTO(heard) struct heard h;
+    listen(&h, stream, 1);
+    assert_string_equal(h.text.p, "x\xf0\x9f\x98\x80y");
+    expect_reply(stream, "t:x\xf0\x9f\x98\x80y;", STOP_END);
+    expect_reply(STR(D("\"content\":\"\\ud83d\"") D("\"content\":\"\"") D("\"content\":\"\\ude00\"")
+                         D("\"content\":\"\\ud83d\\ude00\\ud83d\"") END("stop")),
+                 "t:\xf0\x9f\x98\x80\xf0\x9f\x98\x80\xef\xbf\xbd;", STOP_END);
+    /* The same with the bytes of a character, and in reasoning and arguments. */
+    expect_reply(STR(D("\"content\":\"\xe4\xb8\"") D("\"content\":\"\x96\xe7\"") END("stop")),
+                 "t:\xe4\xb8\x96\xef\xbf\xbd;", STOP_END);
+    expect_reply(STR(D("\"reasoning\":\"\\ud83d\"") D("\"reasoning\":\"\\ude00\"")
+                         D("\"reasoning\":\"\\ud83d\"") D("\"content\":\"a\"") END("stop")),
+                 "r:\xf0\x9f\x98\x80\xef\xbf\xbd;t:a;", STOP_END);
+    expect_reply(STR(C("\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{"
+                       "\\\"x\\\":\\\"\\ud83d\"}")
+                         C("\"index\":0,\"function\":{\"arguments\":\"\\ude00\\\"}\"}")
+                             END("tool_calls")),
+                 "c:a,f,{\"x\":\"\xf0\x9f\x98\x80\"};", STOP_CALLS);
+}
+
+/* What other servers of this API send. */
+static void test_fix_04_other_servers(void **state)
+{
+    (void)state;
+    /* [DONE] without a finish reason is an end; not in the middle of a call. */
+    expect_reply(STR(D("\"content\":\"a\"") DONE), "t:a;", STOP_END);
+    expect_reply(STR(C("\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}") DONE),
+                 "c:a,f,{};", STOP_CALLS);
+    expect_error(STR(C("\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":\"{\"}") DONE),
+                 ERR_CUT, "before the reply was complete");
+    /* `message` instead of `delta`, in pieces, whole, and once more behind deltas. */
+#define M(message, finish)                                                                         \
+    "data: {\"choices\":[{\"message\":{" message "},\"finish_reason\":" finish "}]}\n\n"
+    expect_reply(STR(M("\"content\":\"a\"", "null") M("\"content\":\"b\"", "\"stop\"") DONE),
+                 "t:ab;", STOP_END);
+    expect_reply(
+        STR(M("\"content\":null,\"reasoning_content\":\"hm\",\"tool_calls\":[{\"id\":\"a\","
+              "\"function\":{\"name\":\"f\",\"arguments\":{\"x\":[1,{\"y\":null}]}}}]",
+              "\"tool_calls\"")),
+        "r:hm;c:a,f,{\"x\":[1,{\"y\":null}]};", STOP_CALLS);
+    expect_reply(STR(D("\"content\":\"ab\"") M("\"content\":\"ab\"", "\"stop\"") DONE), "t:ab;",
+                 STOP_END);
+    expect_reply(STR("data: {\"choices\":[{\"text\":\"old\",\"finish_reason\":\"eos\"}]}\n\n"),
+                 "t:old;", STOP_END);
+    /* Arguments as an object, calls without their function object, the call of the old API. */
+    expect_reply(
+        STR(C("\"index\":0,\"id\":\"a\",\"name\":\"f\",\"arguments\":{\"x\":1}") END("stop")),
+        "c:a,f,{\"x\":1};", STOP_CALLS);
+    expect_reply(STR(D("\"function_call\":{\"name\":\"f\",\"arguments\":\"{\"}")
+                         D("\"function_call\":{\"arguments\":\"}\"}") END("function_call")),
+                 "c:call_1,f,{};", STOP_CALLS);
+    expect_reply(
+        STR(D("\"tool_calls\":{\"id\":\"a\",\"function\":{\"name\":\"f\",\"arguments\":{}}}")
+                END("tool_use")),
+        "c:a,f,;", STOP_CALLS);
+    /* Whole calls without ids that all have the index 0, or none. */
+#define SELF(more) C(more "\"function\":{\"name\":\"f\",\"arguments\":\"{\\\"x\\\":1}\"}")
+    expect_reply(STR(SELF("\"index\":0,\"id\":\"\",") SELF("\"index\":0,\"id\":\"\",") END("stop")),
+                 "c:call_1,f,{\"x\":1};c:call_2,f,{\"x\":1};", STOP_CALLS);
+    expect_reply(STR(SELF("") SELF("") END("stop")), "c:call_1,f,{\"x\":1};c:call_2,f,{\"x\":1};",
+                 STOP_CALLS);
+    /* Content as a list of parts, null as an event. */
+    expect_reply(STR("data: null\n\n" D(
+                     "\"content\":[{\"type\":\"thinking\",\"thinking\":[{\"type\":\"text\","
+                     "\"text\":\"hm\"}]},{\"type\":\"text\",\"text\":\"a\"},\"b\"]") END("stop")),
+                 "r:hm;t:ab;", STOP_END);
+    expect_reply(STR(D("\"content\":\"a\"") END("max_tokens")), "t:a;", STOP_LENGTH);
+    /* Errors in the choice, and under the name of the event. */
+    assert_int_equal(
+        expect_error(STR("data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"error\",\"error\":"
+                         "{\"code\":502,\"message\":\"upstream\"}}]}\n\n"),
+                     ERR_PROVIDER, "error 502: upstream")
+            .status,
+        502);
+    expect_error(STR("event: error\ndata: {\"message\":\"boom\"}\n\n"), ERR_PROVIDER, "boom");
+    expect_error(STR("event: error\ndata: boom\n\n"), ERR_PROVIDER, "boom");
 }
 
 static void test_read_calls_in_pieces(void **state)
@@ -394,7 +480,6 @@ static void test_read_cut(void **state) /* providers.md 13: 17 */
     (void)state;
     expect_error(STR(""), ERR_CUT, "before the reply was complete");
     expect_error(STR(D("\"content\":\"a\"")), ERR_CUT, "before the reply was complete");
-    expect_error(STR(D("\"content\":\"a\"") DONE), ERR_CUT, "before the reply was complete");
 }
 
 static void test_read_ignores_the_unknown(void **state) /* providers.md 13: 9 */
@@ -446,6 +531,8 @@ int main(void)
         cmocka_unit_test(test_read_ends_at_done),
         cmocka_unit_test(test_read_reasoning),
         cmocka_unit_test(test_read_lone_surrogates),
+        cmocka_unit_test(test_fix_04_split_surrogates),
+        cmocka_unit_test(test_fix_04_other_servers),
         cmocka_unit_test(test_read_calls_in_pieces),
         cmocka_unit_test(test_read_calls_interleaved),
         cmocka_unit_test(test_read_calls_of_other_servers),

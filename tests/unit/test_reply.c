@@ -140,6 +140,38 @@ static void test_text_so_far(void **state)
     assert_str(reply_text_so_far(&r, &a), "ab");
 }
 
+/* A long text is handed from the reply to the turn, and on to the conversation, as one and the same
+ * memory; short ones are copied. */
+static void test_fix_26_long_texts_are_handed_on(void **state)
+{
+    (void)state;
+    AUTO(arena) struct arena turn = ARENA_INIT, history = ARENA_INIT;
+    AUTO(reply) struct reply r = REPLY_INIT;
+    AUTO_FREE char *bytes = xmalloc(LONG_TEXT);
+    memset(bytes, 'x', LONG_TEXT);
+    reply_add_text(&r, STR("short"));
+    reply_add_call(&r, 0, STR("c"), STR("n"), str_n(bytes, LONG_TEXT));
+    reply_add_text(&r, str_n(bytes, LONG_TEXT));
+    struct message m = reply_take_message(&r, &turn);
+    reply_clear(&r);
+    assert_int_equal(m.n_blocks, 3);
+    assert_int_equal(m.blocks[2].text.n, LONG_TEXT);
+    struct message moved = message_move(&history, &turn, &m);
+    assert_ptr_equal(moved.blocks[2].text.p, m.blocks[2].text.p);
+    assert_ptr_equal(moved.blocks[1].arguments.p, m.blocks[1].arguments.p);
+    assert_ptr_not_equal(moved.blocks[0].text.p, m.blocks[0].text.p);
+    struct message copy = message_move(&history, &turn, &moved); /* not the turn's any more */
+    assert_ptr_not_equal(copy.blocks[2].text.p, moved.blocks[2].text.p);
+    assert_false(arena_pass(&turn, &history, moved.blocks[2].text.p));
+    arena_clear(&turn);
+    const char *text = moved.blocks[2].text.p;
+    assert_memory_equal(text, bytes, LONG_TEXT);
+    /* A part of it is enough to find it. */
+    assert_true(arena_pass(&history, &turn, text + LONG_TEXT - 1));
+    arena_clear(&history);
+    assert_int_equal(text[LONG_TEXT], '\0');
+}
+
 static void test_limit(void **state)
 {
     (void)state;
@@ -176,6 +208,7 @@ int main(void)
         cmocka_unit_test(test_calls),
         cmocka_unit_test(test_text_so_far),
         cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_fix_26_long_texts_are_handed_on),
         cmocka_unit_test(test_flood_of_empty_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

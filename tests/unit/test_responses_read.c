@@ -110,8 +110,19 @@ static void test_refusal_is_text(void **state)
 static void test_lone_surrogates(void **state)
 {
     (void)state;
-    expect_reply(STR(TEXT("0", "x\\ud83d") TEXT("0", "\\ude00y") COMPLETED),
+    expect_reply(STR(TEXT("0", "x\\ude00") TEXT("0", "\\ud83dy") COMPLETED),
                  "t:x\xef\xbf\xbd\xef\xbf\xbdy;", STOP_END);
+}
+
+static void test_fix_04_split_surrogates(void **state)
+{
+    (void)state;
+    expect_reply(STR(TEXT("0", "x\\ud83d") TEXT("0", "\\ude00y") COMPLETED),
+                 "t:x\xf0\x9f\x98\x80y;", STOP_END);
+    expect_reply(STR(ADDED("0", CALL("fc_1", "a", "f", ""))
+                         ARGS("0", "fc_1", "{\\\"x\\\":\\\"\\ud83d")
+                             ARGS("0", "fc_1", "\\ude00\\\"}") ALL_ARGS("0", "fc_1", "") COMPLETED),
+                 "c:a,f,{\"x\":\"\xf0\x9f\x98\x80\"};", STOP_CALLS);
 }
 
 /* ---- reasoning ---- */
@@ -342,8 +353,8 @@ static void test_error_codes(void **state)
         buf_addf(&failed, FAILED("\"code\":\"%s\",\"message\":\"kaputt\""), code);
         buf_addf(&flat, EV("error", ",\"code\":\"%s\",\"message\":\"kaputt\",\"param\":null"), code);
         buf_addf(&nested, EV("error", ",\"error\":{\"type\":\"%s\",\"message\":\"kaputt\"}"), code);
-        expect_error(buf_str(&failed), cases[i].means, "OpenAI reported an error: kaputt");
-        expect_error(buf_str(&flat), cases[i].means, "OpenAI reported an error: kaputt");
+        expect_error(buf_str(&failed), cases[i].means, "OpenAI response failed: kaputt");
+        expect_error(buf_str(&flat), cases[i].means, "OpenAI stream failed: kaputt");
         expect_error(buf_str(&nested), cases[i].means, "kaputt");
     }
 }
@@ -359,7 +370,7 @@ static void test_errors(void **state)
     expect_error(STR(EV("response.failed", ",\"response\":{}")), ERR_PROVIDER, "no explanation");
     expect_error(STR(EV("response.completed", ",\"response\":{\"status\":\"failed\",\"error\":"
                                               "{\"code\":\"server_error\",\"message\":\"x\"}}")),
-                 ERR_PROVIDER, "error: x");
+                 ERR_PROVIDER, "failed: x");
     expect_error(STR(EV("response.done", ",\"response\":{\"status\":\"cancelled\"}")), ERR_PROVIDER,
                  "cancelled");
     expect_error(STR("data: {\"error\":\"out of tea\"}\n\n"), ERR_PROVIDER, "out of tea");
@@ -385,7 +396,72 @@ static void test_cut_at_every_event(void **state)
     }
     assert_int_equal(n_cuts, 13);
     expect_reply(stream, "r:Hm.={" THOUGHT("rs_1", "", BLOB1) "};t:I;c:a,read,{};", STOP_CALLS);
-    expect_error(STR(TEXT("0", "a") "data: [DONE]\n\n"), ERR_CUT, "before the reply was complete");
+    expect_error(STR("data: [DONE]\n\n"), ERR_CUT, "before the reply was complete");
+}
+
+#define NEW(item) EV("response.output_item.added", ",\"item\":{" item "}")
+#define OLD(item) EV("response.output_item.done", ",\"item\":{" item "}")
+#define NAMELESS(call, name, args)                                                                 \
+    "\"type\":\"function_call\",\"call_id\":\"" call "\",\"name\":\"" name "\","                   \
+    "\"arguments\":" args
+#define BARE(name, args) "\"type\":\"function_call\",\"name\":\"" name "\",\"arguments\":" args
+#define PIECE(more, args)                                                                          \
+    EV("response.function_call_arguments.delta", more ",\"delta\":\"" args "\"")
+
+/* Calls without output_index keep their order and their arguments: told apart by item id, by call
+ * id, and without both by the order of the events. */
+static void test_fix_04_calls_without_index(void **state)
+{
+    (void)state;
+    static const char both[] = "c:a,f,{\"x\":1};c:b,g,{\"y\":2};";
+    expect_reply(STR(NEW(CALL("fc_1", "a", "f", "")) NEW(CALL("fc_2", "b", "g", ""))
+                         PIECE(",\"item_id\":\"fc_2\"", "{\\\"y\\\":2}")
+                             PIECE(",\"item_id\":\"fc_1\"", "{\\\"x\\\":1}")
+                                 OLD(CALL("fc_2", "b", "g", "{\\\"y\\\":2}"))
+                                     OLD(CALL("fc_1", "a", "f", "{\\\"x\\\":1}")) COMPLETED),
+                 both, STOP_CALLS);
+    expect_reply(STR(OLD(NAMELESS("a", "f", "\"{\\\"x\\\":1}\""))
+                         OLD(NAMELESS("b", "g", "{\"y\":2}")) COMPLETED),
+                 both, STOP_CALLS);
+    expect_reply(STR(NEW(NAMELESS("a", "f", "\"\"")) NEW(NAMELESS("b", "g", "\"\"")) OLD(NAMELESS(
+                     "b", "g", "{\"y\":2}")) OLD(NAMELESS("a", "f", "{\"x\":1}")) COMPLETED),
+                 both, STOP_CALLS);
+    expect_reply(STR(NEW(BARE("f", "\"\"")) PIECE("", "{\\\"x\\\":1}")
+                         OLD(BARE("f", "\"{\\\"x\\\":1}\"")) NEW(BARE("g", "\"\"")) PIECE(
+                             "", "{\\\"y\\\":2}") OLD(BARE("g", "\"{\\\"y\\\":2}\"")) COMPLETED),
+                 "c:call_1,f,{\"x\":1};c:call_2,g,{\"y\":2};", STOP_CALLS);
+    expect_reply(STR(NEW(BARE("f", "\"\"")) NEW(BARE("g", "\"\"")) OLD(BARE("f", "{\"x\":1}"))
+                         OLD(BARE("g", "{\"y\":2}")) COMPLETED_WITH(
+                             "{" BARE("f", "{\"x\":1}") "},{" BARE("g", "{\"y\":2}") "}")),
+                 "c:call_1,f,{\"x\":1};c:call_2,g,{\"y\":2};", STOP_CALLS);
+}
+
+static void test_fix_04_other_servers(void **state)
+{
+    (void)state;
+    /* [DONE] alone is an end; not in the middle of a call. */
+    expect_reply(STR(TEXT("0", "a") "data: [DONE]\n\n"), "t:a;", STOP_END);
+    expect_error(
+        STR(ADDED("0", CALL("fc_1", "a", "f", "")) ARGS("0", "fc_1", "{") "data: [DONE]\n\n"),
+        ERR_CUT, "before the reply was complete");
+    /* A text that came only at its end; arguments as an object. */
+    expect_reply(
+        STR(EV("response.output_text.done", AT("0", "msg_1") ",\"text\":\"all\"") COMPLETED),
+        "t:all;", STOP_END);
+    expect_reply(STR(ADDED("0", CALL("fc_1", "a", "f", ""))
+                         EV("response.function_call_arguments.done",
+                            AT("0", "fc_1") ",\"arguments\":{\"x\":1}") COMPLETED),
+                 "c:a,f,{\"x\":1};", STOP_CALLS);
+    /* The response as the whole body. */
+    expect_reply(
+        STR("data: {\"object\":\"response\",\"status\":\"completed\",\"error\":null,\"output\":["
+            "{" MESSAGE ",\"content\":[{\"type\":\"output_text\",\"text\":\"a\"}]},"
+            "{" CALL("fc_1", "c", "f", "{}") "}]}\n\n"),
+        "t:a;c:c,f,{};", STOP_CALLS);
+    expect_error(
+        STR("data: "
+            "{\"object\":\"response\",\"status\":\"failed\",\"error\":{\"message\":\"no\"}}\n\n"),
+        ERR_PROVIDER, "no");
 }
 
 int main(void)
@@ -396,6 +472,9 @@ int main(void)
         cmocka_unit_test(test_two_messages_stay_apart),
         cmocka_unit_test(test_refusal_is_text),
         cmocka_unit_test(test_lone_surrogates),
+        cmocka_unit_test(test_fix_04_split_surrogates),
+        cmocka_unit_test(test_fix_04_calls_without_index),
+        cmocka_unit_test(test_fix_04_other_servers),
         cmocka_unit_test(test_reasoning),
         cmocka_unit_test(test_reasoning_without_deltas),
         cmocka_unit_test(test_reasoning_text),

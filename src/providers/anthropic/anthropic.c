@@ -53,6 +53,7 @@ const struct provider provider_anthropic = {
     .env_base = "ANTHROPIC_BASE_URL",
     .env_key = "ANTHROPIC_API_KEY",
     .needs_key = true,
+    .list = LIST_ANTHROPIC,
     .models = models,
     .start = start,
     VENDOR_METHODS

@@ -32,11 +32,13 @@ enum { ANTHROPIC_MAX_CALLS = 128 }; /* in one reply; a peer that sends more is b
 
 struct anthropic_reader {
     bool is_stopped;     /* message_stop came */
+    bool has_starts;     /* blocks have an event that begins them */
+    bool has_done;       /* [DONE] came, which some gateways send instead */
     bool is_window_full; /* the reply ended because the context window did */
     int64_t input, cache_read, cache_write, output; /* the largest numbers heard */
     size_t n_calls;
     struct anthropic_call {
-        int64_t index; /* of its content block; also its key in the reply */
+        int64_t index; /* of its content block; its key in the reply is its place here */
         bool has_arguments, is_closed;
         struct str whole; /* arguments that came with the start, in the reply's arena */
     } calls[ANTHROPIC_MAX_CALLS];

@@ -5,8 +5,10 @@
  *     message_delta, message_stop
  *
  * with a ping or an error anywhere.  The pieces of a block name it by index.  A call is complete at
- * the stop of its block, the reply at message_stop; without these the stream is cut.  A thought
- * keeps its signature as {"type":"thinking","signature"} and a hidden one its data as
+ * the stop of its block, the reply at message_stop (or a gateway's [DONE]); without these the
+ * stream is cut.  A whole message that a server sends although a stream was asked for is read as
+ * well.  A thought keeps its signature as {"type":"thinking","signature"} and a hidden one its data
+ * as
  * {"type":"redacted_thinking","data"}, for messages.c to send back.
  */
 #include "providers/anthropic/anthropic.h"
@@ -20,20 +22,14 @@ struct hearing { /* what every function here needs */
     struct error *err;
 };
 
-static bool reply_too_large(struct hearing *h)
+static bool too_large(struct hearing *h)
 {
-    return error_set_origin(h->err, ERR_LIMIT, ORIGIN_REMOTE,
-                            "Anthropic sent a reply larger than %d bytes", LIMIT_REPLY_BYTES);
+    return reply_too_large(anthropic_vendor.label, h->err);
 }
 
 static bool add_text(struct hearing *h, struct str text)
 {
-    if (text.n == 0)
-        return true;
-    if (!reply_add_text(h->reply, text))
-        return reply_too_large(h);
-    h->sink->on_text(h->sink->arg, text);
-    return true;
+    return show_text(h->reply, h->sink, text, anthropic_vendor.label, h->err);
 }
 
 /* ---- thoughts ---- */
@@ -47,7 +43,7 @@ static bool keep_opaque(struct hearing *h, const char *type, const char *name, s
     jw_kstr(&w, name, value);
     jw_obj_end(&w);
     if (!reply_set_opaque(h->reply, buf_str(&opaque)))
-        return reply_too_large(h);
+        return too_large(h);
     return true;
 }
 
@@ -60,19 +56,14 @@ static bool close_thought(struct hearing *h)
     if (done.n > 0)
         return keep_opaque(h, "thinking", "signature", str_n(done.signature, done.n));
     if (done.has_text && !reply_set_opaque(h->reply, STR_NONE))
-        return reply_too_large(h);
+        return too_large(h);
     return true;
 }
 
 static bool add_thinking(struct hearing *h, struct str text)
 {
-    if (text.n == 0)
-        return true;
-    if (!reply_add_reasoning(h->reply, text))
-        return reply_too_large(h);
-    h->r->thought.has_text = true;
-    h->sink->on_reasoning(h->sink->arg, text);
-    return true;
+    h->r->thought.has_text |= text.n > 0;
+    return show_reasoning(h->reply, h->sink, text, anthropic_vendor.label, h->err);
 }
 
 /* Signatures come in one piece as a rule; room doubles for peers that think otherwise. */
@@ -82,7 +73,7 @@ static bool add_signature(struct hearing *h, struct str piece)
     if (piece.n == 0)
         return true;
     if (piece.n > LIMIT_REPLY_BYTES - t->n)
-        return reply_too_large(h);
+        return too_large(h);
     if (t->room - t->n < piece.n) {
         size_t room = MAX(2 * t->room, t->n + piece.n);
         char *wider = arena_alloc(&h->reply->arena, room);
@@ -113,44 +104,40 @@ static struct anthropic_call *find_call(struct anthropic_reader *r, int64_t inde
     return NULL;
 }
 
-static bool add_to_call(struct hearing *h, int64_t index, struct str id, struct str name,
-                        struct str arguments)
+static bool add_to_call(struct hearing *h, const struct anthropic_call *call, struct str id,
+                        struct str name, struct str arguments)
 {
-    if (!reply_add_call(h->reply, index, id, name, arguments))
-        return reply_too_large(h);
-    return true;
+    int64_t key = call - h->r->calls;
+    return reply_add_call(h->reply, key, id, name, arguments) || too_large(h);
 }
 
-/* Anthropic sends an empty input here and the real one in pieces; some servers send it whole. */
+/* Anthropic sends an empty input here and the real one in pieces; some servers send it whole.  An
+ * index may come again, from servers that do not count their blocks, once its call is closed. */
 static bool begin_call(struct hearing *h, int64_t index, yyjson_val *block)
 {
     struct anthropic_reader *r = h->r;
-    yyjson_val *input = json_get(block, "input");
-    for (size_t i = 0; i < r->n_calls; i++)
-        if (r->calls[i].index == index)
-            return error_set(h->err, ERR_BAD_REPLY, "Anthropic began the same tool call twice");
+    AUTO(buf) struct buf written = BUF_INIT;
+    if (find_call(r, index))
+        return error_set(h->err, ERR_BAD_REPLY, "Anthropic began the same tool call twice");
     if (r->n_calls == ANTHROPIC_MAX_CALLS)
         return error_set(h->err, ERR_BAD_REPLY, "Anthropic sent more than %d tool calls at once",
                          ANTHROPIC_MAX_CALLS);
     struct anthropic_call *call = &r->calls[r->n_calls++];
     *call = (struct anthropic_call){.index = index};
-    if (yyjson_obj_size(input) > 0) {
-        AUTO(buf) struct buf whole = BUF_INIT;
-        struct jw w = JW(&whole);
-        jw_val(&w, input);
-        call->whole = arena_str(&h->reply->arena, buf_str(&whole));
-    }
-    return add_to_call(h, index, json_get_str(block, "id"), json_get_str(block, "name"), STR_NONE);
+    call->whole = arena_str(&h->reply->arena, arguments_text(json_get(block, "input"), &written));
+    return add_to_call(h, call, json_get_str(block, "id"), json_get_str(block, "name"), STR_NONE);
 }
 
-static bool add_arguments(struct hearing *h, int64_t index, struct str piece)
+static bool add_arguments(struct hearing *h, int64_t index, yyjson_val *piece)
 {
+    AUTO(buf) struct buf written = BUF_INIT;
     struct anthropic_call *call = find_call(h->r, index);
-    if (!call || piece.n == 0)
+    struct str text = arguments_text(piece, &written);
+    if (!call || text.n == 0)
         return true; /* of a block that is not ours to run */
     call->has_arguments = true;
     h->sink->on_alive(h->sink->arg);
-    return add_to_call(h, index, STR_NONE, STR_NONE, piece);
+    return add_to_call(h, call, STR_NONE, STR_NONE, text);
 }
 
 static bool close_call(struct hearing *h, struct anthropic_call *call)
@@ -158,16 +145,14 @@ static bool close_call(struct hearing *h, struct anthropic_call *call)
     call->is_closed = true;
     if (call->has_arguments)
         return true;
-    return add_to_call(h, call->index, STR_NONE, STR_NONE, call->whole.n ? call->whole : STR("{}"));
+    return add_to_call(h, call, STR_NONE, STR_NONE, call->whole.n ? call->whole : STR("{}"));
 }
 
 /* ---- blocks ---- */
 
-static bool read_block_start(struct hearing *h, yyjson_val *event)
+static bool begin_block(struct hearing *h, int64_t index, yyjson_val *block)
 {
-    yyjson_val *block = json_get(event, "content_block");
     struct str type = json_get_str(block, "type");
-    int64_t index = json_get_int(event, "index", -1);
     h->sink->on_alive(h->sink->arg);
     if (!close_thought(h))
         return false;
@@ -182,6 +167,12 @@ static bool read_block_start(struct hearing *h, yyjson_val *event)
     return true;
 }
 
+static bool read_block_start(struct hearing *h, yyjson_val *event)
+{
+    h->r->has_starts = true;
+    return begin_block(h, json_get_int(event, "index", -1), json_get(event, "content_block"));
+}
+
 static bool read_block_delta(struct hearing *h, yyjson_val *event)
 {
     yyjson_val *delta = json_get(event, "delta");
@@ -191,7 +182,9 @@ static bool read_block_delta(struct hearing *h, yyjson_val *event)
     if (str_is(type, "text_delta"))
         return add_text(h, json_get_str(delta, "text"));
     if (str_is(type, "input_json_delta"))
-        return add_arguments(h, index, json_get_str(delta, "partial_json"));
+        return add_arguments(h, index, json_get(delta, "partial_json"));
+    if (str_is(type, "thinking_delta") && !h->r->has_starts && !thought->is_open)
+        h->r->thought = (struct anthropic_thought){.is_open = true, .index = index};
     if (!thought->is_open || thought->index != index)
         return true;
     if (str_is(type, "thinking_delta"))
@@ -203,13 +196,17 @@ static bool read_block_delta(struct hearing *h, yyjson_val *event)
     return true;
 }
 
-static bool read_block_stop(struct hearing *h, yyjson_val *event)
+static bool end_block(struct hearing *h, int64_t index)
 {
-    int64_t index = json_get_int(event, "index", -1);
     struct anthropic_call *call = find_call(h->r, index);
     if (call)
         return close_call(h, call);
     return h->r->thought.index != index || close_thought(h);
+}
+
+static bool read_block_stop(struct hearing *h, yyjson_val *event)
+{
+    return end_block(h, json_get_int(event, "index", -1));
 }
 
 /* ---- usage ---- */
@@ -268,11 +265,8 @@ static enum stop_reason stop_of(struct str word)
     return STOP_OTHER;
 }
 
-static bool read_message_delta(struct hearing *h, yyjson_val *event)
+static bool read_stop_reason(struct hearing *h, struct str word, yyjson_val *details)
 {
-    yyjson_val *delta = json_get(event, "delta");
-    struct str word = json_get_str(delta, "stop_reason");
-    read_usage(h, json_get(event, "usage"));
     if (word.n == 0)
         return true;
     h->reply->stop = stop_of(word);
@@ -280,8 +274,30 @@ static bool read_message_delta(struct hearing *h, yyjson_val *event)
     h->r->is_window_full = str_is(word, "model_context_window_exceeded");
     /* A refusal without a word would leave the user puzzled. */
     if (h->reply->stop == STOP_FILTER && reply_is_empty(h->reply))
-        return add_text(h, json_get_str(json_get(delta, "stop_details"), "explanation"));
+        return add_text(h, json_get_str(details, "explanation"));
     return true;
+}
+
+static bool read_message_delta(struct hearing *h, yyjson_val *event)
+{
+    yyjson_val *delta = json_get(event, "delta");
+    read_usage(h, json_get(event, "usage"));
+    return read_stop_reason(h, json_get_str(delta, "stop_reason"), json_get(delta, "stop_details"));
+}
+
+/* A message that was not streamed: its blocks begin and end at once. */
+static bool read_message(struct hearing *h, yyjson_val *message)
+{
+    yyjson_val *blocks = json_get(message, "content");
+    read_usage(h, json_get(message, "usage"));
+    for (size_t i = 0; i < yyjson_arr_size(blocks); i++) {
+        yyjson_val *block = yyjson_arr_get(blocks, i);
+        if (!begin_block(h, (int64_t)i, block) || !end_block(h, (int64_t)i))
+            return false;
+    }
+    struct str word = json_get_str(message, "stop_reason");
+    h->r->is_stopped = word.n > 0;
+    return read_stop_reason(h, word, json_get(message, "stop_details"));
 }
 
 static bool read_message_stop(struct hearing *h, yyjson_val *event)
@@ -305,9 +321,13 @@ static bool read_event(struct hearing *h, struct str type, yyjson_val *event)
         const char *type;
         bool (*read)(struct hearing *h, yyjson_val *event);
     } kinds[] = {
-        {"content_block_delta", read_block_delta}, {"content_block_start", read_block_start},
-        {"content_block_stop", read_block_stop},   {"message_start", read_message_start},
-        {"message_delta", read_message_delta},     {"message_stop", read_message_stop},
+        {"content_block_delta", read_block_delta},
+        {"content_block_start", read_block_start},
+        {"content_block_stop", read_block_stop},
+        {"message_start", read_message_start},
+        {"message_delta", read_message_delta},
+        {"message_stop", read_message_stop},
+        {"message", read_message},
     };
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         if (str_is(type, kinds[i].type))
@@ -321,18 +341,22 @@ bool anthropic_read(void *state, struct reply *reply, const struct ask_sink *sin
     struct anthropic_reader *r = state;
     struct hearing h = {r, reply, sink, err};
     AUTO(json) struct json json = JSON_INIT;
-    struct error why;
     data = str_trim(data);
     if (data.n == 0 || str_is(event, "ping"))
         return true;
-    if (!json_parse(data, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &json, &why))
-        return error_set(err, ERR_BAD_REPLY, "Anthropic sent an event that is not JSON: %s",
-                         why.text);
+    if (str_is(data, "[DONE]")) {
+        r->has_done = *ret_is_over = true;
+        return close_thought(&h);
+    }
+    if (!event_parse(data, anthropic_vendor.label, &json, err))
+        return str_is(event, "error") ? read_error(&h, data) : false;
+    if (yyjson_is_null(json.root))
+        return true;
     if (!yyjson_is_obj(json.root))
         return error_set(err, ERR_BAD_REPLY, "Anthropic sent an event that is not a JSON object");
     struct str type = json_get_str(json.root, "type");
-    if (str_is(type, "error") || str_is(event, "error") ||
-        yyjson_is_obj(json_get(json.root, "error")))
+    yyjson_val *error = json_get(json.root, "error");
+    if (str_is(type, "error") || str_is(event, "error") || (error && !yyjson_is_null(error)))
         return read_error(&h, data);
     if (!read_event(&h, type.n ? type : event, json.root))
         return false;
@@ -353,8 +377,8 @@ bool anthropic_finish(void *state, struct reply *reply, const struct ask_sink *s
                       struct error *err)
 {
     const struct anthropic_reader *r = state;
-    (void)sink;
-    if (!r->is_stopped)
+    show_rest(reply, sink);
+    if (!r->is_stopped && !r->has_done)
         return error_set(err, ERR_CUT,
                          "the stream from Anthropic ended before the reply was complete");
     if (r->is_window_full && reply_is_empty(reply))

@@ -73,6 +73,7 @@ const struct provider provider_gemini = {
     .env_base = "GEMINI_BASE_URL",
     .env_key = "GEMINI_API_KEY",
     .needs_key = true,
+    .list = LIST_GEMINI,
     .models = models,
     .start = start_gemini,
     VENDOR_METHODS

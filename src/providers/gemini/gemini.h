@@ -60,6 +60,7 @@ enum { GEMINI_MAX_CALLS = 128 }; /* in one reply; a peer that sends more is brok
 
 struct gemini_reader {
     bool has_finish;
+    bool has_done;       /* [DONE] came, which some gateways send */
     bool is_text_closed; /* the last text has a signature: what follows is another part */
     size_t n_calls;
     uint64_t id_hashes[GEMINI_MAX_CALLS];

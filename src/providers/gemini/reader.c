@@ -17,10 +17,11 @@ struct reading { /* one event */
     const char *label;
 };
 
-static bool reply_too_large(const char *label, struct error *err)
+/* Members have two spellings: some gateways write the names of Google's own definitions. */
+static yyjson_val *get(yyjson_val *obj, const char *camel, const char *snake)
 {
-    return error_set_origin(err, ERR_LIMIT, ORIGIN_REMOTE, "%s sent a reply larger than %d bytes",
-                            label, LIMIT_REPLY_BYTES);
+    yyjson_val *v = json_get(obj, camel);
+    return v ? v : json_get(obj, snake);
 }
 
 /* ---- parts ---- */
@@ -34,7 +35,7 @@ static bool add_signature(struct reply *reply, enum gemini_signed kind, struct s
     return reply_begin_reasoning(reply) && reply_set_opaque(reply, buf_str(&opaque));
 }
 
-static bool add_text(struct reading *r, struct str text, struct str signature)
+static bool add_text(struct reading *r, struct str text, struct str signature, struct error *err)
 {
     bool is_apart = signature.n > 0 || (r->reader->is_text_closed && text.n > 0);
     if (signature.n > 0 && !add_signature(r->reply, GEMINI_SIGNED_TEXT, text, signature))
@@ -43,28 +44,20 @@ static bool add_text(struct reading *r, struct str text, struct str signature)
         return false;
     if (is_apart)
         r->reader->is_text_closed = signature.n > 0;
-    if (!reply_add_text(r->reply, text))
-        return false;
-    if (text.n > 0)
-        r->sink->on_text(r->sink->arg, text);
-    return true;
+    return show_text(r->reply, r->sink, text, r->label, err);
 }
 
-static bool add_thought(struct reading *r, struct str text, struct str signature)
+static bool add_thought(struct reading *r, struct str text, struct str signature, struct error *err)
 {
     AUTO(buf) struct buf opaque = BUF_INIT;
     if (signature.n > 0 && !reply_begin_reasoning(r->reply))
         return false;
-    if (!reply_add_reasoning(r->reply, text))
+    if (!show_reasoning(r->reply, r->sink, text, r->label, err))
         return false;
-    if (signature.n > 0) {
-        gemini_signature_put(&opaque, GEMINI_SIGNED_THOUGHT, STR_NONE, signature);
-        if (!reply_set_opaque(r->reply, buf_str(&opaque)))
-            return false;
-    }
-    if (text.n > 0)
-        r->sink->on_reasoning(r->sink->arg, text);
-    return true;
+    if (signature.n == 0)
+        return true;
+    gemini_signature_put(&opaque, GEMINI_SIGNED_THOUGHT, STR_NONE, signature);
+    return reply_set_opaque(r->reply, buf_str(&opaque));
 }
 
 static bool id_is_taken(const struct gemini_reader *r, struct str id)
@@ -118,15 +111,15 @@ static bool add_call(struct reading *r, yyjson_val *call, struct str signature, 
 
 static bool read_part(struct reading *r, yyjson_val *part, struct error *err)
 {
-    yyjson_val *call = json_get(part, "functionCall");
+    yyjson_val *call = get(part, "functionCall", "function_call");
     struct str text = json_get_str(part, "text"),
-               signature = json_get_str(part, "thoughtSignature");
+               signature = json_str(get(part, "thoughtSignature", "thought_signature"));
     if (yyjson_is_obj(call))
         return add_call(r, call, signature, err);
     if (!text.p && signature.n == 0)
         return true; /* of a kind that was not asked for */
-    bool is_fine = json_get_bool(part, "thought", false) ? add_thought(r, text, signature)
-                                                         : add_text(r, text, signature);
+    bool is_fine = json_get_bool(part, "thought", false) ? add_thought(r, text, signature, err)
+                                                         : add_text(r, text, signature, err);
     return is_fine || reply_too_large(r->label, err);
 }
 
@@ -217,13 +210,18 @@ static enum stop_reason stop_of(struct str reason)
 static bool read_finish(struct reading *r, yyjson_val *candidate, struct error *err)
 {
     enum { SHOWN_BYTES = 200 };
-    struct str reason = json_get_str(candidate, "finishReason");
+    struct str reason = json_str(get(candidate, "finishReason", "finish_reason"));
     struct str why = utf8_cut(json_get_str(candidate, "finishMessage"), SHOWN_BYTES);
-    if (reason.n == 0)
+    if (reason.n == 0 || str_is(reason, "FINISH_REASON_UNSPECIFIED"))
         return true;
-    if (is_failure(reason))
-        return error_set(err, ERR_PROVIDER, "%s ended the reply with %.*s%s%.*s", r->label,
-                         STR_FMT(reason), why.n ? ": " : "", STR_FMT(why));
+    if (is_failure(reason)) {
+        error_set(err, ERR_PROVIDER, "%s ended the reply with %.*s%s%.*s", r->label,
+                  STR_FMT(reason), why.n ? ": " : "", STR_FMT(why));
+        err->is_reported = true;
+        if (str_starts(reason, STR("MALFORMED_"))) /* another attempt may well succeed */
+            err->again = AGAIN_YES;
+        return false;
+    }
     set_stop(r, stop_of(reason), reason);
     return true;
 }
@@ -238,44 +236,59 @@ static bool has_error(yyjson_val *chunk)
 static bool read_chunk(struct reading *r, yyjson_val *chunk, struct error *err)
 {
     yyjson_val *candidate = yyjson_arr_get_first(json_get(chunk, "candidates"));
-    struct str block = json_get_str(json_get(chunk, "promptFeedback"), "blockReason");
-    read_usage(r->reply, json_get(chunk, "usageMetadata"));
+    yyjson_val *feedback = get(chunk, "promptFeedback", "prompt_feedback");
+    struct str block = json_str(get(feedback, "blockReason", "block_reason"));
+    read_usage(r->reply, get(chunk, "usageMetadata", "usage_metadata"));
     if (block.n > 0)
         set_stop(r, STOP_FILTER, block);
     return !candidate || (read_parts(r, candidate, err) && read_finish(r, candidate, err));
 }
 
+/* One chunk, or the list of all of them that comes when no events were asked for. */
+static bool read_value(struct reading *r, yyjson_val *value, struct error *err)
+{
+    size_t i, max;
+    yyjson_val *item, *inner = json_get(value, "response");
+    if (!yyjson_is_obj(value) && !yyjson_is_arr(value))
+        return error_set(err, ERR_BAD_REPLY, "%s sent an event that is not a JSON object",
+                         r->label);
+    if (yyjson_is_obj(value))
+        return read_chunk(r, yyjson_is_obj(inner) ? inner : value, err);
+    yyjson_arr_foreach (value, i, max, item) {
+        if (!read_value(r, item, err))
+            return false;
+    }
+    return true;
+}
+
 static bool read_event(struct reading *r, struct str data, bool *ret_is_over, struct error *err)
 {
     AUTO(json) struct json json = JSON_INIT;
-    struct error why;
     data = str_trim(data);
     if (data.n == 0)
         return true;
     if (str_is(data, "[DONE]")) { /* some gateways say it */
-        *ret_is_over = true;
+        r->reader->has_done = *ret_is_over = true;
         return true;
     }
-    if (!json_parse(data, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &json, &why))
-        return error_set(err, ERR_BAD_REPLY, "%s sent an event that is not JSON: %s", r->label,
-                         why.text);
+    if (!event_parse(data, r->label, &json, err))
+        return false;
     if (has_error(json.root)) {
         error_from_http(err, r->label, 200, data, STR_NONE, STR_NONE);
         return false;
     }
-    if (!yyjson_is_obj(json.root))
-        return error_set(err, ERR_BAD_REPLY, "%s sent an event that is not a JSON object",
-                         r->label);
-    yyjson_val *inner = json_get(json.root, "response");
-    return read_chunk(r, yyjson_is_obj(inner) ? inner : json.root, err);
+    return yyjson_is_null(json.root) || read_value(r, json.root, err);
 }
 
-static bool finish(struct gemini_reader *r, struct reply *reply, const char *label,
-                   struct error *err)
+static bool finish(struct gemini_reader *r, struct reply *reply, const struct ask_sink *sink,
+                   const char *label, struct error *err)
 {
-    if (!r->has_finish)
+    show_rest(reply, sink);
+    if (!r->has_finish && !r->has_done)
         return error_set(err, ERR_CUT, "the stream from %s ended before the reply was complete",
                          label);
+    if (!r->has_finish)
+        reply->stop = STOP_END;
     /* The finish reason does not tell calls from an end. */
     if (r->n_calls > 0 && reply->stop != STOP_LENGTH && reply->stop != STOP_FILTER)
         reply->stop = STOP_CALLS;
@@ -292,8 +305,7 @@ bool gemini_read(void *state, struct reply *reply, const struct ask_sink *sink, 
 
 bool gemini_finish(void *state, struct reply *reply, const struct ask_sink *sink, struct error *err)
 {
-    (void)sink;
-    return finish(state, reply, gemini_vendor.label, err);
+    return finish(state, reply, sink, gemini_vendor.label, err);
 }
 
 bool antigravity_read(void *state, struct reply *reply, const struct ask_sink *sink,
@@ -307,6 +319,5 @@ bool antigravity_read(void *state, struct reply *reply, const struct ask_sink *s
 bool antigravity_finish(void *state, struct reply *reply, const struct ask_sink *sink,
                         struct error *err)
 {
-    (void)sink;
-    return finish(state, reply, antigravity_vendor.label, err);
+    return finish(state, reply, sink, antigravity_vendor.label, err);
 }

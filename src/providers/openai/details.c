@@ -103,9 +103,13 @@ void details_put(const struct details *d, struct buf *out)
             continue;
         }
         jw_obj(&w);
-        for (size_t k = 0; k < ARRAY_LEN(members); k++)
+        for (size_t k = 0; k < ARRAY_LEN(members); k++) {
+            AUTO(buf) struct buf joined = BUF_INIT;
+            struct utf8_half half = {0};
             if (member_of(item, k)->n)
-                jw_kstr(&w, members[k].name, buf_str(member_of(item, k)));
+                jw_kstr(&w, members[k].name,
+                        utf8_join(&half, buf_str(member_of(item, k)), &joined));
+        }
         if (item->has_index)
             jw_kint(&w, "index", item->index);
         jw_obj_end(&w);

@@ -46,6 +46,7 @@ const struct provider provider_openai = {
     .env_base = "OPENAI_BASE_URL",
     .env_key = "OPENAI_API_KEY",
     .needs_key = true,
+    .list = LIST_OPENAI,
     .models = models,
     .start = start,
     VENDOR_METHODS

@@ -34,7 +34,8 @@ void openai_put_body(const struct ask *ask, struct buf *body);
 enum { OPENAI_MAX_CALLS = 128 }; /* in one reply; a peer that sends more is broken */
 
 struct openai_reader {
-    bool has_finish;
+    bool has_finish, has_done;
+    bool has_deltas; /* text or calls came in deltas */
     size_t n_calls;
     struct openai_slot { /* a call, and how its pieces name it */
         bool has_index;

@@ -47,6 +47,13 @@ static struct stream *start(struct loop *l, const struct ask *ask, const struct 
     return vendor_start(&provider_openrouter, &openrouter_vendor, l, ask, sink, err);
 }
 
+/* For models that are in no list.  OpenRouter ignores reasoning settings of a model without
+ * reasoning. */
+static const struct model families[] = {
+    {.provider = "openrouter", .id = {"", 0}, .takes_images = true, .reasons = true},
+    {0},
+};
+
 const struct provider provider_openrouter = {
     .name = "openrouter",
     .label = "OpenRouter",
@@ -55,6 +62,7 @@ const struct provider provider_openrouter = {
     .env_key = "OPENROUTER_API_KEY",
     .needs_key = true,
     .list = LIST_OPENROUTER,
+    .families = families,
     .start = start,
     VENDOR_METHODS
 };

@@ -28,28 +28,51 @@ static struct str find_workspace(struct str system)
     return STR(".");
 }
 
-static void take_message(struct facts *f, struct arena *a, const struct message *m)
+/* What stands behind the last user message, read from the end: a conversation may be long. */
+static void take_last_part(struct facts *f, struct arena *a)
 {
-    f->bytes += message_bytes(m);
-    switch (m->role) {
-    case ROLE_USER:
-        f->last_user = message_text_of(a, m);
-        f->round = 0;
-        f->has_result = false;
-        break;
-    case ROLE_ASSISTANT:
-        f->round++;
-        break;
-    case ROLE_TOOL:
-        f->tool_output = message_text_of(a, m);
-        f->tool_name = m->name.n ? m->name : STR("call");
-        f->tool_failed = m->is_error;
-        f->has_result = true;
-        break;
-    case ROLE_SUMMARY:
-        f->call_tail = arena_fmt(a, "_%08x", (unsigned)str_hash(message_text_of(a, m)));
-        break;
+    const struct ask *ask = f->ask;
+    size_t i = ask->n_messages;
+    while (i > 0 && ask->messages[i - 1].role != ROLE_USER) {
+        enum role role = ask->messages[--i].role;
+        f->round += role == ROLE_ASSISTANT;
+        f->has_result |= role == ROLE_TOOL;
     }
+    if (i > 0)
+        f->last_user = message_text_of(a, &ask->messages[i - 1]);
+}
+
+static const struct message *find_last_result(const struct ask *ask)
+{
+    for (size_t i = ask->n_messages; i-- > 0;)
+        if (ask->messages[i].role == ROLE_TOOL)
+            return &ask->messages[i];
+    return NULL;
+}
+
+static void take_last_result(struct facts *f, struct arena *a)
+{
+    const struct message *m = f->has_result ? find_last_result(f->ask) : NULL;
+    if (!m)
+        return;
+    f->tool_output = message_text_of(a, m);
+    f->tool_name = m->name.n ? m->name : STR("call");
+    f->tool_failed = m->is_error;
+}
+
+/* One of an earlier turn is looked for when somebody wants it. */
+static struct str last_output(const struct facts *f)
+{
+    const struct message *m = f->has_result ? NULL : find_last_result(f->ask);
+    return m && m->n_blocks ? m->blocks[0].text : f->tool_output;
+}
+
+static int64_t count_bytes(const struct ask *ask)
+{
+    int64_t n = ask->message_bytes;
+    for (size_t i = 0; !ask->message_bytes && i < ask->n_messages; i++)
+        n += message_bytes(&ask->messages[i]);
+    return (int64_t)ask->system.n + n;
 }
 
 struct facts facts_of(struct arena *a, const struct ask *ask)
@@ -61,11 +84,14 @@ struct facts facts_of(struct arena *a, const struct ask *ask)
         .tool_name = STR("call"),
         .call_tail = STR(""),
         .workspace = find_workspace(ask->system),
-        .bytes = (int64_t)ask->system.n,
+        .bytes = count_bytes(ask),
         .is_summary = ask->n_tools == 0 && str_ifind(ask->system, STR("summar")) != SIZE_MAX,
     };
-    for (size_t i = 0; i < ask->n_messages; i++)
-        take_message(&f, a, &ask->messages[i]);
+    take_last_part(&f, a);
+    take_last_result(&f, a);
+    if (ask->n_messages && ask->messages[0].role == ROLE_SUMMARY)
+        f.call_tail =
+            arena_fmt(a, "_%08x", (unsigned)str_hash(message_text_of(a, &ask->messages[0])));
     return f;
 }
 
@@ -75,7 +101,7 @@ static bool put_value(struct buf *out, const struct facts *f, struct str name)
     if (str_is(name, "last_user"))
         buf_add(out, f->last_user);
     else if (str_is(name, "tool_output"))
-        buf_add(out, utf8_cut(f->tool_output, TOOL_OUTPUT_SHOWN));
+        buf_add(out, utf8_cut(last_output(f), TOOL_OUTPUT_SHOWN));
     else if (str_is(name, "n_messages"))
         buf_addf(out, "%zu", f->ask->n_messages);
     else if (str_is(name, "model"))

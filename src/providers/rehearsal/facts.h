@@ -8,8 +8,8 @@
 struct facts {
     const struct ask *ask;
     struct str last_user;   /* text of the last user message, "" when there is none */
-    struct str tool_output; /* text of the last tool result, "" when there is none */
-    struct str tool_name;   /* who gave it */
+    struct str tool_output; /* of the last tool result behind it, "" when there is none */
+    struct str tool_name;   /* that gave it */
     bool tool_failed;
     bool has_result;      /* a tool result stands behind the last user message */
     bool is_summary;      /* the request is to summarise the conversation */

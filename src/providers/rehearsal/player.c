@@ -218,6 +218,7 @@ static void play_fail(struct player *p, const struct step *s)
         error_set(&err, code, "Rehearsal: HTTP %d: %.*s", (int)s->status, STR_FMT(message));
     else
         error_set(&err, code, "Rehearsal: cannot connect: %.*s", STR_FMT(message));
+    err.said = s->status ? strlen("Rehearsal: HTTP 503: ") : 0;
     err.status = (int)s->status;
     err.retry_after_ms = s->retry_after_ms;
     end(p, &err);

@@ -5,6 +5,9 @@
 #include "providers/responses/responses.h"
 
 #include "base/limits.h"
+#include "base/utf8.h"
+
+#include <stdio.h>
 
 static const struct code_row {
     const char *code; /* with a star in front: any code that ends so */
@@ -46,11 +49,25 @@ static bool code_means(struct str code, enum err_code *ret_means)
     return true;
 }
 
-void responses_error(struct error *err, struct str body)
+/* Puts other words before those of the server. */
+static void begin_with(struct error *err, const char *words)
+{
+    char text[sizeof err->text];
+    if (!err->said)
+        return;
+    snprintf(text, sizeof text, "%s%s", words, err->text + err->said);
+    struct str cut = utf8_cut(str_of(text), sizeof text - 1);
+    memcpy(err->text, cut.p, cut.n);
+    err->text[cut.n] = '\0';
+    err->said = strlen(words);
+}
+
+void responses_error(struct error *err, struct str body, bool is_response)
 {
     AUTO(json) struct json json = JSON_INIT;
     struct error ignored;
     error_from_http(err, "OpenAI", 200, body, STR_NONE, STR_NONE);
+    begin_with(err, is_response ? "OpenAI response failed: " : "OpenAI stream failed: ");
     if (!json_parse(body, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &json, &ignored))
         return;
     yyjson_val *error = json_get(json.root, "error");

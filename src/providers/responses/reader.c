@@ -2,11 +2,12 @@
 /* Reads the events of a Responses stream into a reply (providers.md 3.2).
  *
  * A reply is a row of items: reasoning, messages, calls, and those of hosted and free-form tools,
- * which are passed over.  Items are told apart by output_index, or by item id where a server sends
- * none.  The pieces of an item are shown as they come; its final form (output_item.done, or the
- * list in the last event) overrides what the pieces of a call gave, and fills in what never came in
- * pieces.  A reply is whole when the response is completed or incomplete and every call of a
- * completed one is closed.  failure.c of this folder says what errors mean.
+ * which are passed over.  Items are told apart by output_index, where a server sends none by item
+ * id or call id, and where it sends nothing by their order.  The pieces of an item are shown as
+ * they come; its final form (output_item.done, or the list in the last event) overrides what the
+ * pieces of a call gave, and fills in what never came in pieces.  A reply is whole when the
+ * response is completed or incomplete and every call of a completed one is closed.  failure.c of
+ * this folder says what errors mean.
  */
 #include "providers/responses/responses.h"
 
@@ -20,10 +21,9 @@ struct reading { /* one event on its way into the reply */
     bool is_over;
 };
 
-static bool reply_too_large(struct error *err)
+static bool too_large(struct error *err)
 {
-    return error_set_origin(err, ERR_LIMIT, ORIGIN_REMOTE,
-                            "OpenAI sent a reply larger than %d bytes", LIMIT_REPLY_BYTES);
+    return reply_too_large(responses_vendor.label, err);
 }
 
 /* ---- items ---- */
@@ -47,8 +47,11 @@ struct item_name {
     enum responses_kind kind;
     bool has_index;
     int64_t index;
-    uint64_t id_hash;
+    uint64_t id_hash, call_hash;
 };
+
+/* What an event does to the item that it names. */
+enum item_event { ITEM_BEGINS, ITEM_GOES_ON, ITEM_IS_DONE, ITEM_ENDS };
 
 static struct item_name name_in_event(const struct reading *g, enum responses_kind kind)
 {
@@ -56,21 +59,57 @@ static struct item_name name_in_event(const struct reading *g, enum responses_ki
     struct str id = json_get_str(json_get(g->event, "item"), "id");
     name.has_index = json_is_whole(json_get(g->event, "output_index"), &name.index);
     name.id_hash = hash_of(id.n ? id : json_get_str(g->event, "item_id"));
+    struct str call_id = json_get_str(json_get(g->event, "item"), "call_id");
+    name.call_hash = hash_of(call_id.n ? call_id : json_get_str(g->event, "call_id"));
     return name;
 }
 
-static struct responses_item *find_item(struct responses_reader *r, const struct item_name *name)
+/* False when item and name have nothing in common to be compared. */
+static bool can_compare(const struct responses_item *item, const struct item_name *name,
+                        bool *ret_is_same)
 {
-    for (size_t i = r->n_items; i-- > 0;) {
+    /* Some gateways give an item another id in every event: the index counts. */
+    if (name->has_index && item->has_index)
+        *ret_is_same = item->index == name->index;
+    else if (name->id_hash && item->id_hash)
+        *ret_is_same = item->id_hash == name->id_hash;
+    else if (name->call_hash && item->call_hash)
+        *ret_is_same = item->call_hash == name->call_hash;
+    else
+        return false;
+    return true;
+}
+
+/* An item without a name: pieces belong to the latest one, ends come in the order of the
+ * beginnings. */
+static struct responses_item *find_nameless(struct responses_reader *r, enum responses_kind kind,
+                                            enum item_event what)
+{
+    struct responses_item *found = NULL;
+    for (size_t i = 0; i < r->n_items && what != ITEM_BEGINS; i++) {
         struct responses_item *item = &r->items[i];
-        if (item->kind != name->kind)
+        bool is_closed = what == ITEM_IS_DONE ? item->is_done : item->is_ended;
+        if (item->kind != kind || is_closed)
             continue;
-        /* Some gateways give an item another id in every event: the index counts. */
-        if (name->has_index && item->has_index ? item->index == name->index
-                                               : !name->id_hash || item->id_hash == name->id_hash)
-            return item;
+        found = item;
+        if (what != ITEM_GOES_ON)
+            break;
     }
-    return NULL;
+    return found;
+}
+
+static struct responses_item *find_item(struct responses_reader *r, const struct item_name *name,
+                                        enum item_event what)
+{
+    bool has_compared = false, is_same;
+    for (size_t i = r->n_items; i-- > 0;) {
+        if (r->items[i].kind != name->kind || !can_compare(&r->items[i], name, &is_same))
+            continue;
+        if (is_same)
+            return &r->items[i];
+        has_compared = true;
+    }
+    return has_compared ? NULL : find_nameless(r, name->kind, what);
 }
 
 static struct responses_item *add_item(struct reading *g, const struct item_name *name,
@@ -83,7 +122,7 @@ static struct responses_item *add_item(struct reading *g, const struct item_name
         return NULL;
     }
     if (name->kind == ITEM_REASONING && !reply_begin_reasoning(g->reply)) {
-        reply_too_large(err);
+        too_large(err);
         return NULL;
     }
     struct responses_item *item = &r->items[r->n_items++];
@@ -92,6 +131,7 @@ static struct responses_item *add_item(struct reading *g, const struct item_name
         .has_index = name->has_index,
         .index = name->index,
         .id_hash = name->id_hash,
+        .call_hash = name->call_hash,
     };
     if (name->kind != ITEM_MESSAGE) /* its text may never come */
         r->tail = name->kind;
@@ -100,10 +140,10 @@ static struct responses_item *add_item(struct reading *g, const struct item_name
 
 /* The item that the event is about, begun when it is new. */
 static struct responses_item *item_of_event(struct reading *g, enum responses_kind kind,
-                                            struct error *err)
+                                            enum item_event what, struct error *err)
 {
     struct item_name name = name_in_event(g, kind);
-    struct responses_item *item = find_item(g->r, &name);
+    struct responses_item *item = find_item(g->r, &name, what);
     if (!item)
         return add_item(g, &name, err);
     if (!item->id_hash)
@@ -121,11 +161,9 @@ static size_t place_of(const struct reading *g, const struct responses_item *ite
 static bool add_shown(struct reading *g, enum responses_kind kind, struct str text,
                       struct error *err)
 {
-    bool is_text = kind == ITEM_MESSAGE;
-    if (!(is_text ? reply_add_text(g->reply, text) : reply_add_reasoning(g->reply, text)))
-        return reply_too_large(err);
-    (is_text ? g->sink->on_text : g->sink->on_reasoning)(g->sink->arg, text);
-    return true;
+    const char *label = responses_vendor.label;
+    return kind == ITEM_MESSAGE ? show_text(g->reply, g->sink, text, label, err)
+                                : show_reasoning(g->reply, g->sink, text, label, err);
 }
 
 /* Messages that follow each other, and the paragraphs of reasoning, are kept apart. */
@@ -149,46 +187,60 @@ static bool add_piece(struct reading *g, struct responses_item *item, int64_t pa
 
 static bool read_text(struct reading *g, struct error *err)
 {
-    struct responses_item *item = item_of_event(g, ITEM_MESSAGE, err);
+    struct responses_item *item = item_of_event(g, ITEM_MESSAGE, ITEM_GOES_ON, err);
     return item && add_piece(g, item, 0, json_get_str(g->event, "delta"), err);
 }
 
 static bool read_summary(struct reading *g, struct error *err)
 {
-    struct responses_item *item = item_of_event(g, ITEM_REASONING, err);
+    struct responses_item *item = item_of_event(g, ITEM_REASONING, ITEM_GOES_ON, err);
     int64_t part = json_get_int(g->event, "summary_index", 0);
     return item && add_piece(g, item, part, json_get_str(g->event, "delta"), err);
 }
 
 static bool read_thought(struct reading *g, struct error *err)
 {
-    struct responses_item *item = item_of_event(g, ITEM_REASONING, err);
+    struct responses_item *item = item_of_event(g, ITEM_REASONING, ITEM_GOES_ON, err);
     int64_t part = -1 - json_get_int(g->event, "content_index", 0);
     return item && add_piece(g, item, part, json_get_str(g->event, "delta"), err);
+}
+
+/* The whole of a text, of use only when no pieces came. */
+static bool read_all_text(struct reading *g, struct error *err)
+{
+    struct responses_item *item = item_of_event(g, ITEM_MESSAGE, ITEM_GOES_ON, err);
+    struct str text = json_get_str(g->event, "text");
+    if (!item)
+        return false;
+    return item->has_text ||
+           add_piece(g, item, 0, text.n ? text : json_get_str(g->event, "refusal"), err);
 }
 
 /* ---- calls ---- */
 
 static bool read_arguments(struct reading *g, struct error *err)
 {
-    struct responses_item *item = item_of_event(g, ITEM_CALL, err);
+    AUTO(buf) struct buf written = BUF_INIT;
+    struct responses_item *item = item_of_event(g, ITEM_CALL, ITEM_GOES_ON, err);
     if (!item)
         return false;
     if (!reply_add_call(g->reply, (int64_t)place_of(g, item), STR_NONE, STR_NONE,
-                        json_get_str(g->event, "delta")))
-        return reply_too_large(err);
+                        arguments_text(json_get(g->event, "delta"), &written)))
+        return too_large(err);
     g->sink->on_alive(g->sink->arg);
     return true;
 }
 
 static bool read_all_arguments(struct reading *g, struct error *err)
 {
-    struct responses_item *item = item_of_event(g, ITEM_CALL, err);
+    AUTO(buf) struct buf written = BUF_INIT;
+    struct responses_item *item = item_of_event(g, ITEM_CALL, ITEM_IS_DONE, err);
     if (!item)
         return false;
     if (!reply_set_call(g->reply, (int64_t)place_of(g, item), STR_NONE,
-                        json_get_str(g->event, "name"), json_get_str(g->event, "arguments")))
-        return reply_too_large(err);
+                        json_get_str(g->event, "name"),
+                        arguments_text(json_get(g->event, "arguments"), &written)))
+        return too_large(err);
     item->is_done = true;
     g->sink->on_alive(g->sink->arg);
     return true;
@@ -197,10 +249,11 @@ static bool read_all_arguments(struct reading *g, struct error *err)
 static bool set_call(struct reading *g, struct responses_item *item, yyjson_val *from,
                      struct error *err)
 {
+    AUTO(buf) struct buf written = BUF_INIT;
     struct str call_id = json_get_str(from, "call_id");
     if (!reply_set_call(g->reply, (int64_t)place_of(g, item), call_id, json_get_str(from, "name"),
-                        json_get_str(from, "arguments")))
-        return reply_too_large(err);
+                        arguments_text(json_get(from, "arguments"), &written)))
+        return too_large(err);
     if (call_id.n)
         item->call_hash = hash_of(call_id);
     return true;
@@ -238,7 +291,7 @@ static bool set_opaque(struct reading *g, struct responses_item *item, yyjson_va
         return true;
     jw_val(&w, from);
     if (!reply_set_opaque(g->reply, buf_str(&opaque)))
-        return reply_too_large(err);
+        return too_large(err);
     item->has_opaque = true;
     return true;
 }
@@ -258,6 +311,7 @@ static bool item_end(struct reading *g, struct responses_item *item, yyjson_val 
                      struct error *err)
 {
     item->is_done |= !str_is(json_get_str(from, "status"), "incomplete");
+    item->is_ended = true;
     switch (item->kind) {
     case ITEM_MESSAGE:
         return item->has_text || show_parts(g, item, json_get(from, "content"), err);
@@ -278,7 +332,7 @@ static bool read_item(struct reading *g, bool is_end, struct error *err)
     g->sink->on_alive(g->sink->arg);
     if (kind == ITEM_OTHER) /* a tool of the server's */
         return true;
-    struct responses_item *item = item_of_event(g, kind, err);
+    struct responses_item *item = item_of_event(g, kind, is_end ? ITEM_ENDS : ITEM_BEGINS, err);
     if (!item)
         return false;
     if (is_end)
@@ -298,9 +352,33 @@ static bool read_item_end(struct reading *g, struct error *err)
 
 /* ---- the list of items in the last event ---- */
 
-/* The list may leave items out, so that ids say more than places here. */
-static struct responses_item *find_listed(struct responses_reader *r, yyjson_val *from, size_t at)
+/* The item of this kind that has `before` others of it in front and no index of its own. */
+static struct responses_item *find_by_order(struct responses_reader *r, enum responses_kind kind,
+                                            size_t before)
 {
+    for (size_t i = 0; i < r->n_items; i++)
+        if (r->items[i].kind == kind && before-- == 0)
+            return r->items[i].has_index ? NULL : &r->items[i];
+    return NULL;
+}
+
+static size_t count_before(yyjson_val *list, size_t at, enum responses_kind kind)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < at; i++)
+        n += kind_of(yyjson_arr_get(list, i)) == kind;
+    return n;
+}
+
+static bool is_named(yyjson_val *from)
+{
+    return json_get_str(from, "id").n > 0 || json_get_str(from, "call_id").n > 0;
+}
+
+/* The list may leave items out, so that ids say more than places here. */
+static struct responses_item *find_listed(struct responses_reader *r, yyjson_val *list, size_t at)
+{
+    yyjson_val *from = yyjson_arr_get(list, at);
     enum responses_kind kind = kind_of(from);
     uint64_t id = hash_of(json_get_str(from, "id")), call = hash_of(json_get_str(from, "call_id"));
     for (size_t i = 0; i < r->n_items; i++)
@@ -310,12 +388,14 @@ static struct responses_item *find_listed(struct responses_reader *r, yyjson_val
     for (size_t i = 0; i < r->n_items; i++)
         if (r->items[i].kind == kind && r->items[i].has_index && r->items[i].index == (int64_t)at)
             return &r->items[i];
-    return NULL;
+    struct responses_item *item = find_by_order(r, kind, count_before(list, at, kind));
+    return item && (!item->id_hash || !is_named(from)) ? item : NULL;
 }
 
-static bool read_listed(struct reading *g, yyjson_val *from, size_t at, struct error *err)
+static bool read_listed(struct reading *g, yyjson_val *list, size_t at, struct error *err)
 {
-    struct responses_item *item = find_listed(g->r, from, at);
+    yyjson_val *from = yyjson_arr_get(list, at);
+    struct responses_item *item = find_listed(g->r, list, at);
     struct item_name name = {.kind = kind_of(from), .has_index = true, .index = (int64_t)at,
                              .id_hash = hash_of(json_get_str(from, "id"))};
     if (name.kind == ITEM_OTHER || (item && (item->is_done || item->kind == ITEM_REASONING)))
@@ -329,16 +409,15 @@ static bool read_listed(struct reading *g, yyjson_val *from, size_t at, struct e
  * the beginning, since the reply gives it to the last block that waits for one. */
 static bool read_list(struct reading *g, yyjson_val *list, struct error *err)
 {
-    size_t i, max;
-    yyjson_val *from;
-    yyjson_arr_foreach (list, i, max, from) {
-        if (!read_listed(g, from, i, err))
+    size_t n = yyjson_arr_size(list);
+    for (size_t i = 0; i < n; i++) {
+        if (!read_listed(g, list, i, err))
             return false;
     }
-    for (i = yyjson_arr_size(list); i-- > 0;) {
-        from = yyjson_arr_get(list, i);
+    for (size_t i = n; i-- > 0;) {
+        yyjson_val *from = yyjson_arr_get(list, i);
         struct responses_item *item =
-            kind_of(from) == ITEM_REASONING ? find_listed(g->r, from, i) : NULL;
+            kind_of(from) == ITEM_REASONING ? find_listed(g->r, list, i) : NULL;
         if (item && !item->has_opaque && !set_opaque(g, item, from, err))
             return false;
     }
@@ -388,22 +467,29 @@ static bool end_with(struct reading *g, enum stop_reason stop, struct str word, 
     return true;
 }
 
+/* The response in an event; the event itself when a server answers with it alone. */
+static yyjson_val *response_of(const struct reading *g)
+{
+    yyjson_val *response = json_get(g->event, "response");
+    return response ? response : g->event;
+}
+
 static bool read_failed(struct reading *g, struct error *err)
 {
     AUTO(buf) struct buf body = BUF_INIT;
     struct jw w = JW(&body);
-    yyjson_val *response = json_get(g->event, "response");
+    yyjson_val *response = response_of(g);
     read_usage(g->reply, json_get(response, "usage"));
     jw_obj(&w);
     jw_kval(&w, "error", json_get(response, "error"));
     jw_obj_end(&w);
-    responses_error(err, buf_str(&body));
+    responses_error(err, buf_str(&body), true);
     return false;
 }
 
 static bool read_incomplete(struct reading *g, struct error *err)
 {
-    yyjson_val *response = json_get(g->event, "response");
+    yyjson_val *response = response_of(g);
     struct str reason = json_get_str(json_get(response, "incomplete_details"), "reason");
     read_usage(g->reply, json_get(response, "usage"));
     if (!read_list(g, json_get(response, "output"), err))
@@ -414,7 +500,7 @@ static bool read_incomplete(struct reading *g, struct error *err)
 /* The name of the event may say "done" where the status says how. */
 static bool read_completed(struct reading *g, struct error *err)
 {
-    yyjson_val *response = json_get(g->event, "response");
+    yyjson_val *response = response_of(g);
     struct str status = json_get_str(response, "status");
     if (str_is(status, "failed"))
         return read_failed(g, err);
@@ -441,6 +527,10 @@ static const struct event_row {
     {"response.reasoning_summary_text.delta", read_summary},
     {"response.reasoning_text.delta", read_thought},
     {"response.refusal.delta", read_text},
+    {"response.output_text.done", read_all_text},
+    {"response.refusal.done", read_all_text},
+    {"response.reasoning_summary.delta", read_summary}, /* older names */
+    {"response.reasoning.delta", read_thought},
     {"response.output_item.added", read_item_begin},
     {"response.output_item.done", read_item_end},
     {"response.function_call_arguments.done", read_all_arguments},
@@ -460,22 +550,23 @@ bool responses_read(void *state, struct reply *reply, const struct ask_sink *sin
                     struct str data, bool *ret_is_over, struct error *err)
 {
     AUTO(json) struct json json = JSON_INIT;
-    struct error why;
     data = str_trim(data);
     if (data.n == 0)
         return true;
     if (str_is(data, "[DONE]")) {
-        *ret_is_over = true;
+        ((struct responses_reader *)state)->has_done = *ret_is_over = true;
         return true;
     }
-    if (!json_parse(data, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &json, &why))
-        return error_set(err, ERR_BAD_REPLY, "OpenAI sent an event that is not JSON: %s", why.text);
+    if (!event_parse(data, responses_vendor.label, &json, err))
+        return false;
+    if (yyjson_is_null(json.root))
+        return true;
     if (!yyjson_is_obj(json.root))
         return error_set(err, ERR_BAD_REPLY, "OpenAI sent an event that is not a JSON object");
     struct reading g = {.r = state, .reply = reply, .sink = sink, .event = json.root};
     struct str type = json_get_str(json.root, "type");
     if (type.n == 0)
-        type = event;
+        type = str_is(json_get_str(json.root, "object"), "response") ? STR("response.done") : event;
     for (size_t i = 0; i < ARRAY_LEN(event_rows); i++) {
         if (!str_is(type, event_rows[i].type))
             continue;
@@ -484,7 +575,7 @@ bool responses_read(void *state, struct reply *reply, const struct ask_sink *sin
         return is_fine;
     }
     if (is_error(json.root, type)) {
-        responses_error(err, data);
+        responses_error(err, data, false);
         return false;
     }
     return true;
@@ -494,8 +585,11 @@ bool responses_finish(void *state, struct reply *reply, const struct ask_sink *s
                       struct error *err)
 {
     const struct responses_reader *r = state;
-    (void)reply;
-    (void)sink;
+    show_rest(reply, sink);
+    if (!r->has_end && r->has_done && r->n_items > 0 && !has_open_call(r)) {
+        reply->stop = reply_n_calls(reply) ? STOP_CALLS : STOP_END;
+        return true;
+    }
     if (!r->has_end)
         return error_set(err, ERR_CUT,
                          "the stream from OpenAI ended before the reply was complete");

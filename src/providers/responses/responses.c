@@ -138,6 +138,7 @@ const struct provider provider_responses = {
     .env_base = "OPENAI_BASE_URL",
     .env_key = "OPENAI_API_KEY",
     .needs_key = true,
+    .list = LIST_OPENAI,
     .models = responses_models,
     .start = responses_start,
     VENDOR_METHODS

@@ -34,11 +34,12 @@ struct responses_item { /* an output item that is of use to us, and how events n
     int64_t part;       /* REASONING: the paragraph of the latest piece */
     bool has_text;      /* something of it was shown */
     bool has_opaque;    /* REASONING: it can be sent back */
-    bool is_done;       /* its final form has come */
+    bool is_done;       /* CALL: its arguments are complete */
+    bool is_ended;      /* its final form has come */
 };
 
 struct responses_reader {
-    bool has_end;
+    bool has_end, has_done;                           /* an event that ends the response, [DONE] */
     struct responses_item items[RESPONSES_MAX_ITEMS]; /* the place is a call's key in the reply */
     size_t n_items;
     size_t last;              /* place of the item that the latest shown piece belonged to */
@@ -49,7 +50,9 @@ bool responses_read(void *state, struct reply *reply, const struct ask_sink *sin
                     struct str data, bool *ret_is_over, struct error *err);
 bool responses_finish(void *state, struct reply *reply, const struct ask_sink *sink,
                       struct error *err);
-/* What an error event, or {"error": ...} around the error of a failed response, means. */
-void responses_error(struct error *err, struct str body);
+/* What an error event, or {"error": ...} around the error of a failed response (is_response),
+ * means.
+ */
+void responses_error(struct error *err, struct str body, bool is_response);
 
 #endif
