@@ -229,7 +229,8 @@ static void on_event(void *arg, struct session *s, const struct event *e)
         ask(o, e);
         break;
     case EV_RETRY_WAITING:
-        fprintf(stderr, "  the provider failed; again in %lld ms\n", (long long)e->retry->delay_ms);
+        fprintf(stderr, "  %.*s; again in %lld ms\n", STR_FMT(e->text),
+                (long long)e->retry->delay_ms);
         break;
     case EV_TURN_ENDED:
         tell_end(o, e);
@@ -286,6 +287,23 @@ static bool load_rules(struct once *o, struct error *err)
            rules_load(&o->rules, project, false, err);
 }
 
+#define TRANSIENT                                                                                  \
+    {                                                                                              \
+        .attempts = 4, .first_ms = 500, .max_ms = 8000, .less_percent = 20, .more_percent = 20     \
+    }
+
+static const struct retry_rules retry = {
+    .rules = {[RETRY_NETWORK] = TRANSIENT,
+              [RETRY_STATUS] = TRANSIENT,
+              [RETRY_RATE] = TRANSIENT,
+              [RETRY_REPORTED] = TRANSIENT,
+              [RETRY_REPORTED_RATE] = TRANSIENT,
+              [RETRY_CUT] = TRANSIENT,
+              [RETRY_STALLED] = TRANSIENT},
+    .statuses = {{408, 409}, {500, 599}},
+    .max_retry_after_ms = 60000,
+};
+
 static void fill_settings(struct once *o)
 {
     const struct once_mode *mode = o->options.mode;
@@ -299,11 +317,7 @@ static void fill_settings(struct once *o)
         .asks_beyond_mode = mode->asks || o->options.asks,
         .sandbox = mode->sandbox,
         .network = o->options.network,
-        .retry = {.attempts = 4,
-                  .first_ms = 500,
-                  .max_ms = 8000,
-                  .jitter_percent = 20,
-                  .max_retry_after_ms = 60000},
+        .retry = retry,
         .compact = {.is_enabled = true,
                     .reserve_percent = 10,
                     .reserve_tokens = 16384,
@@ -317,6 +331,7 @@ static void fill_settings(struct once *o)
         .canceled_text = "interrupted",
         .system = system,
     };
+    retry_rules_from_env(&o->settings.retry);
 }
 
 static bool open_session(struct once *o, struct error *err)

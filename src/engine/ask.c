@@ -113,7 +113,6 @@ static void on_text(void *arg, struct str delta)
         return;
     }
     k->is_shown = true;
-    buf_add(&t->shown, delta);
     journal_add(k->session->journal, t, false, delta, k->session->seq + 1);
     session_emit(k->session, t, &(struct event){.kind = EV_TEXT, .text = delta});
 }
@@ -171,17 +170,24 @@ static bool hear_out_await(struct asking *k, struct error *err)
     return k->ok;
 }
 
+/* The session knows its stream, so that a listener that is full pauses it. */
 static bool open_stream(struct asking *k, const struct provider *p, const struct ask *ask,
-                        struct stream **ret, struct error *err)
+                        struct error *err)
 {
     struct ask_sink sink = {on_text, on_reasoning, on_alive, on_end, k};
-    struct stream *s = p->start(k->session->engine->loop, ask, &sink, err);
-    if (!s)
-        return false;
-    *ret = s;
-    if (k->session->n_full > 0)
-        p->pause(s, true);
-    return true;
+    struct session *s = k->session;
+    if (s->stream)
+        BUG("a session asks two things at once");
+    s->stream = p->start(s->engine->loop, ask, &sink, err);
+    if (s->stream && s->n_full)
+        session_pause_sources(s);
+    return s->stream != NULL;
+}
+
+static void close_stream(struct session *s)
+{
+    struct stream *stream = take(&s->stream);
+    stream->provider->free(stream);
 }
 
 /* In dollars; what the provider's cache had is cheaper. */
@@ -225,7 +231,7 @@ static void keep_partial(struct turn *t, const struct model *m, const struct rep
 
 static void tell_request(struct turn *t, const struct provider *p)
 {
-    struct str body = p->request_body ? p->request_body(t->stream) : STR_NONE;
+    struct str body = p->request_body ? p->request_body(t->session->stream) : STR_NONE;
     session_emit(t->session, t, &(struct event){.kind = EV_REQUEST, .text = str_of(p->name),
                                                 .json = body, .count = t->round});
 }
@@ -245,79 +251,53 @@ static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret
     ask.turn_state = t->provider_state;
     if (!engine_load_tools_await(s->engine, s->settings, str_of(s->workspace), err))
         return false;
-    ask.messages = history_view(&s->history, s->settings, t->mark, &a, &ask.n_messages);
+    ask.messages = history_peek(&s->history, s->settings, t->mark, s->n_settled);
+    ask.n_messages = s->history.n;
+    if (ask.messages)
+        ask.message_bytes = history_bytes(&s->history);
+    else
+        ask.messages = history_view(&s->history, s->settings, t->mark, 0, s->history.n, &a,
+                                    &ask.n_messages);
     ask.tools = make_tools(s, &a, &ask.n_tools);
     t->round++;
-    if (!open_stream(k, p, &ask, &t->stream, err))
+    if (!open_stream(k, p, &ask, err))
         return false;
-    *ret_bytes = t->request_bytes = p->request_bytes(t->stream);
+    *ret_bytes = t->request_bytes = p->request_bytes(s->stream);
     if (s->settings->tells_requests)
         tell_request(t, p);
     bool ok = hear_out_await(k, err);
-    struct reply *reply = p->reply(t->stream);
-    struct str state = p->turn_state ? p->turn_state(t->stream) : STR_NONE;
+    struct reply *reply = p->reply(s->stream);
+    struct str state = p->turn_state ? p->turn_state(s->stream) : STR_NONE;
     if (state.n)
         t->provider_state = arena_str(&t->arena, state);
     if (ok) {
-        *ret = reply_message(reply, &t->arena);
+        *ret = reply_take_message(reply, &t->arena);
         *ret_stop = reply->stop;
         add_usage(t, &ask.model, ret, reply);
     } else if (err->code == ERR_CANCELED ||
                (s->settings->compact.continuation && overflow_recognise(s, err))) {
         keep_partial(t, &ask.model, reply);
     }
-    p->free(t->stream);
-    t->stream = NULL;
+    close_stream(s);
     return ok;
 }
 
 /* ---- retrying ---- */
 
-static bool may_repeat(const struct retry_rules *r, const struct error *err, int attempt)
-{
-    if (err->again == AGAIN_NO)
-        return false;
-    switch (err->code) {
-    case ERR_RATE:
-    case ERR_NETWORK:
-    case ERR_CUT:
-    case ERR_STALLED:
-        break;
-    case ERR_PROVIDER:
-        break;
-    case ERR_BAD_REQUEST:
-        if (err->status != 408 && err->status != 409 && err->again != AGAIN_YES)
-            return false;
-        break;
-    default:
-        return false;
-    }
-    return attempt < r->attempts && err->retry_after_ms <= r->max_retry_after_ms;
-}
-
-static int64_t delay_before(const struct retry_rules *r, const struct error *err, int attempt)
-{
-    if (err->retry_after_ms > 0)
-        return err->retry_after_ms;
-    int64_t ms = r->first_ms;
-    for (int i = 1; i < attempt && ms < r->max_ms; i++)
-        ms *= 2;
-    ms = MIN(ms, r->max_ms);
-    int64_t swing = ms * r->jitter_percent / 100;
-    return swing ? ms - swing + (int64_t)random_below((uint64_t)(2 * swing + 1)) : ms;
-}
-
-static void tell_retry(struct turn *t, int attempt, int64_t delay_ms, int64_t bytes,
-                       const struct error *err)
+static void tell_retry(struct turn *t, const struct retry_rule *rule, int attempt, int64_t delay_ms,
+                       int64_t bytes, const struct error *err)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     const struct provider *p = NULL;
     struct error ignored;
     bool ok;
     struct model m = session_model(t->session, &a, &p, &ok, &ignored);
-    struct event_retry retry = {.provider = str_of(p ? p->label : ""), .model = m.id,
-                                .attempt = attempt, .delay_ms = delay_ms, .request_bytes = bytes,
-                                .max_attempts = t->session->settings->retry.attempts};
+    struct event_retry retry = {.provider = str_of(p ? p->label : ""),
+                                .model = m.id,
+                                .attempt = attempt,
+                                .delay_ms = delay_ms,
+                                .request_bytes = bytes,
+                                .max_attempts = rule->attempts};
     session_emit(t->session, t, &(struct event){.kind = EV_RETRY_WAITING, .retry = &retry,
                                                 .error = err, .text = error_str(err)});
 }
@@ -369,13 +349,16 @@ bool ask_model_await(struct turn *t, struct message *ret, enum stop_reason *ret_
                 return false;
             }
         }
-        if (!may_repeat(rules, err, attempt)) {
+        const struct retry_rule *rule =
+            retry_rule_for(rules, k.provider ? k.provider->name : NULL, err, attempt);
+        if (!rule) {
+            retry_say_wait(rules, err);
             if (attempt > 1 && t->session->settings->counts_attempts)
                 tell_attempts(t, attempt, err);
             return false;
         }
-        int64_t delay_ms = delay_before(rules, err, attempt);
-        tell_retry(t, attempt + 1, delay_ms, bytes, err);
+        int64_t delay_ms = retry_delay_ms(rule, err, attempt);
+        tell_retry(t, rule, attempt + 1, delay_ms, bytes, err);
         if (!sleep_await(t->engine->loop, delay_ms, err))
             return false;
     }
@@ -390,7 +373,6 @@ bool ask_plain_await(struct session *s, struct turn *t, const struct summary_ask
     AUTO(credential) struct credential key = CREDENTIAL_INIT;
     const struct provider *p = NULL;
     struct ask ask;
-    struct stream *stream = NULL;
     struct asking k = {.session = s, .text = ret_text};
     if (!begin_ask_await(s, &a, &key, &p, &ask, err))
         return false;
@@ -401,11 +383,11 @@ bool ask_plain_await(struct session *s, struct turn *t, const struct summary_ask
     ask.max_tokens = what->max_tokens;
     if (s->settings->compact.without_thinking && ask.effort.n)
         ask.effort = STR("none");
-    if (!open_stream(&k, p, &ask, &stream, err))
+    if (!open_stream(&k, p, &ask, err))
         return false;
     bool ok = hear_out_await(&k, err);
     if (ok && t)
-        usage_add(&t->usage, &p->reply(stream)->usage);
-    p->free(stream);
+        usage_add(&t->usage, &p->reply(s->stream)->usage);
+    close_stream(s);
     return ok;
 }

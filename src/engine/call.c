@@ -310,6 +310,7 @@ static bool write_started(struct call *c, struct error *err)
 {
     AUTO(buf) struct buf line = BUF_INIT;
     record_call(&line, str_of(c->turn->id), c->event.id);
+    history_start_call(&c->turn->session->history, c->event.id);
     return session_write(c->turn->session, buf_str(&line), err);
 }
 

@@ -55,15 +55,15 @@ static void put_part(struct buf *out, const struct history *h, size_t from, size
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     for (size_t i = from; i < to; i++)
-        put_message(out, &a, &h->entries[i].message);
+        put_message(out, &a, &h->messages[i]);
 }
 
 static void put_earlier_summary(struct buf *out, const struct history *h)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
-    if (h->entries[0].message.role != ROLE_SUMMARY)
+    if (h->messages[0].role != ROLE_SUMMARY)
         return;
-    struct str text = message_text_of(&a, &h->entries[0].message);
+    struct str text = message_text_of(&a, &h->messages[0]);
     buf_addf(out, "The summary of what came before, to be kept and brought up to date:\n\n%.*s\n\n",
              STR_FMT(text));
 }
@@ -104,7 +104,7 @@ static bool summarise_past_await(const struct work *k, struct buf *out, struct e
     AUTO(arena) struct arena a = ARENA_INIT;
     const struct history *h = &k->session->history;
     if (k->cut.at == k->cut.from) {
-        buf_add(out, k->cut.from ? message_text_of(&a, &h->entries[0].message)
+        buf_add(out, k->cut.from ? message_text_of(&a, &h->messages[0])
                                  : STR("No prior history."));
         return true;
     }
@@ -172,6 +172,7 @@ bool compact_apply(struct session *s, struct turn *t, const struct message *summ
     if (!session_write_message(s, summary, STR_NONE, STR_NONE, s->seq, err))
         return false;
     history_compact(&s->history, summary, cut);
+    s->settles_whole = true;
     if (t)
         t->first_entry = place_after(summary, cut, t->first_entry);
     read_set_empty(s->reads);
@@ -202,11 +203,9 @@ static bool compact_because_await(struct session *s, struct turn *t, const char 
 {
     struct message summary;
     struct work k = {.session = s, .turn = t, .instructions = instructions};
-    struct session_info info;
-    session_info(s, &info);
     struct event_compaction ev = {.reason = reason,
                                   .n_before = (int64_t)s->history.n,
-                                  .window = info.context_window,
+                                  .window = session_window(s),
                                   .tokens_before = history_tokens(&s->history)};
     session_emit(s, t,
                  &(struct event){.kind = EV_COMPACTION_STARTED, .compaction = &ev, .error = cause});
@@ -257,13 +256,11 @@ bool compact_all_await(struct session *s, struct turn *t, const struct error *ca
 static const char *why_now(struct session *s)
 {
     const struct compact_rules *r = &s->settings->compact;
-    struct session_info info;
-    session_info(s, &info);
     if (!r->is_enabled)
         return NULL;
     if (r->why)
         return r->why(s->settings->context_arg, s);
-    int64_t window = info.context_window;
+    int64_t window = session_window(s);
     bool is_full = window > 0 && history_tokens(&s->history) > window - compact_reserve(r, window);
     return is_full ? "auto" : NULL;
 }
@@ -289,7 +286,8 @@ bool session_compact_await(struct session *s, struct str instructions, struct ar
         return error_set(err, ERR_BUSY, "Session is busy");
     s->is_compacting = true;
     session_hold(s);
-    bool ok = compact_await(s, NULL, "manual", instructions, SIZE_MAX, a, ret, err);
+    bool ok = !s->has_file || session_need_file_await(s, err);
+    ok = ok && compact_await(s, NULL, "manual", instructions, SIZE_MAX, a, ret, err);
     ok = ok && session_settle_through_await(s, true, err);
     s->is_compacting = false;
     session_wake_pauses(s);

@@ -13,7 +13,7 @@ static int64_t tokens_from(const struct history *h, size_t from)
 {
     int64_t n = 0;
     for (size_t i = from; i < h->n; i++)
-        n += message_tokens(&h->entries[i].message);
+        n += message_tokens(&h->messages[i]);
     return n;
 }
 
@@ -22,7 +22,7 @@ static size_t find_fit(const struct history *h, size_t at, enum role role, int64
 {
     int64_t rest = at < h->n ? tokens_from(h, at) : 0;
     for (; at < h->n; at++) {
-        const struct message *m = &h->entries[at].message;
+        const struct message *m = &h->messages[at];
         if (m->role == role && rest <= budget)
             return at;
         rest -= message_tokens(m);
@@ -33,7 +33,7 @@ static size_t find_fit(const struct history *h, size_t at, enum role role, int64
 static size_t find_last_user(const struct history *h, size_t start)
 {
     for (size_t i = h->n; i-- > start;)
-        if (h->entries[i].message.role == ROLE_USER)
+        if (h->messages[i].role == ROLE_USER)
             return i;
     return h->n;
 }
@@ -55,7 +55,7 @@ static struct cut split_turn(const struct history *h, size_t start, int64_t budg
 
 static bool keeps_question(const struct history *h, const struct cut *c)
 {
-    return c->at < h->n && h->entries[c->at].message.role == ROLE_USER;
+    return c->at < h->n && h->messages[c->at].role == ROLE_USER;
 }
 
 /* turn: the first entry of the running turn, which must not lose its question. */
@@ -83,7 +83,7 @@ static bool check(const struct history *h, size_t start, struct error *err)
 
 bool compact_flat_cut(const struct history *h, int64_t budget, size_t *ret_cut, struct error *err)
 {
-    size_t start = h->n > 0 && h->entries[0].message.role == ROLE_SUMMARY;
+    size_t start = h->n > 0 && h->messages[0].role == ROLE_SUMMARY;
     if (!check(h, start, err))
         return false;
     *ret_cut = h->n;
@@ -98,7 +98,7 @@ bool compact_flat_cut(const struct history *h, int64_t budget, size_t *ret_cut, 
 bool compact_cut(const struct history *h, int64_t budget, size_t keep_from, bool must,
                  struct cut *ret, struct error *err)
 {
-    size_t start = h->n > 0 && h->entries[0].message.role == ROLE_SUMMARY;
+    size_t start = h->n > 0 && h->messages[0].role == ROLE_SUMMARY;
     size_t before = MIN(keep_from, h->n); /* what is not of the running turn */
     if (!check(h, start, err))
         return false;

@@ -50,7 +50,7 @@ void compact_note_files(const struct history *h, size_t from, size_t to, struct 
     struct files read = {summary->read_files, summary->n_read_files};
     struct files modified = {summary->modified_files, summary->n_modified_files};
     for (size_t i = from; i < to; i++) {
-        const struct message *m = &h->entries[i].message;
+        const struct message *m = &h->messages[i];
         for (size_t k = 0; k < m->n_read_files; k++)
             add_file(&read, a, m->read_files[k]);
         for (size_t k = 0; k < m->n_modified_files; k++)

@@ -18,15 +18,18 @@ bool session_copy_await(struct session *from, size_t n, bool reads, struct sessi
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     size_t n_all;
+    session_refresh_await(from);
     const struct message *m = session_messages(from, &a, &n_all);
+    bool ok = true;
     n = whole_part(m, MIN(n, n_all));
-    for (size_t i = 0; i < n; i++) {
+    session_hold(to);
+    ok = session_need_file_await(to, err);
+    for (size_t i = 0; ok && i < n; i++) {
         AUTO(buf) struct buf line = BUF_INIT;
         struct message copy = message_copy(&to->history.arena, &m[i]);
         copy.entry_id = STR_NONE;
         record_copy(&line, &copy);
-        if (!session_write(to, buf_str(&line), err))
-            return false;
+        ok = session_write(to, buf_str(&line), err);
         history_keep(&to->history, &copy, NULL);
         to->history.was_ever_used = true;
     }
@@ -34,8 +37,7 @@ bool session_copy_await(struct session *from, size_t n, bool reads, struct sessi
         read_set_free(to->reads);
         to->reads = read_set_copy(from->reads);
     }
-    session_hold(to);
-    bool ok = !to->log || slog_sync_through_await(to->log, err);
+    ok = ok && session_sync_through_await(to, err);
     session_measure(to);
     session_release(to);
     return ok;
@@ -52,6 +54,7 @@ bool session_set_memory(struct session *s, struct str members, struct error *err
     record_memory(&line, members);
     free(s->memory);
     s->memory = str_dup(buf_str(&line));
-    return (!s->has_file && s->settings->file_at_first_input) ||
-           session_write(s, buf_str(&line), err);
+    s->owes_memory = s->has_file && !s->log;
+    session_flush(s);
+    return !s->log || session_write(s, buf_str(&line), err);
 }

@@ -2,7 +2,6 @@
 /* Everything a process has one of: providers, models, the shared shell, finished turns. */
 #include "engine/internal.h"
 
-#include "auth/keys.h"
 #include "base/path.h"
 #include "net/http.h"
 #include "toolsets/custom.h"
@@ -19,6 +18,7 @@ struct engine *engine_new(struct loop *l, const struct provider *const *provider
     e->providers = providers;
     e->n_providers = n;
     e->finished_end = &e->finished;
+    e->sessions_end = &e->sessions;
     e->limits = limits_book_new();
     e->launch_dir = getcwd(NULL, 0);
     if (!e->launch_dir)
@@ -39,12 +39,15 @@ void engine_free(struct engine *e)
         next = t->next;
         turn_free(t);
     }
+    table_clear(&e->turns);
+    table_clear(&e->by_path);
     background_free(e->background);
     shell_state_clear(&e->shell);
     environment_free(e->env);
     custom_free(e->custom);
     auth_store_free(e->auth);
     arena_clear(&e->arena);
+    arena_clear(&e->door);
     http_close(e->loop);
     catalogue_free(e->catalogue);
     limits_book_free(e->limits);
@@ -130,93 +133,28 @@ const struct provider *const *engine_providers(struct engine *e, size_t *ret_n)
     return e->providers;
 }
 
-static void put_door(void *arg, const struct provider *p, struct catalogue_door *ret)
+const struct provider *engine_slug_provider(struct engine *e, struct str slug, struct str *ret_id)
 {
-    struct engine *e = arg;
-    AUTO(credential) struct credential c = CREDENTIAL_INIT;
-    *ret = (struct catalogue_door){.base_url = keys_base_url(p->env_base, p->base_url),
-                                   .key = keys_find(p->env_key)};
-    if (!ret->key.p && p->needs_key && engine_peek_key(e, p, &c)) {
-        ret->key = arena_str(&e->arena, c.token);
-        ret->account_id = arena_str(&e->arena, c.account_id);
-    }
-}
-
-struct catalogue *engine_catalogue(struct engine *e)
-{
-    if (!e->catalogue)
-        e->catalogue = catalogue_new(e->loop, e->providers, e->n_providers, put_door, e);
-    return e->catalogue;
+    struct str head, rest = str_split(slug, '/', &head);
+    const struct provider *p = rest.n ? engine_find_provider(e, head) : NULL;
+    *ret_id = p ? rest : slug;
+    return p ? p : engine_find_provider(e, STR("openai")); /* the gateway may know the name */
 }
 
 bool engine_find_model(struct engine *e, struct arena *a, struct str slug, struct model *ret,
                        struct error *err)
 {
-    struct str head, rest;
+    struct str id;
     slug = arena_str(a, str_trim(slug));
     if (slug.n == 0)
         return error_set(err, ERR_NO_MODEL, "no model is chosen; name one as provider/model-id");
     if (str_chr(slug, '\0') != SIZE_MAX)
         return error_set(err, ERR_NO_MODEL, "the name of a model cannot hold a NUL");
-    rest = str_split(slug, '/', &head);
-    const struct provider *p = rest.n ? engine_find_provider(e, head) : NULL;
-    if (!p) { /* somebody else's name: the gateway may know it */
-        p = engine_find_provider(e, STR("openai"));
-        rest = slug;
-    }
+    const struct provider *p = engine_slug_provider(e, slug, &id);
     if (!p)
         return error_set(err, ERR_NO_MODEL, "no provider for the model %.*s", STR_FMT(slug));
-    *ret = catalogue_find(engine_catalogue(e), a, p, rest);
+    *ret = catalogue_find(engine_catalogue(e), a, p, id);
     return true;
-}
-
-const struct model *engine_models(struct engine *e, const struct provider *p, struct arena *a,
-                                  size_t *ret_n)
-{
-    return catalogue_list(engine_catalogue(e), p, a, ret_n);
-}
-
-bool engine_refresh_models_await(struct engine *e, const struct provider *p, struct error *err)
-{
-    AUTO(credential) struct credential c = CREDENTIAL_INIT;
-    struct error ignored;
-    if (p->takes_tokens) /* one that has ended is refreshed; what is left of it decides the rest */
-        engine_key_await(e, p, &c, &ignored);
-    return catalogue_refresh_await(engine_catalogue(e), p, err);
-}
-
-int64_t engine_models_fetched_ms(struct engine *e, const struct provider *p)
-{
-    return catalogue_fetched_ms(engine_catalogue(e), p);
-}
-
-bool engine_routes_await(struct engine *e, struct str model_id, struct arena *a, struct str **ret,
-                         size_t *ret_n, struct error *err)
-{
-    const struct provider *p = engine_find_provider(e, STR("openrouter"));
-    if (!p)
-        return error_set(err, ERR_INVALID, "there is no OpenRouter");
-    return catalogue_routes_await(engine_catalogue(e), p, model_id, a, ret, ret_n, err);
-}
-
-void engine_expire_models(struct engine *e, const struct provider *p)
-{
-    catalogue_expire(engine_catalogue(e), p);
-}
-
-bool engine_quota_await(struct engine *e, const struct provider *p, struct arena *a,
-                        struct quota *ret, struct error *err)
-{
-    AUTO(credential) struct credential c = CREDENTIAL_INIT;
-    if (!engine_key_await(e, p, &c, err)) /* refreshed, where it had ended */
-        return false;
-    return catalogue_quota_await(engine_catalogue(e), p, a, ret, err);
-}
-
-bool engine_discover_await(struct engine *e, struct arena *a, const struct provider *const **ret,
-                           size_t *ret_n, struct error *err)
-{
-    return catalogue_discover_await(engine_catalogue(e), a, ret, ret_n, err);
 }
 
 bool engine_limits(struct engine *e, const struct provider *p, struct limits *ret)
@@ -231,7 +169,7 @@ struct str engine_default_model(struct engine *e)
     return slug && *slug ? str_of(slug) : STR_NONE;
 }
 
-/* ---- finished turns ---- */
+/* ---- turns ---- */
 
 static void forget_oldest(struct engine *e)
 {
@@ -256,25 +194,20 @@ void engine_keep_finished(struct engine *e, struct turn *t)
         forget_oldest(e);
 }
 
-static struct turn *find_in(struct turn *list, struct str id)
+void engine_add_turn(struct turn *t)
 {
-    for (; list; list = list->next)
-        if (str_is(id, list->id))
-            return list;
-    return NULL;
+    table_put(&t->engine->turns, str_of(t->id), t);
+}
+
+void engine_drop_turn(struct turn *t)
+{
+    table_drop(&t->engine->turns, str_of(t->id), t);
 }
 
 struct turn *engine_find_turn(struct engine *e, struct str id)
 {
-    struct turn *t = find_in(e->finished, id);
-    for (struct session *s = e->sessions; s && !t; s = s->next) {
-        if (s->running && str_is(id, s->running->id))
-            return s->running;
-        t = find_in(s->waiting, id);
-        if (t && !t->is_accepted)
-            t = NULL; /* nobody has been told of it */
-    }
-    return t;
+    struct turn *t = table_get(&e->turns, id);
+    return t && t->is_accepted ? t : NULL; /* before that its id was told to no client */
 }
 
 bool engine_turn(struct engine *e, struct str turn_id, struct turn_info *ret)

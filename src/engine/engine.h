@@ -34,6 +34,9 @@ void engine_stop(struct engine *e);
  * Strings of *ret lie in the arena or are static. */
 bool engine_find_model(struct engine *e, struct arena *a, struct str slug, struct model *ret,
                        struct error *err);
+/* The provider that such a name means, without looking the model up; NULL when there is none.  ret_id
+ * gets the part of the slug that is the model's id there. */
+const struct provider *engine_slug_provider(struct engine *e, struct str slug, struct str *ret_id);
 const struct provider *engine_find_provider(struct engine *e, struct str name);
 const struct provider *const *engine_providers(struct engine *e, size_t *ret_n);
 /* What is known about the models of a provider (NULL: of all), without asking anybody: the
@@ -43,8 +46,25 @@ const struct model *engine_models(struct engine *e, const struct provider *p, st
 /* Asks the provider for its list unless there is a good one; an older list that goes on serving is
  * a success.  ERR_INVALID when the provider has none to ask for (p->list is LIST_NONE). */
 bool engine_refresh_models_await(struct engine *e, const struct provider *p, struct error *err);
+/* Refreshes several lists in parallel.  on_list (may be NULL) is called for each list that changed,
+ * as soon as it is there, in a fiber of its own: it may await.  Failures are ignored: false only with
+ * ERR_CANCELED. */
+typedef void engine_list_fn(void *arg, const struct provider *p);
+bool engine_refresh_lists_await(struct engine *e, const struct provider *const *which, size_t n,
+                                engine_list_fn *on_list, void *arg, struct error *err);
+/* The usable providers that have a list to ask for, without the servers on this machine.  In the
+ * arena, with room for one more. */
+const struct provider **engine_listing_providers(struct engine *e, struct arena *a, size_t *ret_n);
 /* The next refresh asks in any case. */
 void engine_expire_models(struct engine *e, const struct provider *p);
+/* After a sign-in, a sign-out or another key: lists of the providers that use the entry `name` of
+ * the store are dropped, for they may be another account's. */
+void engine_forget_models(struct engine *e, struct str name);
+/* Fills struct model.routes of OpenRouter's models. */
+bool engine_refresh_routes_await(struct engine *e, const struct provider *p, struct error *err);
+/* OpenRouter's public list, not only what the key may use; in the arena. */
+bool engine_public_models_await(struct engine *e, const struct provider *p, struct arena *a,
+                                struct model **ret, size_t *ret_n, struct error *err);
 /* When that list was fetched, wall clock; 0: there is none. */
 int64_t engine_models_fetched_ms(struct engine *e, const struct provider *p);
 /* The upstreams that OpenRouter can send a model's requests to, names as ask.route takes them; in
@@ -80,6 +100,8 @@ bool engine_can_search(struct engine *e);
 void engine_forget_keys(struct engine *e);
 /* Whether the provider could be asked now: it needs no key, or has one. */
 bool engine_has_key(struct engine *e, const struct provider *p);
+/* The same, but a provider with accounts needs a sign-in even if its address needs no key. */
+bool engine_is_usable(struct engine *e, const struct provider *p);
 /* Whether there is a key or a sign-in for it, needed or not. */
 bool engine_has_credential(struct engine *e, const struct provider *p);
 

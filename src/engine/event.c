@@ -28,6 +28,7 @@ const struct event_row event_rows[EV_N_KINDS] = {
     [EV_TURN_ENDED] = {"turn_ended", true, "the one end of a turn"},
     [EV_USAGE_CHANGED] = {"usage_changed", false, "the context has another size"},
     [EV_SETTINGS_CHANGED] = {"settings_changed", false, "model, mode or name changed"},
+    [EV_NOTICE] = {"notice", false, "something happened that the user should know"},
 };
 
 const char *turn_state_name(enum turn_state s)
@@ -113,7 +114,6 @@ static void pack_end(struct packer *p, const struct event_end **member)
         return;
     struct event_end scratch = **member, *end = pack_struct(p, &scratch, sizeof scratch);
     pack_str(p, &end->mutations);
-    pack_str(p, &end->text);
     if (p->at)
         *member = end;
 }
@@ -173,11 +173,8 @@ static void drop_first(struct event_ring *r)
     free(n);
 }
 
-void event_ring_add(struct event_ring *r, const struct event *e)
+static void add_node(struct event_ring *r, const struct event *e, size_t bytes)
 {
-    size_t bytes = node_bytes(e);
-    while (r->first && (r->n >= LIMIT_RING_EVENTS || r->bytes + bytes > LIMIT_RING_BYTES))
-        drop_first(r); /* first: two long ones need not be there at once */
     struct event_node *n = node_new(e, bytes);
     if (r->last)
         r->last->next = n;
@@ -186,6 +183,38 @@ void event_ring_add(struct event_ring *r, const struct event *e)
     r->last = n;
     r->n++;
     r->bytes += n->bytes;
+}
+
+/* At least so many bytes it would have, and hardly more. */
+static size_t event_bytes(const struct event *e)
+{
+    size_t n = node_bytes(e);
+    for (size_t i = 0; e->message && i < e->message->n_blocks; i++)
+        n += e->message->blocks[i].text.n + e->message->blocks[i].arguments.n;
+    return n;
+}
+
+/* A reply is kept as JSON: the message itself belongs to the turn.  One event may be larger than
+ * the ring, not by much: a long reply is told from the file, like everything before it. */
+void event_ring_add(struct event_ring *r, const struct event *e)
+{
+    enum { LARGEST = 4 * LIMIT_RING_BYTES };
+    AUTO(buf) struct buf json = BUF_INIT;
+    struct event kept = *e;
+    size_t bytes = event_bytes(e);
+    while (r->first && (r->n >= LIMIT_RING_EVENTS || r->bytes + bytes > LIMIT_RING_BYTES))
+        drop_first(r);
+    if (bytes > LARGEST) {
+        r->dropped_to = e->turn_seq;
+        return;
+    }
+    if (e->message) {
+        struct jw w = JW(&json);
+        message_put(&w, e->message);
+        kept.json = buf_str(&json);
+        kept.message = NULL;
+    }
+    add_node(r, &kept, node_bytes(&kept));
 }
 
 void event_ring_clear(struct event_ring *r)

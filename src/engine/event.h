@@ -40,6 +40,7 @@ enum event_kind {
     EV_TURN_ENDED,       /* end; the last of its turn, once */
     EV_USAGE_CHANGED,    /* count: context tokens, window */
     EV_SETTINGS_CHANGED, /* model, mode or name */
+    EV_NOTICE,           /* text: something happened that the user should know */
     EV_N_KINDS,
 };
 
@@ -91,7 +92,6 @@ struct event_end {
     int iterations;   /* rounds with tool results */
     struct usage usage; /* of this turn */
     struct str mutations; /* JSON: [["tool","target"],...] */
-    struct str text;      /* answer, or what of it was shown */
 };
 
 struct event {
@@ -103,6 +103,7 @@ struct event {
     struct str turn_id; /* STR_NONE outside of turns */
     struct str text;
     struct str json;
+    const struct message *message; /* EV_REPLY_DONE; when it is told again: NULL, and json has it */
     struct str request_id;
     int64_t count, window;
     const struct event_call *call;

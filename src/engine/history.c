@@ -2,8 +2,18 @@
 /* The live conversation: entries, turns they belong to, and the projection the model sees. */
 #include "engine/history.h"
 
+enum { FOLD_WASTE = 256 << 10 };
+
+/* Numbers are never used twice: a history that is read again is another one. */
+static uint64_t next_epoch(void)
+{
+    static _Atomic uint64_t last; /* histories are read on the thread pool too */
+    return ++last;
+}
+
 void history_clear(struct history *h)
 {
+    free(h->messages);
     free(h->entries);
     free(h->slots);
     arena_clear(&h->arena);
@@ -63,45 +73,101 @@ struct mark *history_mark(struct history *h, struct str turn_id)
 
 /* ---- entries ---- */
 
-static struct entry *add_entry(struct history *h)
+static int64_t message_bytes(const struct message *m)
 {
-    if (h->n == h->room) {
-        h->room = h->room ? h->room * 2 : 8;
-        h->entries = xrealloc(h->entries, h->room * sizeof *h->entries);
+    size_t n = 0;
+    for (size_t i = 0; i < m->n_blocks; i++) {
+        const struct block *b = &m->blocks[i];
+        n += b->text.n + b->opaque.n + b->data.n + b->name.n + b->arguments.n;
     }
-    struct entry *e = &h->entries[h->n++];
-    *e = (struct entry){0};
-    return e;
+    return (int64_t)n;
+}
+
+static void sum_up(struct history *h, size_t i)
+{
+    const struct message *m = &h->messages[i];
+    struct entry *e = &h->entries[i];
+    bool has_usage = m->role == ROLE_ASSISTANT && m->usage.input + m->usage.output > 0;
+    e->tokens = message_tokens(m) + (i ? e[-1].tokens : 0);
+    e->bytes = message_bytes(m) + (i ? e[-1].bytes : 0);
+    e->usage_at = has_usage ? i + 1 : i ? e[-1].usage_at : 0;
+}
+
+static void sum_up_from(struct history *h, size_t from)
+{
+    for (size_t i = from; i < h->n; i++)
+        sum_up(h, i);
+    h->epoch = next_epoch();
+}
+
+static void make_room(struct history *h)
+{
+    if (h->n < h->room)
+        return;
+    h->room = h->room ? h->room * 2 : 8;
+    h->messages = xrealloc(h->messages, h->room * sizeof *h->messages);
+    h->entries = xrealloc(h->entries, h->room * sizeof *h->entries);
+}
+
+static void move(struct history *h, size_t to, size_t from, size_t n)
+{
+    memmove(h->messages + to, h->messages + from, n * sizeof *h->messages);
+    memmove(h->entries + to, h->entries + from, n * sizeof *h->entries);
+}
+
+/* The caller sums up when the place is not the last. */
+static struct entry *put_entry(struct history *h, size_t at, const struct message *m,
+                               struct mark *turn)
+{
+    h->messages[at] = *m;
+    h->entries[at] = (struct entry){.turn = turn};
+    return &h->entries[at];
 }
 
 struct entry *history_keep(struct history *h, const struct message *m, struct mark *turn)
 {
-    struct entry *e = add_entry(h);
-    e->message = *m;
-    e->turn = turn;
+    make_room(h);
+    if (!h->epoch)
+        h->epoch = next_epoch();
+    struct entry *e = put_entry(h, h->n++, m, turn);
+    sum_up(h, h->n - 1);
     h->ends_with_compaction = m->role == ROLE_SUMMARY;
     return e;
 }
 
+void history_remove(struct history *h, size_t from, size_t to)
+{
+    move(h, from, to, h->n - to);
+    h->n -= to - from;
+    sum_up_from(h, from);
+}
+
+struct entry *history_move(struct history *h, const struct message *m, struct arena *from,
+                           struct mark *turn)
+{
+    struct message copy = message_move(&h->arena, from, m);
+    return history_keep(h, &copy, turn);
+}
+
 struct entry *history_add(struct history *h, const struct message *m, struct mark *turn)
 {
-    struct message copy = message_copy(&h->arena, m);
-    return history_keep(h, &copy, turn);
+    return history_move(h, m, NULL, turn);
 }
 
 void history_compact(struct history *h, const struct message *summary, size_t keep_from)
 {
-    struct entry first = {.message = message_copy(&h->arena, summary)};
+    struct message first = message_copy(&h->arena, summary);
     size_t kept = h->n > keep_from ? h->n - keep_from : 0;
-    add_entry(h); /* makes sure that there is room for the summary and all */
-    memmove(h->entries + 1, h->entries + keep_from, kept * sizeof *h->entries);
+    make_room(h); /* for the summary and all */
+    move(h, 1, keep_from, kept);
     if (summary->n_skipped > 0 && kept > 1) {
         size_t gone = (size_t)MIN(summary->n_skipped, (int64_t)kept - 1);
         kept -= gone;
-        memmove(h->entries + 2, h->entries + 2 + gone, (kept - 1) * sizeof *h->entries);
+        move(h, 2, 2 + gone, kept - 1);
     }
-    h->entries[0] = first;
+    put_entry(h, 0, &first, NULL);
     h->n = h->usage_from = kept + 1;
+    sum_up_from(h, 0);
     h->ends_with_compaction = true;
 }
 
@@ -116,13 +182,20 @@ void history_empty(struct history *h)
 static bool has_result(const struct history *h, size_t from, struct str call_id)
 {
     for (size_t i = from; i < h->n; i++) {
-        const struct message *m = &h->entries[i].message;
+        const struct message *m = &h->messages[i];
         if (m->role == ROLE_TOOL && str_eq(m->call_id, call_id))
             return true;
         if (m->role == ROLE_ASSISTANT)
             return false;
     }
     return false;
+}
+
+void history_start_call(struct history *h, struct str call_id)
+{
+    struct started *c = arena_new(&h->arena, struct started);
+    *c = (struct started){.next = h->started, .call_id = arena_str(&h->arena, call_id)};
+    h->started = c;
 }
 
 static bool was_started(const struct history *h, struct str call_id)
@@ -138,10 +211,10 @@ static int64_t close_entry(struct history *h, size_t i)
 {
     int64_t n = 0;
     size_t at = i + 1;
-    while (at < h->n && h->entries[at].message.role == ROLE_TOOL)
+    while (at < h->n && h->messages[at].role == ROLE_TOOL)
         at++;
-    for (size_t b = 0; b < h->entries[i].message.n_blocks; b++) {
-        const struct block *call = &h->entries[i].message.blocks[b];
+    for (size_t b = 0; b < h->messages[i].n_blocks; b++) {
+        const struct block *call = &h->messages[i].blocks[b];
         if (call->kind != BLOCK_CALL || has_result(h, i + 1, call->id))
             continue;
         bool ran = was_started(h, call->id);
@@ -150,9 +223,11 @@ static int64_t close_entry(struct history *h, size_t i)
                               : STR("Error: not run, the engine stopped before");
         struct message m = message_tool(&h->arena, call->id, call->name, text, true);
         struct mark *turn = h->entries[i].turn;
-        add_entry(h);
-        memmove(h->entries + at + 1, h->entries + at, (h->n - 1 - at) * sizeof *h->entries);
-        h->entries[at++] = (struct entry){.message = m, .turn = turn, .is_unsaved = true};
+        make_room(h);
+        move(h, at + 1, at, h->n - at);
+        h->n++;
+        put_entry(h, at, &m, turn)->is_unsaved = true;
+        sum_up_from(h, at++);
         n += ran;
     }
     return n;
@@ -162,22 +237,25 @@ int64_t history_close_calls(struct history *h)
 {
     int64_t n = 0;
     for (size_t i = 0; i < h->n; i++)
-        if (h->entries[i].message.role == ROLE_ASSISTANT)
+        if (h->messages[i].role == ROLE_ASSISTANT)
             n += close_entry(h, i);
     return n;
 }
 
+int64_t history_bytes(const struct history *h)
+{
+    return h->n ? h->entries[h->n - 1].bytes : 0;
+}
+
 int64_t history_tokens(const struct history *h)
 {
-    int64_t tokens = 0;
-    for (size_t i = h->n; i-- > 0;) {
-        const struct message *m = &h->entries[i].message;
-        if (i >= h->usage_from && m->role == ROLE_ASSISTANT &&
-            m->usage.input + m->usage.output > 0)
-            return tokens + m->usage.input + m->usage.output;
-        tokens += message_tokens(m);
-    }
-    return tokens;
+    if (!h->n)
+        return 0;
+    const struct entry *last = &h->entries[h->n - 1];
+    if (last->usage_at <= h->usage_from)
+        return last->tokens;
+    const struct usage *u = &h->messages[last->usage_at - 1].usage;
+    return u->input + u->output + last->tokens - h->entries[last->usage_at - 1].tokens;
 }
 
 /* ---- the projection ---- */
@@ -188,22 +266,40 @@ struct view {
     struct arena *arena;
 };
 
-/* One assistant message with the texts of entries [from, to) joined; `empty` when there are none. */
+/* The texts of the replies among entries [from, to), joined; a single one is borrowed. */
+static struct str join_replies(struct arena *a, const struct history *h, size_t from, size_t to)
+{
+    struct buf all = BUF_INIT;
+    struct str only = STR("");
+    for (size_t i = from; i < to; i++) {
+        const struct message *m = &h->messages[i];
+        struct str text = m->role == ROLE_ASSISTANT ? message_text_of(a, m) : STR("");
+        if (text.n == 0)
+            continue;
+        if (only.n > 0 && all.n == 0)
+            buf_add(&all, only);
+        if (only.n > 0)
+            buf_add(&all, text);
+        only = text;
+    }
+    if (all.n == 0)
+        return only;
+    size_t n = all.n;
+    char *joined = buf_take(&all);
+    arena_own(a, joined, n + 1);
+    return str_n(joined, n);
+}
+
+/* One assistant message with the texts of entries [from, to) joined; `empty` when there are none.
+ */
 static void fold_answer(struct view *v, const struct history *h, size_t from, size_t to,
                         const char *empty)
 {
-    struct buf text = BUF_INIT;
-    for (size_t i = from; i < to; i++) {
-        const struct message *m = &h->entries[i].message;
-        if (m->role == ROLE_ASSISTANT)
-            buf_add(&text, message_text_of(v->arena, m));
-    }
-    struct str joined = str_trim(buf_str(&text));
-    if (!joined.n)
-        joined = str_of(empty);
-    if (joined.n)
-        v->out[v->n++] = message_text(v->arena, ROLE_ASSISTANT, arena_str(v->arena, joined));
-    buf_clear(&text);
+    struct str text = str_trim(join_replies(v->arena, h, from, to));
+    if (!text.n)
+        text = str_of(empty);
+    if (text.n)
+        v->out[v->n++] = message_text(v->arena, ROLE_ASSISTANT, text);
 }
 
 /* A finished turn as texts only: what the user said, then what was answered. */
@@ -211,21 +307,23 @@ static void fold_turn(struct view *v, const struct history *h, size_t from, size
                       const char *empty)
 {
     for (size_t i = from; i < to; i++) {
-        enum role role = h->entries[i].message.role;
+        enum role role = h->messages[i].role;
         if (role == ROLE_USER || role == ROLE_SUMMARY)
-            v->out[v->n++] = h->entries[i].message;
+            v->out[v->n++] = h->messages[i];
     }
     bool is_complete = h->entries[from].turn->state == TURN_COMPLETED;
     fold_answer(v, h, from, to, is_complete ? empty : NULL);
 }
 
 struct message *history_view(const struct history *h, const struct session_settings *st,
-                             const struct mark *running, struct arena *a, size_t *ret_n)
+                             const struct mark *running, size_t first, size_t last,
+                             struct arena *a, size_t *ret_n)
 {
-    struct view v = {.out = arena_array(a, struct message, h->n + 1), .arena = a};
-    for (size_t from = 0, to; from < h->n; from = to) {
+    last = MIN(last, h->n);
+    struct view v = {.out = arena_array(a, struct message, last - MIN(first, last) + 1), .arena = a};
+    for (size_t from = first, to; from < last; from = to) {
         struct mark *turn = h->entries[from].turn;
-        for (to = from + 1; to < h->n && turn && h->entries[to].turn == turn; to++)
+        for (to = from + 1; to < last && turn && h->entries[to].turn == turn; to++)
             ;
         bool is_over = turn && turn != running;
         if (is_over && st->drops_failed_turns && turn->state == TURN_FAILED)
@@ -235,10 +333,21 @@ struct message *history_view(const struct history *h, const struct session_setti
             continue;
         }
         for (size_t i = from; i < to; i++)
-            v.out[v.n++] = h->entries[i].message;
+            v.out[v.n++] = h->messages[i];
     }
     *ret_n = v.n;
     return v.out;
+}
+
+const struct message *history_peek(const struct history *h, const struct session_settings *st,
+                                   const struct mark *running, size_t n_settled)
+{
+    if (!st->drops_failed_turns && !st->keeps_only_text)
+        return h->messages;
+    for (size_t i = n_settled; i < h->n; i++)
+        if (h->entries[i].turn && h->entries[i].turn != running)
+            return NULL;
+    return h->messages;
 }
 
 /* ---- folding ---- */
@@ -251,17 +360,49 @@ bool message_is_empty(const struct message *m)
     return true;
 }
 
-void history_fold(struct history *h, const struct session_settings *st)
+/* Texts that are `used` elsewhere stay valid, see history.h. */
+static void drop_waste(struct history *h, struct str used, struct arena *rest)
+{
+    struct history fresh = {.is_tree = h->is_tree, .was_ever_used = h->was_ever_used,
+                            .usage_from = h->usage_from,
+                            .ends_with_compaction = h->ends_with_compaction};
+    size_t kept = (size_t)history_bytes(h) + h->n * sizeof(struct block);
+    if (h->arena.used < FOLD_WASTE + 2 * kept)
+        return;
+    for (size_t i = 0; i < h->n; i++)
+        history_move(&fresh, &h->messages[i], &h->arena, NULL);
+    fresh.epoch = h->epoch;
+    memcpy(fresh.leaf, h->leaf, sizeof h->leaf);
+    memcpy(fresh.saved_leaf, h->saved_leaf, sizeof h->leaf);
+    if (rest)
+        arena_pass(&h->arena, rest, used.p);
+    history_clear(h);
+    *h = fresh;
+}
+
+/* A joined text is the view's own, a single one lies in the history already. */
+static void fold_message(struct history *h, const struct message *m, struct arena *view)
+{
+    if (m->n_blocks == 1 && m->blocks[0].text.n >= LONG_TEXT)
+        arena_pass(view, &h->arena, m->blocks[0].text.p);
+    history_move(h, m, &h->arena, NULL);
+}
+
+/* What tool calls and results of folded turns took is given back when it is more than what stays:
+ * so the cost of a turn does not grow with the conversation. */
+void history_fold(struct history *h, const struct session_settings *st, size_t from,
+                  struct str used, struct arena *rest)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     size_t n;
-    struct history folded = {.is_tree = h->is_tree, .was_ever_used = h->was_ever_used};
-    struct message *view = history_view(h, st, NULL, &a, &n);
+    struct message *view = history_view(h, st, NULL, from, h->n, &a, &n);
+    h->n = from;
+    h->marks = NULL;
+    free(take(&h->slots));
+    h->n_marks = h->n_slots = 0;
+    h->started = NULL;
     for (size_t i = 0; i < n; i++)
         if (!message_is_empty(&view[i]))
-            history_add(&folded, &view[i], NULL);
-    memcpy(folded.leaf, h->leaf, sizeof h->leaf);
-    memcpy(folded.saved_leaf, h->saved_leaf, sizeof h->leaf);
-    history_clear(h);
-    *h = folded;
+            fold_message(h, &view[i], &a);
+    drop_waste(h, used, rest);
 }

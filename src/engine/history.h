@@ -21,10 +21,11 @@ struct mark { /* what is known of a turn */
     int64_t seq;
 };
 
-struct entry {
-    struct message message;
+struct entry { /* what is known of a message */
     struct mark *turn;  /* NULL: unknown */
     bool is_unsaved;    /* made while opening; written before the next record */
+    size_t usage_at;    /* the last message up to this one that tells its usage, counted from 1; 0: none */
+    int64_t tokens, bytes; /* of all messages up to this one, about */
 };
 
 struct waiting { /* an input that was accepted and never ran */
@@ -34,15 +35,17 @@ struct waiting { /* an input that was accepted and never ran */
     int64_t time_ms;
 };
 
-struct started { /* a call that began to run, from the file */
+struct started { /* a call that began to run */
     struct started *next;
     struct str call_id;
 };
 
 struct history {
     struct arena arena;
-    struct entry *entries;
+    struct message *messages;
+    struct entry *entries; /* as many */
     size_t n, room;
+    uint64_t epoch; /* another number whenever messages have changed that were there before */
     struct mark *marks;
     struct mark **slots; /* the marks by id; as many as n_slots, a power of two */
     size_t n_marks, n_slots;
@@ -61,9 +64,12 @@ struct header { /* first line of the file, in the arena of the history */
     int64_t created_ms;
     struct str memory; /* last memory_state record, or STR_NONE */
     struct str head;   /* last head line of the dialect's form, JSON, or STR_NONE */
+    int64_t form_bytes; /* of the lines in that form */
+    bool is_compacted;  /* by a record, which the other program does not know */
     int64_t modified_ms; /* as the head says, or 0 */
     bool has_open_tail;  /* the last line is whole and lacks its newline */
     int64_t last_seq;
+    int64_t end;   /* of the last complete line, in bytes */
     bool is_clean; /* every started turn has ended */
     int64_t n_bad; /* lines that are no records */
     int64_t n_turns;    /* ended ones */
@@ -82,19 +88,36 @@ bool history_load(struct history *h, struct str path, const struct session_setti
  * Returns how many had an unknown outcome. */
 int64_t history_close_calls(struct history *h);
 struct entry *history_add(struct history *h, const struct message *m, struct mark *turn);
+/* The same, and long texts that `from` owns are taken over instead of copied. */
+struct entry *history_move(struct history *h, const struct message *m, struct arena *from,
+                           struct mark *turn);
 /* The same for a message that lies in the history's arena already: nothing is copied. */
 struct entry *history_keep(struct history *h, const struct message *m, struct mark *turn);
+/* Takes the messages [from, to) out. */
+void history_remove(struct history *h, size_t from, size_t to);
 struct mark *history_mark(struct history *h, struct str turn_id);
+/* A call begins to run; its result may never come. */
+void history_start_call(struct history *h, struct str call_id);
 /* Replaces what stands before keep_from, and what the summary skips behind it, by the summary, which is copied. */
 void history_compact(struct history *h, const struct message *summary, size_t keep_from);
 void history_empty(struct history *h);
-/* The conversation becomes its own projection: what a file in a dialect's form holds.  Marks of
- * turns are gone afterwards. */
-void history_fold(struct history *h, const struct session_settings *st);
+/* The entries from `from` on become their own projection: what a file in a dialect's form holds.
+ * Marks of turns are gone afterwards.  A long text that is `used` by somebody else stays valid: it
+ * is taken over by the new conversation or by `rest`, which may be NULL. */
+void history_fold(struct history *h, const struct session_settings *st, size_t from,
+                  struct str used, struct arena *rest);
 bool message_is_empty(const struct message *m); /* neither text nor picture: files leave it out */
-/* The messages for the model or a transcript, in a; running: the turn that still counts whole. */
+/* The messages for the model or a transcript, made of the entries [first, last), in a, with texts
+ * borrowed from the history; running: the turn that still counts whole. */
 struct message *history_view(const struct history *h, const struct session_settings *st,
-                             const struct mark *running, struct arena *a, size_t *ret_n);
+                             const struct mark *running, size_t first, size_t last,
+                             struct arena *a, size_t *ret_n);
+/* The same without a copy, until the next change; NULL when the projection is not the messages as
+ * they are.  The first n_settled are known to be. */
+const struct message *history_peek(const struct history *h, const struct session_settings *st,
+                                   const struct mark *running, size_t n_settled);
+/* Bytes of everything in the messages. */
+int64_t history_bytes(const struct history *h);
 /* Tokens of the next request by the last usage and estimates behind it. */
 int64_t history_tokens(const struct history *h);
 
@@ -117,5 +140,7 @@ void record_clear(struct buf *out);
 void record_memory(struct buf *out, struct str members); /* members of a JSON object, in braces */
 /* A message of any role as an ordinary one, for copies. */
 void record_copy(struct buf *out, const struct message *m);
+/* One that is written again: without a number and without links to others. */
+void record_entry(struct buf *out, const struct message *m, struct str turn);
 
 #endif

@@ -60,7 +60,7 @@ void engine_forget_keys(struct engine *e)
     e->is_exa_known = false;
 }
 
-static const char *entry_of(const struct provider *p)
+const char *engine_auth_entry(const struct provider *p)
 {
     return p->sign_in ? p->sign_in : p->name;
 }
@@ -80,7 +80,7 @@ static bool needs_none(const struct provider *p)
 bool engine_peek_key(struct engine *e, const struct provider *p, struct credential *ret)
 {
     struct error ignored;
-    if (!credential_peek(engine_auth(e), entry_of(p), ret, &ignored))
+    if (!credential_peek(engine_auth(e), engine_auth_entry(p), ret, &ignored))
         return false;
     if (fits(p, ret))
         return true;
@@ -97,6 +97,12 @@ bool engine_has_credential(struct engine *e, const struct provider *p)
 bool engine_has_key(struct engine *e, const struct provider *p)
 {
     return needs_none(p) || engine_has_credential(e, p);
+}
+
+bool engine_is_usable(struct engine *e, const struct provider *p)
+{
+    return p->takes_tokens && !http_is_replay() ? engine_has_credential(e, p)
+                                                : engine_has_key(e, p);
 }
 
 bool engine_no_key(const struct provider *p, struct error *err)
@@ -118,7 +124,7 @@ bool engine_key_await(struct engine *e, const struct provider *p, struct credent
             ret->account_id = claims.account_id;
         return true;
     }
-    if (credential_await(engine_auth(e), entry_of(p), ret, err)) {
+    if (credential_await(engine_auth(e), engine_auth_entry(p), ret, err)) {
         if (fits(p, ret))
             return true;
         credential_clear(ret);
@@ -135,5 +141,5 @@ bool engine_renew_key_await(struct engine *e, const struct provider *p, struct s
     AUTO(credential) struct credential c = CREDENTIAL_INIT;
     if (!p->takes_tokens || keys_find(p->env_key).p || !refused.n)
         return error_set(err, ERR_AUTH, "there is only one key for %s", p->label);
-    return credential_renew_await(engine_auth(e), entry_of(p), refused, &c, err);
+    return credential_renew_await(engine_auth(e), engine_auth_entry(p), refused, &c, err);
 }

@@ -58,7 +58,7 @@ static bool read_chat(struct reading *r, struct str path, bool with_messages,
     if (ok && !hd.head.p)
         ok = error_set(err, ERR_CORRUPT, "%.*s has no head", STR_FMT(path));
     if (ok) {
-        struct message *all = history_view(&h, r->settings, NULL, &a, &ret->n_messages);
+        struct message *all = history_view(&h, r->settings, NULL, 0, h.n, &a, &ret->n_messages);
         ret->path = arena_str(r->arena, path);
         ret->head = arena_str(r->arena, hd.head);
         ret->messages =

@@ -24,6 +24,8 @@ struct loader {
     struct node *nodes; /* newest first; version 2 */
     struct str leaf;    /* target of the last leaf record that came after the last entry */
     bool has_leaf;
+    bool has_records;   /* messages came as records since the last head */
+    size_t block_at;    /* where messages in the form follow them; SIZE_MAX: nowhere */
 };
 
 /* ---- compaction ---- */
@@ -37,17 +39,40 @@ static bool kept_index(const struct history *h, struct str first_kept, size_t *r
         return true;
     }
     for (size_t i = 0; i < h->n; i++)
-        if (first_kept.n && str_eq(h->entries[i].message.entry_id, first_kept)) {
+        if (first_kept.n && str_eq(h->messages[i].entry_id, first_kept)) {
             *ret = i;
             return true;
         }
     return false;
 }
 
+/* ---- turns that are over, in a dialect's form ---- */
+
+/* The head that belongs to these messages never came: the records before them count. */
+static void drop_block(struct loader *ld)
+{
+    if (ld->block_at != SIZE_MAX)
+        ld->h->n = ld->block_at;
+    ld->block_at = SIZE_MAX;
+}
+
+/* The messages behind the records stand for the entries from `from` on. */
+static void settle(struct loader *ld, int64_t from)
+{
+    struct history *h = ld->h;
+    size_t first = (size_t)MIN(MAX(from, 0), (int64_t)h->n);
+    size_t block = MAX(MIN(ld->block_at, h->n), first);
+    if (from >= 0)
+        history_remove(h, first, block);
+    ld->block_at = SIZE_MAX;
+    ld->has_records = false;
+}
+
 static void add_message(struct loader *ld, const struct message *m, struct mark *turn)
 {
     size_t keep_from = ld->h->n;
     ld->h->was_ever_used = true;
+    ld->hd->is_compacted |= m->role == ROLE_SUMMARY && ld->has_records;
     if (m->role != ROLE_SUMMARY) {
         history_keep(ld->h, m, turn);
         return;
@@ -116,6 +141,8 @@ static void take_message(struct loader *ld, yyjson_val *v)
     if (!message_get(&ld->h->arena, json_get(v, "message"), &m))
         return;
     struct mark *turn = history_mark(ld->h, json_get_str(v, "turn"));
+    drop_block(ld);
+    ld->has_records = true;
     take_seq(ld, v);
     end_waiting(ld, json_get_str(v, "turn")); /* a turn that has said something waits no more */
     end_waiting(ld, json_get_str(v, "input"));
@@ -161,9 +188,26 @@ static void take_input(struct loader *ld, yyjson_val *v)
     *end = w;
 }
 
+/* The turn was refused after its message had been written. */
+static void drop_refused(struct loader *ld, struct str turn_id)
+{
+    struct history *h = ld->h;
+    for (size_t i = h->n; i-- > 0;)
+        if (h->entries[i].turn && str_eq(h->entries[i].turn->id, turn_id))
+            history_remove(h, i, i + 1);
+    for (struct node **at = &ld->nodes; *at;)
+        if ((*at)->turn && str_eq((*at)->turn->id, turn_id))
+            *at = (*at)->before;
+        else
+            at = &(*at)->before;
+}
+
 static void take_input_over(struct loader *ld, yyjson_val *v)
 {
-    end_waiting(ld, json_get_str(v, "turn"));
+    struct str turn = json_get_str(v, "turn");
+    end_waiting(ld, turn);
+    if (str_is(json_get_str(v, "how"), "refused") && turn.n)
+        drop_refused(ld, turn);
 }
 
 static void take_turn(struct loader *ld, yyjson_val *v)
@@ -185,9 +229,7 @@ static void take_turn(struct loader *ld, yyjson_val *v)
 
 static void take_call(struct loader *ld, yyjson_val *v)
 {
-    struct started *c = arena_new(&ld->h->arena, struct started);
-    *c = (struct started){.next = ld->h->started, .call_id = keep(ld, v, "toolCallId")};
-    ld->h->started = c;
+    history_start_call(ld->h, json_get_str(v, "toolCallId"));
 }
 
 static struct str json_text(struct loader *ld, yyjson_val *v)
@@ -232,13 +274,16 @@ static const struct {
 /* A line in the form of the dialect's own program. */
 static bool take_form_line(struct loader *ld, yyjson_val *v)
 {
-    struct form_line line = {0};
+    struct form_line line = {.settles = -1};
     if (!ld->form || !ld->form->read(ld->form_arg, &ld->h->arena, v, &line))
         return false;
     if (!line.is_head) {
+        if (ld->has_records && ld->block_at == SIZE_MAX)
+            ld->block_at = ld->h->n;
         add_message(ld, &line.message, NULL);
         return true;
     }
+    settle(ld, line.settles);
     ld->has_header = true;
     ld->hd->version = 1;
     ld->hd->id = line.id;
@@ -262,8 +307,10 @@ static bool on_line(void *arg, struct str line, int64_t offset)
         ld->hd->n_bad++;
         return true;
     }
-    if (take_form_line(ld, j.root))
+    if (take_form_line(ld, j.root)) {
+        ld->hd->form_bytes += (int64_t)line.n + 1;
         return true;
+    }
     struct str type = json_get_str(j.root, "type");
     for (size_t i = 0; i < ARRAY_LEN(record_types); i++)
         if (str_is(type, record_types[i].type))
@@ -319,15 +366,17 @@ static void take_tail(struct loader *ld, struct str path, int64_t from)
 bool history_load(struct history *h, struct str path, const struct session_settings *st,
                   struct header *ret, struct error *err)
 {
-    struct loader ld = {.h = h, .hd = ret, .form = st->form, .form_arg = st->context_arg};
-    int64_t end, n_foreign = 0;
+    struct loader ld = {.h = h, .hd = ret, .form = st->form, .form_arg = st->context_arg,
+                        .block_at = SIZE_MAX};
+    int64_t n_foreign = 0;
     *ret = (struct header){.is_clean = true};
-    bool ok = slog_read_counting(path, on_line, &ld, &n_foreign, &end, err);
+    bool ok = slog_read_counting(path, on_line, &ld, &n_foreign, &ret->end, err);
     ret->n_bad += n_foreign;
     if (ok && ld.form)
-        take_tail(&ld, path, end);
+        take_tail(&ld, path, ret->end);
     if (ok && !ld.has_header)
-        ok = error_set(err, ERR_CORRUPT, "%.*s is not a session file", STR_FMT(path));
+        ok = error_set(err, ERR_CORRUPT, "%.*s is damaged, or not a session file", STR_FMT(path));
+    drop_block(&ld);
     if (ok && ld.nodes)
         take_branch(&ld);
     for (struct mark *m = h->marks; ok && m; m = m->next)

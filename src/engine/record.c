@@ -3,7 +3,7 @@
  * is of that kind, and record types of our own, all named trivet_*, which other readers skip:
  *
  *   trivet_input       an input that waits: turn, kind (queue, steer), message; of: the steer it was
- *   trivet_input_over  it waits no longer: turn, how (dropped)
+ *   trivet_input_over  it waits no longer: turn, how (dropped; refused: it was never acknowledged)
  *   trivet_turn        a turn started or ended: turn, state, seq, error, usage
  *   trivet_call        a tool call is about to run: turn, toolCallId
  *   trivet_clear       the conversation starts anew from here
@@ -193,6 +193,15 @@ void record_memory(struct buf *out, struct str members)
             jw_keys(&w, json_str(key));
             jw_val(&w, v);
         }
+    jw_obj_end(&w);
+}
+
+void record_entry(struct buf *out, const struct message *m, struct str turn)
+{
+    struct jw w = begin(out, m->role == ROLE_SUMMARY ? "compaction" : "message");
+    jw_key(&w, "message");
+    message_put(&w, m);
+    jw_kstr_opt(&w, "turn", turn);
     jw_obj_end(&w);
 }
 

@@ -65,7 +65,7 @@ static void tell(struct replay *r, struct str turn_id, struct event e)
     struct turn *t = find_turn(r, turn_id);
     if (e.seq <= r->after || r->is_stopped)
         return;
-    if (t && (t->ring.dropped_to == 0 || !t->ring.first))
+    if (t && t->ring.dropped_to == 0)
         return;
     if (t) {
         const struct event *first = NULL;
@@ -118,8 +118,7 @@ static void tell_turn(struct replay *r, yyjson_val *v, int64_t seq, struct str t
         tell(r, turn, (struct event){.kind = EV_TURN_STARTED, .seq = seq});
         return;
     }
-    struct event_end end = {.state = TURN_CANCELED, .stop = "interrupted", .mutations = STR("[]"),
-                            .text = STR("")};
+    struct event_end end = {.state = TURN_CANCELED, .stop = "interrupted", .mutations = STR("[]")};
     for (enum turn_state s = TURN_COMPLETED; s <= TURN_CANCELED; s++)
         if (str_is(name, turn_state_name(s)))
             end.state = s;

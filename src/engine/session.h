@@ -51,14 +51,17 @@ bool session_delete(struct session *s, struct error *err);
 
 /* ---- listening ---- */
 
+typedef void listener_fn(void *arg, struct session *s, const struct event *e);
 struct listener {
-    void (*on_event)(void *arg, struct session *s, const struct event *e);
+    listener_fn *on_event;
     void *arg;
     bool is_full; /* set through listener_set_full */
     struct listener *next;
 };
 void session_listen(struct session *s, struct listener *l); /* l is the caller's */
 void session_unlisten(struct session *s, struct listener *l);
+/* The first that listens with this function, or NULL; others follow behind it. */
+struct listener *session_listener(const struct session *s, listener_fn *on_event);
 /* Back-pressure: while any listener is full, the provider and the running command are paused. */
 void listener_set_full(struct session *s, struct listener *l, bool full);
 /* Replays the numbered events of a session with seq > after_seq, oldest first: exactly from memory
@@ -89,11 +92,16 @@ struct input {
 enum send_how {
     SEND_NEW,   /* ERR_BUSY while a turn runs */
     SEND_QUEUE, /* behind the running one; starts at once when idle */
-    SEND_STEER, /* to the running turn; ERR_INVALID when idle */
+    SEND_STEER, /* to the running turn; ERR_INVALID when there is none that takes it */
+    SEND_STEER_OR_QUEUE, /* the one if it is possible, else the other */
 };
 /* The input is on disk when this returns.  ret_turn gets the id of the turn it will run in. */
 bool session_send_await(struct session *s, const struct input *in, enum send_how how,
                         char ret_turn[UUID_LEN + 1], struct error *err);
+/* A turn runs that takes further input. */
+bool session_can_steer(const struct session *s);
+/* Emits EV_TURN_QUEUED for inputs that an earlier process left, once. */
+void session_tell_waiting(struct session *s);
 /* Asks the running turn to stop.  False when none runs or it is stopping already. */
 bool session_interrupt(struct session *s);
 /* Stops the running turn, waits for its end, and lets nothing start until session_go_on, which each
@@ -176,19 +184,27 @@ struct session_info {
     struct str model;  /* slug, or STR_NONE */
     struct str effort;
     enum mode mode;
-    bool is_busy;           /* a turn runs or waits */
+    bool is_busy;           /* a turn runs, or waits to run by itself */
     bool is_compacting;
     int64_t created_ms, modified_ms;
     int64_t n_messages, n_waiting, n_steering;
-    int64_t context_tokens, context_window, max_tokens;
+    int64_t n_settled;      /* messages that stay as they are while epoch does */
+    uint64_t epoch;
+    int64_t context_tokens, max_tokens;
     int64_t n_turns;        /* ended ones */
     struct usage usage;     /* of the whole session */
     struct str running_turn; /* id or STR_NONE */
 };
 void session_info(struct session *s, struct session_info *ret);
+/* Tokens that fit: what the settings say, else what is known of the model; 0: nothing is known.  It is
+ * no part of session_info, which is asked for often, because it looks the model up. */
+int64_t session_window(struct session *s);
 struct engine *session_engine(struct session *s);
 /* The live conversation, projected as the settings say; in the arena. */
 struct message *session_messages(struct session *s, struct arena *a, size_t *ret_n);
+/* The same without the first `from` messages, which must be settled. */
+struct message *session_messages_from(struct session *s, size_t from, struct arena *a,
+                                      size_t *ret_n);
 /* Waiting inputs in order; strings borrowed until the next change. */
 struct waiting_input {
     struct str turn_id, text;
@@ -205,7 +221,9 @@ bool session_choose(struct session *s, struct str slug, struct str effort, struc
 void session_set_route(struct session *s, struct str route);
 void session_set_mode(struct session *s, enum mode mode);
 void session_set_max_tokens(struct session *s, int64_t max_tokens); /* from the next request on */
-bool session_set_name(struct session *s, struct str name, struct error *err); /* STR_NONE clears */
+bool session_set_name_await(struct session *s, struct str name, struct error *err); /* STR_NONE clears */
+/* Reads the file again when another process has changed it, unless something of the session runs. */
+void session_refresh_await(struct session *s);
 /* What a dialect remembers with the session: the last memory_state record of the file, a JSON
  * object, or STR_NONE.  Setting it writes one with these members; when the file is still to come,
  * with the file. */

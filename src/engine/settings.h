@@ -18,12 +18,38 @@ enum permit_policy {
     PERMIT_RULES, /* rules first, then the session's mode; what is beyond it is denied or asked */
 };
 
-struct retry_rules {
-    int attempts;             /* of one model request, the first included */
-    int64_t first_ms, max_ms; /* wait before the second attempt, doubled each time */
-    int jitter_percent;       /* up or down */
-    int64_t max_retry_after_ms; /* a longer wish of the provider ends the turn */
+/* How a model request can fail before anything of its reply was shown. */
+enum retry_kind {
+    RETRY_NETWORK,  /* no connection, or it ended before the head of the answer was complete */
+    RETRY_STATUS,   /* an HTTP status, see retry_rules.statuses */
+    RETRY_RATE,     /* HTTP 429 */
+    RETRY_REPORTED, /* an error inside an answer that began with 200, in an event or as the whole
+                     * body, that names one of these statuses by its code or type */
+    RETRY_REPORTED_RATE, /* the same, and it is a rate limit */
+    RETRY_CUT,           /* the answer ended before its end marker */
+    RETRY_STALLED,       /* nothing useful came for stall_ms */
+    RETRY_N_KINDS,
+    RETRY_NEVER = RETRY_N_KINDS, /* what another attempt cannot change */
 };
+
+struct retry_rule {
+    int attempts;             /* of one model request, the first included; below 2: not repeated */
+    int64_t first_ms, max_ms; /* wait before the second attempt, doubled each time */
+    int less_percent, more_percent; /* random change of the wait, down and up */
+    int64_t more_ms;                /* and up by so much */
+};
+
+struct retry_rules {
+    struct retry_rule rules[RETRY_N_KINDS];
+    struct {
+        int from, to;
+    } statuses[4];              /* besides 429; unused ones are zero */
+    int64_t max_retry_after_ms; /* a longer wish of the provider ends the turn */
+    const char *const *once; /* providers whose requests are never repeated; NULL-ended, or NULL */
+};
+
+/* Replaces every first wait by TRIVET_RETRY_MS, without random changes, when that is set. */
+void retry_rules_from_env(struct retry_rules *r);
 
 struct compact_rules {
     bool is_enabled;           /* automatic compaction before a turn */

@@ -1,106 +1,62 @@
 /* SPDX-License-Identifier: MIT */
 /* Between turns: the session at rest, its file synced, and in the form of the dialect's own program
- * where it has one.
+ * where it has one (form.h).
  *
- * Replacing is the dialect's wish, not a need: where the disk refuses, the records stay, which say
+ * The form is the dialect's wish, not a need: where the disk refuses, the records stay, which say
  * the same, and the next turn tries again.
  */
 #include "engine/internal.h"
 
 #include "base/log.h"
 #include "base/time.h"
-#include "engine/form.h"
 #include "store/file.h"
 
-#include <sys/stat.h>
+enum {
+    RECORDS_MAX = 256 << 10
+}; /* bytes of records that may stay besides as many as the form has */
 
-void session_put_form(struct session *s, const struct message *all, size_t n, struct buf *out)
+/* The turn that ends goes without its mark, which lies in the history that is replaced. */
+static void fold(struct session *s, size_t from)
 {
-    s->settings->form->put(s->settings->context_arg, s, all, n, out);
-}
-
-struct file_mark session_file_mark(const struct session *s)
-{
-    struct stat st;
-    if (stat(s->path, &st) != 0)
-        return (struct file_mark){0};
-    return (struct file_mark){(int64_t)st.st_ino, st.st_size,
-                              (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec};
-}
-
-bool session_is_stale(const struct session *s)
-{
-    if (!s->settings->form || !s->has_file)
-        return false;
-    if (s->log)
-        return !slog_is_in_place(s->log);
-    struct file_mark now = session_file_mark(s);
-    return now.inode != s->seen.inode || now.size != s->seen.size ||
-           now.mtime_ns != s->seen.mtime_ns;
-}
-
-/* Inputs that wait keep their records. */
-static size_t put_waiting(struct session *s, struct buf *out)
-{
-    size_t n = 0;
-    for (const struct turn *t = s->waiting; t; t = t->next) {
-        if (t->errand || !t->is_queued_input)
-            continue;
-        record_input(out, str_of(t->id), "queue", &t->input, STR_NONE);
-        buf_addc(out, '\n');
-        n++;
-    }
-    return n;
+    struct turn *t = s->running;
+    if (t)
+        t->mark = NULL;
+    history_fold(&s->history, s->settings, from, t ? t->answer : STR_NONE, t ? &t->arena : NULL);
+    s->n_settled = s->history.n;
 }
 
 /* A chat of which nothing was kept, and nothing waits, needs no file. */
 static bool drop_file(struct session *s, struct error *err)
 {
+    fold(s, 0);
+    s->form_bytes = 0;
     slog_close(s->log);
     s->log = NULL;
     s->has_file = false;
     return file_remove(str_of(s->path), err);
 }
 
-/* The turn that ends goes without its mark, which lies in the history that is replaced. */
-static void fold(struct session *s)
+/* The file without records. */
+static bool replace_through_await(struct session *s, struct error *err)
 {
-    if (s->running) {
-        s->running->mark = NULL;
-        for (struct steer *steer = s->running->steers; steer; steer = steer->next)
-            steer->is_recorded = false;
-    }
-    history_fold(&s->history, s->settings);
+    if (!session_rewrite_through_await(s, err))
+        return false;
+    s->form_bytes = slog_size(s->log);
+    s->settles_whole = false;
+    fold(s, 0);
+    return true;
 }
 
-/* The conversation in the dialect's form; the number of its messages. */
-static size_t put_kept(struct session *s, struct buf *out)
-{
-    AUTO(arena) struct arena a = ARENA_INIT;
-    size_t n_all, n = 0;
-    struct message *view = history_view(&s->history, s->settings, NULL, &a, &n_all);
-    for (size_t i = 0; i < n_all; i++)
-        if (!message_is_empty(&view[i]))
-            view[n++] = view[i];
-    session_put_form(s, view, n, out);
-    return n;
-}
-
-static bool replace_file_through_await(struct session *s, struct error *err)
+/* The messages of what is over now, in the form, behind the records. */
+static bool append_through_await(struct session *s, struct error *err)
 {
     AUTO(buf) struct buf lines = BUF_INIT;
-    size_t n = put_kept(s, &lines) + put_waiting(s, &lines);
-    if (n == 0) {
-        fold(s);
-        return drop_file(s, err);
-    }
-    struct steer **late = s->running ? s->running->steers_end : NULL;
-    if (!slog_replace_through_await(s->log, buf_str(&lines), err))
+    session_put_settled(s, s->n_settled, s->history.n, (int64_t)s->n_settled, &lines);
+    if (!session_write_lines(s, buf_str(&lines), err) || !session_sync_through_await(s, err))
         return false;
-    struct steer *added = late ? *late : NULL; /* came meanwhile: their records were copied */
-    fold(s);
-    for (; added; added = added->next)
-        added->is_recorded = true;
+    s->form_bytes += (int64_t)lines.n;
+    buf_clear(&lines); /* may be as long as everything that follows */
+    fold(s, s->n_settled);
     return true;
 }
 
@@ -110,14 +66,19 @@ bool session_settle_through_await(struct session *s, bool changed, struct error 
     if (!s->log)
         return true;
     if (!s->settings->form)
-        return slog_sync_through_await(s->log, err);
+        return session_sync_through_await(s, err);
     if (changed)
         s->kept_ms = time_now_ms();
     s->modified_ms = s->kept_ms;
-    if (replace_file_through_await(s, &why))
+    bool is_full = slog_size(s->log) > 2 * s->form_bytes + RECORDS_MAX;
+    bool ok = !session_has_kept(s)          ? drop_file(s, &why)
+              : s->settles_whole || is_full ? replace_through_await(s, &why)
+                                            : append_through_await(s, &why);
+    if (ok)
         return true;
     log_warn("%s keeps its records: %s", s->path, why.text);
-    return !s->log || slog_sync_through_await(s->log, err);
+    s->settles_whole = true;
+    return !s->log || session_sync_through_await(s, err);
 }
 
 /* ---- at rest ---- */
@@ -185,22 +146,39 @@ static void take_back_input(struct session *s)
 static bool move_waiting_through_await(struct session *s, struct error *err)
 {
     AUTO(buf) struct buf lines = BUF_INIT;
-    put_waiting(s, &lines);
-    struct str rest = buf_str(&lines), line;
     bool ok = session_begin_file(s, err);
-    while (ok && str_line(&rest, &line))
-        ok = session_write(s, line, err);
-    return ok && slog_sync_through_await(s->log, err);
+    if (ok && session_put_waiting(s, &lines))
+        ok = session_write_lines(s, buf_str(&lines), err);
+    return ok && session_sync_through_await(s, err);
+}
+
+struct leaving { /* on the thread pool */
+    struct slog *old;
+    struct str lines;
+    struct error err;
+    bool ok;
+};
+
+static void leave_run(void *arg)
+{
+    struct leaving *l = arg;
+    AUTO(buf) struct buf aside = BUF_INIT;
+    if (!l->lines.n) {
+        l->ok = file_remove(slog_path(l->old), &l->err);
+        return;
+    }
+    struct slog *g = slog_rewrite(slog_path(l->old), l->lines, l->old, &aside, &l->err);
+    l->ok = g != NULL;
+    slog_close(g);
 }
 
 /* The old file keeps these lines, or goes when there are none. */
-static void leave_file_through_await(struct slog *old, struct str lines)
+static void leave_file_through_await(struct session *s, struct slog *old, struct str lines)
 {
-    struct error why;
-    bool ok = lines.n ? slog_replace_through_await(old, lines, &why)
-                      : file_remove(slog_path(old), &why);
-    if (!ok)
-        log_warn("%.*s keeps its records: %s", STR_FMT(slog_path(old)), why.text);
+    struct leaving l = {.old = old, .lines = lines};
+    work_through_await(s->engine->loop, leave_run, &l);
+    if (!l.ok)
+        log_warn("%.*s keeps its records: %s", STR_FMT(slog_path(old)), l.err.text);
     slog_close(old);
 }
 
@@ -210,14 +188,16 @@ bool session_renew_await(struct session *s, struct str id, struct str path, stru
 {
     AUTO(buf) struct buf kept = BUF_INIT;
     struct slog *next = NULL;
-    bool moves = s->waiting && s->log && s->settings->form;
     if (s->running || s->is_compacting)
         return error_set(err, ERR_BUSY, "a turn is running");
+    if (s->waiting && s->has_file && !session_need_file_await(s, err))
+        return false;
+    bool moves = s->waiting && s->log && s->settings->form;
     if (s->waiting && !(next = slog_create(path, err)))
         return false;
     take_back_input(s);
     s->modified_ms = s->kept_ms;
-    if (moves && put_kept(s, &kept) == 0)
+    if (moves && session_put_kept(s, s->history.n, &kept) == 0)
         buf_reset(&kept);
     struct slog *old = session_change_file(s, id, path, next);
     history_empty(&s->history);
@@ -228,7 +208,7 @@ bool session_renew_await(struct session *s, struct str id, struct str path, stru
         return false;
     }
     if (moves)
-        leave_file_through_await(old, buf_str(&kept));
+        leave_file_through_await(s, old, buf_str(&kept));
     else
         slog_close(old);
     return true;

@@ -53,7 +53,7 @@ static struct message make_list(const struct history *h, size_t cut, struct aren
     buf_addf(&text, "The first %zu messages of this conversation, shortened to who said what:\n\n",
              cut);
     for (size_t i = 0; i < cut; i++)
-        put_said(&text, a, &h->entries[i].message);
+        put_said(&text, a, &h->messages[i]);
     struct message m = message_text(a, ROLE_SUMMARY, arena_str(a, buf_str(&text)));
     m.first_kept = arena_fmt(a, "message:%zu", cut);
     m.tokens_before = history_tokens(h);
@@ -65,7 +65,7 @@ static int64_t count_tokens(const struct history *h, size_t n)
 {
     int64_t tokens = 0;
     for (size_t i = 0; i < n; i++)
-        tokens += message_tokens(&h->entries[i].message);
+        tokens += message_tokens(&h->messages[i]);
     return tokens;
 }
 

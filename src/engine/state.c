@@ -25,13 +25,20 @@ static int64_t count_steers(const struct session *s)
     return n;
 }
 
-void session_info(struct session *s, struct session_info *ret)
+int64_t session_window(struct session *s)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     struct error ignored;
     struct model m = {0};
-    if (s->slug && !engine_find_model(s->engine, &a, str_of(s->slug), &m, &ignored))
-        m = (struct model){0};
+    if (s->settings->context_window)
+        return s->settings->context_window;
+    if (!s->slug || !engine_find_model(s->engine, &a, str_of(s->slug), &m, &ignored))
+        return 0;
+    return m.context_window;
+}
+
+void session_info(struct session *s, struct session_info *ret)
+{
     *ret = (struct session_info){
         .id = session_id_str(s),
         .path = str_of(s->path),
@@ -43,16 +50,16 @@ void session_info(struct session *s, struct session_info *ret)
         .model = str_of(s->slug),
         .effort = str_of(s->effort),
         .mode = s->mode,
-        .is_busy = s->running || s->waiting || s->is_compacting,
+        .is_busy = session_is_busy(s),
         .is_compacting = s->is_compacting,
         .created_ms = s->created_ms,
         .modified_ms = s->modified_ms,
         .n_messages = (int64_t)s->history.n,
+        .n_settled = (int64_t)s->n_settled,
+        .epoch = s->history.epoch,
         .n_waiting = (int64_t)count_waiting(s),
         .n_steering = count_steers(s),
         .context_tokens = s->context_tokens,
-        .context_window =
-            s->settings->context_window ? s->settings->context_window : m.context_window,
         .max_tokens = s->max_tokens,
         .n_turns = s->n_turns,
         .usage = s->usage,
@@ -60,9 +67,16 @@ void session_info(struct session *s, struct session_info *ret)
     };
 }
 
+struct message *session_messages_from(struct session *s, size_t from, struct arena *a,
+                                      size_t *ret_n)
+{
+    return history_view(&s->history, s->settings, s->running ? s->running->mark : NULL, from,
+                        s->history.n, a, ret_n);
+}
+
 struct message *session_messages(struct session *s, struct arena *a, size_t *ret_n)
 {
-    return history_view(&s->history, s->settings, s->running ? s->running->mark : NULL, a, ret_n);
+    return session_messages_from(s, 0, a, ret_n);
 }
 
 struct waiting_input *session_waiting(struct session *s, struct arena *a, size_t *ret_n)
@@ -84,11 +98,15 @@ static void tell_settings(struct session *s)
     session_emit(s, NULL, &(struct event){.kind = EV_SETTINGS_CHANGED});
 }
 
-/* Settings of a session without a file are written when the file is made. */
+/* Settings of a session whose file is closed are written with the next input. */
 static bool write_info(struct session *s, struct error *err)
 {
     AUTO(buf) struct buf line = BUF_INIT;
     if (!s->has_file)
+        return true;
+    s->owes_info = !s->log;
+    session_flush(s);
+    if (!s->log)
         return true;
     record_info(&line, str_of(s->name), str_of(s->slug), str_of(s->effort));
     return session_write(s, buf_str(&line), err);
@@ -122,9 +140,23 @@ bool session_set_effort(struct session *s, struct str effort, struct error *err)
     return set_and_write(s, &s->effort, effort, err);
 }
 
-bool session_set_name(struct session *s, struct str name, struct error *err)
+/* On disk when it returns: a name is for other processes too. */
+bool session_set_name_await(struct session *s, struct str name, struct error *err)
 {
-    return set_and_write(s, &s->name, name, err);
+    session_hold(s);
+    bool ok = !s->has_file || session_need_file_await(s, err);
+    if (ok) {
+        char *old = s->name;
+        s->name = name.p ? str_dup(name) : NULL;
+        ok = write_info(s, err) && (!s->log || session_sync_through_await(s, err));
+        free(ok ? old : s->name);
+        if (!ok)
+            s->name = old;
+        else
+            tell_settings(s);
+    }
+    session_release(s);
+    return ok;
 }
 
 bool session_choose(struct session *s, struct str slug, struct str effort, struct error *err)
@@ -176,6 +208,7 @@ bool session_clear(struct session *s, struct error *err)
     record_clear(&line);
     if (s->has_file && !session_write(s, buf_str(&line), err))
         return false;
+    session_flush(s);
     history_empty(&s->history);
     read_set_empty(s->reads);
     session_measure(s);

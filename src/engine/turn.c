@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "base/time.h"
-#include "loop/child.h"
 
 static bool write_turn_record(struct turn *t, const struct event_end *end, struct error *err)
 {
@@ -27,7 +26,7 @@ static bool add_message(struct turn *t, const struct message *m, struct str stee
 {
     struct session *s = t->session;
     bool ok = session_write_message(s, m, str_of(t->id), steer, s->seq + 1, err);
-    history_add(&s->history, m, t->mark);
+    history_move(&s->history, m, &t->arena, t->mark);
     return ok;
 }
 
@@ -52,13 +51,12 @@ static bool take_steering(struct turn *t, bool *ret_any, struct error *err)
 {
     struct session *s = t->session;
     *ret_any = false;
-    while (t->steers) {
+    while (t->steers && !t->steers->call) {
         struct steer *steer = t->steers;
         t->steers = steer->next;
         if (!t->steers)
             t->steers_end = &t->steers;
-        struct str id = steer->is_recorded ? str_of(steer->id) : STR_NONE;
-        if (!add_message(t, &steer->message, id, err))
+        if (!add_message(t, &steer->message, str_of(steer->id), err))
             return false;
         session_emit(s, t, &(struct event){.kind = EV_STEER_APPLIED, .text = steer->text});
         *ret_any = true;
@@ -77,7 +75,7 @@ static void name_calls(struct turn *t, struct message *m)
             continue;
         bool is_used = call->id.n == 0 || call->id.n > CALL_ID_MAX;
         for (size_t i = t->first_entry; i < t->session->history.n && !is_used; i++) {
-            const struct message *old = &t->session->history.entries[i].message;
+            const struct message *old = &t->session->history.messages[i];
             is_used = old->role == ROLE_TOOL && str_eq(old->call_id, call->id);
         }
         for (size_t k = 0; k < b && !is_used; k++)
@@ -91,16 +89,13 @@ static void name_calls(struct turn *t, struct message *m)
 static bool keep_reply(struct turn *t, struct message *reply, struct error *err)
 {
     struct session *s = t->session;
-    AUTO(buf) struct buf json = BUF_INIT;
-    struct jw w = JW(&json);
     name_calls(t, reply);
     t->answer = message_text_of(&t->arena, reply);
     if (!turn_add_message(t, reply, err))
         return false;
     journal_drop(s->journal);
-    message_put(&w, reply);
-    session_emit(s, t, &(struct event){.kind = EV_REPLY_DONE, .json = buf_str(&json),
-                                       .count = t->request_bytes});
+    session_emit(
+        s, t, &(struct event){.kind = EV_REPLY_DONE, .message = reply, .count = t->request_bytes});
     return true;
 }
 
@@ -118,6 +113,18 @@ static bool stop_at_limit(struct turn *t, const struct message *reply, struct er
 static const char *stop_name(enum stop_reason stop)
 {
     return stop == STOP_LENGTH ? "max_tokens" : stop == STOP_FILTER ? "content_filter" : "end_turn";
+}
+
+/* Input that is on its way to the disk still belongs to this turn. */
+static bool wait_for_steering_await(struct turn *t, bool *ret_any, struct error *err)
+{
+    while (t->steers && t->steers->call) {
+        wait_reset(&t->steering);
+        if (!wait_await(&t->steering, err))
+            return false;
+    }
+    *ret_any = t->steers != NULL;
+    return true;
 }
 
 static bool run_rounds_await(struct turn *t, struct error *err)
@@ -143,7 +150,9 @@ static bool run_rounds_await(struct turn *t, struct error *err)
         if (stop == STOP_PAUSE && t->round < st->max_rounds)
             continue;
         skip_calls(t, &reply, 0, "not executed: the reply was cut");
-        if (t->steers && st->steer_extends)
+        if (st->steer_extends && !wait_for_steering_await(t, &was_steered, err))
+            return false;
+        if (st->steer_extends && was_steered)
             continue;
         t->stop = stop_name(stop);
         return true;
@@ -206,7 +215,17 @@ static bool run_turn_await(struct turn *t, struct error *err)
 
 /* ---- the end ---- */
 
-/* Steering that found no round: a follow-up turn where the dialect says so, else it is told. */
+/* A turn that was stopped keeps what the user had said to it: the next one goes on from there. */
+static void keep_stopped_steering(struct turn *t)
+{
+    struct error ignored;
+    bool any;
+    if (t->session->settings->steer_extends && t->is_cancel_asked && t->mark)
+        take_steering(t, &any, &ignored);
+}
+
+/* Steering that found no round: a follow-up turn where the dialect says so, else it is told.  What
+ * was not acknowledged yet is refused instead. */
 static void settle_late_steering(struct turn *t)
 {
     struct session *s = t->session;
@@ -218,11 +237,14 @@ static void settle_late_steering(struct turn *t)
         if (follows && input_requeue(s, steer))
             continue;
         record_input_over(&line, str_of(steer->id), "dropped");
-        if (steer->is_recorded)
-            session_write(s, buf_str(&line), &ignored);
-        n++;
+        session_write(s, buf_str(&line), &ignored);
+        if (steer->call)
+            *steer->call = (struct steering){NULL, NULL};
+        else
+            n++;
     }
     t->steers = NULL;
+    t->steers_end = &t->steers;
     if (n)
         session_emit(s, t, &(struct event){.kind = EV_STEER_LATE, .count = n});
 }
@@ -257,13 +279,17 @@ static void end_turn_await(struct turn *t, bool ok, struct error *err)
     struct session *s = t->session;
     AUTO(buf) struct buf mutations = BUF_INIT;
     struct error late;
+    t->is_ending = true;
+    keep_stopped_steering(t);
     set_state(t, ok, err);
     journal_drop(s->journal);
     t->finished_ms = time_now_ms();
     buf_addf(&mutations, "[%.*s]", STR_FMT(buf_str(&t->mutations)));
-    struct event_end end = {.state = t->state, .stop = t->stop, .iterations = t->iterations,
-                            .usage = t->usage, .mutations = buf_str(&mutations),
-                            .text = buf_str(&t->shown)};
+    struct event_end end = {.state = t->state,
+                            .stop = t->stop,
+                            .iterations = t->iterations,
+                            .usage = t->usage,
+                            .mutations = buf_str(&mutations)};
     bool is_kept = write_turn_record(t, &end, &late);
     is_kept = is_kept && (t->errand || session_settle_through_await(s, t->state != TURN_FAILED, &late));
     if (!is_kept && t->state != TURN_FAILED) {
@@ -291,9 +317,6 @@ static void turn_fiber(void *arg)
 
 void turn_start(struct turn *t)
 {
-    if (t->is_held) /* its listeners hear of it for the first time */
-        session_emit(t->session, t, &(struct event){.kind = EV_TURN_QUEUED, .text = t->text});
-    t->is_held = false;
     t->stop = "end_turn";
     t->engine->n_running++;
     if (!t->session->journal)
@@ -301,12 +324,4 @@ void turn_start(struct turn *t)
     t->fiber = fiber_start(t->engine->loop, "turn", turn_fiber, t);
     if (t->is_cancel_asked)
         fiber_cancel(t->fiber);
-}
-
-void pause_turn(struct turn *t, bool paused)
-{
-    if (t->stream)
-        t->stream->provider->pause(t->stream, paused);
-    if (t->child)
-        child_pause(t->child, paused);
 }

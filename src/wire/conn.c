@@ -265,24 +265,52 @@ static void on_round_end(void *arg)
     leave(c);
 }
 
-/* While the writer is held nothing of it leaves alone, and a body of megabytes is copied once. */
-static void put_framed(struct conn *c, struct str body)
+enum { LONG_BYTES = 64 << 10 }; /* of a message that is worth not being copied */
+
+/* Text with its shared parts in their places. */
+static void put_pieces(struct conn *c, struct str text, const struct splices *splices)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < splices->n; i++) {
+        writer_put(c->writer, str_n(text.p + at, splices->items[i].at - at));
+        writer_share(c->writer, splices->items[i].blob);
+        at = splices->items[i].at;
+    }
+    writer_put(c->writer, str_from(text, at));
+}
+
+/* While the writer is held nothing of it leaves alone. */
+static void put_framed(struct conn *c, struct buf *body, const struct splices *splices)
 {
     char head[FRAME_HEAD_MAX];
-    writer_put(c->writer, frame_head(head, c->ops->framing, body.n));
-    writer_put(c->writer, body);
+    struct str text = buf_str(body);
+    writer_put(c->writer, frame_head(head, c->ops->framing, splices_total(splices, text)));
+    if (splices->n > 0 || text.n < LONG_BYTES)
+        put_pieces(c, text, splices);
+    else
+        writer_give(c->writer, body);
     writer_put(c->writer, frame_tail(c->ops->framing));
 }
 
 void conn_send(struct conn *c, struct str body)
 {
+    struct buf borrowed = {.p = (char *)(uintptr_t)body.p, .n = body.n};
+    AUTO(buf) struct buf copy = BUF_INIT;
+    if (body.n >= LONG_BYTES)
+        buf_add(&copy, body);
+    conn_give(c, copy.n ? &copy : &borrowed, NULL);
+}
+
+void conn_give(struct conn *c, struct buf *body, const struct splices *splices)
+{
+    static const struct splices none;
     if (writer_is_broken(c->writer))
         return;
     if (!c->round_end) {
         writer_hold(c->writer, true);
         c->round_end = loop_soon(c->l, on_round_end, c);
     }
-    put_framed(c, body);
+    put_framed(c, body, splices ? splices : &none);
     if (writer_queued(c->writer) <= c->queue)
         return;
     enter(c);

@@ -29,6 +29,9 @@ struct conn *conn_new(struct loop *l, int in_fd, int out_fd, const struct conn_o
 /* Queues one message; whole or not at all, never interleaved.  The bytes leave before the loop
  * sleeps again; messages of one round share a system call. */
 void conn_send(struct conn *c, struct str body);
+/* The same for a message that the caller has made: when it is long its bytes are taken over, not
+ * copied, and body is empty afterwards.  splices: shared parts of it, or NULL. */
+void conn_give(struct conn *c, struct buf *body, const struct splices *splices);
 bool conn_is_full(const struct conn *c);
 /* While it is held no message is handed out and none is read: they wait in the pipe.  Letting go
  * hands out what came meanwhile before it returns. */

@@ -53,12 +53,12 @@ struct rpc {
 
 /* ---- out ---- */
 
-static void send_filtered(struct rpc *r, struct str body)
+static void send_filtered(struct rpc *r, struct buf *body, const struct splices *splices)
 {
     AUTO(buf) struct buf changed = BUF_INIT;
-    if (r->d->filter && r->d->filter(r->dialect, body, &changed))
-        body = buf_str(&changed);
-    conn_send(r->conn, body);
+    if (r->d->filter && r->d->filter(r->dialect, buf_str(body), &changed))
+        body = &changed;
+    conn_give(r->conn, body, splices);
 }
 
 /* {"jsonrpc":"2.0","id":ID, and the name of what follows; id NULL is written as null. */
@@ -76,16 +76,35 @@ static struct jw begin_answer(struct buf *out, yyjson_val *id, const char *membe
 static void end_answer(struct rpc *r, struct jw *w)
 {
     jw_obj_end(w);
-    send_filtered(r, buf_str(w->out));
+    send_filtered(r, w->out, w->splices);
+}
+
+static struct jw begin_notice(const char *method, struct buf *out)
+{
+    struct jw w = JW(out);
+    buf_reset(out);
+    jw_obj(&w);
+    jw_kstr(&w, "jsonrpc", STR("2.0"));
+    jw_kz(&w, "method", method);
+    return w;
+}
+
+struct jw rpc_begin_notice(const char *method, struct buf *out)
+{
+    struct jw w = begin_notice(method, out);
+    jw_key(&w, "params");
+    return w;
+}
+
+void rpc_end_notice(struct rpc *r, struct jw *w)
+{
+    end_answer(r, w);
 }
 
 void rpc_notify(struct rpc *r, const char *method, struct str params)
 {
     AUTO(buf) struct buf out = BUF_INIT;
-    struct jw w = JW(&out);
-    jw_obj(&w);
-    jw_kstr(&w, "jsonrpc", STR("2.0"));
-    jw_kz(&w, "method", method);
+    struct jw w = begin_notice(method, &out);
     if (params.p)
         jw_kraw(&w, "params", params);
     end_answer(r, &w);
@@ -107,13 +126,19 @@ static struct call *call_new(struct rpc *r, const struct method *m, struct json 
     return c;
 }
 
+/* A request that needed much, such as a list of all sessions, leaves it in many small pieces. */
+enum { MUCH_BYTES = 1 << 20 };
+
 static void call_free(struct call *c)
 {
+    bool was_large = c->rq.arena.used > MUCH_BYTES;
     c->rq.rpc->n_pending--;
     json_clear(&c->doc);
     arena_clear(&c->rq.arena);
     buf_clear(&c->out);
     free(c);
+    if (was_large)
+        mem_trim();
 }
 
 /* Fills rq.params and rq.args from the message; false when the fault has been answered. */
@@ -161,7 +186,7 @@ static void run_and_answer(struct call *c)
         return;
     }
     jw_obj_end(&w);
-    conn_send(r->conn, buf_str(&c->out));
+    conn_give(r->conn, &c->out, NULL);
 }
 
 static struct lane *lane_of(struct call *c)

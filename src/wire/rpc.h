@@ -65,6 +65,11 @@ struct rpc *rpc_new(struct loop *l, int in_fd, int out_fd, const struct rpc_dial
 struct conn *rpc_conn(struct rpc *r);
 /* {"jsonrpc":"2.0","method":METHOD,"params":PARAMS}; params is finished JSON. */
 void rpc_notify(struct rpc *r, const char *method, struct str params);
+/* The same in two steps, for params that may be long: begins the message in `out`, which is
+ * emptied; the caller writes the params and ends it.  Then out is empty or holds nothing of use.
+ * What is shared (splices of w) does not pass the filter. */
+struct jw rpc_begin_notice(const char *method, struct buf *out);
+void rpc_end_notice(struct rpc *r, struct jw *w);
 /* No further message is handled, and requests that wait in a lane are dropped; answers of running
  * requests still go out, and the end of input is still told. */
 void rpc_stop(struct rpc *r);

@@ -112,7 +112,7 @@ def judge(base, home, chat, victims):
 
 
 def at_peace(base, home, chat):
-    """A turn that ends: the file is loaf's and nothing else is there."""
+    """A turn that ends: loaf reads the same as trivet, and no other file is there."""
     with Loaf(cwd=base, env={"TRIVET_MODEL": "rehearsal/scene.json"}) as c:
         session = c.call("session.create")["session_id"]
         c.call("command.execute", {"session_id": session, "raw_command": f"/history {chat}"})
@@ -120,12 +120,13 @@ def at_peace(base, home, chat):
         c.event("session.completed", session)
         while c.call("session.get", {"session_id": session})["pending"]:
             c.next()
+        told = [m["text"] for m in c.call("session.get", {"session_id": session})["history"]]
         c.close()
     files = glob.glob(f"{home}/.loaf/sessions/*/*/*/*")
     check("one file", len(files) == 1, files)
-    with open(files[0], encoding="utf-8") as file:
-        kinds = [json.loads(line)["type"] for line in file]
-    check("in loaf's form", kinds == ["session_meta"] + ["message"] * (len(kinds) - 1), kinds)
+    meta, messages = lines_of(files[0])
+    check("in loaf's form", [text for _, text in messages] == told, (messages[-8:], told[-8:]))
+    check("and counted", meta["messageCount"] == len(messages), meta)
 
 
 def main():

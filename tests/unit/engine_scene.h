@@ -162,14 +162,29 @@ SCENE struct str scene_model(struct scene *sc, char *out, size_t room, const cha
     return str_of(out);
 }
 
+#define SCENE_RULE                                                                                 \
+    {                                                                                              \
+        .attempts = 3, .first_ms = 1, .max_ms = 4                                                  \
+    }
+static const struct retry_rules scene_retry = {
+    .rules = {SCENE_RULE, SCENE_RULE, SCENE_RULE, SCENE_RULE, SCENE_RULE, SCENE_RULE, SCENE_RULE},
+    .statuses = {{408, 409}, {500, 599}},
+    .max_retry_after_ms = 1000,
+};
+
 SCENE void scene_init(struct scene *sc)
 {
     *sc = (struct scene){.path = STR_NONE};
     strcpy(sc->dir, "/tmp/trivet-scene-XXXXXX");
     assert_non_null(mkdtemp(sc->dir));
-    sc->settings = (struct session_settings){.toolset = &scene_tools, .permit = PERMIT_ALL,
-        .retry = {3, 1, 4, 0, 1000}, .max_rounds = 10, .stall_ms = 5000, .kill_grace_ms = 100,
-        .canceled_text = "interrupted", .system = "You are a test."};
+    sc->settings = (struct session_settings){.toolset = &scene_tools,
+                                             .permit = PERMIT_ALL,
+                                             .retry = scene_retry,
+                                             .max_rounds = 10,
+                                             .stall_ms = 5000,
+                                             .kill_grace_ms = 100,
+                                             .canceled_text = "interrupted",
+                                             .system = "You are a test."};
     static char path[100];
     snprintf(path, sizeof path, "%s/session.jsonl", sc->dir);
     sc->path = str_of(path);

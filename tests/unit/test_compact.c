@@ -122,11 +122,11 @@ static void test_skipped(void **state)
     summary.n_skipped = 2;
     history_compact(&h, &summary, 2);
     assert_int_equal(h.n, 5);
-    assert_int_equal(h.entries[0].message.role, ROLE_SUMMARY);
-    assert_int_equal(h.entries[1].message.role, ROLE_USER);
-    assert_int_equal(h.entries[2].message.role, ROLE_ASSISTANT);
-    assert_int_equal(h.entries[3].message.role, ROLE_TOOL);
-    assert_int_equal(h.entries[4].message.role, ROLE_ASSISTANT);
+    assert_int_equal(h.messages[0].role, ROLE_SUMMARY);
+    assert_int_equal(h.messages[1].role, ROLE_USER);
+    assert_int_equal(h.messages[2].role, ROLE_ASSISTANT);
+    assert_int_equal(h.messages[3].role, ROLE_TOOL);
+    assert_int_equal(h.messages[4].role, ROLE_ASSISTANT);
     summary.n_skipped = INT64_MAX; /* a foreign file may say anything */
     history_compact(&h, &summary, 1);
     assert_int_equal(h.n, 2);

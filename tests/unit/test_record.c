@@ -260,6 +260,34 @@ static void test_answer_again(void **state)
     loop_free(l);
 }
 
+/* A damaged recording is no success without a status. */
+static void test_fix_19_replay_without_status(void **state)
+{
+    (void)state;
+    struct loop *l = loop_new();
+    struct error err;
+    AUTO(buf) struct buf file = BUF_INIT;
+    char path[100];
+    record_one(l);
+    snprintf(path, sizeof path, "%s/0001.jsonl", dir);
+    assert_true(path_read(&file, str_of(path), 1 << 20, &err));
+    char *line = strstr(file.p, "{\"type\":\"status\"");
+    assert_non_null(line);
+    memcpy(strstr(line, "status"), "statue", 6);
+    FILE *f = fopen(path, "w");
+    fwrite(file.p, 1, file.n, f);
+    fclose(f);
+    struct heard h = {.api = replay_open(dir, &err)};
+    assert_true(start(&h, l, URL, STR("{\"say\":\"" KEY "\"}")));
+    run(&h, l);
+    assert_int_equal(h.n_ends, 1);
+    assert_true(h.has_failed);
+    assert_int_equal(h.err.code, ERR_CUT);
+    h.api->close(l);
+    heard_clear(&h);
+    loop_free(l);
+}
+
 static void refuse(struct loop *l, const char *url, struct str body, const char *text)
 {
     struct error err;
@@ -527,10 +555,9 @@ int main(int argc, char **argv)
         return ask_main(argv[1], argv[2]);
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, drop_dir)
     const struct CMUnitTest tests[] = {
-        TEST(test_lines),        TEST(test_answer_again),
-        TEST(test_differences),  TEST(test_random_ids),
-        TEST(test_failures_and_cancels), TEST(test_sign_in),
-        TEST(test_processes),
+        TEST(test_lines),       TEST(test_answer_again), TEST(test_fix_19_replay_without_status),
+        TEST(test_differences), TEST(test_random_ids),   TEST(test_failures_and_cancels),
+        TEST(test_sign_in),     TEST(test_processes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

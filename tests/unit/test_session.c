@@ -49,17 +49,39 @@ static void read_all(struct scene *sc, struct buf *out)
     assert_true(path_read(out, sc->path, 1 << 24, &err));
 }
 
+struct naming {
+    struct scene *scene;
+    const char *name;
+    bool is_over, ok;
+};
+
+static void name_fiber(void *arg)
+{
+    struct naming *n = arg;
+    struct error err;
+    n->ok = session_set_name_await(n->scene->session, str_of(n->name), &err);
+    n->is_over = true;
+}
+
+static bool set_name(struct scene *sc, const char *name)
+{
+    struct naming n = {.scene = sc, .name = name};
+    fiber_start(sc->loop, "name", name_fiber, &n);
+    while (!n.is_over)
+        loop_step(sc->loop, true);
+    return n.ok;
+}
+
 static void a_conversation_comes_back(void **state)
 {
     (void)state;
     struct scene sc;
-    struct error err;
     AUTO(buf) struct buf before = BUF_INIT;
     AUTO(buf) struct buf after = BUF_INIT;
     scene_init(&sc);
     scene_begin(&sc, "rehearsal/echo");
     assert_true(scene_say(&sc, "first words"));
-    assert_true(session_set_name(sc.session, STR("a name"), &err));
+    assert_true(set_name(&sc, "a name"));
     read_all(&sc, &before);
     reopen(&sc);
     read_all(&sc, &after);
@@ -135,11 +157,11 @@ static void waiting_input_survives(void **state)
     assert_int_equal(report.n_waiting, 1);
     int before = sc.n_ended;
     struct scene_send s;
-    scene_start_send(&sc, &s, "me first", SEND_NEW);
+    scene_start_send(&sc, &s, "then me", SEND_NEW);
     scene_until(&sc, before + 2);
-    assert_true(str_find(buf_str(&sc.text), STR("me first")) <
-                str_find(buf_str(&sc.text), STR("I was waiting")));
-    assert_true(str_find(buf_str(&sc.heard), STR("usage_changed turn_queued turn_started")) != SIZE_MAX);
+    assert_true(str_find(buf_str(&sc.text), STR("I was waiting")) <
+                str_find(buf_str(&sc.text), STR("then me")));
+    assert_true(str_find(buf_str(&sc.heard), STR("turn_queued turn_queued turn_started")) != SIZE_MAX);
     report = reopen(&sc);
     assert_int_equal(report.n_waiting, 0);
     scene_clear(&sc);
@@ -213,12 +235,12 @@ static void one_writer_per_file(void **state)
     struct error err;
     struct session_report report;
     scene_init(&sc);
+    sc.settings.locks_at_open = true;
     scene_begin(&sc, "rehearsal/hello");
     assert_true(scene_say(&sc, "hello"));
     other = sc;
     scene_engine(&other);
     other.heard = other.text = BUF_INIT;
-    other.settings.locks_at_open = true;
     struct session_spec spec = scene_spec(&other, STR_NONE);
     assert_null(session_open(other.engine, &spec, &report, &err));
     assert_int_equal(err.code, ERR_LOCKED);

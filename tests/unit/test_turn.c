@@ -138,7 +138,7 @@ static void a_stalled_model_is_given_up(void **state)
     struct scene sc;
     scene_init(&sc);
     sc.settings.stall_ms = 30;
-    sc.settings.retry.attempts = 2;
+    sc.settings.retry.rules[RETRY_STALLED].attempts = 2;
     scene_begin(&sc, "rehearsal/stall");
     assert_true(scene_say(&sc, "go"));
     assert_int_equal(sc.last_state, TURN_FAILED);
@@ -413,6 +413,38 @@ static void an_overflow_is_compacted_once(void **state)
     scene_clear(&sc);
 }
 
+static bool count_event(void *arg, const struct event *e)
+{
+    assert_null(e->message);
+    assert_true(e->kind != EV_REPLY_DONE || str_find(e->json, STR("assistant")) != SIZE_MAX);
+    ++*(int *)arg;
+    return true;
+}
+
+/* A reply is kept for replay as JSON; one that is longer than the ring is told from the file. */
+static void fix_26_long_replies_are_not_kept_twice(void **state)
+{
+    (void)state;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct event_ring ring = {0};
+    int n = 0;
+    struct message m = message_text(&a, ROLE_ASSISTANT, STR("short"));
+    event_ring_add(&ring, &(struct event){.kind = EV_TEXT, .text = STR("short"), .turn_seq = 1});
+    event_ring_add(&ring, &(struct event){.kind = EV_REPLY_DONE, .message = &m, .turn_seq = 2});
+    event_ring_each(&ring, 0, count_event, &n);
+    assert_int_equal(n, 2);
+    size_t large = 5 * (size_t)LIMIT_RING_BYTES;
+    m.blocks[0].text = str_n(memset(arena_alloc(&a, large), 'x', large), large);
+    event_ring_add(&ring, &(struct event){.kind = EV_REPLY_DONE, .message = &m, .turn_seq = 3});
+    assert_null(ring.first);
+    assert_int_equal(ring.bytes, 0);
+    assert_int_equal(ring.dropped_to, 3);
+    event_ring_add(&ring, &(struct event){.kind = EV_ANSWER, .text = STR("x"), .turn_seq = 4});
+    event_ring_each(&ring, 0, count_event, &n);
+    assert_int_equal(n, 3);
+    event_ring_clear(&ring);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -433,6 +465,7 @@ int main(void)
         cmocka_unit_test(back_pressure_holds_the_model),
         cmocka_unit_test(interrupt_works_while_held),
         cmocka_unit_test(an_overflow_is_compacted_once),
+        cmocka_unit_test(fix_26_long_replies_are_not_kept_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -206,7 +206,9 @@ static bool login_with_key(struct request *rq, struct jw *w, struct error *err)
     if (!is_config_sound(k, err) ||
         !auth_store_put(engine_auth(k->sv->engine), p->provider_id, &e, err))
         return false;
+    engine_forget_models(k->sv->engine, p->provider_id);
     kw_refresh(k);
+    kw_refresh_lists(k);
     put_message(w, c, "Saved API key for");
     return true;
 }
@@ -245,6 +247,7 @@ static bool logout_provider_await(struct request *rq, struct jw *w, struct error
         return false;
     if (!logout_await(engine_auth(k->sv->engine), p->provider_id, err))
         return false;
+    engine_forget_models(k->sv->engine, p->provider_id);
     kw_refresh(k);
     put_message(w, c, "Logged out of");
     return true;

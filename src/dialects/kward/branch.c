@@ -239,6 +239,18 @@ static void end_event(struct kward *k, struct jw *w)
     rpc_notify(k->rpc, "session/event", buf_str(w->out));
 }
 
+void kw_tell_notice(struct kw_file *f, struct str text)
+{
+    AUTO(buf) struct buf out = BUF_INIT;
+    struct kward *k = f->kward;
+    for (const struct kw_session *s = k->sessions; s; s = s->next)
+        if (s->file == f) {
+            struct jw w = begin_event(&out, str_of(s->id), "notice");
+            jw_kstr(&w, "message", text);
+            end_event(k, &w);
+        }
+}
+
 /* o NULL: it failed. */
 static void tell_end(struct kward *k, struct str session_id, const struct compact_outcome *o,
                      const struct error *err)
@@ -293,7 +305,8 @@ const struct method kw_sessions_compact = {
 const struct row kw_session_event_rows[] = {
     ROW_OUT("timestamp", T_STR, NEEDED, "when it happened"),
     ROW_OUT("sessionId", T_STR, NEEDED, "RPC session"),
-    ROW_OUT("type", T_STR, NEEDED, "compactionStart or compactionEnd"),
-    ROW_OUT("payload", T_OBJ, NEEDED | OPEN, "result, aborted, willRetry, errorMessage"),
+    ROW_OUT("type", T_STR, NEEDED, "compactionStart, compactionEnd or notice"),
+    ROW_OUT("payload", T_OBJ, NEEDED | OPEN,
+            "result, aborted, willRetry, errorMessage; message of a notice"),
     ROW_END,
 };

@@ -72,6 +72,19 @@ static void put_values(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
         config_put(doc, root, json_str(key), yyjson_val_mut_copy(doc, v));
 }
 
+/* Lists that were fetched with a key that has changed are dropped. */
+static void forget_models(struct kward *k, yyjson_val *values)
+{
+    size_t n;
+    const struct provider *const *p = engine_providers(k->sv->engine, &n);
+    for (size_t i = 0; i < n; i++) {
+        AUTO(buf) struct buf name = BUF_INIT;
+        buf_addf(&name, "%s_api_key", p[i]->name);
+        if (json_get(values, name.p))
+            engine_forget_models(k->sv->engine, str_of(p[i]->name));
+    }
+}
+
 static bool update_config(struct request *rq, struct jw *w, struct error *err)
 {
     const struct update_params *p = rq->args;
@@ -81,6 +94,7 @@ static bool update_config(struct request *rq, struct jw *w, struct error *err)
         return error_set(err, ERR_INVALID, "Config values must be an object");
     if (!config_change(str_of(k->config_path), put_values, p->values, &config, err))
         return false;
+    forget_models(k, p->values);
     kw_refresh(k);
     put_config(w, k, config.root);
     return true;
@@ -191,12 +205,13 @@ static bool reload(struct request *rq, struct jw *w, struct error *err)
     const struct kw_session_params *p = rq->args;
     struct kward *k = rq->dialect;
     AUTO(json) struct json config = JSON_INIT;
-    const struct provider *openrouter = engine_find_provider(k->sv->engine, STR("openrouter"));
+    size_t n;
+    const struct provider *const *all = engine_providers(k->sv->engine, &n);
     if (!kw_find_session(k, p->session_id, err) ||
         !config_read(str_of(k->config_path), &config, err))
         return false;
-    if (openrouter)
-        engine_expire_models(k->sv->engine, openrouter);
+    for (size_t i = 0; i < n; i++)
+        engine_expire_models(k->sv->engine, all[i]);
     kw_refresh(k);
     jw_obj(w);
     jw_kbool(w, "ok", true);

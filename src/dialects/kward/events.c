@@ -56,17 +56,25 @@ static void put_message(struct kward *k, const struct event *e, struct jw *w)
 {
     (void)k;
     jw_obj(w);
-    jw_kraw(w, "message", e->json);
+    jw_key(w, "message");
+    if (e->message)
+        message_put(w, e->message);
+    else
+        jw_raw(w, e->json);
     jw_obj_end(w);
 }
 
 static void put_retry(struct kward *k, const struct event *e, struct jw *w)
 {
     const struct event_retry *r = e->retry;
-    const struct provider *p = k->local ? engine_find_provider(k->sv->engine, str_of(k->local)) : NULL;
-    bool is_local = p && str_is(r->provider, p->label);
+    size_t n;
+    const struct provider *const *p = engine_providers(k->sv->engine, &n);
+    struct str label = r->provider;
+    for (size_t i = 0; i < n; i++)
+        if (str_is(r->provider, p[i]->label))
+            label = str_of(kw_label(k, p[i]));
     jw_obj(w);
-    jw_kstr(w, "provider", is_local ? STR("Local") : r->provider);
+    jw_kstr(w, "provider", label);
     jw_kstr(w, "model", r->model);
     jw_kint(w, "attempt", r->attempt);
     jw_kint(w, "maxAttempts", r->max_attempts);
@@ -257,14 +265,15 @@ void kw_on_event(void *file, struct session *s, const struct event *e)
     if (e->kind == EV_QUESTION_ASKED)
         kw_ask(f, kw_turn_owner(k, f, e->turn_id), e);
     kw_log_event(f, e);
+    if (e->kind == EV_NOTICE)
+        kw_tell_notice(f, e->text);
     if (e->kind == EV_ANSWER)
         kw_keep_memory(f);
     if (!kinds[e->kind].type || !e->turn_seq)
         return;
-    buf_reset(&k->line);
-    struct jw w = JW(&k->line);
+    struct jw w = rpc_begin_notice("turn/event", &k->line);
     kw_put_event(k, kw_turn_owner(k, f, e->turn_id), e, &w);
-    rpc_notify(k->rpc, "turn/event", buf_str(&k->line));
+    rpc_end_notice(k->rpc, &w);
     buf_shrink(&k->line, 1 << 20);
     if (e->kind == EV_TURN_ENDED && f->is_closing)
         kw_free_file(f);
@@ -293,7 +302,7 @@ static const struct row question_rows[] = {
 
 const struct dialect_event kw_events[] = {
     {"turn/event", turn_event_rows, "What happens in a turn, in order; turnFinished is the last."},
-    {"session/event", kw_session_event_rows, "A compaction asked for by a client begins or ends."},
+    {"session/event", kw_session_event_rows, "A compaction asked for by a client begins or ends, or the user should know something."},
     {"ui/question", question_rows, "The model asks the user; ui/answerQuestion answers."},
     {"auth/loginFinished", kw_login_rows, "A sign-in has completed, failed or was cancelled."},
     {NULL, NULL, NULL},

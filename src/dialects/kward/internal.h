@@ -8,6 +8,7 @@
  *     turns.c       turns/...                   attachments.c images of turns/start
  *     events.c      turn/event                  question.c   ui/question, ui/answerQuestion
  *     models.c      models/...                  runtime.c    runtime/..., tools/list
+ *     lists.c       lists of models in the background
  *     settings.c    environment and config      config.c     config/..., runtime/updateSetting
  *     commands.c    prompts/..., commands/..., resources/startup, slash input
  *     branch.c      sessions/clone, fork, compact    export.c  sessions/export
@@ -28,15 +29,19 @@
 #ifndef TRIVET_DIALECTS_KWARD_INTERNAL_H
 #define TRIVET_DIALECTS_KWARD_INTERNAL_H
 
+#include "base/table.h"
 #include "dialects/dialect.h"
 #include "wire/rpc.h"
 
 struct kward;
 
 struct kw_file { /* an open session file */
-    struct kw_file *next;
+    struct kw_file *next, **at; /* at: what points to it */
     struct kward *kward;
     struct session *session;
+    char *path;
+    struct kw_session *sessions; /* that mean it, the oldest first */
+    struct kw_file *next_doubtful, **doubtful_at; /* NULL: it is used or named, see kw_clean_up */
     struct listener listener;
     bool is_closing;             /* nobody means it any more; freed when its last turn has ended */
     char question[UUID_LEN + 1]; /* the id the client knows */
@@ -47,7 +52,8 @@ struct kw_file { /* an open session file */
 };
 
 struct kw_session { /* what a client calls a session */
-    struct kw_session *next;
+    struct kw_session *next, **at; /* at: what points to it */
+    struct kw_session *next_of_file;
     char id[UUID_LEN + 1];
     struct kw_file *file;
 };
@@ -61,11 +67,21 @@ struct kward { /* the process */
     struct server *sv;
     struct rpc *rpc;
     struct session_settings settings;
-    struct kw_file *files;
-    struct kw_session *sessions;
+    struct kw_file *files;     /* newest first */
+    struct table by_path;      /* those that are not closing */
+    struct kw_file *doubtful;  /* those that may be unused */
+    struct kw_session *sessions, **sessions_end;
+    struct table by_session;   /* the same, by id */
     struct kw_turn *turns;
-    size_t n_turns;
+    struct table by_turn;      /* the same, by id */
+    size_t n_turns, most_turns; /* most_turns: when old ones are dropped next */
     struct kw_login *logins;   /* newest first */
+    struct fiber *lister;      /* requests lists of models, or NULL */
+    struct kw_lists_waiter *lists_waiters; /* for its end */
+    const struct provider *servers[8];     /* local servers that answered last */
+    size_t n_servers;
+    bool wants_all_lists;      /* not only that of the current provider */
+    bool has_wanted_window;    /* the list with the current model's window was requested */
     struct kw_session *sender; /* whose turns/start is on its way */
     char *config_path, *config_dir;
     char *slug;            /* the current model */
@@ -81,6 +97,10 @@ struct kward { /* the process */
 /* registry.c */
 /* ERR_NOT_FOUND "Unknown session: <id>". */
 struct kw_session *kw_find_session(struct kward *k, struct str id, struct error *err);
+/* The same, with the conversation as the file has it when another process went on with it. */
+struct kw_session *kw_find_fresh_await(struct kward *k, struct str id, struct error *err);
+/* Soon, behind the answer to a request: inputs that an earlier process left are told as queued. */
+void kw_tell_waiting(struct kward *k, const struct kw_session *s);
 struct kw_file *kw_find_file(struct kward *k, struct str path); /* NULL when it is not open */
 /* Takes over the engine's session. */
 struct kw_file *kw_add_file(struct kward *k, struct session *s);
@@ -93,6 +113,7 @@ void kw_close_session(struct kward *k, struct kw_session *s);
 bool kw_delete_file(struct kward *k, struct kw_file *f, struct error *err);
 /* Removes the unused files of all idle sessions but one. */
 void kw_clean_up(struct kward *k, const struct kw_file *except);
+void kw_doubt(struct kw_file *f); /* it may be unused now: clean-ups look at it */
 void kw_close_all(struct kward *k); /* at the end of the process */
 void kw_set_full(struct kward *k, bool full);
 /* The RPC session a turn belongs to; a turn that is not known yet is given to whoever sends, else
@@ -150,6 +171,8 @@ void kw_end_logins(struct kward *k); /* pending ones are cancelled, none is know
 extern const struct row kw_login_rows[];
 
 /* branch.c */
+/* Tells every RPC session of the file. */
+void kw_tell_notice(struct kw_file *f, struct str text);
 extern const struct row kw_session_event_rows[];
 
 /* question.c */
@@ -160,6 +183,13 @@ struct str kw_effort(const struct kward *k);
 void kw_put_current_model(struct kward *k, struct jw *w);
 const char *kw_label(const struct kward *k, const struct provider *p);
 struct model kw_current_model(struct kward *k, struct arena *a);
+
+/* lists.c */
+void kw_refresh_lists(struct kward *k); /* of all providers that can be used, in the background */
+bool kw_refresh_lists_await(struct kward *k, struct error *err);     /* waits for them */
+bool kw_is_running(const struct kward *k, const struct provider *p); /* a local server */
+void kw_want_window(struct kward *k); /* the list of the current provider, if that may help */
+void kw_end_lists(struct kward *k);
 
 /* settings.c */
 void kw_load_settings(struct kward *k);

@@ -10,9 +10,13 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "base/time.h"
 #include "dialects/kward/internal.h"
 
-enum { EOF_LOOK_MS = 2 }; /* between two looks whether the last requests are answered */
+enum {
+    EOF_LOOK_MS = 2,        /* between two checks whether the last requests are answered */
+    EOF_LISTS_US = 2000000, /* after the end of input lists of models are awaited so long */
+};
 
 static const char instructions[] =
     "You are Kward, a coding agent that works in the user's workspace through tools. Look at files "
@@ -91,6 +95,7 @@ static void quit(struct kward *k)
     rpc_stop(k->rpc);
     rpc_cancel(k->rpc);
     kw_end_logins(k);
+    kw_end_lists(k);
     server_quit(k->sv, 0, true);
 }
 
@@ -99,9 +104,11 @@ static void eof_fiber(void *arg)
 {
     struct kward *k = arg;
     struct error ignored;
+    int64_t begun = time_mono_us();
     while (rpc_pending(k->rpc) && !k->sv->is_quitting &&
            sleep_await(k->sv->loop, EOF_LOOK_MS, &ignored))
-        ;
+        if (time_mono_us() - begun > EOF_LISTS_US)
+            kw_end_lists(k);
     quit(k);
 }
 
@@ -156,16 +163,34 @@ static int64_t env_ms(const char *name, int64_t otherwise)
     return str_int(str_of(getenv(name) ? getenv(name) : ""), &ms) && ms > 0 ? ms : otherwise;
 }
 
+/* kward.md 12, the retry rule.  An error inside an answer that names one of these statuses counts
+ * as the status. */
+#define TRANSIENT                                                                                  \
+    {                                                                                              \
+        .attempts = 3, .first_ms = 1000, .max_ms = 60000                                           \
+    }
+
+static const struct retry_rules retry = {
+    .rules = {[RETRY_NETWORK] = TRANSIENT,
+              [RETRY_STATUS] = TRANSIENT,
+              [RETRY_RATE] = TRANSIENT,
+              [RETRY_REPORTED] = TRANSIENT,
+              [RETRY_REPORTED_RATE] = TRANSIENT,
+              [RETRY_CUT] = TRANSIENT,
+              [RETRY_STALLED] = TRANSIENT},
+    .statuses = {{500, 599}},
+    .max_retry_after_ms = 60000,
+};
+
 static struct session_settings make_settings(void)
 {
-    return (struct session_settings){
+    struct session_settings made = {
         .toolset = &toolset_kward,
         .permit = PERMIT_ALL,
-        .retry = {.attempts = 3,
-                  .first_ms = env_ms("TRIVET_RETRY_MS", 1000),
-                  .max_ms = 60000,
-                  .max_retry_after_ms = 60000},
-        .compact = {.reserve_percent = 10, .least_reserve = 12000, .lists_files = true}, /* the rest stands in the config */
+        .retry = retry,
+        .compact = {.reserve_percent = 10,
+                    .least_reserve = 12000,
+                    .lists_files = true}, /* the rest stands in the config */
         .max_rounds = 500,
         .stall_ms = env_ms("TRIVET_STALL_MS", 120000),
         .kill_grace_ms = 200,
@@ -175,6 +200,8 @@ static struct session_settings make_settings(void)
         .canceled_text = "Cancelled.",
         .system = instructions,
     };
+    retry_rules_from_env(&made.retry);
+    return made;
 }
 
 static bool start(struct server *sv)
@@ -207,6 +234,7 @@ static void free_all(struct server *sv)
     rpc_stop(k->rpc);
     rpc_cancel(k->rpc);
     kw_end_logins(k);
+    kw_end_lists(k);
     while (rpc_pending(k->rpc) || fiber_count(sv->loop))
         loop_step(sv->loop, true);
     kw_close_all(k);

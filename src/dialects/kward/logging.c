@@ -70,8 +70,13 @@ static void put_current(struct note *n)
 static void note_reply(struct note *n, const struct event *e, int64_t us)
 {
     AUTO(json) struct json m = JSON_INIT;
+    AUTO(buf) struct buf json = BUF_INIT;
+    struct jw w = JW(&json);
+    struct message head = *e->message; /* without what was said, which may be long */
     struct error ignored;
-    if (!json_parse(e->json, 0, LIMIT_JSON_DEPTH, &m, &ignored))
+    head.n_blocks = 0;
+    message_put(&w, &head);
+    if (!json_parse(buf_str(&json), 0, LIMIT_JSON_DEPTH, &m, &ignored))
         return;
     jw_kstr(&n->w, "provider", json_get_str(m.root, "provider"));
     jw_kstr(&n->w, "model", json_get_str(m.root, "model"));

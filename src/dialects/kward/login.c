@@ -92,8 +92,11 @@ static void on_login(void *arg, struct login *lg, enum login_event event)
     AUTO(buf) struct buf params = BUF_INIT;
     if (event != LOGIN_EV_COMPLETED && event != LOGIN_EV_FAILED)
         return;
-    if (event == LOGIN_EV_COMPLETED)
+    if (event == LOGIN_EV_COMPLETED) {
+        engine_forget_models(l->kward->sv->engine, login_provider(lg));
         kw_refresh(l->kward);
+        kw_refresh_lists(l->kward);
+    }
     struct jw w = JW(&params);
     put_login(&w, lg);
     rpc_notify(l->kward->rpc, "auth/loginFinished", buf_str(&params));

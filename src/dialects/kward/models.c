@@ -5,9 +5,12 @@
 
 /* ---- entries ---- */
 
+/* Tauren takes the label OpenAI for Codex: it would choose the wrong provider. */
 const char *kw_label(const struct kward *k, const struct provider *p)
 {
-    return k->local && strcmp(p->name, k->local) == 0 ? "Local" : p->label;
+    if (k->local && strcmp(p->name, k->local) == 0)
+        return "Local";
+    return strcmp(p->name, "openai") == 0 ? "OpenAI API" : p->label;
 }
 
 struct model kw_current_model(struct kward *k, struct arena *a)
@@ -17,8 +20,6 @@ struct model kw_current_model(struct kward *k, struct arena *a)
     engine_find_model(k->sv->engine, a, str_of(k->slug), &m, &ignored);
     if (k->local && k->local_window && strcmp(m.provider, k->local) == 0)
         m.context_window = k->local_window;
-    if (m.source == MODEL_UNKNOWN && strcmp(m.provider, "openrouter") == 0)
-        m.reasons = true; /* unless its list says otherwise */
     return m;
 }
 
@@ -87,39 +88,39 @@ static const struct model routed[] = {
     ROUTED("openai/gpt-5.5"),
 };
 
-/* The program's rows; with a key also what the provider said last and what the user wrote down. */
+/* The provider's list, or while there is none what the program knows; and what the user wrote down.
+ */
 static const struct model *models_of(struct kward *k, const struct provider *p, struct arena *a,
                                      size_t *ret_n)
 {
-    struct engine *e = k->sv->engine;
-    const struct model *rows = p->models;
-    bool is_asked =
-        p->list == LIST_NONE ||
-        (p->is_local ? k->local && strcmp(p->name, k->local) == 0 : engine_has_key(e, p));
-    *ret_n = 0;
-    if (is_asked)
-        rows = engine_models(e, p, a, ret_n);
-    else
-        while (rows && rows[*ret_n].id.n)
-            ++*ret_n;
-    if (*ret_n || strcmp(p->name, "openrouter") != 0)
-        return rows;
+    size_t n_all, n = 0;
+    const struct model *all = engine_models(k->sv->engine, p, a, &n_all);
+    bool has_list = engine_models_fetched_ms(k->sv->engine, p) > 0;
+    struct model *listed = arena_array(a, struct model, n_all + 1);
+    for (size_t i = 0; i < n_all; i++)
+        if (!has_list || all[i].source >= MODEL_LIVE)
+            listed[n++] = all[i];
+    *ret_n = n;
+    if (n || strcmp(p->name, "openrouter") != 0)
+        return listed;
     *ret_n = ARRAY_LEN(routed);
     return routed;
 }
 
-/* Live lists: that of the current provider, and OpenRouter's when there is a key.  Without them the
- * older ones serve. */
-static void refresh_await(struct kward *k, const struct provider *current)
+/* The scenarios of the built-in model are listed only while it is in use. */
+static bool is_wanted_rehearsal(struct kward *k, const struct provider *p, const char *current)
 {
-    struct engine *e = k->sv->engine;
-    struct error ignored;
-    const struct provider *openrouter = engine_find_provider(e, STR("openrouter"));
-    if (openrouter && engine_has_key(e, openrouter))
-        engine_refresh_models_await(e, openrouter, &ignored);
-    if (current && current != openrouter && current->list != LIST_NONE &&
-        engine_has_key(e, current))
-        engine_refresh_models_await(e, current, &ignored);
+    struct str id, slug = engine_default_model(k->sv->engine);
+    return strcmp(current, p->name) == 0 ||
+           (slug.n && engine_slug_provider(k->sv->engine, str_trim(slug), &id) == p);
+}
+
+/* Models can be chosen of providers with a key or a sign-in, and of local servers that run. */
+static bool is_offered(struct kward *k, const struct provider *p, const char *current)
+{
+    if (!p->base_url)
+        return is_wanted_rehearsal(k, p, current);
+    return p->is_local ? kw_is_running(k, p) : engine_is_usable(k->sv->engine, p);
 }
 
 struct choices {
@@ -137,11 +138,13 @@ static void add_choice(struct choices *c, struct kward *k, const struct provider
     c->all[c->n++] = (struct choice){kw_label(k, p), *m};
 }
 
-static void collect(struct kward *k, struct arena *a, struct choices *c)
+static void collect(struct kward *k, const char *current, struct arena *a, struct choices *c)
 {
     size_t n_providers, n;
     const struct provider *const *p = engine_providers(k->sv->engine, &n_providers);
     for (size_t i = 0; i < n_providers; i++) {
+        if (!is_offered(k, p[i], current))
+            continue;
         const struct model *m = models_of(k, p[i], a, &n);
         for (size_t j = 0; j < n; j++)
             add_choice(c, k, p[i], &m[j]);
@@ -150,15 +153,14 @@ static void collect(struct kward *k, struct arena *a, struct choices *c)
 
 static bool list_await(struct request *rq, struct jw *w, struct error *err)
 {
-    (void)err;
     struct kward *k = rq->dialect;
     struct choices c = {0};
     bool is_known = false;
+    if (!kw_refresh_lists_await(k, err))
+        return false;
     struct model current = kw_current_model(k, &rq->arena);
-    refresh_await(k, engine_find_provider(k->sv->engine, str_of(current.provider)));
-    current = kw_current_model(k, &rq->arena); /* more may be known of it, or it is another */
     const struct provider *p = engine_find_provider(k->sv->engine, str_of(current.provider));
-    collect(k, &rq->arena, &c);
+    collect(k, current.provider, &rq->arena, &c);
     for (size_t i = 0; i < c.n; i++)
         is_known |= is_same(&c.all[i].model, &current);
     if (!is_known && p)
@@ -181,8 +183,9 @@ const struct method kw_models_list = {
     .how = RUN_FIBER,
     .lane = LANE_FREE,
     .run = list_await,
-    .about = "The models that are known, the current one among them; OpenRouter's with a key, and "
-             "those of a local server when it is the current provider, are asked for.",
+    .about =
+        "The models of all providers with a key or a sign-in and of local servers that run, and "
+        "the current one; the providers are asked for their lists.",
 };
 
 static bool current(struct request *rq, struct jw *w, struct error *err)
@@ -292,13 +295,12 @@ static bool catalog_await(struct request *rq, struct jw *w, struct error *err)
     struct kward *k = rq->dialect;
     const struct provider *p = engine_find_provider(k->sv->engine, STR("openrouter"));
     size_t n = 0;
-    bool ok = p && engine_refresh_models_await(k->sv->engine, p, err);
-    const struct model *known = ok ? engine_models(k->sv->engine, p, &rq->arena, &n) : NULL;
+    struct model *models = NULL;
+    if (!p || !engine_public_models_await(k->sv->engine, p, &rq->arena, &models, &n, err))
+        n = 0;
     struct model current = kw_current_model(k, &rq->arena);
-    struct model *models = arena_array(&rq->arena, struct model, n + 1);
-    for (size_t i = 0; i < n; i++)
-        models[i] = known[i];
-    qsort(models, n, sizeof *models, by_id);
+    if (n)
+        qsort(models, n, sizeof *models, by_id);
     jw_obj(w);
     jw_karr(w, "models");
     for (size_t i = 0; i < n; i++)

@@ -43,12 +43,10 @@ static void set_text(char **slot, struct str text)
     *slot = str_dup(text);
 }
 
-static struct kw_file *file_of(struct kward *k, const struct session *s)
+static struct kw_file *file_of(const struct session *s)
 {
-    struct kw_file *f = k->files;
-    while (f && f->session != s)
-        f = f->next;
-    return f;
+    const struct listener *l = session_listener(s, kw_on_event);
+    return l ? l->arg : NULL;
 }
 
 static void note_retrieval(struct str dir, struct str json)
@@ -74,7 +72,7 @@ static void note_retrieval(struct str dir, struct str json)
 
 static void put_memory(struct kward *k, struct session *s, struct str input, struct buf *out)
 {
-    struct kw_file *f = file_of(k, s);
+    struct kw_file *f = file_of(s);
     AUTO(arena) struct arena a = ARENA_INIT;
     AUTO(memory) struct memory m = MEMORY_INIT;
     struct str dir = arena_fmt(&a, "%s/memory", k->config_dir);

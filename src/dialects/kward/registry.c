@@ -7,49 +7,92 @@
  */
 #include "dialects/kward/internal.h"
 
-enum { MAX_TURNS = 2048 }; /* remembered before those the engine forgot are dropped */
+enum { MOST_TURNS = 2048 }; /* kept before those that the engine has dropped are dropped here */
 
 struct kw_session *kw_find_session(struct kward *k, struct str id, struct error *err)
 {
-    for (struct kw_session *s = k->sessions; s; s = s->next)
-        if (str_is(id, s->id))
-            return s;
-    error_set(err, ERR_NOT_FOUND, "Unknown session: %.*s", STR_FMT(str_cut(id, 200)));
-    return NULL;
+    struct kw_session *s = table_get(&k->by_session, id);
+    if (!s)
+        error_set(err, ERR_NOT_FOUND, "Unknown session: %.*s", STR_FMT(str_cut(id, 200)));
+    return s;
+}
+
+struct kw_session *kw_find_fresh_await(struct kward *k, struct str id, struct error *err)
+{
+    struct kw_session *s = kw_find_session(k, id, err);
+    if (s)
+        session_refresh_await(s->file->session);
+    return s ? kw_find_session(k, id, err) : NULL;
+}
+
+struct telling {
+    struct kward *kward;
+    char id[UUID_LEN + 1]; /* of the RPC session, which may be gone */
+};
+
+static void tell_waiting(void *arg)
+{
+    struct telling *t = arg;
+    struct error ignored;
+    struct kw_session *s = kw_find_session(t->kward, str_of(t->id), &ignored);
+    if (s)
+        session_tell_waiting(s->file->session);
+    free(t);
+}
+
+void kw_tell_waiting(struct kward *k, const struct kw_session *s)
+{
+    struct session_info info;
+    session_info(s->file->session, &info);
+    if (!info.n_waiting)
+        return;
+    struct telling *t = xnew(struct telling);
+    t->kward = k;
+    memcpy(t->id, s->id, sizeof t->id);
+    loop_later(k->sv->loop, tell_waiting, t);
 }
 
 struct kw_file *kw_find_file(struct kward *k, struct str path)
 {
-    for (struct kw_file *f = k->files; f; f = f->next) {
-        struct session_info info;
-        session_info(f->session, &info);
-        if (!f->is_closing && str_eq(info.path, path))
-            return f;
-    }
-    return NULL;
+    return table_get(&k->by_path, path);
 }
 
 struct kw_file *kw_add_file(struct kward *k, struct session *s)
 {
     struct kw_file *f = xnew(struct kw_file);
+    struct session_info info;
+    session_info(s, &info);
     f->kward = k;
     f->session = s;
+    f->path = str_dup(info.path);
     f->listener = (struct listener){.on_event = kw_on_event, .arg = f};
     f->next = k->files;
+    if (f->next)
+        f->next->at = &f->next;
+    f->at = &k->files;
     k->files = f;
+    table_put(&k->by_path, str_of(f->path), f);
     session_listen(s, &f->listener);
     listener_set_full(s, &f->listener, k->is_full);
+    kw_doubt(f);
+    kw_want_window(k);
     return f;
 }
 
 struct kw_session *kw_add_session(struct kward *k, struct kw_file *f)
 {
-    struct kw_session *s = xnew(struct kw_session), **end = &k->sessions;
+    struct kw_session *s = xnew(struct kw_session), **last = &f->sessions;
     id_uuid(s->id);
     s->file = f;
-    while (*end)
-        end = &(*end)->next;
-    *end = s;
+    while (*last)
+        last = &(*last)->next_of_file;
+    *last = s;
+    if (!k->sessions)
+        k->sessions_end = &k->sessions;
+    s->at = k->sessions_end;
+    *s->at = s;
+    k->sessions_end = &s->next;
+    table_put(&k->by_session, str_of(s->id), s);
     return s;
 }
 
@@ -71,39 +114,55 @@ static bool is_unused(const struct kw_file *f)
 
 static void drop_session(struct kward *k, struct kw_session *s)
 {
-    for (struct kw_session **at = &k->sessions; *at; at = &(*at)->next)
-        if (*at == s) {
-            *at = s->next;
-            break;
-        }
+    struct kw_session **in_file = &s->file->sessions;
+    while (*in_file != s)
+        in_file = &(*in_file)->next_of_file;
+    *in_file = s->next_of_file;
+    *s->at = s->next;
+    if (s->next)
+        s->next->at = s->at;
+    else
+        k->sessions_end = s->at;
+    table_drop(&k->by_session, str_of(s->id), s);
     free(s);
 }
 
-static bool has_session(const struct kward *k, const struct kw_file *f)
+static void drop_sessions_of(struct kward *k, struct kw_file *f)
 {
-    for (const struct kw_session *s = k->sessions; s; s = s->next)
-        if (s->file == f)
-            return true;
-    return false;
+    while (f->sessions)
+        drop_session(k, f->sessions);
 }
 
-static void drop_sessions_of(struct kward *k, const struct kw_file *f)
+static void end_doubt(struct kw_file *f)
 {
-    for (struct kw_session *s = k->sessions, *next; s; s = next) {
-        next = s->next;
-        if (s->file == f)
-            drop_session(k, s);
-    }
+    if (!f->doubtful_at)
+        return;
+    *f->doubtful_at = f->next_doubtful;
+    if (f->next_doubtful)
+        f->next_doubtful->doubtful_at = f->doubtful_at;
+    f->doubtful_at = NULL;
+}
+
+void kw_doubt(struct kw_file *f)
+{
+    if (f->doubtful_at)
+        return;
+    f->next_doubtful = f->kward->doubtful;
+    if (f->next_doubtful)
+        f->next_doubtful->doubtful_at = &f->next_doubtful;
+    f->doubtful_at = &f->kward->doubtful;
+    f->kward->doubtful = f;
 }
 
 void kw_free_file(struct kw_file *f)
 {
-    for (struct kw_file **at = &f->kward->files; *at; at = &(*at)->next)
-        if (*at == f) {
-            *at = f->next;
-            break;
-        }
+    *f->at = f->next;
+    if (f->next)
+        f->next->at = f->at;
+    end_doubt(f);
+    table_drop(&f->kward->by_path, str_of(f->path), f);
     session_unlisten(f->session, &f->listener);
+    free(f->path);
     free(f->retrieval);
     free(f);
 }
@@ -115,6 +174,7 @@ static bool release(struct kw_file *f, bool removes, struct error *err)
     struct session_info info;
     session_info(s, &info);
     f->is_closing = true;
+    table_drop(&f->kward->by_path, str_of(f->path), f);
     if (!info.running_turn.p)
         kw_free_file(f);
     if (removes)
@@ -128,6 +188,8 @@ static bool release(struct kw_file *f, bool removes, struct error *err)
 static void cancel_turns(struct kward *k, struct kw_session *s)
 {
     struct error ignored;
+    if (kw_is_idle(s->file))
+        return;
     for (int round = 0; round < 2; round++)
         for (struct kw_turn *t = k->turns; t; t = t->next) {
             struct turn_info info;
@@ -144,24 +206,36 @@ void kw_close_session(struct kward *k, struct kw_session *s)
     struct error ignored;
     cancel_turns(k, s);
     drop_session(k, s);
-    if (!has_session(k, f))
+    if (!f->sessions)
         release(f, is_unused(f), &ignored);
 }
 
 bool kw_delete_file(struct kward *k, struct kw_file *f, struct error *err)
 {
-    for (struct kw_session *s = k->sessions; s; s = s->next)
-        if (s->file == f)
-            cancel_turns(k, s);
+    for (struct kw_session *s = f->sessions; s; s = s->next_of_file)
+        cancel_turns(k, s);
     drop_sessions_of(k, f);
     return release(f, true, err);
+}
+
+/* A session with a message or a name leaves the list of doubtful ones, so that the cost of a
+ * clean-up does not grow with the number of open sessions. */
+static bool is_settled(const struct kw_file *f)
+{
+    struct session_info info;
+    session_info(f->session, &info);
+    return info.name.p || info.n_messages > 0;
 }
 
 void kw_clean_up(struct kward *k, const struct kw_file *except)
 {
     struct error ignored;
-    for (struct kw_file *f = k->files, *next; f; f = next) {
-        next = f->next;
+    for (struct kw_file *f = k->doubtful, *next; f; f = next) {
+        next = f->next_doubtful;
+        if (is_settled(f)) {
+            end_doubt(f);
+            continue;
+        }
         if (f == except || f->is_closing || !kw_is_idle(f) || !is_unused(f))
             continue;
         drop_sessions_of(k, f);
@@ -180,6 +254,9 @@ void kw_close_all(struct kward *k)
         k->turns = t->next;
         free(t);
     }
+    table_clear(&k->by_turn);
+    table_clear(&k->by_session);
+    table_clear(&k->by_path);
 }
 
 void kw_set_full(struct kward *k, bool full)
@@ -200,38 +277,24 @@ static void forget_turns(struct kward *k)
             continue;
         }
         *at = t->next;
+        table_drop(&k->by_turn, str_of(t->id), t);
         free(t);
         k->n_turns--;
     }
-}
-
-static struct kw_turn *find_turn(const struct kward *k, struct str id)
-{
-    for (struct kw_turn *t = k->turns; t; t = t->next)
-        if (str_is(id, t->id))
-            return t;
-    return NULL;
-}
-
-static const struct kw_session *first_session(const struct kward *k, const struct kw_file *f)
-{
-    const struct kw_session *s = k->sessions;
-    while (s && s->file != f)
-        s = s->next;
-    return s;
+    k->most_turns = MAX(2 * k->n_turns, (size_t)MOST_TURNS); /* the next look pays for itself */
 }
 
 struct str kw_turn_owner(struct kward *k, struct kw_file *f, struct str turn_id)
 {
-    struct kw_turn *t = find_turn(k, turn_id);
+    struct kw_turn *t = table_get(&k->by_turn, turn_id);
     if (t)
         return str_of(t->owner);
     const struct kw_session *s = k->sender && k->sender->file == f ? k->sender : NULL;
     if (!s && f)
-        s = first_session(k, f);
+        s = f->sessions;
     if (!s)
         return STR("");
-    if (k->n_turns >= MAX_TURNS)
+    if (k->n_turns >= MAX(k->most_turns, (size_t)MOST_TURNS))
         forget_turns(k);
     t = xnew(struct kw_turn);
     struct str id = str_cut(turn_id, UUID_LEN);
@@ -239,6 +302,7 @@ struct str kw_turn_owner(struct kward *k, struct kw_file *f, struct str turn_id)
     memcpy(t->owner, s->id, sizeof t->owner);
     t->next = k->turns;
     k->turns = t;
+    table_put(&k->by_turn, str_of(t->id), t);
     k->n_turns++;
     return str_of(t->owner);
 }

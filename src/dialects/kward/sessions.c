@@ -132,7 +132,7 @@ static struct kw_file *open_file(struct kward *k, struct str path, struct str ro
     return kw_add_file(k, s);
 }
 
-static bool resume(struct request *rq, struct jw *w, struct error *err)
+static bool resume_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct resume_params *p = rq->args;
     struct kward *k = rq->dialect;
@@ -143,9 +143,13 @@ static bool resume(struct request *rq, struct jw *w, struct error *err)
     struct kw_file *f = open_file(k, buf_str(&path), buf_str(&root), err);
     if (!f)
         return false;
-    struct kw_session *s = kw_add_session(k, f);
+    struct str id = arena_str(&rq->arena, str_of(kw_add_session(k, f)->id));
     kw_clean_up(k, f);
+    struct kw_session *s = kw_find_fresh_await(k, id, err); /* it may have been open for long */
+    if (!s)
+        return false;
     kw_put_session(w, s);
+    kw_tell_waiting(k, s);
     return true;
 }
 
@@ -154,8 +158,9 @@ const struct method kw_sessions_resume = {
     .params = resume_params_rows,
     .params_size = sizeof(struct resume_params),
     .result = kw_session_rows,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = resume,
+    .run = resume_await,
     .about = "Opens a session file under a new RPC id.",
     .errors = "Session file not found: <path>; Invalid Kward session file: <path>",
 };
@@ -173,7 +178,7 @@ static const struct row rename_params_rows[] = {
     ROW_END,
 };
 
-static bool rename_session(struct request *rq, struct jw *w, struct error *err)
+static bool rename_session_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct rename_params *p = rq->args;
     struct kw_session *s = kw_find_session(rq->dialect, p->session_id, err);
@@ -182,8 +187,13 @@ static bool rename_session(struct request *rq, struct jw *w, struct error *err)
         return false;
     if (!yyjson_is_str(p->name) && !yyjson_is_null(p->name))
         return error_set(err, ERR_INVALID, "name must be a string or null");
-    if (!session_set_name(s->file->session, name.n ? name : STR_NONE, err))
+    if (!session_set_name_await(s->file->session, name.n ? name : STR_NONE, err))
         return false;
+    s = kw_find_session(rq->dialect, p->session_id, err);
+    if (!s)
+        return false;
+    if (!name.n)
+        kw_doubt(s->file);
     kw_put_session(w, s);
     return true;
 }
@@ -194,7 +204,8 @@ const struct method kw_sessions_rename = {
     .params_size = sizeof(struct rename_params),
     .result = kw_session_rows,
     .lane = LANE_MAIN,
-    .run = rename_session,
+    .how = RUN_FIBER,
+    .run = rename_session_await,
     .about = "Names a session, or clears its name.",
     .errors = "Unknown session: <id>",
 };
@@ -271,10 +282,10 @@ static const struct row transcript_rows[] = {
     ROW_END,
 };
 
-static bool transcript(struct request *rq, struct jw *w, struct error *err)
+static bool transcript_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct kw_session_params *p = rq->args;
-    struct kw_session *s = kw_find_session(rq->dialect, p->session_id, err);
+    struct kw_session *s = kw_find_fresh_await(rq->dialect, p->session_id, err);
     size_t n;
     if (!s)
         return false;
@@ -293,8 +304,9 @@ const struct method kw_sessions_transcript = {
     .params = kw_session_params_rows,
     .params_size = sizeof(struct kw_session_params),
     .result = transcript_rows,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = transcript,
+    .run = transcript_await,
     .about = "The session and its whole conversation.",
     .errors = "Unknown session: <id>",
 };

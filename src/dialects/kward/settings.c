@@ -150,7 +150,7 @@ static const char *provider_with_key(const struct kward *k)
     static const char *const wishes[] = {"codex", "openai", "openrouter"};
     for (size_t i = 0; i < ARRAY_LEN(wishes); i++) {
         const struct provider *p = engine_find_provider(k->sv->engine, str_of(wishes[i]));
-        if (p && engine_has_key(k->sv->engine, p))
+        if (p && engine_is_usable(k->sv->engine, p))
             return p->name;
     }
     return "codex"; /* turns then say which sign-in is missing */
@@ -169,9 +169,8 @@ static const char *choose_provider(struct kward *k, yyjson_val *config)
     return provider ? provider : provider_with_key(k);
 }
 
-static struct str default_model(const struct kward *k, const char *provider)
+static struct str usual_model(const struct provider *p, const char *provider)
 {
-    const struct provider *p = engine_find_provider(k->sv->engine, str_of(provider));
     if (strcmp(provider, "openrouter") == 0)
         return STR("openai/gpt-5.5");
     if (strcmp(provider, "openai") == 0 || strcmp(provider, "codex") == 0)
@@ -179,7 +178,33 @@ static struct str default_model(const struct kward *k, const char *provider)
     return p && p->models && p->models->id.n ? p->models->id : STR("default");
 }
 
-static struct str choose_model(const struct kward *k, yyjson_val *config, const char *provider)
+static bool is_better(const struct model *m, const struct model *than)
+{
+    return !than || (m->priority && (!than->priority || m->priority < than->priority));
+}
+
+/* With a list, a model of it: the usual one, else the first in the provider's order. */
+static struct str default_model(const struct kward *k, const char *provider, struct arena *a)
+{
+    const struct provider *p = engine_find_provider(k->sv->engine, str_of(provider));
+    struct str usual = usual_model(p, provider);
+    const struct model *best = NULL;
+    size_t n = 0;
+    const struct model *all = p ? engine_models(k->sv->engine, p, a, &n) : NULL;
+    bool has_list = p && engine_models_fetched_ms(k->sv->engine, p) > 0;
+    for (size_t i = 0; has_list && i < n; i++) {
+        if (all[i].source < MODEL_LIVE)
+            continue;
+        if (str_eq(all[i].id, usual))
+            return usual;
+        if (is_better(&all[i], best))
+            best = &all[i];
+    }
+    return best ? best->id : usual;
+}
+
+static struct str choose_model(const struct kward *k, yyjson_val *config, const char *provider,
+                               struct arena *a)
 {
     struct str id = STR_NONE;
     if (is_local(k, provider))
@@ -190,18 +215,19 @@ static struct str choose_model(const struct kward *k, yyjson_val *config, const 
         id = config_text(k, config, provider, "model");
     if (!id.p && str_trim(json_get_str(config, "model")).n)
         id = str_trim(json_get_str(config, "model"));
-    return id.p ? id : default_model(k, provider);
+    return id.p ? id : default_model(k, provider, a);
 }
 
 static void set_model(struct kward *k, yyjson_val *config)
 {
+    AUTO(arena) struct arena a = ARENA_INIT;
     struct str fixed = engine_default_model(k->sv->engine);
     const char *provider = choose_provider(k, config);
     struct buf slug = BUF_INIT;
     if (fixed.p && !k->is_model_chosen)
         buf_add(&slug, fixed);
     else
-        buf_addf(&slug, "%s/%.*s", provider, STR_FMT(choose_model(k, config, provider)));
+        buf_addf(&slug, "%s/%.*s", provider, STR_FMT(choose_model(k, config, provider, &a)));
     free(k->slug);
     k->slug = buf_take(&slug);
 }
@@ -283,9 +309,13 @@ void kw_refresh(struct kward *k)
     struct error ignored;
     kw_load_settings(k);
     /* A file that another process holds keeps its old model until it is opened again. */
-    for (struct kw_file *f = k->files; f; f = f->next)
-        if (!f->is_closing)
+    for (struct kw_file *f = k->files; f; f = f->next) {
+        struct session_info info;
+        session_info(f->session, &info);
+        if (!f->is_closing &&
+            (!str_is(info.model, k->slug) || !str_eq(info.effort, str_of(k->effort))))
             session_choose(f->session, str_of(k->slug), str_of(k->effort), &ignored);
+    }
 }
 
 /* ---- writing choices down ---- */
@@ -319,6 +349,8 @@ bool kw_choose_model(struct kward *k, const char *provider, struct str model, st
         return false;
     k->is_model_chosen = true;
     kw_refresh(k);
+    k->has_wanted_window = !k->files;
+    kw_want_window(k);
     return true;
 }
 

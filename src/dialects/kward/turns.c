@@ -45,28 +45,22 @@ static const struct row start_params_rows[] = {
     ROW_END,
 };
 
-/* A turn runs that can still take input. */
-static bool can_steer(struct kward *k, struct kw_session *s)
+static bool refuse_behavior(struct str behavior, struct error *err)
 {
-    struct session_info info;
-    struct turn_info turn;
-    session_info(s->file->session, &info);
-    return info.running_turn.p && engine_turn(k->sv->engine, info.running_turn, &turn) &&
-           !turn.is_cancel_asked;
+    return error_set(err, ERR_INVALID, "Unsupported streamingBehavior: %.*s",
+                     STR_FMT(str_cut(behavior, 100)));
 }
 
-static bool choose_how(struct kward *k, struct kw_session *s, struct str behavior,
-                       enum send_how *ret, struct error *err)
+static bool choose_how(struct str behavior, enum send_how *ret, struct error *err)
 {
-    bool steers = str_is(behavior, "steer");
-    *ret = SEND_QUEUE;
-    if (str_is(behavior, "newTurn") || str_is(behavior, "followUp"))
-        return true;
-    if (behavior.n && (!steers || !can_steer(k, s)))
-        return error_set(err, ERR_INVALID, "Unsupported streamingBehavior: %.*s",
-                         STR_FMT(str_cut(behavior, 100)));
-    if (steers || can_steer(k, s))
+    if (!behavior.n)
+        *ret = SEND_STEER_OR_QUEUE;
+    else if (str_is(behavior, "newTurn") || str_is(behavior, "followUp"))
+        *ret = SEND_QUEUE;
+    else if (str_is(behavior, "steer"))
         *ret = SEND_STEER;
+    else
+        return refuse_behavior(behavior, err);
     return true;
 }
 
@@ -80,9 +74,13 @@ static bool start_await(struct request *rq, struct jw *w, struct error *err)
     char turn[UUID_LEN + 1];
     struct turn_info info;
     if (!s || !kw_take_attachments(p->attachments, &rq->arena, &in, err) ||
-        !choose_how(k, s, p->behavior, &how, err))
+        !choose_how(p->behavior, &how, err))
         return false;
     kw_take_slash(k, s, &rq->arena, &in);
+    if (in.errand && how == SEND_STEER && !session_can_steer(s->file->session)) {
+        in.errand->free(in.errand);
+        return refuse_behavior(p->behavior, err);
+    }
     if (in.errand)
         how = SEND_QUEUE;
     k->sender = s; /* the lane lets nobody else send meanwhile */
@@ -90,6 +88,8 @@ static bool start_await(struct request *rq, struct jw *w, struct error *err)
     k->sender = NULL;
     if (!ok && in.errand)
         in.errand->free(in.errand);
+    if (!ok && how == SEND_STEER && err->code == ERR_INVALID)
+        return refuse_behavior(p->behavior, err);
     if (!ok || !find_turn(k, str_of(turn), &info, err))
         return false;
     put_turn(w, kw_turn_owner(k, NULL, str_of(turn)), &info);

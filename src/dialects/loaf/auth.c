@@ -142,6 +142,8 @@ static bool auth_set_openrouter_key_await(struct request *rq, struct jw *w, stru
     if (!loaf_home_save(lf, err))
         return false;
     const char *source = fetch_list_await(lf, &n);
+    if (!lf->model[0])
+        loaf_repair_choice(lf);
     loaf_say_state_changed(lf, STR("openrouter_key_updated"), NULL);
     jw_obj(w);
     jw_kbool(w, "configured", true);

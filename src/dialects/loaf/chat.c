@@ -6,6 +6,9 @@
  *     {"type":"message","index":0,"role":"user","text":"fix the build"}
  *     {"type":"message","index":1,"role":"assistant","text":"done"}
  *
+ * While a turn runs, the engine's own records follow (engine/form.h); the head behind them says with
+ * `trivet_settles` from which message on the lines before it take their place.
+ *
  * Titles follow the first prompt, not the last one as in loaf (loaf.md 20 o).  A summary is an
  * assistant message with a heading, as loaf has it; read back as the first message it is a summary
  * again.
@@ -114,50 +117,50 @@ void loaf_put_time(struct jw *w, const char *name, int64_t ms)
     jw_kz(w, name, text);
 }
 
-static void put_meta(struct loaf *lf, const struct session_info *info, const struct message *all,
-                     size_t n, struct buf *out)
+static void put_head(void *arg, struct session *s, const struct message *first, size_t n_first,
+                     size_t n, int64_t settles, struct buf *out)
 {
     AUTO(buf) struct buf title = BUF_INIT;
-    struct str head, model = str_split(info->model, '/', &head);
+    struct loaf *lf = arg;
+    struct session_info info;
+    session_info(s, &info);
+    struct str head, model = str_split(info.model, '/', &head);
     const struct provider *p = engine_find_provider(lf->sv->engine, head);
     struct str provider = p ? str_of(loaf_provider_name(p)) : head;
     struct jw w = JW(out);
-    if (info->name.n)
-        put_short(&title, info->name);
+    if (info.name.n)
+        put_short(&title, info.name);
     else
-        loaf_put_title(&title, all, n);
+        loaf_put_title(&title, first, n_first);
     jw_obj(&w);
     jw_kz(&w, "type", "session_meta");
-    jw_kstr(&w, "id", info->id);
+    jw_kstr(&w, "id", info.id);
     jw_kstr(&w, "title", buf_str(&title));
     jw_kstr(&w, "provider", provider);
     jw_kstr(&w, "model", model);
     jw_kz(&w, "thinkingLevel", lf->thinking);
     if (str_is(provider, "openrouter"))
         jw_kz(&w, "openRouterProvider", lf->routing);
-    loaf_put_time(&w, "createdAt", info->created_ms);
-    loaf_put_time(&w, "updatedAt", info->modified_ms);
+    loaf_put_time(&w, "createdAt", info.created_ms);
+    loaf_put_time(&w, "updatedAt", info.modified_ms);
     jw_kint(&w, "messageCount", (int64_t)n);
+    if (settles >= 0)
+        jw_kint(&w, "trivet_settles", settles);
     jw_obj_end(&w);
     buf_addc(out, '\n');
 }
 
-static void put_file(void *arg, struct session *s, const struct message *all, size_t n,
-                     struct buf *out)
+static void put_message(void *arg, const struct message *m, size_t index, struct buf *out)
 {
+    (void)arg;
     AUTO(arena) struct arena a = ARENA_INIT;
-    struct session_info info;
-    session_info(s, &info);
-    put_meta(arg, &info, all, n, out);
-    for (size_t i = 0; i < n; i++) {
-        struct jw w = JW(out);
-        jw_obj(&w);
-        jw_kz(&w, "type", "message");
-        jw_kint(&w, "index", (int64_t)i);
-        loaf_put_history_message(&w, &a, &all[i]);
-        jw_obj_end(&w);
-        buf_addc(out, '\n');
-    }
+    struct jw w = JW(out);
+    jw_obj(&w);
+    jw_kz(&w, "type", "message");
+    jw_kint(&w, "index", (int64_t)index);
+    loaf_put_history_message(&w, &a, m);
+    jw_obj_end(&w);
+    buf_addc(out, '\n');
 }
 
 /* ---- reading ---- */
@@ -187,6 +190,7 @@ static bool read_meta(struct loaf *lf, struct arena *a, yyjson_val *v, struct fo
     ret->model = arena_fmt(a, "%.*s/%.*s", STR_FMT(provider), STR_FMT(model));
     ret->created_ms = time_of(v, "createdAt");
     ret->modified_ms = time_of(v, "updatedAt");
+    ret->settles = json_get_int(v, "trivet_settles", -1);
     return true;
 }
 
@@ -247,4 +251,5 @@ static bool read_line(void *arg, struct arena *a, yyjson_val *v, struct form_lin
     return str_is(type, "message") && read_message(a, v, ret);
 }
 
-const struct file_form loaf_form = {.read = read_line, .put = put_file};
+const struct file_form loaf_form = {
+    .read = read_line, .put_head = put_head, .put_message = put_message};

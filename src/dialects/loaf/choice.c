@@ -106,12 +106,8 @@ struct str loaf_model_id(struct loaf *lf, struct str slug)
 
 const struct provider *loaf_selected_provider(struct loaf *lf)
 {
-    AUTO(arena) struct arena a = ARENA_INIT;
-    struct error ignored;
-    struct model m;
-    if (!engine_find_model(lf->sv->engine, &a, str_of(lf->model), &m, &ignored))
-        return NULL;
-    return engine_find_provider(lf->sv->engine, str_of(m.provider));
+    struct str id;
+    return lf->model[0] ? engine_slug_provider(lf->sv->engine, str_of(lf->model), &id) : NULL;
 }
 
 const char *loaf_selected_name(struct loaf *lf)
@@ -140,15 +136,31 @@ static const char *guess_provider(struct str id)
     return NULL;
 }
 
-static const char *find_provider_of(struct loaf *lf, struct str id)
+static const char *find_in_lists(struct loaf *lf, struct str id)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     struct option o;
     for (size_t i = 0; loaf_providers[i]; i++)
         if (loaf_is_enabled(lf, loaf_providers[i]) &&
+            loaf_has_list(lf, str_of(loaf_providers[i])) &&
             loaf_option_find(lf, &a, str_of(loaf_providers[i]), id, &o))
             return loaf_providers[i];
-    return guess_provider(id);
+    return NULL;
+}
+
+/* Finds a provider even for a model that is in no list: the list may be missing. */
+static const char *find_provider_of(struct loaf *lf, struct str id, bool *ret_is_guess)
+{
+    const char *name = find_in_lists(lf, id);
+    *ret_is_guess = !name;
+    if (!name)
+        name = guess_provider(id);
+    if (!name && str_chr(id, '/') != SIZE_MAX && loaf_is_enabled(lf, "openrouter"))
+        name = "openrouter";
+    for (size_t i = 0; !name && i < lf->n_enabled; i++)
+        if (!loaf_has_list(lf, str_of(lf->enabled[i])))
+            name = lf->enabled[i];
+    return name;
 }
 
 /* ---- setting ---- */
@@ -183,7 +195,7 @@ void loaf_set_model(struct loaf *lf, struct str id, struct str full_id)
     const struct provider *p = bare.n ? loaf_provider_named(lf, head) : NULL;
     bool is_ours = p && (str_eq(id, bare) || str_eq(id, full_id));
     if (!is_ours) {
-        name = find_provider_of(lf, id);
+        name = find_provider_of(lf, id, &lf->is_provider_guessed);
         p = name ? loaf_provider_named(lf, str_of(name)) : NULL;
         bare = id;
     }
@@ -217,7 +229,7 @@ void loaf_fit_thinking(struct loaf *lf, struct str wanted)
         return;
     if (!loaf_option_find(lf, &a, str_of(name), loaf_model_id(lf, str_of(lf->model)), &o))
         o = loaf_option_unknown(name);
-    bool fits = false;
+    bool fits = level && !o.has_levels;
     for (size_t i = 0; i < o.n_levels; i++)
         fits = fits || level == o.levels[i];
     lf->thinking = fits ? level : o.default_level;
@@ -242,24 +254,40 @@ void loaf_forget_choice(struct loaf *lf)
     set_slug(lf, STR(""));
     loaf_set_routing(lf, STR_NONE);
     lf->thinking = "HIGH";
-    lf->is_model_chosen = false;
+    lf->is_model_chosen = lf->is_provider_guessed = false;
 }
 
-/* The first enabled provider's usual model, else its first (loaf.md 11.3). */
-static void choose_first(struct loaf *lf)
+/* Adds the slug of the provider's default model, else of its first; false without a list. */
+static bool put_first(struct loaf *lf, const char *name, struct buf *slug)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
-    set_slug(lf, STR(""));
-    for (size_t i = 0; i < lf->n_enabled; i++) {
-        struct str name = str_of(lf->enabled[i]);
-        const struct provider *p = loaf_provider_named(lf, name);
-        size_t n;
-        const struct option *all = loaf_options(lf, &a, name, &n);
-        struct option usual;
-        if (!p || !n)
+    const struct provider *p = loaf_provider_named(lf, str_of(name));
+    struct option usual;
+    size_t n;
+    if (!p || !engine_is_usable(lf->sv->engine, p) || !loaf_has_list(lf, str_of(name)))
+        return false;
+    const struct option *all = loaf_options(lf, &a, str_of(name), &n);
+    if (!n)
+        return false;
+    bool has_usual = loaf_option_find(lf, &a, str_of(name), STR("gpt-4.1"), &usual);
+    struct str id = has_usual ? usual.id : all[0].id;
+    if (loaf_known_provider(str_of(name))) /* others have it in their ids */
+        buf_addf(slug, "%s/", p->name);
+    buf_add(slug, id);
+    return true;
+}
+
+/* Selects a model of the first enabled provider that has one (loaf.md 11.3).  Without any list the
+ * selection does not change: a list may arrive later. */
+static void choose_first(struct loaf *lf)
+{
+    const char *names[LOAF_MOST_PROVIDERS];
+    size_t n = loaf_enabled_providers(lf, names, ARRAY_LEN(names));
+    for (size_t i = 0; i < n; i++) {
+        AUTO(buf) struct buf slug = BUF_INIT;
+        if (!put_first(lf, names[i], &slug))
             continue;
-        bool has_usual = loaf_option_find(lf, &a, name, STR("gpt-4.1"), &usual);
-        loaf_set_slug(lf, p, has_usual ? usual.id : all[0].id);
+        set_slug(lf, buf_str(&slug));
         return;
     }
 }
@@ -270,13 +298,47 @@ void loaf_repair_choice(struct loaf *lf)
     struct str id = arena_str(&a, loaf_model_id(lf, str_of(lf->model)));
     const char *name = loaf_selected_name(lf);
     const char *known = name ? loaf_known_provider(str_of(name)) : NULL;
-    if (!lf->n_enabled || (name && !known))
-        return; /* nobody signed in, or a provider that loaf does not know was chosen */
+    if (name && !known)
+        return; /* a model of a provider that loaf does not know */
     if (known && loaf_is_enabled(lf, known))
         loaf_set_slug(lf, loaf_provider_named(lf, str_of(known)), id);
     else
         choose_first(lf);
     loaf_fit_thinking(lf, str_of(lf->thinking));
+}
+
+void loaf_begin_choice(struct loaf *lf)
+{
+    struct str model = str_trim(engine_default_model(lf->sv->engine));
+    if (lf->is_model_chosen || !model.n)
+        loaf_repair_choice(lf);
+    else
+        set_slug(lf, model);
+}
+
+/* A list that names the selected model decides which provider it belongs to. */
+static void settle_provider(struct loaf *lf)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct str id = arena_str(&a, loaf_model_id(lf, str_of(lf->model)));
+    const char *name = lf->is_provider_guessed ? find_in_lists(lf, id) : NULL;
+    if (!name)
+        return;
+    lf->is_provider_guessed = false;
+    loaf_set_slug(lf, loaf_provider_named(lf, str_of(name)), id);
+}
+
+void loaf_list_came(struct loaf *lf, const struct provider *p)
+{
+    AUTO_FREE char *model = xstrdup(lf->model);
+    const char *thinking = lf->thinking;
+    settle_provider(lf);
+    if (!lf->model[0])
+        loaf_repair_choice(lf);
+    else if (loaf_selected_provider(lf) == p)
+        loaf_fit_thinking(lf, str_of(lf->thinking));
+    if (strcmp(model, lf->model) != 0 || thinking != lf->thinking)
+        loaf_say_state_changed(lf, STR("model_selected"), NULL);
 }
 
 /* ---- using ---- */

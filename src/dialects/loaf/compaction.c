@@ -7,18 +7,25 @@
 
 #include <stdio.h>
 
-const char *loaf_why_compact(void *arg, struct session *s)
+/* It cannot get shorter. */
+static bool is_summary_only(struct loaf_session *ls, size_t n)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
+    return n == 1 && loaf_history_of(ls, &a, &n)[0].role == ROLE_SUMMARY;
+}
+
+const char *loaf_why_compact(void *arg, struct session *s)
+{
     struct loaf *lf = arg;
-    struct loaf_session *ls = loaf_session_of(lf, s);
+    struct loaf_session *ls = loaf_session_of(s);
     const char *now = loaf_selected_name(lf);
-    size_t n;
     if (!ls || !ls->n_history)
         return NULL;
-    struct message *all = loaf_history_of(ls, &a, &n);
-    if (n == 1 && all[0].role == ROLE_SUMMARY)
-        return NULL; /* it cannot get shorter */
+    size_t n = loaf_count_messages(ls);
+    if (ls->turn_id[0])
+        n = MIN(n, ls->n_history); /* a turn becomes history when it ends */
+    if (is_summary_only(ls, n))
+        return NULL;
     if (ls->provider && now && strcmp(ls->provider, now) != 0)
         return "provider_switch";
     return loaf_history_tokens(ls, n) > loaf_window_of(lf).high ? "auto" : NULL;
@@ -42,7 +49,7 @@ static void end_overflown(struct loaf_session *ls, const struct event *e)
     loaf_flush_round(ls);
     if (ls->answer.n)
         loaf_say_message(ls, "assistant", buf_str(&ls->answer), STR_NONE);
-    buf_add(&ls->overflow, error_str(e->error));
+    loaf_put_failure(&ls->overflow, e->error);
     ls->n_history = SIZE_MAX;
 }
 

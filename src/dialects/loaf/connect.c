@@ -123,11 +123,10 @@ static bool sign_in_await(struct flow *f, struct login_options *o, struct error 
         return false;
     engine_forget_keys(lf->sv->engine);
     loaf_enable(lf, str_of(f->provider));
+    loaf_fetch_list_await(lf,
+                          f->provider); /* the first choice is one of the account's own models */
     loaf_repair_choice(lf);
-    const struct provider *p = loaf_provider_named(lf, str_of(f->provider));
-    if (p)
-        engine_expire_models(lf->sv->engine, p);
-    loaf_refresh_list(lf, f->provider);
+    lf->is_model_chosen = lf->is_model_chosen || lf->model[0];
     loaf_home_keep(lf);
     return true;
 }

@@ -70,14 +70,17 @@ static void say_calls(struct loaf_session *ls, yyjson_val *message)
 void loaf_debug_reply(struct loaf_session *ls, const struct event *e)
 {
     AUTO(json) struct json message = JSON_INIT;
+    AUTO(buf) struct buf json = BUF_INIT;
+    struct jw raw = JW(&json);
     struct error ignored;
     if (!is_on(ls))
         return;
+    message_put(&raw, e->message);
     struct jw *w = begin(ls, "response_raw");
     jw_kint(w, "toolRound", ls->round);
-    jw_kraw(w, "response", e->json);
+    jw_kraw(w, "response", buf_str(&json));
     end(ls, w);
-    if (json_parse(e->json, 0, LIMIT_JSON_DEPTH, &message, &ignored))
+    if (json_parse(buf_str(&json), 0, LIMIT_JSON_DEPTH, &message, &ignored))
         say_calls(ls, message.root);
 }
 

@@ -81,28 +81,51 @@ static int64_t pinned_tokens(const struct loaf *lf)
     return PER_MESSAGE + quarter((int64_t)utf8_utf16_len(str_of(lf->settings.system)));
 }
 
-int64_t loaf_history_tokens(struct loaf_session *ls, size_t n)
+/* Tokens and number of the first n messages.  Those that are settled are counted once, so that the
+ * cost of a turn does not grow with the conversation. */
+static int64_t count_conversation(struct loaf_session *ls, size_t n, size_t *ret_n)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
-    size_t n_all;
-    struct message *all = session_messages(ls->session, &a, &n_all);
-    int64_t tokens = pinned_tokens(ls->loaf);
-    for (size_t i = 0; i < MIN(n, n_all); i++)
-        tokens += message_estimate(&all[i]);
+    struct counted *c = &ls->counted;
+    struct session_info info;
+    size_t n_rest;
+    session_info(ls->session, &info);
+    if (c->epoch != info.epoch || c->n > (size_t)info.n_settled || c->n > n)
+        *c = (struct counted){.epoch = info.epoch};
+    struct message *rest = session_messages_from(ls->session, c->n, &a, &n_rest);
+    size_t first = c->n;
+    int64_t tokens = c->tokens;
+    n_rest = MIN(n_rest, n - first);
+    for (size_t i = 0; i < n_rest; i++) {
+        tokens += message_estimate(&rest[i]);
+        if (first + i < (size_t)info.n_settled)
+            *c = (struct counted){info.epoch, first + i + 1, tokens};
+    }
+    *ret_n = first + n_rest;
     return tokens;
+}
+
+size_t loaf_count_messages(struct loaf_session *ls)
+{
+    size_t n;
+    count_conversation(ls, SIZE_MAX, &n);
+    return n;
+}
+
+int64_t loaf_history_tokens(struct loaf_session *ls, size_t n)
+{
+    size_t ignored;
+    return pinned_tokens(ls->loaf) + count_conversation(ls, n, &ignored);
 }
 
 struct estimate loaf_estimate_of(struct loaf_session *ls)
 {
-    AUTO(arena) struct arena a = ARENA_INIT;
     struct loaf *lf = ls->loaf;
     const char *selected = loaf_selected_name(lf);
     const char *provider = selected ? selected : ls->provider;
     struct estimate e = {0};
     size_t n;
-    struct message *all = session_messages(ls->session, &a, &n);
-    for (size_t i = 0; i < n; i++)
-        e.conversation += message_estimate(&all[i]);
+    e.conversation = count_conversation(ls, SIZE_MAX, &n);
     e.pinned = pinned_tokens(lf);
     if (provider) {
         if (!lf->tool_tokens)
@@ -147,10 +170,14 @@ static int64_t window_size(struct loaf *lf)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     struct option o = {0};
+    struct model m;
     const char *provider = loaf_selected_name(lf);
     struct str slug = str_of(lf->model);
-    if (provider && loaf_option_find(lf, &a, str_of(provider), loaf_model_id(lf, slug), &o) &&
-        o.window > 0)
+    if (provider)
+        loaf_option_find(lf, &a, str_of(provider), loaf_model_id(lf, slug), &o);
+    if (!o.window && loaf_selected_model(lf, &a, &m)) /* it is in no list, but known */
+        o.window = m.context_window;
+    if (o.window > 0)
         return MIN(MAX(o.window, WINDOW_MIN), WINDOW_MAX);
     int64_t named = size_in_name(slug);
     if (named)

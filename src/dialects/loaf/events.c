@@ -2,6 +2,8 @@
 /* Engine events become loaf's, in the order of loaf.md 7.1. */
 #include "dialects/loaf/internal.h"
 
+#include "base/utf8.h"
+
 /* ---- text ---- */
 
 static bool is_blank_char(char c)
@@ -47,9 +49,12 @@ static void reply_done(struct loaf_session *ls, const struct event *e)
 
 static void retry_waiting(struct loaf_session *ls, const struct event *e)
 {
-    AUTO(buf) struct buf label = BUF_INIT;
-    buf_addf(&label, "capacity unavailable; retrying (%d/%d)...", e->retry->attempt,
-             e->retry->max_attempts);
+    enum { CAUSE_BYTES = 160 }; /* it is a line beside the input */
+    AUTO(buf) struct buf cause = BUF_INIT, label = BUF_INIT;
+    loaf_put_failure(&cause, e->error);
+    struct str shown = utf8_cut(buf_str(&cause), CAUSE_BYTES);
+    buf_addf(&label, "%.*s%s; retrying (%d/%d)...", STR_FMT(shown), shown.n < cause.n ? "..." : "",
+             e->retry->attempt, e->retry->max_attempts);
     loaf_say_status(ls, buf_str(&label), false);
     loaf_debug_retry(ls, e);
 }
@@ -181,6 +186,11 @@ static void cancel_asked(struct loaf_session *ls, const struct event *e)
         loaf_say_status(ls, STR("interrupting..."), false);
 }
 
+static void notice(struct loaf_session *ls, const struct event *e)
+{
+    loaf_say_system(ls, "%.*s", STR_FMT(e->text));
+}
+
 /* ---- all of them ---- */
 
 static void (*const handlers[EV_N_KINDS])(struct loaf_session *ls, const struct event *e) = {
@@ -201,6 +211,7 @@ static void (*const handlers[EV_N_KINDS])(struct loaf_session *ls, const struct 
     [EV_COMPACTION_DONE] = loaf_compaction_done,
     [EV_CANCEL_ASKED] = cancel_asked,
     [EV_TURN_ENDED] = loaf_turn_ended,
+    [EV_NOTICE] = notice,
 };
 
 void loaf_on_session_event(void *arg, struct session *s, const struct event *e)

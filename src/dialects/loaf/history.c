@@ -74,8 +74,8 @@ static void put_summary(struct jw *w, const struct chat *c)
 struct chats {
     struct chat *list; /* newest first */
     size_t n;
-    struct str *troubles;
-    size_t n_troubles;
+    struct saved_chat *damaged; /* files that should be chats */
+    size_t n_damaged;
 };
 
 static bool is_rollout(struct str name)
@@ -99,10 +99,10 @@ static bool find_chats_await(struct loaf *lf, struct arena *a, struct chats *ret
     if (!engine_read_all_await(lf->sv->engine, &lf->settings, dir, is_rollout, a, &saved, &n, err))
         return false;
     *ret = (struct chats){.list = arena_array(a, struct chat, n + 1),
-                          .troubles = arena_array(a, struct str, n + 1)};
+                          .damaged = arena_array(a, struct saved_chat, n + 1)};
     for (size_t i = 0; i < n; i++)
         if (saved[i].trouble.p)
-            ret->troubles[ret->n_troubles++] = saved[i].trouble;
+            ret->damaged[ret->n_damaged++] = saved[i];
         else
             ret->list[ret->n++] = loaf_chat_of(a, &saved[i]);
     qsort(ret->list, ret->n, sizeof *ret->list, newer_first);
@@ -155,8 +155,8 @@ bool loaf_put_chats_await(struct loaf *lf, struct arena *a, int64_t limit, int64
     else
         jw_knull(w, "next_cursor");
     jw_karr(w, "errors");
-    for (size_t i = 0; i < chats.n_troubles; i++)
-        jw_str(w, chats.troubles[i]);
+    for (size_t i = 0; i < chats.n_damaged; i++)
+        jw_str(w, chats.damaged[i].trouble);
     jw_arr_end(w);
     jw_obj_end(w);
     return true;
@@ -241,15 +241,32 @@ static const struct chat *match_id(const struct chats *chats, struct str id)
     return n == 1 ? found : NULL;
 }
 
+/* The file of a damaged chat with this id, which its name ends with; NULL: none.  Without an id
+ * any. */
+static const struct saved_chat *match_damaged(const struct chats *chats, struct str id)
+{
+    for (size_t i = 0; i < chats->n_damaged; i++) {
+        struct str name = path_base(chats->damaged[i].path), end = STR(".jsonl");
+        size_t rest = UUID_LEN + end.n;
+        if (!id.n || (name.n > rest && begins_with(str_from(name, name.n - rest), id)))
+            return &chats->damaged[i];
+    }
+    return NULL;
+}
+
 static bool find_path_await(struct loaf *lf, struct arena *a, bool last, struct str id,
                             struct str *ret, struct error *err)
 {
     struct chats chats;
     if (!find_chats_await(lf, a, &chats, err))
         return false;
-    if (last && !chats.n)
+    const struct chat *c = last && chats.n ? chats.list : last ? NULL : match_id(&chats, id);
+    const struct saved_chat *damaged = c ? NULL : match_damaged(&chats, last ? STR("") : id);
+    if (damaged)
+        return error_set(err, ERR_CORRUPT, "failed to load chat: %.*s (the file is damaged)",
+                         STR_FMT(damaged->path));
+    if (last && !c)
         return error_set(err, ERR_NOT_FOUND, "no saved chat history yet");
-    const struct chat *c = last ? chats.list : match_id(&chats, id);
     if (!c)
         return error_set(err, ERR_NOT_FOUND, "no saved chat matched id: %.*s", STR_FMT(id));
     *ret = c->path;

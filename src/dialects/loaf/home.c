@@ -345,6 +345,12 @@ bool loaf_home_forget_await(struct loaf *lf, struct error *err)
     }
     lf->n_enabled = 0;
     lf->is_onboarded = false;
+    json_clear(&lf->cache);
+    lf->cache = JSON_INIT;
+    engine_forget_keys(lf->sv->engine);
+    for (size_t i = 0; loaf_providers[i]; i++)
+        engine_forget_models(lf->sv->engine, str_of(loaf_providers[i]));
     loaf_forget_choice(lf);
+    loaf_repair_choice(lf); /* keys of the environment are still there */
     return true;
 }

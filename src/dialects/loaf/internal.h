@@ -20,6 +20,7 @@
 #ifndef TRIVET_DIALECTS_LOAF_INTERNAL_H
 #define TRIVET_DIALECTS_LOAF_INTERNAL_H
 
+#include "base/table.h"
 #include "dialects/dialect.h"
 #include "dialects/loaf/loaf.h"
 #include "wire/rpc.h"
@@ -29,6 +30,11 @@
 enum {
     LOAF_PROVIDERS = 3,       /* that loaf knows */
     LOAF_MOST_PROVIDERS = 32, /* in any list */
+};
+
+struct lists_waiter { /* on the stack of its fiber */
+    struct lists_waiter *next;
+    struct wait wait;
 };
 
 struct routes { /* the upstreams of a model, as OpenRouter told them */
@@ -43,8 +49,11 @@ struct loaf {
     char *data_dir; /* ~/.loaf */
     struct loaf_session **sessions; /* in order of creation */
     size_t n_sessions, room_sessions;
+    struct table by_id; /* the same */
+    struct buf ids;     /* theirs as JSON, comma separated */
     char *model;             /* selected slug of the engine, "" for none */
     bool is_model_chosen;    /* by a client, now or earlier; else the environment named it */
+    bool is_provider_guessed; /* state.json named a model that is in no list yet */
     const char *thinking;    /* one of loaf_thinking_levels */
     char *routing;           /* openrouter's routing provider, or "any" */
     const char *enabled[LOAF_PROVIDERS]; /* in order of enabling */
@@ -53,8 +62,9 @@ struct loaf {
     bool is_saving;         /* prompts are on their way to state.json */
     struct buf new_prompts; /* JSON strings, comma separated */
     struct json cache;      /* models-cache.json, once it was read */
-    bool wants_list[LOAF_PROVIDERS]; /* to be asked for in the background */
-    struct fiber *refresher;         /* that does so, or NULL */
+    bool wants_lists;       /* to be asked for in the background */
+    struct fiber *refresher;            /* that does so, or NULL */
+    struct lists_waiter *lists_waiters; /* for its end */
     struct routes *routes;
     int64_t last_message_id; /* UiMessage ids count through the whole process */
     int64_t tool_tokens; /* of all schemas, without what depends on the provider; 0: not counted */
@@ -62,6 +72,8 @@ struct loaf {
     bool is_deaf;        /* the client is gone: events are not written any more */
     bool is_ending;
     int exit_code;
+    struct splices splices; /* shared parts of the event being written */
+    size_t event_at;        /* where in `out` it begins */
     struct buf out; /* the event being written */
     struct jw w;
 };
@@ -71,6 +83,7 @@ struct ui_message { /* what the client shows; in the arena of its session */
     int64_t id;
     const char *kind; /* "user", "assistant", "system" */
     struct str text;
+    struct blob *json; /* a long text as JSON, for the events of its turn; NULL: made anew */
     struct str images; /* ImageAttachment[] as JSON, or STR_NONE */
 };
 
@@ -97,6 +110,11 @@ struct loaf_session {
     const char *compact_reason; /* of a compaction that the client asked for, or NULL */
     int64_t tokens_before, tokens_after; /* of the last compaction, by loaf's estimate */
     int64_t n_compacted;                 /* messages that it made one of */
+    struct counted { /* the first messages, which stay as they are while epoch does */
+        uint64_t epoch;
+        size_t n;
+        int64_t tokens;
+    } counted;
     bool is_pending;
     struct buf label; /* empty: "ready" */
 
@@ -133,6 +151,9 @@ const struct ui_message *loaf_add_message(struct loaf_session *ls, const char *k
                                           struct str text, struct str images);
 const struct ui_message *loaf_say_message(struct loaf_session *ls, const char *kind,
                                           struct str text, struct str images);
+/* The turn's answer as a message, and the end of a completed turn with it.  A long answer is handed
+ * over: ls->answer is empty afterwards. */
+void loaf_say_completed(struct loaf_session *ls);
 void loaf_say_system(struct loaf_session *ls, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void loaf_say_estimate(struct loaf_session *ls);
@@ -146,6 +167,8 @@ void loaf_turn_queued(struct loaf_session *ls, const struct event *e);
 void loaf_turn_started(struct loaf_session *ls, const struct event *e);
 void loaf_input_added(struct loaf_session *ls, const struct event *e);
 void loaf_turn_ended(struct loaf_session *ls, const struct event *e);
+/* A failed model request in loaf's words. */
+void loaf_put_failure(struct buf *out, const struct error *err);
 void loaf_flash_compressing(struct loaf_session *ls);
 void loaf_flush_round(struct loaf_session *ls);
 /* Before a turn (loaf.md 9.3): "auto", "provider_switch", or NULL. */
@@ -167,7 +190,9 @@ void loaf_debug_final(struct loaf_session *ls);
 
 /* ---- state.c ---- */
 
-void loaf_put_snapshot(struct loaf *lf, struct jw *w);
+/* With the ids of so many sessions, the newest, in order of creation. */
+void loaf_put_snapshot(struct loaf *lf, struct jw *w, size_t most_ids);
+void loaf_add_id(struct loaf *lf, const struct loaf_session *ls);
 void loaf_put_session_state(struct loaf_session *ls, struct jw *w);
 void loaf_put_queue(struct loaf_session *ls, struct jw *w);
 void loaf_put_ui_message(struct jw *w, const struct ui_message *m);
@@ -194,6 +219,7 @@ struct window {
 struct window loaf_window_of(struct loaf *lf);
 /* Of the instruction and the first n messages. */
 int64_t loaf_history_tokens(struct loaf_session *ls, size_t n);
+size_t loaf_count_messages(struct loaf_session *ls);
 
 /* ---- chat.c, history.c, resume.c ---- */
 
@@ -293,11 +319,17 @@ struct str loaf_full_id(struct loaf *lf, struct arena *a);
  * nothing changes when there is none. */
 void loaf_set_model(struct loaf *lf, struct str id, struct str full_id);
 void loaf_set_routing(struct loaf *lf, struct str routing);
-/* The level if the selected model has it, else the model's default. */
+/* The level if the selected model has it, or if no list says which it has; else the model's
+ * default. */
 void loaf_fit_thinking(struct loaf *lf, struct str wanted);
 void loaf_forget_choice(struct loaf *lf);
+/* At the start: what was chosen earlier, repaired, else what the environment names. */
+void loaf_begin_choice(struct loaf *lf);
 /* After a sign-in, and at the start: the selection is one that can be asked, where there is any. */
 void loaf_repair_choice(struct loaf *lf);
+/* The list of p has come: an empty selection is repaired, and the level of a model in it fits;
+ * tells when the selection changed. */
+void loaf_list_came(struct loaf *lf, const struct provider *p);
 /* Gives the session the selected model, where it has another. */
 void loaf_model_apply(struct loaf *lf, struct session *s);
 
@@ -308,19 +340,24 @@ struct option { /* ModelOption */
     struct str id, label, description;
     const char *levels[6];
     size_t n_levels;
+    bool has_levels; /* a list says so; else it may have others too */
     const char *default_level;
     int64_t window;   /* tokens, 0: not known */
     int64_t priority; /* the provider's own order, 0: not said */
+    struct str routes; /* comma separated, or STR_NONE */
 };
-/* All models of a provider, by loaf's name of it; in the arena. */
+/* All models of a provider, by loaf's name of it; in the arena.  Those of an account are known when
+ * its list has come, now or to a loaf on this machine earlier. */
 const struct option *loaf_options(struct loaf *lf, struct arena *a, struct str name, size_t *ret_n);
+/* One of them; while there is no list also one that the program knows. */
 bool loaf_option_find(struct loaf *lf, struct arena *a, struct str provider, struct str id,
                       struct option *ret);
+bool loaf_has_list(struct loaf *lf, struct str name);
 struct option loaf_option_unknown(const char *provider); /* of a model in no list */
 void loaf_put_option(struct loaf *lf, struct jw *w, const struct option *o);
 /* Writes the provider's list to models-cache.json. */
 void loaf_options_keep(struct loaf *lf, const char *provider);
-/* What model.openrouter.providers found for the model, a JSON array. */
+/* What model.openrouter.providers found for the model, a JSON array; STR_NONE: it was not asked. */
 struct str loaf_routes_of(struct loaf *lf, struct str model_id);
 void loaf_routes_free(struct loaf *lf);
 bool loaf_has_cached(struct loaf *lf, const char *provider);
@@ -330,10 +367,12 @@ void loaf_put_models(struct loaf *lf, struct jw *w, const char *provider); /* NU
 /* ---- lists.c ---- */
 
 enum list_source { LIST_IS_REMOTE, LIST_IS_CACHE, LIST_IS_FALLBACK };
-/* Asks for the provider's list now, however old the present one is. */
+/* After a sign-in or another key: asks for the provider's list now. */
 enum list_source loaf_fetch_list_await(struct loaf *lf, const char *name);
-/* In the background, unless there is a good one. */
-void loaf_refresh_list(struct loaf *lf, const char *name);
+/* All that can be asked for, in the background, unless they are young. */
+void loaf_refresh_lists(struct loaf *lf);
+/* While no model is selected and lists are on their way: waits for them. */
+bool loaf_wait_for_choice_await(struct loaf *lf, struct error *err);
 
 /* ---- auth.c, setup.c, skills.c, limits.c, tools.c ---- */
 
@@ -356,7 +395,7 @@ bool loaf_put_tools_await(struct loaf *lf, struct arena *a, struct jw *w, struct
 bool loaf_session_find(struct loaf *lf, struct str id, struct loaf_session **ret,
                        struct error *err);
 /* Whose session of the engine it is; NULL: nobody's. */
-struct loaf_session *loaf_session_of(struct loaf *lf, const struct session *s);
+struct loaf_session *loaf_session_of(const struct session *s);
 void loaf_sessions_free(struct loaf *lf);
 struct session_settings loaf_settings_make(void);
 /* Begins the end of the process; events of turns that are stopped are still told unless deaf. */

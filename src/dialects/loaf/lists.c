@@ -1,20 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of models over the network: at the start and after a sign-in in the background, after a key
- * was set at once (loaf.md 11.1).  A start never waits for them. */
+/* Lists of models over the network (loaf.md 11.1).  At the start they are asked for in the
+ * background, of every provider for which there is a key or a sign-in; a start never waits for
+ * them.  After a sign-in or a new key the call waits for the list, so that a model of it can be
+ * chosen.  A list that failed is asked for again when the models are looked at. */
 #include "dialects/loaf/internal.h"
+
+static void keep_list(struct loaf *lf, const struct provider *p)
+{
+    const char *name = loaf_known_provider(str_of(loaf_provider_name(p)));
+    if (name && loaf_provider_named(lf, str_of(name)) == p)
+        loaf_options_keep(lf, name);
+}
+
+/* The upstreams of OpenRouter's models are a list of their own. */
+static void fetch_routes_await(struct loaf *lf, const struct provider *p)
+{
+    struct error ignored;
+    if (p->list == LIST_OPENROUTER && engine_models_fetched_ms(lf->sv->engine, p) > 0)
+        engine_refresh_routes_await(lf->sv->engine, p, &ignored);
+}
 
 enum list_source loaf_fetch_list_await(struct loaf *lf, const char *name)
 {
     struct engine *e = lf->sv->engine;
-    const struct provider *p = loaf_provider_named(lf, str_of(name));
     struct error ignored;
+    engine_forget_models(e, str_of(name));
+    const struct provider *p = loaf_provider_named(lf, str_of(name));
     if (!p)
         return LIST_IS_FALLBACK;
     int64_t before = engine_models_fetched_ms(e, p);
-    engine_expire_models(e, p);
     bool ok = engine_refresh_models_await(e, p, &ignored);
     if (ok && engine_models_fetched_ms(e, p) != before) {
-        loaf_options_keep(lf, name);
+        fetch_routes_await(lf, p);
+        keep_list(lf, p);
         return LIST_IS_REMOTE;
     }
     if (ok)
@@ -22,40 +40,87 @@ enum list_source loaf_fetch_list_await(struct loaf *lf, const char *name)
     return loaf_has_cached(lf, name) ? LIST_IS_CACHE : LIST_IS_FALLBACK;
 }
 
-static void refresh_await(struct loaf *lf, const char *name)
+/* ---- in the background ---- */
+
+static void wake_waiters(struct loaf *lf)
 {
-    struct engine *e = lf->sv->engine;
-    const struct provider *p = loaf_provider_named(lf, str_of(name));
-    struct error ignored;
-    if (!p || !engine_has_key(e, p))
-        return;
-    int64_t before = engine_models_fetched_ms(e, p);
-    if (engine_refresh_models_await(e, p, &ignored) && engine_models_fetched_ms(e, p) != before)
-        loaf_options_keep(lf, name);
+    struct lists_waiter *w = take(&lf->lists_waiters);
+    while (w) {
+        struct lists_waiter *next = w->next; /* after the wake w may be gone */
+        wait_wake(&w->wait);
+        w = next;
+    }
 }
 
-/* Goes through the wanted ones again when more were asked for meanwhile. */
+static void on_list(void *arg, const struct provider *p)
+{
+    struct loaf *lf = arg;
+    if (p->list != LIST_OPENROUTER) /* there: after the routes */
+        keep_list(lf, p);
+    loaf_list_came(lf, p);
+    if (lf->model[0])
+        wake_waiters(lf);
+}
+
+/* The usable providers, and the local server if one of its models is selected. */
+static const struct provider **wanted_lists(struct loaf *lf, struct arena *a, size_t *ret_n)
+{
+    const struct provider *selected = loaf_selected_provider(lf);
+    const struct provider **all = engine_listing_providers(lf->sv->engine, a, ret_n);
+    if (selected && selected->is_local && selected->list != LIST_NONE)
+        all[(*ret_n)++] = selected;
+    return all;
+}
+
+static void refresh_await(struct loaf *lf)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct engine *e = lf->sv->engine;
+    const struct provider *router = engine_find_provider(e, STR("openrouter"));
+    int64_t before = router ? engine_models_fetched_ms(e, router) : 0;
+    struct error ignored;
+    size_t n;
+    const struct provider **which = wanted_lists(lf, &a, &n);
+    engine_refresh_lists_await(e, which, n, on_list, lf, &ignored);
+    if (router && engine_is_usable(e, router))
+        fetch_routes_await(lf, router);
+    if (router && engine_models_fetched_ms(e, router) != before)
+        keep_list(lf, router);
+}
+
+/* Repeats if lists were requested meanwhile. */
 static void refresh_fiber(void *arg)
 {
     struct loaf *lf = arg;
-    size_t i = 0;
-    while (i < LOAF_PROVIDERS && !fiber_is_canceled()) {
-        if (!lf->wants_list[i]) {
-            i++;
-            continue;
-        }
-        lf->wants_list[i] = false;
-        refresh_await(lf, loaf_providers[i]);
-        i = 0;
+    while (lf->wants_lists && !fiber_is_canceled()) {
+        lf->wants_lists = false;
+        refresh_await(lf);
     }
     lf->refresher = NULL;
+    wake_waiters(lf);
 }
 
-void loaf_refresh_list(struct loaf *lf, const char *name)
+void loaf_refresh_lists(struct loaf *lf)
 {
-    for (size_t i = 0; i < LOAF_PROVIDERS; i++)
-        if (strcmp(loaf_providers[i], name) == 0)
-            lf->wants_list[i] = true;
+    if (lf->is_ending)
+        return;
+    lf->wants_lists = true;
     if (!lf->refresher)
         lf->refresher = fiber_start(lf->sv->loop, "lists", refresh_fiber, lf);
+}
+
+bool loaf_wait_for_choice_await(struct loaf *lf, struct error *err)
+{
+    struct lists_waiter w = {.next = lf->lists_waiters, .wait = WAIT_INIT};
+    if (lf->model[0] || !lf->refresher)
+        return true;
+    lf->lists_waiters = &w;
+    if (wait_await(&w.wait, err))
+        return true;
+    for (struct lists_waiter **at = &lf->lists_waiters; *at; at = &(*at)->next)
+        if (*at == &w) {
+            *at = w.next;
+            break;
+        }
+    return false;
 }

@@ -151,7 +151,6 @@ static bool debug_names(const char *topic)
 static bool start(struct server *sv)
 {
     struct loaf *lf = xnew(struct loaf);
-    struct str model = engine_default_model(sv->engine);
     lf->sv = sv;
     lf->settings = loaf_settings_make();
     loaf_forget_choice(lf);
@@ -159,17 +158,11 @@ static bool start(struct server *sv)
     lf->settings.config_dir = lf->data_dir;
     lf->settings.put_context = loaf_put_context;
     lf->settings.context_arg = lf;
-    if (lf->is_model_chosen || !model.n) {
-        loaf_repair_choice(lf);
-    } else {
-        free(lf->model);
-        lf->model = str_dup(str_trim(model));
-    }
+    loaf_begin_choice(lf);
     lf->copies_events = debug_names("loaf:events");
     sv->state = lf;
     lf->rpc = rpc_new(sv->loop, sv->in_fd, sv->out_fd, &wire, lf);
-    for (size_t i = 0; i < lf->n_enabled; i++)
-        loaf_refresh_list(lf, lf->enabled[i]);
+    loaf_refresh_lists(lf);
     return true;
 }
 

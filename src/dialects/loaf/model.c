@@ -24,9 +24,12 @@ static const struct row list_result[] = {
     ROW_END,
 };
 
+/* One of loaf's three, or one of ours that loaf does not know; what loaf calls openai has two names
+ * here, of which it knows one. */
 static bool is_provider(struct loaf *lf, struct str name)
 {
-    return loaf_known_provider(name) || engine_find_provider(lf->sv->engine, name);
+    const struct provider *p = engine_find_provider(lf->sv->engine, name);
+    return p && str_is(name, loaf_provider_name(p));
 }
 
 void loaf_put_selection(struct loaf *lf, struct jw *w)
@@ -53,7 +56,10 @@ static size_t list_providers(struct loaf *lf, const char **names)
 static void put_options_of(struct loaf *lf, struct jw *w, const char *provider)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
+    const struct provider *p = loaf_provider_named(lf, str_of(provider));
     size_t n;
+    if (!p || !engine_is_usable(lf->sv->engine, p))
+        return; /* no sign-in and no key */
     const struct option *all = loaf_options(lf, &a, str_of(provider), &n);
     for (size_t i = 0; i < n; i++)
         loaf_put_option(lf, w, &all[i]);
@@ -95,6 +101,7 @@ static bool model_list(struct request *rq, struct jw *w, struct error *err)
         return loaf_refuse_param(rq, err, "provider",
                                  "provider must be one of: openai, openrouter, antigravity");
     loaf_put_models(lf, w, p->provider.p ? arena_strz(&rq->arena, p->provider) : NULL);
+    loaf_refresh_lists(lf); /* for the next time */
     return true;
 }
 
@@ -238,7 +245,9 @@ static bool model_select_await(struct request *rq, struct jw *w, struct error *e
     loaf_fit_thinking(lf, p->thinking_level);
     if (str_is(p->provider, "openrouter"))
         loaf_set_routing(lf, p->openrouter_provider);
+    lf->is_provider_guessed = false;
     loaf_home_keep(lf);
+    loaf_refresh_lists(lf); /* what is known of the model may be old */
     loaf_say_state_changed(lf, STR("model_selected"), NULL);
     jw_obj(w);
     loaf_put_selection(lf, w);

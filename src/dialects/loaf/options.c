@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* ModelOption (loaf.md 4, 11): what the catalogue knows, in loaf's terms, and models-cache.json.
  *
- * Where a provider has told its list, that list counts; before, the program's rows do, and what a
- * loaf on this machine has kept.  The cache is read when a list is first wanted and written after
- * every list that came over the network.
+ * The models of a provider come from its live list; while there is none, from models-cache.json;
+ * for providers with an API key otherwise from the program's own rows.  An account without a list
+ * has no models, since what it may use is unknown.  The cache is read when a list is first needed
+ * and written after every list that came over the network.
  */
 #include "dialects/loaf/internal.h"
 
@@ -65,6 +66,15 @@ static void set_levels(struct option *o, const struct model *m)
     set_default(o, wanted);
 }
 
+/* Whether the levels come from a list, or from loaf's rules for lists that leave them out. */
+static bool has_levels(const struct provider *p, const struct model *m)
+{
+    bool has_rules =
+        p->list == LIST_CODEX || p->list == LIST_OPENROUTER || p->list == LIST_CLOUDCODE;
+    return p->list == LIST_NONE || m->has_own_levels ||
+           (m->has_own_reasons && (has_rules || !m->reasons));
+}
+
 struct option loaf_option_unknown(const char *provider)
 {
     struct option o = {.provider = provider};
@@ -79,7 +89,7 @@ struct option loaf_option_unknown(const char *provider)
 static struct str label_of(struct arena *a, const struct model *m)
 {
     size_t slash = str_rchr(m->id, '/');
-    if (!str_eq(m->name, m->id))
+    if (m->name.p != m->id.p)
         return m->name;
     char *label = arena_strz(a, slash == SIZE_MAX ? m->id : str_from(m->id, slash + 1));
     for (char *c = label; *c; c++)
@@ -96,9 +106,11 @@ static struct option from_model(struct loaf *lf, struct arena *a, const struct p
         .provider = loaf_provider_name(p),
         .id = loaf_model_id(lf, slug),
         .label = label_of(a, m),
-        .description = str_of(p->label),
+        .description = m->about.n ? m->about : str_of(p->label),
         .window = m->context_window,
         .priority = m->priority,
+        .routes = m->routes,
+        .has_levels = has_levels(p, m),
     };
     set_levels(&o, m);
     return o;
@@ -133,6 +145,15 @@ static int by_priority(const void *a, const void *b)
     return str_cmp(x->id, y->id);
 }
 
+/* Models without a place come last. */
+static int by_place(const void *a, const void *b)
+{
+    const struct option *x = a, *y = b;
+    if (x->priority != y->priority)
+        return !x->priority ? 1 : !y->priority ? -1 : x->priority < y->priority ? -1 : 1;
+    return str_cmp(x->id, y->id);
+}
+
 static int by_label(const void *a, const void *b)
 {
     const struct option *x = a, *y = b;
@@ -140,22 +161,46 @@ static int by_label(const void *a, const void *b)
     return c ? c : str_cmp(x->id, y->id);
 }
 
+static bool is_live(struct loaf *lf, const struct provider *p)
+{
+    return engine_models_fetched_ms(lf->sv->engine, p) > 0;
+}
+
+/* Rows of the user's file are always listed.  With a live list only its models are; without one the
+ * program's rows are, except for accounts. */
+static bool is_shown(const struct provider *p, const struct model *m, bool has_list)
+{
+    if (m->source == MODEL_USER)
+        return true;
+    if (p->list == LIST_CODEX && !is_openai_model(m->id))
+        return false;
+    return has_list ? m->source == MODEL_LIVE : !p->takes_tokens;
+}
+
+static void sort_options(const struct provider *p, struct option *all, size_t n)
+{
+    if (p->list == LIST_OPENROUTER)
+        qsort(all, n, sizeof *all, by_label);
+    else if (p->list == LIST_CODEX || p->list == LIST_OPENAI)
+        qsort(all, n, sizeof *all, by_priority);
+    else if (p->list == LIST_CLOUDCODE)
+        qsort(all, n, sizeof *all, by_place);
+}
+
 static size_t from_catalogue(struct loaf *lf, struct arena *a, const struct provider *p,
                              struct option **ret)
 {
     size_t n_models, n = 0;
     const struct model *models = engine_models(lf->sv->engine, p, a, &n_models);
-    bool is_live = engine_models_fetched_ms(lf->sv->engine, p) > 0;
-    bool is_openai = strcmp(loaf_provider_name(p), "openai") == 0;
+    bool has_list = is_live(lf, p);
     struct option *all = arena_array(a, struct option, n_models + 1);
     for (size_t i = 0; i < n_models; i++)
-        if (!is_live ||
-            (models[i].source >= MODEL_LIVE && (!is_openai || is_openai_model(models[i].id))))
+        if (is_shown(p, &models[i], has_list))
             all[n++] = from_model(lf, a, p, &models[i]);
-    if (is_live)
-        qsort(all, n, sizeof *all, strcmp(p->name, "openrouter") == 0 ? by_label : by_priority);
+    if (n && has_list)
+        sort_options(p, all, n);
     *ret = all;
-    return is_live && is_openai ? MIN(n, (size_t)MOST_OPENAI) : n;
+    return p->list == LIST_CODEX ? MIN(n, (size_t)MOST_OPENAI) : n;
 }
 
 /* ---- from loaf's cache ---- */
@@ -179,6 +224,18 @@ bool loaf_has_cached(struct loaf *lf, const char *provider)
     return yyjson_arr_size(cached_models(lf, provider)) > 0;
 }
 
+static struct str routes_in(struct arena *a, yyjson_val *list)
+{
+    AUTO(buf) struct buf names = BUF_INIT;
+    size_t i, max;
+    yyjson_val *name;
+    yyjson_arr_foreach (list, i, max, name) {
+        if (json_str(name).n)
+            buf_addf(&names, "%s%.*s", names.n ? "," : "", STR_FMT(json_str(name)));
+    }
+    return names.n ? arena_str(a, buf_str(&names)) : STR_NONE;
+}
+
 static struct option from_cache(struct arena *a, const char *provider, yyjson_val *v)
 {
     struct option o = {.provider = provider};
@@ -188,39 +245,54 @@ static struct option from_cache(struct arena *a, const char *provider, yyjson_va
     o.label = arena_str(a, json_get_str(v, "label"));
     o.description = arena_str(a, json_get_str(v, "description"));
     o.window = json_get_int(v, "contextWindowTokens", 0);
+    o.routes = routes_in(a, json_get(v, "routingProviders"));
     yyjson_arr_foreach (json_get(v, "supportedThinkingLevels"), i, max, level) {
         const char *known = loaf_level_named(json_str(level));
         if (known && o.n_levels < ARRAY_LEN(o.levels))
             o.levels[o.n_levels++] = known;
     }
+    o.has_levels = o.n_levels > 0;
     if (!o.n_levels)
         add_levels(&o, AT_OFF, strcmp(provider, "openrouter") == 0 ? AT_HIGH : AT_XHIGH);
     set_default(&o, loaf_level_named(json_get_str(v, "defaultThinkingLevel")));
     return o;
 }
 
-static bool has_id(const struct option *all, size_t n, struct str id)
+static yyjson_val *find_cached(struct loaf *lf, const char *known, struct str id)
 {
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(all[i].id, id))
-            return true;
-    return false;
+    size_t i, max;
+    yyjson_val *item;
+    yyjson_arr_foreach (cached_models(lf, known), i, max, item) {
+        if (str_eq(json_get_str(item, "id"), id))
+            return item;
+    }
+    return NULL;
+}
+
+bool loaf_has_list(struct loaf *lf, struct str name)
+{
+    const struct provider *p = loaf_provider_named(lf, name);
+    const char *known = loaf_known_provider(name);
+    return p && (p->list == LIST_NONE || is_live(lf, p) || (known && loaf_has_cached(lf, known)));
 }
 
 const struct option *loaf_options(struct loaf *lf, struct arena *a, struct str name, size_t *ret_n)
 {
     const struct provider *p = loaf_provider_named(lf, name);
     const char *known = loaf_known_provider(name);
-    struct option *own = NULL;
-    size_t n = p ? from_catalogue(lf, a, p, &own) : 0, i, max;
-    bool is_live = p && engine_models_fetched_ms(lf->sv->engine, p) > 0;
-    yyjson_val *cached = known && !is_live ? cached_models(lf, known) : NULL, *item;
-    struct option *all = arena_array(a, struct option, n + yyjson_arr_size(cached) + 1);
-    if (n)
-        memcpy(all, own, n * sizeof *all);
+    yyjson_val *cached = p && known && !is_live(lf, p) ? cached_models(lf, known) : NULL, *item;
+    size_t n = 0, i, max;
+    *ret_n = 0;
+    if (!p)
+        return NULL;
+    if (!yyjson_arr_size(cached)) {
+        struct option *own;
+        *ret_n = from_catalogue(lf, a, p, &own);
+        return own;
+    }
+    struct option *all = arena_array(a, struct option, yyjson_arr_size(cached));
     yyjson_arr_foreach (cached, i, max, item) {
-        struct str id = json_get_str(item, "id");
-        if (id.n && !has_id(all, n, id))
+        if (json_get_str(item, "id").n)
             all[n++] = from_cache(a, known, item);
     }
     *ret_n = n;
@@ -230,17 +302,44 @@ const struct option *loaf_options(struct loaf *lf, struct arena *a, struct str n
 bool loaf_option_find(struct loaf *lf, struct arena *a, struct str provider, struct str id,
                       struct option *ret)
 {
-    size_t n;
-    const struct option *all = loaf_options(lf, a, provider, &n);
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(all[i].id, id)) {
-            *ret = all[i];
-            return true;
-        }
-    return false;
+    const struct provider *p = loaf_provider_named(lf, provider);
+    const char *known = loaf_known_provider(provider);
+    struct error ignored;
+    struct model m;
+    if (!p || !id.n)
+        return false;
+    bool has_list = is_live(lf, p);
+    yyjson_val *cached = known && !has_list ? find_cached(lf, known, id) : NULL;
+    if (cached) {
+        *ret = from_cache(a, known, cached);
+        return true;
+    }
+    struct str slug = known ? arena_fmt(a, "%s/%.*s", p->name, STR_FMT(id)) : id;
+    if (!engine_find_model(lf->sv->engine, a, slug, &m, &ignored) ||
+        strcmp(m.provider, p->name) != 0 || m.source == MODEL_UNKNOWN ||
+        (has_list && !is_shown(p, &m, true)))
+        return false;
+    *ret = from_model(lf, a, p, &m);
+    return true;
 }
 
 /* ---- out ---- */
+
+/* The answer to model.openrouter.providers is newer than the list. */
+static void put_routes(struct loaf *lf, struct jw *w, const struct option *o)
+{
+    struct str asked = loaf_routes_of(lf, o->id), rest = o->routes, name;
+    if (asked.p) {
+        jw_kraw(w, "routingProviders", asked);
+        return;
+    }
+    jw_karr(w, "routingProviders");
+    while (rest.n) {
+        rest = str_split(rest, ',', &name);
+        jw_str(w, name);
+    }
+    jw_arr_end(w);
+}
 
 static void put_members(struct loaf *lf, struct jw *w, const struct option *o, bool with_provider)
 {
@@ -255,7 +354,7 @@ static void put_members(struct loaf *lf, struct jw *w, const struct option *o, b
     jw_arr_end(w);
     jw_kz(w, "defaultThinkingLevel", o->default_level);
     if (strcmp(o->provider, "openrouter") == 0)
-        jw_kraw(w, "routingProviders", loaf_routes_of(lf, o->id));
+        put_routes(lf, w, o);
     if (o->window > 0)
         jw_kint(w, "contextWindowTokens", o->window);
 }

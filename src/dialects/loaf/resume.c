@@ -21,10 +21,8 @@ static void forget_messages(struct loaf_session *ls)
 /* A chat that was resumed twice is one conversation; it outlives the session that lets it go. */
 static bool is_shared(const struct loaf_session *ls)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < ls->loaf->n_sessions; i++)
-        n += ls->loaf->sessions[i]->session == ls->session;
-    return n > 1;
+    const struct listener *first = session_listener(ls->session, loaf_on_session_event);
+    return first != &ls->listener || first->next;
 }
 
 /* For this session the running turn is over; the other one hears its end. */
@@ -175,13 +173,15 @@ static void show_history(struct loaf_session *ls)
     }
 }
 
-static bool open_and_show(struct loaf_session *ls, struct arena *a, const struct saved_chat *saved,
-                          const struct chat *c, struct str *ret_id, struct error *err)
+static bool open_and_show_await(struct loaf_session *ls, struct arena *a,
+                                const struct saved_chat *saved, const struct chat *c,
+                                struct str *ret_id, struct error *err)
 {
     struct loaf *lf = ls->loaf;
     struct session *s = open_chat(lf, a, saved, c, err);
     if (!s)
         return false;
+    session_refresh_await(s); /* it may have been open here for long */
     leave_turn(ls);
     forget_messages(ls);
     take_session(ls, s);
@@ -190,6 +190,7 @@ static bool open_and_show(struct loaf_session *ls, struct arena *a, const struct
     ls->provider = arena_strz(&ls->arena, c->provider);
     loaf_model_take(lf, c->provider, c->model, c->level, c->routing);
     loaf_say_state_changed(lf, STR("session_resumed"), NULL);
+    session_tell_waiting(s);
     *ret_id = c->id;
     return true;
 }
@@ -202,12 +203,12 @@ bool loaf_resume_await(struct loaf_session *ls, bool last, struct str id, struct
         return false;
     struct chat c = loaf_chat_of(a, &saved);
     if (is_shared(ls))
-        return open_and_show(ls, a, &saved, &c, ret_id, err);
+        return open_and_show_await(ls, a, &saved, &c, ret_id, err);
     session_clear_queue(ls->session);
     struct session *old = loaf_pause_await(ls, err);
     if (!old)
         return false;
-    bool ok = open_and_show(ls, a, &saved, &c, ret_id, err);
+    bool ok = open_and_show_await(ls, a, &saved, &c, ret_id, err);
     session_go_on(old);
     return ok;
 }

@@ -13,7 +13,7 @@ static struct routes *find(struct loaf *lf, struct str model_id)
 struct str loaf_routes_of(struct loaf *lf, struct str model_id)
 {
     const struct routes *r = find(lf, model_id);
-    return r ? str_of(r->names) : STR("[]");
+    return r ? str_of(r->names) : STR_NONE;
 }
 
 static void remember(struct loaf *lf, struct str model_id, struct str names)

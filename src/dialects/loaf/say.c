@@ -3,6 +3,7 @@
  * Where the sources name different members for the same thing, all are sent (loaf.md 19). */
 #include "dialects/loaf/internal.h"
 
+#include "base/limits.h"
 #include "base/time.h"
 #include "base/utf8.h"
 
@@ -13,8 +14,9 @@ struct jw *loaf_event_begin(struct loaf *lf, const char *type)
 {
     char now[TIME_ISO_LEN + 1];
     time_iso(time_now_ms(), now);
-    buf_reset(&lf->out);
-    lf->w = JW(&lf->out);
+    lf->w = rpc_begin_notice("event", &lf->out);
+    lf->w.splices = &lf->splices;
+    lf->event_at = lf->out.n;
     jw_obj(&lf->w);
     jw_kz(&lf->w, "type", type);
     jw_kz(&lf->w, "timestamp", now);
@@ -39,14 +41,27 @@ struct jw *loaf_turn_event(struct loaf_session *ls, const char *type)
 
 enum { KEEP_EVENT_BYTES = 64 << 10 };
 
+static void copy_event(const struct loaf *lf)
+{
+    size_t at = lf->event_at;
+    for (size_t i = 0; i < lf->splices.n; i++) {
+        const struct splice *splice = &lf->splices.items[i];
+        fwrite(lf->out.p + at, 1, splice->at - at, stderr);
+        fwrite(splice->blob->bytes.p, 1, splice->blob->bytes.n, stderr);
+        at = splice->at;
+    }
+    fprintf(stderr, "%.*s\n", STR_FMT(str_from(buf_str(&lf->out), at)));
+}
+
 void loaf_event_end(struct loaf *lf)
 {
     jw_obj_end(&lf->w);
     jw_obj_end(&lf->w);
     if (lf->copies_events)
-        fprintf(stderr, "%.*s\n", STR_FMT(buf_str(&lf->out)));
+        copy_event(lf);
     if (!lf->is_deaf)
-        rpc_notify(lf->rpc, "event", buf_str(&lf->out));
+        rpc_end_notice(lf->rpc, &lf->w);
+    splices_clear(&lf->splices);
     buf_shrink(&lf->out, KEEP_EVENT_BYTES);
 }
 
@@ -57,7 +72,7 @@ void loaf_say_state_changed(struct loaf *lf, struct str reason, const struct loa
     if (created)
         jw_kz(w, "session_id", created->id);
     jw_key(w, "snapshot");
-    loaf_put_snapshot(lf, w);
+    loaf_put_snapshot(lf, w, LIMIT_EVENT_SESSIONS);
     loaf_event_end(lf);
 }
 
@@ -72,31 +87,67 @@ void loaf_say_status(struct loaf_session *ls, struct str label, bool with_turn)
     loaf_event_end(ls->loaf);
 }
 
-const struct ui_message *loaf_add_message(struct loaf_session *ls, const char *kind,
-                                          struct str text, struct str images)
+/* text and images lie in the session's arena. */
+static struct ui_message *keep_message(struct loaf_session *ls, const char *kind, struct str text,
+                                       struct str images)
 {
     struct ui_message *m = arena_new(&ls->arena, struct ui_message);
     *m = (struct ui_message){
-        .id = ++ls->loaf->last_message_id,
-        .kind = kind,
-        .text = arena_str(&ls->arena, text),
-        .images = arena_str(&ls->arena, images),
-    };
+        .id = ++ls->loaf->last_message_id, .kind = kind, .text = text, .images = images};
     *ls->messages_end = m;
     ls->messages_end = &m->next;
     ls->updated_ms = time_now_ms();
     return m;
 }
 
-const struct ui_message *loaf_say_message(struct loaf_session *ls, const char *kind,
+const struct ui_message *loaf_add_message(struct loaf_session *ls, const char *kind,
                                           struct str text, struct str images)
 {
-    const struct ui_message *m = loaf_add_message(ls, kind, text, images);
+    return keep_message(ls, kind, arena_str(&ls->arena, text), arena_str(&ls->arena, images));
+}
+
+static void say_appended(struct loaf_session *ls, const struct ui_message *m)
+{
     struct jw *w = loaf_session_event(ls, "session.message.appended");
     jw_key(w, "message");
     loaf_put_ui_message(w, m);
     loaf_event_end(ls->loaf);
+}
+
+const struct ui_message *loaf_say_message(struct loaf_session *ls, const char *kind,
+                                          struct str text, struct str images)
+{
+    const struct ui_message *m = loaf_add_message(ls, kind, text, images);
+    say_appended(ls, m);
     return m;
+}
+
+/* A long answer stands four times in the two events that follow: it is written once. */
+static struct ui_message *keep_answer(struct loaf_session *ls)
+{
+    struct str text = buf_str(&ls->answer);
+    AUTO(buf) struct buf json = BUF_INIT;
+    struct jw w = JW(&json);
+    if (text.n < LONG_TEXT)
+        return keep_message(ls, "assistant", arena_str(&ls->arena, text), STR_NONE);
+    arena_own(&ls->arena, buf_take(&ls->answer), text.n + 1);
+    struct ui_message *m = keep_message(ls, "assistant", text, STR_NONE);
+    jw_str(&w, text);
+    m->json = blob_new(&json);
+    return m;
+}
+
+void loaf_say_completed(struct loaf_session *ls)
+{
+    struct ui_message *m = keep_answer(ls);
+    say_appended(ls, m);
+    loaf_say_estimate(ls);
+    struct jw *w = loaf_turn_event(ls, "session.completed");
+    jw_kint(w, "answer_length", (int64_t)utf8_utf16_len(m->text));
+    jw_key(w, "message");
+    loaf_put_ui_message(w, m);
+    loaf_event_end(ls->loaf);
+    blob_release(take(&m->json)); /* the events hold it until they have left */
 }
 
 void loaf_say_system(struct loaf_session *ls, const char *fmt, ...)

@@ -10,20 +10,17 @@
 
 bool loaf_session_find(struct loaf *lf, struct str id, struct loaf_session **ret, struct error *err)
 {
-    for (size_t i = 0; i < lf->n_sessions; i++)
-        if (str_is(id, lf->sessions[i]->id)) {
-            *ret = lf->sessions[i];
-            return true;
-        }
-    return error_set(err, ERR_NOT_FOUND, "unknown session: %.*s", STR_FMT(id));
+    struct loaf_session *ls = table_get(&lf->by_id, id);
+    if (!ls)
+        return error_set(err, ERR_NOT_FOUND, "unknown session: %.*s", STR_FMT(id));
+    *ret = ls;
+    return true;
 }
 
-struct loaf_session *loaf_session_of(struct loaf *lf, const struct session *s)
+struct loaf_session *loaf_session_of(const struct session *s)
 {
-    for (size_t i = 0; i < lf->n_sessions; i++)
-        if (lf->sessions[i]->session == s)
-            return lf->sessions[i];
-    return NULL;
+    const struct listener *l = session_listener(s, loaf_on_session_event);
+    return l ? l->arg : NULL;
 }
 
 void loaf_sessions_free(struct loaf *lf)
@@ -39,6 +36,8 @@ void loaf_sessions_free(struct loaf *lf)
         free(ls);
     }
     free(lf->sessions);
+    table_clear(&lf->by_id);
+    buf_clear(&lf->ids);
 }
 
 #define SESSION_ID(in) ROW(in, session_id, T_STR, NEEDED | NOT_BLANK | TRIM, "from session.create")
@@ -94,6 +93,8 @@ static void add_session(struct loaf *lf, struct loaf_session *ls)
         lf->sessions = xrealloc(lf->sessions, lf->room_sessions * sizeof *lf->sessions);
     }
     lf->sessions[lf->n_sessions++] = ls;
+    table_put(&lf->by_id, str_of(ls->id), ls);
+    loaf_add_id(lf, ls);
     ls->listener = (struct listener){.on_event = loaf_on_session_event, .arg = ls};
     session_listen(ls->session, &ls->listener);
     if (conn_is_full(rpc_conn(lf->rpc)))
@@ -235,7 +236,7 @@ static bool session_send_method_await(struct request *rq, struct jw *w, struct e
     if (!p->text.n && !loaf_images_count(p->images))
         return error_set(err, ERR_INVALID,
                          "session.send requires non-empty text or at least one image");
-    if (!send_await(rq, ls, turn, err))
+    if (!loaf_wait_for_choice_await(rq->dialect, err) || !send_await(rq, ls, turn, err))
         return false;
     jw_obj(w);
     jw_kz(w, "session_id", ls->id);

@@ -31,19 +31,40 @@ static const char *const overflow_words[] = {
     NULL,
 };
 
+/* loaf.md 8.3.  What fails inside an answer that began with 200 is not repeated, unless it speaks
+ * of a rate limit. */
+#define AS_CLIENT                                                                                  \
+    {                                                                                              \
+        .attempts = 3, .first_ms = 500, .max_ms = 8000, .less_percent = 25                         \
+    }
+#define AS_LIMIT                                                                                   \
+    {                                                                                              \
+        .attempts = 8, .first_ms = 1250, .max_ms = 20000, .more_ms = 500                           \
+    }
+
+static const char *const once[] = {"antigravity", NULL};
+
+static const struct retry_rules retry = {
+    .rules = {[RETRY_NETWORK] = AS_CLIENT,
+              [RETRY_STATUS] = AS_CLIENT,
+              [RETRY_CUT] = AS_CLIENT,
+              [RETRY_STALLED] = AS_CLIENT,
+              [RETRY_RATE] = AS_LIMIT,
+              [RETRY_REPORTED_RATE] = AS_LIMIT},
+    .statuses = {{408, 409}, {500, 599}},
+    .max_retry_after_ms = 60000,
+    .once = once,
+};
+
 struct session_settings loaf_settings_make(void)
 {
     int64_t stall_ms = 120000, given_ms;
     if (str_int(str_of(getenv("TRIVET_STALL_MS")), &given_ms) && given_ms > 0)
         stall_ms = given_ms;
-    return (struct session_settings){
+    struct session_settings made = {
         .toolset = &toolset_loaf,
         .permit = PERMIT_ALL,
-        .retry = {.attempts = 8,
-                  .first_ms = 500,
-                  .max_ms = 20000,
-                  .jitter_percent = 25,
-                  .max_retry_after_ms = 60000},
+        .retry = retry,
         .compact = {.is_enabled = true,
                     .why = loaf_why_compact,
                     .failure_ends_turn = true,
@@ -63,4 +84,6 @@ struct session_settings loaf_settings_make(void)
         .system = instruction,
         .form = &loaf_form,
     };
+    retry_rules_from_env(&made.retry);
+    return made;
 }

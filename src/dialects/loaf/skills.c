@@ -107,7 +107,7 @@ void loaf_put_context(void *arg, struct session *session, struct str input, stru
     struct loaf *lf = arg;
     AUTO(skills) struct skills s = SKILLS_INIT;
     AUTO(arena) struct arena a = ARENA_INIT;
-    struct loaf_session *ls = loaf_session_of(lf, session);
+    struct loaf_session *ls = loaf_session_of(session);
     size_t n;
     scan(lf, &s);
     if (engine_can_search(lf->sv->engine))

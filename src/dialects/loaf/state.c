@@ -16,7 +16,27 @@ static void put_model(struct loaf *lf, struct jw *w)
     jw_obj_end(w);
 }
 
-void loaf_put_snapshot(struct loaf *lf, struct jw *w)
+/* Creating a session tells all ids: they are kept as JSON, each as long as the others. */
+void loaf_add_id(struct loaf *lf, const struct loaf_session *ls)
+{
+    struct jw w = {.out = &lf->ids, .comma = lf->ids.n > 0};
+    jw_str(&w, str_of(ls->id));
+}
+
+static void put_sessions(struct loaf *lf, struct jw *w, size_t most)
+{
+    enum { ITEM = sizeof "\"\"," - 1 + UUID_LEN };
+    size_t n_left_out = lf->n_sessions - MIN(lf->n_sessions, most);
+    jw_kobj(w, "sessions");
+    jw_kint(w, "count", (int64_t)lf->n_sessions);
+    jw_karr(w, "ids");
+    if (lf->n_sessions)
+        jw_raw(w, str_from(buf_str(&lf->ids), n_left_out * ITEM));
+    jw_arr_end(w);
+    jw_obj_end(w);
+}
+
+void loaf_put_snapshot(struct loaf *lf, struct jw *w, size_t most_ids)
 {
     jw_obj(w);
     jw_key(w, "auth");
@@ -25,13 +45,7 @@ void loaf_put_snapshot(struct loaf *lf, struct jw *w)
     jw_kbool(w, "completed", lf->is_onboarded);
     jw_obj_end(w);
     put_model(lf, w);
-    jw_kobj(w, "sessions");
-    jw_kint(w, "count", (int64_t)lf->n_sessions);
-    jw_karr(w, "ids");
-    for (size_t i = 0; i < lf->n_sessions; i++)
-        jw_str(w, str_of(lf->sessions[i]->id));
-    jw_arr_end(w);
-    jw_obj_end(w);
+    put_sessions(lf, w, most_ids);
     jw_kobj(w, "skills");
     loaf_put_skills_state(lf, w);
     jw_obj_end(w);
@@ -40,14 +54,22 @@ void loaf_put_snapshot(struct loaf *lf, struct jw *w)
 
 /* ---- messages ---- */
 
+static void put_text(struct jw *w, const char *name, const struct ui_message *m)
+{
+    if (m->json)
+        jw_kblob(w, name, m->json);
+    else
+        jw_kstr(w, name, m->text);
+}
+
 void loaf_put_ui_message(struct jw *w, const struct ui_message *m)
 {
     jw_obj(w);
     jw_kint(w, "id", m->id);
     jw_kz(w, "kind", m->kind);
-    jw_kstr(w, "text", m->text);
+    put_text(w, "text", m);
     jw_kz(w, "role", m->kind);
-    jw_kstr(w, "content", m->text);
+    put_text(w, "content", m);
     if (m->images.p)
         jw_kraw(w, "images", m->images);
     jw_obj_end(w);

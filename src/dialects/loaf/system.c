@@ -156,7 +156,7 @@ const struct method loaf_system_shutdown = {
 static bool state_get(struct request *rq, struct jw *w, struct error *err)
 {
     (void)err;
-    loaf_put_snapshot(rq->dialect, w);
+    loaf_put_snapshot(rq->dialect, w, SIZE_MAX);
     return true;
 }
 

@@ -21,21 +21,13 @@ static void begin_turn(struct loaf_session *ls, struct str turn_id, size_t n_his
     loaf_say_status(ls, STR("preparing..."), true);
 }
 
-static size_t count_messages(struct loaf_session *ls)
-{
-    AUTO(arena) struct arena a = ARENA_INIT;
-    size_t n;
-    session_messages(ls->session, &a, &n);
-    return n;
-}
-
 void loaf_turn_queued(struct loaf_session *ls, const struct event *e)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     size_t n_waiting;
     ls->updated_ms = time_now_ms();
     if (e->is_first) { /* the prompt is the last message already */
-        size_t n = count_messages(ls);
+        size_t n = loaf_count_messages(ls);
         begin_turn(ls, e->turn_id, n ? n - 1 : 0);
         return;
     }
@@ -49,7 +41,7 @@ void loaf_turn_queued(struct loaf_session *ls, const struct event *e)
 void loaf_turn_started(struct loaf_session *ls, const struct event *e)
 {
     if (!str_is(e->turn_id, ls->turn_id))
-        begin_turn(ls, e->turn_id, count_messages(ls));
+        begin_turn(ls, e->turn_id, loaf_count_messages(ls));
     loaf_model_apply(ls->loaf, ls->session);
 }
 
@@ -81,15 +73,8 @@ static void end_completed(struct loaf_session *ls)
         buf_addz(&ls->answer, ls->loaf->settings.empty_answer);
         loaf_say_answer(ls, buf_str(&ls->answer));
     }
-    struct str answer = buf_str(&ls->answer);
     loaf_debug_final(ls);
-    const struct ui_message *m = loaf_say_message(ls, "assistant", answer, STR_NONE);
-    loaf_say_estimate(ls);
-    struct jw *w = loaf_turn_event(ls, "session.completed");
-    jw_kint(w, "answer_length", (int64_t)utf8_utf16_len(answer));
-    jw_key(w, "message");
-    loaf_put_ui_message(w, m);
-    loaf_event_end(ls->loaf);
+    loaf_say_completed(ls);
 }
 
 static void end_interrupted(struct loaf_session *ls)
@@ -153,7 +138,7 @@ static struct failure describe_failure(struct loaf_session *ls, const struct err
     } else {
         if (err->origin == ORIGIN_LOCAL && err->code != ERR_NETWORK)
             f.code = err_code_name(err->code);
-        buf_addz(&text, err->text);
+        loaf_put_failure(&text, err);
     }
     memcpy(f.text, buf_str(&text).p, text.n);
     buf_clear(&text);

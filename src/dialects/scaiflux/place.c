@@ -132,6 +132,7 @@ static bool has_messages(struct session *s)
 static bool open_latest(struct flux *f, const struct flux_places *places, struct error *err)
 {
     struct finds finds = {0};
+    struct error damage = ERROR_INIT; /* of the newest damaged one */
     bool ok = false, is_locked = false;
     for (int i = 0; i < FLUX_N_PLACES; i++)
         look_into(f, places->dirs[i], &finds);
@@ -140,6 +141,8 @@ static bool open_latest(struct flux *f, const struct flux_places *places, struct
     for (size_t i = 0; i < finds.n && !ok && !is_locked; i++) {
         if (!open_file(f, finds.items[i].path, err)) {
             is_locked = err->code == ERR_LOCKED;
+            if (err->code == ERR_CORRUPT && damage.code == ERR_NONE)
+                damage = *err;
             continue;
         }
         ok = has_messages(f->session);
@@ -149,7 +152,9 @@ static bool open_latest(struct flux *f, const struct flux_places *places, struct
         }
     }
     free(finds.items);
-    if (!ok && !is_locked)
+    if (!ok && !is_locked && damage.code)
+        error_set(err, ERR_CORRUPT, "this workspace has no session to resume; %s", damage.text);
+    else if (!ok && !is_locked)
         error_set(err, ERR_NOT_FOUND, "this workspace has no session to resume");
     return ok;
 }

@@ -181,10 +181,9 @@ static void flux_free(struct server *sv)
 
 void flux_fit_model(struct flux *f)
 {
-    struct session_info info;
     f->settings.context_window = f->config.context_window;
-    session_info(f->session, &info);
-    f->window = info.context_window > 0 ? info.context_window : FLUX_WINDOW;
+    int64_t window = session_window(f->session);
+    f->window = window > 0 ? window : FLUX_WINDOW;
     f->settings.context_window = f->window; /* the engine counts with what we tell */
     f->max_tokens = f->options.max_tokens;
     if (!f->max_tokens)
@@ -194,6 +193,22 @@ void flux_fit_model(struct flux *f)
     f->settings.compact.keep_recent_tokens = MIN(20000, f->window / 4);
 }
 
+/* scaiflux.md 6.6: errors inside an answer and silence are not on the list.  What Cloudflare and
+ * Anthropic call 503 (520 to 529, providers.md 12) is. */
+#define BACKED_OFF                                                                                 \
+    {                                                                                              \
+        .attempts = 4, .first_ms = 500, .max_ms = 2000, .less_percent = 20, .more_percent = 20     \
+    }
+
+static const struct retry_rules retry = {
+    .rules = {[RETRY_NETWORK] = BACKED_OFF,
+              [RETRY_STATUS] = BACKED_OFF,
+              [RETRY_RATE] = BACKED_OFF,
+              [RETRY_CUT] = BACKED_OFF},
+    .statuses = {{408, 409}, {500, 500}, {502, 504}, {520, 529}},
+    .max_retry_after_ms = 30000,
+};
+
 static void fill_settings(struct flux *f)
 {
     int64_t stall_ms;
@@ -202,11 +217,7 @@ static void fill_settings(struct flux *f)
     f->settings = (struct session_settings){
         .toolset = &toolset_scaiflux,
         .permit = PERMIT_ASK,
-        .retry = {.attempts = 4,
-                  .first_ms = 500,
-                  .max_ms = 2000,
-                  .jitter_percent = 20,
-                  .max_retry_after_ms = 30000},
+        .retry = retry,
         .compact = {.is_enabled = true, .reserve_percent = 10},
         .max_rounds = (int)f->options.max_iterations,
         .max_rounds_is_stop = true,
@@ -220,6 +231,7 @@ static void fill_settings(struct flux *f)
         .put_context = flux_put_skills,
         .context_arg = f,
     };
+    retry_rules_from_env(&f->settings.retry);
 }
 
 /* The flag and the resumed session have had their say. */

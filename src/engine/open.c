@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening a session file: the conversation as it is there, and what an earlier process left
+ * unfinished: inputs that never ran, calls without an outcome, the beginning of an answer. */
+#include "engine/internal.h"
+
+#include "base/path.h"
+
+static struct session *find_open(struct engine *e, struct str path)
+{
+    struct session *s = table_get(&e->by_path, path);
+    return s && !s->is_closing ? s : NULL;
+}
+
+static void drop_held(struct session *s)
+{
+    struct turn **at = &s->waiting;
+    while (*at && (*at)->is_held) {
+        struct turn *t = *at;
+        *at = t->next;
+        turn_free(t);
+    }
+    if (!s->waiting)
+        s->waiting_end = &s->waiting;
+}
+
+/* Inputs that never ran come back as waiting turns, before everything else that waits; they are not
+ * started by themselves. */
+static int64_t restore_waiting(struct session *s, const struct header *hd)
+{
+    struct turn **at = &s->waiting;
+    int64_t n = 0;
+    drop_held(s);
+    for (const struct waiting *w = hd->waiting; w; w = w->next, n++) {
+        struct turn *t = xnew(struct turn);
+        struct str id = str_cut(w->turn_id, UUID_LEN);
+        memcpy(t->id, id.p, id.n);
+        memcpy(t->session_id, s->id, sizeof t->session_id);
+        t->engine = s->engine;
+        t->session = s;
+        t->steers_end = &t->steers;
+        t->created_ms = w->time_ms;
+        t->is_accepted = t->is_queued_input = t->is_held = true;
+        t->input = message_copy(&t->arena, &w->message);
+        t->text = message_text_of(&t->arena, &t->input);
+        t->next = *at;
+        *at = t;
+        at = &t->next;
+        engine_add_turn(t);
+    }
+    if (!*at)
+        s->waiting_end = at;
+    return n;
+}
+
+/* Text that was shown and not finished when the last process died becomes a partial answer. */
+static void restore_partial(struct session *s)
+{
+    struct str turn, text;
+    int64_t seq = 0;
+    if (!journal_recover(str_of(s->path), &s->history.arena, &turn, &text, &seq))
+        return;
+    if (seq > s->seq)
+        s->seq = seq;
+    struct mark *mark = history_mark(&s->history, turn);
+    if (str_is_blank(text) || !mark || mark->state != TURN_RUNNING)
+        return;
+    struct message m = message_text(&s->history.arena, ROLE_ASSISTANT, text);
+    m.is_partial = true;
+    history_add(&s->history, &m, mark)->is_unsaved = true;
+}
+
+/* The file a read call names counts as read again when its result was no error. */
+static void restore_read(struct session *s, const struct block *call, const struct message *result)
+{
+    AUTO(json) struct json args = JSON_INIT;
+    AUTO(buf) struct buf path = BUF_INIT;
+    struct tool_cx cx = {.root = str_of(s->workspace)};
+    struct error ignored;
+    if (!result || result->is_error || !result->n_blocks ||
+        str_starts(result->blocks[0].text, STR("Error:")))
+        return;
+    if (json_parse(call->arguments, 0, LIMIT_JSON_DEPTH, &args, &ignored) &&
+        json_get_str(args.root, "path").p &&
+        tool_path(&cx, json_get_str(args.root, "path"), &path, &ignored))
+        read_set_add(s->reads, buf_str(&path));
+}
+
+static const struct message *result_of(const struct history *h, size_t i, struct str call_id)
+{
+    for (i++; i < h->n && h->messages[i].role == ROLE_TOOL; i++)
+        if (str_eq(h->messages[i].call_id, call_id))
+            return &h->messages[i];
+    return NULL;
+}
+
+static void restore_reads(struct session *s) /* kward.md 9.4 */
+{
+    struct history *h = &s->history;
+    for (size_t i = 0; i < h->n; i++) {
+        const struct message *m = &h->messages[i];
+        for (size_t b = 0; m->role == ROLE_ASSISTANT && b < m->n_blocks; b++)
+            if (m->blocks[b].kind == BLOCK_CALL && str_is(m->blocks[b].name, "read_file"))
+                restore_read(s, &m->blocks[b], result_of(h, i, m->blocks[b].id));
+    }
+}
+
+/* The header's directory decides; file tools compare with its real path. */
+static void set_cwd(struct session *s, struct str cwd)
+{
+    AUTO(buf) struct buf real = BUF_INIT;
+    struct error ignored;
+    bool is_there = cwd.p[0] == '/' && path_resolve(&real, cwd, &ignored);
+    session_set_str(&s->cwd, cwd);
+    session_set_str(&s->workspace, is_there ? buf_str(&real) : cwd);
+}
+
+/* ---- loading ---- */
+
+struct reading { /* of a file; may be on the thread pool */
+    const struct session_settings *settings;
+    struct str path;
+    struct slog_mark mark;
+    struct history history;
+    struct header header;
+    bool ok;
+    struct error err;
+};
+
+static void read_file(void *arg)
+{
+    struct reading *r = arg;
+    r->mark = slog_stat(r->path);
+    r->ok = history_load(&r->history, r->path, r->settings, &r->header, &r->err);
+    if (r->ok)
+        slog_mark_end(&r->mark, r->path, r->header.end);
+    else
+        history_clear(&r->history);
+}
+
+/* What a file says that others may go on with. */
+static void take_reading(struct session *s, struct reading *r, struct session_report *ret)
+{
+    const struct header *hd = &r->header;
+    history_clear(&s->history);
+    s->history = take(&r->history);
+    s->left = r->mark;
+    s->modified_ms = r->mark.mtime_ns / 1000000;
+    session_set_str(&s->memory, hd->memory);
+    s->has_file = true;
+    s->has_open_tail = hd->has_open_tail;
+    s->kept_ms = hd->modified_ms;
+    s->form_bytes = hd->form_bytes;
+    s->settles_whole = hd->is_compacted;
+    s->seq = MAX(s->seq, hd->last_seq);
+    s->n_turns = hd->n_turns;
+    s->usage = hd->usage;
+    ret->n_bad = hd->n_bad;
+    restore_partial(s);
+    ret->n_unknown_calls = history_close_calls(&s->history);
+    if (!hd->is_clean)
+        s->seq += 10000; /* deltas that were shown and never written had numbers too */
+    s->n_settled = 0;
+    while (s->n_settled < s->history.n && !s->history.entries[s->n_settled].turn)
+        s->n_settled++;
+    ret->n_waiting = restore_waiting(s, hd);
+    read_set_empty(s->reads);
+    restore_reads(s);
+}
+
+static bool load(struct session *s, const struct session_spec *spec, struct session_report *ret,
+                 struct error *err)
+{
+    struct reading r = {.settings = s->settings, .path = spec->path};
+    const struct header *hd = &r.header;
+    read_file(&r);
+    if (!r.ok) {
+        *err = r.err;
+        return false;
+    }
+    session_set_id(s, hd->id);
+    session_set_str(&s->slug, spec->model.p ? spec->model : hd->model.n ? hd->model : STR_NONE);
+    session_set_str(&s->effort, spec->effort.p ? spec->effort
+                                : hd->effort.n ? hd->effort
+                                               : STR_NONE);
+    session_set_str(&s->name, spec->name.p ? spec->name : hd->name.n ? hd->name : STR_NONE);
+    session_set_str(&s->parent_id, hd->parent_id.n ? hd->parent_id : STR_NONE);
+    session_set_str(&s->parent_path, hd->parent_path.n ? hd->parent_path : STR_NONE);
+    if (hd->cwd.n && !spec->is_workspace_fixed)
+        set_cwd(s, hd->cwd);
+    s->created_ms = hd->created_ms;
+    take_reading(s, &r, ret);
+    return true;
+}
+
+bool session_reload_await(struct session *s, bool only_newer, struct error *err)
+{
+    struct reading r = {.settings = s->settings, .path = str_of(s->path)};
+    const struct header *hd = &r.header;
+    struct session_report ignored;
+    work_through_await(s->engine->loop, read_file, &r);
+    if (!r.ok) {
+        *err = r.err;
+        return false;
+    }
+    if (!str_eq(hd->id, session_id_str(s)) || (only_newer && hd->modified_ms < s->kept_ms)) {
+        history_clear(&r.history);
+        return error_set(err, ERR_INVALID, "%s holds another conversation", s->path);
+    }
+    if (!s->settings->form) /* there the name is a part of the title */
+        session_set_str(&s->name, hd->name.n ? hd->name : STR_NONE);
+    take_reading(s, &r, &ignored);
+    session_measure(s);
+    return true;
+}
+
+struct session *session_open(struct engine *e, const struct session_spec *spec,
+                             struct session_report *ret, struct error *err)
+{
+    struct session *s = find_open(e, spec->path);
+    *ret = (struct session_report){0};
+    if (s) {
+        s->refs++;
+        return s;
+    }
+    s = session_alloc(e, spec);
+    bool locks = s->settings->locks_at_open;
+    if ((locks && !session_take_file(s, err)) || !load(s, spec, ret, err) ||
+        (locks && !session_write_unsaved(s, err))) {
+        session_drop_waiting(s);
+        session_free(s);
+        return NULL;
+    }
+    s->context_tokens = history_tokens(&s->history); /* nobody was told yet */
+    session_warm_up(s);
+    return s;
+}
