@@ -20,6 +20,10 @@
       "nothing is lost; reading goes on when the controller does")                                \
     X(OUT_STOP_BYTES, 8 << 20, "unsent bytes of a connection before its requests wait",           \
       "nothing is lost; requests wait in the pipe")                                               \
+    X(WAITING_CALLS, 4096, "requests of a connection that are not answered yet",                  \
+      "nothing is lost; further requests wait in the pipe")                                       \
+    X(WAITING_BYTES, 64 << 20, "bytes of these requests",                                         \
+      "nothing is lost; further requests wait in the pipe")                                       \
     X(SSE_EVENT_BYTES, 16 << 20, "bytes of one provider event", "the turn fails")                 \
     X(ERROR_BODY_BYTES, 64 << 10, "bytes kept of a provider's error body", "the rest is dropped") \
     X(REPLY_BYTES, 64 << 20, "bytes of one model reply", "the turn fails")                        \

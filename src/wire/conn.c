@@ -170,6 +170,11 @@ bool conn_is_full(const struct conn *c)
     return c->is_full;
 }
 
+bool conn_is_choked(const struct conn *c)
+{
+    return c->is_choked;
+}
+
 bool conn_is_flushed(const struct conn *c)
 {
     return writer_is_broken(c->writer) || writer_queued(c->writer) == 0;
@@ -200,7 +205,10 @@ static void settle_pause(struct conn *c)
 
 static void set_choked(struct conn *c, bool is_choked)
 {
+    bool has_room_again = c->is_choked && !is_choked;
     c->is_choked = is_choked;
+    if (has_room_again && c->ops->on_room)
+        c->ops->on_room(c->arg);
     settle_pause(c);
 }
 

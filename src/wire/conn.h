@@ -22,6 +22,7 @@ struct conn_ops {
     void (*on_fault)(void *arg, enum frame_fault fault, struct str detail);
     void (*on_eof)(void *arg);            /* after the last message */
     void (*on_full)(void *arg, bool full); /* the out queue crossed its limit */
+    void (*on_room)(void *arg);            /* it is not choked any more; not to be freed here */
     void (*on_broken)(void *arg);          /* the client closed our output */
 };
 
@@ -33,6 +34,8 @@ void conn_send(struct conn *c, struct str body);
  * copied, and body is empty afterwards.  splices: shared parts of it, or NULL. */
 void conn_give(struct conn *c, struct buf *body, const struct splices *splices);
 bool conn_is_full(const struct conn *c);
+/* More than LIMIT_OUT_STOP_BYTES are unsent: what could make more has to wait. */
+bool conn_is_choked(const struct conn *c);
 /* While it is held no message is handed out and none is read: they wait in the pipe.  Letting go
  * hands out what came meanwhile before it returns. */
 void conn_hold(struct conn *c, bool is_held);

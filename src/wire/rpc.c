@@ -3,17 +3,20 @@
  *
  *     on_message: parse, judge the envelope, find the method
  *         '--> lane: [call][call]...   one runs, the others wait; LANE_FREE has no queue
- *                  '--> start: decode params, run (now, or in a fiber), answer, free
+ *                  '--> line: [call][call]...   empty unless a fiber is to begin or the client
+ *                           |                   does not read its answers
+ *                           '--> begin: decode params, run (now, or in a fiber), answer, free
  *
  * A call is one request from its line until its answer; it owns the document, the arena and the
  * answer that is being written.  Params are decoded when the call's turn has come, so that their
  * faults are answered in the order of the lane too.
  *
- * Calls whose lanes are free begin in the order of their lines: one that could run now waits for
- * the fibers before it to begin.  So those that need not wait are answered in order.
+ * Calls whose lanes are free begin in the order of their messages: one that could run now waits for
+ * the fiber before it to begin.  So those that need not wait are answered in order.  While the
+ * connection is choked none begins, and while too many are not answered none is read.
  *
  * A lane that a fiber leaves goes on from the loop, not from the fiber: a RUN_NOW method must not
- * find itself on somebody else's stack, with somebody else's cancel.
+ * run on the stack of another call's fiber, with that fiber's cancel.
  */
 #include "wire/rpc.h"
 
@@ -26,14 +29,19 @@ struct call {
     yyjson_val *id; /* in doc; NULL for a notification */
     struct buf out; /* the answer */
     struct fiber *fiber;
+    size_t size;                      /* of its message */
     bool holds_lane;                  /* others of its lane wait until it is over */
-    struct call *next;                /* in its lane's queue */
+    struct call *next;                /* in the queue it waits in */
     struct call *prev_run, *next_run; /* among those that have a fiber */
+};
+
+struct calls { /* a queue */
+    struct call *first, **last;
 };
 
 struct lane {
     bool is_busy;
-    struct call *first, **last;
+    struct calls waiting;
 };
 
 struct rpc {
@@ -44,12 +52,41 @@ struct rpc {
     struct conn *conn;
     struct json empty; /* {} for absent params */
     struct lane lanes[N_LANES];
-    struct ready *lanes_go_on; /* will start what waits in lanes; NULL: nothing to do */
-    struct call *fibers;       /* running in fibers */
-    unsigned n_unbegun;        /* started calls that the loop will begin */
+    struct calls line;     /* of calls whose lanes are free */
+    struct ready *go_on;   /* will start what waits; NULL: nothing to do */
+    struct call *fibers;   /* running in fibers */
+    unsigned n_beginning;  /* fibers that have not begun yet */
+    bool is_held;          /* too much is pending: nothing is read */
     unsigned n_pending;
+    size_t pending_bytes;
     bool is_stopped;
 };
+
+/* ---- queues ---- */
+
+static void calls_add(struct calls *q, struct call *c)
+{
+    *q->last = c;
+    q->last = &c->next;
+}
+
+static struct call *calls_take(struct calls *q)
+{
+    struct call *c = q->first;
+    q->first = c->next;
+    c->next = NULL;
+    if (!q->first)
+        q->last = &q->first;
+    return c;
+}
+
+static void on_go_on(void *arg);
+
+static void go_on_soon(struct rpc *r)
+{
+    if (!r->go_on)
+        r->go_on = loop_soon(r->l, on_go_on, r);
+}
 
 /* ---- out ---- */
 
@@ -112,8 +149,22 @@ void rpc_notify(struct rpc *r, const char *method, struct str params)
 
 /* ---- one call ---- */
 
+/* Whether one part in `share` of what may be pending is. */
+static bool has_much(const struct rpc *r, unsigned share)
+{
+    return r->n_pending >= LIMIT_WAITING_CALLS / share ||
+           r->pending_bytes >= LIMIT_WAITING_BYTES / share;
+}
+
+/* While it is held no further request is read. */
+static void hold(struct rpc *r, bool is_held)
+{
+    r->is_held = is_held;
+    conn_hold(r->conn, is_held);
+}
+
 static struct call *call_new(struct rpc *r, const struct method *m, struct json *doc,
-                             yyjson_val *id)
+                             yyjson_val *id, size_t size)
 {
     struct call *c = xnew(struct call);
     c->rq.rpc = r;
@@ -122,7 +173,9 @@ static struct call *call_new(struct rpc *r, const struct method *m, struct json 
     c->rq.arena = ARENA_INIT;
     c->doc = take(doc);
     c->id = id;
+    c->size = size;
     r->n_pending++;
+    r->pending_bytes += size;
     return c;
 }
 
@@ -132,7 +185,11 @@ enum { MUCH_BYTES = 1 << 20 };
 static void call_free(struct call *c)
 {
     bool was_large = c->rq.arena.used > MUCH_BYTES;
-    c->rq.rpc->n_pending--;
+    struct rpc *r = c->rq.rpc;
+    r->n_pending--;
+    r->pending_bytes -= c->size;
+    if (r->is_held)
+        go_on_soon(r);
     json_clear(&c->doc);
     arena_clear(&c->rq.arena);
     buf_clear(&c->out);
@@ -225,38 +282,24 @@ static void unlink_fiber(struct call *c)
     c->fiber = NULL;
 }
 
-static void on_lanes_go_on(void *arg);
-
-/* The loop begins a call, unless all was stopped meanwhile: then it goes like those in a lane. */
-static void begin_and_answer(struct call *c)
-{
-    struct rpc *r = c->rq.rpc;
-    r->n_unbegun--;
-    if (!r->is_stopped)
-        run_and_answer(c);
-}
-
 static void leave(struct call *c)
 {
     struct rpc *r = c->rq.rpc;
     struct lane *lane = lane_of(c);
     finish(c);
-    if (lane && lane->first && !r->lanes_go_on)
-        r->lanes_go_on = loop_soon(r->l, on_lanes_go_on, r);
+    if (lane && lane->waiting.first)
+        go_on_soon(r);
 }
 
 static void call_fiber(void *arg)
 {
     struct call *c = arg;
-    begin_and_answer(c);
+    struct rpc *r = c->rq.rpc;
+    r->n_beginning--;
+    if (!r->is_stopped) /* else it goes like those that wait */
+        run_and_answer(c);
     unlink_fiber(c);
     leave(c);
-}
-
-static void on_turn(void *arg)
-{
-    begin_and_answer(arg);
-    leave(arg);
 }
 
 void rpc_cancel(struct rpc *r)
@@ -268,67 +311,86 @@ void rpc_cancel(struct rpc *r)
 
 /* ---- lanes ---- */
 
-/* Begins a call whose turn has come; one without a fiber is over afterwards. */
+/* One without a fiber is over afterwards. */
+static void begin(struct call *c)
+{
+    struct rpc *r = c->rq.rpc;
+    if (!take_params(c)) {
+        leave(c);
+    } else if (c->rq.method->how == RUN_FIBER) {
+        r->n_beginning++;
+        link_fiber(c);
+        c->fiber = fiber_start(r->l, c->rq.method->name, call_fiber, c);
+    } else {
+        run_and_answer(c);
+        leave(c);
+    }
+}
+
+/* Whether the first in line can; few fibers begin together, as each may make a long answer. */
+static bool can_begin(const struct rpc *r, const struct call *c)
+{
+    enum { TOGETHER = 16 };
+    unsigned n = c->rq.method->how == RUN_FIBER ? TOGETHER : 1;
+    return r->n_beginning < n && !conn_is_choked(r->conn);
+}
+
+/* Begins what can; the rest when the fibers have begun, or when the connection has room. */
+static void advance(struct rpc *r)
+{
+    while (r->line.first && can_begin(r, r->line.first))
+        begin(calls_take(&r->line));
+    if (r->line.first && !conn_is_choked(r->conn))
+        go_on_soon(r);
+}
+
+/* The call's lane is free. */
 static void start(struct call *c)
 {
     struct rpc *r = c->rq.rpc;
     struct lane *lane = lane_of(c);
-    if (!take_params(c)) {
-        finish(c);
-    } else if (c->rq.method->how == RUN_FIBER) {
-        if (lane)
-            c->holds_lane = lane->is_busy = true;
-        r->n_unbegun++;
-        link_fiber(c);
-        c->fiber = fiber_start(r->l, c->rq.method->name, call_fiber, c);
-    } else if (r->n_unbegun > 0) {
-        r->n_unbegun++;
-        loop_later(r->l, on_turn, c);
-    } else {
-        run_and_answer(c);
-        finish(c);
-    }
+    if (lane && c->rq.method->how == RUN_FIBER)
+        c->holds_lane = lane->is_busy = true;
+    calls_add(&r->line, c);
+    if (r->line.first == c)
+        advance(r);
 }
 
 static void run_lane(struct lane *lane)
 {
-    while (lane->first && !lane->is_busy) {
-        struct call *c = lane->first;
-        lane->first = c->next;
-        if (!lane->first)
-            lane->last = &lane->first;
-        start(c);
-    }
+    while (lane->waiting.first && !lane->is_busy)
+        start(calls_take(&lane->waiting));
 }
 
-static void on_lanes_go_on(void *arg)
+static void on_go_on(void *arg)
 {
     struct rpc *r = arg;
-    r->lanes_go_on = NULL;
+    r->go_on = NULL;
+    advance(r);
     for (size_t i = 0; i < N_LANES; i++)
         run_lane(&r->lanes[i]);
+    if (r->is_held && !has_much(r, 2))
+        hold(r, false);
 }
 
 static void take_call(struct call *c)
 {
+    struct rpc *r = c->rq.rpc;
     struct lane *lane = lane_of(c);
     if (!lane) {
         start(c);
-        return;
+    } else {
+        calls_add(&lane->waiting, c);
+        run_lane(lane);
     }
-    *lane->last = c;
-    lane->last = &c->next;
-    run_lane(lane);
+    if (!r->is_held && has_much(r, 1))
+        hold(r, true);
 }
 
-static void drop_lane(struct lane *lane)
+static void drop_calls(struct calls *q)
 {
-    while (lane->first) {
-        struct call *c = lane->first;
-        lane->first = c->next;
-        call_free(c);
-    }
-    lane->last = &lane->first;
+    while (q->first)
+        finish(calls_take(q));
 }
 
 /* ---- in ---- */
@@ -402,7 +464,7 @@ static void on_message(void *arg, struct str body)
     struct str name = json_get_str(doc.root, "method");
     const struct method *m = method_find(r->d->methods, r->d->n_methods, name);
     if (m)
-        take_call(call_new(r, m, &doc, id));
+        take_call(call_new(r, m, &doc, id, body.n));
     else if (id)
         answer_no_method(r, id, name);
 }
@@ -418,7 +480,7 @@ static void on_fault(void *arg, enum frame_fault fault, struct str detail)
         end_answer(r, &w);
 }
 
-/* These three come last in what they are called from: afterwards r may be gone. */
+/* These come last in what they are called from: afterwards r may be gone. */
 static void on_eof(void *arg)
 {
     struct rpc *r = arg;
@@ -431,6 +493,13 @@ static void on_full(void *arg, bool full)
     struct rpc *r = arg;
     if (r->d->on_full)
         r->d->on_full(r->dialect, full);
+}
+
+static void on_room(void *arg)
+{
+    struct rpc *r = arg;
+    if (r->line.first)
+        go_on_soon(r);
 }
 
 static void on_broken(void *arg)
@@ -454,7 +523,8 @@ struct rpc *rpc_new(struct loop *l, int in_fd, int out_fd, const struct rpc_dial
     r->d = d;
     r->dialect = dialect;
     for (size_t i = 0; i < N_LANES; i++)
-        r->lanes[i].last = &r->lanes[i].first;
+        r->lanes[i].waiting.last = &r->lanes[i].waiting.first;
+    r->line.last = &r->line.first;
     r->ops = (struct conn_ops){
         .framing = d->framing,
         .limit = d->limit,
@@ -462,6 +532,7 @@ struct rpc *rpc_new(struct loop *l, int in_fd, int out_fd, const struct rpc_dial
         .on_fault = on_fault,
         .on_eof = on_eof,
         .on_full = on_full,
+        .on_room = on_room,
         .on_broken = on_broken,
     };
     r->conn = conn_new(l, in_fd, out_fd, &r->ops, r);
@@ -481,8 +552,9 @@ unsigned rpc_pending(const struct rpc *r)
 void rpc_stop(struct rpc *r)
 {
     r->is_stopped = true;
+    drop_calls(&r->line);
     for (size_t i = 0; i < N_LANES; i++)
-        drop_lane(&r->lanes[i]);
+        drop_calls(&r->lanes[i].waiting);
 }
 
 void rpc_free(struct rpc *r)
@@ -491,7 +563,7 @@ void rpc_free(struct rpc *r)
         return;
     if (r->n_pending)
         BUG("%u requests are not answered", r->n_pending);
-    loop_take_back(r->lanes_go_on);
+    loop_take_back(r->go_on);
     conn_free(r->conn);
     json_clear(&r->empty);
     free(r);

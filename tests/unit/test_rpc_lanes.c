@@ -268,6 +268,50 @@ static void test_client_that_reads_late(void **state)
     end(&s);
 }
 
+/* Requests that wait in a lane are answered only as far as the client takes the answers, and only
+ * so many are read. */
+static void test_flood_behind_a_slow_call(void **state)
+{
+    (void)state;
+    enum { N = 6000 };
+    struct server s;
+    AUTO(buf) struct buf in = BUF_INIT;
+    AUTO(buf) struct buf text = BUF_INIT;
+    for (int i = 0; i < 4000; i++)
+        buf_addc(&text, 'x');
+    buf_addz(&in, RQ("\"id\":0,\"method\":\"main.sleep\",\"params\":{\"ms\":300}") "\n");
+    for (int i = 1; i < N; i++)
+        buf_addf(&in,
+                 RQ("\"id\":%d,\"method\":\"main.echo\",\"params\":{\"text\":\"%s\"}") "\n", i,
+                 text.p);
+    begin(&s, &strict);
+    size_t sent = 0;
+    while (s.n_running > 0 || s.seen.n == 0) {
+        ssize_t n = write(s.to, in.p + sent, in.n - sent);
+        sent += n > 0 ? (size_t)n : 0;
+        loop_step(s.l, false);
+        assert_in_range(rpc_pending(s.r), 0, LIMIT_WAITING_CALLS);
+    }
+    for (int i = 0; i < 50; i++)
+        loop_step(s.l, false);
+    assert_true(conn_is_choked(rpc_conn(s.r)));
+    assert_in_range(s.seen.n, LIMIT_OUT_STOP_BYTES / 2, LIMIT_OUT_STOP_BYTES * 3 / 2);
+    int n_lines = 0;
+    while (n_lines < N) {
+        ssize_t n = sent < in.n ? write(s.to, in.p + sent, in.n - sent) : 0;
+        sent += n > 0 ? (size_t)n : 0;
+        steps(&s, 1);
+        struct str rest = buf_str(&s.got), line;
+        while (str_chr(rest, '\n') != SIZE_MAX && str_line(&rest, &line)) {
+            char want[100];
+            snprintf(want, sizeof want, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":", n_lines++);
+            assert_true(str_starts(line, str_of(want)));
+        }
+        buf_drop(&s.got, s.got.n - rest.n);
+    }
+    end(&s);
+}
+
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
@@ -281,6 +325,7 @@ int main(void)
         cmocka_unit_test(test_free_with_requests_is_a_bug),
         cmocka_unit_test(test_burst),
         cmocka_unit_test(test_client_that_reads_late),
+        cmocka_unit_test(test_flood_behind_a_slow_call),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
