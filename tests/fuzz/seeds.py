@@ -164,6 +164,7 @@ def own_seeds():
         yield "command", line
         yield "rules", (b'{"allow":["bash(git *)","write_file(*.md)"],"ask":["*"],'
                         b'"deny":["bash(rm)","write_file(/etc/*)"]}\n%%\n' + line)
+    yield from index_seeds()
     yield "memory", (b'[{"id":"core_001","text":"Use tabs","scope":"global","tags":["tabs"]}]\n%%\n'
                      b'{"id":"soft_001","text":"I always use tabs","tags":["tabs"],"confidence":0.5,'
                      b'"hits":1,"ttl_days":60,"last_seen_at":"2026-01-01T00:00:00Z",'
@@ -183,6 +184,22 @@ def own_seeds():
                       b'"timeout_seconds":5,"input_schema":{"properties":{"a":{"type":"string"}}},'
                       b'"commands":[{"name":"n","description":"d","argumentHint":"h"}]}')
     yield "library", b"---\nname: n\ndescription: >\n  a\n  b\n---\nDo $ARGUMENTS\n"
+
+
+def index_seeds():
+    """git indexes: versions 2 and 4, a link, a table of contents, a split one."""
+    def entry(mode, name, strip=None):
+        body = bytes(24) + mode.to_bytes(4, "big") + bytes(32) + len(name).to_bytes(2, "big")
+        if strip is not None:
+            return body + bytes([strip]) + name + b"\0"
+        return body + name + bytes(8 - (len(body) + len(name)) % 8)
+    plain = entry(0o100644, b"a") + entry(0o160000, b"lib/x")
+    for tail in (b"", b"TREE\0\0\0\3abc", b"link" + bytes(4),
+                 b"EOIE\0\0\0\x18" + (12 + len(plain)).to_bytes(4, "big") + bytes(20)):
+        yield "gitlinks", b"DIRC\0\0\0\2\0\0\0\2" + plain + tail + bytes(20)
+    short = entry(0o100644, b"a", 0) + entry(0o160000, b"b/c", 1)
+    table = b"IEOT\0\0\0\x0c\0\0\0\1\0\0\0\x0c\0\0\0\2"
+    yield "gitlinks", b"DIRC\0\0\0\4\0\0\0\2" + short + table + bytes(20)
 
 
 def write_dict(path, seeds):
