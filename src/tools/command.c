@@ -12,10 +12,11 @@ struct splitter {
     bool is_quoted; /* a part of the word was */
     bool is_open;   /* an unquoted part of it is the shell's to fill in: a glob or ~ */
     bool is_split;  /* behind "&>": bash goes on with the command, sh begins another */
+    bool has_texts; /* here-documents are read */
     struct commands done;
     size_t room; /* of done.v */
     struct command now;
-    size_t now_room;
+    size_t now_room, opens_room;
 };
 
 /* Words that begin something which is not a simple command, unless they are quoted. */
@@ -79,22 +80,25 @@ static bool end_word(struct splitter *s)
     if (s->is_split || (s->now.n == 0 && is_refused(s, word)))
         return false;
     s->now.words = grown(s->arena, s->now.words, s->now.n, &s->now_room, sizeof *s->now.words);
+    s->now.opens = grown(s->arena, s->now.opens, s->now.n, &s->opens_room, sizeof *s->now.opens);
+    s->now.opens[s->now.n] = s->is_open;
     s->now.words[s->now.n++] = word;
     buf_reset(&s->word);
     s->has_word = s->is_quoted = s->is_open = false;
     return true;
 }
 
-static bool end_command(struct splitter *s)
+static bool end_command(struct splitter *s, enum command_join join)
 {
     if (!end_word(s))
         return false;
     if (!s->now.n)
         return true;
+    s->now.join = join;
     s->done.v = grown(s->arena, s->done.v, s->done.n, &s->room, sizeof *s->done.v);
     s->done.v[s->done.n++] = s->now;
     s->now = (struct command){0};
-    s->now_room = 0;
+    s->now_room = s->opens_room = 0;
     return true;
 }
 
@@ -120,6 +124,78 @@ static bool read_single(struct splitter *s)
     s->at += end + 2;
     return true;
 }
+
+/* ---- here-documents ---- */
+
+static bool is_name_char(char c)
+{
+    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/* Reads <<'NAME', the end of the line, and the text up to a line that is NAME, that line's own end
+ * excluded.  A line that only begins with NAME is refused: bash ends a text inside $( ) also at
+ * "NAME)". */
+static bool read_text(struct splitter *s, struct str *ret_text)
+{
+    struct str rest = str_from(s->line, s->at), line, name;
+    size_t n = 0;
+    if (!str_starts(rest, STR("<<'")))
+        return false;
+    rest = str_from(rest, 3);
+    while (n < rest.n && is_name_char(rest.p[n]))
+        n++;
+    name = str_cut(rest, n);
+    if (!n || !str_starts(str_from(rest, n), STR("'\n")))
+        return false;
+    rest = str_from(rest, n + 2);
+    *ret_text = str_n(rest.p, 0);
+    while (str_line(&rest, &line)) {
+        if (str_eq(line, name)) {
+            ret_text->n = (size_t)(line.p - ret_text->p);
+            s->at = (size_t)(line.p + line.n - s->line.p);
+            return true;
+        }
+        while (line.n && line.p[0] == '\t')
+            line = str_from(line, 1);
+        if (str_starts(line, name))
+            return false;
+    }
+    return false;
+}
+
+/* "$(cat <<'NAME' ... )": the word gets the text without the ends of its last lines. */
+static bool read_cat(struct splitter *s)
+{
+    struct str text;
+    s->at += strlen("\"$(cat ");
+    if (!read_text(s, &text) || !str_starts(str_from(s->line, s->at), STR("\n)\"")))
+        return false;
+    s->at += 3;
+    while (text.n && text.p[text.n - 1] == '\n')
+        text.n--;
+    buf_add(&s->word, text);
+    s->has_word = s->is_quoted = true;
+    return true;
+}
+
+static bool is_cat(const struct splitter *s)
+{
+    return s->has_texts && str_starts(str_from(s->line, s->at), STR("\"$(cat <<'"));
+}
+
+/* Input of the command at the end of its line. */
+static bool read_input(struct splitter *s)
+{
+    struct str text;
+    return !s->has_word && s->now.n && read_text(s, &text) && end_command(s, JOIN_THEN);
+}
+
+static bool is_input(const struct splitter *s)
+{
+    return s->has_texts && str_starts(str_from(s->line, s->at), STR("<<'"));
+}
+
+/* ---- words ---- */
 
 static bool read_double(struct splitter *s)
 {
@@ -172,6 +248,15 @@ static bool read_redirection(struct splitter *s)
     return false;
 }
 
+static enum command_join join_of(char c, bool is_double)
+{
+    if (c == '&')
+        return is_double ? JOIN_AND : JOIN_BACKGROUND;
+    if (c == '|')
+        return is_double ? JOIN_OR : JOIN_PIPE;
+    return JOIN_THEN;
+}
+
 static void skip_comment(struct splitter *s)
 {
     while (s->at < s->line.n && peek(s, 0) != '\n')
@@ -189,7 +274,7 @@ static bool step(struct splitter *s)
     }
     if (strchr(";&|\n", c)) {
         bool is_double = c != ';' && c != '\n' && peek(s, 1) == c;
-        bool ok = end_command(s);
+        bool ok = end_command(s, join_of(c, is_double));
         s->is_split = c == '&' && peek(s, 1) == '>';
         s->at += is_double ? 2 : 1;
         return ok;
@@ -197,9 +282,9 @@ static bool step(struct splitter *s)
     if (c == '\'')
         return read_single(s);
     if (c == '"')
-        return read_double(s);
+        return is_cat(s) ? read_cat(s) : read_double(s);
     if (c == '<' || c == '>')
-        return read_redirection(s);
+        return is_input(s) ? read_input(s) : read_redirection(s);
     if (c == '#' && !s->has_word) {
         skip_comment(s);
         return true;
@@ -215,16 +300,26 @@ static bool step(struct splitter *s)
     return true;
 }
 
-bool command_split(struct arena *a, struct str line, struct commands *ret)
+static bool split(struct arena *a, struct str line, bool has_texts, struct commands *ret)
 {
-    struct splitter s = {.arena = a, .line = line};
+    struct splitter s = {.arena = a, .line = line, .has_texts = has_texts};
     bool ok = str_chr(line, '\0') == SIZE_MAX; /* shells end there, or drop it */
     while (ok && s.at < line.n)
         ok = step(&s);
-    ok = ok && end_command(&s);
+    ok = ok && end_command(&s, JOIN_END);
     *ret = s.done;
     buf_clear(&s.word);
     return ok;
+}
+
+bool command_split(struct arena *a, struct str line, struct commands *ret)
+{
+    return split(a, line, false, ret);
+}
+
+bool command_split_texts(struct arena *a, struct str line, struct commands *ret)
+{
+    return split(a, line, true, ret);
 }
 
 static void add_words(struct arena *a, struct str line, struct command *all, size_t *room)

@@ -2,10 +2,12 @@
 /* Any bytes as a shell line.  What the shell itself makes of a line is asked in
  * tests/e2e/shell_words.py; here stands what must hold without it: commands that were read, quoted
  * and joined again, are read as the same; and a plain word that was read is also found by the
- * reader that over-reads, or rules that forbid would depend on which of the two was used.
+ * reader that over-reads, or rules that forbid would depend on which of the two was used.  A line of
+ * plain git calls git, and is not plain any more with another program behind it.
  */
 #include "fuzz.h"
 #include "tools/command.h"
+#include "tools/plain_git.h"
 
 static void quote(struct buf *out, struct str word)
 {
@@ -63,6 +65,23 @@ static bool has_word(const struct command *all, struct str word)
     return false;
 }
 
+static void check_plain_git(struct arena *a, struct str line)
+{
+    AUTO(buf) struct buf more = BUF_INIT;
+    struct commands list;
+    struct git_places places;
+    if (!shell_plain_git(a, line, &places))
+        return;
+    PROMISE(command_split_texts(a, line, &list) && list.n > 0);
+    for (size_t i = 0; i < list.n; i++)
+        PROMISE(str_is(list.v[i].words[0], "git") || (i == 0 && str_is(list.v[i].words[0], "cd")));
+    for (size_t i = 0; i < places.n; i++)
+        PROMISE(places.v[i].path.p != NULL);
+    buf_add(&more, line);
+    buf_addz(&more, "\nrm x");
+    PROMISE(!shell_is_plain_git(buf_str(&more)));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -70,6 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct str line = str_n((const char *)data, n);
     struct commands list, again;
     struct command all = command_words(&a, line);
+    check_plain_git(&a, line);
     for (size_t i = 0; i < all.n; i++)
         PROMISE(all.words[i].n > 0);
     if (!command_split(&a, line, &list))

@@ -71,7 +71,7 @@ def unit_seeds():
                 yield "failure", text
             if b"*** Begin Patch" in text:
                 yield "patch", b"one\ntwo\nthree\n\0" + text
-            if name in ("command", "rules"):
+            if name in ("command", "plain_git", "rules"):
                 yield "command", text
             yield from file_seeds(name, text)
 

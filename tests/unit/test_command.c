@@ -124,6 +124,40 @@ static void test_all_words(void **state)
     arena_clear(&a);
 }
 
+/* How commands are joined, and which words the shell fills in. */
+static void test_joins(void **state)
+{
+    (void)state;
+    static const enum command_join wanted[] = {JOIN_AND,  JOIN_OR,         JOIN_PIPE, JOIN_THEN,
+                                               JOIN_THEN, JOIN_BACKGROUND, JOIN_END};
+    struct arena a = ARENA_INIT;
+    struct commands list;
+    assert_true(command_split(&a, STR("a *.c '*.c' && b || c | d; e\nf & g"), &list));
+    assert_int_equal(list.n, 7);
+    for (size_t i = 0; i < list.n; i++)
+        assert_int_equal(list.v[i].join, wanted[i]);
+    assert_false(list.v[0].opens[0]);
+    assert_true(list.v[0].opens[1]);
+    assert_false(list.v[0].opens[2]);
+    arena_clear(&a);
+}
+
+/* Here-documents are read only on request. */
+static void test_texts(void **state)
+{
+    (void)state;
+    static const char line[] = "a \"$(cat <<'E'\n one 'x'\n\nE\n)\"b && c <<'E'\ntext\nE\nd";
+    struct arena a = ARENA_INIT;
+    struct commands list;
+    check(line, "?");
+    assert_true(command_split_texts(&a, str_of(line), &list));
+    assert_int_equal(list.n, 3);
+    assert_true(str_is(list.v[0].words[1], " one 'x'b"));
+    assert_int_equal(list.v[1].n, 1);
+    assert_true(str_is(list.v[2].words[0], "d"));
+    arena_clear(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +166,8 @@ int main(void)
         cmocka_unit_test(test_only_the_shell_knows),
         cmocka_unit_test(test_reserved),
         cmocka_unit_test(test_all_words),
+        cmocka_unit_test(test_joins),
+        cmocka_unit_test(test_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
