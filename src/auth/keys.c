@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 #include "auth/keys.h"
 
+#include "base/secret.h"
+
 #include <stdlib.h>
 
 struct str keys_find(const char *env_name)
 {
     const char *value = env_name ? getenv(env_name) : NULL;
     struct str s = str_trim(str_of(value));
-    return value && s.n ? s : STR_NONE;
+    if (!value || !s.n)
+        return STR_NONE;
+    if (secret_is_name(str_of(env_name)))
+        secret_learn(s);
+    return s;
 }
 
 struct str keys_base_url(const char *env_name, const char *otherwise)

@@ -3,6 +3,7 @@
 #include "auth/store.h"
 
 #include "base/path.h"
+#include "base/secret.h"
 #include "store/file.h"
 
 #include <yyjson.h>
@@ -63,6 +64,30 @@ void auth_store_free(struct auth_store *st)
 
 /* ---- reading ---- */
 
+/* What such a file holds must not be seen elsewhere (base/secret.h). */
+static void learn_secrets(yyjson_val *object)
+{
+    static const char *const names[] = {"access", "refresh", "key"};
+    size_t i, max;
+    yyjson_val *name, *v;
+    yyjson_obj_foreach (object, i, max, name, v) {
+        bool is_secret = secret_is_name(json_str(name));
+        for (size_t k = 0; k < ARRAY_LEN(names); k++)
+            is_secret |= str_is(json_str(name), names[k]);
+        if (is_secret && str_chr(json_str(v), ' ') == SIZE_MAX)
+            secret_learn(json_str(v));
+        learn_secrets(v);
+    }
+}
+
+static void learn_entry(const struct auth_entry *e)
+{
+    secret_learn(e->access);
+    secret_learn(e->refresh);
+    secret_learn(e->id_token);
+    secret_learn(e->api_key);
+}
+
 /* A file that does not exist, or holds nothing, gives an empty document. */
 static bool read_file(const char *path, struct json *ret, struct error *err)
 {
@@ -81,6 +106,7 @@ static bool read_file(const char *path, struct json *ret, struct error *err)
         json_clear(&doc);
         return error_set(err, ERR_CORRUPT, "%s is not a JSON object", path);
     }
+    learn_secrets(doc.root);
     *ret = doc;
     return true;
 }
@@ -172,6 +198,8 @@ static bool change(struct auth_store *st, struct str provider, struct str refres
 {
     struct file_lock locks[AUTH_FILES] = {FILE_LOCK_INIT, FILE_LOCK_INIT};
     bool ok = true, is_held = false;
+    if (e)
+        learn_entry(e);
     for (unsigned i = 0; ok && i < AUTH_FILES; i++)
         if (st->paths[i] && st->format->owns(i, provider))
             is_held = ok = lock_file(st->paths[i], &locks[i], err);

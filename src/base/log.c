@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/secret.h"
 #include "base/time.h"
 
 #include <stdarg.h>
@@ -20,14 +21,15 @@ void log_at(enum log_level level, const char *fmt, ...)
     static const char *const names[] = {"debug", "info", "warn", "error"};
     if (level < lowest)
         return;
-    AUTO(buf) struct buf line = BUF_MAX(4000);
+    AUTO(buf) struct buf line = BUF_MAX(4000), text = BUF_MAX(3900), clean = BUF_INIT;
     char now[TIME_ISO_LEN + 1];
     time_iso(time_now_ms(), now);
     buf_addf(&line, "%s %s ", now, names[level]);
     va_list ap;
     va_start(ap, fmt);
-    buf_addv(&line, fmt, ap);
+    buf_addv(&text, fmt, ap);
     va_end(ap);
+    buf_add(&line, buf_str(secret_blank(buf_str(&text), &clean) ? &clean : &text));
     for (size_t i = 0; i < line.n; i++)
         if (line.p[i] == '\n' || line.p[i] == '\r')
             line.p[i] = ' ';

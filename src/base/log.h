@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The diary on stderr: one line per entry, time, level, text; warnings and worse by default.
- * Never call it with anything that may hold a key, a token or a header. */
+ * Keys are taken out (base/secret.h); still, never call it with a header or a body. */
 #ifndef TRIVET_BASE_LOG_H
 #define TRIVET_BASE_LOG_H
 

@@ -25,8 +25,19 @@ struct auth_store *engine_auth(struct engine *e)
     return e->auth;
 }
 
+/* Looked up once, so that they are known from the start (keys_find). */
+static void learn_keys(struct engine *e)
+{
+    size_t n;
+    const struct provider *const *p = engine_providers(e, &n);
+    for (size_t i = 0; i < n; i++)
+        keys_find(p[i]->env_key);
+    keys_find("EXA_API_KEY");
+}
+
 void engine_use_auth(struct engine *e, struct auth_store *st)
 {
+    learn_keys(e);
     auth_store_free(e->auth);
     engine_forget_keys(e);
     e->auth = st;

@@ -15,6 +15,7 @@
 #include "providers/vendor.h"
 
 #include "base/limits.h"
+#include "base/secret.h"
 #include "base/utf8.h"
 #include "net/sse.h"
 #include "providers/limits.h"
@@ -74,6 +75,13 @@ static void stream_release(struct vendor_stream *s)
 
 /* ---- the end ---- */
 
+static void set_text(struct error *err, struct str text)
+{
+    struct str cut = utf8_cut(text, sizeof err->text - 1);
+    memcpy(err->text, cut.p, cut.n);
+    err->text[cut.n] = '\0';
+}
+
 /* Takes the key out of what is said about a failure, also one that was cut at the end of the text.
  * A key of a few letters is no secret and would tear holes into words. */
 static void remove_key(struct error *err, struct str key)
@@ -96,15 +104,17 @@ static void remove_key(struct error *err, struct str key)
         buf_addz(&clean, "[REDACTED]");
         break;
     }
-    struct str cut = utf8_cut(buf_str(&clean), sizeof err->text - 1);
-    memcpy(err->text, cut.p, cut.n);
-    err->text[cut.n] = '\0';
+    set_text(err, buf_str(&clean));
 }
 
+/* The peer may also quote a key of another request, or one that it made up an example of. */
 static void remove_secrets(struct error *err, const struct vendor_stream *s)
 {
+    AUTO(buf) struct buf clean = BUF_INIT;
     remove_key(err, s->key);
     remove_key(err, s->account_id);
+    if (secret_blank(error_str(err), &clean))
+        set_text(err, buf_str(&clean));
 }
 
 static void end_with(struct vendor_stream *s, struct error *err)

@@ -2,6 +2,8 @@
 /* Redaction of outgoing messages (kward.md 4). */
 #include "dialects/kward/internal.h"
 
+#include "base/secret.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,29 +55,56 @@ static void exemptions(void **state)
           NULL);
 }
 
+/* Words with the form of a key: in texts about failures and in the config only. */
 static void texts(void **state)
 {
     (void)state;
-    check("{\"result\":\"sk-abcdefgh\"}", "{\"result\":\"[REDACTED]\"}");
-    check("{\"result\":\"a sk-abcd_fgh-9.\"}", "{\"result\":\"a [REDACTED].\"}");
-    check("{\"result\":\"'sk-abcdefgh' -sk-abcdefgh\"}",
-          "{\"result\":\"'[REDACTED]' -[REDACTED]\"}");
-    check("{\"result\":[\"x BEARER  abc.def\\\"y\"]}",
-          "{\"result\":[\"x Bearer [REDACTED]\\\"y\"]}");
-    check("{\"result\":\"Bearer sk-abcdefgh\"}", "{\"result\":\"Bearer [REDACTED]\"}");
-    check("{\"result\":\"Bearer [REDACTED]\"}", "{\"result\":\"Bearer [REDACTED]\"}");
-    check("{\"result\":{\"sk-abcdefgh\":1,\"token sk-abcdefgh\":\"x\"}}",
-          "{\"result\":{\"[REDACTED]\":1,\"token [REDACTED]\":\"[REDACTED]\"}}");
+    check("{\"result\":\"sk-abcdefgh1\"}", NULL);
+    check("{\"result\":{\"path\":\"/x/sk-learn-pipelines1\",\"delta\":\"Bearer abc.def\"}}", NULL);
+    check("{\"error\":{\"message\":\"a sk-abcdef9h_x.\"}}",
+          "{\"error\":{\"message\":\"a [REDACTED].\"}}");
+    check("{\"error\":{\"data\":{\"list\":[\"sk-abcdefgh1\"]}},\"x\":\"sk-abcdefgh1\"}",
+          "{\"error\":{\"data\":{\"list\":[\"[REDACTED]\"]}},\"x\":\"sk-abcdefgh1\"}");
+    check("{\"result\":{\"message\":\"x BEARER  abc.def\\\"y\",\"config\":[\"sk-abcdefgh1\"]}}",
+          "{\"result\":{\"message\":\"x Bearer [REDACTED]\\\"y\",\"config\":[\"[REDACTED]\"]}}");
+    check("{\"result\":{\"error\":\"/home/sk-abcdefgh1\"}}", NULL);
+    check("{\"params\":{\"error\":\"sk-abcdefgh1\",\"delta\":\"sk-abcdefgh1\"}}",
+          "{\"params\":{\"error\":\"[REDACTED]\",\"delta\":\"sk-abcdefgh1\"}}");
+    check("{\"params\":{\"error\":null,\"delta\":\"sk-abcdefgh1\"}}", NULL);
+}
+
+/* What was said stays, whatever the names in it are. */
+static void conversation(void **state)
+{
+    (void)state;
+    check("{\"params\":{\"args\":{\"message\":\"sk-abcdefgh1\",\"config\":{\"a\":\"sk-abcdefgh1\"}}}}",
+          NULL);
+    check("{\"params\":{\"message\":{\"content\":\"Bearer abc.def\",\"error\":\"sk-abcdefgh1\"}}}",
+          NULL);
+    check("{\"messages\":[{\"message\":\"sk-abcdefgh1\"}],\"message\":\"sk-abcdefgh1\"}",
+          "{\"messages\":[{\"message\":\"sk-abcdefgh1\"}],\"message\":\"[REDACTED]\"}");
+    check("{\"args\":{\"token\":\"x\"}}", "{\"args\":{\"token\":\"[REDACTED]\"}}");
+}
+
+static void own_keys(void **state)
+{
+    (void)state;
+    secret_learn(STR("own/key=4711"));
+    check("{\"params\":{\"delta\":\"it is own/key=4711.\",\"own/key=4711\":1}}",
+          "{\"params\":{\"delta\":\"it is [REDACTED].\",\"[REDACTED]\":1}}");
+    check("{\"params\":{\"delta\":\"\\u006fwn/key=4711\"}}", "{\"params\":{\"delta\":\"[REDACTED]\"}}");
+    check("{\"params\":{\"path\":\"/x/own/key=4711\"}}", NULL);
+    check("{\"id\":\"own/key=4711\",\"result\":\"\"}", NULL);
 }
 
 static void ids(void **state)
 {
     (void)state;
-    check("{\"jsonrpc\":\"2.0\",\"id\":\"sk-abcdefgh\",\"result\":\"sk-abcdefgh\"}",
-          "{\"jsonrpc\":\"2.0\",\"id\":\"sk-abcdefgh\",\"result\":\"[REDACTED]\"}");
+    check("{\"jsonrpc\":\"2.0\",\"id\":\"sk-abcdefgh1\",\"error\":\"sk-abcdefgh1\"}",
+          "{\"jsonrpc\":\"2.0\",\"id\":\"sk-abcdefgh1\",\"error\":\"[REDACTED]\"}");
     check("{\"id\":123456789012345678901234567890,\"result\":{\"secret\":\"x\"}}",
           "{\"id\":123456789012345678901234567890,\"result\":{\"secret\":\"[REDACTED]\"}}");
-    check("{\"result\":{\"id\":\"sk-abcdefgh\"}}", "{\"result\":{\"id\":\"[REDACTED]\"}}");
+    check("{\"error\":{\"id\":\"sk-abcdefgh1\"}}", "{\"error\":{\"id\":\"[REDACTED]\"}}");
 }
 
 static void escapes(void **state)
@@ -84,9 +113,9 @@ static void escapes(void **state)
     check("{\"result\":{\"api\\u005fkey\":\"x\",\"\\u0054oken\":[1],\"passw\\u006Frd\":{}}}",
           "{\"result\":{\"api\\u005fkey\":\"[REDACTED]\",\"\\u0054oken\":\"[REDACTED]\","
           "\"passw\\u006Frd\":\"[REDACTED]\"}}");
-    check("{\"result\":\"a\\nsk\\u002dabcdefgh\\n\"}", "{\"result\":\"a\\n[REDACTED]\\n\"}");
-    check("{\"result\":\"\\nsk-abcdefgh \\ud800\"}", "{\"result\":\"\\n[REDACTED] \xef\xbf\xbd\"}");
-    check("{\"result\":\"\\u0042earer\\tabc\\tdef\"}", "{\"result\":\"Bearer [REDACTED]\\tdef\"}");
+    check("{\"error\":\"a\\nsk\\u002dabcdefg8\\n\"}", "{\"error\":\"a\\n[REDACTED]\\n\"}");
+    check("{\"error\":\"\\nsk-abcdefg8 \\ud800\"}", "{\"error\":\"\\n[REDACTED] \xef\xbf\xbd\"}");
+    check("{\"error\":\"\\u0042earer\\tab1\\tdef\"}", "{\"error\":\"Bearer [REDACTED]\\tdef\"}");
     check("{\"result\":{\"\\ud800token\":\"x\"}}",
           "{\"result\":{\"\\ud800token\":\"[REDACTED]\"}}");
     check("{\"result\":\"\\\\\",\"token\":\"\\\\\\\"\",\"a\":\"b\"}",
@@ -99,8 +128,8 @@ static void escapes(void **state)
 static void nested(void **state)
 {
     (void)state;
-    check("{\"result\":\"{\\\"api_key\\\":\\\"sk-abcdefgh\\\",\\\"token\\\":\\\"x\\\"}\"}",
-          "{\"result\":\"{\\\"api_key\\\":\\\"[REDACTED]\\\",\\\"token\\\":\\\"x\\\"}\"}");
+    check("{\"error\":\"{\\\"api_key\\\":\\\"sk-abcdefg8\\\",\\\"token\\\":\\\"x\\\"}\"}",
+          "{\"error\":\"{\\\"api_key\\\":\\\"[REDACTED]\\\",\\\"token\\\":\\\"x\\\"}\"}");
     check("{\"result\":\"{\\\"token\\\":1}\"}", NULL);
     check("{\"secret\":{\"a\":[\"}\",{\"b\":\"]\"}]},\"c\":\"\\\"secret\\\":\"}",
           "{\"secret\":\"[REDACTED]\",\"c\":\"\\\"secret\\\":\"}");
@@ -114,12 +143,12 @@ static void long_values(void **state)
     buf_addz(&body, "{\"result\":{\"token\":\"");
     for (int i = 0; i < N; i++)
         buf_addc(&body, 'k');
-    buf_addz(&body, "\",\"text\":\"sk-");
+    buf_addz(&body, "\",\"error\":\"sk-1");
     for (int i = 0; i < N; i++)
         buf_addc(&body, 'z');
     buf_addz(&body, "\"}}");
     assert_true(kw_redact(NULL, buf_str(&body), &out));
-    assert_string_equal(out.p, "{\"result\":{\"token\":\"[REDACTED]\",\"text\":\"[REDACTED]\"}}");
+    assert_string_equal(out.p, "{\"result\":{\"token\":\"[REDACTED]\",\"error\":\"[REDACTED]\"}}");
 }
 
 /* ---- any message, beside a slow way of the same that parses ---- */
@@ -152,7 +181,13 @@ static void put_pieces(struct buf *b)
         "ential",
         "sk-",
         "sk\\u002d",
-        "abcdefgh",
+        "abcdefg8",
+        "own-key-1234",
+        "error",
+        "config",
+        "message",
+        "args",
+        "content",
         "bea",
         "rer ",
         "BEARER\\t",
@@ -203,29 +238,26 @@ static void put_random(struct buf *b, unsigned depth)
     }
 }
 
-static bool is_word(char c)
+enum slow_zone { SLOW_NONE, SLOW_TOLD, SLOW_SAID };
+
+static void slow_text(struct buf *text, struct str s, enum slow_zone zone)
 {
-    return c && strchr("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", c);
+    bool is_path = s.n && s.p[0] == '/' && !strpbrk(s.p, " \n");
+    if (is_path || !(zone == SLOW_TOLD ? secret_blank : secret_blank_own)(s, text))
+        buf_add(text, s);
 }
 
-static void slow_text(struct buf *text, struct str s)
+static enum slow_zone slow_zone(const char *name, bool is_text)
 {
-    for (size_t i = 0; i < s.n;) {
-        size_t bears = strncasecmp(s.p + i, "bearer", 6) ? 0 : strspn(s.p + i + 6, " \t\n\v\f\r");
-        size_t token = bears ? strcspn(s.p + i + 6 + bears, " \t\n\v\f\r\"'") : 0;
-        size_t end = i + 3;
-        while (end < s.n && (is_word(s.p[end]) || s.p[end] == '_' || s.p[end] == '-'))
-            end++;
-        if (token) {
-            buf_addz(text, "Bearer [REDACTED]");
-            i += 6 + bears + token;
-        } else if (!strncmp(s.p + i, "sk-", 3) && end >= i + 11 && !(i && is_word(s.p[i - 1]))) {
-            buf_addz(text, "[REDACTED]");
-            i = end;
-        } else {
-            buf_addc(text, s.p[i++]);
-        }
-    }
+    static const char *const said[] = {"args", "content", "messages", "message"};
+    static const char *const told[] = {"error", "config", "message"};
+    for (size_t i = 0; i < ARRAY_LEN(said) && !is_text; i++)
+        if (!strcmp(name, said[i]))
+            return SLOW_SAID;
+    for (size_t i = 0; i < ARRAY_LEN(told); i++)
+        if (!strcmp(name, told[i]))
+            return SLOW_TOLD;
+    return SLOW_NONE;
 }
 
 static bool slow_is_secret(const char *name)
@@ -238,32 +270,33 @@ static bool slow_is_secret(const char *name)
     return is_told && strcmp(name, "apiKeyProviders") && strcmp(name, "authorizationUrl");
 }
 
-static void slow_value(struct jw *w, yyjson_val *v, bool is_top)
+static void slow_value(struct jw *w, yyjson_val *v, bool is_top, enum slow_zone zone)
 {
     size_t i, max;
     yyjson_val *key, *item;
     if (yyjson_is_str(v)) {
         AUTO(buf) struct buf text = BUF_INIT;
-        slow_text(&text, json_str(v));
+        slow_text(&text, json_str(v), zone);
         jw_str(w, buf_str(&text));
     } else if (yyjson_is_arr(v)) {
         jw_arr(w);
         yyjson_arr_foreach (v, i, max, item)
-            slow_value(w, item, false);
+            slow_value(w, item, false, zone);
         jw_arr_end(w);
     } else if (yyjson_is_obj(v)) {
         jw_obj(w);
         yyjson_obj_foreach (v, i, max, key, item) {
             bool holds = yyjson_is_str(item) || yyjson_is_ctn(item);
             AUTO(buf) struct buf name = BUF_INIT;
-            slow_text(&name, json_str(key));
+            slow_text(&name, json_str(key), zone);
             jw_keys(w, buf_str(&name));
             if (is_top && str_is(json_str(key), "id"))
                 jw_val(w, item);
             else if (holds && slow_is_secret(yyjson_get_str(key)))
                 jw_str(w, STR("[REDACTED]"));
             else
-                slow_value(w, item, false);
+                slow_value(w, item, false,
+                           zone ? zone : slow_zone(yyjson_get_str(key), yyjson_is_str(item)));
         }
         jw_obj_end(w);
     } else {
@@ -274,6 +307,7 @@ static void slow_value(struct jw *w, yyjson_val *v, bool is_top)
 static void any_message(void **state)
 {
     (void)state;
+    secret_learn(STR("own-key-1234"));
     for (int round = 0; round < 8000; round++) {
         AUTO(buf) struct buf body = BUF_INIT, fast = BUF_INIT, want = BUF_INIT, got = BUF_INIT;
         AUTO(json) struct json before = JSON_INIT, after = JSON_INIT;
@@ -286,7 +320,7 @@ static void any_message(void **state)
         put_random(&body, 2);
         buf_addc(&body, '}');
         assert_true(json_parse(buf_str(&body), 0, 100, &before, &err));
-        slow_value(&(struct jw){.out = &want}, before.root, true);
+        slow_value(&(struct jw){.out = &want}, before.root, true, SLOW_NONE);
         bool changed = kw_redact(NULL, buf_str(&body), &fast);
         assert_true(json_parse(buf_str(changed ? &fast : &body), 0, 100, &after, &err));
         jw_val(&(struct jw){.out = &got}, after.root);
@@ -298,7 +332,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(untouched), cmocka_unit_test(names),       cmocka_unit_test(exemptions),
-        cmocka_unit_test(texts),     cmocka_unit_test(ids),         cmocka_unit_test(escapes),
+        cmocka_unit_test(texts), cmocka_unit_test(conversation), cmocka_unit_test(own_keys),     cmocka_unit_test(ids),         cmocka_unit_test(escapes),
         cmocka_unit_test(nested),    cmocka_unit_test(long_values), cmocka_unit_test(any_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

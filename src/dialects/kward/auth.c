@@ -32,6 +32,16 @@ static const struct card *find_card(struct str id)
     return NULL;
 }
 
+/* One entry of each file: reading a file makes its keys known (base/secret.h). */
+static void learn_stored(const struct auth_store *st)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct auth_entry entry;
+    struct error ignored;
+    auth_store_get(st, STR("openai"), &a, &entry, &ignored);
+    auth_store_get(st, STR("openrouter"), &a, &entry, &ignored);
+}
+
 void kw_use_auth(struct kward *k)
 {
     AUTO(buf) struct buf path = BUF_INIT;
@@ -42,6 +52,7 @@ void kw_use_auth(struct kward *k)
         buf_addf(&path, "%.*s/.kward/auth.json", STR_FMT(path_home()));
     engine_use_auth(k->sv->engine,
                     auth_store_new(&auth_format_kward, buf_str(&path), str_of(k->config_path)));
+    learn_stored(engine_auth(k->sv->engine));
 }
 
 /* What is stored for the provider; false with the reason unless there is just nothing. */

@@ -107,6 +107,7 @@ static bool fork_messages(struct request *rq, struct jw *w, struct error *err)
     }
     jw_arr_end(w);
     jw_obj_end(w);
+    rq->is_raw = true; /* words of the user, to choose from */
     return true;
 }
 
@@ -174,6 +175,7 @@ static bool fork_await(struct request *rq, struct jw *w, struct error *err)
     jw_kstr(w, "text", text);
     jw_kbool(w, "cancelled", false);
     jw_obj_end(w);
+    rq->is_raw = true; /* the text goes into the composer and comes back */
     return true;
 }
 

@@ -88,6 +88,7 @@ static bool expand_prompt(struct request *rq, struct jw *w, struct error *err)
     jw_kstr(w, "command", name);
     jw_kstr(w, "text", item_expand(it, p->arguments, &rq->arena));
     jw_obj_end(w);
+    rq->is_raw = true; /* the client sends it back as the input of a turn */
     return true;
 }
 

@@ -2,6 +2,7 @@
 /* config/read, config/update (kward.md 21), runtime/updateSetting and runtime/reload (16). */
 #include "dialects/kward/internal.h"
 
+#include "base/secret.h"
 #include "context/config.h"
 
 static const struct row config_rows[] = {
@@ -64,12 +65,38 @@ static const struct row update_params_rows[] = {
     ROW_END,
 };
 
+static bool is_blanked(yyjson_mut_val *v)
+{
+    return yyjson_mut_equals_str(v, SECRET_BLANK);
+}
+
+/* A client that changes what config/read gave it sends blanked secrets back: they stay as they are
+ * in the file. */
+static yyjson_mut_val *with_secrets(yyjson_mut_doc *doc, yyjson_mut_val *now, yyjson_mut_val *old)
+{
+    size_t i, max;
+    yyjson_mut_val *key, *v;
+    if (is_blanked(now) && old)
+        return yyjson_mut_val_mut_copy(doc, old);
+    if (!yyjson_mut_is_obj(now) || !yyjson_mut_is_obj(old))
+        return now;
+    yyjson_mut_val *made = yyjson_mut_obj(doc);
+    yyjson_mut_obj_foreach (now, i, max, key, v)
+        yyjson_mut_obj_add(made, yyjson_mut_val_mut_copy(doc, key),
+                           with_secrets(doc, yyjson_mut_val_mut_copy(doc, v),
+                                        yyjson_mut_obj_getn(old, yyjson_mut_get_str(key),
+                                                            yyjson_mut_get_len(key))));
+    return made;
+}
+
 static void put_values(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
 {
     yyjson_val *values = arg, *key, *v;
     size_t i, max;
     yyjson_obj_foreach (values, i, max, key, v)
-        config_put(doc, root, json_str(key), yyjson_val_mut_copy(doc, v));
+        config_put(doc, root, json_str(key),
+                   with_secrets(doc, yyjson_val_mut_copy(doc, v),
+                                yyjson_mut_obj_getn(root, yyjson_get_str(key), yyjson_get_len(key))));
 }
 
 /* Lists that were fetched with a key that has changed are dropped. */

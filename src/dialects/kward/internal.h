@@ -213,8 +213,6 @@ void kw_put_params_fault(const struct method *m, const struct fault *f, struct j
 void kw_put_error(const struct request *rq, const struct error *err, struct jw *w);
 
 /* redact.c */
-/* Appends s without its keys; false when it has none. */
-bool kw_blank_keys(struct str s, struct buf *out);
 bool kw_redact(void *kward, struct str body, struct buf *out);
 
 /* rows.c */

@@ -4,6 +4,7 @@
 #include "dialects/kward/internal.h"
 
 #include "base/num.h"
+#include "base/secret.h"
 #include "base/time.h"
 #include "context/config.h"
 #include "context/diary.h"
@@ -52,7 +53,7 @@ enum { MESSAGE_CHARS = 500 };
 static void put_error(struct jw *w, const char *class, struct str message)
 {
     AUTO(buf) struct buf clean = BUF_INIT;
-    struct str text = kw_blank_keys(message, &clean) ? buf_str(&clean) : message;
+    struct str text = secret_blank(message, &clean) ? buf_str(&clean) : message;
     jw_kz(w, "error_class", class);
     jw_kstr(w, "error_message", utf8_cut_chars(text, MESSAGE_CHARS));
 }

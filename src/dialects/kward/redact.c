@@ -1,30 +1,40 @@
 /* SPDX-License-Identifier: MIT */
-/* No secret leaves through the protocol (kward.md 4): members with telling names lose their
- * strings, and keys inside any text are blanked.  Ids of requests are echoed as they came.
+/* No secret leaves through the protocol (kward.md 4), and nothing that a client sends back is
+ * changed.  Three rules (base/secret.h):
  *
- * Every message passes here, so it is walked once as bytes and never parsed as a whole:
+ *     members with secret names     lose their strings, everywhere
+ *     keys that trivet itself holds  are blanked in every text that is no path
+ *     words with the form of a key   are blanked in texts about failures and in the config
+ *
+ * Ids of requests are echoed as they came, and results that are made to be sent back pass by this
+ * file (is_raw).  Every message passes here, so it is walked once as bytes and never parsed as a
+ * whole:
  *
  *     {"id":1,"result":{"api_key":"x","text":"a sk-12345678"}}
  *      ---- skipped      -------> name   ----> text
  *
- * While a string is passed over, a table watches for the one pair of letters that each telling
- * word cannot do without.  Only a string that shows one, or a \u escape that may hide one, is
- * looked at again, with its escapes undone.  Until the first change nothing is copied.
+ * While a name is passed over, a table watches for the one pair of letters that each secret name
+ * cannot do without.  Only a string that shows one, or a \u escape that may hide one, is looked at
+ * again, with its escapes undone.  Until the first change nothing is copied.
  */
 #include "dialects/kward/internal.h"
 
-static const char *const names[] = {"token",   "secret",        "apikey",   "api_key",
-                                    "api-key", "authorization", "password", "credential"};
+#include "base/secret.h"
+
 static const char *const harmless[] = {"apiKeyProviders", "storedCredentialType",
                                        "authorizationUrl"};
-static const char blank[] = "[REDACTED]";
 
-enum { KEY_CHARS = 8 }; /* behind "sk-" */
+/* Members about failures, and settings: all that is in them may hold a key.  A "message" is one
+ * when it is a string. */
+static const char *const told[] = {"error", "config", "message"};
+/* Members of the conversation: whatever the names in them are, it is left as it is. */
+static const char *const said[] = {"args", "content", "messages", "message"};
+
+enum zone { ZONE_NONE, ZONE_TOLD, ZONE_SAID };
 
 enum mark {
-    MARK_NAME = 1,   /* may be a telling name */
-    MARK_TEXT = 2,   /* may hold a key */
-    MARK_HIDDEN = 4, /* holds a \u escape: may be either */
+    MARK_NAME = 1,   /* may be a secret name */
+    MARK_HIDDEN = 2, /* holds a \u escape: may be anything */
 };
 
 struct walk {
@@ -32,27 +42,28 @@ struct walk {
     const char *from; /* what stands before is in out, or was left out */
     struct buf *out;
     unsigned depth;
+    enum zone next;      /* what the next value belongs to */
+    enum zone zone;      /* what the outermost container that belongs to anything belongs to */
+    unsigned zone_depth; /* of that container */
+    bool has_own;        /* an own key stands somewhere in the body */
 };
 
 /* ---- strings, still escaped ---- */
 
 /* "token" and "key" have "ke", "secret" and "credential" "cr", "authorization" "za", "password"
- * "wo"; keys have "sk-", and "bearer" begins with "bea".  `at` is the first letter of the pair, or
- * the middle one of "sk-"; a quote stands before the string and one behind. */
+ * "wo".  `at` is the first letter of the pair; a quote stands behind the string. */
 static unsigned marks_at(const char *at)
 {
     char next = (char)(at[1] | 32);
     switch (*at | 32) {
     case 'k':
-        return next == 'e' ? MARK_NAME : at[-1] == 's' && at[1] == '-' ? MARK_TEXT : 0;
+        return next == 'e' ? MARK_NAME : 0;
     case 'c':
         return next == 'r' ? MARK_NAME : 0;
     case 'z':
         return next == 'a' ? MARK_NAME : 0;
     case 'w':
         return next == 'o' ? MARK_NAME : 0;
-    case 'b':
-        return next == 'e' && (at[2] | 32) == 'a' ? MARK_TEXT : 0;
     default:
         return 0;
     }
@@ -63,7 +74,7 @@ static struct str pass_string(struct walk *w, unsigned *ret_marks)
 {
     static const bool is_special[256] = {
         ['"'] = true, ['\\'] = true, ['k'] = true, ['K'] = true, ['c'] = true, ['C'] = true,
-        ['z'] = true, ['Z'] = true,  ['w'] = true, ['W'] = true, ['b'] = true, ['B'] = true,
+        ['z'] = true, ['Z'] = true,  ['w'] = true, ['W'] = true,
     };
     const char *start = w->at, *at = start;
     unsigned marks = 0;
@@ -95,59 +106,15 @@ static struct str undo_escapes(struct str s, struct json *doc)
 
 /* ---- texts ---- */
 
-static bool is_alnum(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 static bool is_space(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Length of a key that begins here, 0 when none does. */
-static size_t key_length(struct str s, size_t at)
+/* A path is sent back, whatever its directories are called. */
+static bool is_path(struct str s)
 {
-    if (!str_starts(str_from(s, at), STR("sk-")) || (at && is_alnum(s.p[at - 1])))
-        return 0;
-    size_t end = at + 3;
-    while (end < s.n && (is_alnum(s.p[end]) || s.p[end] == '_' || s.p[end] == '-'))
-        end++;
-    return end - at - 3 >= KEY_CHARS ? end - at : 0;
-}
-
-/* Length of "Bearer" with what it bears, 0 when nothing such begins here. */
-static size_t bearer_length(struct str s, size_t at)
-{
-    size_t end = at + 6;
-    if (s.n - at < 8 || !str_ieq(str_n(s.p + at, 6), STR("bearer")) || !is_space(s.p[end]))
-        return 0;
-    while (end < s.n && is_space(s.p[end]))
-        end++;
-    size_t start = end;
-    while (end < s.n && !is_space(s.p[end]) && s.p[end] != '"' && s.p[end] != '\'')
-        end++;
-    return end > start ? end - at : 0;
-}
-
-bool kw_blank_keys(struct str s, struct buf *out)
-{
-    size_t from = 0;
-    for (size_t at = 0; at < s.n;) {
-        bool is_bearer = (s.p[at] | 32) == 'b';
-        size_t n = is_bearer ? bearer_length(s, at) : s.p[at] == 's' ? key_length(s, at) : 0;
-        if (!n) {
-            at++;
-            continue;
-        }
-        buf_add(out, str_n(s.p + from, at - from));
-        buf_addf(out, "%s%s", is_bearer ? "Bearer " : "", blank);
-        from = at += n;
-    }
-    if (from == 0)
-        return false;
-    buf_add(out, str_from(s, from));
-    return true;
+    return s.n && s.p[0] == '/' && str_chr(s, ' ') == SIZE_MAX && str_chr(s, '\n') == SIZE_MAX;
 }
 
 /* ---- the walk ---- */
@@ -164,7 +131,14 @@ static void take_text(struct walk *w, struct str s, unsigned marks)
 {
     AUTO(json) struct json doc = JSON_INIT;
     AUTO(buf) struct buf text = BUF_INIT;
-    if ((marks & (MARK_TEXT | MARK_HIDDEN)) && kw_blank_keys(undo_escapes(s, &doc), &text))
+    bool is_told = (w->zone ? w->zone : w->next) == ZONE_TOLD;
+    w->next = ZONE_NONE;
+    if (!is_told && !w->has_own && !(marks & MARK_HIDDEN))
+        return;
+    struct str plain = undo_escapes(s, &doc);
+    if (is_path(plain))
+        return;
+    if ((is_told ? secret_blank : secret_blank_own)(plain, &text))
         replace(w, s, buf_str(&text));
 }
 
@@ -186,15 +160,17 @@ static void pass_value(struct walk *w)
     }
 }
 
-static bool is_secret_name(struct str name)
+static bool is_one_of(struct str name, const char *const *all, size_t n)
 {
-    for (size_t i = 0; i < ARRAY_LEN(harmless); i++)
-        if (str_is(name, harmless[i]))
-            return false;
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (str_ifind(name, str_of(names[i])) != SIZE_MAX)
+    for (size_t i = 0; i < n; i++)
+        if (str_is(name, all[i]))
             return true;
     return false;
+}
+
+static bool is_secret_name(struct str name)
+{
+    return !is_one_of(name, harmless, ARRAY_LEN(harmless)) && secret_is_name(name);
 }
 
 /* A member's name was passed over, w->at is at its value. */
@@ -209,8 +185,13 @@ static void take_name(struct walk *w, struct str s, unsigned marks)
                is_secret_name(undo_escapes(s, &doc))) {
         pass_value(w);
         buf_add(w->out, str_n(w->from, (size_t)(value - w->from)));
-        buf_addf(w->out, "\"%s\"", blank);
+        buf_addz(w->out, "\"" SECRET_BLANK "\"");
         w->from = w->at;
+    } else if (!is_plain) {
+        bool is_text = *value == '"';
+        w->next = !is_text && is_one_of(s, said, ARRAY_LEN(said)) ? ZONE_SAID
+                  : is_one_of(s, told, ARRAY_LEN(told))           ? ZONE_TOLD
+                                                                  : ZONE_NONE;
     }
 }
 
@@ -226,21 +207,19 @@ static void take_string(struct walk *w)
     unsigned marks;
     struct str s = pass_string(w, &marks);
     const char *next = pass_space(w->at, w->end);
-    if (next == w->end || *next != ':') {
-        take_text(w, s, marks);
-        return;
-    }
     take_text(w, s, marks); /* a name can hold a key too */
+    if (next == w->end || *next != ':')
+        return;
     w->at = pass_space(next + 1, w->end);
     take_name(w, s, marks);
 }
 
-/* ---- the quick look: long answers hold no telling word at all, as a rule ---- */
+/* ---- the quick look: long answers hold nothing of the kind, as a rule ---- */
 
 enum { LOOK_BYTES = 64, LOOK_AHEAD = 3 };
 
-/* Whether a telling word or an escape that may hide one begins in these bytes.  The loop becomes
- * vector code; it reads LOOK_AHEAD bytes more. */
+/* Whether a secret name, the end of a name in `told` or an escape that may hide one stands in these
+ * bytes.  The loop becomes vector code; it reads LOOK_AHEAD bytes more. */
 static bool is_suspect(const char *p)
 {
 #define BEGINS(a, b, c) ((u == (a)) & (x == (b)) & (y == (c)))
@@ -249,9 +228,10 @@ static bool is_suspect(const char *p)
         char u = (char)(p[k] | 32), x = (char)(p[k + 1] | 32), y = (char)(p[k + 2] | 32),
              z = (char)(p[k + 3] | 32);
         found |= BEGINS('t', 'o', 'k') | BEGINS('s', 'e', 'c') | BEGINS('a', 'p', 'i') |
-                 BEGINS('s', 'k', '-') | (BEGINS('a', 'u', 't') & (z == 'h')) |
-                 (BEGINS('p', 'a', 's') & (z == 's')) | (BEGINS('c', 'r', 'e') & (z == 'd')) |
-                 (BEGINS('b', 'e', 'a') & (z == 'r')) | ((p[k] == '\\') & (x == 'u'));
+                 (BEGINS('a', 'u', 't') & (z == 'h')) | (BEGINS('p', 'a', 's') & (z == 's')) |
+                 (BEGINS('c', 'r', 'e') & (z == 'd')) | (BEGINS('o', 'r', '"') & (z == ':')) |
+                 (BEGINS('g', 'e', '"') & (z == ':')) | (BEGINS('i', 'g', '"') & (z == ':')) |
+                 ((p[k] == '\\') & (x == 'u'));
     }
 #undef BEGINS
     return found;
@@ -268,20 +248,38 @@ static bool may_hold_secrets(struct str s)
     return is_suspect(s.p + s.n - WINDOW); /* what is left, and some of it twice */
 }
 
+static void open_container(struct walk *w)
+{
+    w->depth++;
+    if (!w->zone && w->next) {
+        w->zone = w->next;
+        w->zone_depth = w->depth;
+    }
+    w->next = ZONE_NONE;
+}
+
+static void close_container(struct walk *w)
+{
+    if (w->zone && w->zone_depth == w->depth)
+        w->zone = ZONE_NONE;
+    w->depth--;
+}
+
 bool kw_redact(void *kward, struct str body, struct buf *out)
 {
     (void)kward;
     struct walk w = {.at = body.p, .end = body.p + body.n, .from = body.p, .out = out};
-    if (!may_hold_secrets(body))
+    w.has_own = secret_has_own(body);
+    if (!w.has_own && !may_hold_secrets(body))
         return false;
     while (w.at < w.end) {
         char c = *w.at++;
         if (c == '"')
             take_string(&w);
         else if (c == '{' || c == '[')
-            w.depth++;
+            open_container(&w);
         else if (c == '}' || c == ']')
-            w.depth--;
+            close_container(&w);
     }
     if (w.from == body.p)
         return false;
