@@ -9,12 +9,7 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-#ifndef SYS_openat2
-#define SYS_openat2 437
-#endif
 
 static void add_component(struct buf *out, size_t start, struct str part)
 {
@@ -194,56 +189,6 @@ bool path_program_dir(struct buf *out, struct error *err)
     return buf_add(out, path_dir(str_of(path_program())));
 }
 
-int path_open_straight(const char *path, int flags, unsigned mode)
-{
-    struct { /* struct open_how */
-        uint64_t flags, mode, resolve;
-    } how = {(uint64_t)flags, flags & O_CREAT ? mode : 0, 4 /* RESOLVE_NO_SYMLINKS */};
-    int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
-    if (fd < 0 && (errno == ENOSYS || errno == EPERM)) /* an old kernel, or a filter of another */
-        fd = open(path, flags | O_NOFOLLOW, mode);
-    return fd;
-}
-
-static int open_parent(const char *path)
-{
-    AUTO_FREE char *dir = str_dup(path_dir(str_of(path)));
-    return path_open_straight(dir, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-}
-
-/* Closes the descriptors that are open and gives rc back with its errno. */
-static int close_two(int a, int b, int rc)
-{
-    int number = errno;
-    if (a >= 0)
-        close(a);
-    if (b >= 0)
-        close(b);
-    errno = number;
-    return rc;
-}
-
-int path_link_straight(const char *from, const char *to)
-{
-    int a = open_parent(from), b = a < 0 ? -1 : open_parent(to);
-    int rc = b < 0 ? -1 : linkat(a, path_base(str_of(from)).p, b, path_base(str_of(to)).p, 0);
-    return close_two(a, b, rc);
-}
-
-int path_rename_straight(const char *from, const char *to)
-{
-    int a = open_parent(from), b = a < 0 ? -1 : open_parent(to);
-    int rc = b < 0 ? -1 : renameat(a, path_base(str_of(from)).p, b, path_base(str_of(to)).p);
-    return close_two(a, b, rc);
-}
-
-int path_unlink_straight(const char *path)
-{
-    int dir = open_parent(path);
-    int rc = dir < 0 ? -1 : unlinkat(dir, path_base(str_of(path)).p, 0);
-    return close_two(dir, -1, rc);
-}
-
 void path_xdg(struct buf *out, const char *variable, const char *below_home)
 {
     const char *dir = getenv(variable);
@@ -272,25 +217,7 @@ bool path_read(struct buf *out, struct str path, size_t max, struct error *err)
     int fd = open(z, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return error_errno(err, errno, "cannot open %s", z);
-    bool ok = true;
-    size_t total = 0;
-    for (;;) {
-        char part[8192]; /* out may have a limit of its own, which the file may just reach */
-        ssize_t n = read(fd, part, sizeof part);
-        if (n == 0)
-            break;
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            ok = error_errno(err, errno, "cannot read %s", z);
-            break;
-        }
-        total += (size_t)n;
-        if (total > max || !buf_add(out, str_n(part, (size_t)n))) {
-            ok = error_set(err, ERR_LIMIT, "%s is larger than %zu bytes", z, max);
-            break;
-        }
-    }
+    bool ok = path_read_fd(out, fd, path, max, err);
     close(fd);
     return ok;
 }

@@ -6,6 +6,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+struct stat;
+
 /* Absolute and lexically normal ("." ".." "//" removed); a relative path is taken below base;
  * a leading "~" or "~/" means home.  Nothing on disk is looked at.  Appends to out. */
 void path_absolute(struct buf *out, struct str base, struct str path);
@@ -32,12 +34,34 @@ void path_xdg(struct buf *out, const char *variable, const char *below_home);
 bool path_program_dir(struct buf *out, struct error *err);
 /* The running program itself, for re-exec. */
 const char *path_program(void);
-/* Like open, link, rename and unlink for a path that path_resolve gave: a symbolic link on the way,
- * put there since, is ELOOP and never followed.  They close the gap between judging and doing. */
+/* ---- opening what others named: path_open.c ---- */
+
+/* Like open, link, rename, unlink, lstat and access for a path that path_resolve gave: a symbolic
+ * link on the way, put there since, is an error (ELOOP or ENOTDIR) and never followed.  They close
+ * the gap between judging and doing. */
 int path_open_straight(const char *path, int flags, unsigned mode);
 int path_link_straight(const char *from, const char *to);
 int path_rename_straight(const char *from, const char *to);
 int path_unlink_straight(const char *path);
+int path_stat_straight(const char *path, struct stat *ret);
+int path_access_straight(const char *path, int how);
+/* path_make_dirs in the same manner. */
+bool path_make_dirs_straight(struct str path, unsigned mode, struct error *err);
+/* A regular file for reading, or -1.  A link may lead out of the directory `root` as little as ".."
+ * may (ERR_DENIED); without root it leads where it does.  path is relative to root, or absolute and
+ * inside of it.  Files that the kernel makes up (path_is_kernels_fd) are refused. */
+int path_open_file(struct str root, struct str path, struct error *err);
+/* Whether an open file may be read: regular, and not one that the kernel makes up. */
+bool path_check_file(int fd, struct str name, struct stat *ret, struct error *err);
+/* What an open file still holds; name is for the error. */
+bool path_read_fd(struct buf *out, int fd, struct str name, size_t max, struct error *err);
+/* Places of processes, devices and the kernel: /proc, /sys, /dev, but not /dev/shm.  By name, and by
+ * the file system an open file lies on, wherever that is mounted. */
+bool path_is_kernels(struct str path);
+bool path_is_kernels_fd(int fd);
+
+/* ---- */
+
 /* All of it to a descriptor that blocks; errno tells why not. */
 bool path_write_all(int fd, struct str bytes);
 /* Whole file into out; ERR_LIMIT when it is larger than max. */

@@ -283,8 +283,8 @@ static bool load_rules(struct once *o, struct error *err)
     for (size_t i = 0; i < o->options.n_rules; i++)
         if (!rules_add(&o->rules, o->options.rules[i].verdict, o->options.rules[i].text, err))
             return false;
-    return rules_load(&o->rules, buf_str(&user), true, err) &&
-           rules_load(&o->rules, project, false, err);
+    return rules_load(&o->rules, buf_str(&user), STR_NONE, err) &&
+           rules_load(&o->rules, project, o->workspace, err);
 }
 
 #define TRANSIENT                                                                                  \
@@ -414,6 +414,7 @@ int once_run(const struct provider *const *providers, size_t n, int argc, char *
         return 0;
     }
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* as in server_run: keys stand in our environment */
+    engine_hide_environment();
     io_claim_stdio(&in_fd, &o.out_fd);
     close(in_fd);
     o.loop = loop_new();

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 #include "base/utf8.h"
+#include "context/foreign.h"
 #include "context/front.h"
 #include "context/skills.h"
 
@@ -72,7 +73,7 @@ static bool read_text(struct str path, struct arena *a, struct str *ret)
 {
     AUTO(buf) struct buf bytes = BUF_INIT, text = BUF_INIT;
     struct error ignored;
-    if (!path_read(&bytes, path, FILE_MAX, &ignored))
+    if (!foreign_read(STR_NONE, path, FILE_MAX, &bytes, &ignored))
         return false;
     utf8_repair(&text, buf_str(&bytes));
     *ret = arena_str(a, buf_str(&text));

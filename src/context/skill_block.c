@@ -4,8 +4,8 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "base/path.h"
 #include "base/utf8.h"
+#include "context/foreign.h"
 
 enum { CONTENT_MAX = 256 << 10 };
 
@@ -39,7 +39,7 @@ static void put_content(const struct skill *skill, struct buf *out)
 {
     AUTO(buf) struct buf text = BUF_INIT;
     struct error ignored;
-    if (!path_read(&text, skill->path, CONTENT_MAX, &ignored))
+    if (!foreign_read(skill->tree, skill->path, CONTENT_MAX, &text, &ignored))
         return;
     buf_addf(out, "\n<skill>\n<name>%.*s</name>\n<path>%.*s</path>\n", STR_FMT(skill->name),
              STR_FMT(skill->path));

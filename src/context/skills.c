@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/path.h"
+#include "context/foreign.h"
 #include "context/front.h"
 #include "context/skill_text.h"
 
@@ -78,6 +79,7 @@ static void add_repository_roots(struct skills *s, struct str cwd)
     AUTO(buf) struct buf dir = BUF_INIT;
     if (!top.p)
         return;
+    s->tree = arena_str(&s->arena, top);
     for (size_t end = top.n; end <= cwd.n; end++) {
         if (end < cwd.n && cwd.p[end] != '/')
             continue;
@@ -108,14 +110,15 @@ static bool is_known(const struct skills *s, struct str path)
 }
 
 /* path is resolved. */
-static void read_skill(struct skills *s, struct str path, struct str folder, int depth)
+static void read_skill(struct skills *s, struct str tree, struct str path, struct str folder,
+                       int depth)
 {
     AUTO(buf) struct buf text = BUF_INIT;
     struct str front, body;
     struct error err;
     if (is_known(s, path))
         return;
-    if (!path_read(&text, path, FILE_BYTES, &err)) {
+    if (!foreign_read(tree, path, FILE_BYTES, &text, &err)) {
         add_error(s, arena_fmt(&s->arena, "failed reading %.*s: %s", STR_FMT(path),
                                err.status ? strerror(err.status) : err.text));
         return;
@@ -130,6 +133,7 @@ static void read_skill(struct skills *s, struct str path, struct str folder, int
                      .name = path_base(folder),
                      .description = skill_description(buf_str(&text), &s->arena),
                      .path = arena_str(&s->arena, path),
+                     .tree = tree,
                      .folder = folder,
                      .depth = depth,
                      .front = arena_str(&s->arena, front),
@@ -144,6 +148,7 @@ struct queue { /* directories still to be read, breadth first */
         int depth;
     } * items;
     size_t n, room;
+    struct str tree; /* that they must lie in, or STR_NONE */
 };
 
 static void queue_add(struct skills *s, struct queue *q, struct str path, int depth)
@@ -152,6 +157,11 @@ static void queue_add(struct skills *s, struct queue *q, struct str path, int de
     struct error ignored;
     if (!path_resolve(&real, path, &ignored) || q->n >= MAX_DIRS + 1)
         return;
+    if (q->tree.n && !path_is_inside(q->tree, buf_str(&real))) {
+        add_error(s, arena_fmt(&s->arena, "skipped %.*s: leads out of the repository",
+                               STR_FMT(path)));
+        return;
+    }
     for (size_t i = 0; i < q->n; i++)
         if (str_eq(q->items[i].path, buf_str(&real)))
             return;
@@ -205,7 +215,7 @@ static void scan_dir(struct skills *s, struct queue *q, struct queued at)
             if (at.depth < (s->depth ? s->depth : MAX_DEPTH))
                 queue_add(s, q, buf_str(&path), at.depth + 1);
         } else if (str_is(names[i], "SKILL.md") && path_resolve(&real, buf_str(&path), &ignored)) {
-            read_skill(s, buf_str(&real), at.path, at.depth);
+            read_skill(s, q->tree, buf_str(&real), at.path, at.depth);
         }
     }
     free(names);
@@ -213,7 +223,7 @@ static void scan_dir(struct skills *s, struct queue *q, struct queued at)
 
 static void scan_root(struct skills *s, struct str root)
 {
-    struct queue q = {0};
+    struct queue q = {.tree = foreign_root(s->tree, root)};
     if (path_is_dir(root))
         queue_add(s, &q, root, 0);
     for (size_t i = 0; i < q.n; i++) {

@@ -12,6 +12,7 @@ struct skill {
     struct str name;
     struct str description;
     struct str path;   /* of its SKILL.md, links resolved */
+    struct str tree;   /* that the file must lie in (foreign.h), or STR_NONE */
     struct str folder; /* that it lies in */
     int depth;         /* of the folder below its root; 0: the root itself */
     struct str front;  /* its front matter (front.h) */
@@ -25,6 +26,7 @@ struct skills {
     size_t n_roots, room_roots;
     struct str *errors; /* what could not be read, one line each */
     size_t n_errors, room_errors;
+    struct str tree;    /* the repository, whose links may not lead out of it; or STR_NONE */
     int depth; /* levels below a root that are looked at; 0: six */
 };
 #define SKILLS_INIT ((struct skills){0})

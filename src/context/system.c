@@ -4,8 +4,8 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/path.h"
 #include "base/utf8.h"
+#include "context/foreign.h"
 
 #include <sys/utsname.h>
 
@@ -14,14 +14,11 @@ static const char *const usual_files[] = {"AGENTS.md", NULL};
 /* False when the file is not there or does not count. */
 static bool read_instructions(struct str workspace, const char *name, struct buf *ret)
 {
-    AUTO(buf) struct buf path = BUF_INIT;
     struct error err;
-    buf_addf(&path, "%.*s/%s", STR_FMT(workspace), name);
-    if (!path_exists(buf_str(&path)))
-        return false;
-    if (path_read(ret, buf_str(&path), INSTRUCTIONS_MAX, &err))
+    if (foreign_read(workspace, str_of(name), INSTRUCTIONS_MAX, ret, &err))
         return true;
-    log_warn("%s is left out: %s", name, err.text);
+    if (err.code != ERR_NOT_FOUND)
+        log_warn("%s is left out: %s", name, err.text);
     return false;
 }
 

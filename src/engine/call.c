@@ -23,6 +23,7 @@ struct call {
     struct event_call event;
     const struct face *face;
     void *decoded;              /* in the turn's arena */
+    struct tool_paths *paths;   /* where its paths lead, for the gate and for the tool */
     struct tool_result result;
     bool is_interrupted;
     int64_t duration_us;
@@ -33,21 +34,24 @@ static void call_clear(struct call *c)
     json_clear(&c->args);
     buf_clear(&c->args_text);
     tool_result_clear(&c->result);
+    tool_paths_free(c->paths);
 }
 
 /* ---- the gate ---- */
 
-static struct tool_cx judging_cx(const struct session *s)
+static struct tool_cx judging_cx(const struct call *c)
 {
+    const struct session *s = c->turn->session;
     return (struct tool_cx){.root = str_of(s->workspace),
-                            .launch_dir = str_of(s->engine->launch_dir)};
+                            .launch_dir = str_of(s->engine->launch_dir),
+                            .paths = c->paths};
 }
 
 /* What the call needs.  With rules a confined command needs no more than its walls let it do. */
 static enum mode required_mode(const struct call *c)
 {
     struct session *s = c->turn->session;
-    struct tool_cx cx = judging_cx(s);
+    struct tool_cx cx = judging_cx(c);
     const struct sandbox_policy *walls =
         s->settings->permit == PERMIT_RULES && c->face->command ? session_sandbox(s) : NULL;
     if (walls)
@@ -114,7 +118,7 @@ static bool permit_by_rules_await(struct call *c, enum mode required, struct err
 {
     struct session *s = c->turn->session;
     const struct session_settings *set = s->settings;
-    struct tool_cx cx = judging_cx(s);
+    struct tool_cx cx = judging_cx(c);
     struct str rule = STR_NONE;
     enum verdict v = VERDICT_NONE;
     if (set->rules)
@@ -276,6 +280,7 @@ static bool run_face_await(struct call *c, struct error *err)
     struct tool_cx cx;
     engine_fill_cx(s->engine, s->settings, str_of(s->workspace), &cx);
     cx.reads = s->reads;
+    cx.paths = c->paths;
     cx.shell = s->settings->shares_shell ? &s->engine->shell : NULL;
     cx.child = &t->child;
     cx.background = s->settings->shares_shell ? engine_background(s->engine) : NULL;
@@ -356,7 +361,8 @@ static bool finish_call(struct call *c, struct error *err)
 
 static bool run_call_await(struct turn *t, const struct block *block, struct error *err)
 {
-    AUTO(call) struct call c = {.turn = t, .block = block};
+    AUTO(call) struct call c = {
+        .turn = t, .block = block, .paths = tool_paths_new()};
     struct error why = ERROR_INIT;
     read_arguments(&c);
     session_emit(t->session, t, &(struct event){.kind = EV_CALL_STARTED, .call = &c.event});

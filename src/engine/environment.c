@@ -3,6 +3,9 @@
  * run what a model writes; a key in their environment is a key given away.  TRIVET_PASS_ENV names
  * further variables (comma separated) that the user wants to hand down.
  *
+ * An address is handed down without the user and password in it (https://ann:secret@proxy), unless
+ * TRIVET_PASS_ENV names its variable.
+ *
  * What is not handed down is also taken out of the block of memory that /proc/PID/environ shows: a
  * tool of root can read that of every process, whatever PR_SET_DUMPABLE says. */
 #include "engine/internal.h"
@@ -19,6 +22,7 @@ static const char *const allowed[] = {
     "PYTHONPATH", "PYTHONUNBUFFERED", "PYENV_ROOT", "NODE_PATH", "NODE_ENV", "NODE_OPTIONS",
     "NVM_DIR", "PNPM_HOME", "BUN_INSTALL", "DENO_DIR", "PERL5LIB", "LUA_PATH", "DOTNET_ROOT",
     "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
+    "all_proxy",
     "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE",
 };
 static const char *const allowed_starts[] = {"LC_", "XDG_", "CONDA_", "npm_config_", "HOMEBREW_"};
@@ -59,6 +63,42 @@ static bool is_allowed(struct str name)
     return false;
 }
 
+/* ---- addresses ---- */
+
+/* The bytes of user and password at the start of an address, with the @ behind them.  is_proxy: the
+ * whole of it is one address, so the last @ counts, whatever the password holds. */
+static size_t userinfo(struct str address, bool is_proxy)
+{
+    size_t end = 0;
+    while (end < address.n && (is_proxy || !strchr("/?# \t,;\"'", address.p[end])))
+        end++;
+    size_t at = str_rchr(str_cut(address, end), '@');
+    return at == SIZE_MAX ? 0 : at + 1;
+}
+
+static void put_without_users(struct buf *out, struct str value, bool is_proxy)
+{
+    for (size_t at; (at = str_find(value, STR("://"))) != SIZE_MAX;) {
+        buf_add(out, str_cut(value, at + 3));
+        value = str_from(value, at + 3);
+        value = str_from(value, userinfo(value, is_proxy));
+        is_proxy = false;
+    }
+    buf_add(out, str_from(value, is_proxy ? userinfo(value, true) : 0));
+}
+
+/* The line NAME=value as children get it. */
+static char *line_for_children(const char *line, struct str name, struct str value)
+{
+    struct buf out = BUF_INIT;
+    bool is_proxy = str_ifind(name, STR("proxy")) != SIZE_MAX && !str_ieq(name, STR("no_proxy"));
+    if (is_passed_by_user(name))
+        return xstrdup(line);
+    buf_addf(&out, "%.*s=", STR_FMT(name));
+    put_without_users(&out, value, is_proxy);
+    return buf_take(&out);
+}
+
 char **environment_for_children(void)
 {
     size_t n = 0, room = 1;
@@ -66,10 +106,9 @@ char **environment_for_children(void)
         room++;
     char **env = xcalloc(room + 1, sizeof *env);
     for (char **v = environ; *v; v++) {
-        struct str name;
-        str_split(str_of(*v), '=', &name);
+        struct str name, value = str_split(str_of(*v), '=', &name);
         if (is_allowed(name))
-            env[n++] = xstrdup(*v);
+            env[n++] = line_for_children(*v, name, value);
     }
     env[n] = xstrdup("AI_AGENT=trivet");
     return env;
@@ -80,8 +119,9 @@ void engine_hide_environment(void)
     for (char **v = environ; *v; v++) {
         struct str name;
         size_t n = strlen(*v);
-        str_split(str_n(*v, n), '=', &name);
-        if (is_allowed(name))
+        struct str value = str_split(str_n(*v, n), '=', &name);
+        AUTO_FREE char *handed = line_for_children(*v, name, value);
+        if (is_allowed(name) && strcmp(handed, *v) == 0)
             continue;
         char *moved = xstrdup(*v);
         explicit_bzero(*v, n);

@@ -63,7 +63,7 @@ static void add_below(struct sandbox_paths *l, struct str dir, const char *path)
 static void add_variable(struct sandbox_paths *l, const char *name)
 {
     const char *value = getenv(name);
-    if (value && value[0] == '/')
+    if (value && *value) /* with ~ and relative, as those read it who use it */
         sandbox_paths_add(l, str_of(value));
 }
 

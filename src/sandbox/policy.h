@@ -55,6 +55,11 @@ bool sandbox_policy_decode(int argc, char **argv, struct sandbox_policy *ret, st
 bool sandbox_may_read(const struct sandbox_policy *p, struct str path);
 bool sandbox_may_write(const struct sandbox_policy *p, struct str path);
 
+/* The same for an open file, whatever its name is: whether it is one of the hidden ones. */
+bool sandbox_may_read_open(const struct sandbox_policy *p, int fd);
+/* Whether an open file is hidden by every policy, also where none is in force. */
+bool sandbox_is_credential(int fd);
+
 const char *sandbox_kind_name(enum sandbox_kind kind);
 bool sandbox_kind_named(struct str name, enum sandbox_kind *ret);
 

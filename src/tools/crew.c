@@ -266,8 +266,10 @@ static void do_task(struct member *m, const struct task *t)
         return;
     }
     int fd = path_open_straight(t->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-    if (fd >= 0)
+    if (fd >= 0 && !path_is_kernels(str_of(t->path)) && !path_is_kernels_fd(fd))
         look_at(m, fd, t);
+    else if (fd >= 0)
+        close(fd);
 }
 
 void crew_run(struct crew *c, unsigned number)

@@ -113,7 +113,9 @@ static bool load(struct grep_job *j, struct member *m, const struct crew_file *f
     int fd = openat(f->dir, f->name.p, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
     if (fd < 0)
         return false;
-    bool ok = load_open(m, fd, st);
+    bool ok = load_open(m, fd, st) &&
+              (st->st_nlink == 1 || sandbox_may_read_open(j->o->sandbox, fd)) &&
+              (j->crew || !path_is_kernels_fd(fd));
     close(fd);
     return ok;
 }

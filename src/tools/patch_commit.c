@@ -43,7 +43,7 @@ static bool make_dirs(struct plan *p, struct str path, struct error *err)
             d = path_dir(d);
         note_dir(p, d);
     }
-    return path_make_dirs(dir, 0777, err);
+    return path_make_dirs_straight(dir, 0777, err);
 }
 
 static bool stage(struct plan *p, struct plan_file *f, struct error *err)
@@ -53,7 +53,7 @@ static bool stage(struct plan *p, struct plan_file *f, struct error *err)
     bool is_file = f->existed && f->has_rights;
     if (!f->exists)
         return true;
-    if (is_file && access(f->path, W_OK) != 0)
+    if (is_file && path_access_straight(f->path, W_OK) != 0)
         return error_errno(err, errno, "%s", f->path);
     if (!f->existed && !make_dirs(p, path, err))
         return false;

@@ -86,7 +86,7 @@ static struct plan_file *add_file(struct planning *pl, struct str name, struct s
     f->path = str_dup(path);
     path_absolute(&shown, pl->o->base, name);
     f->shown = buf_take(&shown);
-    f->existed = f->exists = lstat(f->path, &f->rights) == 0;
+    f->existed = f->exists = path_stat_straight(f->path, &f->rights) == 0;
     f->has_rights = f->existed && S_ISREG(f->rights.st_mode);
     return f;
 }

@@ -20,74 +20,36 @@ bool read_stat(struct str path, struct read_info *ret, struct error *err)
 {
     struct stat st;
     AUTO_FREE char *z = str_dup(path);
-    if (stat(z, &st) != 0)
+    if (path_stat_straight(z, &st) != 0)
         return error_errno(err, errno, "%s", z);
     *ret = (struct read_info){S_ISREG(st.st_mode), S_ISDIR(st.st_mode), st.st_size, st.st_mode};
     return true;
 }
 
 /* Only regular files: a pipe or a device could keep us forever. */
-static int open_regular(struct str path, struct error *err)
+static int open_regular(struct str path, struct stat *ret, struct error *err)
 {
-    struct stat st;
     AUTO_FREE char *z = str_dup(path);
     int fd = path_open_straight(z, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
     if (fd < 0) {
         error_errno(err, errno, "%s", z);
         return -1;
     }
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+    if (path_check_file(fd, path, ret, err))
         return fd;
     close(fd);
-    error_set(err, ERR_INVALID, "%s is %s", z,
-              S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
     return -1;
-}
-
-static bool read_all(int fd, struct str path, size_t max, struct buf *ret, struct error *err)
-{
-    size_t start = ret->n;
-    for (;;) {
-        char piece[8192];
-        ssize_t n = read(fd, piece, sizeof piece);
-        if (n == 0)
-            return true;
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return error_errno(err, errno, "cannot read %.*s", STR_FMT(path));
-        if (ret->n - start + (size_t)n > max || !buf_add(ret, str_n(piece, (size_t)n)))
-            return error_set(err, ERR_LIMIT, "%.*s is larger than %zu bytes", STR_FMT(path), max);
-    }
-}
-
-/* A regular file that is not too large, by its name. */
-static bool check_size(struct str path, size_t max, struct error *err)
-{
-    struct read_info info;
-    if (!read_stat(path, &info, err))
-        return false;
-    if (!info.is_file)
-        return error_set(err, ERR_INVALID, "%.*s is %s", STR_FMT(path),
-                         info.is_dir ? "a directory" : "not a regular file");
-    if (info.size > (int64_t)max)
-        return error_set(err, ERR_LIMIT, "%.*s is larger than %zu bytes", STR_FMT(path), max);
-    return true;
-}
-
-bool read_whole(struct str path, size_t max, struct buf *ret, struct error *err)
-{
-    return check_size(path, max, err) && path_read(ret, path, max, err);
 }
 
 bool read_resolved(struct str path, size_t max, struct buf *ret, struct error *err)
 {
-    if (!check_size(path, max, err))
-        return false;
-    int fd = open_regular(path, err);
+    struct stat st;
+    int fd = open_regular(path, &st, err);
     if (fd < 0)
         return false;
-    bool ok = read_all(fd, path, max, ret, err);
+    bool ok = st.st_size <= (int64_t)max
+                  ? path_read_fd(ret, fd, path, max, err)
+                  : error_set(err, ERR_LIMIT, "%.*s is larger than %zu bytes", STR_FMT(path), max);
     close(fd);
     return ok;
 }
@@ -209,7 +171,8 @@ static bool scan_file(struct scan *s, int fd, char *piece, struct error *err)
 static bool run_scan(struct job *j, struct error *err)
 {
     struct scan *s = CONTAINER_OF(j, struct scan, job);
-    int fd = open_regular(s->o->path, err);
+    struct stat st;
+    int fd = open_regular(s->o->path, &st, err);
     if (fd < 0)
         return false;
     AUTO_FREE char *piece = xmalloc(PIECE);

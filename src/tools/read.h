@@ -17,9 +17,8 @@ struct read_info {
 };
 bool read_stat(struct str path, struct read_info *ret, struct error *err);
 
-/* A regular file of at most max bytes. */
-bool read_whole(struct str path, size_t max, struct buf *ret, struct error *err);
-/* The same for a path that was resolved and judged: no link is followed any more. */
+/* A regular file of at most max bytes; of a path that was resolved and judged: no link is followed
+ * any more. */
 bool read_resolved(struct str path, size_t max, struct buf *ret, struct error *err);
 bool read_is_binary(struct str text);
 

@@ -37,7 +37,7 @@ bool skill_read(const struct tool_cx *cx, struct str folder, struct str path, st
     if (info.size > SKILL_BYTES)
         return error_set(err, ERR_LIMIT, "skill file too large: %.*s is %lld bytes; limit is %d",
                          STR_FMT(path), (long long)info.size, SKILL_BYTES);
-    if (!read_whole(buf_str(&file), SKILL_BYTES, ret, err))
+    if (!read_resolved(buf_str(&file), SKILL_BYTES, ret, err))
         return false;
     if (str_chr(buf_str(ret), '\0') != SIZE_MAX)
         return error_set(err, ERR_INVALID, "not a text file: %.*s", STR_FMT(path));

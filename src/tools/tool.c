@@ -6,7 +6,9 @@
 #include "base/utf8.h"
 #include "tools/job.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <unistd.h>
 
 /* A sorted list: sessions read hundreds of files, not millions. */
 struct read_set {
@@ -132,6 +134,52 @@ bool tool_fail(struct tool_result *r, const char *fmt, ...)
     return true;
 }
 
+struct tool_paths { /* pairs, one behind the other: asked for, resolved */
+    char **v;
+    size_t n;
+};
+
+struct tool_paths *tool_paths_new(void)
+{
+    return xnew(struct tool_paths);
+}
+
+void tool_paths_free(struct tool_paths *p)
+{
+    for (size_t i = 0; p && i < p->n; i++)
+        free(p->v[i]);
+    if (p)
+        free(p->v);
+    free(p);
+}
+
+static bool resolve_once(struct tool_paths *p, struct str path, struct buf *ret, struct error *err)
+{
+    for (size_t i = 0; p && i < p->n; i += 2)
+        if (str_is(path, p->v[i]))
+            return buf_add(ret, str_of(p->v[i + 1]));
+    if (!path_resolve(ret, path, err))
+        return false;
+    if (p) {
+        p->v = xrealloc(p->v, (p->n + 2) * sizeof *p->v);
+        p->v[p->n++] = str_dup(path);
+        p->v[p->n++] = str_dup(buf_str(ret));
+    }
+    return true;
+}
+
+/* By its name, and by what lies there: a hidden file may have a second name. */
+static bool is_hidden(const struct sandbox_policy *sandbox, struct buf *path)
+{
+    if (!sandbox_may_read(sandbox, buf_str(path)))
+        return true;
+    int fd = sandbox ? path_open_straight(path->p, O_PATH | O_CLOEXEC, 0) : -1;
+    bool is_it = fd >= 0 && !sandbox_may_read_open(sandbox, fd);
+    if (fd >= 0)
+        close(fd);
+    return is_it;
+}
+
 bool tool_path(const struct tool_cx *cx, struct str path, struct buf *ret, struct error *err)
 {
     AUTO(buf) struct buf absolute = BUF_INIT;
@@ -141,9 +189,11 @@ bool tool_path(const struct tool_cx *cx, struct str path, struct buf *ret, struc
         return error_set(err, ERR_INVALID, "the path is longer than %d bytes", PATH_MAX - 1);
     path_absolute(&absolute, cx->root, path);
     buf_reset(ret);
-    if (!path_resolve(ret, buf_str(&absolute), err))
+    if (!resolve_once(cx->paths, buf_str(&absolute), ret, err))
         return false;
-    if (!sandbox_may_read(cx->sandbox, buf_str(ret)))
+    if (path_is_kernels(buf_str(&absolute)) || path_is_kernels(buf_str(ret)))
+        return error_set(err, ERR_DENIED, "file tools do not reach into /proc, /sys and /dev");
+    if (is_hidden(cx->sandbox, ret))
         return error_set(err, ERR_DENIED, "the sandbox does not let tools read this file");
     return true;
 }

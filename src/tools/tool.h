@@ -33,6 +33,12 @@ void shell_state_clear(struct shell_state *s);
 
 struct background; /* tools/background.h */
 
+/* Where the paths of one call lead, each found once: the gate judges a path, the tool uses it, and
+ * a link that changes in between would lead elsewhere. */
+struct tool_paths;
+struct tool_paths *tool_paths_new(void);
+void tool_paths_free(struct tool_paths *p);
+
 struct todo_list;
 struct custom;
 
@@ -46,6 +52,7 @@ struct tool_cx {
     struct child **child;       /* shows a running command, for back-pressure; may be NULL */
     int64_t kill_grace_ms;      /* SIGTERM to SIGKILL */
     struct background *background; /* jobs that outlive the turn; may be NULL: there are none */
+    struct tool_paths *paths;   /* of this call; may be NULL: each is resolved when it is asked for */
     const struct sandbox_policy *sandbox; /* what tools may touch; NULL: everything */
     /* ask_user_question and other calls back into the session; may be NULL. */
     bool (*ask_await)(void *arg, struct str questions_json, struct buf *answer, struct error *err);
@@ -74,8 +81,9 @@ void tool_result_finish(struct tool_result *r); /* repairs UTF-8 in text and err
 /* Empties text and writes the error text; returns true, because a failed call is still a result. */
 bool tool_fail(struct tool_result *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Absolute path below the workspace (or as given), links resolved.  ERR_DENIED when the sandbox
- * hides it. */
+/* Absolute path below the workspace (or as given), links resolved, the same for all questions of a
+ * call (cx->paths).  ERR_DENIED when the sandbox hides it, also by a second name, and for places of
+ * processes, devices and the kernel (path_is_kernels). */
 bool tool_path(const struct tool_cx *cx, struct str path, struct buf *ret, struct error *err);
 /* The same for a file that is to be written; ERR_DENIED when the sandbox forbids that.  Every tool
  * that changes files takes its paths from here. */

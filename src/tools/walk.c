@@ -21,10 +21,12 @@ struct walk {
 
 static bool read_sorted(struct walk *w, struct names *l, struct error *err)
 {
-    int fd = open(w->path.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int fd = path_open_straight(w->path.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (fd < 0)
         return error_errno(err, errno, "%s", w->path.p);
-    bool ok = names_read(l, fd, &w->o->filter, err);
+    bool is_kernels = path_is_kernels(buf_str(&w->path)) || path_is_kernels_fd(fd);
+    bool ok = is_kernels ? error_set(err, ERR_DENIED, "%s is not looked into", w->path.p)
+                         : names_read(l, fd, &w->o->filter, err);
     close(fd);
     w->report->is_cut |= l->is_cut;
     names_sort(l);

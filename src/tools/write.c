@@ -87,10 +87,10 @@ bool write_bytes(struct str path, struct str bytes, struct error *err)
     struct error why;
     AUTO(buf) struct buf temporary = BUF_INIT;
     AUTO_FREE char *z = str_dup(path);
-    bool exists = stat(z, &old) == 0;
+    bool exists = path_stat_straight(z, &old) == 0;
     if (exists && !S_ISREG(old.st_mode))
         return error_set(err, ERR_INVALID, "%s is not a regular file", z);
-    if (exists && access(z, W_OK) != 0)
+    if (exists && path_access_straight(z, W_OK) != 0)
         return error_errno(err, errno, "cannot write %s", z);
     if (!write_aside(path, bytes, exists ? &old : NULL, &temporary, &why)) {
         if (exists && why.status == EACCES)

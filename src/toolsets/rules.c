@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/path.h"
+#include "context/foreign.h"
 #include "tools/command.h"
 #include "tools/match.h"
 
@@ -80,15 +81,14 @@ static bool add_lists(struct rules *r, yyjson_val *root, bool may_allow, struct 
     return true;
 }
 
-bool rules_load(struct rules *r, struct str path, bool may_allow, struct error *err)
+bool rules_load(struct rules *r, struct str path, struct str tree, struct error *err)
 {
     AUTO(buf) struct buf text = BUF_INIT;
     AUTO(json) struct json j = JSON_INIT;
-    if (!path_exists(path))
-        return true;
-    bool ok = path_read(&text, path, FILE_BYTES, err) &&
-              json_parse(buf_str(&text), 0, FILE_DEPTH, &j, err) &&
-              add_lists(r, j.root, may_allow, err);
+    if (!foreign_read(tree, path, FILE_BYTES, &text, err))
+        return err->code == ERR_NOT_FOUND;
+    bool ok = json_parse(buf_str(&text), 0, FILE_DEPTH, &j, err) &&
+              add_lists(r, j.root, !tree.p, err);
     return ok || error_prefix(err, "%.*s", STR_FMT(str_cut(path, 200)));
 }
 

@@ -28,9 +28,10 @@ struct rules {
 
 /* ERR_INVALID when the text is no rule. */
 bool rules_add(struct rules *r, enum verdict verdict, struct str text, struct error *err);
-/* The object {"allow": [...], "ask": [...], "deny": [...]} of a file; no file is fine.  What a
- * workspace brings along cannot allow anything: without may_allow such a list is an error. */
-bool rules_load(struct rules *r, struct str path, bool may_allow, struct error *err);
+/* The object {"allow": [...], "ask": [...], "deny": [...]} of a file; no file is fine.  tree:
+ * the workspace that brings the file along (context/foreign.h), which cannot allow anything, such a
+ * list is an error; STR_NONE: the file is the user's own. */
+bool rules_load(struct rules *r, struct str path, struct str tree, struct error *err);
 /* Deny wins, then ask, then allow.  *ret_text is the deciding rule, borrowed. */
 enum verdict rules_judge(const struct rules *r, const struct face *f, const struct tool_cx *cx,
                          const void *args, struct str *ret_text);

@@ -119,7 +119,7 @@ static bool write_await(struct tool_cx *cx, const void *args, struct tool_result
     AUTO(buf) struct buf path = BUF_INIT;
     AUTO(change) struct change change = CHANGE_INIT;
     if (!tool_path_write(cx, a->path, &path, err) ||
-        !path_make_dirs(path_dir(buf_str(&path)), 0755, err) ||
+        !path_make_dirs_straight(path_dir(buf_str(&path)), 0755, err) ||
         !change_write(buf_str(&path), a->content, &change, err))
         return tool_fail(ret, "cannot write %.*s: %s", STR_FMT(a->path), cause_of(err));
     name_target(ret, a->path, buf_str(&path));
@@ -275,7 +275,7 @@ static bool start_job_await(struct tool_cx *cx, const struct bash_args *a, struc
     id_hex(id, 8);
     buf_addf(&name, ".scaiflux/jobs/%s.log", id);
     if (!tool_path_write(cx, buf_str(&name), &path, err) ||
-        !path_make_dirs(path_dir(buf_str(&path)), 0700, err))
+        !path_make_dirs_straight(path_dir(buf_str(&path)), 0700, err))
         return tool_fail(ret, "the command could not be started: %s", err->text);
     const char *const argv[] = {shell, "-c", script, shell, command, path.p, NULL};
     struct program_options o = {

@@ -31,7 +31,7 @@ static bool resolve(const struct face *f, const struct tool_cx *cx, struct str p
     AUTO(buf) struct buf absolute = BUF_INIT;
     struct error ignored;
     bool from_launch = f->from_launch_dir && cx->launch_dir.n;
-    struct tool_cx bare = {.root = cx->root};
+    struct tool_cx bare = {.root = cx->root, .paths = cx->paths};
     if (str_chr(path, '\0') != SIZE_MAX)
         return false;
     path_absolute(&absolute, from_launch ? cx->launch_dir : cx->root, path);

@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     for (int may_allow = 0; may_allow < 2; may_allow++) {
         struct rules r = RULES_INIT;
         struct error err = ERROR_INIT;
-        if (rules_load(&r, fuzz_path(path, "rules.json"), may_allow, &err))
+        if (rules_load(&r, fuzz_path(path, "rules.json"), may_allow ? STR_NONE : STR("/"), &err))
             judge_all(&r, may_allow, rest);
         else
             PROMISE(err.code != ERR_NONE && err.text[0]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* LINK: -Wl,--wrap=write,--wrap=renameat,--wrap=linkat,--wrap=mkdir,--wrap=unlinkat,--wrap=close */
+/* LINK: -Wl,--wrap=write,--wrap=renameat,--wrap=linkat,--wrap=mkdirat,--wrap=unlinkat,--wrap=close */
 /* A patch of many files while the system refuses things: the n-th write, rename, link, for every n.
  * Afterwards all files are old or all are new, down to inodes and times, and nothing lies about. */
 #include "patch_scene.h"
@@ -34,8 +34,8 @@ int __real_renameat(int from_dir, const char *from, int to_dir, const char *to);
 int __wrap_renameat(int from_dir, const char *from, int to_dir, const char *to);
 int __real_linkat(int from_dir, const char *from, int to_dir, const char *to, int flags);
 int __wrap_linkat(int from_dir, const char *from, int to_dir, const char *to, int flags);
-int __real_mkdir(const char *path, mode_t mode);
-int __wrap_mkdir(const char *path, mode_t mode);
+int __real_mkdirat(int dir, const char *path, mode_t mode);
+int __wrap_mkdirat(int dir, const char *path, mode_t mode);
 int __real_unlinkat(int dir, const char *name, int flags);
 int __wrap_unlinkat(int dir, const char *name, int flags);
 int __real_close(int fd);
@@ -59,9 +59,9 @@ int __wrap_linkat(int from_dir, const char *from, int to_dir, const char *to, in
     return refuse(CALL_LINK, EPERM) ? -1 : __real_linkat(from_dir, from, to_dir, to, flags);
 }
 
-int __wrap_mkdir(const char *path, mode_t mode)
+int __wrap_mkdirat(int dir, const char *path, mode_t mode)
 {
-    return refuse(CALL_MKDIR, ENOSPC) ? -1 : __real_mkdir(path, mode);
+    return refuse(CALL_MKDIR, ENOSPC) ? -1 : __real_mkdirat(dir, path, mode);
 }
 
 int __wrap_unlinkat(int dir, const char *name, int flags)

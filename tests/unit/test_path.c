@@ -5,10 +5,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -232,6 +237,88 @@ static void test_xdg(void **state)
     }
 }
 
+/* Runs it in a process for which the kernel has no openat2; its exit status tells. */
+static int without_openat2(int (*fn)(void))
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 437, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {ARRAY_LEN(code), code};
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+            _exit(77);
+        _exit(fn());
+    }
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static bool opens(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* The number of the first thing that is wrong. */
+static int try_links(void)
+{
+    AUTO_FREE char *tree = xstrdup(below("/tree"));
+    struct error err;
+    if (!opens(path_open_straight(below("/tree/in/file"), O_RDONLY, 0)))
+        return 1;
+    if (opens(path_open_straight(below("/tree/middle/file"), O_RDONLY, 0)) ||
+        opens(path_open_straight(below("/tree/last"), O_RDONLY, 0)) ||
+        opens(path_open_straight(below("/tree/middle/new"), O_WRONLY | O_CREAT, 0600)))
+        return 2;
+    if (!opens(path_open_file(str_of(tree), STR("in/file"), &err)) ||
+        !opens(path_open_file(str_of(tree), str_of(below("/tree/in/file")), &err)))
+        return 3;
+    if (opens(path_open_file(str_of(tree), STR("out"), &err)) || err.code != ERR_DENIED)
+        return 4;
+    if (opens(path_open_file(str_of(tree), STR("../secret"), &err)) ||
+        opens(path_open_file(str_of(tree), STR("in/../../secret"), &err)) ||
+        opens(path_open_file(str_of(tree), str_of(below("/secret")), &err)) ||
+        opens(path_open_file(str_of(tree), STR("away/secret"), &err)))
+        return 5;
+    if (opens(path_open_file(str_of(tree), STR("in"), &err)) || err.code != ERR_INVALID ||
+        opens(path_open_file(str_of(tree), STR("pipe"), &err)) || err.code != ERR_INVALID)
+        return 6;
+    if (path_make_dirs_straight(str_of(below("/tree/away/new")), 0700, &err) ||
+        path_exists(str_of(below("/new"))) ||
+        !path_make_dirs_straight(str_of(below("/tree/in/a/b")), 0700, &err))
+        return 7;
+    if (opens(path_open_file(STR_NONE, STR("/proc/self/environ"), &err)) ||
+        err.code != ERR_DENIED)
+        return 8;
+    return 0;
+}
+
+static void test_wall_09_links_are_not_followed(void **state)
+{
+    (void)state;
+    struct error err;
+    AUTO_FREE char *command = NULL;
+    assert_true(path_make_dirs(str_of(below("/tree/in")), 0700, &err));
+    assert_true(asprintf(&command,
+                         "cd %s && echo x >tree/in/file && echo x >secret && ln -s in tree/middle "
+                         "&& ln -s in/file tree/last && ln -s ../secret tree/out && "
+                         "ln -s .. tree/away && mkfifo tree/pipe",
+                         root) > 0);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(try_links(), 0);
+    /* A link that stays inside is followed where the kernel can judge it. */
+    int fd = path_open_file(str_of(below("/tree")), STR("last"), &err);
+    assert_true(opens(fd));
+    assert_int_equal(without_openat2(try_links), 0);
+}
+
 int main(void)
 {
     if (!mkdtemp(root))
@@ -241,6 +328,7 @@ int main(void)
         cmocka_unit_test(test_absolute), cmocka_unit_test(test_parts),
         cmocka_unit_test(test_inside),   cmocka_unit_test(test_resolve),
         cmocka_unit_test(test_dirs),     cmocka_unit_test(test_read),
+        cmocka_unit_test(test_wall_09_links_are_not_followed),
         cmocka_unit_test(test_straight), cmocka_unit_test(test_program),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);

@@ -188,13 +188,13 @@ static bool load(struct scene *s, const char *text, bool may_allow)
     assert_non_null(file);
     fputs(text, file);
     fclose(file);
-    return rules_load(&s->rules, str_of(path.p), may_allow, &s->err);
+    return rules_load(&s->rules, str_of(path.p), may_allow ? STR_NONE : path_dir(str_of(path.p)), &s->err);
 }
 
 static void test_files(void **state)
 {
     struct scene *s = *state;
-    assert_true(rules_load(&s->rules, STR("/nowhere/rules.json"), true, &s->err));
+    assert_true(rules_load(&s->rules, STR("/nowhere/rules.json"), STR_NONE, &s->err));
     assert_true(load(s, "{\"allow\": [\"bash(ls)\"], \"deny\": [\"bash(rm)\", \"todo\"]}", true));
     assert_int_equal(s->rules.n, 3);
     assert_true(load(s, "{\"deny\": []}", false));

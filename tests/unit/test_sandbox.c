@@ -76,6 +76,20 @@ static int count(char **v)
     return n;
 }
 
+static void test_wall_14_a_home_in_a_variable_is_hidden(void **state)
+{
+    (void)state;
+    AUTO(sandbox_policy) struct sandbox_policy p;
+    setenv("KWARD_CONFIG_PATH", "~/my/config.json", 1);
+    policy_make(&p);
+    sandbox_policy_clear(&p);
+    setenv("KWARD_AUTH_PATH", "~/my/../my/auth.json", 1);
+    sandbox_policy_init(&p, SANDBOX_WORKSPACE_WRITE, STR("/nowhere/ann/work"));
+    assert_true(has_path(&p.hidden, "/nowhere/ann/my/config.json"));
+    assert_true(has_path(&p.hidden, "/nowhere/ann/my/auth.json"));
+    unsetenv("KWARD_CONFIG_PATH");
+}
+
 static void test_policy_there_and_back(void **state)
 {
     (void)state;
@@ -502,6 +516,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_policy_knows_its_places),
+        cmocka_unit_test(test_wall_14_a_home_in_a_variable_is_hidden),
         cmocka_unit_test(test_policy_there_and_back),
         cmocka_unit_test(test_bad_arguments_are_refused),
         cmocka_unit_test(test_kinds_have_names),

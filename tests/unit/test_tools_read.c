@@ -127,8 +127,8 @@ static void test_what_is_no_text_file(void **state)
 
     AUTO(buf) struct buf b = BUF_INIT;
     scene_put(&s, "ten", "0123456789");
-    assert_true(read_whole(str_of(scene_path(&s, "ten")), 10, &b, &r.err));
-    assert_false(read_whole(str_of(scene_path(&s, "ten")), 9, &b, &r.err));
+    assert_true(read_resolved(str_of(scene_path(&s, "ten")), 10, &b, &r.err));
+    assert_false(read_resolved(str_of(scene_path(&s, "ten")), 9, &b, &r.err));
     assert_int_equal(r.err.code, ERR_LIMIT);
     scene_close(&s);
 }

@@ -5,9 +5,9 @@
  */
 #include "dialects/kward/internal.h"
 
-#include "base/path.h"
 #include "base/utf8.h"
 #include "context/config.h"
+#include "context/foreign.h"
 #include "context/library.h"
 #include "context/memory.h"
 
@@ -31,7 +31,7 @@ static void put_agents(const struct kward *k, struct buf *out)
     AUTO(buf) struct buf path = BUF_INIT, text = BUF_INIT;
     struct error ignored;
     buf_addf(&path, "%s/AGENTS.md", k->config_dir);
-    if (!path_exists(buf_str(&path)) || !path_read(&text, buf_str(&path), AGENTS_MAX, &ignored))
+    if (!foreign_read(STR_NONE, buf_str(&path), AGENTS_MAX, &text, &ignored))
         return;
     buf_addz(out, "\n\n");
     utf8_repair(out, str_trim(buf_str(&text)));

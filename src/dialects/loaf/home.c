@@ -17,12 +17,13 @@
 #include "base/path.h"
 #include "base/time.h"
 #include "context/config.h"
+#include "context/foreign.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
 
-enum { MOST_PROMPTS = 200, MOST_PROMPT_BYTES = 64 << 10 };
+enum { MOST_PROMPTS = 200, MOST_PROMPT_BYTES = 64 << 10, LOCAL_BYTES = 1 << 20 };
 
 /* ---- where it is ---- */
 
@@ -265,22 +266,48 @@ static bool move_key(struct loaf *lf, yyjson_val *root, const char *member, cons
     return false;
 }
 
-/* False when something of it is kept nowhere else. */
-static bool take_state(struct loaf *lf, yyjson_val *root, bool is_foreign)
+static void take_settings(struct loaf *lf, yyjson_val *root)
 {
-    struct error err;
-    bool has_key = false;
     read_providers(lf, root);
     lf->is_onboarded = json_get_bool(root, "onboardingCompleted", false);
     read_model(lf, root);
+}
+
+static void take_state(struct loaf *lf, yyjson_val *root)
+{
+    struct error err;
+    bool has_key = false;
+    take_settings(lf, root);
     bool is_moved = move_key(lf, root, "openRouterApiKey", "openrouter", &has_key);
     is_moved = move_key(lf, root, "exaApiKey", "exa", &has_key) && is_moved;
-    bool drops_keys = has_key && is_moved;
-    if ((drops_keys || is_foreign) && !save(lf, drops_keys, &err)) {
+    if (has_key && is_moved && !save(lf, true, &err))
         log_warn("state.json stays as it was: %s", err.text);
-        return false;
+}
+
+/* The file of the working directory may have come with a repository: its choices are taken, a key
+ * in it is not, and then it stays where it is. */
+static void import_state(struct loaf *lf)
+{
+    AUTO(json) struct json state = JSON_INIT;
+    AUTO(buf) struct buf text = BUF_INIT;
+    struct str dir = engine_launch_dir(lf->sv->engine);
+    struct error err;
+    if (!foreign_read(dir, STR(".loaf-state.json"), LOCAL_BYTES, &text, &err) ||
+        !json_parse(buf_str(&text), JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &state, &err) ||
+        !yyjson_is_obj(state.root))
+        return;
+    take_settings(lf, state.root);
+    if (!save(lf, false, &err)) {
+        log_warn(".loaf-state.json is not taken over: %s", err.text);
+        return;
     }
-    return is_moved;
+    if (json_get(state.root, "openRouterApiKey") || json_get(state.root, "exaApiKey")) {
+        log_warn("the keys in .loaf-state.json are not taken: the file may not be the user's own");
+        return;
+    }
+    AUTO(buf) struct buf path = BUF_INIT;
+    path_absolute(&path, dir, STR(".loaf-state.json"));
+    unlink(path.p);
 }
 
 /* Tokens that older versions kept in auth.json move to the secrets as well. */
@@ -308,7 +335,7 @@ static bool read_state(struct str path, struct json *ret)
 void loaf_home_open(struct loaf *lf)
 {
     AUTO(json) struct json state = JSON_INIT;
-    AUTO(buf) struct buf dir = BUF_INIT, local = BUF_INIT;
+    AUTO(buf) struct buf dir = BUF_INIT;
     path_absolute(&dir, path_home(), STR(".loaf"));
     lf->data_dir = buf_take(&dir);
     move_old_dir(lf->data_dir);
@@ -318,14 +345,10 @@ void loaf_home_open(struct loaf *lf)
     engine_use_auth(lf->sv->engine,
                     auth_store_new(&auth_format_loaf, str_of(secrets), str_of(logins)));
     move_login(lf, logins);
-    path_absolute(&local, engine_launch_dir(lf->sv->engine), STR(".loaf-state.json"));
-    if (path_exists(str_of(path))) {
-        if (read_state(str_of(path), &state))
-            take_state(lf, state.root, false);
-    } else if (read_state(buf_str(&local), &state)) {
-        if (take_state(lf, state.root, true))
-            unlink(local.p);
-    }
+    if (!path_exists(str_of(path)))
+        import_state(lf);
+    else if (read_state(str_of(path), &state))
+        take_state(lf, state.root);
 }
 
 /* ---- forgetting ---- */

@@ -11,6 +11,7 @@
 
 #include "base/limits.h"
 #include "base/path.h"
+#include "context/foreign.h"
 #include "dialects/scaiflux/internal.h"
 
 enum { CONFIG_BYTES = 1 << 20 };
@@ -35,14 +36,12 @@ static bool refuse_file(const struct flux_file *file, struct error *err)
     return error_prefix(err, "%.*s", STR_FMT(path_base(file->path)));
 }
 
-static bool read_file(struct flux_file *file, struct error *err)
+static bool read_file(struct flux_file *file, struct str tree, struct error *err)
 {
     AUTO(buf) struct buf text = BUF_INIT;
-    file->is_there = path_exists(file->path);
+    file->is_there = foreign_read(tree, file->path, CONFIG_BYTES, &text, err);
     if (!file->is_there)
-        return true;
-    if (!path_read(&text, file->path, CONFIG_BYTES, err))
-        return false;
+        return err->code == ERR_NOT_FOUND;
     if (!json_parse(buf_str(&text), 0, LIMIT_SCAIFLUX_DEPTH, &file->json, err))
         return refuse_file(file, err);
     if (!yyjson_is_obj(file->json.root)) {
@@ -78,7 +77,7 @@ bool flux_config_read(struct flux *f, struct flux_config *ret, struct error *err
         f->project_config = arena_fmt(&f->arena, "%.*s/.scaiflux.json", STR_FMT(f->workspace));
     }
     struct flux_config c = {.user.path = f->user_config, .project.path = f->project_config};
-    bool ok = read_file(&c.user, err) && read_file(&c.project, err) &&
+    bool ok = read_file(&c.user, STR_NONE, err) && read_file(&c.project, f->workspace, err) &&
               take_values(&c, &c.user, err) && take_values(&c, &c.project, err);
     if (!ok) {
         flux_config_clear(&c);

@@ -13,6 +13,7 @@
 #include "base/path.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -99,7 +100,7 @@ static void look_into(struct flux *f, struct str dir, struct finds *to)
     struct stat st;
     while (d && (entry = readdir(d))) {
         struct str name = str_of(entry->d_name);
-        if (!str_ends(name, STR(".jsonl")) || fstatat(dirfd(d), entry->d_name, &st, 0) != 0 ||
+        if (!str_ends(name, STR(".jsonl")) || fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
             !S_ISREG(st.st_mode))
             continue;
         if (to->n == to->room) {

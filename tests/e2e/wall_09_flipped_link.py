@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A link that changes all the time between a place inside the workspace and one outside: what was
+judged is what is used, for every file tool.
+"""
+import ctypes
+import os
+import subprocess
+import sys
+
+from wall_place import SECRET, play
+
+TIMES = 90
+FLIP = r"""
+import ctypes, os, sys
+libc = ctypes.CDLL(None)
+a, b = (name.encode() for name in sys.argv[1:])
+while os.getppid() != 1:
+    libc.renameat2(-100, a, -100, b, 2)
+"""
+
+
+def flipping(p, a, b):
+    """Two names that change places until the process is ended."""
+    p.give_away()
+    return subprocess.Popen([sys.executable, "-c", FLIP, a, b])
+
+
+def attack(score, p, title, calls, mode, a, b):
+    p.scene(*calls)
+    flipper = flipping(p, a, b)
+    try:
+        done = p.run("run", "-m", "rehearsal/scene.json", "--mode", mode, "go")
+    finally:
+        flipper.kill()
+        flipper.wait()
+    told = p.results()
+    score.check(f"{title}: it ran ({score.name})", done.returncode == 0, done.stderr)
+    score.check(f"{title}: nothing from outside ({score.name})", SECRET not in told,
+                f"{told.count(SECRET)} times")
+    return told
+
+
+def links(p):
+    p.put("mine/secret", "inside\n")
+    os.symlink(f"{p.work}/mine", f"{p.work}/d")
+    os.symlink(p.out, f"{p.work}/e")
+    return f"{p.work}/d", f"{p.work}/e"
+
+
+def directory(p):
+    """A real directory that becomes a link."""
+    p.put("d/secret", "inside\n")
+    os.symlink(p.out, f"{p.work}/e")
+    return f"{p.work}/d", f"{p.work}/e"
+
+
+def reading(make):
+    def case(score, p):
+        names = make(p)
+        told = attack(score, p, f"read_file, {make.__name__}",
+                      [("read_file", {"path": "d/secret"})] * TIMES, "read-only", *names)
+        score.check(f"the inside is read ({score.name})", "inside" in told)
+    case.__name__ = f"reading {make.__name__}"
+    return case
+
+
+def searching(make):
+    def case(score, p):
+        names = make(p)
+        p.put(f"{p.out}/{SECRET}.txt", "x")
+        calls = [("grep_search", {"pattern": "sk-|inside", "path": "d", "output_mode": "content"}),
+                 ("glob_search", {"pattern": "**/*", "path": "d"})]
+        attack(score, p, f"searching, {make.__name__}", calls * (TIMES // 2), "read-only", *names)
+    case.__name__ = f"searching {make.__name__}"
+    return case
+
+
+def writing(make):
+    def case(score, p):
+        names = make(p)
+        before = sorted(os.listdir(p.out))
+        calls = [("write_file", {"path": "d/new", "content": "x"}),
+                 ("write_file", {"path": "d/deep/er/new", "content": "x"}),
+                 ("edit_file", {"path": "d/secret", "old_string": "s", "new_string": "s!"})]
+        attack(score, p, f"writing, {make.__name__}", calls * (TIMES // 3), "workspace-write",
+               *names)
+        with open(f"{p.out}/secret", encoding="utf-8") as file:
+            text = file.read()
+        score.check(f"writing, {make.__name__}: nothing changed outside ({score.name})",
+                    sorted(os.listdir(p.out)) == before and text == f"{SECRET}\n",
+                    (os.listdir(p.out), text))
+    case.__name__ = f"writing {make.__name__}"
+    return case
+
+
+assert hasattr(ctypes.CDLL(None), "renameat2")
+play(*[kind(make) for kind in (reading, searching, writing) for make in (links, directory)])
