@@ -106,7 +106,7 @@ static bool read_strip(struct index *x, size_t *ret_n, struct error *err)
 
 static bool read_short_name(struct index *x, struct error *err) /* version 4 */
 {
-    size_t strip;
+    size_t strip = 0;
     if (!read_strip(x, &strip, err))
         return false;
     if (strip > x->name.n)
