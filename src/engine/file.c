@@ -195,7 +195,7 @@ static bool rewrite_through_await(struct session *s, bool is_lost, struct error 
         slog_close(s->log);
         s->log = r.log;
         s->has_file = true;
-        s->must_rewrite = false;
+        s->must_rewrite = s->is_unmade = false;
         for (size_t i = 0; i < s->history.n; i++)
             s->history.entries[i].is_unsaved = false;
         if (is_lost)
@@ -296,7 +296,7 @@ static bool open_again_await(struct session *s, struct error *err)
     }
     if (s->log && !s->must_rewrite)
         return session_write_unsaved(s, err);
-    return rewrite_through_await(s, !s->log, err);
+    return rewrite_through_await(s, !s->log && !s->is_unmade, err);
 }
 
 bool session_need_file_await(struct session *s, struct error *err)

@@ -135,6 +135,7 @@ struct session {
     int64_t created_ms, modified_ms;
     struct slog *log;         /* NULL while the file is closed, see file.c */
     bool has_file;
+    bool is_unmade;           /* it was removed because nothing was in it; made again when needed */
     bool is_deleted;          /* until the next input: nothing is written and nothing missed */
     bool has_open_tail;       /* of a file that another program wrote, see header */
     bool is_rewriting;        /* the file is being written anew; lines wait in owed */

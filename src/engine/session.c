@@ -201,6 +201,18 @@ bool session_delete(struct session *s, struct error *err)
     return ok;
 }
 
+bool session_unmake_file(struct session *s, struct error *err)
+{
+    struct str path = str_of(s->path);
+    if (!s->has_file || s->log || s->n_holds)
+        return true;
+    if (!file_remove(path, err))
+        return false;
+    s->is_unmade = true;
+    journal_remove(path);
+    return true;
+}
+
 /* ---- listening ---- */
 
 void session_listen(struct session *s, struct listener *l)

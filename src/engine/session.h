@@ -240,5 +240,8 @@ bool session_clear(struct session *s, struct error *err);
  * stays.  While it is paused. */
 bool session_renew_await(struct session *s, struct str id, struct str path, struct error *err);
 bool session_is_unused(struct session *s); /* unnamed, no message ever, nothing waiting */
+/* Removes the file of a session that is unused and idle.  The session goes on; what is said to it
+ * first, or a name, makes the file again. */
+bool session_unmake_file(struct session *s, struct error *err);
 
 #endif

@@ -218,8 +218,8 @@ bool kw_delete_file(struct kward *k, struct kw_file *f, struct error *err)
     return release(f, true, err);
 }
 
-/* A session with a message or a name leaves the list of doubtful ones, so that the cost of a
- * clean-up does not grow with the number of open sessions. */
+/* A session with a message, with a name, or whose file is removed leaves the list of doubtful ones,
+ * so that the cost of a clean-up does not grow with the number of open sessions. */
 static bool is_settled(const struct kw_file *f)
 {
     struct session_info info;
@@ -238,8 +238,8 @@ void kw_clean_up(struct kward *k, const struct kw_file *except)
         }
         if (f == except || f->is_closing || !kw_is_idle(f) || !is_unused(f))
             continue;
-        drop_sessions_of(k, f);
-        release(f, true, &ignored);
+        session_unmake_file(f->session, &ignored); /* the client may still mean it */
+        end_doubt(f);
     }
 }
 

@@ -81,7 +81,7 @@ const struct method kw_sessions_create = {
     .result = kw_session_rows,
     .lane = LANE_MAIN,
     .run = create,
-    .about = "Makes a session with its file; unused sessions that are idle are removed.",
+    .about = "Makes a session with its file; the files of unused sessions are removed until they are used.",
     .errors = "Workspace root is not an existing directory: <path>",
 };
 
