@@ -153,6 +153,19 @@ static void answer_callback(struct login *lg, struct str query, struct listen_an
     }
 }
 
+/* Every page that the browser shows can call this address; only that of this sign-in knows its
+ * state. */
+static void answer_cancel(struct login *lg, struct str query, struct listen_answer *a)
+{
+    AUTO(arena) struct arena arena = ARENA_INIT;
+    if (!pkce_is_same(form_get(query, "state", &arena), str_of(lg->pkce.state))) {
+        answer_text(a, 400, "This belongs to another sign-in and was not used.");
+        return;
+    }
+    answer_text(a, 200, "The sign-in was cancelled. You can close this page.");
+    login_cancel(lg);
+}
+
 static void on_request(void *arg, struct str path, struct str query, struct listen_answer *ret)
 {
     struct login *lg = arg;
@@ -166,8 +179,7 @@ static void on_request(void *arg, struct str path, struct str query, struct list
         if (lg->status != LOGIN_PENDING || lg->code.p)
             wait_wake(&lg->served);
     } else if (str_is(path, "/cancel")) {
-        answer_text(ret, 200, "The sign-in was cancelled. You can close this page.");
-        login_cancel(lg);
+        answer_cancel(lg, query, ret);
     }
 }
 

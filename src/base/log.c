@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/secret.h"
+#include "base/shown.h"
 #include "base/time.h"
 
 #include <stdarg.h>
@@ -29,10 +30,11 @@ void log_at(enum log_level level, const char *fmt, ...)
     va_start(ap, fmt);
     buf_addv(&text, fmt, ap);
     va_end(ap);
-    buf_add(&line, buf_str(secret_blank(buf_str(&text), &clean) ? &clean : &text));
-    for (size_t i = 0; i < line.n; i++)
-        if (line.p[i] == '\n' || line.p[i] == '\r')
-            line.p[i] = ' ';
+    struct buf *said = secret_blank(buf_str(&text), &clean) ? &clean : &text;
+    for (size_t i = 0; i < said->n; i++)
+        if (said->p[i] == '\n' || said->p[i] == '\r')
+            said->p[i] = ' ';
+    shown_add(&line, buf_str(said), false);
     buf_addc(&line, '\n');
     if (write(STDERR_FILENO, line.p, line.n) < 0)
         return; /* nobody to tell */

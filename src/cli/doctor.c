@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/module.h"
 #include "base/path.h"
+#include "base/shown.h"
 #include "engine/engine.h"
 #include "sandbox/sandbox.h"
 #include "tools/url.h"
@@ -53,8 +54,9 @@ void doctor_say(struct doctor *d, enum finding finding, const char *name, const 
     d->n_broken += finding == FOUND_BROKEN;
     d->n_risky += finding == FOUND_RISKY;
     if (!d->as_json) {
-        buf_addf(&d->out, "  %-8s %-17s %.*s\n", finding_names[finding], name,
-                 STR_FMT(buf_str(&text)));
+        buf_addf(&d->out, "  %-8s %-17s ", finding_names[finding], name);
+        shown_add(&d->out, buf_str(&text), false);
+        buf_addc(&d->out, '\n');
         return;
     }
     jw_obj(&d->w);
@@ -105,6 +107,19 @@ static void tell_sandbox(struct doctor *d, const struct sandbox_report *r)
             doctor_say(d, is_required() ? FOUND_BROKEN : FOUND_RISKY, sandbox_ability_name(a),
                        "not enforced: %s", sandbox_ability_loss(a));
     }
+}
+
+/* What trivet does itself is not confined. */
+static void tell_outside(struct doctor *d)
+{
+    const char *net = getenv("TRIVET_SANDBOX_NET");
+    bool is_on = net && (strcmp(net, "on") == 0 || strcmp(net, "1") == 0);
+    if (is_required() && !is_on)
+        doctor_say(d, FOUND_GOOD, "outside", "web tools and plugins are refused");
+    else
+        doctor_say(d, FOUND_GOOD, "outside",
+                   "web tools and plugins are not confined, also when the network is off; "
+                   "TRIVET_SANDBOX=require refuses them then");
 }
 
 /* ---- what is installed ---- */
@@ -295,6 +310,7 @@ int doctor_run(const struct provider *const *providers, size_t n, int argc, char
     sandbox_report(&report, true); /* forks: before there are threads */
     tell_kernel(&d, &report);
     tell_sandbox(&d, &report);
+    tell_outside(&d);
     tell_modules(&d);
     tell_programs(&d);
     tell_files(&d);

@@ -11,6 +11,7 @@
  */
 #include "base/limits.h"
 #include "base/path.h"
+#include "base/shown.h"
 #include "cli/demo.h"
 #include "cli/doctor.h"
 #include "cli/once.h"
@@ -280,7 +281,7 @@ int main(int argc, char **argv)
     if (is_word(argc, argv, 1, "--help", "-h"))
         return print(str_of(help));
     if (argc > 1)
-        fprintf(stderr, "trivet: unknown command %s\n\n", argv[1]);
+        shown_line(stderr, "trivet: unknown command %s", argv[1]);
     fputs(help, stderr);
     return 2;
 }

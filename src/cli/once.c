@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "base/path.h"
+#include "base/shown.h"
 #include "base/utf8.h"
 #include "cli/once_options.h"
 #include "engine/session.h"
@@ -48,6 +49,7 @@ struct once {
     struct buf reply;      /* what was typed so far */
     struct str request_id; /* of the question, in the arena */
     char *asked_tool;
+    bool owes_return; /* a \r of the answer is not written yet */
     bool ends_line; /* the last thing on stdout was a line end, or nothing yet */
     int exit_code;
 };
@@ -65,63 +67,40 @@ static const char plan_words[] =
 
 /* ---- telling ---- */
 
+/* A \r at the end of a piece waits for the \n that may follow. */
 static void put(struct once *o, struct str text)
 {
-    if (text.n) {
-        writer_put(o->out, text);
+    AUTO(buf) struct buf whole = BUF_INIT, shown = BUF_INIT;
+    buf_addz(&whole, o->owes_return ? "\r" : "");
+    buf_add(&whole, text);
+    o->owes_return = str_ends(buf_str(&whole), STR("\r"));
+    shown_add(&shown, str_cut(buf_str(&whole), whole.n - o->owes_return), true);
+    if (shown.n) {
+        writer_put(o->out, buf_str(&shown));
         if (writer_queued(o->out) > QUEUE_BYTES)
             listener_set_full(o->session, &o->listener, true);
-        o->ends_line = text.p[text.n - 1] == '\n';
+        o->ends_line = shown.p[shown.n - 1] == '\n';
     }
 }
 
 static void end_line(struct once *o)
 {
-    if (!o->ends_line)
+    if (!o->ends_line || o->owes_return)
         put(o, STR("\n"));
-}
-
-/* Orders to the terminal, and marks that turn the direction of text. */
-static bool is_order(uint32_t c)
-{
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) ||
-           (c >= 0x2066 && c <= 0x2069);
-}
-
-/* What the model or a tool wrote: it could hide or fake what is asked, so its orders are shown and
- * not obeyed. */
-static void put_shown(struct buf *out, struct str text)
-{
-    uint32_t c;
-    for (size_t n; text.n; text = str_from(text, n)) {
-        n = utf8_get(text, &c);
-        if (n && !is_order(c))
-            buf_add(out, str_cut(text, n));
-        else
-            buf_addf(out, "\\u%04x", n ? c : (unsigned char)text.p[0]);
-        n = n ? n : 1;
-    }
 }
 
 static void tell_call(struct once *o, const struct event_call *c)
 {
-    AUTO(buf) struct buf line = BUF_INIT;
     end_line(o);
-    put_shown(&line, c->name);
-    buf_addc(&line, ' ');
-    put_shown(&line, utf8_cut(c->args, 160));
-    fprintf(stderr, "> %.*s\n", STR_FMT(buf_str(&line)));
+    shown_line(stderr, "> %.*s %.*s", STR_FMT(c->name), STR_FMT(utf8_cut(c->args, 160)));
 }
 
 /* The first line of what went wrong; what went well needs no words. */
 static void tell_result(const struct event_result *r)
 {
-    AUTO(buf) struct buf shown = BUF_INIT;
     struct str line, rest = r->text;
-    if (!r->is_error || !str_line(&rest, &line))
-        return;
-    put_shown(&shown, utf8_cut(line, 160));
-    fprintf(stderr, "  failed: %.*s\n", STR_FMT(buf_str(&shown)));
+    if (r->is_error && str_line(&rest, &line))
+        shown_line(stderr, "  failed: %.*s", STR_FMT(utf8_cut(line, 160)));
 }
 
 /* ---- asking ---- */
@@ -153,11 +132,11 @@ static void put_question(int fd, const struct event *e)
 {
     AUTO(buf) struct buf text = BUF_INIT;
     buf_addz(&text, "? ");
-    put_shown(&text, e->call->name);
+    shown_add(&text, e->call->name, false);
     buf_addc(&text, ' ');
-    put_shown(&text, e->call->args);
+    shown_add(&text, e->call->args, false);
     buf_addz(&text, "\n  ");
-    put_shown(&text, e->permission->reason);
+    shown_add(&text, e->permission->reason, false);
     dprintf(fd, "%.*s%s[y]es, [N]o, [a]lways for this tool: ", STR_FMT(buf_str(&text)),
             e->permission->reason.n ? "\n  " : "");
 }
@@ -203,11 +182,11 @@ static void tell_end(struct once *o, const struct event *e)
     if (o->tty)
         reader_free(take(&o->tty));
     if (e->end->state == TURN_FAILED)
-        fprintf(stderr, "trivet run: %s\n", e->error ? e->error->text : "the turn failed");
+        shown_line(stderr, "trivet run: %s", e->error ? e->error->text : "the turn failed");
     else if (e->end->state == TURN_CANCELED)
         fputs("trivet run: interrupted\n", stderr);
     else if (strcmp(e->end->stop, "end_turn") != 0)
-        fprintf(stderr, "trivet run: stopped early: %s\n", e->end->stop);
+        shown_line(stderr, "trivet run: stopped early: %s", e->end->stop);
     finish(o, e->end->state == TURN_COMPLETED ? 0 : e->end->state == TURN_CANCELED ? 130 : 1);
 }
 
@@ -229,8 +208,8 @@ static void on_event(void *arg, struct session *s, const struct event *e)
         ask(o, e);
         break;
     case EV_RETRY_WAITING:
-        fprintf(stderr, "  %.*s; again in %lld ms\n", STR_FMT(e->text),
-                (long long)e->retry->delay_ms);
+        shown_line(stderr, "  %.*s; again in %lld ms", STR_FMT(e->text),
+                   (long long)e->retry->delay_ms);
         break;
     case EV_TURN_ENDED:
         tell_end(o, e);
@@ -257,7 +236,7 @@ static void prompt_fiber(void *arg)
     struct error err;
     if (session_send_await(o->session, &in, SEND_NEW, turn, &err))
         return;
-    fprintf(stderr, "trivet run: %s\n", err.text);
+    shown_line(stderr, "trivet run: %s", err.text);
     finish(o, 1);
 }
 
@@ -360,7 +339,7 @@ static bool open_session(struct once *o, struct error *err)
     if (o->session && resumed.p)
         session_clear_queue(o->session); /* what never ran was asked for another time */
     if (o->session && !o->options.is_quiet)
-        fprintf(stderr, "session %.*s\n", STR_FMT(resumed.p ? resumed : str_of(id)));
+        shown_line(stderr, "session %.*s", STR_FMT(resumed.p ? resumed : str_of(id)));
     return o->session != NULL;
 }
 
@@ -404,7 +383,8 @@ int once_run(const struct provider *const *providers, size_t n, int argc, char *
     struct error err;
     int in_fd;
     if (!once_read_options(argc, argv, &o.options, &err)) {
-        fprintf(stderr, "trivet run: %s\n(trivet run --help)\n", err.text);
+        shown_line(stderr, "trivet run: %s", err.text);
+        fputs("(trivet run --help)\n", stderr);
         once_options_clear(&o.options);
         return 2;
     }
@@ -422,7 +402,7 @@ int once_run(const struct provider *const *providers, size_t n, int argc, char *
     if (begin(&o, &err))
         loop_run(o.loop);
     else {
-        fprintf(stderr, "trivet run: %s\n", err.text);
+        shown_line(stderr, "trivet run: %s", err.text);
         o.exit_code = 1;
     }
     child_end_all(o.loop);

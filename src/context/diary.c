@@ -2,6 +2,7 @@
 #include "context/diary.h"
 
 #include "base/path.h"
+#include "base/shown.h"
 #include "base/time.h"
 
 #include <fcntl.h>
@@ -66,7 +67,7 @@ static int open_day(struct str dir, const char *day)
 void diary_write(struct str dir, enum diary_category category, const char *event,
                  struct str members)
 {
-    AUTO(buf) struct buf line = BUF_INIT;
+    AUTO(buf) struct buf line = BUF_INIT, shown = BUF_INIT;
     char now[TIME_ISO_LEN + 1];
     struct error ignored;
     time_iso(time_now_ms(), now);
@@ -77,8 +78,9 @@ void diary_write(struct str dir, enum diary_category category, const char *event
         return;
     buf_addf(&line, "{\"timestamp\":\"%s\",\"category\":\"%s\",\"event\":\"%s\"%.*s}\n", now,
              diary_names[category], event, STR_FMT(members));
-    if (write(fd, line.p, line.n) < 0)
-        line.n = 0; /* figures that cannot be written stop nobody */
+    shown_add(&shown, buf_str(&line), true);
+    if (write(fd, shown.p, shown.n) < 0)
+        shown.n = 0; /* figures that cannot be written stop nobody */
     close(fd);
 }
 

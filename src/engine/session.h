@@ -114,6 +114,10 @@ bool engine_cancel_turn(struct engine *e, struct str turn_id, struct error *err)
 /* Drops all waiting inputs; their turns end as canceled.  Returns how many. */
 size_t session_clear_queue(struct session *s);
 
+/* Whether a program of the user's own may run outside of the session's sandbox, plugins do: ERR_DENIED
+ * where the sandbox is required and shuts the network off. */
+bool session_may_run_outside(struct session *s, struct error *err);
+
 enum permit_outcome { PERMIT_TAKEN, PERMIT_UNKNOWN, PERMIT_OVER };
 enum permit_outcome session_permit(struct session *s, struct str request_id, bool allow,
                                    struct str reason);

@@ -88,3 +88,9 @@ bool engine_load_tools_await(struct engine *e, const struct session_settings *se
         log_warn("a custom tool is left out: %.*s", STR_FMT(errors[i]));
     return true;
 }
+
+bool session_may_run_outside(struct session *s, struct error *err)
+{
+    struct tool_cx cx = {.sandbox = session_sandbox(s)};
+    return tool_may_use_network(&cx, err);
+}

@@ -133,6 +133,8 @@ bool exa_search_await(struct tool_cx *cx, const struct exa_query *q, struct json
         {STR("Accept"), STR("application/json")},
         {STR("x-api-key"), cx->exa_key},
     };
+    if (!tool_may_use_network(cx, err))
+        return false;
     if (!cx->exa_key.n)
         return error_set(err, ERR_NO_KEY, "no API key for Exa; set EXA_API_KEY");
     buf_addf(&url, "%.*s/search", STR_FMT(cx->exa_url.n ? cx->exa_url : STR(EXA_URL)));

@@ -208,6 +208,14 @@ bool tool_path_write(const struct tool_cx *cx, struct str path, struct buf *ret,
     return true;
 }
 
+bool tool_may_use_network(const struct tool_cx *cx, struct error *err)
+{
+    bool is_shut = cx->sandbox && cx->sandbox->is_required && !cx->sandbox->network;
+    return !is_shut || error_set(err, ERR_DENIED,
+                                 "the sandbox is required and the network is off "
+                                 "(TRIVET_SANDBOX_NET=on allows it)");
+}
+
 void ring_init(struct ring *r, size_t head_max, size_t tail_max)
 {
     *r = (struct ring){.head_max = head_max, .tail_max = tail_max};

@@ -89,6 +89,10 @@ bool tool_path(const struct tool_cx *cx, struct str path, struct buf *ret, struc
  * that changes files takes its paths from here. */
 bool tool_path_write(const struct tool_cx *cx, struct str path, struct buf *ret, struct error *err);
 
+/* Web tools run in trivet itself, outside of the sandbox.  ERR_DENIED where it is required and shuts
+ * the network off: then nothing shall get out. */
+bool tool_may_use_network(const struct tool_cx *cx, struct error *err);
+
 /* Output of a command: head and tail are kept, the middle is counted. */
 struct ring {
     struct buf head, tail;

@@ -92,7 +92,7 @@ static bool read_await(struct tool_cx *cx, const struct code_args *a, struct too
     put_raw_address(&url, a->url);
     struct fetch_url_options o = {
         .url = buf_str(&url), .is_local_fine = cx->may_fetch_local, .max_text = MAX_TEXT};
-    if (!fetch_url_await(cx->loop, &o, &page, err))
+    if (!tool_may_use_network(cx, err) || !fetch_url_await(cx->loop, &o, &page, err))
         return err->code != ERR_CANCELED && tool_fail(ret, "Error: %s", err->text);
     if (page.status >= 400)
         return tool_fail(ret, "Error: %.*s answered %d", STR_FMT(buf_str(&page.url)), page.status);

@@ -56,7 +56,7 @@ static bool fetch_face_await(struct tool_cx *cx, const void *args, struct tool_r
         .is_local_fine = cx->may_fetch_local,
         .max_text = PAGE_BYTES,
     };
-    if (!fetch_url_await(cx->loop, &o, &page, err))
+    if (!tool_may_use_network(cx, err) || !fetch_url_await(cx->loop, &o, &page, err))
         return err->code != ERR_CANCELED &&
                tool_fail(ret, "cannot fetch %.*s: %s", STR_FMT(str_cut(a->url, 300)), err->text);
     put_page(&page, &ret->text);

@@ -3,6 +3,8 @@
  * cancels at every point, lateness, and the ports they use. */
 #include "login_scene.h"
 
+#include "auth/form.h"
+
 /* ---- by browser ---- */
 
 static void test_browser(void **state)
@@ -103,6 +105,35 @@ static void test_denied(void **state)
     assert_false(path_exists(str_of(c.file)));
 }
 
+/* The page as it is called by who knows the state of the sign-in. */
+static void user_cancel(struct user *u)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct str head, query = str_split(login_url(u->lg), '?', &head);
+    user_visit(u, arena_fmt(&a, "/cancel?state=%.*s", STR_FMT(form_get(query, "state", &a))).p);
+}
+
+/* Any page can make the browser call this address. */
+static void test_wall_13_cancel_needs_the_state(void **state)
+{
+    (void)state;
+    AUTO(scene) struct scene c;
+    AUTO(user) struct user u;
+    static const char *const targets[] = {"/cancel", "/cancel?state=", "/cancel?state=x",
+                                          "/cancel?x=1"};
+    scene_open(&c, "{}");
+    user_start(&u, &c, "openai", (struct login_options){.port = free_port()});
+    for (size_t i = 0; i < ARRAY_LEN(targets); i++) {
+        user_visit(&u, targets[i]);
+        assert_int_equal(u.status, 400);
+        assert_int_equal(login_status(u.lg), LOGIN_PENDING);
+    }
+    user_cancel(&u);
+    assert_int_equal(u.status, 200);
+    scene_until(&c, &u.is_over);
+    assert_int_equal(login_status(u.lg), LOGIN_CANCELLED);
+}
+
 static void test_cancel_page(void **state)
 {
     (void)state;
@@ -112,7 +143,7 @@ static void test_cancel_page(void **state)
     user_start(&u, &c, "openai", (struct login_options){.port = free_port()});
     fiber_start(c.l, "wait", wait_fiber, &u);
     int port = port_of(login_redirect_uri(u.lg));
-    user_visit(&u, "/cancel");
+    user_cancel(&u);
     assert_int_equal(u.status, 200);
     scene_until(&c, &u.is_over);
     scene_until(&c, &u.was_waited);
@@ -299,6 +330,7 @@ int main(void)
         cmocka_unit_test(test_wrong_state),
         cmocka_unit_test(test_wrong_state_ends),
         cmocka_unit_test(test_denied),
+        cmocka_unit_test(test_wall_13_cancel_needs_the_state),
         cmocka_unit_test(test_cancel_page),
         cmocka_unit_test(test_cancel_and_free),
         cmocka_unit_test(test_timeout),

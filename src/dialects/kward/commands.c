@@ -246,6 +246,8 @@ struct visit { /* everything a call needs, in one arena */
     struct arena arena;
     struct loop *loop;
     struct plugin_call call;
+    bool is_refused; /* for the reason in why */
+    struct error why;
 };
 
 static void free_visit(struct errand *e)
@@ -259,6 +261,10 @@ static bool run_visit_await(struct errand *e, void (*tell)(void *turn, struct st
                             struct error *err)
 {
     struct visit *v = CONTAINER_OF(e, struct visit, errand);
+    if (v->is_refused) {
+        *err = v->why;
+        return error_prefix(err, "/%.*s", STR_FMT(v->call.command));
+    }
     v->call.on_text = tell;
     v->call.arg = turn;
     return plugin_run_await(v->loop, &v->call, err);
@@ -293,6 +299,7 @@ static struct visit *new_visit(struct kward *k, struct kw_session *s, const stru
         .session = session_json(&a, &info),
         .env = engine_environment(k->sv->engine),
     };
+    v->is_refused = !session_may_run_outside(s->file->session, &v->why);
     v->arena = a;
     return v;
 }

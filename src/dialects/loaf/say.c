@@ -4,6 +4,7 @@
 #include "dialects/loaf/internal.h"
 
 #include "base/limits.h"
+#include "base/shown.h"
 #include "base/time.h"
 #include "base/utf8.h"
 
@@ -43,14 +44,17 @@ enum { KEEP_EVENT_BYTES = 64 << 10 };
 
 static void copy_event(const struct loaf *lf)
 {
+    AUTO(buf) struct buf line = BUF_INIT;
     size_t at = lf->event_at;
     for (size_t i = 0; i < lf->splices.n; i++) {
         const struct splice *splice = &lf->splices.items[i];
-        fwrite(lf->out.p + at, 1, splice->at - at, stderr);
-        fwrite(splice->blob->bytes.p, 1, splice->blob->bytes.n, stderr);
+        shown_add(&line, str_n(lf->out.p + at, splice->at - at), false);
+        shown_add(&line, buf_str(&splice->blob->bytes), false);
         at = splice->at;
     }
-    fprintf(stderr, "%.*s\n", STR_FMT(str_from(buf_str(&lf->out), at)));
+    shown_add(&line, str_from(buf_str(&lf->out), at), false);
+    buf_addc(&line, '\n');
+    fwrite(line.p, 1, line.n, stderr);
 }
 
 void loaf_event_end(struct loaf *lf)

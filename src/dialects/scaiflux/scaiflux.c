@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/path.h"
 #include "base/log.h"
+#include "base/shown.h"
 #include "dialects/scaiflux/internal.h"
 
 #include <stdio.h>
@@ -312,7 +313,8 @@ static bool start(struct server *sv)
     f->sv = sv;
     sv->state = f;
     if (!flux_read_options(sv->argc, sv->argv, &f->options, &err)) {
-        fprintf(stderr, "scaiflux serve: %s\n\n%s", err.text, usage);
+        shown_line(stderr, "scaiflux serve: %s", err.text);
+        fprintf(stderr, "\n%s", usage);
         return leave(sv, 2);
     }
     if (f->options.asks_help) {
