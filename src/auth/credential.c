@@ -176,7 +176,7 @@ static bool keep_await(struct renewal *r, struct str refresh, const struct auth_
 {
     struct error ignored;
     for (int tries = 1;; tries++) {
-        if (auth_store_swap(r->st, str_of(r->provider), refresh, e, err))
+        if (auth_store_swap_await(r->st, str_of(r->provider), refresh, e, err))
             return true;
         if (err->code == ERR_BUSY || err->code == ERR_NOT_FOUND)
             return true; /* another sign-in, or a sign-out, stands there: it counts */

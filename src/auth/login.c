@@ -348,7 +348,7 @@ static bool run_await(struct login *lg, struct error *err)
     add_extras_await(lg, &e);
     if (fiber_is_canceled())
         return error_set(err, ERR_CANCELED, "canceled");
-    return auth_store_put(lg->st, login_provider(lg), &e, err);
+    return auth_store_put_await(lg->st, login_provider(lg), &e, err);
 }
 
 static void finish(struct login *lg, bool ok, const struct error *err)
@@ -542,7 +542,7 @@ bool logout_await(struct auth_store *st, struct str provider, struct error *err)
     struct error ignored;
     const struct issuer *issuer = issuer_of(provider);
     bool was_there = auth_store_get(st, provider, &a, &e, &ignored);
-    if (!auth_store_remove(st, provider, err))
+    if (!auth_store_remove_await(st, provider, err))
         return false;
     struct grant g = {.issuer = issuer};
     if (was_there && e.type == AUTH_OAUTH && issuer && issuer->revoke.path &&

@@ -163,12 +163,6 @@ static bool rewrite(struct auth_store *st, unsigned file, struct str provider,
     return ok;
 }
 
-static bool lock_file(const char *path, struct file_lock *k, struct error *err)
-{
-    return path_make_dirs(path_dir(str_of(path)), 0700, err) &&
-           file_lock(k, str_of(path), LOCK_MS, err);
-}
-
 /* Whether the entry is still the one that was refreshed. */
 static bool check_refresh(const struct auth_store *st, struct str provider, struct str refresh,
                           struct error *err)
@@ -193,40 +187,122 @@ static bool change_locked(struct auth_store *st, struct str provider, struct str
     return true;
 }
 
-static bool change(struct auth_store *st, struct str provider, struct str refresh,
-                   const struct auth_entry *e, struct error *err)
+struct changing {
+    struct auth_store *st;
+    struct str provider, refresh;
+    const struct auth_entry *entry;
+    struct file_lock locks[AUTH_FILES];
+    bool ok;
+    struct error err;
+};
+
+/* The files whose locks the change needs, their directories made; 0 and err: there are none. */
+static size_t find_files(const struct changing *c, struct str ret[AUTH_FILES], struct error *err)
 {
-    struct file_lock locks[AUTH_FILES] = {FILE_LOCK_INIT, FILE_LOCK_INIT};
-    bool ok = true, is_held = false;
+    size_t n = 0;
+    for (unsigned i = 0; i < AUTH_FILES; i++) {
+        const char *path = c->st->paths[i];
+        if (!path || !c->st->format->owns(i, c->provider))
+            continue;
+        if (!path_make_dirs(path_dir(str_of(path)), 0700, err))
+            return 0;
+        ret[n++] = str_of(path);
+    }
+    if (n == 0)
+        error_set(err, ERR_INVALID, "the %s files have no place for a sign-in of %.*s",
+                  c->st->format->name, STR_FMT(c->provider));
+    return n;
+}
+
+static void change_run(void *arg) /* with the locks held; may be on a thread for disks */
+{
+    struct changing *c = arg;
+    c->ok = change_locked(c->st, c->provider, c->refresh, c->entry, &c->err);
+}
+
+static bool finish(struct changing *c, bool is_locked, struct error *err)
+{
+    for (unsigned i = 0; i < AUTH_FILES; i++)
+        file_lock_clear(&c->locks[i]);
+    if (is_locked && !c->ok)
+        *err = c->err;
+    return is_locked && c->ok;
+}
+
+static bool change(struct changing *c, struct error *err)
+{
+    struct str files[AUTH_FILES];
+    size_t n = find_files(c, files, err);
+    bool is_locked = n > 0;
+    for (size_t i = 0; is_locked && i < n; i++)
+        is_locked = file_lock(&c->locks[i], files[i], LOCK_MS, err);
+    if (is_locked)
+        change_run(c);
+    return finish(c, is_locked, err);
+}
+
+static bool change_await(struct changing *c, struct error *err)
+{
+    struct str files[AUTH_FILES];
+    size_t n = find_files(c, files, err);
+    bool is_locked = n > 0;
+    for (size_t i = 0; is_locked && i < n; i++)
+        is_locked = file_lock_await(&c->locks[i], files[i], LOCK_MS, err);
+    if (is_locked)
+        disk_through_await(fiber_loop(), change_run, c);
+    return finish(c, is_locked, err);
+}
+
+static struct changing changing_of(struct auth_store *st, struct str provider, struct str refresh,
+                                   const struct auth_entry *e)
+{
     if (e)
         learn_entry(e);
-    for (unsigned i = 0; ok && i < AUTH_FILES; i++)
-        if (st->paths[i] && st->format->owns(i, provider))
-            is_held = ok = lock_file(st->paths[i], &locks[i], err);
-    if (ok && !is_held)
-        ok = error_set(err, ERR_INVALID, "the %s files have no place for a sign-in of %.*s",
-                       st->format->name, STR_FMT(provider));
-    ok = ok && change_locked(st, provider, refresh, e, err);
-    for (unsigned i = 0; i < AUTH_FILES; i++)
-        file_lock_clear(&locks[i]);
-    return ok;
+    return (struct changing){.st = st,
+                             .provider = provider,
+                             .refresh = refresh,
+                             .entry = e,
+                             .locks = {FILE_LOCK_INIT, FILE_LOCK_INIT}};
 }
 
 bool auth_store_put(struct auth_store *st, struct str provider, const struct auth_entry *e,
                     struct error *err)
 {
-    return change(st, provider, STR_NONE, e, err);
+    struct changing c = changing_of(st, provider, STR_NONE, e);
+    return change(&c, err);
+}
+
+bool auth_store_put_await(struct auth_store *st, struct str provider, const struct auth_entry *e,
+                          struct error *err)
+{
+    struct changing c = changing_of(st, provider, STR_NONE, e);
+    return change_await(&c, err);
 }
 
 bool auth_store_swap(struct auth_store *st, struct str provider, struct str refresh,
                      const struct auth_entry *e, struct error *err)
 {
-    return change(st, provider, refresh, e, err);
+    struct changing c = changing_of(st, provider, refresh, e);
+    return change(&c, err);
+}
+
+bool auth_store_swap_await(struct auth_store *st, struct str provider, struct str refresh,
+                           const struct auth_entry *e, struct error *err)
+{
+    struct changing c = changing_of(st, provider, refresh, e);
+    return change_await(&c, err);
 }
 
 bool auth_store_remove(struct auth_store *st, struct str provider, struct error *err)
 {
-    return change(st, provider, STR_NONE, NULL, err);
+    struct changing c = changing_of(st, provider, STR_NONE, NULL);
+    return change(&c, err);
+}
+
+bool auth_store_remove_await(struct auth_store *st, struct str provider, struct error *err)
+{
+    struct changing c = changing_of(st, provider, STR_NONE, NULL);
+    return change_await(&c, err);
 }
 
 /* ---- clients of the settings ---- */

@@ -82,6 +82,13 @@ bool auth_store_swap(struct auth_store *st, struct str provider, struct str refr
 /* Fine when there is none. */
 bool auth_store_remove(struct auth_store *st, struct str provider, struct error *err);
 
+/* The same three without blocking the loop. */
+bool auth_store_put_await(struct auth_store *st, struct str provider, const struct auth_entry *e,
+                          struct error *err);
+bool auth_store_swap_await(struct auth_store *st, struct str provider, struct str refresh,
+                           const struct auth_entry *e, struct error *err);
+bool auth_store_remove_await(struct auth_store *st, struct str provider, struct error *err);
+
 /* The client of an issuer as the user's settings have it; both may be STR_NONE. */
 void auth_store_set_client(struct auth_store *st, const char *issuer, struct str id,
                            struct str secret);

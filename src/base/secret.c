@@ -3,6 +3,8 @@
 
 #include "base/mem.h"
 
+#include <pthread.h>
+
 enum {
     OWN_LEAST = 8,     /* characters of an own key */
     PIECE_LEAST = 8,   /* of the part of a key that mixes letters and digits */
@@ -11,9 +13,10 @@ enum {
 };
 
 static struct {
+    pthread_mutex_t lock; /* files of keys are read on other threads too */
     char **keys;
     size_t n;
-} own;
+} own = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- characters ---- */
 
@@ -62,11 +65,15 @@ void secret_learn(struct str key)
     key = str_trim(key);
     if (key.n < OWN_LEAST || !has_digit(key))
         return;
-    for (size_t i = 0; i < own.n; i++)
-        if (str_is(key, own.keys[i]))
-            return;
-    own.keys = xrealloc(own.keys, (own.n + 1) * sizeof *own.keys);
-    own.keys[own.n++] = str_dup(key);
+    pthread_mutex_lock(&own.lock);
+    size_t i = 0;
+    while (i < own.n && !str_is(key, own.keys[i]))
+        i++;
+    if (i == own.n) {
+        own.keys = xrealloc(own.keys, (own.n + 1) * sizeof *own.keys);
+        own.keys[own.n++] = str_dup(key);
+    }
+    pthread_mutex_unlock(&own.lock);
 }
 
 /* The first own key in the text; of those that begin at one place the longest. */
@@ -74,6 +81,7 @@ static size_t find_own(struct str s, size_t *ret_n)
 {
     size_t first = SIZE_MAX;
     *ret_n = 0;
+    pthread_mutex_lock(&own.lock);
     for (size_t i = 0; i < own.n; i++) {
         struct str key = str_of(own.keys[i]);
         size_t at = str_find(s, key);
@@ -82,6 +90,7 @@ static size_t find_own(struct str s, size_t *ret_n)
         first = at;
         *ret_n = key.n;
     }
+    pthread_mutex_unlock(&own.lock);
     return first;
 }
 

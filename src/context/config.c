@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/path.h"
+#include "loop/fiber.h"
 #include "store/file.h"
 
 #include <sys/stat.h>
@@ -59,52 +60,110 @@ struct place {
     bool is_lenient; /* a broken file counts as empty */
 };
 
-static bool change(const struct place *at, config_change_fn *fn, void *arg, struct json *ret,
-                   struct error *err)
+struct changing {
+    struct place at;
+    config_change_fn *fn;
+    void *arg;
+    struct json *ret;
+    struct file_lock lock;
+    bool ok;
+    struct error err;
+};
+
+/* With the lock held; may be on a thread for disks. */
+static void change_run(void *arg)
 {
-    AUTO(file_lock) struct file_lock lock = FILE_LOCK_INIT;
+    struct changing *c = arg;
     AUTO(json) struct json old = JSON_INIT;
-    if (!path_make_dirs(path_dir(at->beside), 0700, err) ||
-        !file_lock(&lock, at->beside, LOCK_WAIT_MS, err) ||
-        !(at->is_lenient ? read_leniently : config_read)(at->path, &old, err))
-        return false;
+    c->ok = (c->at.is_lenient ? read_leniently : config_read)(c->at.path, &old, &c->err);
+    if (!c->ok)
+        return;
     yyjson_mut_doc *doc = yyjson_doc_mut_copy(old.doc, NULL);
     if (!doc)
         BUG("out of memory");
-    fn(arg, doc, yyjson_mut_doc_get_root(doc));
-    bool ok = write_pretty(at->path, doc, at->mode, ret, err);
+    c->fn(c->arg, doc, yyjson_mut_doc_get_root(doc));
+    c->ok = write_pretty(c->at.path, doc, c->at.mode, c->ret, &c->err);
     yyjson_mut_doc_free(doc);
-    return ok;
+}
+
+static bool finish(struct changing *c, struct error *err)
+{
+    file_lock_clear(&c->lock);
+    if (!c->ok)
+        *err = c->err;
+    return c->ok;
+}
+
+static bool change(struct changing *c, struct error *err)
+{
+    if (!path_make_dirs(path_dir(c->at.beside), 0700, err) ||
+        !file_lock(&c->lock, c->at.beside, LOCK_WAIT_MS, err))
+        return false;
+    change_run(c);
+    return finish(c, err);
+}
+
+static bool change_await(struct changing *c, struct error *err)
+{
+    if (!path_make_dirs(path_dir(c->at.beside), 0700, err) ||
+        !file_lock_await(&c->lock, c->at.beside, LOCK_WAIT_MS, err))
+        return false;
+    disk_through_await(fiber_loop(), change_run, c);
+    return finish(c, err);
+}
+
+static struct changing own_file(struct str path, config_change_fn *fn, void *arg, struct json *ret)
+{
+    return (struct changing){.at = {.path = path, .beside = path, .mode = 0600},
+                             .fn = fn,
+                             .arg = arg,
+                             .ret = ret,
+                             .lock = FILE_LOCK_INIT};
 }
 
 bool config_change(struct str path, config_change_fn *fn, void *arg, struct json *ret,
                    struct error *err)
 {
-    struct place at = {.path = path, .beside = path, .mode = 0600};
-    return change(&at, fn, arg, ret, err);
+    struct changing c = own_file(path, fn, arg, ret);
+    return change(&c, err);
 }
 
-bool config_change_project(struct str path, struct str lock, config_change_fn *fn, void *arg,
-                           struct error *err)
+bool config_change_await(struct str path, config_change_fn *fn, void *arg, struct json *ret,
+                         struct error *err)
+{
+    struct changing c = own_file(path, fn, arg, ret);
+    return change_await(&c, err);
+}
+
+bool config_change_project_await(struct str path, struct str lock, config_change_fn *fn, void *arg,
+                                 struct error *err)
 {
     AUTO_FREE char *z = str_dup(path);
     struct stat st;
-    struct place at = {.path = path, .beside = lock};
-    at.mode = stat(z, &st) == 0 ? st.st_mode & 0777 : 0644;
-    return change(&at, fn, arg, NULL, err);
+    struct changing c = own_file(path, fn, arg, NULL);
+    c.at.beside = lock;
+    c.at.mode = stat(z, &st) == 0 ? st.st_mode & 0777 : 0644;
+    return change_await(&c, err);
 }
 
-bool config_renew(struct str path, config_change_fn *fn, void *arg, struct json *ret,
-                  struct error *err)
+bool config_renew(struct str path, config_change_fn *fn, void *arg, struct error *err)
 {
-    struct place at = {.path = path, .beside = path, .mode = 0600, .is_lenient = true};
-    return change(&at, fn, arg, ret, err);
+    struct changing c = own_file(path, fn, arg, NULL);
+    c.at.is_lenient = true;
+    return change(&c, err);
 }
 
-bool config_create(struct str path, struct str text, bool *ret_made, struct error *err)
+bool config_renew_await(struct str path, config_change_fn *fn, void *arg, struct error *err)
+{
+    struct changing c = own_file(path, fn, arg, NULL);
+    c.at.is_lenient = true;
+    return change_await(&c, err);
+}
+
+bool config_create_await(struct str path, struct str text, bool *ret_made, struct error *err)
 {
     struct error why;
-    *ret_made = file_create(path, text, 0644, &why);
+    *ret_made = file_create_await(path, text, 0644, &why);
     if (*ret_made || why.code == ERR_EXISTS)
         return true;
     *err = why;

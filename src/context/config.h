@@ -16,18 +16,22 @@ typedef void config_change_fn(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *ro
  * object. */
 bool config_change(struct str path, config_change_fn *fn, void *arg, struct json *ret,
                    struct error *err);
+/* The same without blocking the loop: fn runs on another thread and must not look at anything that
+ * may change meanwhile. */
+bool config_change_await(struct str path, config_change_fn *fn, void *arg, struct json *ret,
+                         struct error *err);
 /* The same for a file of a project: the lock is taken beside `lock` (<lock>.lock, its directory
  * made with 0700), the file keeps its mode, or gets 0644 when it is new, and its directory must be
  * there. */
-bool config_change_project(struct str path, struct str lock, config_change_fn *fn, void *arg,
-                           struct error *err);
+bool config_change_project_await(struct str path, struct str lock, config_change_fn *fn, void *arg,
+                                 struct error *err);
 
 /* The same for a file whose content does not matter enough to stop anybody: one that is broken
  * counts as {}. */
-bool config_renew(struct str path, config_change_fn *fn, void *arg, struct json *ret,
-                  struct error *err);
+bool config_renew(struct str path, config_change_fn *fn, void *arg, struct error *err);
+bool config_renew_await(struct str path, config_change_fn *fn, void *arg, struct error *err);
 /* Makes a file of a project with this text; one that is there is left alone. */
-bool config_create(struct str path, struct str text, bool *ret_made, struct error *err);
+bool config_create_await(struct str path, struct str text, bool *ret_made, struct error *err);
 
 /* root[name] = value, whether it was there or not. */
 void config_put(yyjson_mut_doc *doc, yyjson_mut_val *root, struct str name, yyjson_mut_val *value);

@@ -96,7 +96,7 @@ void export_html(struct buf *out, const struct message *m, size_t n)
     buf_addz(out, "</pre>\n</body>\n</html>\n");
 }
 
-bool export_write(struct str path, struct str one, struct str other, struct str bytes,
+bool export_write_await(struct str path, struct str one, struct str other, struct str bytes,
                   struct error *err)
 {
     AUTO(buf) struct buf real = BUF_INIT;
@@ -112,5 +112,5 @@ bool export_write(struct str path, struct str one, struct str other, struct str 
         (!path_is_inside(one, buf_str(&real)) && !path_is_inside(other, buf_str(&real))))
         return error_set(err, ERR_INVALID, "export path outside workspace or session directory: %.*s",
                          STR_FMT(path));
-    return file_replace(path, bytes, 0600, err);
+    return file_replace_await(path, bytes, 0600, err);
 }

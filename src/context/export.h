@@ -13,7 +13,7 @@ void export_html(struct buf *out, const struct message *m, size_t n);
 /* Replaces the file at path, an absolute one.  The directory must be there and be no link, and path
  * must lie inside one of two directories; ERR_INVALID "export path outside workspace or session
  * directory: <path>" otherwise. */
-bool export_write(struct str path, struct str one, struct str other, struct str bytes,
+bool export_write_await(struct str path, struct str one, struct str other, struct str bytes,
                   struct error *err);
 
 #endif

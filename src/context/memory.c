@@ -65,6 +65,14 @@ static bool read_soft(struct memory *m, struct str dir, struct error *err)
     return true;
 }
 
+static bool read_all(struct memory *m, struct str dir, struct error *err)
+{
+    m->dir = str_dup(dir);
+    m->doc = yyjson_mut_doc_new(NULL);
+    m->soft = yyjson_mut_arr(m->doc);
+    return read_core(m, dir, err) && read_soft(m, dir, err);
+}
+
 bool memory_open(struct memory *m, struct str dir, bool for_change, struct error *err)
 {
     AUTO(buf) struct buf path = BUF_INIT;
@@ -72,10 +80,39 @@ bool memory_open(struct memory *m, struct str dir, bool for_change, struct error
     if (for_change && (!path_make_dirs(dir, 0700, err) ||
                        !file_lock(&m->lock, buf_str(&path), LOCK_WAIT_MS, err)))
         return false;
-    m->dir = str_dup(dir);
-    m->doc = yyjson_mut_doc_new(NULL);
-    m->soft = yyjson_mut_arr(m->doc);
-    return read_core(m, dir, err) && read_soft(m, dir, err);
+    return read_all(m, dir, err);
+}
+
+struct file_work { /* on a thread for disks */
+    struct memory *m;
+    struct str dir;
+    bool ok;
+    struct error err;
+};
+
+static bool finish(const struct file_work *f, struct error *err)
+{
+    if (!f->ok)
+        *err = f->err;
+    return f->ok;
+}
+
+static void read_run(void *arg)
+{
+    struct file_work *f = arg;
+    f->ok = read_all(f->m, f->dir, &f->err);
+}
+
+bool memory_change_await(struct memory *m, struct str dir, struct error *err)
+{
+    AUTO(buf) struct buf path = BUF_INIT;
+    struct file_work f = {.m = m, .dir = dir};
+    file_path(&path, dir, "core.json");
+    if (!path_make_dirs(dir, 0700, err) ||
+        !file_lock_await(&m->lock, buf_str(&path), LOCK_WAIT_MS, err))
+        return false;
+    disk_through_await(fiber_loop(), read_run, &f);
+    return finish(&f, err);
 }
 
 void memory_clear(struct memory *m)
@@ -115,6 +152,19 @@ bool memory_save(struct memory *m, struct error *err)
            write_file(str_of(m->dir), "soft.jsonl", buf_str(&soft), err);
 }
 
+static void save_run(void *arg)
+{
+    struct file_work *f = arg;
+    f->ok = memory_save(f->m, &f->err);
+}
+
+bool memory_save_await(struct memory *m, struct error *err)
+{
+    struct file_work f = {.m = m};
+    disk_through_await(fiber_loop(), save_run, &f);
+    return finish(&f, err);
+}
+
 static int open_events(struct str dir)
 {
     AUTO(buf) struct buf path = BUF_INIT;
@@ -122,10 +172,10 @@ static int open_events(struct str dir)
     return open(path.p, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 }
 
-bool memory_make(struct str dir, struct error *err)
+bool memory_make_await(struct str dir, struct error *err)
 {
     AUTO(memory) struct memory m = MEMORY_INIT;
-    if (!memory_open(&m, dir, true, err) || !memory_save(&m, err))
+    if (!memory_change_await(&m, dir, err) || !memory_save_await(&m, err))
         return false;
     int fd = open_events(dir);
     if (fd >= 0)

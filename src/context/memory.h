@@ -27,9 +27,12 @@ struct memory { /* the records while they are looked at */
 /* Reads both files; with for_change the lock is held until memory_clear. */
 bool memory_open(struct memory *m, struct str dir, bool for_change, struct error *err);
 bool memory_save(struct memory *m, struct error *err);
+/* The same without blocking the loop. */
+bool memory_change_await(struct memory *m, struct str dir, struct error *err);
+bool memory_save_await(struct memory *m, struct error *err);
 void memory_clear(struct memory *m);
 /* Makes the directory and the three files. */
-bool memory_make(struct str dir, struct error *err);
+bool memory_make_await(struct str dir, struct error *err);
 /* A line of events.jsonl; members is "" or finished members with a leading comma. */
 void memory_note(struct str dir, const char *type, struct str members);
 

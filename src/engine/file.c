@@ -49,7 +49,7 @@ bool session_create_file(struct session *s, struct error *err)
     s->has_file = session_begin_file(s, err);
     if (!s->has_file) {
         struct error ignored;
-        file_remove(str_of(s->path), &ignored);
+        file_remove_soon(s->engine->loop, str_of(s->path), &ignored);
     }
     return s->has_file;
 }
@@ -152,7 +152,7 @@ bool session_write_message(struct session *s, const struct message *m, struct st
 
 /* ---- written anew ---- */
 
-struct rewriting { /* on the thread pool */
+struct rewriting { /* on a thread for disks */
     struct str path, lines;
     const struct slog *old;
     struct slog *log; /* the new one, or NULL */
@@ -189,7 +189,7 @@ static bool rewrite_through_await(struct session *s, bool is_lost, struct error 
     s->owes_info = s->owes_memory = false;
     r.lines = buf_str(&lines);
     s->is_rewriting = true;
-    work_through_await(s->engine->loop, rewrite_run, &r);
+    disk_through_await(s->engine->loop, rewrite_run, &r);
     s->is_rewriting = false;
     if (r.log) {
         slog_close(s->log);
@@ -238,20 +238,38 @@ bool session_sync_through_await(struct session *s, struct error *err)
 
 /* ---- opened when needed ---- */
 
-/* left NULL: whatever stands there.  Another process may hold the lock for a moment longer than it
- * lives: a child of a killed one has it until it has become the command.  So the lock is tried
- * again before the error is believed. */
+/* Another process may hold the lock for a moment longer than it lives: a child of a killed one has it
+ * until it has become the command.  So the lock is tried again before the error is believed. */
+static bool try_again_await(struct session *s, int *tries, struct error *err)
+{
+    return err->code == ERR_LOCKED && (*tries)-- > 0 &&
+           sleep_await(s->engine->loop, LOCK_WAIT_MS, err);
+}
+
+static bool end_line_await(struct session *s, struct error *err)
+{
+    int tries = LOCK_TRIES;
+    struct error why;
+    while (!slog_end_line(str_of(s->path), &why))
+        if (!try_again_await(s, &tries, &why)) {
+            *err = why;
+            return false;
+        }
+    return true;
+}
+
+/* left NULL: whatever stands there. */
 static bool reopen_await(struct session *s, const struct slog_mark *left,
                          enum slog_found *ret_found, struct error *err)
 {
     struct slog_repair repair = {0};
-    for (int tries = LOCK_TRIES;; tries--) {
-        if (slog_reopen(str_of(s->path), left, ret_found, &s->log, &repair, err))
-            break;
-        if (err->code != ERR_LOCKED || tries == 0 ||
-            !sleep_await(s->engine->loop, LOCK_WAIT_MS, err))
+    struct error why;
+    int tries = LOCK_TRIES;
+    while (!slog_reopen(str_of(s->path), left, ret_found, &s->log, &repair, &why))
+        if (!try_again_await(s, &tries, &why)) {
+            *err = why;
             return false;
-    }
+        }
     if (repair.cut_bytes)
         log_warn("%s: %lld bytes of a torn tail were cut", s->path, (long long)repair.cut_bytes);
     return true;
@@ -282,7 +300,7 @@ static bool adopt_await(struct session *s, struct error *err)
 static bool open_again_await(struct session *s, struct error *err)
 {
     enum slog_found found = SLOG_OTHER;
-    if (s->has_open_tail && !slog_end_line(str_of(s->path), err))
+    if (s->has_open_tail && !end_line_await(s, err))
         return false;
     s->has_open_tail = false;
     if (!reopen_await(s, &s->left, &found, err)) {

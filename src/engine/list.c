@@ -26,8 +26,7 @@ bool engine_list_await(struct engine *e, struct arena *a, struct str dir, size_t
                        struct session_list *ret, struct error *err)
 {
     struct listing l = {.arena = a, .dir = dir, .limit = limit};
-    if (!work_await(engine_loop(e), read_list, &l, NULL, err))
-        return false;
+    work_through_await(engine_loop(e), read_list, &l); /* it cannot be stopped, so it is answered */
     if (!l.ok)
         *err = l.err;
     else

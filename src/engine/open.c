@@ -167,16 +167,10 @@ static void take_reading(struct session *s, struct reading *r, struct session_re
     restore_reads(s);
 }
 
-static bool load(struct session *s, const struct session_spec *spec, struct session_report *ret,
-                 struct error *err)
+static void take_file(struct session *s, const struct session_spec *spec, struct reading *r,
+                      struct session_report *ret)
 {
-    struct reading r = {.settings = s->settings, .path = spec->path};
-    const struct header *hd = &r.header;
-    read_file(&r);
-    if (!r.ok) {
-        *err = r.err;
-        return false;
-    }
+    const struct header *hd = &r->header;
     session_set_id(s, hd->id);
     session_set_str(&s->slug, spec->model.p ? spec->model : hd->model.n ? hd->model : STR_NONE);
     session_set_str(&s->effort, spec->effort.p ? spec->effort
@@ -188,8 +182,7 @@ static bool load(struct session *s, const struct session_spec *spec, struct sess
     if (hd->cwd.n && !spec->is_workspace_fixed)
         set_cwd(s, hd->cwd);
     s->created_ms = hd->created_ms;
-    take_reading(s, &r, ret);
-    return true;
+    take_reading(s, r, ret);
 }
 
 bool session_reload_await(struct session *s, bool only_newer, struct error *err)
@@ -213,24 +206,70 @@ bool session_reload_await(struct session *s, bool only_newer, struct error *err)
     return true;
 }
 
-struct session *session_open(struct engine *e, const struct session_spec *spec,
-                             struct session_report *ret, struct error *err)
+/* ---- opening ---- */
+
+static struct session *find_and_ref(struct engine *e, const struct session_spec *spec,
+                                    struct session_report *ret)
 {
     struct session *s = find_open(e, spec->path);
     *ret = (struct session_report){0};
-    if (s) {
+    if (s)
         s->refs++;
-        return s;
-    }
-    s = session_alloc(e, spec);
-    bool locks = s->settings->locks_at_open;
-    if ((locks && !session_take_file(s, err)) || !load(s, spec, ret, err) ||
-        (locks && !session_write_unsaved(s, err))) {
-        session_drop_waiting(s);
-        session_free(s);
-        return NULL;
-    }
+    return s;
+}
+
+static struct session *opened(struct session *s)
+{
     s->context_tokens = history_tokens(&s->history); /* nobody was told yet */
     session_warm_up(s);
     return s;
+}
+
+struct session *session_open(struct engine *e, const struct session_spec *spec,
+                             struct session_report *ret, struct error *err)
+{
+    struct session *s = find_and_ref(e, spec, ret);
+    struct reading r = {.settings = spec->settings, .path = spec->path};
+    if (s)
+        return s;
+    s = session_alloc(e, spec);
+    bool locks = s->settings->locks_at_open;
+    bool ok = !locks || session_take_file(s, err);
+    if (ok)
+        read_file(&r);
+    if (ok && !r.ok) {
+        *err = r.err;
+        ok = false;
+    }
+    if (ok)
+        take_file(s, spec, &r, ret);
+    if (ok && locks)
+        ok = session_write_unsaved(s, err);
+    if (ok)
+        return opened(s);
+    session_drop_waiting(s);
+    session_free(s);
+    return NULL;
+}
+
+struct session *session_open_await(struct engine *e, const struct session_spec *spec,
+                                   struct session_report *ret, struct error *err)
+{
+    struct session *s = find_and_ref(e, spec, ret);
+    struct reading r = {.settings = spec->settings, .path = spec->path};
+    if (s)
+        return s;
+    work_through_await(e->loop, read_file, &r);
+    s = find_and_ref(e, spec, ret); /* another fiber may have been faster */
+    if (s && r.ok)
+        history_clear(&r.history);
+    if (s)
+        return s;
+    if (!r.ok) {
+        *err = r.err;
+        return NULL;
+    }
+    s = session_alloc(e, spec);
+    take_file(s, spec, &r, ret);
+    return opened(s);
 }

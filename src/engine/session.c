@@ -192,7 +192,7 @@ void session_release(struct session *s)
 bool session_delete(struct session *s, struct error *err)
 {
     struct str path = str_of(s->path);
-    bool ok = !s->has_file || file_remove(path, err);
+    bool ok = !s->has_file || file_remove_soon(s->engine->loop, path, err);
     s->is_deleted = true;
     journal_remove(path);
     session_clear_queue(s);

@@ -43,6 +43,9 @@ struct session_report { /* what opening an existing file found */
  * the same session (with one more reference). */
 struct session *session_open(struct engine *e, const struct session_spec *spec,
                              struct session_report *ret, struct error *err);
+/* The same without blocking the loop, for settings that do not lock a session when it is opened. */
+struct session *session_open_await(struct engine *e, const struct session_spec *spec,
+                                   struct session_report *ret, struct error *err);
 /* Cancels what runs, lets it end, closes the file.  The session is gone when its last turn has
  * ended; no event comes after the turn ends.  Drops one reference. */
 void session_close(struct session *s);

@@ -103,8 +103,10 @@ struct session_settings {
     const char *const *instructions; /* files of the workspace that follow it, NULL-ended; NULL:
                                       * AGENTS.md */
     /* Adds to it, once per turn, what belongs to the turn's input; may be NULL. */
-    void (*put_context)(void *arg, struct session *s, struct str input, struct buf *out);
-    void *context_arg;          /* for it, and for the form */
+    void (*put_context_await)(void *arg, struct session *s, struct str input, struct buf *out);
+    /* A turn has completed: what the dialect keeps of it, before its end is told; may be NULL. */
+    void (*keep_context_await)(void *arg, struct session *s);
+    void *context_arg;          /* for both, and for the form */
     const struct file_form *form; /* of the session file between turns; NULL: the records stay */
     const char *config_dir;     /* the dialect's own directory: skills/, tools/; NULL: none */
     const char *const *gadgets; /* groups of optional tools that are on; NULL-ended, NULL: none */

@@ -33,7 +33,7 @@ static bool drop_file(struct session *s, struct error *err)
     slog_close(s->log);
     s->log = NULL;
     s->has_file = false;
-    return file_remove(str_of(s->path), err);
+    return file_remove_soon(s->engine->loop, str_of(s->path), err);
 }
 
 /* The file without records. */
@@ -152,7 +152,7 @@ static bool move_waiting_through_await(struct session *s, struct error *err)
     return ok && session_sync_through_await(s, err);
 }
 
-struct leaving { /* on the thread pool */
+struct leaving { /* on a thread for disks */
     struct slog *old;
     struct str lines;
     struct error err;
@@ -176,7 +176,7 @@ static void leave_run(void *arg)
 static void leave_file_through_await(struct session *s, struct slog *old, struct str lines)
 {
     struct leaving l = {.old = old, .lines = lines};
-    work_through_await(s->engine->loop, leave_run, &l);
+    disk_through_await(s->engine->loop, leave_run, &l);
     if (!l.ok)
         log_warn("%.*s keeps its records: %s", STR_FMT(slog_path(old)), l.err.text);
     slog_close(old);

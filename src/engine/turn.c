@@ -175,12 +175,13 @@ static bool run_errand_await(struct turn *t, struct error *err)
     return ok;
 }
 
-static void put_context(struct turn *t)
+static void put_context_await(struct turn *t)
 {
     AUTO(buf) struct buf text = BUF_INIT;
     const struct session_settings *st = t->session->settings;
-    if (st->put_context)
-        st->put_context(st->context_arg, t->session, message_text_of(&t->arena, &t->input), &text);
+    if (st->put_context_await)
+        st->put_context_await(st->context_arg, t->session, message_text_of(&t->arena, &t->input),
+                              &text);
     t->context = arena_str(&t->arena, buf_str(&text));
 }
 
@@ -206,7 +207,7 @@ static bool run_turn_await(struct turn *t, struct error *err)
     session_model(s, &a, &p, &has_model, err);
     if (!has_model)
         return false;
-    put_context(t);
+    put_context_await(t);
     if (!take_input(t, err) || !compact_if_needed_await(t, err))
         return false;
     session_emit(s, t, &(struct event){.kind = EV_INPUT_ADDED, .text = t->text});
@@ -297,6 +298,8 @@ static void end_turn_await(struct turn *t, bool ok, struct error *err)
         end.state = t->state;
         end.stop = t->stop;
     }
+    if (t->state == TURN_COMPLETED && s->settings->keep_context_await)
+        s->settings->keep_context_await(s->settings->context_arg, s);
     emit_end(t, &end);
     settle_late_steering(t); /* nothing waits between this and the end of the fiber */
 }

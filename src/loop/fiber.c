@@ -13,6 +13,7 @@
 #include "loop/fiber.h"
 
 #include "base/limits.h"
+#include "base/time.h"
 #include "loop/internal.h"
 
 #include <sys/mman.h>
@@ -153,6 +154,8 @@ static void resume(void *arg)
     struct fiber *f = arg;
     if (current)
         BUG("fiber %s would run inside fiber %s", f->name, current->name);
+    struct loop *l = f->l;
+    int64_t began_us = l->rounds ? time_mono_us() : 0;
     current = f;
 #if FIBER_ASAN
     void *fake = NULL;
@@ -163,6 +166,8 @@ static void resume(void *arg)
     __sanitizer_finish_switch_fiber(fake, NULL, NULL);
 #endif
     current = NULL;
+    if (l->rounds)
+        rounds_note(l->rounds, f->name, began_us);
     if (f->is_over)
         fiber_free(f);
 }
@@ -394,6 +399,13 @@ void work_through_await(struct loop *l, loop_fn *fn, void *arg)
 {
     struct job j = {.fn = fn, .arg = arg, .wait = WAIT_INIT};
     work_start(l, job_run, on_job_done, &j);
+    wait_through_await(&j.wait);
+}
+
+void disk_through_await(struct loop *l, loop_fn *fn, void *arg)
+{
+    struct job j = {.fn = fn, .arg = arg, .wait = WAIT_INIT};
+    disk_start(l, job_run, on_job_done, &j);
     wait_through_await(&j.wait);
 }
 

@@ -53,6 +53,8 @@ bool yield_await(struct loop *l, struct error *err);
  * then false with ERR_CANCELED. */
 bool work_await(struct loop *l, loop_fn *fn, void *arg, atomic_bool *stop, struct error *err);
 void work_through_await(struct loop *l, loop_fn *fn, void *arg);
+/* The same on a thread that only waits for disks. */
+void disk_through_await(struct loop *l, loop_fn *fn, void *arg);
 /* fn(arg) on n threads of the pool at once, as far as they are free: when one of them returns, all
  * is done, and those that have not begun never do.  Else like work_await. */
 bool work_crew_await(struct loop *l, loop_fn *fn, void *arg, unsigned n, atomic_bool *stop,

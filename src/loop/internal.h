@@ -35,6 +35,8 @@ struct loop {
     unsigned n_stacks;
     void *children; /* made by the first child_start, see child.c; NULL before */
     loop_fn *children_free;
+    struct disk *disk;     /* made by the first disk_start; NULL before */
+    struct rounds *rounds; /* see rounds.c; NULL: they are not measured */
 };
 
 /* Puts it at the end of the ready list; it must not be there already. */
@@ -42,6 +44,13 @@ void loop_push(struct loop *l, struct ready *r);
 /* Does not keep loop_run going any more. */
 void watch_unref(struct watch *w);
 void timer_unref(struct timer *t);
+/* Waits for the jobs of disk_start and ends their threads. */
+void disk_end(struct loop *l);
+/* Measures rounds if the environment says so; the second tells the longest on stderr. */
+void rounds_begin(struct loop *l);
+void rounds_end(struct loop *l);
+/* A fiber has run in this round since began_us. */
+void rounds_note(struct rounds *r, const char *fiber, int64_t began_us);
 /* Unmaps the kept stacks. */
 void fiber_drop_stacks(struct loop *l);
 

@@ -74,6 +74,7 @@ struct loop *loop_new(void)
     l->idle.data = l;
     l->last = &l->first;
     l->fibers_end = &l->fibers;
+    rounds_begin(l);
     return l;
 }
 
@@ -119,10 +120,13 @@ void loop_free(struct loop *l)
         log_error("the loop ends with %u fibers asleep", l->n_fibers);
     if (l->children)
         l->children_free(l->children);
+    disk_end(l);
+    rounds_end(l);
     uv_walk(&l->uv, close_handle, l);
     /* Work on the thread pool is waited for; what it starts is closed in turn. */
     while (uv_loop_close(&l->uv) == UV_EBUSY) {
         uv_run(&l->uv, UV_RUN_DEFAULT);
+        disk_end(l);
         uv_walk(&l->uv, close_handle, l);
     }
     drop_ready(l);

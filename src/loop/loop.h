@@ -54,6 +54,8 @@ struct work;
 struct work *work_start(struct loop *l, loop_fn *fn, loop_fn *done, void *arg);
 /* If it has not begun, fn is not called any more; done is called in any case.  Not after done. */
 void work_drop(struct work *w);
+/* The same on a thread that only waits for disks: syncs never wait for searches. */
+void disk_start(struct loop *l, loop_fn *fn, loop_fn *done, void *arg);
 /* How many threads can work at once: processors we may use, at most the size of the pool. */
 unsigned work_width(void);
 

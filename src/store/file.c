@@ -8,6 +8,7 @@
 #include "base/id.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/time.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,6 +77,38 @@ bool file_replace(struct str path, struct str bytes, unsigned mode, struct error
     return file_sync_dir(path_dir(str_of(target)), err);
 }
 
+struct writing { /* on a thread for disks */
+    bool (*write)(struct str path, struct str bytes, unsigned mode, struct error *err);
+    struct str path, bytes;
+    unsigned mode;
+    bool ok;
+    struct error err;
+};
+
+static void writing_run(void *arg)
+{
+    struct writing *w = arg;
+    w->ok = w->write(w->path, w->bytes, w->mode, &w->err);
+}
+
+static bool write_await(struct writing *w, struct error *err)
+{
+    disk_through_await(fiber_loop(), writing_run, w);
+    if (!w->ok)
+        *err = w->err;
+    return w->ok;
+}
+
+bool file_replace_await(struct str path, struct str bytes, unsigned mode, struct error *err)
+{
+    return write_await(&(struct writing){file_replace, path, bytes, mode, false, ERROR_INIT}, err);
+}
+
+bool file_create_await(struct str path, struct str bytes, unsigned mode, struct error *err)
+{
+    return write_await(&(struct writing){file_create, path, bytes, mode, false, ERROR_INIT}, err);
+}
+
 bool file_remove(struct str path, struct error *err)
 {
     AUTO_FREE char *z = str_dup(path);
@@ -84,28 +117,96 @@ bool file_remove(struct str path, struct error *err)
     return errno == ENOENT || error_errno(err, errno, "cannot delete %s", z);
 }
 
-bool file_lock(struct file_lock *k, struct str path, int wait_ms, struct error *err)
+struct removal { /* on a thread for disks */
+    char *dir;
+};
+
+static void removal_run(void *arg)
 {
-    enum { STEP_MS = 5 };
-    const struct timespec step = {.tv_nsec = STEP_MS * 1000000L};
+    struct removal *r = arg;
+    struct error ignored;
+    file_sync_dir(str_of(r->dir), &ignored);
+}
+
+static void removal_done(void *arg)
+{
+    struct removal *r = arg;
+    free(r->dir);
+    free(r);
+}
+
+bool file_remove_soon(struct loop *l, struct str path, struct error *err)
+{
+    AUTO_FREE char *z = str_dup(path);
+    if (unlink(z) != 0)
+        return errno == ENOENT || error_errno(err, errno, "cannot delete %s", z);
+    struct removal *r = xnew(struct removal);
+    r->dir = str_dup(path_dir(path));
+    disk_start(l, removal_run, removal_done, r);
+    return true;
+}
+
+/* ---- locks ---- */
+
+enum { STEP_MS = 5, LONGEST_STEP_MS = 40 };
+
+static bool try_lock(int fd, struct str path, struct error *err)
+{
+    int rc;
+    do
+        rc = flock(fd, LOCK_EX | LOCK_NB);
+    while (rc != 0 && errno == EINTR);
+    if (rc == 0)
+        return true;
+    if (errno == EWOULDBLOCK)
+        return error_set(err, ERR_LOCKED, "%.*s is in use by another process", STR_FMT(path));
+    return error_errno(err, errno, "cannot lock %.*s.lock", STR_FMT(path));
+}
+
+static bool open_lock(struct file_lock *k, struct str path, struct error *err)
+{
     AUTO(buf) struct buf name = BUF_INIT;
     buf_addf(&name, "%.*s.lock", STR_FMT(path));
-    int fd = open(name.p, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return error_errno(err, errno, "cannot open %s", name.p);
-    for (int waited = 0; flock(fd, LOCK_EX | LOCK_NB) != 0; waited += STEP_MS) {
-        if ((errno == EWOULDBLOCK || errno == EINTR) && waited < wait_ms) {
-            nanosleep(&step, NULL);
-            continue;
-        }
-        if (errno == EWOULDBLOCK)
-            error_set(err, ERR_LOCKED, "%.*s is in use by another process", STR_FMT(path));
-        else
-            error_errno(err, errno, "cannot lock %s", name.p);
-        close(fd);
+    k->fd = open(name.p, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    return k->fd >= 0 || error_errno(err, errno, "cannot open %s", name.p);
+}
+
+bool file_lock(struct file_lock *k, struct str path, int wait_ms, struct error *err)
+{
+    const struct timespec step = {.tv_nsec = STEP_MS * 1000000L};
+    struct file_lock mine = FILE_LOCK_INIT;
+    struct error why;
+    if (!open_lock(&mine, path, err))
         return false;
+    for (int waited = 0; !try_lock(mine.fd, path, &why); waited += STEP_MS) {
+        if (why.code != ERR_LOCKED || waited >= wait_ms) {
+            file_lock_clear(&mine);
+            *err = why;
+            return false;
+        }
+        nanosleep(&step, NULL);
     }
-    k->fd = fd;
+    *k = mine;
+    return true;
+}
+
+bool file_lock_await(struct file_lock *k, struct str path, int wait_ms, struct error *err)
+{
+    struct file_lock mine = FILE_LOCK_INIT;
+    struct error why;
+    int64_t end_us = time_mono_us() + wait_ms * 1000LL, step_ms = STEP_MS;
+    if (!open_lock(&mine, path, err))
+        return false;
+    while (!try_lock(mine.fd, path, &why)) {
+        if (why.code != ERR_LOCKED || time_mono_us() >= end_us ||
+            !sleep_await(fiber_loop(), step_ms, &why)) {
+            file_lock_clear(&mine);
+            *err = why;
+            return false;
+        }
+        step_ms = MIN(step_ms * 2, LONGEST_STEP_MS);
+    }
+    *k = mine;
     return true;
 }
 

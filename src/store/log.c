@@ -164,7 +164,7 @@ bool slog_end_line(struct str path, struct error *err)
     int fd = open(z, O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return error_errno(err, errno, "cannot open %s", z);
-    bool ok = take_lock(fd, z, err);
+    bool ok = slog_try_lock(fd, z, err);
     off_t size = lseek(fd, 0, SEEK_END);
     if (ok && size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n' &&
         write(fd, "\n", 1) != 1)

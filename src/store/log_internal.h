@@ -34,6 +34,8 @@ bool slog_make_dirs(struct str path, unsigned *ret_n_new, struct error *err);
 bool slog_cut_tail(struct slog *g, struct slog_repair *ret, struct error *err);
 /* Whether these bytes stand before `end`. */
 bool slog_has_bytes(int fd, int64_t end, const char *wanted, size_t n);
+/* Takes the lock if it is free, else ERR_LOCKED. */
+bool slog_try_lock(int fd, const char *path, struct error *err);
 /* One write of both, without a copy. */
 ssize_t slog_write_both(int fd, struct str bytes, struct str end);
 /* Makes the entry of the file, and of n - 1 directories above it, durable; errno or 0. */

@@ -112,7 +112,7 @@ bool slog_compare(struct str path, const struct slog_mark *left, enum slog_found
     return true;
 }
 
-static bool try_lock(int fd, const char *path, struct error *err)
+bool slog_try_lock(int fd, const char *path, struct error *err)
 {
     if (flock(fd, LOCK_EX | LOCK_NB) == 0)
         return true;
@@ -132,7 +132,7 @@ bool slog_reopen(struct str path, const struct slog_mark *left, enum slog_found 
     if (fd < 0) /* a directory or a pipe stands there */
         return left && (err->status == EISDIR || err->status == ENXIO);
     /* Another process may have written until it let go of the lock. */
-    if (!try_lock(fd, z, err)) {
+    if (!slog_try_lock(fd, z, err)) {
         close(fd);
         return false;
     }

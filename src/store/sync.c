@@ -45,7 +45,7 @@ int slog_sync_dirs(const char *path, unsigned n)
     return 0;
 }
 
-static void sync_run(void *arg) /* on the thread pool */
+static void sync_run(void *arg) /* on a thread for disks */
 {
     struct sync_job *j = arg;
     int rc;
@@ -124,7 +124,7 @@ bool slog_sync_through_await(struct slog *g, struct error *err)
     struct sync_job j = sync_begin(g);
     int64_t size = g->size;
     g->is_syncing = true;
-    work_through_await(fiber_loop(), sync_run, &j);
+    disk_through_await(fiber_loop(), sync_run, &j);
     bool ok = sync_done(g, &j, size, err);
     wake_group(group, ok, err);
     wake_leader(g);

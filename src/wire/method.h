@@ -30,6 +30,11 @@ struct method {
     const struct row *result;  /* for the description */
     enum method_how how;
     enum method_lane lane;
+    /* Begins in the order of its lane, and holds up nothing of that lane while it runs. */
+    bool lets_pass;
+    /* For what stops something: true when there is something to stop already, and then the call
+     * runs at once, before everything that runs or waits in its lane.  May be NULL. */
+    bool (*hurries)(struct request *rq);
     method_fn *run;
     const char *about;
     const char *errors; /* for the description: the errors of its own, one per line */

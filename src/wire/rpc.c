@@ -15,6 +15,9 @@
  * the fiber before it to begin.  So those that need not wait are answered in order.  While the
  * connection is choked none begins, and while too many are not answered none is read.
  *
+ * What stops something (`hurries`) runs at once when there is something to stop, whatever its lane
+ * waits for; otherwise it keeps its place behind the call that may begin what it is to stop.
+ *
  * A lane that a fiber leaves goes on from the loop, not from the fiber: a RUN_NOW method must not
  * run on the stack of another call's fiber, with that fiber's cancel.
  */
@@ -59,7 +62,13 @@ struct rpc {
     bool is_held;          /* too much is pending: nothing is read */
     unsigned n_pending;
     size_t pending_bytes;
+    struct drain *drains; /* fibers that wait for the last answer */
     bool is_stopped;
+};
+
+struct drain { /* on the stack of its fiber */
+    struct drain *next;
+    struct wait wait;
 };
 
 /* ---- queues ---- */
@@ -182,6 +191,16 @@ static struct call *call_new(struct rpc *r, const struct method *m, struct json 
 /* A request that needed much, such as a list of all sessions, leaves it in many small pieces. */
 enum { MUCH_BYTES = 1 << 20 };
 
+static void wake_drains(struct rpc *r)
+{
+    struct drain *d = r->n_pending ? NULL : take(&r->drains);
+    while (d) {
+        struct drain *next = d->next; /* after the wake it is its fiber's again */
+        wait_wake(&d->wait);
+        d = next;
+    }
+}
+
 static void call_free(struct call *c)
 {
     bool was_large = c->rq.arena.used > MUCH_BYTES;
@@ -190,6 +209,7 @@ static void call_free(struct call *c)
     r->pending_bytes -= c->size;
     if (r->is_held)
         go_on_soon(r);
+    wake_drains(r);
     json_clear(&c->doc);
     arena_clear(&c->rq.arena);
     buf_clear(&c->out);
@@ -198,28 +218,42 @@ static void call_free(struct call *c)
         mem_trim();
 }
 
-/* Fills rq.params and rq.args from the message; false when the fault has been answered. */
-static bool take_params(struct call *c)
+/* Fills rq.params and rq.args from the message. */
+static bool decode_params(struct call *c, struct fault *ret)
 {
     struct rpc *r = c->rq.rpc;
     const struct method *m = c->rq.method;
-    struct fault fault = {.kind = FAULT_NOT_OBJECT};
     yyjson_val *given = json_get(c->doc.root, "params");
+    *ret = (struct fault){.kind = FAULT_NOT_OBJECT};
     if (yyjson_is_null(given) || (r->d->array_params_are_absent && yyjson_is_arr(given)))
         given = NULL;
     c->rq.params = yyjson_is_obj(given) ? given : NULL;
     if (!m->params)
         return true;
     c->rq.args = arena_alloc(&c->rq.arena, m->params_size);
-    if ((given || !m->params_needed) &&
-        rows_decode(m->params, 0, given ? given : r->empty.root, c->rq.args, &fault))
+    return (given || !m->params_needed) &&
+           rows_decode(m->params, 0, given ? given : r->empty.root, c->rq.args, ret);
+}
+
+/* False when the fault has been answered. */
+static bool take_params(struct call *c)
+{
+    struct fault fault;
+    if (decode_params(c, &fault))
         return true;
     if (c->id) {
         struct jw w = begin_answer(&c->out, c->id, "error");
-        r->d->put_params_fault(m, &fault, &w);
-        end_answer(r, &w);
+        c->rq.rpc->d->put_params_fault(c->rq.method, &fault, &w);
+        end_answer(c->rq.rpc, &w);
     }
     return false;
+}
+
+/* A call with faulty params waits in its lane, where the fault is answered. */
+static bool hurries(struct call *c)
+{
+    struct fault ignored;
+    return c->rq.method->hurries && decode_params(c, &ignored) && c->rq.method->hurries(&c->rq);
 }
 
 /* Runs the method and answers.  Outside of fibers only for RUN_NOW methods, which do not await. */
@@ -349,7 +383,7 @@ static void start(struct call *c)
 {
     struct rpc *r = c->rq.rpc;
     struct lane *lane = lane_of(c);
-    if (lane && c->rq.method->how == RUN_FIBER)
+    if (lane && c->rq.method->how == RUN_FIBER && !c->rq.method->lets_pass)
         c->holds_lane = lane->is_busy = true;
     calls_add(&r->line, c);
     if (r->line.first == c)
@@ -377,6 +411,10 @@ static void take_call(struct call *c)
 {
     struct rpc *r = c->rq.rpc;
     struct lane *lane = lane_of(c);
+    if (hurries(c)) {
+        begin(c); /* whatever waits, and however full the connection is */
+        return;
+    }
     if (!lane) {
         start(c);
     } else {
@@ -555,6 +593,28 @@ void rpc_stop(struct rpc *r)
     drop_calls(&r->line);
     for (size_t i = 0; i < N_LANES; i++)
         drop_calls(&r->lanes[i].waiting);
+}
+
+static void forget_drain(struct rpc *r, const struct drain *d)
+{
+    struct drain **at = &r->drains;
+    while (*at && *at != d)
+        at = &(*at)->next;
+    if (*at)
+        *at = d->next;
+}
+
+bool rpc_drain_await(struct rpc *r, struct error *err)
+{
+    bool ok = true;
+    while (ok && r->n_pending) {
+        struct drain d = {.next = r->drains, .wait = WAIT_INIT};
+        r->drains = &d;
+        ok = wait_await(&d.wait, err);
+        if (!ok)
+            forget_drain(r, &d);
+    }
+    return ok;
 }
 
 void rpc_free(struct rpc *r)

@@ -77,6 +77,8 @@ void rpc_stop(struct rpc *r);
 void rpc_cancel(struct rpc *r);
 /* Requests that are not answered yet, running notifications included. */
 unsigned rpc_pending(const struct rpc *r);
+/* Waits until nothing is pending; after rpc_stop that comes by itself. */
+bool rpc_drain_await(struct rpc *r, struct error *err);
 /* Only when nothing is pending: rpc_stop, rpc_cancel, then let the loop run until it is so. */
 void rpc_free(struct rpc *r);
 

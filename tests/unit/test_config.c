@@ -2,6 +2,9 @@
 /* context/config.c: missing, broken and changed files. */
 #include "context/config.h"
 
+#include "fiber_scene.h"
+#include "store/file.h"
+
 #include "base/path.h"
 
 #include <setjmp.h>
@@ -61,7 +64,7 @@ static void broken_is_replaced(void **state)
     for (size_t i = 0; i < ARRAY_LEN(broken); i++) {
         AUTO(buf) struct buf text = BUF_INIT;
         write_file(broken[i]);
-        assert_true(config_renew(str_of(path), put_one, "x", NULL, &err));
+        assert_true(config_renew(str_of(path), put_one, "x", &err));
         assert_true(path_read(&text, str_of(path), 1000, &err));
         assert_string_equal(text.p, "{\n  \"one\": \"x\"\n}\n");
     }
@@ -85,9 +88,9 @@ static void broken_stays(void **state)
 }
 
 /* A project's file keeps its mode, and no lock is left beside it. */
-static void project_file(void **state)
+static void project_fiber(void *unused)
 {
-    (void)state;
+    (void)unused;
     AUTO(buf) struct buf lock = BUF_INIT, left = BUF_INIT;
     struct error err;
     struct stat st;
@@ -95,11 +98,11 @@ static void project_file(void **state)
     buf_addf(&left, "%s.lock", path);
     unlink(path);
     unlink(left.p);
-    assert_true(config_change_project(str_of(path), buf_str(&lock), put_one, "x", &err));
+    assert_true(config_change_project_await(str_of(path), buf_str(&lock), put_one, "x", &err));
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0644);
     assert_int_equal(chmod(path, 0640), 0);
-    assert_true(config_change_project(str_of(path), buf_str(&lock), put_one, "y", &err));
+    assert_true(config_change_project_await(str_of(path), buf_str(&lock), put_one, "y", &err));
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0640);
     assert_false(path_exists(buf_str(&left)));
@@ -107,6 +110,44 @@ static void project_file(void **state)
     unlink(lock.p);
     buf_cut(&lock, lock.n - strlen("/config.lock"));
     rmdir(lock.p);
+}
+
+static void project_file(void **state)
+{
+    (void)state;
+    in_fiber(project_fiber, NULL);
+}
+
+/* A lock that another process holds for a while holds up its fiber, and not the loop. */
+static void change_fiber(void *ret)
+{
+    struct error err;
+    *(bool *)ret = config_change_await(str_of(path), put_one, "later", NULL, &err);
+}
+
+static void open_later_fiber(void *lock)
+{
+    struct error err;
+    for (int i = 0; i < 10; i++)
+        assert_true(sleep_await(fiber_loop(), 5, &err)); /* each of them comes back in time */
+    file_lock_clear(lock);
+}
+
+static void test_fix_22_lock_is_awaited(void **state)
+{
+    (void)state;
+    struct file_lock theirs = FILE_LOCK_INIT;
+    struct error err;
+    bool is_done = false;
+    struct loop *l = loop_new();
+    assert_true(file_lock(&theirs, str_of(path), 0, &err));
+    fiber_start(l, "change", change_fiber, &is_done);
+    fiber_start(l, "other", open_later_fiber, &theirs);
+    loop_step(l, false);
+    assert_false(is_done);
+    loop_run(l);
+    loop_free(l);
+    assert_true(is_done);
 }
 
 int main(void)
@@ -117,6 +158,7 @@ int main(void)
         cmocka_unit_test(broken_is_replaced),
         cmocka_unit_test(broken_stays),
         cmocka_unit_test(project_file),
+        cmocka_unit_test(test_fix_22_lock_is_awaited),
     };
     if (!mkdtemp(dir))
         return 1;

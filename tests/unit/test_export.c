@@ -3,6 +3,8 @@
  * 8.10). */
 #include "context/export.h"
 
+#include "fiber_scene.h"
+
 #include "base/path.h"
 
 #include <setjmp.h>
@@ -57,13 +59,27 @@ static void html(void **state)
     assert_non_null(strstr(out.p, "<pre># Kward Session\n\n</pre>"));
 }
 
+struct writing {
+    const char *base, *path;
+    struct error *err;
+    bool ok;
+};
+
+static void writing_fiber(void *arg)
+{
+    struct writing *w = arg;
+    AUTO(buf) struct buf full = BUF_INIT, one = BUF_INIT, other = BUF_INIT;
+    buf_addf(&one, "%s/workspace", w->base);
+    buf_addf(&other, "%s/sessions", w->base);
+    path_absolute(&full, buf_str(&one), str_of(w->path));
+    w->ok = export_write_await(buf_str(&full), buf_str(&one), buf_str(&other), STR("text"), w->err);
+}
+
 static bool writes(const char *base, const char *path, struct error *err)
 {
-    AUTO(buf) struct buf full = BUF_INIT, one = BUF_INIT, other = BUF_INIT;
-    buf_addf(&one, "%s/workspace", base);
-    buf_addf(&other, "%s/sessions", base);
-    path_absolute(&full, buf_str(&one), str_of(path));
-    return export_write(buf_str(&full), buf_str(&one), buf_str(&other), STR("text"), err);
+    struct writing w = {base, path, err, false};
+    in_fiber(writing_fiber, &w);
+    return w.ok;
 }
 
 /* covers: kward 162, 163, 164, 165 */

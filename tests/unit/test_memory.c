@@ -3,6 +3,8 @@
  * (kward.md 18). */
 #include "context/memory.h"
 
+#include "fiber_scene.h"
+
 #include "base/path.h"
 #include "base/time.h"
 
@@ -172,14 +174,20 @@ static void broken_core_is_told(void **state)
     assert_int_equal(err.code, ERR_CORRUPT);
 }
 
+static void make_fiber(void *unused)
+{
+    (void)unused;
+    struct error err;
+    assert_true(memory_make_await(str_of(dir), &err));
+}
+
 /* covers: kward 281 */
 static void files_are_private(void **state)
 {
     (void)state;
     static const char *const names[] = {"core.json", "soft.jsonl", "events.jsonl"};
-    struct error err;
     struct stat st;
-    assert_true(memory_make(str_of(dir), &err));
+    in_fiber(make_fiber, NULL);
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         char path[100];
         snprintf(path, sizeof path, "%s/%s", dir, names[i]);

@@ -203,7 +203,7 @@ static bool is_config_sound(const struct kward *k, struct error *err)
     return config_read(str_of(k->config_path), &config, err);
 }
 
-static bool login_with_key(struct request *rq, struct jw *w, struct error *err)
+static bool login_with_key_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct key_params *p = rq->args;
     struct kward *k = rq->dialect;
@@ -215,7 +215,7 @@ static bool login_with_key(struct request *rq, struct jw *w, struct error *err)
     if (!p->api_key.n)
         return error_set(err, ERR_INVALID, "API key must be a non-empty string");
     if (!is_config_sound(k, err) ||
-        !auth_store_put(engine_auth(k->sv->engine), p->provider_id, &e, err))
+        !auth_store_put_await(engine_auth(k->sv->engine), p->provider_id, &e, err))
         return false;
     engine_forget_models(k->sv->engine, p->provider_id);
     kw_refresh(k);
@@ -229,8 +229,9 @@ const struct method kw_auth_login_with_key = {
     .params = key_params_rows,
     .params_size = sizeof(struct key_params),
     .result = message_rows,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = login_with_key,
+    .run = login_with_key_await,
     .about = "Keeps an API key in the config file.",
     .errors = "API key must be a non-empty string; Unsupported API key provider: <id>",
 };

@@ -112,14 +112,14 @@ static void forget_models(struct kward *k, yyjson_val *values)
     }
 }
 
-static bool update_config(struct request *rq, struct jw *w, struct error *err)
+static bool update_config_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct update_params *p = rq->args;
     struct kward *k = rq->dialect;
     AUTO(json) struct json config = JSON_INIT;
     if (!yyjson_is_obj(p->values))
         return error_set(err, ERR_INVALID, "Config values must be an object");
-    if (!config_change(str_of(k->config_path), put_values, p->values, &config, err))
+    if (!config_change_await(str_of(k->config_path), put_values, p->values, &config, err))
         return false;
     forget_models(k, p->values);
     kw_refresh(k);
@@ -132,8 +132,9 @@ const struct method kw_config_update = {
     .params = update_params_rows,
     .params_size = sizeof(struct update_params),
     .result = config_rows,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = update_config,
+    .run = update_config_await,
     .about = "Replaces members of the config file; the others stay.",
     .errors = "Config values must be an object; Invalid Kward config JSON: <path>",
 };
@@ -160,7 +161,7 @@ static const struct row applied_rows[] = {
 };
 
 /* "Provider/model-id", or {provider, model}; without a provider the current one stays. */
-static bool update_model(struct request *rq, yyjson_val *value, struct error *err)
+static bool update_model_await(struct request *rq, yyjson_val *value, struct error *err)
 {
     struct kward *k = rq->dialect;
     struct str name = STR_NONE, model = str_trim(json_str(value));
@@ -176,19 +177,19 @@ static bool update_model(struct request *rq, yyjson_val *value, struct error *er
         return error_set(err, ERR_INVALID, "Model must be a non-empty string");
     const char *provider =
         name.n ? kw_find_provider(k, name, err) : kw_current_model(k, &rq->arena).provider;
-    return provider && kw_choose_model(k, provider, model, err);
+    return provider && kw_choose_model_await(k, provider, model, err);
 }
 
-static bool update_effort(struct request *rq, yyjson_val *value, struct error *err)
+static bool update_effort_await(struct request *rq, yyjson_val *value, struct error *err)
 {
     struct kward *k = rq->dialect;
     struct str effort = str_trim(json_str(value));
     if (!effort.n)
         return error_set(err, ERR_INVALID, "Reasoning effort must be a non-empty string");
-    return kw_choose_effort(k, kw_current_model(k, &rq->arena).provider, effort, err);
+    return kw_choose_effort_await(k, kw_current_model(k, &rq->arena).provider, effort, err);
 }
 
-static bool update_setting(struct request *rq, struct jw *w, struct error *err)
+static bool update_setting_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct setting_params *p = rq->args;
     bool is_model = str_is(p->setting_id, "defaultModel");
@@ -197,7 +198,8 @@ static bool update_setting(struct request *rq, struct jw *w, struct error *err)
     if (!is_model && !str_is(p->setting_id, "defaultThinkingLevel"))
         return error_set(err, ERR_INVALID, "Unsupported runtime setting: %.*s",
                          STR_FMT(str_cut(p->setting_id, 100)));
-    if (!(is_model ? update_model : update_effort)(rq, p->value, err))
+    if (!(is_model ? update_model_await(rq, p->value, err)
+                   : update_effort_await(rq, p->value, err)))
         return false;
     jw_obj(w);
     jw_kz(w, "applied", "live");
@@ -212,8 +214,9 @@ const struct method kw_update_setting = {
     .params = setting_params_rows,
     .params_size = sizeof(struct setting_params),
     .result = applied_rows,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = update_setting,
+    .run = update_setting_await,
     .about = "Chooses the model or how hard it thinks, as models/set and reasoning/set do.",
     .errors = "Unsupported runtime setting: <id>; Model must be a non-empty string",
 };

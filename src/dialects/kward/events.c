@@ -267,8 +267,6 @@ void kw_on_event(void *file, struct session *s, const struct event *e)
     kw_log_event(f, e);
     if (e->kind == EV_NOTICE)
         kw_tell_notice(f, e->text);
-    if (e->kind == EV_ANSWER)
-        kw_keep_memory(f);
     if (!kinds[e->kind].type || !e->turn_seq)
         return;
     struct jw w = rpc_begin_notice("turn/event", &k->line);

@@ -33,7 +33,7 @@ static bool read_format(struct str given, bool *ret_html, struct error *err)
                      STR_FMT(str_cut(given, 100)));
 }
 
-static bool export_session(struct request *rq, struct jw *w, struct error *err)
+static bool export_session_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct export_params *p = rq->args;
     struct kw_session *s = kw_find_session(rq->dialect, p->session_id, err);
@@ -51,7 +51,7 @@ static bool export_session(struct request *rq, struct jw *w, struct error *err)
         buf_addf(&path, "%.*s%s", (int)stem, info.path.p, is_html ? ".html" : ".md");
     const struct message *m = session_messages(s->file->session, &rq->arena, &n);
     (is_html ? export_html : export_markdown)(&text, m, n);
-    if (!export_write(buf_str(&path), info.workspace, path_dir(info.path), buf_str(&text), err))
+    if (!export_write_await(buf_str(&path), info.workspace, path_dir(info.path), buf_str(&text), err))
         return false;
     jw_obj(w);
     jw_kstr(w, "path", buf_str(&path));
@@ -66,7 +66,8 @@ const struct method kw_sessions_export = {
     .params_size = sizeof(struct export_params),
     .result = export_rows,
     .lane = LANE_MAIN,
-    .run = export_session,
+    .how = RUN_FIBER,
+    .run = export_session_await,
     .about = "Writes the conversation as a text for humans.",
     .errors = "Unsupported export format: <x>; export path outside workspace or session directory",
 };

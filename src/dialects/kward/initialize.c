@@ -371,12 +371,23 @@ const struct method kw_initialize = {
     .about = "Protocol version and capabilities; may be called again, and need not be called.",
 };
 
+static void shutdown_fiber(void *arg)
+{
+    struct kward *k = arg;
+    struct error ignored;
+    rpc_drain_await(k->rpc, &ignored);
+    server_quit(k->sv, 0, true);
+}
+
+/* What has begun is given up and answered; lists of sessions are answered in full. */
 static bool shutdown_server(struct request *rq, struct jw *w, struct error *err)
 {
     (void)err;
     struct kward *k = rq->dialect;
     rpc_stop(k->rpc);
-    server_quit(k->sv, 0, true);
+    rpc_cancel(k->rpc);
+    engine_stop(k->sv->engine);
+    fiber_start(k->sv->loop, "shutdown", shutdown_fiber, k);
     jw_obj(w);
     jw_kbool(w, "ok", true);
     jw_obj_end(w);

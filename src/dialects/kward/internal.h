@@ -155,8 +155,8 @@ void kw_put_session(struct jw *w, const struct kw_session *s);
 /* recall.c */
 void kw_memory_flags(const struct kward *k, bool *ret_on, bool *ret_summary);
 /* The user's AGENTS.md, the memories that fit the input, the skills. */
-void kw_put_context(void *kward, struct session *s, struct str input, struct buf *out);
-void kw_keep_memory(struct kw_file *f); /* after a completed turn */
+void kw_put_context_await(void *kward, struct session *s, struct str input, struct buf *out);
+void kw_keep_context_await(void *kward, struct session *s);
 
 /* logging.c */
 unsigned kw_log_categories(const struct kward *k); /* a bit each */
@@ -198,8 +198,10 @@ void kw_refresh(struct kward *k);
 /* The engine's name of a provider; ERR_INVALID "Unsupported provider: <x>". */
 const char *kw_find_provider(struct kward *k, struct str name, struct error *err);
 /* Both write the config file and refresh. */
-bool kw_choose_model(struct kward *k, const char *provider, struct str model, struct error *err);
-bool kw_choose_effort(struct kward *k, const char *provider, struct str effort, struct error *err);
+bool kw_choose_model_await(struct kward *k, const char *provider, struct str model,
+                           struct error *err);
+bool kw_choose_effort_await(struct kward *k, const char *provider, struct str effort,
+                            struct error *err);
 extern const char kw_default_effort[];
 
 /* errors.c */

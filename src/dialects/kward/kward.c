@@ -14,8 +14,7 @@
 #include "dialects/kward/internal.h"
 
 enum {
-    EOF_LOOK_MS = 2,        /* between two checks whether the last requests are answered */
-    EOF_LISTS_US = 2000000, /* after the end of input lists of models are awaited so long */
+    EOF_LISTS_MS = 2000, /* after the end of input lists of models are awaited so long */
 };
 
 static const char instructions[] =
@@ -99,16 +98,20 @@ static void quit(struct kward *k)
     server_quit(k->sv, 0, true);
 }
 
+static void on_patience_over(void *kward)
+{
+    kw_end_lists(kward);
+}
+
 /* Requests that came before the end of input are answered first. */
 static void eof_fiber(void *arg)
 {
     struct kward *k = arg;
     struct error ignored;
-    int64_t begun = time_mono_us();
-    while (rpc_pending(k->rpc) && !k->sv->is_quitting &&
-           sleep_await(k->sv->loop, EOF_LOOK_MS, &ignored))
-        if (time_mono_us() - begun > EOF_LISTS_US)
-            kw_end_lists(k);
+    struct timer *patience = timer_new(k->sv->loop, on_patience_over, k);
+    timer_start(patience, EOF_LISTS_MS);
+    rpc_drain_await(k->rpc, &ignored);
+    timer_free(patience);
     quit(k);
 }
 
@@ -213,7 +216,8 @@ static bool start(struct server *sv)
     k->config_path = kw_config_path();
     k->config_dir = str_dup(path_dir(str_of(k->config_path)));
     k->settings.config_dir = k->config_dir;
-    k->settings.put_context = kw_put_context;
+    k->settings.put_context_await = kw_put_context_await;
+    k->settings.keep_context_await = kw_keep_context_await;
     k->settings.context_arg = k;
     kw_use_auth(k);
     kw_load_settings(k);

@@ -259,6 +259,7 @@ const struct method kw_sessions_list = {
     .result = list_rows,
     .how = RUN_FIBER,
     .lane = LANE_MAIN,
+    .lets_pass = true,
     .run = list_await,
     .about = "The sessions of a workspace; changes nothing.",
     .errors = "Workspace root is not an existing directory: <path>",

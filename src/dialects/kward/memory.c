@@ -67,15 +67,15 @@ static void put_toggle(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
         config_put(doc, m, name, yyjson_mut_bool(doc, t->on));
 }
 
-static bool toggle(struct request *rq, struct toggle t, struct jw *w, struct error *err)
+static bool toggle_await(struct request *rq, struct toggle t, struct jw *w, struct error *err)
 {
     struct kward *k = rq->dialect;
     struct str dir = memory_dir(k, &rq->arena);
     bool on, summary;
     kw_memory_flags(k, &on, &summary);
     bool is_change = (t.is_summary ? summary : on) != t.on;
-    if ((t.on && !t.is_summary && !memory_make(dir, err)) ||
-        !config_change(str_of(k->config_path), put_toggle, &t, NULL, err))
+    if ((t.on && !t.is_summary && !memory_make_await(dir, err)) ||
+        !config_change_await(str_of(k->config_path), put_toggle, &t, NULL, err))
         return false;
     const char *const names[] = {"disable", "enable", "auto_summary_disable", "auto_summary_enable"};
     if (is_change)
@@ -86,37 +86,40 @@ static bool toggle(struct request *rq, struct toggle t, struct jw *w, struct err
     return true;
 }
 
-static bool enable(struct request *rq, struct jw *w, struct error *err)
+static bool enable_await(struct request *rq, struct jw *w, struct error *err)
 {
-    return toggle(rq, (struct toggle){false, true}, w, err);
+    return toggle_await(rq, (struct toggle){false, true}, w, err);
 }
 
-static bool disable(struct request *rq, struct jw *w, struct error *err)
+static bool disable_await(struct request *rq, struct jw *w, struct error *err)
 {
-    return toggle(rq, (struct toggle){false, false}, w, err);
+    return toggle_await(rq, (struct toggle){false, false}, w, err);
 }
 
-static bool enable_summary(struct request *rq, struct jw *w, struct error *err)
+static bool enable_summary_await(struct request *rq, struct jw *w, struct error *err)
 {
-    return toggle(rq, (struct toggle){true, true}, w, err);
+    return toggle_await(rq, (struct toggle){true, true}, w, err);
 }
 
-static bool disable_summary(struct request *rq, struct jw *w, struct error *err)
+static bool disable_summary_await(struct request *rq, struct jw *w, struct error *err)
 {
-    return toggle(rq, (struct toggle){true, false}, w, err);
+    return toggle_await(rq, (struct toggle){true, false}, w, err);
 }
 
 #define SWITCH(variable, wire, function, text)                                                     \
     const struct method variable = {.name = (wire),                                                \
                                     .result = flags_rows,                                          \
+                                    .how = RUN_FIBER,                                              \
                                     .lane = LANE_MAIN,                                             \
                                     .run = (function),                                             \
                                     .about = (text)}
-SWITCH(kw_memory_enable, "memory/enable", enable, "From now on turns are told what is remembered.");
-SWITCH(kw_memory_disable, "memory/disable", disable, "They are not; the records stay.");
-SWITCH(kw_memory_summary_enable, "memory/autoSummary/enable", enable_summary,
+SWITCH(kw_memory_enable, "memory/enable", enable_await,
+       "From now on turns are told what is remembered.");
+SWITCH(kw_memory_disable, "memory/disable", disable_await, "They are not; the records stay.");
+SWITCH(kw_memory_summary_enable, "memory/autoSummary/enable", enable_summary_await,
        "Completed turns are searched for what is worth remembering.");
-SWITCH(kw_memory_summary_disable, "memory/autoSummary/disable", disable_summary, "They are not.");
+SWITCH(kw_memory_summary_disable, "memory/autoSummary/disable", disable_summary_await,
+       "They are not.");
 
 /* ---- looking ---- */
 
@@ -316,7 +319,7 @@ static void note_add(struct str dir, yyjson_mut_val *r, const char *layer)
     memory_note(dir, "add", buf_str(&out));
 }
 
-static bool add(struct request *rq, enum memory_layer layer, struct jw *w, struct error *err)
+static bool add_await(struct request *rq, enum memory_layer layer, struct jw *w, struct error *err)
 {
     const struct add_params *p = rq->args;
     bool is_core = layer == MEMORY_CORE;
@@ -328,10 +331,10 @@ static bool add(struct request *rq, enum memory_layer layer, struct jw *w, struc
                              .source = is_core ? "explicit_user_instruction" : "manual",
                              .confidence = 0.65};
     AUTO(memory) struct memory m = MEMORY_INIT;
-    if (!memory_open(&m, dir, true, err))
+    if (!memory_change_await(&m, dir, err))
         return false;
     yyjson_mut_val *r = memory_add(&m, &new, err);
-    if (!r || !memory_save(&m, err))
+    if (!r || !memory_save_await(&m, err))
         return false;
     note_add(dir, r, is_core ? "core" : "soft");
     jw_obj(w);
@@ -341,14 +344,14 @@ static bool add(struct request *rq, enum memory_layer layer, struct jw *w, struc
     return true;
 }
 
-static bool add_soft(struct request *rq, struct jw *w, struct error *err)
+static bool add_soft_await(struct request *rq, struct jw *w, struct error *err)
 {
-    return add(rq, MEMORY_SOFT, w, err);
+    return add_await(rq, MEMORY_SOFT, w, err);
 }
 
-static bool add_core(struct request *rq, struct jw *w, struct error *err)
+static bool add_core_await(struct request *rq, struct jw *w, struct error *err)
 {
-    return add(rq, MEMORY_CORE, w, err);
+    return add_await(rq, MEMORY_CORE, w, err);
 }
 
 const struct method kw_memory_add = {
@@ -356,8 +359,9 @@ const struct method kw_memory_add = {
     .params = add_params_rows,
     .params_size = sizeof(struct add_params),
     .result = memory_rows,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = add_soft,
+    .run = add_soft_await,
     .about = "Remembers something that is told when it fits.",
     .errors = "Memory text cannot be empty",
 };
@@ -367,8 +371,9 @@ const struct method kw_memory_add_core = {
     .params = add_params_rows,
     .params_size = sizeof(struct add_params),
     .result = memory_rows,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = add_core,
+    .run = add_core_await,
     .about = "Remembers something that is always told.",
     .errors = "Memory text cannot be empty",
 };
@@ -387,17 +392,17 @@ static const struct row forget_rows[] = {
     ROW_END,
 };
 
-static bool forget(struct request *rq, struct jw *w, struct error *err)
+static bool forget_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct id_params *p = rq->args;
     struct str dir = memory_dir(rq->dialect, &rq->arena);
     AUTO(memory) struct memory m = MEMORY_INIT;
     AUTO(buf) struct buf out = BUF_INIT;
     struct jw note = {.out = &out, .comma = true};
-    if (!memory_open(&m, dir, true, err))
+    if (!memory_change_await(&m, dir, err))
         return false;
     bool ok = memory_forget(&m, p->id);
-    if (ok && !memory_save(&m, err))
+    if (ok && !memory_save_await(&m, err))
         return false;
     jw_kstr(&note, "id", p->id);
     jw_kz(&note, "layer", str_starts(p->id, STR("core_")) ? "core" : "soft");
@@ -414,17 +419,18 @@ const struct method kw_memory_forget = {
     .params = id_params_rows,
     .params_size = sizeof(struct id_params),
     .result = forget_rows,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = forget,
+    .run = forget_await,
     .about = "Removes a core record, blanks a soft one.",
 };
 
-static bool put_moved(struct memory *m, yyjson_mut_val *r, struct jw *w, struct error *err)
+static bool put_moved_await(struct memory *m, yyjson_mut_val *r, struct jw *w, struct error *err)
 {
     AUTO(buf) struct buf out = BUF_INIT;
     struct jw note = {.out = &out, .comma = true};
     bool is_promoted = str_is(text_of(r, "scope"), "global");
-    if (!memory_save(m, err))
+    if (!memory_save_await(m, err))
         return false;
     jw_kstr(&note, "id", text_of(r, "id"));
     jw_kstr(&note, "scope", text_of(r, "scope"));
@@ -436,23 +442,23 @@ static bool put_moved(struct memory *m, yyjson_mut_val *r, struct jw *w, struct 
     return true;
 }
 
-static bool promote(struct request *rq, struct jw *w, struct error *err)
+static bool promote_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct id_params *p = rq->args;
     struct str dir = memory_dir(rq->dialect, &rq->arena);
     AUTO(memory) struct memory m = MEMORY_INIT;
     AUTO(buf) struct buf out = BUF_INIT;
     struct jw note = {.out = &out, .comma = true};
-    if (!memory_open(&m, dir, true, err))
+    if (!memory_change_await(&m, dir, err))
         return false;
     yyjson_mut_val *r = memory_move(&m, p->id, STR("global"), err);
     if (r)
-        return put_moved(&m, r, w, err);
+        return put_moved_await(&m, r, w, err);
     r = memory_promote(&m, p->id);
     if (!r)
         return error_set(err, ERR_INVALID, "Unknown active soft memory: %.*s",
                          STR_FMT(str_cut(p->id, 100)));
-    if (!memory_save(&m, err))
+    if (!memory_save_await(&m, err))
         return false;
     jw_kstr(&note, "from_id", p->id);
     jw_kstr(&note, "to_id", text_of(r, "id"));
@@ -469,8 +475,9 @@ const struct method kw_memory_promote = {
     .params = id_params_rows,
     .params_size = sizeof(struct id_params),
     .result = memory_rows,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = promote,
+    .run = promote_await,
     .about = "Makes a core record of a soft one; a core record of one workspace becomes global.",
     .errors = "Unknown active soft memory: <id>",
 };
@@ -486,17 +493,17 @@ static const struct row relax_params_rows[] = {
     ROW_END,
 };
 
-static bool relax(struct request *rq, struct jw *w, struct error *err)
+static bool relax_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct relax_params *p = rq->args;
     struct str scope = p->workspace_root.n
                            ? workspace_scope(rq->dialect, p->workspace_root, &rq->arena)
                            : full_scope(rq->dialect, STR("workspace"), &rq->arena);
     AUTO(memory) struct memory m = MEMORY_INIT;
-    if (!memory_open(&m, memory_dir(rq->dialect, &rq->arena), true, err))
+    if (!memory_change_await(&m, memory_dir(rq->dialect, &rq->arena), err))
         return false;
     yyjson_mut_val *r = memory_move(&m, p->id, scope, err);
-    return r && put_moved(&m, r, w, err);
+    return r && put_moved_await(&m, r, w, err);
 }
 
 const struct method kw_memory_relax = {
@@ -504,8 +511,9 @@ const struct method kw_memory_relax = {
     .params = relax_params_rows,
     .params_size = sizeof(struct relax_params),
     .result = memory_rows,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = relax,
+    .run = relax_await,
     .about = "A global core record counts for one workspace only.",
     .errors = "Unknown core memory: <id>; Only global core memories can be relaxed",
 };

@@ -222,14 +222,14 @@ static const char *provider_or_current(struct request *rq, struct str name, stru
     return name.n ? kw_find_provider(k, name, err) : kw_current_model(k, &rq->arena).provider;
 }
 
-static bool set(struct request *rq, struct jw *w, struct error *err)
+static bool set_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct set_params *p = rq->args;
     struct kward *k = rq->dialect;
     if (p->model.n == 0)
         return error_set(err, ERR_INVALID, "Model must be a non-empty string");
     const char *provider = provider_or_current(rq, p->provider, err);
-    if (!provider || !kw_choose_model(k, provider, p->model, err))
+    if (!provider || !kw_choose_model_await(k, provider, p->model, err))
         return false;
     kw_put_current_model(k, w);
     return true;
@@ -240,8 +240,9 @@ const struct method kw_models_set = {
     .params = set_params_rows,
     .params_size = sizeof(struct set_params),
     .result = kw_model_rows,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = set,
+    .run = set_await,
     .about = "Chooses the model for the next request of every session, and keeps it in the config.",
     .errors = "Model must be a non-empty string; Unsupported provider: <x>",
 };
@@ -259,14 +260,14 @@ static const struct row effort_params_rows[] = {
     ROW_END,
 };
 
-static bool set_effort(struct request *rq, struct jw *w, struct error *err)
+static bool set_effort_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct effort_params *p = rq->args;
     struct kward *k = rq->dialect;
     if (p->effort.n == 0)
         return error_set(err, ERR_INVALID, "Reasoning effort must be a non-empty string");
     const char *provider = provider_or_current(rq, p->provider, err);
-    if (!provider || !kw_choose_effort(k, provider, p->effort, err))
+    if (!provider || !kw_choose_effort_await(k, provider, p->effort, err))
         return false;
     kw_put_current_model(k, w);
     return true;
@@ -277,8 +278,9 @@ const struct method kw_reasoning_set = {
     .params = effort_params_rows,
     .params_size = sizeof(struct effort_params),
     .result = kw_model_rows,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = set_effort,
+    .run = set_effort_await,
     .about = "Chooses how hard the model thinks, and keeps it in the config.",
     .errors = "Reasoning effort must be a non-empty string; Unsupported provider: <x>",
 };

@@ -70,9 +70,9 @@ static void note_retrieval(struct str dir, struct str json)
     memory_note(dir, "retrieve", buf_str(&out));
 }
 
-static void put_memory(struct kward *k, struct session *s, struct str input, struct buf *out)
+static void put_memory_await(struct kward *k, struct session *s, struct str input,
+                             struct buf *out)
 {
-    struct kw_file *f = file_of(s);
     AUTO(arena) struct arena a = ARENA_INIT;
     AUTO(memory) struct memory m = MEMORY_INIT;
     struct str dir = arena_fmt(&a, "%s/memory", k->config_dir);
@@ -81,18 +81,21 @@ static void put_memory(struct kward *k, struct session *s, struct str input, str
     struct error ignored;
     bool on, summary;
     kw_memory_flags(k, &on, &summary);
-    if (!on || !f || !memory_open(&m, dir, true, &ignored))
+    if (!on || !file_of(s) || !memory_change_await(&m, dir, &ignored))
         return;
     session_info(s, &info);
     memory_retrieve(&m, input, info.workspace, &r);
     if (r.has_soft)
-        memory_save(&m, &ignored);
+        memory_save_await(&m, &ignored);
     note_retrieval(dir, buf_str(&r.json));
     if (r.block.n)
         buf_addf(out, "\n\n%.*s", STR_FMT(buf_str(&r.block)));
-    set_text(&f->retrieval, buf_str(&r.json));
+    struct kw_file *f = file_of(s); /* it may have been closed meanwhile */
+    if (f) {
+        set_text(&f->retrieval, buf_str(&r.json));
+        f->is_retrieved = true;
+    }
     set_text(&k->retrieval, buf_str(&r.json));
-    f->is_retrieved = true;
     buf_clear(&r.json);
     buf_clear(&r.block);
 }
@@ -115,10 +118,10 @@ static void put_skills(const struct kward *k, struct buf *out)
 }
 
 /* In the order of kward.md 19.5; the file of the workspace follows by itself. */
-void kw_put_context(void *kward, struct session *s, struct str input, struct buf *out)
+void kw_put_context_await(void *kward, struct session *s, struct str input, struct buf *out)
 {
     put_agents(kward, out);
-    put_memory(kward, s, input, out);
+    put_memory_await(kward, s, input, out);
     put_skills(kward, out);
 }
 
@@ -180,8 +183,8 @@ static struct str user_text(struct session *s, struct arena *a)
 }
 
 /* Adds what is new to the records and to the session's own list; writes the new ones to w. */
-static bool summarize(struct kward *k, struct session *s, struct arena *a, struct jw *w,
-                      struct error *err)
+static bool summarize_await(struct kward *k, struct session *s, struct arena *a, struct jw *w,
+                            struct error *err)
 {
     struct str found[CANDIDATES_MAX];
     AUTO(memory) struct memory m = MEMORY_INIT;
@@ -193,7 +196,7 @@ static bool summarize(struct kward *k, struct session *s, struct arena *a, struc
     size_t n = memory_candidates(user_text(s, a), a, found, CANDIDATES_MAX), n_new = 0, i, max;
     yyjson_val *old;
     session_info(s, &info);
-    if (!memory_open(&m, dir, true, err) || !json_parse(STR("[\"workflow\"]"), 0, 4, &tags, err) ||
+    if (!memory_change_await(&m, dir, err) || !json_parse(STR("[\"workflow\"]"), 0, 4, &tags, err) ||
         !json_parse(kept(s, "sessionMemories", "[]", a), 0, LIMIT_JSON_DEPTH, &own, err))
         return false;
     jw_arr(&lw);
@@ -222,27 +225,27 @@ static bool summarize(struct kward *k, struct session *s, struct arena *a, struc
     jw_arr_end(&lw);
     if (n_new == 0)
         return true;
-    if (!memory_save(&m, err))
+    if (!memory_save_await(&m, err))
         return false;
     write_state(s, buf_str(&list), kept(s, "lastRetrieval", "null", a));
     return true;
 }
 
-/* A model turn has completed. */
-void kw_keep_memory(struct kw_file *f)
+void kw_keep_context_await(void *kward, struct session *s)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     AUTO(buf) struct buf unused = BUF_INIT;
     struct jw w = JW(&unused);
+    struct kw_file *f = file_of(s);
     struct error ignored;
     bool on, summary;
-    if (!f->is_retrieved)
+    if (!f || !f->is_retrieved)
         return;
     f->is_retrieved = false;
-    write_state(f->session, kept(f->session, "sessionMemories", "[]", &a), str_of(f->retrieval));
-    kw_memory_flags(f->kward, &on, &summary);
+    write_state(s, kept(s, "sessionMemories", "[]", &a), str_of(f->retrieval));
+    kw_memory_flags(kward, &on, &summary);
     if (on && summary)
-        summarize(f->kward, f->session, &a, &w, &ignored);
+        summarize_await(kward, s, &a, &w, &ignored);
 }
 
 static const struct row memories_rows[] = {
@@ -250,7 +253,7 @@ static const struct row memories_rows[] = {
     ROW_END,
 };
 
-static bool summarize_now(struct request *rq, struct jw *w, struct error *err)
+static bool summarize_now_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct kw_session_params *p = rq->args;
     struct kw_session *s = kw_find_session(rq->dialect, p->session_id, err);
@@ -258,7 +261,7 @@ static bool summarize_now(struct request *rq, struct jw *w, struct error *err)
         return false;
     jw_obj(w);
     jw_key(w, "memories");
-    if (!summarize(rq->dialect, s->file->session, &rq->arena, w, err))
+    if (!summarize_await(rq->dialect, s->file->session, &rq->arena, w, err))
         return false;
     jw_obj_end(w);
     return true;
@@ -269,8 +272,9 @@ const struct method kw_memory_summarize = {
     .params = kw_session_params_rows,
     .params_size = sizeof(struct kw_session_params),
     .result = memories_rows,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = summarize_now,
+    .run = summarize_now_await,
     .about = "Looks for something worth remembering in what the user said; asks no model.",
     .errors = "Unknown session: <id>",
 };

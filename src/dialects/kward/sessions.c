@@ -99,8 +99,8 @@ static const struct row resume_params_rows[] = {
 };
 
 /* Opens the file, or finds it open; its header decides where the workspace is. */
-static struct kw_file *open_file(struct kward *k, struct str path, struct str root,
-                                 struct error *err)
+static struct kw_file *open_file_await(struct kward *k, struct str path, struct str root,
+                                       struct error *err)
 {
     struct kw_file *f = kw_find_file(k, path);
     struct session_spec spec = {.workspace = root,
@@ -117,7 +117,7 @@ static struct kw_file *open_file(struct kward *k, struct str path, struct str ro
         error_set(err, ERR_NOT_FOUND, "Session file not found: %.*s", STR_FMT(path));
         return NULL;
     }
-    struct session *s = session_open(k->sv->engine, &spec, &report, err);
+    struct session *s = session_open_await(k->sv->engine, &spec, &report, err);
     if (!s && err->code == ERR_CORRUPT)
         error_set(err, ERR_CORRUPT, "Invalid Kward session file: %.*s", STR_FMT(path));
     if (!s)
@@ -129,7 +129,10 @@ static struct kw_file *open_file(struct kward *k, struct str path, struct str ro
         session_close(s);
         return NULL;
     }
-    return kw_add_file(k, s);
+    f = kw_find_file(k, path); /* another request may have been faster */
+    if (f)
+        session_close(s);
+    return f ? f : kw_add_file(k, s);
 }
 
 static bool resume_await(struct request *rq, struct jw *w, struct error *err)
@@ -140,7 +143,7 @@ static bool resume_await(struct request *rq, struct jw *w, struct error *err)
     if (!kw_workspace(k, p->workspace_root, &root, err))
         return false;
     path_absolute(&path, buf_str(&root), p->path);
-    struct kw_file *f = open_file(k, buf_str(&path), buf_str(&root), err);
+    struct kw_file *f = open_file_await(k, buf_str(&path), buf_str(&root), err);
     if (!f)
         return false;
     struct str id = arena_str(&rq->arena, str_of(kw_add_session(k, f)->id));

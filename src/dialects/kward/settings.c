@@ -320,10 +320,9 @@ void kw_refresh(struct kward *k)
 
 /* ---- writing choices down ---- */
 
-struct choice {
-    struct kward *k;
-    const char *provider;
-    struct str model, effort; /* STR_NONE: stays */
+struct choice { /* members of the config file and their values */
+    struct str names[2], values[2];
+    size_t n;
 };
 
 static void put_text(yyjson_mut_doc *doc, yyjson_mut_val *root, struct str name, struct str value)
@@ -333,19 +332,22 @@ static void put_text(yyjson_mut_doc *doc, yyjson_mut_val *root, struct str name,
 
 static void put_choice(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
 {
-    struct choice *c = arg;
-    AUTO(buf) struct buf name = BUF_INIT;
-    key_name(&name, c->k, c->provider, c->model.p ? "model" : "reasoning_effort");
-    if (c->model.p)
-        put_text(doc, root, STR("provider"),
-                 is_local(c->k, c->provider) ? STR("local") : str_of(c->provider));
-    put_text(doc, root, buf_str(&name), c->model.p ? c->model : c->effort);
+    const struct choice *c = arg;
+    for (size_t i = 0; i < c->n; i++)
+        put_text(doc, root, c->names[i], c->values[i]);
 }
 
-bool kw_choose_model(struct kward *k, const char *provider, struct str model, struct error *err)
+bool kw_choose_model_await(struct kward *k, const char *provider, struct str model,
+                           struct error *err)
 {
-    struct choice c = {k, provider, model, STR_NONE};
-    if (!config_change(str_of(k->config_path), put_choice, &c, NULL, err))
+    AUTO(buf) struct buf name = BUF_INIT;
+    key_name(&name, k, provider, "model");
+    struct choice c = {
+        .names = {STR("provider"), buf_str(&name)},
+        .values = {is_local(k, provider) ? STR("local") : str_of(provider), model},
+        .n = 2,
+    };
+    if (!config_change_await(str_of(k->config_path), put_choice, &c, NULL, err))
         return false;
     k->is_model_chosen = true;
     kw_refresh(k);
@@ -354,10 +356,13 @@ bool kw_choose_model(struct kward *k, const char *provider, struct str model, st
     return true;
 }
 
-bool kw_choose_effort(struct kward *k, const char *provider, struct str effort, struct error *err)
+bool kw_choose_effort_await(struct kward *k, const char *provider, struct str effort,
+                            struct error *err)
 {
-    struct choice c = {k, provider, STR_NONE, effort};
-    if (!config_change(str_of(k->config_path), put_choice, &c, NULL, err))
+    AUTO(buf) struct buf name = BUF_INIT;
+    key_name(&name, k, provider, "reasoning_effort");
+    struct choice c = {.names = {buf_str(&name)}, .values = {effort}, .n = 1};
+    if (!config_change_await(str_of(k->config_path), put_choice, &c, NULL, err))
         return false;
     k->is_effort_chosen = true;
     kw_refresh(k);

@@ -149,12 +149,22 @@ static bool cancel(struct request *rq, struct jw *w, struct error *err)
     return engine_cancel_turn(k->sv->engine, p->turn_id, err) && status(rq, w, err);
 }
 
+static bool can_stop(struct request *rq)
+{
+    const struct turn_params *p = rq->args;
+    struct kward *k = rq->dialect;
+    struct turn_info info;
+    return engine_turn(k->sv->engine, p->turn_id, &info) && !info.finished_ms &&
+           !info.is_cancel_asked;
+}
+
 const struct method kw_turns_cancel = {
     .name = "turns/cancel",
     .params = turn_params_rows,
     .params_size = sizeof(struct turn_params),
     .result = kw_turn_rows,
     .lane = LANE_MAIN,
+    .hurries = can_stop,
     .run = cancel,
     .about = "Stops a turn, queued or running; one that is over stays as it is.",
     .errors = "Unknown turn: <id>",

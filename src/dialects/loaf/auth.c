@@ -99,12 +99,13 @@ static const struct row key_rows[] = {
     ROW_END,
 };
 
-static bool store_key(struct loaf *lf, const char *provider, struct str key, struct error *err)
+static bool store_key_await(struct loaf *lf, const char *provider, struct str key,
+                            struct error *err)
 {
     struct auth_entry e = {.type = AUTH_API_KEY, .access = key};
     struct auth_store *st = engine_auth(lf->sv->engine);
-    bool ok = key.p ? auth_store_put(st, str_of(provider), &e, err)
-                    : auth_store_remove(st, str_of(provider), err);
+    bool ok = key.p ? auth_store_put_await(st, str_of(provider), &e, err)
+                    : auth_store_remove_await(st, str_of(provider), err);
     engine_forget_keys(lf->sv->engine);
     return ok;
 }
@@ -136,10 +137,10 @@ static bool auth_set_openrouter_key_await(struct request *rq, struct jw *w, stru
     struct loaf *lf = rq->dialect;
     const struct key_params *p = rq->args;
     size_t n;
-    if (!store_key(lf, "openrouter", p->api_key, err))
+    if (!store_key_await(lf, "openrouter", p->api_key, err))
         return false;
     loaf_enable(lf, STR("openrouter"));
-    if (!loaf_home_save(lf, err))
+    if (!loaf_home_save_await(lf, err))
         return false;
     const char *source = fetch_list_await(lf, &n);
     if (!lf->model[0])
@@ -173,12 +174,12 @@ static const struct row exa_result[] = {
     ROW_END,
 };
 
-static bool auth_set_exa_key(struct request *rq, struct jw *w, struct error *err)
+static bool auth_set_exa_key_await(struct request *rq, struct jw *w, struct error *err)
 {
     struct loaf *lf = rq->dialect;
     const struct key_params *p = rq->args;
     bool is_skip = str_ieq(p->api_key, STR("skip"));
-    if (!store_key(lf, "exa", is_skip ? STR_NONE : p->api_key, err))
+    if (!store_key_await(lf, "exa", is_skip ? STR_NONE : p->api_key, err))
         return false;
     loaf_say_state_changed(lf, is_skip ? STR("exa_key_skipped") : STR("exa_key_updated"), NULL);
     jw_obj(w);
@@ -194,7 +195,8 @@ const struct method loaf_auth_set_exa_key = {
     .params_size = sizeof(struct key_params),
     .params_needed = true,
     .result = exa_result,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = auth_set_exa_key,
+    .run = auth_set_exa_key_await,
     .about = "Stores the key of the web search; skip removes it.",
 };

@@ -246,7 +246,6 @@ void loaf_model_take(struct loaf *lf, struct str provider, struct str model, str
     loaf_fit_thinking(lf, level);
     if (str_is(provider, "openrouter"))
         loaf_set_routing(lf, routing);
-    loaf_home_keep(lf);
 }
 
 void loaf_forget_choice(struct loaf *lf)

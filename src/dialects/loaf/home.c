@@ -170,45 +170,59 @@ static void put_image(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
     }
 }
 
+/* Before the loop runs. */
 static bool save(struct loaf *lf, bool drops_keys, struct error *err)
 {
     struct image *i = image_of(lf);
     i->drops_keys = drops_keys;
-    bool ok = config_renew(i->path, put_image, i, NULL, err);
+    bool ok = config_renew(i->path, put_image, i, err);
     image_free(i);
     return ok;
 }
 
-void loaf_home_keep(struct loaf *lf)
+static bool save_await(struct loaf *lf, bool only_prompts, struct error *err)
 {
-    struct error err;
-    if (!save(lf, false, &err))
-        log_warn("the settings hold for this process only: %s", err.text);
+    gate_enter_through_await(&lf->saving);
+    struct image *i = image_of(lf);
+    i->only_prompts = only_prompts;
+    bool ok = config_renew_await(i->path, put_image, i, err);
+    image_free(i);
+    gate_leave(&lf->saving);
+    return ok;
 }
 
-bool loaf_home_save(struct loaf *lf, struct error *err)
+bool loaf_home_save_await(struct loaf *lf, struct error *err)
 {
-    return save(lf, false, err) || error_prefix(err, "the settings could not be saved");
-}
-
-static void write_image(void *arg) /* on the thread pool */
-{
-    struct image *i = arg;
-    struct error err;
-    if (!config_renew(i->path, put_image, i, NULL, &err))
-        log_warn("prompts are not remembered: %s", err.text);
+    return save_await(lf, false, err) || error_prefix(err, "the settings could not be saved");
 }
 
 static void save_fiber(void *arg)
 {
     struct loaf *lf = arg;
-    while (lf->new_prompts.n) {
-        struct image *i = image_of(lf);
-        i->only_prompts = true;
-        work_through_await(lf->sv->loop, write_image, i);
-        image_free(i);
+    struct error err;
+    while (lf->new_prompts.n || lf->wants_save) {
+        bool is_whole = take(&lf->wants_save);
+        if (!save_await(lf, !is_whole, &err))
+            log_warn("%s: %s",
+                     is_whole ? "the settings hold for this process only"
+                              : "prompts are not remembered",
+                     err.text);
     }
     lf->is_saving = false;
+    wait_wake(&lf->quiet);
+}
+
+static void start_saving(struct loaf *lf)
+{
+    if (!lf->is_saving)
+        fiber_start(lf->sv->loop, "state", save_fiber, lf);
+    lf->is_saving = true;
+}
+
+void loaf_home_keep(struct loaf *lf)
+{
+    lf->wants_save = true;
+    start_saving(lf);
 }
 
 void loaf_home_add_prompt(struct loaf *lf, struct str text)
@@ -217,9 +231,7 @@ void loaf_home_add_prompt(struct loaf *lf, struct str text)
         return;
     struct jw w = {.out = &lf->new_prompts, .comma = lf->new_prompts.n > 0};
     jw_str(&w, text);
-    if (!lf->is_saving)
-        fiber_start(lf->sv->loop, "state", save_fiber, lf);
-    lf->is_saving = true;
+    start_saving(lf);
 }
 
 /* ---- reading ---- */
@@ -358,14 +370,17 @@ bool loaf_home_forget_await(struct loaf *lf, struct error *err)
     static const char *const files[] = {"state.json", "auth.json", "models-cache.json",
                                         "secrets-fallback.json"};
     buf_clear(&lf->new_prompts);
-    while (lf->is_saving) /* or it would come back */
-        if (!sleep_await(lf->sv->loop, 1, err))
-            return false;
-    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+    lf->wants_save = false;
+    gate_enter_through_await(&lf->saving); /* or what is being written would come back */
+    bool ok = true;
+    for (size_t i = 0; ok && i < ARRAY_LEN(files); i++) {
         AUTO_FREE char *path = place_in(lf, files[i]);
         if (unlink(path) != 0 && errno != ENOENT)
-            return error_errno(err, errno, "%s could not be removed", path);
+            ok = error_errno(err, errno, "%s could not be removed", path);
     }
+    gate_leave(&lf->saving);
+    if (!ok)
+        return false;
     lf->n_enabled = 0;
     lf->is_onboarded = false;
     json_clear(&lf->cache);

@@ -23,6 +23,7 @@
 #include "base/table.h"
 #include "dialects/dialect.h"
 #include "dialects/loaf/loaf.h"
+#include "loop/gate.h"
 #include "wire/rpc.h"
 
 #define LOAF_PROTOCOL "1.0.0"
@@ -59,7 +60,11 @@ struct loaf {
     const char *enabled[LOAF_PROVIDERS]; /* in order of enabling */
     size_t n_enabled;
     bool is_onboarded;
-    bool is_saving;         /* prompts are on their way to state.json */
+    bool is_saving;         /* prompts or settings are on their way to state.json */
+    bool wants_save;        /* settings are still to follow */
+    struct wait quiet;      /* woken when something that goes on in the background is over */
+    unsigned n_keeping;     /* lists of models that are on their way to models-cache.json */
+    struct gate saving;     /* one at a time writes state.json */
     struct buf new_prompts; /* JSON strings, comma separated */
     struct json cache;      /* models-cache.json, once it was read */
     bool wants_lists;       /* to be asked for in the background */
@@ -281,7 +286,7 @@ void loaf_image_put(struct jw *w, const struct block *b);
 /* Finds the directory, reads what is there, and hands the engine loaf's secrets. */
 void loaf_home_open(struct loaf *lf);
 /* Settings to disk, now; the second goes on with a warning when that fails. */
-bool loaf_home_save(struct loaf *lf, struct error *err);
+bool loaf_home_save_await(struct loaf *lf, struct error *err);
 void loaf_home_keep(struct loaf *lf);
 /* A prompt for inputHistory, soon. */
 void loaf_home_add_prompt(struct loaf *lf, struct str text);
@@ -356,7 +361,8 @@ bool loaf_has_list(struct loaf *lf, struct str name);
 struct option loaf_option_unknown(const char *provider); /* of a model in no list */
 void loaf_put_option(struct loaf *lf, struct jw *w, const struct option *o);
 /* Writes the provider's list to models-cache.json. */
-void loaf_options_keep(struct loaf *lf, const char *provider);
+void loaf_options_keep(struct loaf *lf, const char *provider); /* in the background */
+void loaf_options_keep_await(struct loaf *lf, const char *provider);
 /* What model.openrouter.providers found for the model, a JSON array; STR_NONE: it was not asked. */
 struct str loaf_routes_of(struct loaf *lf, struct str model_id);
 void loaf_routes_free(struct loaf *lf);
@@ -386,7 +392,7 @@ void loaf_put_onboarding(struct loaf *lf, struct jw *w);
 void loaf_put_skills(struct loaf *lf, struct jw *w);
 void loaf_put_skills_state(struct loaf *lf, struct jw *w); /* count and directories */
 /* What a turn with this input adds to the instruction; says which skills it mentions. */
-void loaf_put_context(void *arg, struct session *session, struct str input, struct buf *out);
+void loaf_put_context_await(void *arg, struct session *session, struct str input, struct buf *out);
 bool loaf_put_limits_await(struct loaf *lf, struct jw *w, struct error *err);
 bool loaf_put_tools_await(struct loaf *lf, struct arena *a, struct jw *w, struct error *err);
 

@@ -5,10 +5,17 @@
  * chosen.  A list that failed is asked for again when the models are looked at. */
 #include "dialects/loaf/internal.h"
 
-static void keep_list(struct loaf *lf, const struct provider *p)
+/* The name under which the provider's list is kept, or NULL. */
+static const char *kept_name(struct loaf *lf, const struct provider *p)
 {
     const char *name = loaf_known_provider(str_of(loaf_provider_name(p)));
-    if (name && loaf_provider_named(lf, str_of(name)) == p)
+    return name && loaf_provider_named(lf, str_of(name)) == p ? name : NULL;
+}
+
+static void keep_list(struct loaf *lf, const struct provider *p)
+{
+    const char *name = kept_name(lf, p);
+    if (name)
         loaf_options_keep(lf, name);
 }
 
@@ -32,7 +39,8 @@ enum list_source loaf_fetch_list_await(struct loaf *lf, const char *name)
     bool ok = engine_refresh_models_await(e, p, &ignored);
     if (ok && engine_models_fetched_ms(e, p) != before) {
         fetch_routes_await(lf, p);
-        keep_list(lf, p);
+        if (kept_name(lf, p))
+            loaf_options_keep_await(lf, kept_name(lf, p));
         return LIST_IS_REMOTE;
     }
     if (ok)
@@ -97,6 +105,7 @@ static void refresh_fiber(void *arg)
         refresh_await(lf);
     }
     lf->refresher = NULL;
+    wait_wake(&lf->quiet);
     wake_waiters(lf);
 }
 

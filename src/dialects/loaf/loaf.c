@@ -51,9 +51,12 @@ static void end_fiber(void *arg)
     struct loaf *lf = arg;
     struct error ignored;
     /* At most a sync of a file, and a request that is being given up. */
-    while (rpc_pending(lf->rpc) || lf->is_saving || lf->refresher)
-        if (!sleep_await(lf->sv->loop, 1, &ignored))
+    while (rpc_drain_await(lf->rpc, &ignored) &&
+           (lf->is_saving || lf->n_keeping || lf->refresher)) {
+        wait_reset(&lf->quiet);
+        if (!wait_await(&lf->quiet, &ignored))
             break;
+    }
     server_quit(lf->sv, lf->exit_code, true);
 }
 
@@ -74,9 +77,7 @@ static void eof_fiber(void *arg)
 {
     struct loaf *lf = arg;
     struct error ignored;
-    while (rpc_pending(lf->rpc))
-        if (!sleep_await(lf->sv->loop, 1, &ignored))
-            break;
+    rpc_drain_await(lf->rpc, &ignored);
     if (!lf->is_ending)
         lf->is_deaf = true;
     loaf_end(lf, 0);
@@ -156,7 +157,7 @@ static bool start(struct server *sv)
     loaf_forget_choice(lf);
     loaf_home_open(lf);
     lf->settings.config_dir = lf->data_dir;
-    lf->settings.put_context = loaf_put_context;
+    lf->settings.put_context_await = loaf_put_context_await;
     lf->settings.context_arg = lf;
     loaf_begin_choice(lf);
     lf->copies_events = debug_names("loaf:events");

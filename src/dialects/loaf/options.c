@@ -368,47 +368,86 @@ void loaf_put_option(struct loaf *lf, struct jw *w, const struct option *o)
 
 /* ---- keeping ---- */
 
-struct keeping {
+struct keeping { /* on its fiber, and for a while on a thread for disks */
     struct loaf *lf;
     const char *provider;
+    struct buf path;
+    struct json entry;
 };
 
 static void put_cache(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
 {
     const struct keeping *k = arg;
+    config_put(doc, root, STR("version"), yyjson_mut_int(doc, 1));
+    config_put(doc, root, str_of(k->provider), yyjson_val_mut_copy(doc, k->entry.root));
+}
+
+static void keep_await(struct keeping *k)
+{
+    struct error err;
+    if (!config_renew_await(buf_str(&k->path), put_cache, k, &err))
+        log_warn("the list of models is not kept: %s", err.text);
+    json_clear(&k->lf->cache); /* to be read again */
+    k->lf->cache = JSON_INIT;
+    k->lf->n_keeping--;
+    wait_wake(&k->lf->quiet);
+    json_clear(&k->entry);
+    buf_clear(&k->path);
+    free(k);
+}
+
+static void keep_fiber(void *arg)
+{
+    keep_await(arg);
+}
+
+static void put_entry(struct loaf *lf, const char *provider, struct buf *out)
+{
     AUTO(arena) struct arena a = ARENA_INIT;
-    AUTO(buf) struct buf text = BUF_INIT;
-    AUTO(json) struct json entry = JSON_INIT;
-    struct jw w = JW(&text);
-    struct error ignored;
+    struct jw w = JW(out);
     char now[TIME_ISO_LEN + 1];
     size_t n;
-    const struct option *all = loaf_options(k->lf, &a, str_of(k->provider), &n);
+    const struct option *all = loaf_options(lf, &a, str_of(provider), &n);
     time_iso(time_now_ms(), now);
     jw_obj(&w);
     jw_kz(&w, "fetchedAt", now);
     jw_karr(&w, "models");
     for (size_t i = 0; i < n; i++) {
         jw_obj(&w);
-        put_members(k->lf, &w, &all[i], false);
+        put_members(lf, &w, &all[i], false);
         jw_obj_end(&w);
     }
     jw_arr_end(&w);
     jw_obj_end(&w);
-    if (!json_parse(buf_str(&text), 0, 16, &entry, &ignored))
-        return;
-    config_put(doc, root, STR("version"), yyjson_mut_int(doc, 1));
-    config_put(doc, root, str_of(k->provider), yyjson_val_mut_copy(doc, entry.root));
+}
+
+static struct keeping *keeping_new(struct loaf *lf, const char *provider)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    struct error ignored;
+    struct keeping *k = xnew(struct keeping);
+    put_entry(lf, provider, &text);
+    if (!json_parse(buf_str(&text), 0, 16, &k->entry, &ignored)) {
+        free(k);
+        return NULL;
+    }
+    k->lf = lf;
+    k->provider = provider;
+    buf_addf(&k->path, "%s/models-cache.json", lf->data_dir);
+    lf->n_keeping++;
+    return k;
 }
 
 void loaf_options_keep(struct loaf *lf, const char *provider)
 {
-    AUTO(buf) struct buf path = BUF_INIT;
-    struct keeping k = {lf, provider};
-    struct error err;
-    buf_addf(&path, "%s/models-cache.json", lf->data_dir);
-    if (!config_renew(buf_str(&path), put_cache, &k, NULL, &err))
-        log_warn("the list of models is not kept: %s", err.text);
-    json_clear(&lf->cache); /* to be read again */
-    lf->cache = JSON_INIT;
+    struct keeping *k = keeping_new(lf, provider);
+    if (k)
+        fiber_start(lf->sv->loop, "cache", keep_fiber, k);
+}
+
+void loaf_options_keep_await(struct loaf *lf, const char *provider)
+{
+    struct keeping *k = keeping_new(lf, provider);
+    if (k)
+        keep_await(k);
 }

@@ -123,6 +123,7 @@ const struct method loaf_history_clear_session = {
     .result = clear_result,
     .how = RUN_FIBER,
     .lane = LANE_MAIN,
+    .lets_pass = true,
     .run = history_clear_session_await,
     .about = "Empties a session and its queue; a running turn is stopped, saved chats stay.",
     .errors = "unknown session: <id>",
@@ -142,8 +143,9 @@ static bool is_given(const struct saved_chat *saved, struct str title)
     return !str_is(title, "compressed conversation");
 }
 
-static struct session *open_chat(struct loaf *lf, struct arena *a, const struct saved_chat *saved,
-                                 const struct chat *c, struct error *err)
+static struct session *open_chat_await(struct loaf *lf, struct arena *a,
+                                       const struct saved_chat *saved, const struct chat *c,
+                                       struct error *err)
 {
     struct session_report report;
     struct session_spec spec = {
@@ -155,7 +157,7 @@ static struct session *open_chat(struct loaf *lf, struct arena *a, const struct 
         .mode = MODE_FULL,
         .settings = &lf->settings,
     };
-    return session_open(lf->sv->engine, &spec, &report, err);
+    return session_open_await(lf->sv->engine, &spec, &report, err);
 }
 
 /* What the client shows of a chat that was loaded; without events. */
@@ -178,7 +180,7 @@ static bool open_and_show_await(struct loaf_session *ls, struct arena *a,
                                 struct str *ret_id, struct error *err)
 {
     struct loaf *lf = ls->loaf;
-    struct session *s = open_chat(lf, a, saved, c, err);
+    struct session *s = open_chat_await(lf, a, saved, c, err);
     if (!s)
         return false;
     session_refresh_await(s); /* it may have been open here for long */
@@ -189,6 +191,7 @@ static bool open_and_show_await(struct loaf_session *ls, struct arena *a,
     ls->has_chat = true;
     ls->provider = arena_strz(&ls->arena, c->provider);
     loaf_model_take(lf, c->provider, c->model, c->level, c->routing);
+    loaf_home_keep(lf);
     loaf_say_state_changed(lf, STR("session_resumed"), NULL);
     session_tell_waiting(s);
     *ret_id = c->id;

@@ -333,6 +333,18 @@ static bool session_interrupt_method(struct request *rq, struct jw *w, struct er
     return true;
 }
 
+static bool has_turn(struct request *rq)
+{
+    const struct session_params *p = rq->args;
+    struct loaf_session *ls;
+    struct session_info info;
+    struct error ignored;
+    if (!loaf_session_find(rq->dialect, p->session_id, &ls, &ignored))
+        return false;
+    session_info(ls->session, &info);
+    return info.is_busy;
+}
+
 const struct method loaf_session_interrupt = {
     .name = "session.interrupt",
     .params = session_rows,
@@ -340,6 +352,7 @@ const struct method loaf_session_interrupt = {
     .params_needed = true,
     .result = interrupt_result,
     .lane = LANE_MAIN,
+    .hurries = has_turn,
     .run = session_interrupt_method,
     .about = "Stops the running turn; what waits in the queue follows.",
     .errors = "unknown session: <id>",

@@ -31,12 +31,12 @@ const struct method loaf_onboarding_status = {
     .about = "Whether the first steps are done; ignores params.",
 };
 
-static bool onboarding_complete(struct request *rq, struct jw *w, struct error *err)
+static bool onboarding_complete_await(struct request *rq, struct jw *w, struct error *err)
 {
     struct loaf *lf = rq->dialect;
     bool was_onboarded = lf->is_onboarded;
     lf->is_onboarded = true;
-    if (!loaf_home_save(lf, err)) {
+    if (!loaf_home_save_await(lf, err)) {
         lf->is_onboarded = was_onboarded;
         return false;
     }
@@ -48,8 +48,9 @@ static bool onboarding_complete(struct request *rq, struct jw *w, struct error *
 const struct method loaf_onboarding_complete = {
     .name = "onboarding.complete",
     .result = onboarding_result,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = onboarding_complete,
+    .run = onboarding_complete_await,
     .about = "Remembers that the first steps are done; ignores params.",
 };
 

@@ -102,7 +102,7 @@ static const char search_advice[] =
     "\n\nWhat you know may be out of date: look up facts that change, such as versions, prices and "
     "interfaces, with search_web.";
 
-void loaf_put_context(void *arg, struct session *session, struct str input, struct buf *out)
+void loaf_put_context_await(void *arg, struct session *session, struct str input, struct buf *out)
 {
     struct loaf *lf = arg;
     AUTO(skills) struct skills s = SKILLS_INIT;

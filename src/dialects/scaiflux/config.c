@@ -214,7 +214,7 @@ static bool may_replace(struct flux *f, struct str path, struct error *err)
            error_set(err, ERR_DENIED, "%.*s leads out of the workspace", STR_FMT(path));
 }
 
-bool flux_config_save(struct flux *f, const char *key, struct str value, struct error *err)
+bool flux_config_save_await(struct flux *f, const char *key, struct str value, struct error *err)
 {
     AUTO(json) struct json j = JSON_INIT;
     AUTO(buf) struct buf lock = BUF_INIT;
@@ -228,13 +228,13 @@ bool flux_config_save(struct flux *f, const char *key, struct str value, struct 
         !json_parse(value, 0, LIMIT_JSON_DEPTH, &j, err))
         return false;
     struct saving s = {key, j.root};
-    return config_change_project(path, buf_str(&lock), put_value, &s, err);
+    return config_change_project_await(path, buf_str(&lock), put_value, &s, err);
 }
 
-bool flux_create_file(struct flux *f, const char *name, struct str text, bool *ret_made,
-                      struct error *err)
+bool flux_create_file_await(struct flux *f, const char *name, struct str text, bool *ret_made,
+                            struct error *err)
 {
     AUTO(buf) struct buf path = BUF_INIT;
     buf_addf(&path, "%.*s/%s", STR_FMT(f->workspace), name);
-    return config_create(buf_str(&path), text, ret_made, err);
+    return config_create_await(buf_str(&path), text, ret_made, err);
 }

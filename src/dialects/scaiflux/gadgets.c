@@ -42,7 +42,7 @@ static const struct {
     {"web", NULL},
 };
 
-void flux_put_skills(void *flux, struct session *s, struct str input, struct buf *out)
+void flux_put_skills_await(void *flux, struct session *s, struct str input, struct buf *out)
 {
     const struct flux *f = flux;
     AUTO(skills) struct skills found = SKILLS_INIT;

@@ -232,9 +232,8 @@ static void take_object(struct flux *f, yyjson_val *obj)
         refuse_fault(f, &fault);
 }
 
-void flux_take_line(void *flux, struct str line)
+static void take_line(struct flux *f, struct str line)
 {
-    struct flux *f = flux;
     AUTO(json) struct json j = JSON_INIT;
     struct error err;
     size_t n_valid = utf8_valid(line);
@@ -246,6 +245,49 @@ void flux_take_line(void *flux, struct str line)
         refuse(f, "not_an_object", "a message is a JSON object");
     else
         take_object(f, j.root);
+}
+
+/* ---- while a command takes time ---- */
+
+/* What the running turn waits for does not wait for the command. */
+static bool may_pass(const struct flux *f, struct str line)
+{
+    AUTO(json) struct json j = JSON_INIT;
+    struct error ignored;
+    if (!f->is_running || !json_parse(line, 0, LIMIT_SCAIFLUX_DEPTH, &j, &ignored))
+        return false;
+    struct str type = json_get_str(j.root, "type");
+    return str_is(type, "interrupt") || str_is(type, "permission_response");
+}
+
+void flux_take_line(void *flux, struct str line)
+{
+    struct flux *f = flux;
+    if (!f->slow || may_pass(f, line)) {
+        take_line(f, line);
+        return;
+    }
+    buf_add(&f->waiting, line);
+    buf_addc(&f->waiting, '\n');
+    if (f->waiting.n > LIMIT_SCAIFLUX_QUEUE_BYTES)
+        conn_hold(f->conn, true); /* a flood waits in the pipe */
+}
+
+void flux_take_waiting(struct flux *f)
+{
+    while (!f->slow && !f->is_ending && f->n_taken < f->waiting.n) {
+        struct str rest = str_from(buf_str(&f->waiting), f->n_taken), line;
+        str_line(&rest, &line);
+        f->n_taken += line.n + 1;
+        take_line(f, line);
+    }
+    if (f->slow || f->is_ending)
+        return;
+    buf_reset(&f->waiting);
+    f->n_taken = 0;
+    conn_hold(f->conn, false); /* hands out what the pipe held; the last of it may be slow again */
+    if (f->has_eof && !f->slow && !f->is_ending)
+        flux_end(f, 0);
 }
 
 void flux_take_fault(void *flux, enum frame_fault fault, struct str detail)

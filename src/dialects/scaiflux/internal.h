@@ -86,7 +86,10 @@ struct flux { /* the process */
     int64_t n_compactions;
     int64_t told_window, told_pct; /* last told to the controller */
     bool is_in_slash;              /* its own state_changed follows its result */
-    struct fiber *slow;            /* a command that takes time; lines wait for it, NULL: none */
+    struct fiber *slow;            /* a command that takes time; NULL: none */
+    struct buf waiting;            /* lines that came meanwhile, each with its newline */
+    size_t n_taken;                /* bytes of them that are dealt with */
+    bool has_eof;                  /* behind them */
 };
 
 /* place.c */
@@ -106,10 +109,14 @@ void flux_config_clear(struct flux_config *c);
  * empty, and false when there is none.  Also as lines of text. */
 bool flux_config_put(const struct flux_config *c, struct str name, struct jw *w, struct buf *text);
 /* Sets a member of the project's file to a finished JSON value. */
-bool flux_config_save(struct flux *f, const char *key, struct str value, struct error *err);
+bool flux_config_save_await(struct flux *f, const char *key, struct str value, struct error *err);
 /* Makes a file of the workspace; one that is there is left alone. */
-bool flux_create_file(struct flux *f, const char *name, struct str text, bool *ret_made,
-                      struct error *err);
+bool flux_create_file_await(struct flux *f, const char *name, struct str text, bool *ret_made,
+                            struct error *err);
+
+/* inbound.c */
+/* The slow command is over: the lines that waited for it, until one of them is slow again. */
+void flux_take_waiting(struct flux *f);
 
 /* gadgets.c */
 void flux_start_gadgets(struct flux *f);
@@ -118,7 +125,7 @@ bool flux_switch_gadget(struct flux *f, int gadget, bool on, struct error *err);
 /* "available": all gadgets with their tools; also as lines of text. */
 void flux_put_available(struct flux *f, struct jw *w, struct buf *text);
 /* For the system instruction: which skills there are. */
-void flux_put_skills(void *flux, struct session *s, struct str input, struct buf *out);
+void flux_put_skills_await(void *flux, struct session *s, struct str input, struct buf *out);
 /* "tools": names of what is offered to the model now. */
 void flux_put_tools(struct flux *f, struct jw *w);
 

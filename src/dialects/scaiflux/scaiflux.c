@@ -130,7 +130,10 @@ void flux_end(struct flux *f, int exit_code)
 
 static void on_eof(void *arg)
 {
-    flux_end(arg, 0);
+    struct flux *f = arg;
+    f->has_eof = true;
+    if (!f->slow)
+        flux_end(f, 0);
 }
 
 static void on_full(void *arg, bool is_full)
@@ -173,6 +176,7 @@ static void flux_free(struct server *sv)
     conn_free(f->conn);
     flux_config_clear(&f->config);
     buf_clear(&f->line);
+    buf_clear(&f->waiting);
     arena_clear(&f->arena);
     free(f);
     sv->state = NULL;
@@ -229,7 +233,7 @@ static void fill_settings(struct flux *f)
         .canceled_text = "interrupted",
         .system = instruction,
         .instructions = flux_instructions,
-        .put_context = flux_put_skills,
+        .put_context_await = flux_put_skills_await,
         .context_arg = f,
     };
     retry_rules_from_env(&f->settings.retry);

@@ -3,9 +3,8 @@
  * changed follows in one state_changed (section 10).
  *
  * A command fills `text` for humans and the members of `data` for programs, or fails with a code.
- * Almost all are done at once.  One that takes time runs on a fiber, and until it has answered no
- * further line is read: so lines are handled in the order of their arrival, and a flood of commands
- * waits in the pipe and not in memory.
+ * Almost all are done at once.  One that takes time runs on a fiber, and lines that come meanwhile
+ * wait for it (inbound.c), except those that the running turn waits for.
  */
 #include "dialects/scaiflux/internal.h"
 
@@ -141,7 +140,7 @@ static void go_on(void *arg)
     if (f->is_ending)
         flux_leave_if_done(f);
     else
-        conn_hold(f->conn, false);
+        flux_take_waiting(f);
 }
 
 static void slow_fiber(void *arg)
@@ -163,7 +162,6 @@ static void start_slow(struct flux *f, const struct flux_command *c, struct str 
     s->command = c;
     buf_add(&s->name, name);
     buf_add(&s->args, args);
-    conn_hold(f->conn, true);
     f->slow = fiber_start(f->sv->loop, "slash", slow_fiber, s);
 }
 

@@ -9,7 +9,6 @@
 enum {
     DIFF_BYTES = 512 << 10,
     DIFF_MS = 10000,
-    DIFF_BUSY_MS = 600, /* during a turn: an interrupt may be waiting behind it */
 };
 
 static void run_version(struct flux *f, struct str args, struct flux_answer *a)
@@ -181,8 +180,7 @@ static bool git_await(struct flux *f, const char *const *argv, struct program_ou
                       struct flux_answer *a)
 {
     struct error err;
-    if (!session_program_await(f->session, argv, f->is_running ? DIFF_BUSY_MS : DIFF_MS, DIFF_BYTES,
-                               ret, &err)) {
+    if (!session_program_await(f->session, argv, DIFF_MS, DIFF_BYTES, ret, &err)) {
         flux_fail(a, err.code == ERR_NOT_FOUND ? "not_found" : "io_error", "%s", err.text);
         return false;
     }

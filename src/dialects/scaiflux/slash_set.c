@@ -160,7 +160,7 @@ static void fail_export(struct flux_answer *a, const struct error *err)
         flux_fail(a, "io_error", "%s", err->text);
 }
 
-static void run_export(struct flux *f, struct str args, struct flux_answer *a)
+static void run_export_await(struct flux *f, struct str args, struct flux_answer *a)
 {
     AUTO(arena) struct arena arena = ARENA_INIT;
     AUTO(buf) struct buf path = BUF_INIT, text = BUF_INIT;
@@ -177,7 +177,7 @@ static void run_export(struct flux *f, struct str args, struct flux_answer *a)
         flux_fail(a, "invalid_args", "%.*s is a directory", STR_FMT(utf8_cut_chars(name, 100)));
         return;
     }
-    if (!export_write(buf_str(&path), f->workspace, f->workspace, buf_str(&text), &err)) {
+    if (!export_write_await(buf_str(&path), f->workspace, f->workspace, buf_str(&text), &err)) {
         fail_export(a, &err);
         return;
     }
@@ -191,7 +191,7 @@ static void run_export(struct flux *f, struct str args, struct flux_answer *a)
 const struct flux_command flux_export = {.name = "export",
                                          .args = "[path]",
                                          .summary = "writes the transcript as Markdown",
-                                         .run = run_export};
+                                         .run_await = run_export_await};
 
 static bool put_saved(struct flux *f, struct str key, struct jw *w)
 {
@@ -212,7 +212,7 @@ static bool put_saved(struct flux *f, struct str key, struct jw *w)
     return true;
 }
 
-static void run_save(struct flux *f, struct str args, struct flux_answer *a)
+static void run_save_await(struct flux *f, struct str args, struct flux_answer *a)
 {
     AUTO(buf) struct buf value = BUF_INIT;
     struct jw v = JW(&value);
@@ -222,7 +222,7 @@ static void run_save(struct flux *f, struct str args, struct flux_answer *a)
         return;
     }
     AUTO_FREE char *key = str_dup(args);
-    if (!flux_config_save(f, key, buf_str(&value), &err)) {
+    if (!flux_config_save_await(f, key, buf_str(&value), &err)) {
         flux_fail(a, "io_error", "%s", err.text);
         return;
     }
@@ -236,7 +236,7 @@ static void run_save(struct flux *f, struct str args, struct flux_answer *a)
 const struct flux_command flux_save = {.name = "save",
                                        .args = "model|mode|gadgets",
                                        .summary = "writes the current value to .scaiflux.json",
-                                       .run = run_save};
+                                       .run_await = run_save_await};
 
 static const char first_instructions[] =
     "# Instructions for agents\n"
@@ -245,12 +245,12 @@ static const char first_instructions[] =
     "are,\n"
     "what must not be touched. This file goes to the model with every request.\n";
 
-static bool create(struct flux *f, const char *name, struct str text, struct jw *w,
-                   struct flux_answer *a)
+static bool create_await(struct flux *f, const char *name, struct str text, struct jw *w,
+                         struct flux_answer *a)
 {
     struct error err;
     bool is_made;
-    if (!flux_create_file(f, name, text, &is_made, &err)) {
+    if (!flux_create_file_await(f, name, text, &is_made, &err)) {
         flux_fail(a, "io_error", "%s", err.text);
         return false;
     }
@@ -260,7 +260,7 @@ static bool create(struct flux *f, const char *name, struct str text, struct jw 
     return true;
 }
 
-static void run_init(struct flux *f, struct str args, struct flux_answer *a)
+static void run_init_await(struct flux *f, struct str args, struct flux_answer *a)
 {
     (void)args;
     AUTO(buf) struct buf config = BUF_INIT;
@@ -272,8 +272,8 @@ static void run_init(struct flux *f, struct str args, struct flux_answer *a)
     jw_obj_end(&c);
     buf_addc(&config, '\n');
     jw_karr(&w, "created");
-    if (create(f, ".scaiflux.json", buf_str(&config), &w, a) &&
-        create(f, "SCAIFLUX.md", str_of(first_instructions), &w, a))
+    if (create_await(f, ".scaiflux.json", buf_str(&config), &w, a) &&
+        create_await(f, "SCAIFLUX.md", str_of(first_instructions), &w, a))
         jw_arr_end(&w);
 }
 
@@ -281,4 +281,4 @@ const struct flux_command flux_init = {
     .name = "init",
     .args = "",
     .summary = "creates .scaiflux.json and SCAIFLUX.md where they are missing",
-    .run = run_init};
+    .run_await = run_init_await};
