@@ -222,7 +222,7 @@ static bool is_long_fine(const struct git_row *row, struct str word, bool *ret_t
         *ret_takes = has_value && !value.p;
         return true;
     }
-    return str_starts(name, STR("no-")) && !value.p &&
+    return str_starts(name, STR("no-")) && name.n > 3 && !value.p &&
            is_row_name(row, str_from(name, 3), &has_value);
 }
 

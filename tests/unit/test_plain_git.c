@@ -384,6 +384,8 @@ static const char *const not_plain[] = {
     "git status --end-of-options --x",
     "git log ---output=x",
     "git log --=x",
+    "git log --no-",
+    "git log --no-=x",
     "git commit '--message file:' x",
     "git branch -m --output=x",
     /* words that the shell makes */
