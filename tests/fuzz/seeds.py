@@ -71,6 +71,8 @@ def unit_seeds():
                 yield "failure", text
             if b"*** Begin Patch" in text:
                 yield "patch", b"one\ntwo\nthree\n\0" + text
+            if name == "proxy_head":
+                yield "proxy", b"a.org,*.b.org:81,[::1]\n%%\n" + text
             if name in ("command", "plain_git", "rules"):
                 yield "command", text
             yield from file_seeds(name, text)
