@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""No round of the loop takes longer than 20 ms, whatever happens on the disk or in other processes.
+
+TRIVET_DEBUG_ROUNDS has the program say on stderr how long its longest round took: the time between
+two waits for events, without time in which the kernel gave the processor to others.
+"""
+import fcntl
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+from client import Kward, Loaf, Scaiflux  # noqa: E402
+
+LIMIT_MS = 20 * harness.slow()
+STORY = {"turns": [{"when": "search", "rounds": [[{"call": "@search", "args": {
+                        "pattern": "ne+dle [0-9]+ x", "path": "tree"}}], [{"say": "Searched."}]]}],
+         "rounds": [[{"say": "Heard you."}]]}
+passed = failed = 0
+
+
+def check(name, ok, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(ok), failed + (not ok)
+    if not ok:
+        print(f"FAIL {name}: {str(detail)[:600]}")
+
+
+def env(base):
+    return {"TRIVET_MODEL": f"rehearsal/{base}/story.json",
+            "TRIVET_DEBUG_ROUNDS": str(int(LIMIT_MS))}
+
+
+def ended(name, client):
+    """Closes the client and looks at what it says of its rounds."""
+    client.close(60)
+    text = client.stderr.decode(errors="replace")
+    longest = re.search(r"longest round: (\d+) us", text)
+    rounds = [line for line in text.splitlines() if line.startswith("round: ")]
+    check(f"{name}: the rounds were measured", longest, text)
+    if longest:
+        check(f"{name}: no round is long", int(longest[1]) <= LIMIT_MS * 1000,
+              f"{longest[0]}; {rounds}")
+
+
+class Locked:
+    """Holds a lock as another process would."""
+
+    def __init__(self, path, beside=True):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        self.file = open(f"{path}.lock" if beside else path, "a", encoding="ascii")
+
+    def __enter__(self):
+        fcntl.flock(self.file, fcntl.LOCK_EX)
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+
+
+def later(lock, seconds):
+    threading.Timer(seconds, lock.file.close).start()
+
+
+# ---- locks of other processes ----
+
+def kward_locks(base):
+    home = os.environ["HOME"]
+    rows = [(f"{home}/.kward/memory/core.json", "memory/enable", {}),
+            (f"{home}/.kward/memory/core.json", "memory/addCore", {"text": "tea, not coffee"}),
+            (f"{home}/.kward/config.json", "config/update", {"values": {"x": 1}}),
+            (f"{home}/.kward/config.json", "models/set", {"model": "gpt-5.5", "provider": "Codex"}),
+            (f"{home}/.kward/config.json", "auth/loginWithApiKey",
+             {"providerId": "openrouter", "apiKey": "sk-or-x"})]
+    with Kward(cwd=base, env=env(base)) as c:
+        for path, method, params in rows:
+            with Locked(path) as lock:
+                later(lock, 0.3)
+                c.call(method, params)
+        session = c.call("sessions/create")
+        with Locked(f"{home}/.kward/memory/core.json") as lock:
+            later(lock, 0.3)
+            turn = c.call("turns/start", {"sessionId": session["id"], "input": "go"})["id"]
+            c.event("turnFinished", turn)
+        with Locked(session["path"], beside=False) as lock:
+            later(lock, 0.1)
+            turn = c.call("turns/start", {"sessionId": session["id"], "input": "go"})["id"]
+            c.event("turnFinished", turn)
+        c.call("memory/disable")
+        ended("kward, locks", c)
+
+
+def loaf_locks(base):
+    home = os.environ["HOME"]
+    with Loaf(cwd=base, env=env(base)) as c:
+        session = c.call("session.create")["session_id"]
+        with Locked(f"{home}/.loaf/state.json") as lock:
+            later(lock, 0.3)
+            c.call("onboarding.complete")
+            c.turn(session, "hello")
+        with Locked(f"{home}/.loaf/secrets-fallback.json") as lock:
+            later(lock, 0.3)
+            c.call("auth.set.exa_key", {"api_key": "exa-12345678"})
+        ended("loaf, locks", c)
+
+
+def scaiflux_locks(base):
+    with Scaiflux(["--model", f"rehearsal/{base}/story.json"], cwd=base, env=env(base)) as c:
+        c.event("ready")
+        with Locked(f"{base}/.scaiflux/config") as lock:
+            later(lock, 0.3)
+            c.send({"type": "slash", "command": "save", "args": "model"})
+            check("scaiflux: saved", c.event("slash_result")["data"]["ok"])
+        ended("scaiflux, locks", c)
+
+
+# ---- slow syncs ----
+
+def slow_syncs(base):
+    wrap = ["strace", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e",
+            "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:delay_enter=500000"]
+    if subprocess.run([*wrap, "true"], stderr=subprocess.DEVNULL).returncode != 0:
+        print("note: strace cannot delay system calls here; syncs are not slowed down")
+        return
+    with Kward(cwd=base, env=env(base), wrap=wrap) as c:
+        session = c.call("sessions/create")["id"]
+        c.call("memory/enable")
+        c.call("memory/add", {"text": "tea, not coffee"})
+        c.call("config/update", {"values": {"x": 2}})
+        turn = c.call("turns/start", {"sessionId": session, "input": "go"})["id"]
+        c.event("turnFinished", turn)
+        c.call("sessions/export", {"sessionId": session})
+        c.call("sessions/rename", {"sessionId": session, "name": "named"})
+        c.call("memory/disable")
+        c.call("sessions/delete", {"sessionId": session})
+        ended("kward, slow syncs", c)
+    with Loaf(cwd=base, env=env(base), wrap=wrap) as c:
+        session = c.call("session.create")["session_id"]
+        c.turn(session, "hello")
+        c.call("model.select", {"model_id": f"{base}/story.json", "provider": "rehearsal",
+                                "thinking_level": "OFF"})
+        c.call("history.clear_session", {"session_id": session})
+        ended("loaf, slow syncs", c)
+    with Scaiflux(["--model", f"rehearsal/{base}/story.json"], cwd=base, env=env(base),
+                  wrap=wrap) as c:
+        c.event("ready")
+        c.turn("hello")
+        for command in ("init", "export", "clear"):
+            c.send({"type": "slash", "command": command})
+            c.event("slash_result")
+        ended("scaiflux, slow syncs", c)
+
+
+# ---- much to read ----
+
+def completed(client):
+    """Sessions whose turns are over."""
+    return {m["params"]["payload"]["session_id"] for m in client.heard
+            if m.get("params", {}).get("type") == "session.completed"}
+
+
+def large_tree(base):
+    line = "int a_line_of_code(int with, const char *words); /* and a comment: ne */\n"
+    for d in range(40):
+        os.makedirs(f"{base}/tree/{d}")
+        for f in range(100):
+            with open(f"{base}/tree/{d}/{f}.c", "w", encoding="ascii") as file:
+                file.write(line * 400)
+    with Loaf(cwd=base, env=env(base)) as c:
+        one, two, other = (c.call("session.create")["session_id"] for _ in range(3))
+        for session in (one, two):
+            c.call("session.send", {"session_id": session, "text": "search"})
+        begun = time.monotonic()
+        c.call("session.send", {"session_id": other, "text": "hello"})
+        took = time.monotonic() - begun
+        check("a sync does not wait for searches", took < 0.5 * harness.slow(), took)
+        while completed(c) != {one, two, other}:
+            c.next(30)
+        found = [m for m in c.heard if m.get("params", {}).get("type") == "session.tool.results"]
+        check("both searched", len(found) == 2, found)
+        ended("loaf, search", c)
+
+
+def message(i, text):
+    role = "user" if i % 2 == 0 else "assistant"
+    return json.dumps({"type": "message", "message": {"role": role, "content": f"{i} {text}"}})
+
+
+def write_session(path, ident, cwd, n, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(json.dumps({"type": "session", "version": 1, "id": ident, "cwd": cwd,
+                               "timestamp": "2026-01-01T00:00:00.000Z"}) + "\n")
+        for i in range(n):
+            file.write(message(i, text) + "\n")
+
+
+def many_sessions(base):
+    with Kward(cwd=base, env=env(base)) as c:
+        folder = os.path.dirname(c.call("sessions/create")["path"])
+        for i in range(5000):
+            write_session(f"{folder}/s{i:04}.jsonl", f"id-{i:04}", base, 2, "A few words.")
+        rows = c.call("sessions/list", {"limit": 6000}, 120)["sessions"]
+        check("all are listed", len(rows) >= 5000, len(rows))
+        c.call("sessions/list", {"limit": 6000}, 60)
+        ended("kward, 5000 sessions", c)
+
+
+def large_session(base):
+    with Kward(cwd=base, env=env(base)) as c:
+        folder = os.path.dirname(c.call("sessions/create")["path"])
+        path = f"{folder}/large.jsonl"
+        write_session(path, "large", base, 16000, "A sentence that says nothing much. " * 36)
+        session = c.call("sessions/resume", {"path": path}, 60)["id"]
+        turn = c.call("turns/start", {"sessionId": session, "input": "go"}, 60)["id"]
+        c.event("turnFinished", turn, 60)
+        ended("kward, a session of 20 MB", c)
+
+
+def compaction(base):
+    with Kward(cwd=base, env=env(base)) as c:
+        folder = os.path.dirname(c.call("sessions/create")["path"])
+        path = f"{folder}/compacted.jsonl"
+        write_session(path, "compacted", base, 2000, "A sentence that says nothing much. " * 36)
+        session = c.call("sessions/resume", {"path": path}, 60)["id"]
+        c.call("sessions/compact", {"sessionId": session}, 60)
+        ended("kward, compaction", c)
+
+
+def main():
+    with harness.private_place() as place:
+        os.environ.update(harness.clean_env(place))
+        place = os.path.realpath(place)
+        only = sys.argv[1:]
+        for test in (kward_locks, loaf_locks, scaiflux_locks, slow_syncs, large_tree,
+                     many_sessions, large_session, compaction):
+            if only and test.__name__ not in only:
+                continue
+            base = os.path.join(place, test.__name__)
+            os.makedirs(base)
+            with open(f"{base}/story.json", "w", encoding="ascii") as file:
+                json.dump(STORY, file)
+            try:
+                test(base)
+            except Exception as error:  # pylint: disable=broad-except
+                check(test.__name__, False, repr(error))
+    harness.finish(passed, failed)
+
+
+if __name__ == "__main__":
+    main()
