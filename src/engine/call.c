@@ -291,7 +291,11 @@ static bool run_face_await(struct call *c, struct error *err)
     cx.self = c->face->self;
     cx.arguments = c->event.args;
     int64_t started_us = time_mono_us();
+    struct output *output = s->settings->tells_output ? output_new(t, &c->event) : NULL;
+    cx.on_output = output ? output_take : NULL;
+    cx.output_arg = output;
     bool ok = c->face->run_await(&cx, c->decoded, &c->result, err);
+    output_free(output);
     c->duration_us = time_mono_us() - started_us;
     t->child = NULL;
     return ok;

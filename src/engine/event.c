@@ -18,6 +18,7 @@ const struct event_row event_rows[EV_N_KINDS] = {
     [EV_CALL_STARTED] = {"call_started", true, "the model called a tool"},
     [EV_PERMISSION_ASKED] = {"permission_asked", false, "a call waits for a decision"},
     [EV_QUESTION_ASKED] = {"question_asked", false, "a tool asks the user"},
+    [EV_CALL_OUTPUT] = {"call_output", true, "the last output of a call that still runs"},
     [EV_CALL_DONE] = {"call_done", true, "a tool call has its result"},
     [EV_ROUND_DONE] = {"round_done", false, "all calls of a response have results"},
     [EV_COMPACTION_STARTED] = {"compaction_started", false, "older history is being summarised"},

@@ -30,6 +30,7 @@ enum event_kind {
     EV_CALL_STARTED,     /* call */
     EV_PERMISSION_ASKED, /* call, permission */
     EV_QUESTION_ASKED,   /* request_id, json: the questions */
+    EV_CALL_OUTPUT,      /* call; text: the last lines so far, count: ms since it began */
     EV_CALL_DONE,        /* call, result */
     EV_ROUND_DONE,       /* all calls of a reply have results; count: the round's number */
     EV_COMPACTION_STARTED, /* compaction */

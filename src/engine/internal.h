@@ -340,6 +340,11 @@ bool ask_plain_await(struct session *s, struct turn *t, const struct summary_ask
 /* While a listener is full nothing is read, neither from the provider nor from a command. */
 void session_pause_sources(struct session *s);
 
+/* output.c */
+struct output *output_new(struct turn *t, const struct event_call *call);
+void output_take(void *output, struct str bytes);
+void output_free(struct output *o); /* nothing is told any more */
+
 /* journal.c */
 struct journal *journal_new(struct session *s);
 void journal_add(struct journal *j, struct turn *t, bool is_reasoning, struct str delta, int64_t seq);

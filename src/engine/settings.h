@@ -98,6 +98,7 @@ struct session_settings {
     bool locks_at_open;         /* opening an existing file takes the writer's lock at once */
     const char *empty_answer;   /* what a completed turn without text said, with keeps_only_text;
                                  * NULL: nothing */
+    bool tells_output;          /* the output of running commands is told, see output.c */
     const char *canceled_text;  /* result of a call that an interrupt stopped or prevented */
     const char *system;         /* the base instruction */
     const char *const *instructions; /* files of the workspace that follow it, NULL-ended; NULL:

@@ -23,6 +23,7 @@ static const char wrapper[] = "__trivet_command=$1; shift; eval \"$__trivet_comm
                               "exit $__trivet_status";
 
 struct capture {
+    const struct tool_cx *cx;
     struct shell_run *run;
     struct buf state; /* what came on descriptor 3 */
 };
@@ -70,6 +71,8 @@ const char *shell_pick(const char *const *names, const char *const *env)
 static void on_output(void *arg, int stream, struct str bytes)
 {
     struct capture *c = arg;
+    if (c->cx->on_output && stream <= 2)
+        c->cx->on_output(c->cx->output_arg, bytes);
     if (stream == 1)
         ring_add(&c->run->out, bytes);
     else if (stream == 2)
@@ -112,7 +115,7 @@ static void take_state(struct capture *c)
 bool shell_await(struct tool_cx *cx, const struct shell_options *o, struct shell_run *ret,
                  struct error *err)
 {
-    struct capture c = {.run = ret, .state = BUF_MAX(STATE_BYTES)};
+    struct capture c = {.cx = cx, .run = ret, .state = BUF_MAX(STATE_BYTES)};
     AUTO_FREE char *command = str_dup(o->command);
     const char *const plain[] = {o->shell, o->flags, command, NULL};
     const char *const wrapped[] = {o->shell, o->flags, wrapper, o->shell, command, NULL};

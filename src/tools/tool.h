@@ -50,6 +50,9 @@ struct tool_cx {
     struct shell_state *shell;  /* may be NULL: nothing is kept */
     const char *const *env;     /* environment of children, already cleaned */
     struct child **child;       /* shows a running command, for back-pressure; may be NULL */
+    /* Hears the output of a command while it runs; may be NULL. */
+    void (*on_output)(void *arg, struct str bytes);
+    void *output_arg;
     int64_t kill_grace_ms;      /* SIGTERM to SIGKILL */
     struct background *background; /* jobs that outlive the turn; may be NULL: there are none */
     struct tool_paths *paths;   /* of this call; may be NULL: each is resolved when it is asked for */

@@ -51,6 +51,7 @@ static bool clone_await(struct request *rq, struct jw *w, struct error *err)
     struct kw_session *copy = s ? branch_await(rq->dialect, s, SIZE_MAX, true, err) : NULL;
     if (!copy)
         return false;
+    kw_remember(rq->dialect, copy);
     kw_put_session(w, copy);
     return true;
 }
@@ -169,6 +170,7 @@ static bool fork_await(struct request *rq, struct jw *w, struct error *err)
     struct kw_session *branch = branch_await(rq->dialect, s, at, false, err);
     if (!branch)
         return false;
+    kw_remember(rq->dialect, branch);
     jw_obj(w);
     jw_key(w, "session");
     kw_put_session(w, branch);

@@ -119,6 +119,18 @@ static void put_raw_call(struct jw *w, const char *name, const struct event_call
     jw_obj_end(w);
 }
 
+enum { SMALL_ARGS = 2048 }; /* bytes that are said again with every update */
+
+static void put_plain_args(const struct event_call *c, struct jw *w)
+{
+    AUTO(json) struct json args = JSON_INIT;
+    struct error ignored;
+    if (!json_parse(c->args, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &args, &ignored))
+        args = JSON_INIT;
+    jw_key(w, "args");
+    plain_args(c->name, args.root, w);
+}
+
 static void put_call_members(const struct event_call *c, struct jw *w)
 {
     AUTO(json) struct json args = JSON_INIT, plain = JSON_INIT;
@@ -136,6 +148,22 @@ static void put_call_members(const struct event_call *c, struct jw *w)
     put_raw_call(w, "rawToolCall", c);
     put_raw_call(w, "toolCall", c);
     put_legacy_tool(w, plain_name(c->name), plain.root);
+}
+
+/* A client shows the last update alone, so each has everything that is to be seen. */
+static void put_output(struct kward *k, const struct event *e, struct jw *w)
+{
+    (void)k;
+    jw_obj(w);
+    jw_kstr(w, "toolCallId", e->call->id);
+    jw_kstr(w, "toolName", plain_name(e->call->name));
+    if (e->call->args.n <= SMALL_ARGS) /* toolCall had them */
+        put_plain_args(e->call, w);
+    jw_kobj(w, "delta");
+    jw_kstr(w, "content", e->text);
+    jw_obj_end(w);
+    jw_kint(w, "elapsedMs", e->count);
+    jw_obj_end(w);
 }
 
 static void put_call(struct kward *k, const struct event *e, struct jw *w)
@@ -237,6 +265,7 @@ static const struct {
     [EV_REPLY_DONE] = {"assistantMessage", put_message},
     [EV_RETRY_WAITING] = {"modelRetry", put_retry},
     [EV_CALL_STARTED] = {"toolCall", put_call},
+    [EV_CALL_OUTPUT] = {"toolUpdate", put_output},
     [EV_CALL_DONE] = {"toolResult", put_result},
     [EV_ANSWER] = {"answer", put_answer},
     [EV_CANCEL_ASKED] = {"turnCancelRequested", put_nothing},
@@ -284,8 +313,8 @@ static const struct row turn_event_rows[] = {
     ROW_OUT("turnId", T_STR, NEEDED, "the turn"),
     ROW_OUT("type", T_STR, NEEDED,
             "turnQueued, turnSteered, turnStarted, reasoningDelta, assistantDelta, "
-            "assistantMessage, modelRetry, toolCall, toolResult, answer, turnCancelRequested, "
-            "error or turnFinished"),
+            "assistantMessage, modelRetry, toolCall, toolUpdate, toolResult, answer, "
+            "turnCancelRequested, error or turnFinished"),
     ROW_OUT("payload", T_OBJ, NEEDED | OPEN, "what belongs to the type"),
     ROW_END,
 };

@@ -99,6 +99,10 @@ static void put_sessions(struct jw *w)
     jw_obj_end(w);
     put_fork(w);
     put_compact(w);
+    jw_kraw(w, "startupResume",
+            STR("{\"supported\":true,\"method\":\"sessions/create\",\"parameter\":\"resumeLast\","
+                "\"default\":true,\"immediateTranscript\":true,"
+                "\"sessionActivePersonaLabel\":true}"));
     jw_kraw(w, "import", STR("{\"supported\":false}"));
     jw_kraw(w, "tree",
             STR("{\"supported\":false,\"labels\":false,\"navigate\":false,"
@@ -137,7 +141,7 @@ static void put_events(struct jw *w)
     jw_kraw(w, "steering",
             STR("{\"supported\":true,\"event\":\"turnSteered\",\"mode\":\"native\"}"));
     jw_kraw(w, "tools",
-            STR("{\"call\":true,\"update\":false,\"result\":true,"
+            STR("{\"call\":true,\"update\":true,\"result\":true,"
                 "\"normalizedMetadata\":true,\"diffs\":true,\"changedFiles\":false}"));
     jw_kbool(w, "errors", true);
     jw_kbool(w, "sessionUpdates", false);

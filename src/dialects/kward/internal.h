@@ -85,6 +85,8 @@ struct kward { /* the process */
     struct kw_session *sender; /* whose turns/start is on its way */
     char *config_path, *config_dir;
     char *slug;            /* the current model */
+    char *persona_label, *persona_text; /* of the active persona; NULL: none */
+    bool auto_resumes;     /* sessions/create goes on with the last session */
     char *effort;          /* how hard it thinks; NULL: nobody said */
     bool is_model_chosen, is_effort_chosen; /* in this process: the environment does not count */
     const char *local;    /* KWARD_PROVIDER=local: the provider that is called Local; or NULL */
@@ -155,6 +157,14 @@ void kw_put_session(struct jw *w, const struct kw_session *s);
 /* recall.c */
 void kw_memory_flags(const struct kward *k, bool *ret_on, bool *ret_summary);
 /* The user's AGENTS.md, the memories that fit the input, the skills. */
+/* persona.c */
+void kw_take_persona(struct kward *k, yyjson_val *config);
+struct str kw_persona_label(const struct kward *k);
+/* The session is the one that its workspace goes on with; written in the background. */
+void kw_remember(struct kward *k, const struct kw_session *s);
+/* The file of the last session in this directory of sessions; false when there is none. */
+bool kw_remembered(struct str dir, struct arena *a, struct str *ret_path);
+
 void kw_put_context_await(void *kward, struct session *s, struct str input, struct buf *out);
 void kw_keep_context_await(void *kward, struct session *s);
 

@@ -216,6 +216,7 @@ static bool start(struct server *sv)
     k->config_path = kw_config_path();
     k->config_dir = str_dup(path_dir(str_of(k->config_path)));
     k->settings.config_dir = k->config_dir;
+    k->settings.tells_output = true;
     k->settings.put_context_await = kw_put_context_await;
     k->settings.keep_context_await = kw_keep_context_await;
     k->settings.context_arg = k;
@@ -249,6 +250,8 @@ static void free_all(struct server *sv)
     free(k->effort);
     free(k->retrieval);
     free(k->slug);
+    free(k->persona_label);
+    free(k->persona_text);
     free(k);
 }
 

@@ -117,11 +117,18 @@ static void put_skills(const struct kward *k, struct buf *out)
     }
 }
 
+static void put_persona(const struct kward *k, struct buf *out)
+{
+    if (k->persona_text)
+        buf_addf(out, "\n\n%s", k->persona_text);
+}
+
 /* In the order of kward.md 19.5; the file of the workspace follows by itself. */
 void kw_put_context_await(void *kward, struct session *s, struct str input, struct buf *out)
 {
     put_agents(kward, out);
     put_memory_await(kward, s, input, out);
+    put_persona(kward, out);
     put_skills(kward, out);
 }
 

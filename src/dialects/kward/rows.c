@@ -20,6 +20,9 @@ const struct row kw_session_rows[] = {
     ROW_OUT("modifiedAt", T_STR, NEEDED | NULLABLE, "when the file changed last"),
     ROW_OUT("parentId", T_STR, NEEDED | NULLABLE, "persistent id of the session it came from"),
     ROW_OUT("parentPath", T_STR, NEEDED | NULLABLE, "file of that session"),
+    ROW_OUT("activePersonaLabel", T_STR, NEEDED, "of the active persona; Assistant without one"),
+    ROW_OUT("resumed", T_BOOL, OPTIONAL, "true: sessions/create went on with the last session"),
+    ROW_OUT("messages", T_ARR, OPTIONAL, "then: its conversation, as sessions/transcript has it"),
     ROW_END,
 };
 

@@ -58,6 +58,7 @@ static const struct row state_rows[] = {
     ROW_OUT("transport", T_STR, NEEDED, "kward-rpc"),
     ROW_OUT("enabledModels", T_ARR, NEEDED, "empty"),
     ROW_OUT("enableSkillCommands", T_BOOL, NEEDED, "true"),
+    ROW_OUT("activePersonaLabel", T_STR, NEEDED, "of the active persona; Assistant without one"),
     ROW_OUT("messageCount", T_INT, NEEDED, "messages of the conversation"),
     ROW_OUT("pendingMessageCount", T_INT, NEEDED, "queued and running turns"),
     ROW_END,
@@ -105,6 +106,7 @@ static bool state(struct request *rq, struct jw *w, struct error *err)
     jw_karr(w, "enabledModels");
     jw_arr_end(w);
     jw_kbool(w, "enableSkillCommands", true);
+    jw_kstr(w, "activePersonaLabel", kw_persona_label(k));
     jw_kint(w, "messageCount", info.n_messages);
     jw_kint(w, "pendingMessageCount", info.n_waiting + (info.running_turn.p != NULL));
     jw_obj_end(w);

@@ -8,12 +8,11 @@
 
 #include <sys/stat.h>
 
-void kw_put_session(struct jw *w, const struct kw_session *s)
+static void put_members(struct jw *w, const struct kw_session *s)
 {
     struct session_info info;
     struct stat st;
     session_info(s->file->session, &info);
-    jw_obj(w);
     jw_kz(w, "id", s->id);
     jw_kstr(w, "persistentId", info.id);
     jw_kstr(w, "path", info.path);
@@ -28,62 +27,15 @@ void kw_put_session(struct jw *w, const struct kw_session *s)
         jw_knull(w, "modifiedAt");
     jw_kstr_null(w, "parentId", info.parent_id);
     jw_kstr_null(w, "parentPath", info.parent_path);
+    jw_kstr(w, "activePersonaLabel", kw_persona_label(s->file->kward));
+}
+
+void kw_put_session(struct jw *w, const struct kw_session *s)
+{
+    jw_obj(w);
+    put_members(w, s);
     jw_obj_end(w);
 }
-
-/* ---- create ---- */
-
-struct create_params {
-    struct str workspace_root, name;
-};
-
-static const struct row create_params_rows[] = {
-    ROW_AS(create_params, workspace_root, "workspaceRoot", T_STR, NULLABLE,
-           "a directory; where the process was started when absent"),
-    ROW_AS(create_params, name, "name", T_STR, NULLABLE | TRIM | NOT_BLANK, "display name"),
-    ROW_END,
-};
-
-static bool create(struct request *rq, struct jw *w, struct error *err)
-{
-    const struct create_params *p = rq->args;
-    struct kward *k = rq->dialect;
-    AUTO(buf) struct buf root = BUF_INIT, path = BUF_INIT;
-    char id[UUID_LEN + 1];
-    if (!kw_workspace(k, p->workspace_root, &root, err))
-        return false;
-    id_uuid(id);
-    struct session_spec spec = {
-        .workspace = buf_str(&root),
-        .id = str_of(id),
-        .model = str_of(k->slug),
-        .effort = str_of(k->effort),
-        .name = p->name,
-        .mode = MODE_FULL,
-        .created_ms = time_now_ms(),
-        .settings = &k->settings,
-    };
-    kw_session_path(&path, k, spec.workspace, spec.created_ms, spec.id);
-    spec.path = buf_str(&path);
-    struct session *session = session_new(k->sv->engine, &spec, err);
-    if (!session)
-        return false;
-    struct kw_session *s = kw_add_session(k, kw_add_file(k, session));
-    kw_clean_up(k, s->file);
-    kw_put_session(w, s);
-    return true;
-}
-
-const struct method kw_sessions_create = {
-    .name = "sessions/create",
-    .params = create_params_rows,
-    .params_size = sizeof(struct create_params),
-    .result = kw_session_rows,
-    .lane = LANE_MAIN,
-    .run = create,
-    .about = "Makes a session with its file; the files of unused sessions are removed until they are used.",
-    .errors = "Workspace root is not an existing directory: <path>",
-};
 
 /* ---- resume ---- */
 
@@ -135,6 +87,21 @@ static struct kw_file *open_file_await(struct kward *k, struct str path, struct 
     return f ? f : kw_add_file(k, s);
 }
 
+static struct kw_session *resume_path_await(struct request *rq, struct str path, struct str root,
+                                            struct error *err)
+{
+    struct kward *k = rq->dialect;
+    struct kw_file *f = open_file_await(k, path, root, err);
+    if (!f)
+        return NULL;
+    struct str id = arena_str(&rq->arena, str_of(kw_add_session(k, f)->id));
+    kw_clean_up(k, f);
+    struct kw_session *s = kw_find_fresh_await(k, id, err); /* it may have been open for long */
+    if (s)
+        kw_remember(k, s);
+    return s;
+}
+
 static bool resume_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct resume_params *p = rq->args;
@@ -143,12 +110,7 @@ static bool resume_await(struct request *rq, struct jw *w, struct error *err)
     if (!kw_workspace(k, p->workspace_root, &root, err))
         return false;
     path_absolute(&path, buf_str(&root), p->path);
-    struct kw_file *f = open_file_await(k, buf_str(&path), buf_str(&root), err);
-    if (!f)
-        return false;
-    struct str id = arena_str(&rq->arena, str_of(kw_add_session(k, f)->id));
-    kw_clean_up(k, f);
-    struct kw_session *s = kw_find_fresh_await(k, id, err); /* it may have been open for long */
+    struct kw_session *s = resume_path_await(rq, buf_str(&path), buf_str(&root), err);
     if (!s)
         return false;
     kw_put_session(w, s);
@@ -166,6 +128,101 @@ const struct method kw_sessions_resume = {
     .run = resume_await,
     .about = "Opens a session file under a new RPC id.",
     .errors = "Session file not found: <path>; Invalid Kward session file: <path>",
+};
+
+/* ---- create ---- */
+
+struct create_params {
+    struct str workspace_root, name;
+    yyjson_val *resume_last;
+};
+
+static const struct row create_params_rows[] = {
+    ROW_AS(create_params, workspace_root, "workspaceRoot", T_STR, NULLABLE,
+           "a directory; where the process was started when absent"),
+    ROW_AS(create_params, name, "name", T_STR, NULLABLE | TRIM | NOT_BLANK, "display name"),
+    ROW_AS(create_params, resume_last, "resumeLast", T_ANY, NULLABLE,
+           "false: a new session in any case; otherwise the last session of the workspace goes on "
+           "when the config has sessions.auto_resume and no name is given"),
+    ROW_END,
+};
+
+/* The last session of the workspace, or NULL: then a new one is made. */
+static struct kw_session *resume_last_await(struct request *rq, struct str root)
+{
+    const struct create_params *p = rq->args;
+    struct kward *k = rq->dialect;
+    AUTO(buf) struct buf dir = BUF_INIT;
+    struct str path;
+    struct error ignored;
+    bool is_refused = yyjson_is_bool(p->resume_last) && !yyjson_get_bool(p->resume_last);
+    if (is_refused || !k->auto_resumes || p->name.n)
+        return NULL;
+    kw_session_dir(&dir, k, root);
+    return kw_remembered(buf_str(&dir), &rq->arena, &path)
+               ? resume_path_await(rq, path, root, &ignored)
+               : NULL;
+}
+
+static void put_resumed(struct request *rq, struct jw *w, struct kw_session *s)
+{
+    size_t n;
+    struct message *messages = session_messages(s->file->session, &rq->arena, &n);
+    jw_obj(w);
+    put_members(w, s);
+    jw_kbool(w, "resumed", true);
+    jw_key(w, "messages");
+    kw_put_messages(w, messages, n);
+    jw_obj_end(w);
+    kw_tell_waiting(rq->dialect, s);
+}
+
+static bool create_await(struct request *rq, struct jw *w, struct error *err)
+{
+    const struct create_params *p = rq->args;
+    struct kward *k = rq->dialect;
+    AUTO(buf) struct buf root = BUF_INIT, path = BUF_INIT;
+    char id[UUID_LEN + 1];
+    if (!kw_workspace(k, p->workspace_root, &root, err))
+        return false;
+    struct kw_session *last = resume_last_await(rq, buf_str(&root));
+    if (last) {
+        put_resumed(rq, w, last);
+        return true;
+    }
+    id_uuid(id);
+    struct session_spec spec = {
+        .workspace = buf_str(&root),
+        .id = str_of(id),
+        .model = str_of(k->slug),
+        .effort = str_of(k->effort),
+        .name = p->name,
+        .mode = MODE_FULL,
+        .created_ms = time_now_ms(),
+        .settings = &k->settings,
+    };
+    kw_session_path(&path, k, spec.workspace, spec.created_ms, spec.id);
+    spec.path = buf_str(&path);
+    struct session *session = session_new(k->sv->engine, &spec, err);
+    if (!session)
+        return false;
+    struct kw_session *s = kw_add_session(k, kw_add_file(k, session));
+    kw_clean_up(k, s->file);
+    kw_remember(k, s);
+    kw_put_session(w, s);
+    return true;
+}
+
+const struct method kw_sessions_create = {
+    .name = "sessions/create",
+    .params = create_params_rows,
+    .params_size = sizeof(struct create_params),
+    .result = kw_session_rows,
+    .how = RUN_FIBER,
+    .lane = LANE_MAIN,
+    .run = create_await,
+    .about = "Makes a session with its file; the files of unused sessions are removed until they are used.",
+    .errors = "Workspace root is not an existing directory: <path>",
 };
 
 /* ---- rename ---- */

@@ -302,6 +302,7 @@ void kw_load_settings(struct kward *k)
     set_effort(k, config.root);
     set_compaction(k, config.root);
     set_gadgets(k, config.root);
+    kw_take_persona(k, config.root);
 }
 
 void kw_refresh(struct kward *k)

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* Personas and the session that a workspace goes on with: what the config says of both
+ * (kward.md 25.1, 25.2), and the file that remembers the last session of a workspace.
+ *
+ *     "personas": {"active": "sam", "sam": {"label": "Samantha", "prompt": "You are Samantha."}}
+ *     "sessions": {"auto_resume": true}
+ *     <session directory>/last_session.json    {"path": ..., "timestamp": ...}
+ */
+#include "dialects/kward/internal.h"
+
+#include "base/path.h"
+#include "base/time.h"
+#include "context/config.h"
+#include "store/file.h"
+
+/* The first of these members that is a text with something in it. */
+static struct str first_text(yyjson_val *obj, const char *const *names)
+{
+    for (; *names; names++) {
+        struct str text = str_trim(json_get_str(obj, *names));
+        if (text.n)
+            return text;
+    }
+    return STR("");
+}
+
+static void replace(char **slot, struct str text)
+{
+    free(*slot);
+    *slot = text.n ? str_dup(text) : NULL;
+}
+
+void kw_take_persona(struct kward *k, yyjson_val *config)
+{
+    static const char *const which[] = {"active", "default", NULL};
+    static const char *const labels[] = {"label", "name", NULL};
+    static const char *const texts[] = {"prompt", "text", "instructions", NULL};
+    yyjson_val *all = json_get(config, "personas");
+    struct str id = first_text(all, which);
+    AUTO_FREE char *name = str_dup(id);
+    yyjson_val *persona = id.n ? json_get(all, name) : NULL;
+    struct str label = first_text(persona, labels);
+    struct str text = yyjson_is_str(persona) ? str_trim(json_str(persona))
+                                             : first_text(persona, texts);
+    replace(&k->persona_label, persona ? label.n ? label : id : STR(""));
+    replace(&k->persona_text, text);
+    k->auto_resumes = json_get_bool(json_get(config, "sessions"), "auto_resume", false);
+}
+
+struct str kw_persona_label(const struct kward *k)
+{
+    return k->persona_label ? str_of(k->persona_label) : STR("Assistant");
+}
+
+/* ---- the last session ---- */
+
+struct remembering { /* on a thread for disks */
+    struct buf place, text;
+};
+
+static void remember_run(void *arg)
+{
+    struct remembering *r = arg;
+    struct error ignored;
+    file_replace(buf_str(&r->place), buf_str(&r->text), 0600, &ignored);
+}
+
+static void remember_done(void *arg)
+{
+    struct remembering *r = arg;
+    buf_clear(&r->place);
+    buf_clear(&r->text);
+    free(r);
+}
+
+void kw_remember(struct kward *k, const struct kw_session *s)
+{
+    struct remembering *r = xnew(struct remembering);
+    struct jw w = JW(&r->text);
+    struct session_info info;
+    session_info(s->file->session, &info);
+    kw_session_dir(&r->place, k, info.workspace);
+    buf_addz(&r->place, "/last_session.json");
+    jw_obj(&w);
+    jw_kstr(&w, "path", info.path);
+    kw_put_time(&w, "timestamp", time_now_ms());
+    jw_obj_end(&w);
+    buf_addc(&r->text, '\n');
+    disk_start(k->sv->loop, remember_run, remember_done, r);
+}
+
+bool kw_remembered(struct str dir, struct arena *a, struct str *ret_path)
+{
+    AUTO(buf) struct buf place = BUF_INIT;
+    AUTO(json) struct json j = JSON_INIT;
+    struct error ignored;
+    buf_addf(&place, "%.*s/last_session.json", STR_FMT(dir));
+    if (!config_read(buf_str(&place), &j, &ignored)) {
+        j = JSON_INIT;
+        return false;
+    }
+    *ret_path = arena_str(a, json_get_str(j.root, "path"));
+    return ret_path->n && path_exists(*ret_path);
+}
