@@ -169,3 +169,31 @@ bool config_create_await(struct str path, struct str text, bool *ret_made, struc
     *err = why;
     return false;
 }
+
+struct writing { /* on a thread for disks */
+    char *path;
+    struct buf text;
+};
+
+static void writing_run(void *arg)
+{
+    struct writing *w = arg;
+    struct error ignored;
+    file_replace(str_of(w->path), buf_str(&w->text), 0600, &ignored);
+}
+
+static void writing_done(void *arg)
+{
+    struct writing *w = arg;
+    free(w->path);
+    buf_clear(&w->text);
+    free(w);
+}
+
+void config_write_soon(struct loop *l, struct str path, struct str text)
+{
+    struct writing *w = xnew(struct writing);
+    w->path = str_dup(path);
+    buf_add(&w->text, text);
+    disk_start(l, writing_run, writing_done, w);
+}

@@ -4,6 +4,7 @@
 #define TRIVET_CONTEXT_CONFIG_H
 
 #include "base/json.h"
+#include "loop/loop.h"
 
 /* The object in the file; {} when there is no file.  ERR_CORRUPT "Invalid Kward config JSON:
  * <path>" when it holds anything else. */
@@ -32,6 +33,9 @@ bool config_renew(struct str path, config_change_fn *fn, void *arg, struct error
 bool config_renew_await(struct str path, config_change_fn *fn, void *arg, struct error *err);
 /* Makes a file of a project with this text; one that is there is left alone. */
 bool config_create_await(struct str path, struct str text, bool *ret_made, struct error *err);
+
+/* Replaces a small file that may be lost, in the background. */
+void config_write_soon(struct loop *l, struct str path, struct str text);
 
 /* root[name] = value, whether it was there or not. */
 void config_put(yyjson_mut_doc *doc, yyjson_mut_val *root, struct str name, yyjson_mut_val *value);

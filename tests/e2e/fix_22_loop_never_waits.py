@@ -22,14 +22,11 @@ LIMIT_MS = 20 * harness.slow()
 STORY = {"turns": [{"when": "search", "rounds": [[{"call": "@search", "args": {
                         "pattern": "ne+dle [0-9]+ x", "path": "tree"}}], [{"say": "Searched."}]]}],
          "rounds": [[{"say": "Heard you."}]]}
-passed = failed = 0
+results = []  # of the scene that is played
 
 
 def check(name, ok, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print(f"FAIL {name}: {str(detail)[:600]}")
+    results.append((name, bool(ok), str(detail)[:600]))
 
 
 def env(base):
@@ -232,23 +229,34 @@ def compaction(base):
         ended("kward, compaction", c)
 
 
+def play(test, place, attempt):
+    base = os.path.join(place, f"{test.__name__}{attempt}")
+    os.makedirs(base)
+    with open(f"{base}/story.json", "w", encoding="ascii") as file:
+        json.dump(STORY, file)
+    results.clear()
+    try:
+        test(base)
+    except Exception as error:  # pylint: disable=broad-except
+        check(test.__name__, False, repr(error))
+    return all(ok for _, ok, _ in results)
+
+
 def main():
+    passed = failed = 0
     with harness.private_place() as place:
         os.environ.update(harness.clean_env(place))
         place = os.path.realpath(place)
-        only = sys.argv[1:]
         for test in (kward_locks, loaf_locks, scaiflux_locks, slow_syncs, large_tree,
                      many_sessions, large_session, compaction):
-            if only and test.__name__ not in only:
+            if len(sys.argv) > 1 and test.__name__ not in sys.argv[1:]:
                 continue
-            base = os.path.join(place, test.__name__)
-            os.makedirs(base)
-            with open(f"{base}/story.json", "w", encoding="ascii") as file:
-                json.dump(STORY, file)
-            try:
-                test(base)
-            except Exception as error:  # pylint: disable=broad-except
-                check(test.__name__, False, repr(error))
+            # A disk that others keep busy can hold up any system call: what is wrong is wrong twice.
+            _ = play(test, place, 1) or play(test, place, 2)
+            for name, ok, detail in results:
+                passed, failed = passed + ok, failed + (not ok)
+                if not ok:
+                    print(f"FAIL {name}: {detail}")
     harness.finish(passed, failed)
 
 

@@ -11,7 +11,6 @@
 #include "base/path.h"
 #include "base/time.h"
 #include "context/config.h"
-#include "store/file.h"
 
 /* The first of these members that is a text with something in it. */
 static struct str first_text(yyjson_val *obj, const char *const *names)
@@ -54,39 +53,20 @@ struct str kw_persona_label(const struct kward *k)
 
 /* ---- the last session ---- */
 
-struct remembering { /* on a thread for disks */
-    struct buf place, text;
-};
-
-static void remember_run(void *arg)
-{
-    struct remembering *r = arg;
-    struct error ignored;
-    file_replace(buf_str(&r->place), buf_str(&r->text), 0600, &ignored);
-}
-
-static void remember_done(void *arg)
-{
-    struct remembering *r = arg;
-    buf_clear(&r->place);
-    buf_clear(&r->text);
-    free(r);
-}
-
 void kw_remember(struct kward *k, const struct kw_session *s)
 {
-    struct remembering *r = xnew(struct remembering);
-    struct jw w = JW(&r->text);
+    AUTO(buf) struct buf place = BUF_INIT, text = BUF_INIT;
+    struct jw w = JW(&text);
     struct session_info info;
     session_info(s->file->session, &info);
-    kw_session_dir(&r->place, k, info.workspace);
-    buf_addz(&r->place, "/last_session.json");
+    kw_session_dir(&place, k, info.workspace);
+    buf_addz(&place, "/last_session.json");
     jw_obj(&w);
     jw_kstr(&w, "path", info.path);
     kw_put_time(&w, "timestamp", time_now_ms());
     jw_obj_end(&w);
-    buf_addc(&r->text, '\n');
-    disk_start(k->sv->loop, remember_run, remember_done, r);
+    buf_addc(&text, '\n');
+    config_write_soon(k->sv->loop, buf_str(&place), buf_str(&text));
 }
 
 bool kw_remembered(struct str dir, struct arena *a, struct str *ret_path)

@@ -8,7 +8,6 @@
 #include "dialects/loaf/internal.h"
 
 #include "auth/login.h"
-#include "base/log.h"
 #include "base/time.h"
 
 struct flow {
@@ -114,7 +113,6 @@ static bool fail(const struct flow *f, struct error *err)
 static bool sign_in_await(struct flow *f, struct login_options *o, struct error *err)
 {
     struct loaf *lf = f->lf;
-    struct error why;
     o->on_event = on_login;
     o->arg = f;
     o->ends_on_wrong_state = true;
@@ -129,8 +127,7 @@ static bool sign_in_await(struct flow *f, struct login_options *o, struct error 
                           f->provider); /* the first choice is one of the account's own models */
     loaf_repair_choice(lf);
     lf->is_model_chosen = lf->is_model_chosen || lf->model[0];
-    if (!loaf_home_save_await(lf, &why))
-        log_warn("the sign-in holds, but %s", why.text);
+    loaf_home_keep_await(lf);
     return true;
 }
 

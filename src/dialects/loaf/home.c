@@ -200,29 +200,18 @@ static void save_fiber(void *arg)
 {
     struct loaf *lf = arg;
     struct error err;
-    while (lf->new_prompts.n || lf->wants_save) {
-        bool is_whole = take(&lf->wants_save);
-        if (!save_await(lf, !is_whole, &err))
-            log_warn("%s: %s",
-                     is_whole ? "the settings hold for this process only"
-                              : "prompts are not remembered",
-                     err.text);
-    }
+    while (lf->new_prompts.n)
+        if (!save_await(lf, true, &err))
+            log_warn("prompts are not remembered: %s", err.text);
     lf->is_saving = false;
     wait_wake(&lf->quiet);
 }
 
-static void start_saving(struct loaf *lf)
+void loaf_home_keep_await(struct loaf *lf)
 {
-    if (!lf->is_saving)
-        fiber_start(lf->sv->loop, "state", save_fiber, lf);
-    lf->is_saving = true;
-}
-
-void loaf_home_keep(struct loaf *lf)
-{
-    lf->wants_save = true;
-    start_saving(lf);
+    struct error err;
+    if (!save_await(lf, false, &err))
+        log_warn("the settings hold for this process only: %s", err.text);
 }
 
 void loaf_home_add_prompt(struct loaf *lf, struct str text)
@@ -231,7 +220,9 @@ void loaf_home_add_prompt(struct loaf *lf, struct str text)
         return;
     struct jw w = {.out = &lf->new_prompts, .comma = lf->new_prompts.n > 0};
     jw_str(&w, text);
-    start_saving(lf);
+    if (!lf->is_saving)
+        fiber_start(lf->sv->loop, "state", save_fiber, lf);
+    lf->is_saving = true;
 }
 
 /* ---- reading ---- */
@@ -370,7 +361,6 @@ bool loaf_home_forget_await(struct loaf *lf, struct error *err)
     static const char *const files[] = {"state.json", "auth.json", "models-cache.json",
                                         "secrets-fallback.json"};
     buf_clear(&lf->new_prompts);
-    lf->wants_save = false;
     gate_enter_through_await(&lf->saving); /* or what is being written would come back */
     bool ok = true;
     for (size_t i = 0; ok && i < ARRAY_LEN(files); i++) {

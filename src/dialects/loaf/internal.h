@@ -60,8 +60,7 @@ struct loaf {
     const char *enabled[LOAF_PROVIDERS]; /* in order of enabling */
     size_t n_enabled;
     bool is_onboarded;
-    bool is_saving;         /* prompts or settings are on their way to state.json */
-    bool wants_save;        /* settings are still to follow */
+    bool is_saving;         /* prompts are on their way to state.json */
     struct wait quiet;      /* woken when something that goes on in the background is over */
     unsigned n_keeping;     /* lists of models that are on their way to models-cache.json */
     struct gate saving;     /* one at a time writes state.json */
@@ -287,7 +286,7 @@ void loaf_image_put(struct jw *w, const struct block *b);
 void loaf_home_open(struct loaf *lf);
 /* Settings to disk, now; the second goes on with a warning when that fails. */
 bool loaf_home_save_await(struct loaf *lf, struct error *err);
-void loaf_home_keep(struct loaf *lf);
+void loaf_home_keep_await(struct loaf *lf);
 /* A prompt for inputHistory, soon. */
 void loaf_home_add_prompt(struct loaf *lf, struct str text);
 /* Removes settings, secrets and lists, and resets what came from them; saved chats stay. */

@@ -246,9 +246,9 @@ static bool model_select_await(struct request *rq, struct jw *w, struct error *e
     if (str_is(p->provider, "openrouter"))
         loaf_set_routing(lf, p->openrouter_provider);
     lf->is_provider_guessed = false;
-    loaf_home_keep(lf);
     loaf_refresh_lists(lf); /* what is known of the model may be old */
     loaf_say_state_changed(lf, STR("model_selected"), NULL);
+    loaf_home_keep_await(lf);
     jw_obj(w);
     loaf_put_selection(lf, w);
     if (ls && !compress_await(rq, ls, w, err))

@@ -191,10 +191,10 @@ static bool open_and_show_await(struct loaf_session *ls, struct arena *a,
     ls->has_chat = true;
     ls->provider = arena_strz(&ls->arena, c->provider);
     loaf_model_take(lf, c->provider, c->model, c->level, c->routing);
-    loaf_home_keep(lf);
     loaf_say_state_changed(lf, STR("session_resumed"), NULL);
     session_tell_waiting(s);
     *ret_id = c->id;
+    loaf_home_keep_await(lf);
     return true;
 }
 
