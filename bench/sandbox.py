@@ -8,15 +8,12 @@ Each round measures, one after the other, so that a busy machine hits all alike:
 
     bare     posix_spawn of the same `bash -c true`, to its end
     off      the bash tool of a running trivet, `true`, without a sandbox
-    on       the same with TRIVET_SANDBOX=workspace-write; but for the first command its process was
-             made and confined before the command came (loop/stage.h)
-    holder   the holder of such a call started afresh by posix_spawn, with the same arguments: what
-             the first command of a program pays, before anything can be made ready
+    on       the same with TRIVET_SANDBOX=workspace-write
+    first    the first command of a session, which pays for the making of its room
 
 The tool's time is what trivet tells with the result (duration_s): from the arguments to the end of
 the command and of everything it left behind.  The promise: on costs at most 1 ms more than bare.
-The p50 decides; the p10 stands beside it, which other work on the machine reaches less, and the
-processor time of the holder and its tree.  On a busy machine run it as `chrt -f 10 bench/sandbox.py`:
+The p50 decides; the p10 stands beside it, which other work on the machine reaches less.  On a busy machine run it as `chrt -f 10 bench/sandbox.py`:
 each command is a session of its own, which the scheduler gives its own share (autogroup), so that
 other work delays it far more than a bare child.
 """
@@ -43,9 +40,8 @@ class Shell:
         import client
         scene = os.path.join(base, f"{sandbox}.json")
         with open(scene, "w", encoding="utf-8") as file:
-            json.dump({"turns": [{"when": "look", "rounds": [
-                [{"call": "bash", "args": {"command": "sleep 0.5"}}], [{"say": "."}]]}],
-                "rounds": [[{"call": "bash", "args": {"command": "true"}}], [{"say": "."}]]}, file)
+            json.dump({"rounds": [[{"call": "bash", "args": {"command": "true"}}], [{"say": "."}]]},
+                      file)
         workspace = os.path.join(base, "workspace")
         os.makedirs(os.path.join(workspace, ".git", "hooks"), exist_ok=True)
         with open(os.path.join(workspace, ".git", "HEAD"), "w", encoding="ascii") as file:
@@ -74,52 +70,33 @@ class Shell:
         self.start("go")
         return self.end()
 
-    def holder(self):
-        """Program, arguments and environment of a real holder, with `true` as its command."""
-        self.start("look")
-        time.sleep(0.2)
-        pid = self.client.process.pid
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-            child = file.read().split()[0]
-        with open(f"/proc/{child}/cmdline", "rb") as file:
-            argv = [os.fsdecode(word) for word in file.read().split(b"\0")[:-1]]
-        with open(f"/proc/{child}/environ", "rb") as file:
-            env = dict(word.split(b"=", 1) for word in file.read().split(b"\0")[:-1])
-        program = os.readlink(f"/proc/{child}/exe")
-        self.end()
-        argv = [word[:-6] + "XXXXXX" if word.startswith("tmp=/") else word for word in argv]
-        return program, argv[:-1] + ["true"], env
-
 
 def run(program, argv, env, cwd):
-    """(ms to its end, ms of processor time), with pipes as a tool has them."""
+    """ms to its end, with pipes as a tool has them."""
     out_read, out_write = os.pipe()
-    line_read, line_write = os.pipe()
     null = os.open(os.devnull, os.O_RDWR)
     actions = [(os.POSIX_SPAWN_DUP2, null, 0), (os.POSIX_SPAWN_DUP2, out_write, 1),
                (os.POSIX_SPAWN_DUP2, out_write, 2)]
-    if argv[0] == "hold":
-        actions += [(os.POSIX_SPAWN_DUP2, line_read, 4), (os.POSIX_SPAWN_DUP2, null, 5)]
     here = os.getcwd()
     os.chdir(cwd)
     start = time.perf_counter_ns()
     pid = os.posix_spawn(program, argv, env, file_actions=actions)
-    _, status, usage = os.wait4(pid, 0)
+    _, status = os.waitpid(pid, 0)
     took = (time.perf_counter_ns() - start) / 1e6
     os.chdir(here)
-    for fd in (out_write, line_read, line_write, null):
+    for fd in (out_write, null):
         os.close(fd)
     said = os.read(out_read, 4096)
     os.close(out_read)
     if status or said:
         sys.exit(f"{argv[0]} failed: {said.decode(errors='replace')}")
-    return took, (usage.ru_utime + usage.ru_stime) * 1000
+    return took
 
 
-def show(title, times, bare, more=""):
+def show(title, times, bare):
     p50, p10 = statistics.median(times), statistics.quantiles(times, n=10)[0]
     print(f"  {title:8} p50 {p50:7.3f} ms, {p50 - bare[0]:+7.3f}   p10 {p10:7.3f} ms, "
-          f"{p10 - bare[1]:+7.3f}{more}")
+          f"{p10 - bare[1]:+7.3f}")
     return p50, p10
 
 
@@ -136,27 +113,24 @@ def main():
         base = os.path.realpath(outer)
         os.environ.update(harness.clean_env(base))
         off, on = Shell(base, "off"), Shell(base, "workspace-write")
-        small, argv, env = on.holder()
+        times = {"bare": [], "off": [], "on": [], "first": []}
         off.call()
-        times = {"bare": [], "off": [], "on": [], "holder": []}
-        cpu = {"bare": [], "holder": []}
-        for _ in range(args.runs):
-            for name, program, words in (("bare", "/bin/bash", argv[-3:]),
-                                         ("holder", small, argv)):
-                took, used = run(program, words, env, on.workspace)
-                times[name].append(took)
-                cpu[name].append(used)
+        on.call()
+        for i in range(args.runs):
+            times["bare"].append(run("/bin/bash", ["bash", "-c", "true"], dict(os.environ),
+                                     on.workspace))
             times["off"].append(off.call())
             times["on"].append(on.call())
+            if i % 10 == 0:
+                fresh = Shell(base, "workspace-write")
+                times["first"].append(fresh.call())
+                fresh.client.close()
     print(f"`true` by a shell, {args.runs} runs, {os.cpu_count()} processors; behind each figure its "
           f"distance to bare")
-    used = {name: statistics.mean(values) for name, values in cpu.items()}
     bare = show("bare", times["bare"], (statistics.median(times["bare"]),
-                                        statistics.quantiles(times["bare"], n=10)[0]),
-                f"   CPU {used['bare']:.3f} ms")
-    show("holder", times["holder"], bare,
-         f"   CPU {used['holder']:.3f} ms, {used['holder'] - used['bare']:+.3f}")
+                                        statistics.quantiles(times["bare"], n=10)[0]))
     show("off", times["off"], bare)
+    show("first", times["first"], bare)
     more = show("on", times["on"], bare)[0] - bare[0]
     word = "" if more <= LIMIT_MS else "  ABOVE THE LIMIT"
     print(f"  a sandboxed call costs {more:.3f} ms more (limit {LIMIT_MS:.3f}){word}")

@@ -213,21 +213,17 @@ static bool tell_credentials(struct doctor *d, const char *path)
     return true;
 }
 
-/* The places that the sandbox guards and hides are the ones that trivet and its dialects use; those
- * of the workspace are left out. */
 static void tell_files(struct doctor *d)
 {
-    AUTO(sandbox_policy) struct sandbox_policy p = SANDBOX_POLICY_INIT;
-    static const char nowhere[] = "/nonexistent";
-    sandbox_policy_init(&p, SANDBOX_WORKSPACE_WRITE, str_of(nowhere));
+    AUTO(sandbox_paths) struct sandbox_paths dirs = {0}, secrets = {0};
+    sandbox_own_places(&dirs, &secrets);
     begin_section(d, "directories");
-    for (size_t i = 0; i < p.guarded.n; i++)
-        if (!path_is_inside(str_of(nowhere), str_of(p.guarded.v[i])))
-            tell_directory(d, p.guarded.v[i]);
+    for (size_t i = 0; i < dirs.n; i++)
+        tell_directory(d, dirs.v[i]);
     begin_section(d, "credentials");
     bool has_file = false;
-    for (size_t i = 0; i < p.hidden.n; i++)
-        has_file |= tell_credentials(d, p.hidden.v[i]);
+    for (size_t i = 0; i < secrets.n; i++)
+        has_file |= tell_credentials(d, secrets.v[i]);
     if (!has_file)
         doctor_say(d, FOUND_GOOD, "none", "no key or sign-in is stored");
 }

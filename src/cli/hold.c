@@ -8,5 +8,5 @@
 
 int main(int argc, char **argv)
 {
-    return hold_main_hooked(argc, argv, &sandbox_hooks);
+    return hold_main(argc, argv, &sandbox_hooks);
 }

@@ -260,7 +260,7 @@ int main(int argc, char **argv)
 {
     struct str name = path_base(str_of(argc > 0 ? argv[0] : "trivet"));
     if (str_is(name, "hold"))
-        return hold_main_hooked(argc, argv, &sandbox_hooks);
+        return hold_main(argc, argv, &sandbox_hooks);
     const struct dialect *d = find_dialect(name);
     if (d)
         return run_dialect(d, argc - 1, argv + 1);

@@ -285,6 +285,7 @@ static bool run_face_await(struct call *c, struct error *err)
     cx.child = &t->child;
     cx.background = s->settings->shares_shell ? engine_background(s->engine) : NULL;
     cx.sandbox = session_sandbox(s);
+    cx.room = session_room(s);
     cx.ask_await = ask_user_await;
     cx.ask_arg = t;
     cx.todos = &s->todos;

@@ -14,6 +14,7 @@
 #include "engine/internal.h"
 
 #include "base/log.h"
+#include "loop/room.h"
 #include "sandbox/sandbox.h"
 
 static bool is_on(const char *variable, bool otherwise)
@@ -83,8 +84,20 @@ const struct sandbox_policy *session_sandbox(struct session *s)
     return s->sandbox->kind == SANDBOX_OFF ? NULL : s->sandbox;
 }
 
+struct room *session_room(struct session *s)
+{
+    const struct sandbox_policy *p = session_sandbox(s);
+    if (!s->room && p) {
+        char **args = sandbox_policy_encode(p);
+        s->room = room_new(s->engine->loop, (const char *const *)args);
+        sandbox_arguments_free(args);
+    }
+    return s->room;
+}
+
 void session_sandbox_free(struct session *s)
 {
+    room_free(s->room);
     if (s->sandbox)
         sandbox_policy_clear(s->sandbox);
     free(s->sandbox);

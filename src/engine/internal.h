@@ -167,6 +167,7 @@ struct session {
     int64_t context_tokens, told_tokens;
     struct journal *journal;  /* deltas of an unfinished reply */
     struct sandbox_policy *sandbox; /* made at the first call */
+    struct room *room;              /* of its commands, with that policy; NULL: without walls */
     struct todo_list todos;   /* what the model has set itself to do */
 };
 
@@ -357,6 +358,7 @@ void journal_remove(struct str session_path);
 
 /* confine.c */
 const struct sandbox_policy *session_sandbox(struct session *s); /* NULL: none */
+struct room *session_room(struct session *s);                     /* NULL: without walls */
 /* Says on stderr, once, what the kernel cannot enforce, if these settings (NULL: those of the
  * environment alone) ask for a sandbox. */
 void engine_tell_sandbox(struct engine *e, const struct session_settings *settings);

@@ -19,6 +19,7 @@ bool session_program_await(struct session *s, const char *const *argv, int64_t t
     struct tool_cx cx;
     engine_fill_cx(s->engine, s->settings, str_of(s->workspace), &cx);
     cx.sandbox = session_sandbox(s);
+    cx.room = session_room(s);
     if (!program_find(argv[0], cx.env, &path))
         return error_set(err, ERR_NOT_FOUND, "there is no program %s", argv[0]);
     struct program_options o = {

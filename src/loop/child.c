@@ -15,7 +15,7 @@
 #include "base/time.h"
 #include "base/limits.h"
 #include "loop/feed.h"
-#include "loop/holder.h"
+#include "loop/room.h"
 #include "loop/terminal.h"
 
 #include <errno.h>
@@ -186,20 +186,22 @@ static bool tell_pid(struct child *c, int pid)
 /* The notes, or their absence when the holder was killed.  False when the child was freed. */
 static bool status_read(struct child *c)
 {
-    struct hold_note note;
+    struct job_note note;
     ssize_t n;
-    do
-        n = c->status_fd < 0 ? 0 : read(c->status_fd, &note, sizeof note);
-    while (n == sizeof note && note.kind == NOTE_STARTED && tell_pid(c, note.value));
-    if (n == sizeof note && note.kind == NOTE_STARTED)
-        return false;
+    while ((n = c->status_fd < 0 ? 0 : read(c->status_fd, &note, sizeof note)) == sizeof note &&
+           note.kind != NOTE_ENDED) {
+        if (note.kind == NOTE_LIMIT)
+            c->end.limit = (enum child_limit)note.value;
+        else if (!tell_pid(c, note.value))
+            return false;
+    }
     if (c->has_ended || (n < 0 && (errno == EAGAIN || errno == EINTR)))
         return true;
     watch_free(take(&c->status_watch));
     if (n == sizeof note) {
         set_ended(c, note.value);
     } else {
-        c->is_killing = true; /* by the holder's clean-up in holder.c */
+        c->is_killing = true; /* by the keeper of the room */
         set_ended(c, SIGKILL);
     }
     return true;
@@ -392,32 +394,32 @@ static bool dup_open(int fd, int *ret, struct error *err)
 
 /* The slave three times over, the master for reading and, by another number, for writing. */
 static bool open_terminal(struct loop *l, struct child *c, const struct child_options *o,
-                          int fds[HOLD_N_FDS], struct error *err)
+                          int fds[JOB_N_FDS], struct error *err)
 {
     struct stream *s = &c->streams[0];
     int write_end;
-    if (!terminal_open(o->cols, o->rows, &s->fd, &fds[HOLD_IN], err) || !stream_watch(l, s, err) ||
-        !dup_open(fds[HOLD_IN], &fds[HOLD_OUT], err) ||
-        !dup_open(fds[HOLD_IN], &fds[HOLD_ERR], err) || !dup_open(s->fd, &write_end, err))
+    if (!terminal_open(o->cols, o->rows, &s->fd, &fds[JOB_IN], err) || !stream_watch(l, s, err) ||
+        !dup_open(fds[JOB_IN], &fds[JOB_OUT], err) ||
+        !dup_open(fds[JOB_IN], &fds[JOB_ERR], err) || !dup_open(s->fd, &write_end, err))
         return false;
     c->input = feed_new(l, write_end, on_input_rest, c, err);
     return c->input != NULL;
 }
 
 static bool open_pipes(struct loop *l, struct child *c, const struct child_options *o,
-                       int fds[HOLD_N_FDS], struct error *err)
+                       int fds[JOB_N_FDS], struct error *err)
 {
-    return input_open(l, c, o->input, &fds[HOLD_IN], err) &&
-           stream_open(l, &c->streams[0], &fds[HOLD_OUT], err) &&
-           stream_open(l, &c->streams[1], &fds[HOLD_ERR], err);
+    return input_open(l, c, o->input, &fds[JOB_IN], err) &&
+           stream_open(l, &c->streams[0], &fds[JOB_OUT], err) &&
+           stream_open(l, &c->streams[1], &fds[JOB_ERR], err);
 }
 
 static bool open_all(struct loop *l, struct child *c, const struct child_options *o,
-                     int fds[HOLD_N_FDS], struct error *err)
+                     int fds[JOB_N_FDS], struct error *err)
 {
     return (o->has_terminal ? open_terminal : open_pipes)(l, c, o, fds, err) &&
-           (!o->has_extra || stream_open(l, &c->streams[2], &fds[HOLD_EXTRA], err)) &&
-           status_open(l, c, &fds[HOLD_STATUS], err);
+           (!o->has_extra || stream_open(l, &c->streams[2], &fds[JOB_EXTRA], err)) &&
+           status_open(l, c, &fds[JOB_STATUS], err);
 }
 
 static struct child *child_new(struct loop *l, const struct child_options *o)
@@ -458,12 +460,12 @@ static struct child *start(struct loop *l, const struct child_options *o, child_
                            void *end_arg, struct error *err)
 {
     struct child *c = child_new(l, o);
-    int fds[HOLD_N_FDS] = {-1, -1, -1, -1, -1};
+    int fds[JOB_N_FDS] = {-1, -1, -1, -1, -1, -1};
     c->on_end = on_end;
     c->end_arg = end_arg;
     if (open_all(l, c, o, fds, err))
         c->holder = holder_start(l, o, fds, on_gone, c, err);
-    for (int i = 0; i < HOLD_N_FDS; i++)
+    for (int i = 0; i < JOB_N_FDS; i++)
         if (fds[i] >= 0)
             close(fds[i]);
     if (!c->holder) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Children: commands run for tools, and everything they start.
  *
- *     trivet --- trivet-hold --- sh -c "..." --- whatever it starts, setsid or not
+ *     trivet --- room --- holder --- sh -c "..." --- whatever it starts, setsid or not
  *
- * A command is spawned below a holder: a small program, or a re-exec of trivet where that is not
- * installed, that becomes a subreaper, starts the command, tells us its exit status, and stays as
- * long as descendants live.  Because orphans fall to the holder, the tree below it is complete, so
- * killing it leaves nobody.  The holder ends the tree when its line to us breaks, so kill -9 of
- * trivet leaves nobody either.  One holder is kept ready for the next command (spare.h).
+ * A command runs in a room (room.h): a small program, or a re-exec of trivet where that is not
+ * installed, that stays and forks a holder for each command.  The holder is a subreaper, starts the
+ * command, tells us its exit status, and stays as long as descendants live.  Because orphans fall to
+ * the holder, the tree below it is complete, so killing it leaves nobody.  It ends the tree when its
+ * line to us breaks, so kill -9 of trivet leaves nobody either.
  */
 #ifndef TRIVET_LOOP_CHILD_H
 #define TRIVET_LOOP_CHILD_H
@@ -15,12 +15,17 @@
 #include "loop/fiber.h"
 
 struct child;
+struct room;
+
+/* What ended a command that used too much. */
+enum child_limit { CHILD_NO_LIMIT, CHILD_LIMIT_MEMORY, CHILD_LIMIT_PROCESSES, CHILD_LIMIT_DISK };
 
 struct child_end {
     int exit_code;   /* -1 when it did not exit by itself */
     int signal;      /* that ended it, 0 when none */
     bool timed_out;  /* killed by our clock */
     bool was_killed; /* killed by child_kill */
+    enum child_limit limit;
     int64_t duration_us;
 };
 
@@ -44,7 +49,8 @@ struct child_options {
     /* Pipes held open by a background grandchild are not waited for longer than this after the
      * command itself has ended. */
     int64_t linger_ms;
-    const char *const *hold_argv; /* further arguments for the holder (sandbox), may be NULL */
+    struct room *room; /* where it runs; NULL: a room of the loop without walls */
+    int purpose;       /* for the hooks of the room; 0: nothing special */
     child_output_fn *on_output;
     child_pid_fn *on_pid; /* the command's process exists; may be NULL */
     child_end_fn *on_end; /* the last callback; once */
@@ -80,32 +86,27 @@ bool child_run_await(struct loop *l, const struct child_options *o, struct child
 /* Ends everything that commands left in the background; for the end of the process. */
 void child_end_all(struct loop *l);
 
-/* The holder's main function: argv[0] is "hold".  confine (may be NULL) is called with the
- * further hold arguments before the command is started. */
-int hold_main(int argc, char **argv, bool (*confine)(int argc, char **argv, struct error *err));
-
-/* The same with more to do; each may be NULL and gets the further hold arguments. */
+/* What a room does beside starting commands; each may be NULL. */
 struct hold_hooks {
-    /* In the holder, before the command; what it changes in argv the others see.  Called again when
-     * a process made beforehand is used: with the same argv, and the command's environment. */
-    bool (*prepare)(int argc, char **argv, struct error *err);
-    /* In the command's process, before it becomes the command. */
-    bool (*confine)(int argc, char **argv, struct error *err);
-    /* In the holder, when nobody of the command is left. */
-    void (*release)(int argc, char **argv);
-
-    /* The rest is for a process that is confined before its command comes (stage.h); all or none. */
-
-    /* Takes note of what confine goes by.  *ret_watch is a descriptor that shows POLLPRI when that
-     * may have changed, or -1.  NULL: it must not be done ahead of time. */
-    void *(*note)(int argc, char **argv, int *ret_watch);
-    /* Like confine, but fails when something is missing that confine can do without. */
-    bool (*confine_ahead)(int argc, char **argv, struct error *err);
-    /* A descriptor that shows POLLPRI when what was done to the process is undone; -1: none. */
-    int (*watch)(int pid);
-    /* Whether confine would do the same now. */
-    bool (*is_as_noted)(void *notes);
+    /* In the outer process, once, with the room's arguments: forks the keeper into its walls and
+     * returns as fork does; 0 without a fork where the process itself is to be the keeper.  *err is
+     * set where the walls cannot stand: then no command runs. */
+    int (*enter)(int argc, char **argv, struct error *err);
+    /* In the keeper, before each command: sees to it that the walls stand.  is_alone: no other
+     * command runs. */
+    bool (*refresh)(bool is_alone, struct error *err);
+    /* In the command's process, before it becomes the command; its environment is set. */
+    bool (*confine)(int purpose, struct error *err);
+    /* In the holder, now and then while the command runs: an enum child_limit that is passed. */
+    int (*measure)(void);
+    /* In the keeper, when a command has gone: whether it has left the walls whole. */
+    bool (*check)(struct error *err);
+    /* In the outer process, when nobody is left. */
+    void (*release)(void);
 };
-int hold_main_hooked(int argc, char **argv, const struct hold_hooks *hooks);
+
+/* The main function of a room's program: argv[0] is "hold", what follows are the arguments of the
+ * room.  hooks may be NULL. */
+int hold_main(int argc, char **argv, const struct hold_hooks *hooks);
 
 #endif

@@ -6,25 +6,31 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-extern char **environ;
-
-/* Stands ahead of the strings: arguments, then environment, each NUL-ended. */
+/* Stands ahead of the strings in the memory file: directory, arguments, environment. */
 struct job_head {
-    unsigned n_bytes, n_argv, n_env;
-    bool has_fd[HOLD_N_FDS]; /* those that come with it, in this order */
+    int64_t grace_ms;
+    bool has_terminal;
+    int purpose;
+    unsigned n_argv, n_env;
+};
+
+struct job_message { /* which descriptors follow the memory file, in this order */
+    bool has_fd[JOB_N_FDS];
 };
 
 union job_control {
-    char bytes[CMSG_SPACE(sizeof(int) * HOLD_N_FDS)];
+    char bytes[CMSG_SPACE(sizeof(int) * (JOB_N_FDS + 1))];
     struct cmsghdr align;
 };
 
 /* ---- sending ---- */
 
-static unsigned put_all(struct buf *out, const char *const *texts)
+static unsigned put_all(struct buf *out, char *const *texts)
 {
     unsigned n = 0;
     for (; texts && texts[n]; n++)
@@ -32,17 +38,28 @@ static unsigned put_all(struct buf *out, const char *const *texts)
     return n;
 }
 
-static bool send_head(int line, struct job_head *head, const int fds[HOLD_N_FDS])
+static int write_strings(const struct job *j)
+{
+    AUTO(buf) struct buf bytes = BUF_INIT;
+    struct job_head head = {
+        .grace_ms = j->grace_ms, .has_terminal = j->has_terminal, .purpose = j->purpose};
+    buf_add(&bytes, str_n((const char *)&head, sizeof head));
+    buf_add(&bytes, str_n(j->cwd, strlen(j->cwd) + 1));
+    head.n_argv = put_all(&bytes, j->argv);
+    head.n_env = put_all(&bytes, j->env);
+    memcpy(bytes.p, &head, sizeof head);
+    int fd = memfd_create("job", MFD_CLOEXEC);
+    if (fd >= 0 && write(fd, bytes.p, bytes.n) != (ssize_t)bytes.n) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static bool send_fds(int line, const struct job_message *message, const int *fds, size_t n)
 {
     union job_control control = {{0}};
-    int sent[HOLD_N_FDS];
-    size_t n = 0;
-    for (int i = 0; i < HOLD_N_FDS; i++) {
-        head->has_fd[i] = fds[i] >= 0;
-        if (fds[i] >= 0)
-            sent[n++] = fds[i];
-    }
-    struct iovec bytes = {head, sizeof *head};
+    struct iovec bytes = {(void *)message, sizeof *message};
     struct msghdr m = {.msg_iov = &bytes,
                        .msg_iovlen = 1,
                        .msg_control = control.bytes,
@@ -51,65 +68,65 @@ static bool send_head(int line, struct job_head *head, const int fds[HOLD_N_FDS]
     c->cmsg_level = SOL_SOCKET;
     c->cmsg_type = SCM_RIGHTS;
     c->cmsg_len = CMSG_LEN(sizeof(int) * n);
-    memcpy(CMSG_DATA(c), sent, sizeof(int) * n);
-    return sendmsg(line, &m, MSG_NOSIGNAL) == (ssize_t)sizeof *head;
+    memcpy(CMSG_DATA(c), fds, sizeof(int) * n);
+    return sendmsg(line, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)sizeof *message;
 }
 
-static bool send_all(int line, struct str bytes)
+bool job_send(int line, const struct job *j, struct error *err)
 {
-    while (bytes.n) {
-        ssize_t n = send(line, bytes.p, bytes.n, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        bytes = str_from(bytes, (size_t)n);
+    struct job_message message = {0};
+    int fds[JOB_N_FDS + 1];
+    size_t n = 1;
+    for (int i = 0; i < JOB_N_FDS; i++) {
+        message.has_fd[i] = j->fds[i] >= 0;
+        if (j->fds[i] >= 0)
+            fds[n++] = j->fds[i];
     }
-    return true;
-}
-
-bool job_send(int line, const char *const *argv, const char *const *env, const int fds[HOLD_N_FDS])
-{
-    AUTO(buf) struct buf strings = BUF_INIT;
-    struct job_head head = {0};
-    head.n_argv = put_all(&strings, argv);
-    head.n_env = put_all(&strings, env);
-    head.n_bytes = (unsigned)strings.n;
-    return send_head(line, &head, fds) && send_all(line, buf_str(&strings));
+    fds[0] = write_strings(j);
+    bool ok = fds[0] >= 0 && send_fds(line, &message, fds, n);
+    int number = errno;
+    if (fds[0] >= 0)
+        close(fds[0]);
+    return ok || error_errno(err, number, "cannot hand over the command");
 }
 
 /* ---- taking ---- */
 
-static bool place_fds(const struct job_head *head, const int *fds, size_t n)
+static bool place_fds(const struct job_message *message, const int *fds, size_t n, struct job *j)
 {
-    static const int targets[HOLD_N_FDS] = {0, 1, 2, 3, 5};
     size_t at = 0;
-    bool ok = true;
-    for (int i = 0; i < HOLD_N_FDS; i++)
-        if (head->has_fd[i])
-            ok = ok && at < n && dup2(fds[at++], targets[i]) >= 0;
-    for (size_t i = 0; i < n; i++)
-        close(fds[i]);
-    return ok;
+    if (n)
+        j->strings = fds[at++];
+    for (int i = 0; i < JOB_N_FDS; i++)
+        if (message->has_fd[i] && at < n)
+            j->fds[i] = fds[at++];
+    return n >= 1 && at == n && j->fds[JOB_LINE] >= 0 && j->fds[JOB_STATUS] >= 0;
 }
 
-static bool take_head(int line, struct job_head *ret)
+bool job_take(int line, struct job *ret, bool *ret_end)
 {
     union job_control control;
-    int fds[HOLD_N_FDS];
-    struct iovec bytes = {ret, sizeof *ret};
+    struct job_message message;
+    int fds[JOB_N_FDS + 1];
+    struct iovec bytes = {&message, sizeof message};
     struct msghdr m = {.msg_iov = &bytes,
                        .msg_iovlen = 1,
                        .msg_control = control.bytes,
                        .msg_controllen = sizeof control.bytes};
-    ssize_t n = recvmsg(line, &m, MSG_CMSG_CLOEXEC | MSG_WAITALL);
-    if (n != (ssize_t)sizeof *ret)
+    ssize_t got = recvmsg(line, &m, MSG_CMSG_CLOEXEC);
+    *ret = JOB_INIT;
+    *ret_end = got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
+    if (got <= 0)
         return false;
     struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-    size_t n_fds = c && c->cmsg_type == SCM_RIGHTS ? (c->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
-    if (n_fds)
-        memcpy(fds, CMSG_DATA(c), MIN(n_fds, (size_t)HOLD_N_FDS) * sizeof(int));
-    return place_fds(ret, fds, MIN(n_fds, (size_t)HOLD_N_FDS));
+    size_t n = c && c->cmsg_type == SCM_RIGHTS ? (c->cmsg_len - CMSG_LEN(0)) / sizeof(int) : 0;
+    n = MIN(n, ARRAY_LEN(fds));
+    if (n)
+        memcpy(fds, CMSG_DATA(c), n * sizeof(int));
+    if (place_fds(&message, fds, n, ret) && got == (ssize_t)sizeof message)
+        return true;
+    job_close(ret);
+    return false;
 }
 
 /* n strings from *at on, which is moved behind them; NULL: there are fewer. */
@@ -127,26 +144,43 @@ static char **take_strings(char **at, const char *end, unsigned n)
     return v;
 }
 
-char **job_take(int line, int *ret_argc)
+bool job_read(struct job *j)
 {
+    struct stat st;
     struct job_head head;
-    if (!take_head(line, &head))
-        return NULL;
-    char *bytes = xmalloc((size_t)head.n_bytes + 1), *at = bytes;
-    for (size_t got = 0; got < head.n_bytes;) {
-        ssize_t n = read(line, bytes + got, head.n_bytes - got);
-        if (n <= 0) {
-            free(bytes);
-            return NULL;
-        }
-        got += (size_t)n;
+    if (fstat(j->strings, &st) != 0 || st.st_size <= (off_t)sizeof head)
+        return false;
+    char *bytes = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, j->strings, 0);
+    if (bytes == MAP_FAILED)
+        return false;
+    char *at = bytes + sizeof head, *end = bytes + st.st_size;
+    end[-1] = '\0';
+    memcpy(&head, bytes, sizeof head);
+    j->grace_ms = head.grace_ms;
+    j->has_terminal = head.has_terminal;
+    j->purpose = head.purpose;
+    j->cwd = at;
+    at += strlen(at) + 1;
+    j->argv = take_strings(&at, end, head.n_argv);
+    j->env = take_strings(&at, end, head.n_env);
+    return j->argv && j->env && head.n_argv > 0;
+}
+
+void job_close(struct job *j)
+{
+    for (int i = 0; i < JOB_N_FDS; i++) {
+        if (j->fds[i] >= 0)
+            close(j->fds[i]);
+        j->fds[i] = -1;
     }
-    bytes[head.n_bytes] = '\0';
-    char **argv = take_strings(&at, bytes + head.n_bytes, head.n_argv);
-    char **env = take_strings(&at, bytes + head.n_bytes, head.n_env);
-    if (!argv || !env)
-        return NULL;
-    environ = env;
-    *ret_argc = (int)head.n_argv;
-    return argv;
+    if (j->strings >= 0)
+        close(j->strings);
+    j->strings = -1;
+}
+
+void job_note(int fd, enum job_note_kind kind, int value)
+{
+    struct job_note note = {kind, value};
+    while (write(fd, &note, sizeof note) < 0 && errno == EINTR)
+        ;
 }

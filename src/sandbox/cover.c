@@ -100,5 +100,5 @@ bool cover_dir(const char *dir, struct error *err)
             return false;
         buf_cut(&path, keep);
     }
-    return mount_read_only(dir, err);
+    return mount_read_only(dir, true, err);
 }

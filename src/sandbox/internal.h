@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of the sandbox, seen by this room only.  sandbox.c calls them in this order, inside
- * the process that is about to become the command:
+/* The parts of the sandbox, seen by this room only.
  *
- *     mounts      a view of the file system of its own, where the kernel lets us have one
- *     landlock    who may read, write, connect and signal what
- *     filter      system calls that are refused
+ *     once per session      space      namespaces, where the kernel lets us have them
+ *                           view       the file system as commands see it
+ *     before each command   view       looked over again
+ *                           marks      what no mount can guard
+ *     in the command        limits
+ *                           landlock   who may read, write, connect and signal what
+ *                           filter     system calls that are refused
  *
- * The lower ones do not need the upper ones: without mounts the rest still holds.
+ * The lower ones do not need the upper ones: without namespaces the rest still holds.
  */
 #ifndef TRIVET_SANDBOX_INTERNAL_H
 #define TRIVET_SANDBOX_INTERNAL_H
@@ -14,27 +17,96 @@
 #include "sandbox/policy.h"
 
 #include <linux/filter.h>
+#include <sys/types.h>
+#include <time.h>
 
-/* ---- mounts.c ---- */
+/* ---- space.c ---- */
 
-/* A mount namespace in which all is read-only but the writable places; guarded paths in these are
- * read-only, hidden ones empty; /dev/shm is private.  False when the kernel or its administrator
- * does not allow it; what was done until then does no harm. */
-bool mounts_confine(const struct sandbox_policy *p, struct error *err);
+struct space { /* what could be had */
+    bool has_mounts, has_processes, has_network;
+};
+
+/* Like fork: the new process is inside, with the view made; p is then what it sees.  -1: nothing
+ * could be had, err says why. */
+pid_t space_fork(struct sandbox_policy *p, struct space *ret, struct error *err);
 /* Whether that would work here; in a process of its own. */
-bool mounts_probe(void);
+bool space_probe(void);
 /* The same by the settings of the system alone, which may be too hopeful. */
-bool mounts_look_possible(void);
+bool space_looks_possible(void);
+
+/* ---- view.c ---- */
+
+bool view_make(struct sandbox_policy *p, struct error *err);
+bool view_refresh(const struct sandbox_policy *p, struct error *err);
+/* In the process of a command of plain git. */
+bool view_open_git(const struct sandbox_policy *p, struct error *err);
+/* Those that will be made, empty, to be masked. */
+void view_note_missing(const struct sandbox_policy *p, struct sandbox_paths *out);
 
 /* The places a policy lets a command write to, by number; NULL behind the last. */
 const char *policy_writable(const struct sandbox_policy *p, size_t i);
-/* The one of them that path lies in, or NULL. */
+/* The one of them that path lies in, or NULL; and the same for caches. */
 const char *policy_place_of(const struct sandbox_policy *p, struct str path);
+const char *policy_cache_of(const struct sandbox_policy *p, struct str path);
+
+/* ---- mount.c ---- */
 
 /* A copy of the mounts from path on; -1 with errno.  It is put somewhere else and closed. */
 int mount_clone(const char *path);
-bool mount_put(int fd, const char *path, struct error *err);
-bool mount_read_only(const char *path, struct error *err); /* and all below */
+bool mount_put(int tree, const char *path, struct error *err);
+bool mount_read_only(const char *path, bool is_read_only, struct error *err); /* and all below */
+/* Without a link on the way; -1. */
+int mount_open_dir(struct str path);
+
+struct spot { /* a name in a directory that is held */
+    int dir;
+    const char *name, *path; /* of the caller */
+};
+
+enum spot_kind { SPOT_MISSING, SPOT_LINK, SPOT_MOUNT, SPOT_DIR, SPOT_FILE };
+
+/* Good until the next one.  False: its directory is missing, or a link leads there. */
+bool spot_open(struct spot *s, const char *path);
+/* What was looked up may have changed since. */
+void spots_forget(void);
+enum spot_kind spot_look(const struct spot *s);
+bool spot_bind(const struct spot *s, bool is_read_only, struct error *err); /* over itself */
+bool spot_bind_from(const struct spot *s, const char *from, struct error *err);
+bool spot_mask(const struct spot *s, struct error *err); /* by an empty directory */
+
+/* ---- git.c ---- */
+
+/* Calls fn for each file that makes git run programs, whether it is there or not. */
+typedef void git_file_fn(void *arg, const char *dir, const char *path);
+void git_each(const struct sandbox_policy *p, git_file_fn *fn, void *arg);
+
+/* ---- marks.c ---- */
+
+struct mark {
+    char *path;
+    enum spot_kind kind;
+    char *target;   /* of a link */
+    uint64_t print; /* of the contents, without mounts */
+    bool is_git;
+};
+
+struct marks {
+    struct mark *v;
+    size_t n;
+    bool has_mounts, has_repository;
+};
+
+void marks_take(struct marks *l, const struct sandbox_policy *p);
+void marks_clear(struct marks *l);
+/* False: something changed that cannot be put right. */
+bool marks_check(const struct marks *was, const struct sandbox_policy *p, struct error *err);
+
+/* ---- limits.c ---- */
+
+/* In the command's process. */
+void limits_set(const struct sandbox_policy *p);
+/* In its holder: an enum child_limit that the command and all it has started pass together. */
+int limits_measure(const struct sandbox_policy *p);
 
 /* ---- cover.c ---- */
 
@@ -44,14 +116,30 @@ bool cover_dir(const char *dir, struct error *err);
 /* ---- policy.c ---- */
 
 bool paths_have(const struct sandbox_paths *l, struct str path);
+void paths_put(struct sandbox_paths *l, struct str path); /* as it is, once */
 /* Whether it is the directory of a program that keeps secrets in it. */
 bool policy_is_own_dir(const struct sandbox_policy *p, struct str path);
 
 /* ---- landlock.c ---- */
 
 int landlock_abi(void); /* 0: the kernel has none, or it is switched off */
-/* has_mounts: hidden files in writable places are covered already. */
-bool landlock_confine(const struct sandbox_policy *p, bool has_mounts, struct error *err);
+
+struct landlock { /* the rules of a session */
+    int fd; /* -1: there are none */
+    struct landlock_dir {
+        char *path;
+        struct timespec time; /* of its last change */
+    } *dirs; /* whose entries were looked at one by one */
+    size_t n_dirs;
+};
+#define LANDLOCK_INIT ((struct landlock){.fd = -1})
+
+/* Makes the rules, unless they are there and nothing has changed. */
+bool landlock_refresh(struct landlock *l, const struct sandbox_policy *p, const struct space *space,
+                      struct error *err);
+void landlock_clear(struct landlock *l);
+/* In the command's process. */
+bool landlock_confine(const struct landlock *l, struct error *err);
 
 /* ---- bpf.c: a small assembler ---- */
 
@@ -87,6 +175,7 @@ enum filter_arch { FILTER_X86_64, FILTER_AARCH64, FILTER_OTHER };
 struct filter_options {
     enum filter_arch arch;
     bool network, unix_sockets;
+    bool sees_outside;    /* processes outside can be named: no namespace keeps them away */
     bool guards_truncate; /* Landlock does not know truncate here */
 };
 

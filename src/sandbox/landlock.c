@@ -16,6 +16,10 @@
  * In the directories of trivet and of the programs whose place it takes only directories are granted:
  * files beside a secret come and go with every turn, and are nobody else's affair.
  *
+ * The rules are made once for the commands of a session, and again when one of the directories with
+ * siblings has changed.  Rules that are out of date let nobody in: they know what was there and not
+ * hidden when they were made, and nothing that came later.
+ *
  * Listing directories is allowed everywhere.  /dev is not readable but for a few harmless devices:
  * a disk holds every file.  The rules also close ptrace and with it the links in /proc/<pid> of
  * every process outside.
@@ -84,7 +88,10 @@ struct rules {
     int fd;
     uint64_t known; /* rights this kernel has */
     const struct sandbox_policy *p;
-    bool has_mounts;
+    const struct space *space;
+    struct landlock *made;
+    const char **hidden; /* those that are not covered by a mount and whose directory exists */
+    size_t n_hidden;
     struct error *err;
 };
 
@@ -109,12 +116,12 @@ static uint64_t known_rights(int abi)
 /* A path that has gone meanwhile, or that we may not even reach, needs no rule. */
 static bool allow(struct rules *r, const char *path, uint64_t rights, int open_flags)
 {
-    struct stat st;
+    struct stat st; /* a file cannot have the rights of a directory */
     int fd = open(path, O_PATH | O_CLOEXEC | open_flags);
     if (fd < 0)
         return true;
     struct path_attr attr = {.allowed = rights & r->known, .parent_fd = fd};
-    if (fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode))
+    if ((attr.allowed & ~(uint64_t)FILE_RIGHTS) && fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode))
         attr.allowed &= FILE_RIGHTS;
     long rc = attr.allowed ? syscall(SYS_landlock_add_rule, r->fd, RULE_PATH, &attr, 0) : 0;
     int number = errno;
@@ -127,21 +134,46 @@ static bool allow(struct rules *r, const char *path, uint64_t rights, int open_f
 /* Hidden, unless the mounts have put something empty in its place. */
 static bool is_hidden(const struct rules *r, struct str path)
 {
-    for (size_t i = 0; r->has_mounts && policy_writable(r->p, i); i++)
-        if (path_is_inside(str_of(policy_writable(r->p, i)), path))
-            return false;
+    if (r->space->has_mounts && (policy_place_of(r->p, path) || policy_cache_of(r->p, path)))
+        return false;
     return !sandbox_may_read(r->p, path);
+}
+
+static void find_hidden(struct rules *r)
+{
+    struct str known = STR_NONE; /* neighbours stand side by side */
+    bool is_there = false;
+    r->hidden = xcalloc(r->p->hidden.n + 1, sizeof *r->hidden);
+    for (size_t i = 0; i < r->p->hidden.n; i++) {
+        struct str path = str_of(r->p->hidden.v[i]), dir = path_dir(path);
+        if (!is_hidden(r, path))
+            continue;
+        if (!known.p || !str_eq(known, dir))
+            is_there = path_exists(dir);
+        known = dir;
+        if (is_there)
+            r->hidden[r->n_hidden++] = r->p->hidden.v[i];
+    }
 }
 
 static bool has_hidden_below(const struct rules *r, struct str path)
 {
-    for (size_t i = 0; i < r->p->hidden.n; i++) {
-        struct str hidden = str_of(r->p->hidden.v[i]);
-        struct str top = path_dir(hidden);
-        if (path_is_inside(path, hidden) && is_hidden(r, hidden) && path_exists(top))
+    for (size_t i = 0; i < r->n_hidden; i++)
+        if (path_is_inside(path, str_of(r->hidden[i])))
             return true;
-    }
     return false;
+}
+
+static struct timespec changed_at(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? st.st_mtim : (struct timespec){0};
+}
+
+static void remember_dir(struct landlock *l, const char *path)
+{
+    l->dirs = xrealloc(l->dirs, (l->n_dirs + 1) * sizeof *l->dirs);
+    l->dirs[l->n_dirs++] = (struct landlock_dir){.path = xstrdup(path), .time = changed_at(path)};
 }
 
 static bool allow_reading(struct rules *r, struct buf *path);
@@ -151,6 +183,7 @@ static bool allow_entries(struct rules *r, struct buf *path)
 {
     size_t keep = path->n;
     bool ok = true, is_own = policy_is_own_dir(r->p, buf_str(path));
+    remember_dir(r->made, path->p);
     DIR *d = opendir(path->p);
     if (!d)
         return true;
@@ -192,7 +225,7 @@ static bool allow_devices(struct rules *r)
     for (size_t i = 0; i < ARRAY_LEN(devices); i++)
         if (!allow(r, devices[i], DEVICE_RIGHTS, 0))
             return false;
-    return !r->has_mounts || allow(r, "/dev/shm", READ_RIGHTS | WRITE_RIGHTS, O_NOFOLLOW);
+    return !r->space->has_mounts || allow(r, "/dev/shm", READ_RIGHTS | WRITE_RIGHTS, O_NOFOLLOW);
 }
 
 /* ---- all of it ---- */
@@ -208,26 +241,60 @@ static bool add_rules(struct rules *r)
         if (path_is_inside(STR("/dev"), str_of(path)) && !allow_reading_below(r, path))
             return false;
     }
+    for (size_t i = 0; r->space->has_mounts && i < r->p->caches.n; i++)
+        if (!allow(r, r->p->caches.v[i], READ_RIGHTS | WRITE_RIGHTS, O_NOFOLLOW))
+            return false;
+    for (size_t i = 0; r->space->has_mounts && i < r->p->git.n; i++) /* read-only but for git */
+        if (!allow(r, r->p->git.v[i], WRITE_RIGHTS, O_NOFOLLOW))
+            return false;
     return true;
 }
 
-bool landlock_confine(const struct sandbox_policy *p, bool has_mounts, struct error *err)
+void landlock_clear(struct landlock *l)
+{
+    if (l->fd >= 0)
+        close(l->fd);
+    for (size_t i = 0; i < l->n_dirs; i++)
+        free(l->dirs[i].path);
+    free(l->dirs);
+    *l = LANDLOCK_INIT;
+}
+
+static bool is_fresh(const struct landlock *l)
+{
+    for (size_t i = 0; i < l->n_dirs; i++) {
+        struct timespec now = changed_at(l->dirs[i].path);
+        if (now.tv_sec != l->dirs[i].time.tv_sec || now.tv_nsec != l->dirs[i].time.tv_nsec)
+            return false;
+    }
+    return l->fd >= 0;
+}
+
+bool landlock_refresh(struct landlock *l, const struct sandbox_policy *p, const struct space *space,
+                      struct error *err)
 {
     int abi = landlock_abi();
-    if (abi == 0)
-        return error_set(err, ERR_DENIED, "this kernel has no Landlock");
+    if (abi == 0 || is_fresh(l))
+        return true;
+    landlock_clear(l);
     struct ruleset_attr attr = {
         .files = known_rights(abi),
-        .net = abi >= 4 && !p->network ? ALL_TCP : 0,
+        .net = abi >= 4 && !p->network && !space->has_network ? ALL_TCP : 0,
         .scopes = abi >= 6 ? ALL_SCOPES : 0,
     };
-    struct rules r = {.known = attr.files, .p = p, .has_mounts = has_mounts, .err = err};
-    r.fd = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
+    struct rules r = {.known = attr.files, .p = p, .space = space, .made = l, .err = err};
+    r.fd = l->fd = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
     if (r.fd < 0)
         return error_errno(err, errno, "cannot make a Landlock ruleset");
+    find_hidden(&r);
     bool ok = add_rules(&r);
-    if (ok && syscall(SYS_landlock_restrict_self, r.fd, 0) != 0)
-        ok = error_errno(err, errno, "Landlock does not take its rules");
-    close(r.fd);
+    free(r.hidden);
     return ok;
+}
+
+/* A kernel without Landlock is no failure unless it must be, which was asked before. */
+bool landlock_confine(const struct landlock *l, struct error *err)
+{
+    return l->fd < 0 || syscall(SYS_landlock_restrict_self, l->fd, 0) == 0 ||
+           error_errno(err, errno, "Landlock does not take its rules");
 }

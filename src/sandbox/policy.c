@@ -12,6 +12,7 @@
 #include "sandbox/internal.h"
 
 #include <stddef.h>
+#include <stdio.h>
 
 static const char *const kind_names[] = {"off", "read-only", "workspace-write"};
 
@@ -52,70 +53,13 @@ void sandbox_paths_add(struct sandbox_paths *l, struct str path)
     list_put(l, buf_take(&real));
 }
 
-/* Below a directory; path is relative to it. */
-static void add_below(struct sandbox_paths *l, struct str dir, const char *path)
+void paths_put(struct sandbox_paths *l, struct str path)
 {
-    AUTO(buf) struct buf full = BUF_INIT;
-    buf_addf(&full, "%.*s/%s", STR_FMT(dir), path);
-    sandbox_paths_add(l, buf_str(&full));
+    if (!paths_have(l, path))
+        list_put(l, str_dup(path));
 }
 
-static void add_variable(struct sandbox_paths *l, const char *name)
-{
-    const char *value = getenv(name);
-    if (value && *value) /* with ~ and relative, as those read it who use it */
-        sandbox_paths_add(l, str_of(value));
-}
-
-static void add_own_places(struct sandbox_policy *p)
-{
-    static const char *const secrets[] = {"credentials", "credentials.json", "auth.json",
-                                          "secrets.json"};
-    AUTO(buf) struct buf config = BUF_INIT, state = BUF_INIT;
-    path_xdg(&config, "XDG_CONFIG_HOME", ".config");
-    buf_addz(&config, "/trivet");
-    path_xdg(&state, "XDG_STATE_HOME", ".local/state");
-    buf_addz(&state, "/trivet");
-    sandbox_paths_add(&p->guarded, buf_str(&config));
-    sandbox_paths_add(&p->guarded, buf_str(&state));
-    for (size_t i = 0; i < ARRAY_LEN(secrets); i++)
-        add_below(&p->hidden, buf_str(&config), secrets[i]);
-}
-
-static void add_home_places(struct sandbox_policy *p)
-{
-    static const char *const guarded[] = {".loaf", ".kward", ".scaiflux"};
-    static const char *const hidden[] = {".loaf/auth.json", ".loaf/secrets-fallback.json",
-                                         ".kward/auth.json", ".kward/config.json",
-                                         ".scaiflux/credentials.json", ".scaiflux/auth.json"};
-    for (size_t i = 0; i < ARRAY_LEN(guarded); i++)
-        add_below(&p->guarded, path_home(), guarded[i]);
-    for (size_t i = 0; i < ARRAY_LEN(hidden); i++)
-        add_below(&p->hidden, path_home(), hidden[i]);
-    add_variable(&p->hidden, "KWARD_CONFIG_PATH"); /* may hold a key */
-    add_variable(&p->hidden, "KWARD_AUTH_PATH");
-}
-
-void sandbox_policy_init(struct sandbox_policy *p, enum sandbox_kind kind, struct str root)
-{
-    AUTO(buf) struct buf parent = BUF_INIT;
-    struct buf tmp = BUF_INIT;
-    struct error ignored;
-    const char *base = getenv("TMPDIR");
-    *p = (struct sandbox_policy){.kind = kind, .root = str_dup(root)};
-    if (!base || base[0] != '/' || !path_resolve(&parent, str_of(base), &ignored))
-        buf_addz(&parent, "/tmp");
-    buf_addf(&tmp, "%s/trivet-XXXXXX", parent.p);
-    p->tmp = buf_take(&tmp);
-    add_below(&p->guarded, root, ".git/hooks");
-    add_below(&p->guarded, root, ".git/config");
-    add_below(&p->guarded, root, ".scaiflux");
-    add_below(&p->guarded, root, ".trivet");
-    add_own_places(p);
-    add_home_places(p);
-}
-
-static void list_clear(struct sandbox_paths *l)
+void sandbox_paths_clear(struct sandbox_paths *l)
 {
     for (size_t i = 0; i < l->n; i++)
         free(l->v[i]);
@@ -127,15 +71,19 @@ void sandbox_policy_clear(struct sandbox_policy *p)
 {
     free(p->root);
     free(p->tmp);
-    list_clear(&p->writable);
-    list_clear(&p->guarded);
-    list_clear(&p->hidden);
+    free(p->home);
+    sandbox_paths_clear(&p->writable);
+    sandbox_paths_clear(&p->guarded);
+    sandbox_paths_clear(&p->masked);
+    sandbox_paths_clear(&p->git);
+    sandbox_paths_clear(&p->hidden);
+    sandbox_paths_clear(&p->caches);
     *p = SANDBOX_POLICY_INIT;
 }
 
 /* ---- there and back ---- */
 
-enum part { PART_FLAG, PART_TEXT, PART_LIST };
+enum part { PART_FLAG, PART_TEXT, PART_LIST, PART_NUMBER };
 
 static const struct {
     const char *name;
@@ -145,11 +93,21 @@ static const struct {
     {"require", PART_FLAG, offsetof(struct sandbox_policy, is_required)},
     {"net", PART_FLAG, offsetof(struct sandbox_policy, network)},
     {"unix", PART_FLAG, offsetof(struct sandbox_policy, unix_sockets)},
+    {"show-tmp", PART_FLAG, offsetof(struct sandbox_policy, shows_tmp)},
     {"root", PART_TEXT, offsetof(struct sandbox_policy, root)},
     {"tmp", PART_TEXT, offsetof(struct sandbox_policy, tmp)},
+    {"home", PART_TEXT, offsetof(struct sandbox_policy, home)},
     {"write", PART_LIST, offsetof(struct sandbox_policy, writable)},
     {"guard", PART_LIST, offsetof(struct sandbox_policy, guarded)},
+    {"mask", PART_LIST, offsetof(struct sandbox_policy, masked)},
+    {"git", PART_LIST, offsetof(struct sandbox_policy, git)},
     {"hide", PART_LIST, offsetof(struct sandbox_policy, hidden)},
+    {"cache", PART_LIST, offsetof(struct sandbox_policy, caches)},
+    {"memory", PART_NUMBER, offsetof(struct sandbox_policy, limits[SANDBOX_MEMORY])},
+    {"processes", PART_NUMBER, offsetof(struct sandbox_policy, limits[SANDBOX_PROCESSES])},
+    {"cpu", PART_NUMBER, offsetof(struct sandbox_policy, limits[SANDBOX_CPU])},
+    {"open", PART_NUMBER, offsetof(struct sandbox_policy, limits[SANDBOX_OPEN])},
+    {"disk", PART_NUMBER, offsetof(struct sandbox_policy, limits[SANDBOX_DISK])},
 };
 
 struct arguments {
@@ -166,6 +124,13 @@ static void put(struct arguments *a, const char *name, const char *value)
     a->v[a->n] = NULL;
 }
 
+static void put_number(struct arguments *a, const char *name, int64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)value);
+    put(a, name, text);
+}
+
 char **sandbox_policy_encode(const struct sandbox_policy *p)
 {
     struct arguments a = {0};
@@ -177,6 +142,8 @@ char **sandbox_policy_encode(const struct sandbox_policy *p)
             put(&a, parts[i].name, *(const bool *)at ? "1" : "0");
         else if (parts[i].part == PART_TEXT && *(char *const *)at)
             put(&a, parts[i].name, *(char *const *)at);
+        else if (parts[i].part == PART_NUMBER)
+            put_number(&a, parts[i].name, *(const int64_t *)at);
         for (size_t k = 0; parts[i].part == PART_LIST && k < list->n; k++)
             put(&a, parts[i].name, list->v[k]);
     }
@@ -197,6 +164,12 @@ static bool set_part(struct sandbox_policy *p, size_t i, struct str value)
     if (parts[i].part == PART_FLAG) {
         *(bool *)at = str_is(value, "1");
         return str_is(value, "1") || str_is(value, "0");
+    }
+    if (parts[i].part == PART_NUMBER) {
+        AUTO_FREE char *z = str_dup(value);
+        char *end;
+        *(int64_t *)at = strtoll(z, &end, 10);
+        return value.n > 0 && !*end && *(int64_t *)at >= 0;
     }
     if (value.n == 0 || value.p[0] != '/')
         return false;
@@ -242,7 +215,8 @@ static bool is_in(const struct sandbox_paths *l, struct str path)
     return false;
 }
 
-/* A .git itself, or hooks or config somewhere below one: submodules keep theirs deeper. */
+/* A .git itself, or what makes git run programs somewhere below one: submodules keep theirs
+ * deeper. */
 static bool is_git_guarded(struct str path)
 {
     bool in_git = false;
@@ -250,7 +224,7 @@ static bool is_git_guarded(struct str path)
         struct str part;
         path = str_split(path, '/', &part);
         if (in_git && (str_is(part, "hooks") || str_starts(part, STR("config")) ||
-                       str_is(part, "commondir")))
+                       str_is(part, "commondir") || str_is(part, "gitdir")))
             return true;
         if (str_is(part, ".git") && !path.p)
             return true;
@@ -282,12 +256,31 @@ bool sandbox_may_read(const struct sandbox_policy *p, struct str path)
     return !p || p->kind == SANDBOX_OFF || !is_in(&p->hidden, path);
 }
 
+static bool is_guarded(const struct sandbox_policy *p, struct str path)
+{
+    return is_in(&p->guarded, path) || is_in(&p->masked, path) || is_in(&p->git, path) ||
+           is_git_guarded(path);
+}
+
 bool sandbox_may_write(const struct sandbox_policy *p, struct str path)
 {
     if (!p || p->kind == SANDBOX_OFF)
         return true;
-    if (p->kind == SANDBOX_READ_ONLY || is_in(&p->hidden, path) || is_in(&p->guarded, path))
+    if (path_is_inside(str_of(p->tmp), path))
+        return true;
+    if (p->kind == SANDBOX_READ_ONLY || is_in(&p->hidden, path) || is_guarded(p, path))
         return false;
-    bool is_writable = path_is_inside(str_of(p->root), path) || is_in(&p->writable, path);
-    return is_writable && !is_git_guarded(path);
+    return path_is_inside(str_of(p->root), path) || is_in(&p->writable, path);
+}
+
+void sandbox_outside_path(const struct sandbox_policy *p, struct str path, struct buf *ret)
+{
+    bool is_scratch = p && p->kind != SANDBOX_OFF && p->shows_tmp &&
+                      path_is_inside(STR("/tmp"), path) &&
+                      !path_is_inside(str_of(p->tmp), path);
+    if (is_scratch) {
+        buf_addz(ret, p->tmp);
+        path = str_from(path, 4);
+    }
+    buf_add(ret, path);
 }

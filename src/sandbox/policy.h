@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What a confined command may touch, as data.  The engine makes a policy, the holder of a command
- * gets it as arguments, the command's process is confined by it before it becomes the command
- * (sandbox.h), and the file tools ask the same policy before they touch a path.
+/* What a confined command may touch, as data.  The engine makes a policy, the room of the session's
+ * commands gets it as arguments (sandbox.h), and the file tools ask the same policy before they
+ * touch a path.
  *
  *     read      everywhere, except what is hidden
- *     write     in the workspace, the further writable places and the private temporary directory,
- *               except what is guarded or hidden; with READ_ONLY in the temporary directory alone
+ *     write     in the workspace, the further writable places and the scratch directory, except what
+ *               is guarded or hidden; with READ_ONLY in the scratch directory alone
  */
 #ifndef TRIVET_SANDBOX_POLICY_H
 #define TRIVET_SANDBOX_POLICY_H
@@ -15,45 +15,65 @@
 
 enum sandbox_kind { SANDBOX_OFF, SANDBOX_READ_ONLY, SANDBOX_WORKSPACE_WRITE };
 
-struct sandbox_paths { /* absolute, links resolved */
+/* What a command is for, as far as it changes its walls (child_options.purpose). */
+enum sandbox_purpose { SANDBOX_ANY_COMMAND, SANDBOX_PLAIN_GIT };
+
+struct sandbox_paths { /* absolute */
     char **v;
     size_t n;
+};
+
+enum sandbox_limit {
+    SANDBOX_MEMORY,    /* MB that the processes of a command use together */
+    SANDBOX_PROCESSES, /* of the session, threads included */
+    SANDBOX_CPU,       /* seconds, each process */
+    SANDBOX_OPEN,      /* files, each process */
+    SANDBOX_DISK,      /* MB in the scratch directory, and of any single file */
+    SANDBOX_N_LIMITS,
 };
 
 struct sandbox_policy {
     enum sandbox_kind kind;
     bool is_required;  /* what the kernel cannot enforce prevents the run, instead of being left out */
-    bool network;      /* internet sockets are allowed */
+    bool network;      /* internet sockets lead outside */
     bool unix_sockets; /* named local sockets are allowed, whoever listens on them */
+    bool shows_tmp;    /* the scratch directory is /tmp for commands, where that can be had */
     char *root;        /* the workspace */
-    char *tmp;         /* private directory; a template that ends in XXXXXX until it is made */
+    char *tmp;         /* the scratch directory of the session */
+    char *home;
     struct sandbox_paths writable; /* beside the workspace */
     struct sandbox_paths guarded;  /* never writable */
+    struct sandbox_paths masked;   /* directories that are guarded also while they do not exist */
+    struct sandbox_paths git;      /* guarded too, but open to commands of plain git */
     struct sandbox_paths hidden;   /* never readable, nor writable */
+    struct sandbox_paths caches;   /* readable; what is written there lands in the scratch directory */
+    int64_t limits[SANDBOX_N_LIMITS]; /* 0: none */
 };
 
 #define SANDBOX_POLICY_INIT ((struct sandbox_policy){0})
 
-/* The policy for a workspace (a real path): guards and hides what is listed below, asks for a
- * temporary directory in $TMPDIR, forbids the network.
- *
- *     guarded  .git/hooks, .git/config, .scaiflux and .trivet of the workspace; trivet's own configuration
- *              and state; ~/.loaf, ~/.kward, ~/.scaiflux
- *     hidden   the credential files therein */
+/* The policy for a workspace (a real path); docs/sandbox.md says what is guarded and hidden.
+ * Forbids the network.  The scratch directory is named, not made. */
 void sandbox_policy_init(struct sandbox_policy *p, enum sandbox_kind kind, struct str root);
 void sandbox_policy_clear(struct sandbox_policy *p);
+/* The directories of trivet and of the programs whose place it takes, and the files in them that
+ * hold keys; added to the lists. */
+void sandbox_own_places(struct sandbox_paths *dirs, struct sandbox_paths *secrets);
+void sandbox_paths_clear(struct sandbox_paths *l);
 /* Adds the resolved form of path; a path that cannot be resolved goes in as it is. */
 void sandbox_paths_add(struct sandbox_paths *l, struct str path);
 
-/* The policy as arguments for the holder, NULL-ended, one allocation each; and back. */
+/* The policy as arguments for the room, NULL-ended, one allocation each; and back. */
 char **sandbox_policy_encode(const struct sandbox_policy *p);
 void sandbox_arguments_free(char **args);
 bool sandbox_policy_decode(int argc, char **argv, struct sandbox_policy *ret, struct error *err);
 
 /* Judges a resolved path (path_resolve) by its name.  p may be NULL: everything is allowed.  On
- * top of the guarded paths, hooks and config of any .git directory are taken as guarded. */
+ * top of the guarded paths, what makes git run programs is guarded in any .git directory. */
 bool sandbox_may_read(const struct sandbox_policy *p, struct str path);
 bool sandbox_may_write(const struct sandbox_policy *p, struct str path);
+/* Where a path that a command uses lies for us: /tmp is the scratch directory. */
+void sandbox_outside_path(const struct sandbox_policy *p, struct str path, struct buf *ret);
 
 /* The same for an open file, whatever its name is: whether it is one of the hidden ones. */
 bool sandbox_may_read_open(const struct sandbox_policy *p, int fd);
@@ -62,5 +82,11 @@ bool sandbox_is_credential(int fd);
 
 const char *sandbox_kind_name(enum sandbox_kind kind);
 bool sandbox_kind_named(struct str name, enum sandbox_kind *ret);
+
+/* The limits as rows: how they are set, what they are, where they come from. */
+struct sandbox_limit_row {
+    const char *variable, *unit, *meaning;
+};
+extern const struct sandbox_limit_row sandbox_limits[SANDBOX_N_LIMITS];
 
 #endif

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The order of things, in the process that becomes the command:
+/* The order of things.  In the process outside, when the room of a session is made:
  *
- *     limits                  no core files
- *     mounts                  need rights that are given up right after
+ *     scratch directory       removed when the room is gone
+ *     namespaces and view     in the keeper, which is forked into them
+ *
+ * In the process that becomes a command:
+ *
+ *     limits
+ *     repositories            opened for plain git
  *     capabilities            none; root keeps those over files
  *     no new privileges       setuid programs stay what they are; the next two need it
  *     Landlock
@@ -18,73 +23,17 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { TEMPLATE_TAIL = 6, FIRST_FOREIGN_FD = 4, CLOEXEC_RANGE = 4 /* CLOSE_RANGE_CLOEXEC */ };
-
-/* ---- the private directory ---- */
-
-static char *find_tmp(int argc, char **argv)
-{
-    for (int i = 0; i < argc; i++)
-        if (strncmp(argv[i], "tmp=/", 5) == 0)
-            return argv[i] + 4;
-    return NULL;
-}
-
-static bool is_template(const char *path)
-{
-    size_t n = strlen(path);
-    return n > TEMPLATE_TAIL && strcmp(path + n - TEMPLATE_TAIL, "XXXXXX") == 0;
-}
-
-static bool is_off(int argc, char **argv)
-{
-    return argc == 0 || strcmp(argv[0], "kind=off") == 0;
-}
-
-bool sandbox_prepare(int argc, char **argv, struct error *err)
-{
-    static const char *const names[] = {"TMPDIR", "TMP", "TEMP"};
-    char *tmp = find_tmp(argc, argv);
-    if (is_off(argc, argv) || !tmp)
-        return true;
-    if (is_template(tmp) && !mkdtemp(tmp))
-        return error_errno(err, errno, "cannot make a private directory for temporary files");
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        setenv(names[i], tmp, 1);
-    return true;
-}
-
-/* A commondir in a repository of its own would lead git to hooks and settings elsewhere.  git
- * never puts one there; where only the name is missing, no mount can guard it. */
-static void drop_commondir(int argc, char **argv)
-{
-    AUTO(sandbox_policy) struct sandbox_policy p = SANDBOX_POLICY_INIT;
-    AUTO(buf) struct buf path = BUF_INIT;
-    struct error ignored;
-    if (!sandbox_policy_decode(argc, argv, &p, &ignored) || p.kind != SANDBOX_WORKSPACE_WRITE)
-        return;
-    buf_addf(&path, "%s/.git/HEAD", p.root);
-    if (!path_exists(buf_str(&path)))
-        return;
-    buf_reset(&path);
-    buf_addf(&path, "%s/.git/commondir", p.root);
-    unlink(path.p);
-}
-
-void sandbox_release(int argc, char **argv)
-{
-    char *tmp = find_tmp(argc, argv);
-    if (is_off(argc, argv))
-        return;
-    if (tmp && !is_template(tmp))
-        remove_tree(tmp);
-    drop_commondir(argc, argv);
-}
+/* Of this process, which serves one session. */
+static struct sandbox_policy policy;
+static struct space space;
+static struct marks marks;
+static struct landlock rules = {.fd = -1};
+static char *scratch; /* by its name outside */
+static struct sandbox_paths made; /* empty directories that are there only to be masked */
 
 /* ---- rights that a command does not need ---- */
 
@@ -105,20 +54,25 @@ static bool is_kept(unsigned cap, bool network)
     }
 }
 
+/* In the keeper, for all commands: no program they start can have these. */
+static void bound_capabilities(bool network)
+{
+    bool may_drop = true; /* who may not has nothing to lose; behind the last one there is nothing */
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    for (unsigned cap = 0; cap < 64 && may_drop; cap++)
+        if (!is_kept(cap, network))
+            may_drop = prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0;
+}
+
 static bool drop_capabilities(bool network, struct error *err)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct now[2] = {{0}}, kept[2] = {{0}};
     if (syscall(SYS_capget, &head, now) != 0)
         return error_errno(err, errno, "cannot read the capabilities");
-    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-    bool may_drop = true; /* who may not has nothing to lose; behind the last one there is nothing */
-    for (unsigned cap = 0; cap < 64; cap++) {
+    for (unsigned cap = 0; cap < 64; cap++)
         if (is_kept(cap, network))
             kept[cap / 32].permitted |= 1u << (cap % 32);
-        else
-            may_drop = may_drop && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) == 0;
-    }
     for (int i = 0; i < 2; i++) {
         kept[i].permitted &= now[i].permitted;
         kept[i].effective = kept[i].permitted;
@@ -128,14 +82,7 @@ static bool drop_capabilities(bool network, struct error *err)
     return true;
 }
 
-static void set_limits(void)
-{
-    struct rlimit none = {0, 0};
-    setrlimit(RLIMIT_CORE, &none);
-    syscall(SYS_close_range, FIRST_FOREIGN_FD, ~0u, CLOEXEC_RANGE);
-}
-
-/* ---- all together ---- */
+/* ---- the room ---- */
 
 static bool is_covered(const struct sandbox_policy *p, struct error *err)
 {
@@ -151,61 +98,134 @@ static bool is_covered(const struct sandbox_policy *p, struct error *err)
     return true;
 }
 
-/* In require mode and ahead of time missing mounts end it; otherwise what works is taken. */
-static bool confine(const struct sandbox_policy *p, bool is_ahead, struct error *err)
+static bool make_scratch(const char *path, struct error *err)
+{
+    struct stat st;
+    if (mkdir(path, 0700) == 0)
+        return true;
+    if (errno == EEXIST && lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid())
+        return true;
+    return error_errno(err, errno, "cannot make a directory for temporary files");
+}
+
+static int room_enter(int argc, char **argv, struct error *err)
+{
+    if (argc == 0)
+        return 0;
+    if (!sandbox_policy_decode(argc, argv, &policy, err) || policy.kind == SANDBOX_OFF ||
+        !is_covered(&policy, err) || !make_scratch(policy.tmp, err)) {
+        error_prefix(err, "cannot confine the command");
+        return 0;
+    }
+    scratch = xstrdup(policy.tmp);
+    if (policy.kind == SANDBOX_WORKSPACE_WRITE)
+        view_note_missing(&policy, &made);
+    pid_t pid = space_fork(&policy, &space, err);
+    if (pid < 0 && !policy.is_required) {
+        *err = ERROR_INIT; /* what works is taken */
+        policy.shows_tmp = false;
+        pid = fork();
+    } else if (pid < 0) {
+        rmdir(scratch);
+        error_prefix(err, "cannot confine the command");
+        return 0;
+    }
+    marks.has_mounts = space.has_mounts;
+    if (pid == 0)
+        bound_capabilities(policy.network);
+    return pid;
+}
+
+static bool room_refresh(bool is_alone, struct error *err)
+{
+    if (policy.kind == SANDBOX_OFF)
+        return true;
+    if (space.has_mounts && !view_refresh(&policy, err))
+        return false;
+    if (!landlock_refresh(&rules, &policy, &space, err))
+        return error_prefix(err, "cannot confine the command");
+    if (is_alone)
+        marks_take(&marks, &policy);
+    return true;
+}
+
+static bool room_check(struct error *err)
+{
+    return policy.kind == SANDBOX_OFF || marks_check(&marks, &policy, err);
+}
+
+static int room_measure(void)
+{
+    return policy.kind == SANDBOX_OFF ? 0 : limits_measure(&policy);
+}
+
+static void room_release(void)
+{
+    if (policy.kind == SANDBOX_OFF || !scratch)
+        return;
+    remove_tree(scratch);
+    for (size_t i = 0; i < made.n; i++)
+        rmdir(made.v[i]); /* unless it is in use by now */
+}
+
+/* ---- all together ---- */
+
+static void set_environment(void)
+{
+    static const char *const names[] = {"TMPDIR", "TMP", "TEMP"};
+    static const struct {
+        const char *dir, *variable;
+    } caches[] = {{".cache", "XDG_CACHE_HOME"}, {".npm", "npm_config_cache"}};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        setenv(names[i], policy.tmp, 1);
+    for (size_t i = 0; i < ARRAY_LEN(caches); i++) {
+        AUTO(buf) struct buf path = BUF_INIT;
+        buf_addf(&path, "%s/%s", policy.home, caches[i].dir);
+        if (path_is_dir(buf_str(&path)) && space.has_mounts)
+            continue;
+        buf_reset(&path);
+        buf_addf(&path, "%s/%s", policy.tmp, caches[i].dir);
+        setenv(caches[i].variable, path.p, 0);
+    }
+}
+
+static bool confine(enum sandbox_purpose purpose, struct error *err)
 {
     int abi = landlock_abi();
     struct filter_options filter = {
         .arch = filter_arch_here(),
-        .network = p->network,
-        .unix_sockets = p->unix_sockets,
+        .network = policy.network || space.has_network,
+        .unix_sockets = policy.unix_sockets,
+        .sees_outside = !space.has_processes,
         .guards_truncate = abi > 0 && abi < 3,
     };
-    set_limits();
-    if (!is_covered(p, err))
+    limits_set(&policy);
+    set_environment();
+    if (purpose == SANDBOX_PLAIN_GIT && space.has_mounts && !view_open_git(&policy, err))
         return false;
-    bool has_mounts = mounts_confine(p, err);
-    if (!has_mounts && (p->is_required || is_ahead))
-        return false;
-    if (!drop_capabilities(p->network, err))
+    if (!drop_capabilities(policy.network, err))
         return false;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return error_errno(err, errno, "cannot give up new privileges");
     /* A kernel without Landlock or seccomp is no failure unless it must be; a kernel that has them
      * and refuses is one always. */
-    if (abi > 0 && !landlock_confine(p, has_mounts, err))
+    if (!landlock_confine(&rules, err))
         return false;
     return !filter_is_available() || filter_install(&filter, err);
 }
 
-static bool confine_by(int argc, char **argv, bool is_ahead, struct error *err)
+static bool room_confine(int purpose, struct error *err)
 {
-    AUTO(sandbox_policy) struct sandbox_policy p = SANDBOX_POLICY_INIT;
-    if (argc == 0)
-        return true;
-    if (!sandbox_policy_decode(argc, argv, &p, err))
-        return false;
-    return p.kind == SANDBOX_OFF || confine(&p, is_ahead, err);
-}
-
-bool sandbox_confine(int argc, char **argv, struct error *err)
-{
-    return confine_by(argc, argv, false, err);
-}
-
-bool sandbox_confine_ahead(int argc, char **argv, struct error *err)
-{
-    return confine_by(argc, argv, true, err);
+    return policy.kind == SANDBOX_OFF || confine((enum sandbox_purpose)purpose, err);
 }
 
 const struct hold_hooks sandbox_hooks = {
-    .prepare = sandbox_prepare,
-    .confine = sandbox_confine,
-    .release = sandbox_release,
-    .note = sandbox_note,
-    .confine_ahead = sandbox_confine_ahead,
-    .watch = sandbox_watch,
-    .is_as_noted = sandbox_is_as_noted,
+    .enter = room_enter,
+    .refresh = room_refresh,
+    .confine = room_confine,
+    .measure = room_measure,
+    .check = room_check,
+    .release = room_release,
 };
 
 /* ---- the report ---- */
@@ -220,8 +240,9 @@ static const struct {
     [SANDBOX_DEVICES] = {"devices", "device files may be given orders"},
     [SANDBOX_SIGNALS] = {"signals", "commands may end other processes of the user"},
     [SANDBOX_CALLS] = {"calls", "network, ptrace and namespaces are open to commands"},
-    [SANDBOX_MOUNTS] = {"mounts", ".git/hooks stays writable for commands, and modes and times of "
-                                  "files outside can be changed"},
+    [SANDBOX_MOUNTS] = {"mounts", "what programs outside run, .git/hooks for instance, is only looked "
+                                  "at after each command, modes and times of files outside can be "
+                                  "changed, and commands cannot open ports of their own"},
 };
 
 const char *sandbox_ability_name(enum sandbox_ability a)
@@ -246,5 +267,5 @@ void sandbox_report(struct sandbox_report *ret, bool probes_mounts)
     ret->can[SANDBOX_DEVICES] = abi >= 5;
     ret->can[SANDBOX_SIGNALS] = abi >= 6;
     ret->can[SANDBOX_CALLS] = has_filter;
-    ret->can[SANDBOX_MOUNTS] = probes_mounts ? mounts_probe() : mounts_look_possible();
+    ret->can[SANDBOX_MOUNTS] = probes_mounts ? space_probe() : space_looks_possible();
 }

@@ -10,8 +10,10 @@
  *     socket                        by family and type, see below
  *     the rest                      allowed
  *
- * Of the sockets, pairs are always allowed: they lead nowhere else.  Without `network` there is no
- * internet socket.  A named local socket needs `unix_sockets`: a filter cannot see the address that
+ *     prlimit and its relatives     on the caller itself only
+ *
+ * Of the sockets, pairs of streams are always allowed: they lead nowhere else.  Without `network`
+ * there is no internet socket, unless a network namespace makes it harmless.  A named local socket needs `unix_sockets`: a filter cannot see the address that
  * is connected to, Landlock (up to ABI 8) does not look at it, and many a service behind such a
  * socket runs commands for whoever asks (D-Bus, Docker).
  */
@@ -22,6 +24,7 @@
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -105,11 +108,22 @@ static const struct call_row refused[] = {
     {"uselib", {134, NONE}},
 };
 
-enum special { SOCKET, CLONE, CLONE3, UNSHARE, PERSONALITY, IOCTL, TRUNCATE, OPEN, OPENAT, OPENAT2,
-               N_SPECIAL };
+enum special { SOCKET, SOCKETPAIR, CLONE, CLONE3, UNSHARE, PERSONALITY, IOCTL, PRLIMIT,
+               /* calls on processes outside, where these can be named */
+               SETPRIORITY, IOPRIO_SET, SET_AFFINITY, SET_SCHEDULER, SET_PARAM, SET_ATTR,
+               /* calls an old Landlock does not look at */
+               TRUNCATE, OPEN, OPENAT, OPENAT2, N_SPECIAL };
 
 static const struct call_row special[N_SPECIAL] = {
     [SOCKET] = {"socket", {41, 198}},
+    [SOCKETPAIR] = {"socketpair", {53, 199}},
+    [PRLIMIT] = {"prlimit64", {302, 261}},
+    [SETPRIORITY] = {"setpriority", {141, 140}},
+    [IOPRIO_SET] = {"ioprio_set", {251, 30}},
+    [SET_AFFINITY] = {"sched_setaffinity", {203, 122}},
+    [SET_SCHEDULER] = {"sched_setscheduler", {144, 119}},
+    [SET_PARAM] = {"sched_setparam", {142, 118}},
+    [SET_ATTR] = {"sched_setattr", {314, 274}},
     [CLONE] = {"clone", {56, 220}},
     [CLONE3] = {"clone3", {435, 435}},
     [UNSHARE] = {"unshare", {272, 97}},
@@ -200,7 +214,7 @@ static void put_start(struct bpf *b, enum filter_arch arch, const struct ends *e
 
 static void put_socket(struct bpf *b, const struct filter_options *o, const struct ends *e)
 {
-    int type = bpf_label(b), netlink = bpf_label(b);
+    int type = bpf_label(b), netlink = bpf_label(b), stream = bpf_label(b), packet = bpf_label(b);
     load_argument(b, 0);
     if (o->unix_sockets)
         bpf_if_equal(b, AF_UNIX, e->allow, -1);
@@ -214,11 +228,37 @@ static void put_socket(struct bpf *b, const struct filter_options *o, const stru
     bpf_here(b, type);
     load_argument(b, 1);
     bpf_and(b, 0xf); /* without SOCK_CLOEXEC and SOCK_NONBLOCK */
-    bpf_if_equal(b, SOCK_STREAM, e->allow, -1);
-    bpf_if_equal(b, SOCK_DGRAM, e->allow, e->deny_socket);
+    bpf_if_equal(b, SOCK_STREAM, stream, -1);
+    bpf_if_equal(b, SOCK_DGRAM, packet, e->deny_socket);
+    bpf_here(b, stream); /* TCP and none of its relatives */
+    load_argument(b, 2);
+    bpf_if_equal(b, 0, e->allow, -1);
+    bpf_if_equal(b, IPPROTO_TCP, e->allow, e->deny_socket);
+    bpf_here(b, packet);
+    load_argument(b, 2);
+    bpf_if_equal(b, 0, e->allow, -1);
+    bpf_if_equal(b, IPPROTO_UDP, e->allow, e->deny_socket);
     bpf_here(b, netlink); /* its protocol 0 tells of routes and addresses */
     load_argument(b, 2);
     bpf_if_equal(b, 0, e->allow, e->deny_socket);
+}
+
+/* A pair leads nowhere else, unless it is one of datagrams: these can be sent to any name. */
+static void put_socketpair(struct bpf *b, const struct filter_options *o, const struct ends *e)
+{
+    load_argument(b, 0);
+    bpf_if_equal(b, AF_UNIX, o->unix_sockets ? e->allow : -1, e->deny_socket);
+    load_argument(b, 1);
+    bpf_and(b, 0xf);
+    bpf_if_equal(b, SOCK_STREAM, e->allow, -1);
+    bpf_if_equal(b, SOCK_SEQPACKET, e->allow, e->deny_socket);
+}
+
+/* 0 stands for the caller itself. */
+static void put_self_only(struct bpf *b, unsigned argument, const struct ends *e)
+{
+    load_argument(b, argument);
+    bpf_if_equal(b, 0, e->allow, e->deny);
 }
 
 static void put_personality(struct bpf *b, const struct ends *e)
@@ -258,12 +298,20 @@ static void put_calls(struct bpf *b, const struct filter_options *o, const struc
     labels[TRUNCATE] = e->deny;
     labels[OPENAT2] = e->unknown;
     for (int i = 0; i < N_SPECIAL; i++)
-        if (i < TRUNCATE || o->guards_truncate)
+        if (i < SETPRIORITY || (i < TRUNCATE ? o->sees_outside : o->guards_truncate))
             add_case(&cases, o->arch, &special[i], labels[i]);
     qsort(cases.v, cases.n, sizeof *cases.v, compare_cases);
     put_tree(b, cases.v, cases.n);
     bpf_here(b, labels[SOCKET]);
     put_socket(b, o, e);
+    bpf_here(b, labels[SOCKETPAIR]);
+    put_socketpair(b, o, e);
+    bpf_here(b, labels[PRLIMIT]);
+    put_self_only(b, 0, e);
+    for (int i = SETPRIORITY; i < TRUNCATE; i++) {
+        bpf_here(b, labels[i]);
+        put_self_only(b, i <= IOPRIO_SET ? 1 : 0, e);
+    }
     bpf_here(b, labels[CLONE]);
     put_flags(b, NAMESPACE_FLAGS, e);
     bpf_here(b, labels[UNSHARE]);

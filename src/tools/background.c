@@ -164,7 +164,6 @@ static bool job_start(struct background_job *j, const struct background_options 
                       struct error *err)
 {
     const char *const argv[] = {j->shell, j->flags, j->command, NULL};
-    char **confined = o->sandbox ? sandbox_policy_encode(o->sandbox) : NULL;
     struct child_options child = {
         .argv = argv,
         .env = o->env,
@@ -175,7 +174,7 @@ static bool job_start(struct background_job *j, const struct background_options 
         .rows = j->rows,
         .grace_ms = GRACE_MS,
         .linger_ms = LINGER_MS,
-        .hold_argv = (const char *const *)confined,
+        .room = o->room,
         .on_output = on_output,
         .on_pid = on_pid,
         .on_end = on_end,
@@ -183,7 +182,6 @@ static bool job_start(struct background_job *j, const struct background_options 
     };
     j->child = child_start(j->set->loop, &child, err);
     j->is_running = j->child != NULL;
-    sandbox_arguments_free(confined);
     return j->is_running;
 }
 

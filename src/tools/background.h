@@ -23,7 +23,7 @@ struct background_options {
     bool has_terminal;      /* everything it says comes on one stream */
     int cols, rows;
     int64_t keep_chars; /* of each stream */
-    const struct sandbox_policy *sandbox; /* NULL: none */
+    struct room *room; /* where it runs; NULL: without walls */
 };
 
 struct background_job { /* for others to read; changed here alone */

@@ -57,7 +57,6 @@ static void on_output(void *arg, int stream, struct str bytes)
 bool program_await(struct tool_cx *cx, const struct program_options *o, struct program_run *ret,
                    struct error *err)
 {
-    char **confined = cx->sandbox ? sandbox_policy_encode(cx->sandbox) : NULL;
     struct child_options child = {
         .argv = o->argv,
         .env = o->env,
@@ -67,14 +66,12 @@ bool program_await(struct tool_cx *cx, const struct program_options *o, struct p
         .timeout_ms = o->timeout_ms,
         .grace_ms = cx->kill_grace_ms,
         .linger_ms = LINGER_MS,
-        .hold_argv = (const char *const *)confined,
+        .room = cx->room,
         .on_output = on_output,
         .arg = ret,
     };
     ring_init(&ret->out, o->head_max, o->tail_max);
     ring_init(&ret->err, o->head_max, o->tail_max);
     ret->extra = BUF_MAX(o->extra_max);
-    bool ok = child_run_await(cx->loop, &child, cx->child, &ret->end, err);
-    sandbox_arguments_free(confined);
-    return ok;
+    return child_run_await(cx->loop, &child, cx->child, &ret->end, err);
 }

@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "tools/plain_git.h"
 
 #include <unistd.h>
 
@@ -127,17 +128,16 @@ bool shell_await(struct tool_cx *cx, const struct shell_options *o, struct shell
         .timeout_ms = o->timeout_ms,
         .grace_ms = cx->kill_grace_ms,
         .linger_ms = LINGER_MS,
+        .room = cx->room,
+        .purpose = shell_is_plain_git(o->command) ? SANDBOX_PLAIN_GIT : SANDBOX_ANY_COMMAND,
         .on_output = on_output,
         .arg = &c,
     };
-    char **confined = cx->sandbox ? sandbox_policy_encode(cx->sandbox) : NULL;
-    child.hold_argv = (const char *const *)confined;
     ring_init(&ret->out, o->head_max, o->tail_max);
     ring_init(&ret->err, o->head_max, o->tail_max);
     bool ok = child_run_await(cx->loop, &child, cx->child, &ret->end, err);
     if (ok && o->wants_state)
         take_state(&c);
     buf_clear(&c.state);
-    sandbox_arguments_free(confined);
     return ok;
 }

@@ -199,7 +199,7 @@ static bool start_await(struct tool_cx *cx, const struct job_args *a, struct str
         .cols = (int)loaf_clamp(a->terminal_cols, COLS_MIN, COLS_MAX),
         .rows = (int)loaf_clamp(a->terminal_rows, ROWS_MIN, ROWS_MAX),
         .keep_chars = KEEP_CHARS,
-        .sandbox = cx->sandbox,
+        .room = cx->room,
     };
     if (!path_is_dir(str_of(o.cwd)))
         return error_set(err, ERR_NOT_FOUND, "no such directory: %s", o.cwd);

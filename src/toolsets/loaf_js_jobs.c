@@ -146,7 +146,7 @@ static bool start_script_await(struct tool_cx *cx, const struct start_args *a, c
         .cwd = cwd,
         .env = cx->env,
         .keep_chars = KEEP_CHARS,
-        .sandbox = cx->sandbox,
+        .room = cx->room,
     };
     if (background_start_await(cx->background, &o, ret, err))
         return true;

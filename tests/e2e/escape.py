@@ -4,12 +4,10 @@
 and its file tools), with the sandbox off to show that the attempt is real and on to show that it
 is refused; as root and as an ordinary user when started as root, else as who we are.
 
-    attempt                        root off   on       ready    bare       user off   on       ...
-    write, absolute path           open       refused  refused  refused    open       refused
+    attempt                        root off   on       bare       user off   on       ...
+    write, absolute path           open       refused  refused    open       refused
 
-`unix` in an off column: plain Unix refuses it to an ordinary user already.  `ready` is the sandbox
-made before the command came (loop/stage.h), which the shells of these attempts tell by their
-process ids.  `bare` is the sandbox
+`unix` in an off column: plain Unix refuses it to an ordinary user already.  `bare` is the sandbox
 where the system allows no namespaces; what is lost there (LOST, and SECURITY.md) must be lost, so
 that the list stays true.  What counts is what the attempt says and, where it leaves a trace
 outside, the trace.
@@ -22,7 +20,6 @@ import stat
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import client  # noqa: E402
@@ -38,7 +35,7 @@ ONLY_ROOT = {"/proc/<engine>/root", "/proc/<engine>/environ",  # the engine is n
 SYSTEM = {"io_uring", "userfaultfd", "user namespace", "user namespace by clone",
           "user namespace by clone3", "kernel keyring", "32-bit system call", "/proc/<engine>/mem",
           "ptrace of the engine", "process_vm_readv"}
-LOST = {"plant a git hook", "change git's config", "move .git aside", "chmod"}
+LOST = {"plant a git hook", "chmod"}
 
 
 class Place:
@@ -57,6 +54,7 @@ class Place:
         self.put(f"{self.home}/.loaf/auth.json", SECRET)
         self.put(f"{self.home}/.loaf/state.json", "{}")
         subprocess.run(["git", "init", "-q", self.work], check=True, env=self.env)
+        self.put(f"{self.home}/.gitconfig", "[user]\nname = a\nemail = a@b\n")
         self.attempt = f"{base}/bin/attempt"
         shutil.copy(os.path.join(os.environ["ESCAPE_BIN"], "attempt"), self.attempt)
         program = os.path.dirname(client.PROGRAM)
@@ -102,6 +100,14 @@ class Place:
         d = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         d.bind(self.dgram_socket)
         self.sockets.append(d)
+
+    def has_datagram(self):
+        """Sending succeeds in a network of its own, too; what counts is what arrives."""
+        self.udp.setblocking(False)
+        try:
+            return bool(self.udp.recv(100))
+        except BlockingIOError:
+            return False
 
     def close(self):
         for s in self.sockets:
@@ -170,8 +176,7 @@ def attempts(p):
         ("signal to the engine", ["signal", p.pid_file], None),
         ("io_uring", ["io_uring"], None),
         ("TCP connect", ["tcp", str(p.tcp.getsockname()[1])], None),
-        ("TCP listen", ["listen"], None),
-        ("UDP", ["udp", str(p.udp.getsockname()[1])], None),
+        ("UDP", f"{p.attempt} udp {p.udp.getsockname()[1]} | tr A-Z a-z", p.has_datagram),
         ("raw socket", ["raw"], None),
         ("packet socket", ["packet"], None),
         ("abstract Unix socket", ["unix", p.abstract], None),
@@ -186,8 +191,6 @@ def attempts(p):
         ("personality", ["personality"], None),
         ("userfaultfd", ["userfault"], None),
         ("32-bit system call", ["call32"], None),
-        ("plant a git hook", ["write", f"{git}/hooks/pre-commit"], has(f"{git}/hooks/pre-commit")),
-        ("change git's config", f"echo '[core]' >> {git}/config && echo OPEN", None),
         ("read the credential", ["read", key], None),
         ("link to the credential", ["link-read", key, f"{work}/key"], has(f"{work}/key")),
         ("write the credential", ["write", key], changed(key, SECRET)),
@@ -203,7 +206,6 @@ def attempts(p):
         ("read_file of the credential", {"call": "read_file", "args": {"path": key}}, None),
         ("grep_search of the credential", {"call": "grep_search", "args": {
             "pattern": "sk-cred", "path": p.home, "output_mode": "content"}}, None),
-        ("move .git aside", ["rename", git, f"{work}/git2"], has(f"{work}/git2")),
     ]
     device = disk()
     if device:
@@ -211,6 +213,12 @@ def attempts(p):
                  ("new device node", ["device", device, f"{work}/node"], has(f"{work}/node"))]
     if hasattr(p, "setuid"):
         rows.append(("setuid program", ["setuid", p.setuid, str(p.other)], None))
+    # Last: without namespaces the first of them is noticed afterwards, and no command runs any more.
+    rows += [
+        ("plant a git hook", ["write", f"{git}/hooks/pre-commit"], has(f"{git}/hooks/pre-commit")),
+        ("change git's config", f"echo '[core]' >> {git}/config && echo OPEN", None),
+        ("move .git aside", ["rename", git, f"{work}/git2"], has(f"{work}/git2")),
+    ]
     return rows
 
 
@@ -219,7 +227,7 @@ def allowed(p):
     return [
         ("write in the workspace", f"echo x > {p.work}/fine && mkdir -p {p.work}/a/b && "
                                    f"mv {p.work}/fine {p.work}/a/b/ && echo OPEN"),
-        ("commit", "git add -A . && git -c user.name=a -c user.email=a@b commit -qm x && echo OPEN"),
+        ("commit", "git add -A . && git commit -m OPEN"),
         ("private TMPDIR", 'echo x > "$TMPDIR/x" && test "$(stat -c %a "$TMPDIR")" = 700 && echo OPEN'),
         ("read elsewhere", f"cat /etc/passwd {p.out}/linked >/dev/null && ls {p.home} && echo OPEN"),
         ("socket pair", f"{p.attempt} pair"),
@@ -232,23 +240,11 @@ def step(p, what):
     if isinstance(what, dict):
         return what
     command = what if isinstance(what, str) else " ".join([p.attempt, *what])
-    command = f"echo SHELL $$ ; {command}"
     return {"call": "bash", "args": {"command": command, "timeout": 20000}}
 
 
-def await_ready(engine):
-    """The process that waits, confined, for the next command; None after a second without one."""
-    end = time.monotonic() + 1
-    while time.monotonic() < end:
-        for spare in harness.children(engine):
-            if ready := harness.confined_child(spare):
-                return ready
-        time.sleep(0.002)
-    return None
-
-
-def play(p, calls, setting, is_bare=False, ready=None, **more):
-    """Runs the calls in one turn; their result texts.  ready: gets the process ids that waited."""
+def play(p, calls, setting, is_bare=False, **more):
+    """Runs the calls in one turn; their result texts."""
     scenario = f"{p.base}/scenario.json"
     p.put(scenario, json.dumps({"rounds": [calls]}))
     os.chmod(scenario, 0o644)
@@ -277,8 +273,6 @@ def play(p, calls, setting, is_bare=False, ready=None, **more):
         c.send({"type": "prompt", "text": "go"})
         while (m := c.next(120))["type"] != "turn_complete":
             if m["type"] == "permission_request":
-                if ready is not None:
-                    ready.append(texts and await_ready(c.process.pid))
                 c.send({"type": "permission_response", "request_id": m["request_id"],
                         "decision": "allow"})
             elif m["type"] == "tool_result":
@@ -299,29 +293,7 @@ def is_open(what, text, trace):
     return said or bool(trace and trace())
 
 
-def made_ready(score, name, uid):
-    """The attempts of one_run, all but the first from processes that were confined beforehand."""
-    calm, tempfile.tempdir = tempfile.tempdir, "/var/tmp"  # in /tmp something changes all the time
-    try:
-        for _ in range(5):  # others may make something there, too
-            ready = []
-            found, fine, left = one_run(uid, "workspace-write", ready=ready)
-            texts = [text for _, _, text in fine] + [text for _, text in found.values()]
-            used = sum(f"SHELL {pid}\\n" in text for pid, text in zip(ready, texts) if pid)
-            shells = sum("SHELL " in text for text in texts)
-            if used >= shells * 0.9:
-                break
-    finally:
-        tempfile.tempdir = calm
-    print(f"{name}: {used} of {shells} commands ran in processes made beforehand")
-    score.count(used >= shells * 0.9, f"made beforehand ({name})", f"{used} of {shells}")
-    score.count(not left, f"temporary directories ({name}, ready)", str(left))
-    for title, ok, text in fine:
-        score.count(ok, f"{title} ({name}, ready)", text)
-    return found
-
-
-def one_run(uid, setting, is_bare=False, ready=None):
+def one_run(uid, setting, is_bare=False):
     """{title: (is open, text)} of every attempt, and of what must work."""
     with harness.private_place() as base:
         p = Place(base, uid)
@@ -332,8 +304,10 @@ def one_run(uid, setting, is_bare=False, ready=None):
                 fine = []
             else:
                 good = allowed(p)
+                if not is_bare:
+                    good.append(("listen on loopback", f"{p.attempt} listen"))
                 texts = play(p, [step(p, what) for _, what in good]
-                             + [step(p, what) for _, what, _ in rows], setting, is_bare, ready)
+                             + [step(p, what) for _, what, _ in rows], setting, is_bare)
                 fine = [(t, "OPEN" in text, text) for (t, _), text in zip(good, texts)]
                 texts = texts[len(good):]
             assert len(texts) == len(rows), f"{len(texts)} results for {len(rows)} calls"
@@ -397,15 +371,13 @@ def judge(score, users, found):
         for name, uid in users:
             is_off, text_off = found[name, "off"][title]
             is_on, text_on = found[name, "workspace-write"][title]
-            is_ready, text_ready = found[name, "ready"][title]
             is_bare, text_bare = found[name, "bare"][title]
             may_be_unix = uid != 0 and title in ONLY_ROOT or title in SYSTEM
             line.append(f"{'open' if is_off else 'unix':10} {'OPEN' if is_on else 'refused':8} "
-                        f"{'OPEN' if is_ready else 'refused':8} {'open' if is_bare else 'refused':10}")
+                        f"{'open' if is_bare else 'refused':10}")
             score.count(is_off or may_be_unix, f"{title} ({name}, off): not real", text_off)
             is_lost = title in LOST and not has_mounts(uid, found[name, "off"])
             score.count(is_on == is_lost, f"{title} ({name}, on)", text_on)
-            score.count(is_ready == is_lost, f"{title} ({name}, ready)", text_ready)
             score.count(is_bare == (title in LOST), f"{title} ({name}, bare)", text_bare)
         print(" ".join(line))
 
@@ -420,17 +392,13 @@ def main():
         subprocess.run(["cc", "-O1", "-o", f"{built}/attempt", f"{HERE}/escape_attempt.c"],
                        check=True)
         found = {}
-        print(f"{'attempt':32} " + " ".join(f"{n + ' off':10} {'on':8} {'ready':8} {'bare':10}" for n, _ in users))
+        print(f"{'attempt':32} " + " ".join(f"{n + ' off':10} {'on':8} {'bare':10}" for n, _ in users))
         for name, uid in users:
             for setting in ("off", "workspace-write"):
                 found[name, setting], fine, left = one_run(uid, setting)
                 score.count(not left, f"temporary directories ({name}, {setting})", str(left))
                 for title, ok, text in fine:
                     score.count(ok, f"{title} ({name})", text)
-            found[name, "ready"] = found[name, "workspace-write"]
-            if has_mounts(uid, found[name, "off"]) and os.path.exists(
-                    os.path.join(os.path.dirname(client.PROGRAM), "trivet-hold")):
-                found[name, "ready"] = made_ready(score, name, uid)
             found[name, "bare"], fine, _ = one_run(uid, "workspace-write", True)
             for title, ok, text in fine:
                 score.count(ok, f"{title} ({name}, bare)", text)

@@ -19,6 +19,8 @@ import harness      # noqa: E402
 
 LANDLOCK_CREATE_RULESET = 444
 UNSHARE = {"x86_64": 272, "aarch64": 97}
+CLONE = {"x86_64": 56, "aarch64": 220}
+NAMESPACES = 0x7e020000  # the flags of clone that make one
 ENOSYS, EPERM = 38, 1
 LOSS = "commands read and write whatever the user may"
 
@@ -27,11 +29,14 @@ def weaken():
     """In the child, before it becomes the program."""
     def step(code, jt, jf, k):
         return struct.pack("HBBI", code, jt, jf, k)
-    load, equal, ret = 0x20, 0x15, 0x06
+    load, equal, any_bit, ret = 0x20, 0x15, 0x45, 0x06
     code = b"".join((step(load, 0, 0, 0),
                      step(equal, 0, 1, LANDLOCK_CREATE_RULESET), step(ret, 0, 0, 0x50000 | ENOSYS),
                      step(equal, 0, 1, UNSHARE[platform.machine()]),
                      step(ret, 0, 0, 0x50000 | EPERM),
+                     step(equal, 0, 3, CLONE[platform.machine()]),
+                     step(load, 0, 0, 16),
+                     step(any_bit, 0, 1, NAMESPACES), step(ret, 0, 0, 0x50000 | EPERM),
                      step(ret, 0, 0, 0x7fff0000)))
     libc = ctypes.CDLL(None, use_errno=True)
     keep = ctypes.create_string_buffer(code)

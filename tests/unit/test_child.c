@@ -11,7 +11,8 @@
 #include "base/path.h"
 #include "base/time.h"
 #include "loop/child.h"
-#include "loop/spare.h"
+#include "loop/room.h"
+#include "loop/tree.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +29,7 @@
 
 static const char *const plain_env[] = {"PATH=/usr/local/bin:/usr/bin:/bin", NULL};
 
-struct job {
+struct trial {
     struct loop *l;
     struct child *c;
     const char *argv[4];
@@ -48,7 +49,7 @@ struct job {
 
 static void on_output(void *arg, int stream, struct str bytes)
 {
-    struct job *j = arg;
+    struct trial *j = arg;
     assert_in_range(stream, 1, 3);
     assert_int_equal(j->n_ends, 0);
     if (j->free_at_once)
@@ -62,7 +63,7 @@ static void on_output(void *arg, int stream, struct str bytes)
 
 static void on_end(void *arg, const struct child_end *end)
 {
-    struct job *j = arg;
+    struct trial *j = arg;
     j->n_ends++;
     j->end = *end;
     loop_stop(j->l);
@@ -84,9 +85,9 @@ static void mark(char *out, size_t size, const char *in)
     out[n] = '\0';
 }
 
-static void job_init(struct job *j, struct loop *l, const char *script)
+static void trial_init(struct trial *j, struct loop *l, const char *script)
 {
-    *j = (struct job){.l = l, .argv = {"sh", "-c", j->script, NULL}};
+    *j = (struct trial){.l = l, .argv = {"sh", "-c", j->script, NULL}};
     mark(j->script, sizeof j->script, script);
     j->o = (struct child_options){
         .argv = j->argv,
@@ -99,20 +100,20 @@ static void job_init(struct job *j, struct loop *l, const char *script)
     };
 }
 
-static void job_clear(struct job *j)
+static void trial_clear(struct trial *j)
 {
     child_free(j->c);
     for (int i = 0; i < 4; i++)
         buf_clear(&j->out[i]);
 }
 
-static void job_start(struct job *j)
+static void job_start(struct trial *j)
 {
     j->c = child_start(j->l, &j->o, &j->err);
     assert_non_null(j->c);
 }
 
-static void job_run(struct job *j)
+static void trial_run(struct trial *j)
 {
     job_start(j);
     while (j->n_ends == 0)
@@ -120,7 +121,7 @@ static void job_run(struct job *j)
     assert_int_equal(j->n_ends, 1);
 }
 
-static const char *text(const struct job *j, int stream)
+static const char *text(const struct trial *j, int stream)
 {
     return j->out[stream].p ? j->out[stream].p : "";
 }
@@ -204,15 +205,15 @@ static void loop_end(struct loop *l)
 static void run_simple(const char *script, int exit_code, int signo)
 {
     struct loop *l = loop_new();
-    struct job j;
-    job_init(&j, l, script);
-    job_run(&j);
+    struct trial j;
+    trial_init(&j, l, script);
+    trial_run(&j);
     assert_int_equal(j.end.exit_code, exit_code);
     assert_int_equal(j.end.signal, signo);
     assert_false(j.end.timed_out);
     assert_false(j.end.was_killed);
     assert_true(j.end.duration_us > 0);
-    job_clear(&j);
+    trial_clear(&j);
     loop_end(l);
 }
 
@@ -231,14 +232,14 @@ static void test_streams(void **state)
 {
     (void)state;
     struct loop *l = loop_new();
-    struct job j;
-    job_init(&j, l, "echo out; echo err >&2; echo extra >&3; echo out2");
+    struct trial j;
+    trial_init(&j, l, "echo out; echo err >&2; echo extra >&3; echo out2");
     j.o.has_extra = true;
-    job_run(&j);
+    trial_run(&j);
     assert_string_equal(text(&j, 1), "out\nout2\n");
     assert_string_equal(text(&j, 2), "err\n");
     assert_string_equal(text(&j, 3), "extra\n");
-    job_clear(&j);
+    trial_clear(&j);
     loop_end(l);
 }
 
@@ -246,17 +247,17 @@ static void test_descriptors(void **state)
 {
     (void)state;
     struct loop *l = loop_new();
-    struct job j;
+    struct trial j;
     int leak = open("/dev/null", O_RDONLY); /* not close-on-exec, and yet not handed on */
-    job_init(&j, l, "for i in /proc/$$/fd/*; do echo ${i##*/}; done; exec 2>&-; (echo x >&3)");
-    job_run(&j);
+    trial_init(&j, l, "for i in /proc/$$/fd/*; do echo ${i##*/}; done; exec 2>&-; (echo x >&3)");
+    trial_run(&j);
     close(leak);
     for (struct str rest = buf_str(&j.out[1]), line; str_line(&rest, &line);)
         assert_true(str_is(line, "0") || str_is(line, "1") || str_is(line, "2") ||
                     str_is(line, "3") || str_is(line, "10") || /* the shell's own: directory, */
                     str_is(line, "255"));                      /* script */
     assert_true(j.end.exit_code != 0); /* no descriptor 3 unless asked for */
-    job_clear(&j);
+    trial_clear(&j);
     loop_end(l);
 }
 
@@ -267,19 +268,19 @@ static void test_environment_and_directory(void **state)
     const char *const env[] = {"PATH=/usr/bin:/bin", "ONE=1", "TWO=a b=c", NULL};
     const char *const env_argv[] = {"env", NULL};
     const char *const pwd_argv[] = {"pwd", NULL};
-    struct job j;
-    job_init(&j, l, "");
+    struct trial j;
+    trial_init(&j, l, "");
     j.o.argv = env_argv;
     j.o.env = env;
-    job_run(&j);
+    trial_run(&j);
     assert_string_equal(text(&j, 1), "PATH=/usr/bin:/bin\nONE=1\nTWO=a b=c\n");
-    job_clear(&j);
-    job_init(&j, l, "");
+    trial_clear(&j);
+    trial_init(&j, l, "");
     j.o.argv = pwd_argv;
     j.o.cwd = "/usr/bin";
-    job_run(&j);
+    trial_run(&j);
     assert_string_equal(text(&j, 1), "/usr/bin\n");
-    job_clear(&j);
+    trial_clear(&j);
     loop_end(l);
 }
 
@@ -287,11 +288,11 @@ static void test_signals_are_default(void **state)
 {
     (void)state;
     struct loop *l = loop_new();
-    struct job j;
-    job_init(&j, l, "grep -E 'Sig(Blk|Ign)' /proc/self/status");
-    job_run(&j);
+    struct trial j;
+    trial_init(&j, l, "grep -E 'Sig(Blk|Ign)' /proc/self/status");
+    trial_run(&j);
     assert_string_equal(text(&j, 1), "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
-    job_clear(&j);
+    trial_clear(&j);
     loop_end(l);
 }
 
@@ -301,26 +302,26 @@ static void test_cannot_start(void **state)
     struct loop *l = loop_new();
     const char *const missing[] = {"no-such-program-here", NULL};
     const char *const no_program[] = {"/etc/passwd", NULL};
-    struct job j;
-    job_init(&j, l, "");
+    struct trial j;
+    trial_init(&j, l, "");
     j.o.argv = missing;
-    job_run(&j);
+    trial_run(&j);
     assert_int_equal(j.end.exit_code, 127);
     assert_string_equal(text(&j, 2), "trivet: no-such-program-here: No such file or directory\n");
-    job_clear(&j);
-    job_init(&j, l, "");
+    trial_clear(&j);
+    trial_init(&j, l, "");
     j.o.argv = no_program;
-    job_run(&j);
+    trial_run(&j);
     assert_int_equal(j.end.exit_code, 127);
     assert_non_null(strstr(text(&j, 2), "/etc/passwd: "));
-    job_clear(&j);
-    job_init(&j, l, "echo never");
+    trial_clear(&j);
+    trial_init(&j, l, "echo never");
     j.o.cwd = "/no/such/directory";
-    job_run(&j);
+    trial_run(&j);
     assert_int_equal(j.end.exit_code, 127);
     assert_string_equal(text(&j, 1), "");
     assert_non_null(strstr(text(&j, 2), "/no/such/directory: No such file or directory\n"));
-    job_clear(&j);
+    trial_clear(&j);
     loop_end(l);
 }
 
@@ -331,22 +332,22 @@ static void test_input(void **state)
     AUTO(buf) struct buf big = BUF_INIT;
     while (big.n < 1000000)
         buf_addf(&big, "%zu\n", big.n);
-    struct job j;
-    job_init(&j, l, "cat");
+    struct trial j;
+    trial_init(&j, l, "cat");
     j.o.input = buf_str(&big);
-    job_run(&j);
+    trial_run(&j);
     assert_true(str_eq(buf_str(&j.out[1]), buf_str(&big)));
-    job_clear(&j);
-    job_init(&j, l, "cat; echo end"); /* none: /dev/null */
-    job_run(&j);
+    trial_clear(&j);
+    trial_init(&j, l, "cat; echo end"); /* none: /dev/null */
+    trial_run(&j);
     assert_string_equal(text(&j, 1), "end\n");
-    job_clear(&j);
-    job_init(&j, l, "exec <&-; sleep 0.05; echo unread"); /* does not read */
+    trial_clear(&j);
+    trial_init(&j, l, "exec <&-; sleep 0.05; echo unread"); /* does not read */
     j.o.input = buf_str(&big);
-    job_run(&j);
+    trial_run(&j);
     assert_string_equal(text(&j, 1), "unread\n");
     assert_int_equal(j.end.exit_code, 0);
-    job_clear(&j);
+    trial_clear(&j);
     loop_end(l);
 }
 
@@ -354,8 +355,8 @@ static void test_pause_loses_nothing(void **state)
 {
     (void)state;
     struct loop *l = loop_new();
-    struct job j;
-    job_init(&j, l, "head -c 10000000 /dev/zero | tr '\\0' x; echo done >&2");
+    struct trial j;
+    trial_init(&j, l, "head -c 10000000 /dev/zero | tr '\\0' x; echo done >&2");
     j.pause_each = true;
     j.o.linger_ms = 1;
     job_start(&j);
@@ -370,7 +371,7 @@ static void test_pause_loses_nothing(void **state)
     assert_int_equal(j.out[1].n, 10000000);
     assert_null(memchr(j.out[1].p, '\0', j.out[1].n));
     assert_string_equal(text(&j, 2), "done\n");
-    job_clear(&j);
+    trial_clear(&j);
     loop_end(l);
 }
 
@@ -378,8 +379,8 @@ static void test_end_waits_while_paused(void **state)
 {
     (void)state;
     struct loop *l = loop_new();
-    struct job j;
-    job_init(&j, l, "echo first; sleep 0.05; head -c 50000 /dev/zero");
+    struct trial j;
+    trial_init(&j, l, "echo first; sleep 0.05; head -c 50000 /dev/zero");
     j.pause_each = true;
     j.o.linger_ms = 1;
     job_start(&j);
@@ -394,7 +395,7 @@ static void test_end_waits_while_paused(void **state)
     while (j.n_ends == 0)
         loop_step(l, true);
     assert_int_equal(j.out[1].n, 50006);
-    job_clear(&j);
+    trial_clear(&j);
     loop_end(l);
 }
 
@@ -404,10 +405,10 @@ static void test_timeout(void **state)
 {
     (void)state;
     struct loop *l = loop_new();
-    struct job j;
-    job_init(&j, l, "echo begun; sleep 1000.11");
+    struct trial j;
+    trial_init(&j, l, "echo begun; sleep 1000.11");
     j.o.timeout_ms = 150;
-    job_run(&j);
+    trial_run(&j);
     assert_true(j.end.timed_out);
     assert_false(j.end.was_killed);
     assert_int_equal(j.end.exit_code, -1);
@@ -415,7 +416,7 @@ static void test_timeout(void **state)
     assert_in_range(j.end.duration_us, 140000, 3000000);
     assert_string_equal(text(&j, 1), "begun\n");
     assert_int_equal(count_marked("1000.11"), 0);
-    job_clear(&j);
+    trial_clear(&j);
     loop_end(l);
 }
 
@@ -423,16 +424,16 @@ static void test_timeout(void **state)
 static void kill_script(const char *script, const char *marker, int64_t min_us)
 {
     struct loop *l = loop_new();
-    struct job j;
-    job_init(&j, l, script);
+    struct trial j;
+    trial_init(&j, l, script);
     j.kill_at_once = true;
     int64_t start = time_mono_us();
-    job_run(&j);
+    trial_run(&j);
     assert_true(j.end.was_killed);
     assert_false(j.end.timed_out);
     assert_int_equal(count_marked(marker), 0); /* on_end comes after the whole tree */
     assert_in_range(time_mono_us() - start, min_us, 20000000);
-    job_clear(&j);
+    trial_clear(&j);
     loop_end(l);
 }
 
@@ -465,15 +466,15 @@ static void test_kill_twice_and_late(void **state)
 {
     (void)state;
     struct loop *l = loop_new();
-    struct job j;
-    job_init(&j, l, "trap 'exit 5' TERM; echo go; while :; do sleep 0.02; done");
+    struct trial j;
+    trial_init(&j, l, "trap 'exit 5' TERM; echo go; while :; do sleep 0.02; done");
     j.kill_at_once = true;
-    job_run(&j);
+    trial_run(&j);
     assert_int_equal(j.end.exit_code, 5); /* SIGTERM lets it say goodbye */
     assert_true(j.end.was_killed);
     child_kill(j.c);
     child_pause(j.c, true);
-    job_clear(&j);
+    trial_clear(&j);
     loop_end(l);
 }
 
@@ -481,16 +482,16 @@ static void test_background_holds_pipe(void **state)
 {
     (void)state;
     struct loop *l = loop_new();
-    struct job j;
-    job_init(&j, l, "sleep 1000.41 & echo $!; (sleep 0.05; echo late) &");
+    struct trial j;
+    trial_init(&j, l, "sleep 1000.41 & echo $!; (sleep 0.05; echo late) &");
     int64_t start = time_mono_us();
-    job_run(&j);
+    trial_run(&j);
     assert_in_range(time_mono_us() - start, 180000, 5000000);
     assert_int_equal(j.end.exit_code, 0);
     assert_true(j.end.duration_us < 180000 * 10);
     assert_non_null(strstr(text(&j, 1), "late\n")); /* within the linger */
     assert_true(count_marked("1000.41") > 0);
-    job_clear(&j);
+    trial_clear(&j);
     usleep(50000);
     loop_run(l); /* what it left keeps nobody awake */
     assert_true(count_marked("sleep 1000.41") > 0); /* and lives on */
@@ -505,10 +506,10 @@ static void test_background_ends_with_loop(void **state)
 {
     (void)state;
     struct loop *l = loop_new();
-    struct job j;
-    job_init(&j, l, "setsid sleep 1000.42 >/dev/null 2>&1 &");
-    job_run(&j);
-    job_clear(&j);
+    struct trial j;
+    trial_init(&j, l, "setsid sleep 1000.42 >/dev/null 2>&1 &");
+    trial_run(&j);
+    trial_clear(&j);
     loop_end(l);
     assert_int_equal(count_marked("sleep 1000.42"), 0);
 }
@@ -517,13 +518,13 @@ static void test_endless_writer_in_background(void **state)
 {
     (void)state;
     struct loop *l = loop_new();
-    struct job j;
-    job_init(&j, l, "yes 1000.43 &");
+    struct trial j;
+    trial_init(&j, l, "yes 1000.43 &");
     j.o.linger_ms = 50;
-    job_run(&j);
+    trial_run(&j);
     assert_int_equal(j.end.exit_code, 0);
     assert_true(j.out[1].n > 0);
-    job_clear(&j);
+    trial_clear(&j);
     loop_end(l);
     assert_int_equal(count_marked("1000.43"), 0);
 }
@@ -532,11 +533,11 @@ static void test_free_while_running(void **state)
 {
     (void)state;
     struct loop *l = loop_new();
-    struct job a, b;
-    job_init(&a, l, "echo go; sleep 1000.51");
+    struct trial a, b;
+    trial_init(&a, l, "echo go; sleep 1000.51");
     a.free_at_once = true; /* inside its own callback */
     job_start(&a);
-    job_init(&b, l, "trap '' TERM; sleep 1000.52");
+    trial_init(&b, l, "trap '' TERM; sleep 1000.52");
     job_start(&b);
     usleep(50000);
     child_free(take(&b.c));
@@ -545,8 +546,8 @@ static void test_free_while_running(void **state)
     assert_true(soon_unmarked(l, "sleep 1000.5"));
     assert_int_equal(a.n_ends + b.n_ends, 0);
     assert_string_equal(text(&a, 1), "go\n");
-    job_clear(&a);
-    job_clear(&b);
+    trial_clear(&a);
+    trial_clear(&b);
     loop_end(l);
 }
 
@@ -554,30 +555,30 @@ static void test_holder_killed(void **state)
 {
     (void)state;
     struct loop *l = loop_new();
-    struct job j;
-    job_init(&j, l,
+    struct trial j;
+    trial_init(&j, l,
              "setsid sh -c 'sleep 1000.61; :' & echo go; kill -9 $PPID; sleep 1000.61; exit 3");
-    job_run(&j);
+    trial_run(&j);
     assert_int_equal(j.end.exit_code, -1);
     assert_int_equal(j.end.signal, SIGKILL);
     assert_string_equal(text(&j, 1), "go\n");
     assert_int_equal(count_marked("1000.61"), 0);
-    assert_int_equal(count_children(), 0);
-    job_clear(&j);
+    trial_clear(&j);
     loop_end(l);
+    assert_int_equal(count_children(), 0);
 }
 
 static void test_holder_stopped(void **state)
 {
     (void)state;
     struct loop *l = loop_new();
-    struct job j;
-    job_init(&j, l, "kill -STOP $PPID; echo go; sleep 1000.62");
+    struct trial j;
+    trial_init(&j, l, "kill -STOP $PPID; echo go; sleep 1000.62");
     j.kill_at_once = true;
-    job_run(&j);
+    trial_run(&j);
     assert_int_equal(j.end.exit_code, -1);
     assert_int_equal(count_marked("1000.62"), 0);
-    job_clear(&j);
+    trial_clear(&j);
     loop_end(l);
 }
 
@@ -587,13 +588,13 @@ static void test_start_fails(void **state)
     (void)state;
     struct loop *l = loop_new();
     struct rlimit before, less;
-    struct job j;
+    struct trial j;
     bool ok = false;
     int n_failures = 0;
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
     less = before;
     for (less.rlim_cur = 3; !ok && less.rlim_cur < 100; less.rlim_cur++) {
-        job_init(&j, l, "echo enough");
+        trial_init(&j, l, "echo enough");
         j.o.input = STR("input");
         setrlimit(RLIMIT_NOFILE, &less);
         j.c = child_start(l, &j.o, &j.err);
@@ -606,7 +607,7 @@ static void test_start_fails(void **state)
     while (j.n_ends == 0)
         loop_run(l);
     assert_string_equal(text(&j, 1), "enough\n");
-    job_clear(&j);
+    trial_clear(&j);
     loop_end(l);
 }
 
@@ -614,7 +615,7 @@ static void test_start_fails(void **state)
 
 static void run_fiber(void *arg)
 {
-    struct job *j = arg;
+    struct trial *j = arg;
     j->ok = child_run_await(j->l, &j->o, &j->c, &j->end, &j->err);
     j->is_over = true;
 }
@@ -623,8 +624,8 @@ static void test_run_await(void **state)
 {
     (void)state;
     struct loop *l = loop_new();
-    struct job j;
-    job_init(&j, l, "echo hello; exit 4");
+    struct trial j;
+    trial_init(&j, l, "echo hello; exit 4");
     j.fiber = fiber_start(l, "run", run_fiber, &j);
     loop_run(l);
     assert_true(j.is_over && j.ok);
@@ -632,13 +633,13 @@ static void test_run_await(void **state)
     assert_null(j.c);
     assert_int_equal(j.end.exit_code, 4);
     assert_string_equal(text(&j, 1), "hello\n");
-    job_clear(&j);
+    trial_clear(&j);
     loop_end(l);
 }
 
 static void on_cancel(void *arg)
 {
-    struct job *j = arg;
+    struct trial *j = arg;
     if (j->c && j->pause_each)
         child_pause(j->c, true);
     fiber_cancel(j->fiber);
@@ -647,8 +648,8 @@ static void on_cancel(void *arg)
 static void run_cancel(const char *script, const char *marker, bool paused)
 {
     struct loop *l = loop_new();
-    struct job j;
-    job_init(&j, l, script);
+    struct trial j;
+    trial_init(&j, l, script);
     j.pause_each = paused;
     j.fiber = fiber_start(l, "run", run_fiber, &j);
     struct timer *t = timer_new(l, on_cancel, &j);
@@ -660,7 +661,7 @@ static void run_cancel(const char *script, const char *marker, bool paused)
     assert_int_equal(j.err.code, ERR_CANCELED);
     assert_int_equal(count_marked(marker), 0);
     timer_free(t);
-    job_clear(&j);
+    trial_clear(&j);
     loop_end(l);
 }
 
@@ -676,8 +677,8 @@ static void test_canceled_in_linger(void **state)
 {
     (void)state;
     struct loop *l = loop_new();
-    struct job j;
-    job_init(&j, l, "sleep 1000.74 & exit 0");
+    struct trial j;
+    trial_init(&j, l, "sleep 1000.74 & exit 0");
     j.o.linger_ms = 60000;
     j.fiber = fiber_start(l, "run", run_fiber, &j);
     struct timer *t = timer_new(l, on_cancel, &j);
@@ -688,7 +689,7 @@ static void test_canceled_in_linger(void **state)
     assert_int_equal(j.end.exit_code, 0);
     assert_int_equal(count_marked("1000.74"), 0);
     timer_free(t);
-    job_clear(&j);
+    trial_clear(&j);
     loop_end(l);
 }
 
@@ -696,8 +697,8 @@ static void test_canceled_before_start(void **state)
 {
     (void)state;
     struct loop *l = loop_new();
-    struct job j;
-    job_init(&j, l, "echo never; sleep 1000.75");
+    struct trial j;
+    trial_init(&j, l, "echo never; sleep 1000.75");
     j.fiber = fiber_start(l, "run", run_fiber, &j);
     fiber_cancel(j.fiber);
     loop_run(l);
@@ -705,7 +706,7 @@ static void test_canceled_before_start(void **state)
     assert_int_equal(j.err.code, ERR_CANCELED);
     assert_int_equal(j.end.exit_code, -1);
     assert_int_equal(j.out[1].n, 0);
-    job_clear(&j);
+    trial_clear(&j);
     loop_end(l);
 }
 
@@ -713,9 +714,9 @@ static void test_many_at_once(void **state)
 {
     (void)state;
     struct loop *l = loop_new();
-    struct job *many = xcalloc(20, sizeof *many);
+    struct trial *many = xcalloc(20, sizeof *many);
     for (int i = 0; i < 20; i++) {
-        job_init(&many[i], l, "read x; echo got $x >&2; exit 9");
+        trial_init(&many[i], l, "read x; echo got $x >&2; exit 9");
         many[i].o.input = STR("word\n");
         many[i].fiber = fiber_start(l, "run", run_fiber, &many[i]);
     }
@@ -724,7 +725,7 @@ static void test_many_at_once(void **state)
         assert_true(many[i].is_over && many[i].ok);
         assert_int_equal(many[i].end.exit_code, 9);
         assert_string_equal(text(&many[i], 2), "got word\n");
-        job_clear(&many[i]);
+        trial_clear(&many[i]);
     }
     free(many);
     loop_end(l);
@@ -732,13 +733,13 @@ static void test_many_at_once(void **state)
 
 /* --- kill -9 of the engine --- */
 
-static _Noreturn void engine_main(struct job *a, struct job *b, int ready)
+static _Noreturn void engine_main(struct trial *a, struct trial *b, int ready)
 {
     struct loop *l = loop_new();
     a->l = b->l = l;
     job_start(a);
-    job_run(b);
-    job_clear(b);
+    trial_run(b);
+    trial_clear(b);
     usleep(200000);
     if (write(ready, "r", 1) != 1)
         _exit(1);
@@ -752,9 +753,9 @@ static void test_engine_killed(void **state)
     (void)state;
     int p[2], status;
     char byte;
-    struct job a, b;
-    job_init(&a, NULL, "setsid sh -c 'trap \"\" TERM; sleep 1000.81; :' & sleep 1000.81");
-    job_init(&b, NULL, "setsid sleep 1000.81 >/dev/null 2>&1 & exit 0");
+    struct trial a, b;
+    trial_init(&a, NULL, "setsid sh -c 'trap \"\" TERM; sleep 1000.81; :' & sleep 1000.81");
+    trial_init(&b, NULL, "setsid sleep 1000.81 >/dev/null 2>&1 & exit 0");
     assert_int_equal(pipe2(p, O_CLOEXEC), 0);
     pid_t pid = fork();
     if (pid == 0) {
@@ -779,80 +780,104 @@ static void test_engine_killed(void **state)
     assert_int_equal(count_children(), 0);
 }
 
-/* --- the further arguments --- */
+/* --- the hooks of a room --- */
 
-static bool confine(int argc, char **argv, struct error *err)
+static struct loop *loop_of_room;
+
+/* All children of ours are rooms. */
+static void kill_rooms(void)
 {
-    if (argc == 0)
-        return true;
-    if (strcmp(argv[0], "refuse") == 0)
+    AUTO(pids) struct pids ours = PIDS_INIT;
+    tree_children(getpid(), &ours);
+    assert_true(ours.n > 0);
+    for (size_t i = 0; i < ours.n; i++)
+        kill(ours.p[i], SIGKILL);
+    for (int i = 0; i < 20; i++) /* SIGCHLD cuts a sleep short */
+        usleep(5000);            /* what is handed over before they are gone is lost with them */
+}
+
+static char **room_args;
+static int n_commands;
+
+static int enter(int argc, char **argv, struct error *err)
+{
+    room_args = argv;
+    if (argc == 1)
+        error_set(err, ERR_DENIED, "no walls: %s", argv[0]);
+    return argc == 2 ? fork() : 0;
+}
+
+static bool refresh(bool is_alone, struct error *err)
+{
+    (void)is_alone;
+    return !room_args[0] || ++n_commands < 4 || error_set(err, ERR_DENIED, "only three commands");
+}
+
+static bool confine(int purpose, struct error *err)
+{
+    if (purpose == 7)
         return error_set(err, ERR_DENIED, "refused");
-    return argc == 2 && setenv(argv[0], argv[1], 1) == 0;
+    return !room_args[0] || setenv(room_args[0], room_args[1], 1) == 0;
 }
 
-static void test_hold_arguments(void **state)
+static const struct hold_hooks hooks = {.enter = enter, .refresh = refresh, .confine = confine};
+
+static void run_in(struct room *room, const char *command, int purpose, const char *out,
+                   const char *said)
+{
+    struct trial j;
+    struct loop *l = loop_of_room;
+    trial_init(&j, l, command);
+    j.o.room = room;
+    j.o.purpose = purpose;
+    trial_run(&j);
+    assert_string_equal(text(&j, 1), out);
+    assert_non_null(strstr(text(&j, 2), said));
+    assert_int_equal(j.end.exit_code, *said ? 127 : 0);
+    trial_clear(&j);
+}
+
+static void test_room(void **state)
 {
     (void)state;
-    struct loop *l = loop_new();
-    const char *const set[] = {"CONFINED", "-- yes", NULL}, *const refuse[] = {"refuse", NULL};
-    struct job j;
-    job_init(&j, l, "echo $CONFINED");
-    j.o.hold_argv = set;
-    job_run(&j);
-    assert_string_equal(text(&j, 1), "-- yes\n");
-    job_clear(&j);
-    job_init(&j, l, "echo never");
-    j.o.hold_argv = refuse;
-    job_run(&j);
-    assert_int_equal(j.end.exit_code, 127);
-    assert_string_equal(text(&j, 1), "");
-    assert_non_null(strstr(text(&j, 2), "refused"));
-    job_clear(&j);
+    struct loop *l = loop_of_room = loop_new();
+    const char *const set[] = {"CONFINED", "-- yes", NULL}, *const refuse[] = {"here", NULL};
+    struct room *room = room_new(l, set), *closed = room_new(l, refuse);
+    run_in(room, "echo $CONFINED", 0, "-- yes\n", "");
+    run_in(room, "echo never", 7, "", "refused");
+    run_in(room, "echo $CONFINED", 0, "-- yes\n", "");
+    run_in(room, "echo never", 0, "", "only three commands");
+    run_in(closed, "echo never", 0, "", "no walls: here");
+    room_free(room);
+    room_free(closed);
     loop_end(l);
+    assert_int_equal(count_children(), 0);
 }
 
-/* A spare becomes the holder of the command it is given; one that is dead is noticed. */
-static void test_spare(void **state)
+/* What runs in a room ends with it; a room that was killed is made again. */
+static void test_room_ends(void **state)
 {
     (void)state;
-    struct spare spare = {0};
-    const char *const argv[] = {"hold", "100", "0", "0", "/", "0", "/bin/sh", "-c",
-                                "echo $X; pwd; echo err >&2", NULL};
-    const char *const env[] = {"X=spare", NULL};
-    int out[2], line, status, fds[HOLD_N_FDS] = {-1, -1, -1, -1, -1};
-    pid_t pid;
-    char text[100];
-    assert_false(spare_use(&spare, argv, env, fds, &pid, &line)); /* there is none */
-    spare_start(&spare, path_program(), NULL);
-    assert_true(spare.pid > 0);
-    assert_int_equal(pipe(out), 0);
-    fds[HOLD_OUT] = fds[HOLD_ERR] = out[1];
-    assert_true(spare_use(&spare, argv, env, fds, &pid, &line));
-    assert_int_equal(spare.pid, 0);
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
-    ssize_t n = read(out[0], text, sizeof text - 1);
-    text[n > 0 ? n : 0] = '\0';
-    assert_string_equal(text, "spare\n/\nerr\n");
-    close(line);
-    close(out[0]);
-    close(out[1]);
-    spare_start(&spare, path_program(), NULL);
-    kill(spare.pid, SIGKILL);
-    usleep(100000);
-    assert_false(spare_use(&spare, argv, env, fds, &pid, &line));
-    spare_start(&spare, path_program(), NULL);
-    spare_end(&spare);
-    assert_int_equal(spare.pid, 0);
-    spare_end(&spare);
+    struct loop *l = loop_of_room = loop_new();
+    const char *const set[] = {"A", "b", NULL};
+    struct room *room = room_new(l, set);
+    run_in(room, "sleep 1000.71 </dev/null >/dev/null 2>&1 & echo $A", 0, "b\n", "");
+    assert_int_equal(count_marked("1000.71"), 1);
+    kill_rooms();
+    run_in(room, "echo $A", 0, "b\n", "");
+    assert_true(soon_unmarked(l, "1000.71"));
+    run_in(room, "sleep 1000.72 </dev/null >/dev/null 2>&1 & echo $A", 0, "b\n", "");
+    room_free(room);
+    assert_true(soon_unmarked(l, "1000.72"));
+    loop_end(l);
+    assert_int_equal(count_children(), 0);
 }
 
 int main(int argc, char **argv)
 {
     if (strcmp(argv[0], "hold") == 0)
-        return hold_main(argc, argv, confine);
+        return hold_main(argc, argv, &hooks);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spare),
         cmocka_unit_test(test_exit_code_and_signal),
         cmocka_unit_test(test_streams),
         cmocka_unit_test(test_descriptors),
@@ -879,7 +904,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_canceled_before_start),
         cmocka_unit_test(test_many_at_once),
         cmocka_unit_test(test_engine_killed),
-        cmocka_unit_test(test_hold_arguments),
+        cmocka_unit_test(test_room),
+        cmocka_unit_test(test_room_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

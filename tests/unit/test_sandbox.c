@@ -49,9 +49,14 @@ static void test_policy_knows_its_places(void **state)
     AUTO(sandbox_policy) struct sandbox_policy p;
     policy_make(&p);
     assert_string_equal(p.root, "/nowhere/ann/work");
-    assert_string_equal(p.tmp, "/tmp/trivet-XXXXXX");
-    assert_true(has_path(&p.guarded, "/nowhere/ann/work/.git/hooks"));
-    assert_true(has_path(&p.guarded, "/nowhere/ann/work/.git/config"));
+    assert_true(str_starts(str_of(p.tmp), STR("/tmp/trivet-")));
+    assert_true(has_path(&p.git, "/nowhere/ann/work/.git"));
+    assert_true(has_path(&p.masked, "/nowhere/ann/work/.trivet"));
+    assert_true(has_path(&p.masked, "/nowhere/ann/work/.vscode"));
+    assert_true(has_path(&p.guarded, "/nowhere/ann/work/.envrc"));
+    assert_true(has_path(&p.guarded, "/nowhere/ann/.bashrc"));
+    assert_true(has_path(&p.hidden, "/nowhere/ann/.ssh"));
+    assert_int_equal(p.limits[SANDBOX_PROCESSES], 512);
     assert_true(has_path(&p.guarded, "/nowhere/ann/.loaf"));
     assert_true(has_path(&p.guarded, "/nowhere/ann/.config/trivet"));
     assert_true(has_path(&p.hidden, "/nowhere/ann/.loaf/auth.json"));
@@ -107,6 +112,10 @@ static void test_policy_there_and_back(void **state)
     assert_string_equal(q.tmp, p.tmp);
     assert_same_list(&q.writable, &p.writable);
     assert_same_list(&q.guarded, &p.guarded);
+    assert_same_list(&q.masked, &p.masked);
+    assert_same_list(&q.git, &p.git);
+    for (int i = 0; i < SANDBOX_N_LIMITS; i++)
+        assert_int_equal(q.limits[i], p.limits[i]);
     assert_same_list(&q.hidden, &p.hidden);
     sandbox_arguments_free(args);
 }
@@ -130,12 +139,9 @@ static void test_bad_arguments_are_refused(void **state)
     assert_not_decoded("root", NULL);
     assert_not_decoded("colour=red", NULL);
     assert_not_decoded("kind=read-only", "root=/x"); /* no tmp */
-    struct error err;
-    char *args[] = {(char *)"kind=read-only"};
-    assert_false(sandbox_confine(1, args, &err)); /* before anything is confined */
-    assert_true(sandbox_confine(0, NULL, &err));
-    char *off[] = {(char *)"kind=off"};
-    assert_true(sandbox_confine(1, off, &err));
+    assert_not_decoded("memory=", NULL);
+    assert_not_decoded("memory=-1", NULL);
+    assert_not_decoded("memory=1x", NULL);
 }
 
 static void test_kinds_have_names(void **state)
@@ -166,7 +172,10 @@ static void test_paths_are_judged(void **state)
         {"/etc/passwd", true, false},
         {"/", true, false},
         {"/nowhere/ann/work/.git", true, false},
-        {"/nowhere/ann/work/.git/index", true, true},
+        {"/nowhere/ann/work/.git/index", true, false},
+        {"/nowhere/ann/work/.vscode/tasks.json", true, false},
+        {"/nowhere/ann/work/.vscodex", true, true},
+        {"/nowhere/ann/.ssh/id_rsa", false, false},
         {"/nowhere/ann/work/.git/config", true, false},
         {"/nowhere/ann/work/.git/config.worktree", true, false},
         {"/nowhere/ann/work/.git/commondir", true, false},
@@ -366,6 +375,12 @@ static void test_filter_refuses_calls(void **state)
         {{0, 63}, 0, 0, ALLOW},                /* read */
         {{59, 221}, 0, 0, ALLOW},              /* execve */
         {{53, 199}, AF_UNIX, SOCK_STREAM, ALLOW}, /* socketpair */
+        {{53, 199}, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, ALLOW},
+        {{53, 199}, AF_UNIX, SOCK_DGRAM, EACCES_}, /* could be sent to any name */
+        {{53, 199}, AF_INET, SOCK_STREAM, EACCES_},
+        {{302, 261}, 0, 7, ALLOW},             /* prlimit */
+        {{302, 261}, 4711, 7, EPERM_},
+        {{203, 122}, 4711, 0, ALLOW},          /* sched_setaffinity */
         {{76, 45}, 0, 0, ALLOW},               /* truncate: Landlock does it */
         {{257, 56}, 0, 0, ALLOW},              /* openat */
     };
@@ -379,6 +394,28 @@ static void test_filter_refuses_calls(void **state)
         assert_int_equal(interpret(f.b, &foreign), SECCOMP_RET_KILL_PROCESS);
         if (arch == FILTER_X86_64)
             assert_int_equal(ask(&f, 0x40000000 | 1, 0, 0, 0), EPERM_);
+        free(f.b);
+    }
+}
+
+/* Without a process namespace a command could name the processes outside. */
+static void test_filter_and_processes_outside(void **state)
+{
+    (void)state;
+    static const struct {
+        int numbers[2];
+        unsigned argument;
+    } rows[] = {{{141, 140}, 1}, {{251, 30}, 1}, {{203, 122}, 0}, {{144, 119}, 0},
+                {{142, 118}, 0}, {{314, 274}, 0}, {{302, 261}, 0}};
+    for (int arch = 0; arch < 2; arch++) {
+        struct filter f;
+        filter_make(&f, &(struct filter_options){.arch = (enum filter_arch)arch,
+                                                 .sees_outside = true});
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+            uint64_t who = rows[i].argument ? 0 : 4711, whom = rows[i].argument ? 4711 : 0;
+            assert_int_equal(ask(&f, rows[i].numbers[arch], who, whom, 0), EPERM_);
+            assert_int_equal(ask(&f, rows[i].numbers[arch], 0, 0, 0), ALLOW);
+        }
         free(f.b);
     }
 }
@@ -406,6 +443,9 @@ static void test_filter_and_sockets(void **state)
     assert_int_equal(ask(&f, number, AF_NETLINK, SOCK_RAW, 0), ALLOW);
     assert_int_equal(ask(&f, number, AF_NETLINK, SOCK_RAW, 9), EACCES_);
     assert_int_equal(ask(&f, number, AF_VSOCK, SOCK_STREAM, 0), EACCES_);
+    assert_int_equal(ask(&f, number, AF_INET, SOCK_STREAM, 6), ALLOW);
+    assert_int_equal(ask(&f, number, AF_INET, SOCK_STREAM, 262), EACCES_); /* MPTCP */
+    assert_int_equal(ask(&f, number, AF_INET6, SOCK_DGRAM, 136), EACCES_); /* UDP-Lite */
     free(f.b);
 }
 
@@ -451,16 +491,11 @@ static void make_file(const char *dir, const char *name)
 static void test_foreign_trees_are_removed(void **state)
 {
     (void)state;
-    char outside[] = "/tmp/trivet-test-XXXXXX", args[] = "tmp=/tmp/trivet-test-XXXXXX";
-    char kind[] = "kind=read-only", root[] = "root=/nowhere", *argv[] = {kind, args, root};
-    struct error err;
-    assert_non_null(mkdtemp(outside));
-    make_file(outside, "precious");
-    assert_true(sandbox_prepare(3, argv, &err));
-    const char *tmp = args + 4;
+    char outside[] = "/tmp/trivet-test-XXXXXX", tmp[] = "/tmp/trivet-test-XXXXXX";
     struct stat st;
-    assert_int_equal(stat(tmp, &st), 0);
-    assert_int_equal(st.st_mode & 07777, 0700);
+    assert_non_null(mkdtemp(outside));
+    assert_non_null(mkdtemp(tmp));
+    make_file(outside, "precious");
     int at = open(tmp, O_RDONLY | O_DIRECTORY);
     for (int i = 0; i < 3000; i++) {
         assert_int_equal(mkdirat(at, "deep", 0700), 0);
@@ -476,24 +511,37 @@ static void test_foreign_trees_are_removed(void **state)
     char link_path[4096];
     snprintf(link_path, sizeof link_path, "%s/way", tmp);
     assert_int_equal(symlink(outside, link_path), 0);
-    sandbox_release(3, argv);
+    remove_tree(tmp);
     assert_int_equal(stat(tmp, &st), -1);
     snprintf(link_path, sizeof link_path, "%s/precious", outside);
     assert_int_equal(unlink(link_path), 0);
     assert_int_equal(rmdir(outside), 0);
 }
 
-static void test_nothing_is_made_when_off(void **state)
+/* Where commands see /tmp, the file tools look into the scratch directory. */
+static void test_scratch_is_tmp(void **state)
 {
     (void)state;
-    char kind[] = "kind=off", tmp[] = "tmp=/tmp/trivet-test-XXXXXX", *argv[] = {kind, tmp};
-    struct error err;
-    assert_true(sandbox_prepare(2, argv, &err));
-    assert_string_equal(tmp, "tmp=/tmp/trivet-test-XXXXXX");
-    sandbox_release(2, argv);
-    char on[] = "kind=read-only", bad[] = "tmp=/nowhere/trivet-XXXXXX", *other[] = {on, bad};
-    assert_false(sandbox_prepare(2, other, &err));
-    assert_int_equal(err.code, ERR_NOT_FOUND);
+    static const struct {
+        const char *given, *found;
+    } rows[] = {
+        {"/tmp", "/tmp/trivet-x"},
+        {"/tmp/a/b", "/tmp/trivet-x/a/b"},
+        {"/tmp/trivet-x/a", "/tmp/trivet-x/a"},
+        {"/tmpx", "/tmpx"},
+        {"/var/tmp/a", "/var/tmp/a"},
+    };
+    char tmp[] = "/tmp/trivet-x";
+    struct sandbox_policy p = {.kind = SANDBOX_READ_ONLY, .shows_tmp = true, .tmp = tmp};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        AUTO(buf) struct buf found = BUF_INIT, same = BUF_INIT;
+        sandbox_outside_path(&p, str_of(rows[i].given), &found);
+        assert_string_equal(found.p, rows[i].found);
+        sandbox_outside_path(NULL, str_of(rows[i].given), &same);
+        assert_string_equal(same.p, rows[i].given);
+    }
+    assert_true(sandbox_may_write(&p, STR("/tmp/trivet-x/a")));
+    assert_false(sandbox_may_write(&p, STR("/tmp/y")));
 }
 
 static void test_report(void **state)
@@ -525,10 +573,11 @@ int main(void)
         cmocka_unit_test(test_labels_become_distances),
         cmocka_unit_test(test_bad_programs_do_not_link),
         cmocka_unit_test(test_filter_refuses_calls),
+        cmocka_unit_test(test_filter_and_processes_outside),
         cmocka_unit_test(test_filter_and_sockets),
         cmocka_unit_test(test_filter_and_truncate),
         cmocka_unit_test(test_foreign_trees_are_removed),
-        cmocka_unit_test(test_nothing_is_made_when_off),
+        cmocka_unit_test(test_scratch_is_tmp),
         cmocka_unit_test(test_report),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

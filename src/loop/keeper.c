@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+/* The processes of a room.
+ *
+ *     engine --- outer --- keeper --- holder --- command ...
+ *                    |         '----- holder --- command ...
+ *                    '- cleans up when the keeper is gone
+ *
+ * The keeper takes jobs (job.h) from the line, 3, and forks a holder for each.  It keeps a copy of
+ * the holder's line until the command's tree is gone, so that the end of that line, seen by the
+ * engine, means that nobody is left.  A holder that was killed leaves its tree to the keeper, which
+ * kills it.  When the room's line ends, everything ends.
+ *
+ * Where there are walls, the keeper is forked into them by a hook and is the first process of a
+ * process namespace if that can be had: its end is then the end of everybody in it.  The outer
+ * process stays outside and unconfined.  Without walls it is the keeper itself.
+ */
+#include "loop/hold.h"
+#include "loop/tree.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LINE_FD = 3, FIRST_FREE_FD = 10, KILL_AGAIN_MS = 5 };
+
+struct running {
+    struct running *next;
+    pid_t pid; /* of the holder */
+    int line;
+    bool is_over; /* it was killed; its line closes when no stray is left */
+};
+
+struct keeper {
+    const struct hold_hooks *hooks;
+    struct running *first;
+    int signals;
+    struct error trouble; /* the walls do not stand any more: no further command */
+};
+
+/* ---- processes ---- */
+
+static bool is_holder(const struct keeper *k, pid_t pid)
+{
+    for (const struct running *r = k->first; r; r = r->next)
+        if (r->pid == pid && !r->is_over)
+            return true;
+    return false;
+}
+
+/* Kills whoever fell to us; true if there was somebody. */
+static bool kill_strays(const struct keeper *k)
+{
+    AUTO(pids) struct pids ours = PIDS_INIT;
+    bool found = false;
+    tree_children(getpid(), &ours);
+    for (size_t i = 0; i < ours.n; i++) {
+        if (is_holder(k, ours.p[i]))
+            continue;
+        found = true;
+        tree_signal(ours.p[i], SIGKILL);
+        kill(ours.p[i], SIGKILL);
+    }
+    return found;
+}
+
+static void check_walls(struct keeper *k)
+{
+    if (k->hooks->check && !k->trouble.code)
+        k->hooks->check(&k->trouble);
+}
+
+static void forget(struct keeper *k, struct running **link)
+{
+    struct running *r = *link;
+    *link = r->next;
+    check_walls(k);
+    close(r->line);
+    free(r);
+}
+
+static void note_end(struct keeper *k, pid_t pid, int status)
+{
+    for (struct running **link = &k->first; *link; link = &(*link)->next) {
+        if ((*link)->pid != pid)
+            continue;
+        if (status == 0)
+            forget(k, link);
+        else
+            (*link)->is_over = true;
+        return;
+    }
+}
+
+static bool has_killed_holder(const struct keeper *k)
+{
+    for (const struct running *r = k->first; r; r = r->next)
+        if (r->is_over)
+            return true;
+    return false;
+}
+
+/* False when there is no child at all. */
+static bool reap(struct keeper *k)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
+        note_end(k, pid, status);
+    return pid == 0;
+}
+
+/* Behind a holder that was killed: its line may end when all its processes have gone. */
+static void sweep(struct keeper *k)
+{
+    if (!has_killed_holder(k) || kill_strays(k))
+        return;
+    for (struct running **link = &k->first; *link;) {
+        if ((*link)->is_over)
+            forget(k, link);
+        else
+            link = &(*link)->next;
+    }
+}
+
+static _Noreturn void end_all(struct keeper *k)
+{
+    while (reap(k)) {
+        tree_signal(getpid(), SIGKILL);
+        usleep(KILL_AGAIN_MS * 1000 / 5);
+    }
+    _exit(0);
+}
+
+/* ---- jobs ---- */
+
+static void refuse(struct job *j, const char *why)
+{
+    if (j->fds[JOB_ERR] >= 0)
+        dprintf(j->fds[JOB_ERR], "trivet: %s\n", why);
+    job_note(j->fds[JOB_STATUS], NOTE_ENDED, 127 << 8);
+    job_close(j);
+}
+
+static void start(struct keeper *k, struct job *j)
+{
+    if (!k->trouble.code && k->hooks->refresh)
+        k->hooks->refresh(!k->first, &k->trouble);
+    if (k->trouble.code) {
+        refuse(j, k->trouble.text);
+        return;
+    }
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (struct running *r = k->first; r; r = r->next)
+            close(r->line); /* others must see the end of theirs */
+        hold_command(j, k->hooks);
+    }
+    if (pid < 0) {
+        refuse(j, strerror(errno));
+        return;
+    }
+    struct running *r = xnew(struct running);
+    r->pid = pid;
+    r->line = j->fds[JOB_LINE];
+    r->next = k->first;
+    k->first = r;
+    j->fds[JOB_LINE] = -1;
+    job_close(j);
+}
+
+static _Noreturn void keep(const struct hold_hooks *hooks, const struct error *trouble)
+{
+    struct keeper k = {.hooks = hooks, .trouble = *trouble, .signals = hold_signals()};
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    (void)!chdir("/"); /* so as not to keep a directory busy; nothing depends on it */
+    for (;;) {
+        struct pollfd fds[] = {{.fd = LINE_FD, .events = POLLIN},
+                               {.fd = k.signals, .events = POLLIN}};
+        struct signalfd_siginfo seen;
+        struct job j;
+        bool is_end = false;
+        int n = poll(fds, 2, has_killed_holder(&k) ? KILL_AGAIN_MS : -1);
+        if (n > 0 && fds[0].revents && job_take(LINE_FD, &j, &is_end))
+            start(&k, &j);
+        if (is_end)
+            end_all(&k);
+        while (read(k.signals, &seen, sizeof seen) > 0)
+            ;
+        reap(&k);
+        sweep(&k);
+    }
+}
+
+/* ---- the program ---- */
+
+/* Places that descriptors of a job will have stay taken, see hold.c. */
+static void take_places(void)
+{
+    int fd;
+    closefrom(LINE_FD + 1);
+    while ((fd = fcntl(0, F_DUPFD_CLOEXEC, LINE_FD + 1)) >= 0 && fd < FIRST_FREE_FD - 1)
+        ;
+    fcntl(LINE_FD, F_SETFD, FD_CLOEXEC);
+}
+
+static void wait_for_all(void)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR)
+        tree_signal(getpid(), SIGKILL); /* the keeper is gone, or this is nobody of importance */
+}
+
+int hold_main(int argc, char **argv, const struct hold_hooks *hooks)
+{
+    static const struct hold_hooks none = {0};
+    struct error trouble = ERROR_INIT;
+    hooks = hooks ? hooks : &none;
+    take_places();
+    sigset_t every;
+    sigfillset(&every);
+    sigprocmask(SIG_SETMASK, &every, NULL);
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    if (!hooks->enter)
+        keep(hooks, &trouble);
+    pid_t outer = getpid(), keeper = hooks->enter(argc - 1, argv + 1, &trouble);
+    if (keeper == 0 && getpid() != outer)
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* nobody would clean up behind it */
+    if (keeper == 0)
+        keep(hooks, &trouble);
+    close(LINE_FD);
+    wait_for_all();
+    if (hooks->release)
+        hooks->release();
+    _exit(0);
+}

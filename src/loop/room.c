@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT */
+/* Rooms as the engine sees them.
+ *
+ *     room    started by its first command; over when its process has gone, then started anew
+ *     holder  gone when its line ends: the keeper holds the line until nobody is left (keeper.c)
+ *
+ * The engine is a subreaper too, so what a killed room leaves falls to us.  Every child of ours that
+ * is no living room is such a stray: it is killed with all below it and waited for, until there is
+ * none.  No fork() here: posix_spawn does not copy a large process.
+ */
+#include "loop/room.h"
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "base/time.h"
+#include "loop/internal.h"
+#include "loop/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum {
+    OBEY_MS = 1000,       /* beyond the grace; then we kill ourselves */
+    SWEEP_MS = 5,         /* between two looks for strays */
+    SWEEP_SLOW_MS = 1000, /* for strays that cannot be killed */
+    SWEEP_LIMIT_MS = 5000,
+    LINE_TARGET = 3, /* the descriptor in the room */
+    LIFT_FD = 10,    /* descriptors to hand over lie above the targets */
+    MAX_ARGUMENT = 128 << 10, /* MAX_ARG_STRLEN of the kernel */
+};
+
+struct rooms { /* all of a loop */
+    struct loop *l;
+    struct room *first;
+    struct room *plain; /* without walls; NULL before the first command */
+    struct timer *sweep;
+    int64_t sweep_since_us;
+};
+
+struct room {
+    struct rooms *all;
+    struct room *next, **link;
+    char **args;
+    pid_t pid; /* 0: not started, or over */
+    int line;  /* -1 when closed */
+    struct holder *holders;
+    bool is_closed; /* nobody will use it again; freed when it is over */
+};
+
+struct holder {
+    struct room *room;
+    struct holder *next, **link;
+    int line; /* -1 when gone */
+    struct watch *watch;
+    struct timer *obey; /* running after a term or kill */
+    int64_t grace_ms;
+    bool is_asked;
+    loop_fn *on_gone;
+    void *arg;
+};
+
+/* --- the end of a holder --- */
+
+static void holder_free(struct holder *h)
+{
+    *h->link = h->next;
+    if (h->next)
+        h->next->link = h->link;
+    watch_free(h->watch);
+    timer_free(h->obey);
+    close(h->line);
+    free(h);
+}
+
+static void room_drop(struct room *r);
+
+static void on_line_end(void *arg, int events)
+{
+    struct holder *h = arg;
+    struct room *r = h->room;
+    char byte;
+    (void)events;
+    if (recv(h->line, &byte, 1, MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    loop_fn *fn = h->on_gone;
+    arg = h->arg;
+    holder_free(h);
+    if (r->is_closed && !r->pid && !r->holders)
+        room_drop(r);
+    if (fn)
+        fn(arg);
+}
+
+/* --- strays --- */
+
+static bool is_room(const struct rooms *all, pid_t pid)
+{
+    for (const struct room *r = all->first; r; r = r->next)
+        if (r->pid == pid)
+            return true;
+    return false;
+}
+
+/* Kills and waits for every child that is no room; true if there was one. */
+static bool strays_kill(struct rooms *all)
+{
+    AUTO(pids) struct pids ours = PIDS_INIT;
+    bool found = false;
+    tree_children(getpid(), &ours);
+    for (size_t i = 0; i < ours.n; i++) {
+        pid_t pid = ours.p[i];
+        if (is_room(all, pid))
+            continue;
+        found = true;
+        tree_signal(pid, SIGKILL);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, WNOHANG | __WALL);
+    }
+    return found;
+}
+
+static void on_sweep(void *arg)
+{
+    struct rooms *all = arg;
+    if (!strays_kill(all))
+        return;
+    bool is_late = time_mono_us() - all->sweep_since_us > SWEEP_LIMIT_MS * 1000;
+    if (is_late)
+        log_warn("processes of a command cannot be ended");
+    timer_start(all->sweep, is_late ? SWEEP_SLOW_MS : SWEEP_MS);
+}
+
+/* --- the end of a room --- */
+
+static void texts_free(char **texts)
+{
+    for (char **text = texts; text && *text; text++)
+        free(*text);
+    free(texts);
+}
+
+static void room_drop(struct room *r)
+{
+    *r->link = r->next;
+    if (r->next)
+        r->next->link = r->link;
+    texts_free(r->args);
+    free(r);
+}
+
+static void close_line(struct room *r)
+{
+    if (r->line >= 0)
+        close(r->line);
+    r->line = -1;
+}
+
+/* Waits for the process if it has ended. */
+static bool room_reap(struct room *r)
+{
+    int status = 0;
+    pid_t pid = waitpid(r->pid, &status, WNOHANG);
+    if (pid == 0 || (pid < 0 && errno == EINTR))
+        return false;
+    r->pid = 0;
+    close_line(r);
+    if (pid < 0 || status != 0) { /* it did not end by itself */
+        r->all->sweep_since_us = time_mono_us();
+        timer_start(r->all->sweep, 0);
+    }
+    return true;
+}
+
+static void on_sigchld(void *arg)
+{
+    struct rooms *all = arg;
+    for (struct room *r = all->first, *next; r; r = next) {
+        next = r->next;
+        if (r->pid && room_reap(r) && r->is_closed && !r->holders)
+            room_drop(r);
+    }
+}
+
+/* The room does not do its work (it may be stopped): ours to do. */
+static void room_destroy(struct room *r)
+{
+    if (!r->pid)
+        return;
+    tree_signal(r->pid, SIGKILL);
+    kill(r->pid, SIGKILL); /* what was missed falls to us as a stray */
+}
+
+void room_free(struct room *r)
+{
+    if (!r)
+        return;
+    close_line(r);
+    for (struct holder *h = r->holders; h; h = h->next)
+        holder_kill(h);
+    r->is_closed = true;
+    if (!r->pid && !r->holders)
+        room_drop(r);
+}
+
+/* Waits until the room has cleaned up, but not for one that hangs. */
+static void room_end_now(struct room *r)
+{
+    close_line(r);
+    for (int i = 0; r->pid && !room_reap(r); i++) {
+        if (i == OBEY_MS / SWEEP_MS)
+            room_destroy(r);
+        if (i == 2 * OBEY_MS / SWEEP_MS)
+            break;
+        usleep(i < SWEEP_MS ? 1000 : SWEEP_MS * 1000);
+    }
+    while (r->holders)
+        holder_free(r->holders);
+}
+
+/* --- the end of the process --- */
+
+void child_end_all(struct loop *l)
+{
+    struct rooms *all = l->children;
+    if (!all)
+        return;
+    for (struct room *r = all->first; r; r = r->next)
+        close_line(r); /* all at the same time */
+    for (struct room *r = all->first; r; r = r->next)
+        room_end_now(r);
+    for (int i = 0; strays_kill(all) && i < OBEY_MS / SWEEP_MS; i++)
+        usleep(SWEEP_MS * 1000);
+}
+
+static void rooms_free(void *arg)
+{
+    struct rooms *all = arg;
+    child_end_all(all->l);
+    while (all->first)
+        room_drop(all->first);
+    timer_free(all->sweep);
+    free(all);
+}
+
+/* --- starting a room --- */
+
+/* We may have been started with it ignored; then the kernel throws exit statuses away. */
+static void unignore_sigchld(void)
+{
+    struct sigaction now;
+    if (sigaction(SIGCHLD, NULL, &now) == 0 && now.sa_handler == SIG_IGN)
+        signal(SIGCHLD, SIG_DFL);
+}
+
+static struct rooms *rooms_of(struct loop *l)
+{
+    if (l->children)
+        return l->children;
+    struct rooms *all = xnew(struct rooms);
+    all->l = l;
+    all->sweep = timer_new(l, on_sweep, all);
+    timer_unref(all->sweep);
+    l->children = all;
+    l->children_free = rooms_free;
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    unignore_sigchld();
+    signal(SIGPIPE, SIG_IGN); /* a command need not read what we write */
+    loop_on_signal(l, SIGCHLD, on_sigchld, all);
+    return all;
+}
+
+static char **texts_copy(const char *const *texts)
+{
+    size_t n = 0;
+    while (texts && texts[n])
+        n++;
+    char **copy = xcalloc(n + 2, sizeof *copy);
+    copy[0] = xstrdup("hold");
+    for (size_t i = 0; i < n; i++)
+        copy[i + 1] = xstrdup(texts[i]);
+    return copy;
+}
+
+struct room *room_new(struct loop *l, const char *const *args)
+{
+    struct room *r = xnew(struct room);
+    r->all = rooms_of(l);
+    r->line = -1;
+    r->args = texts_copy(args);
+    r->next = r->all->first;
+    r->link = &r->all->first;
+    if (r->next)
+        r->next->link = &r->next;
+    r->all->first = r;
+    return r;
+}
+
+/* Opens trivet-hold beside the program or where modules lie; -1: it is not there. */
+static int open_small(void)
+{
+    static const char *const places[] = {"/trivet-hold", "/../lib/trivet/trivet-hold"};
+    struct str program = str_of(path_program());
+    int fd = -1;
+    if (!str_is(path_base(program), "trivet")) /* a test, which is its own holder */
+        return -1;
+    for (size_t i = 0; i < ARRAY_LEN(places) && fd < 0; i++) {
+        AUTO(buf) struct buf path = BUF_INIT;
+        buf_addf(&path, "%.*s%s", STR_FMT(path_dir(program)), places[i]);
+        fd = open(path.p, O_PATH | O_CLOEXEC);
+    }
+    return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, LIFT_FD);
+}
+
+/* The small program when there is one, else this one.  It is opened once, before any command has
+ * run, and started through the descriptor: no command can put another in its place. */
+static const char *room_program(void)
+{
+    static char path[40];
+    static bool is_known;
+    int fd;
+    if (!is_known && (fd = open_small()) >= 0)
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    is_known = true;
+    return path[0] ? path : "/proc/self/exe";
+}
+
+/* With nothing in its environment: what a command brings must not reach the room itself. */
+static int spawn(pid_t *ret_pid, char **argv, int line)
+{
+    static char *const nothing[] = {NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    sigset_t every;
+    sigfillset(&every);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attr);
+    for (int fd = 0; fd <= 2; fd++)
+        posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+    posix_spawn_file_actions_adddup2(&actions, line, LINE_TARGET);
+    posix_spawnattr_setsigmask(&attr, &every);
+    posix_spawnattr_setsigdefault(&attr, &every);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                        POSIX_SPAWN_SETSID);
+    int rc = posix_spawn(ret_pid, room_program(), &actions, &attr, argv, nothing);
+    if (rc == ENOENT) /* no /proc */
+        rc = posix_spawn(ret_pid, path_program(), &actions, &attr, argv, nothing);
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&actions);
+    return rc;
+}
+
+static bool room_start(struct room *r, struct error *err)
+{
+    int pair[2], far = -1;
+    if (r->line >= 0)
+        return true;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+        return error_errno(err, errno, "cannot make a line to a room");
+    if ((far = fcntl(pair[1], F_DUPFD_CLOEXEC, LIFT_FD)) < 0) {
+        close(pair[0]);
+        close(pair[1]);
+        return error_errno(err, errno, "cannot make a line to a room");
+    }
+    close(pair[1]);
+    int rc = spawn(&r->pid, r->args, far);
+    close(far);
+    if (rc != 0) {
+        close(pair[0]);
+        r->pid = 0;
+        return error_errno(err, rc, "cannot start a room for commands");
+    }
+    r->line = pair[0];
+    return true;
+}
+
+/* Leaves the process to its end, which somebody still has to see. */
+static void room_abandon(struct room *r)
+{
+    close_line(r);
+    if (!r->pid || room_reap(r))
+        return;
+    struct room *old = room_new(r->all->l, NULL);
+    old->pid = r->pid;
+    old->is_closed = true;
+    r->pid = 0;
+}
+
+/* --- commands in it --- */
+
+static void on_obey(void *arg)
+{
+    struct holder *h = arg;
+    room_destroy(h->room); /* with all that runs in it; the next command gets another */
+    timer_start(h->obey, OBEY_MS);
+}
+
+void holder_term(struct holder *h)
+{
+    if (h->is_asked)
+        return;
+    h->is_asked = true;
+    if (send(h->line, "t", 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
+        log_debug("a holder has gone before it was asked");
+    timer_start(h->obey, h->grace_ms + OBEY_MS);
+}
+
+void holder_ask(struct holder *h)
+{
+    if (send(h->line, "a", 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
+        log_debug("a holder has gone before it was asked");
+}
+
+void holder_kill(struct holder *h)
+{
+    shutdown(h->line, SHUT_WR);
+    timer_start(h->obey, OBEY_MS);
+}
+
+void holder_leave(struct holder *h)
+{
+    h->on_gone = NULL;
+    if (h->watch)
+        watch_unref(h->watch);
+    timer_unref(h->obey);
+}
+
+static bool send_job(struct room *r, const struct child_options *o, const int fds[JOB_N_FDS],
+                     int line, struct error *err)
+{
+    struct job j = JOB_INIT;
+    for (const char *const *arg = o->argv; *arg; arg++)
+        if (strlen(*arg) >= MAX_ARGUMENT)
+            return error_errno(err, E2BIG, "cannot start %s", o->argv[0]);
+    j.grace_ms = o->grace_ms;
+    j.has_terminal = o->has_terminal;
+    j.purpose = o->purpose;
+    j.cwd = o->cwd ? o->cwd : "";
+    j.argv = (char **)o->argv;
+    j.env = o->env ? (char **)o->env : environ;
+    memcpy(j.fds, fds, sizeof j.fds);
+    j.fds[JOB_LINE] = line;
+    if (room_start(r, err) && job_send(r->line, &j, err))
+        return true;
+    if (r->line < 0 || (err->status != EPIPE && err->status != ECONNRESET))
+        return false;
+    room_abandon(r); /* it was killed since */
+    return room_start(r, err) && job_send(r->line, &j, err);
+}
+
+static bool holder_open(struct holder *h, const struct child_options *o,
+                        const int fds[JOB_N_FDS], struct error *err)
+{
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return error_errno(err, errno, "cannot make a line to a holder");
+    h->line = pair[0];
+    h->watch = watch_new(h->room->all->l, h->line, on_line_end, h, err);
+    bool ok = h->watch && send_job(h->room, o, fds, pair[1], err);
+    close(pair[1]);
+    if (ok)
+        watch_set(h->watch, WATCH_IN);
+    return ok;
+}
+
+struct holder *holder_start(struct loop *l, const struct child_options *o, const int fds[JOB_N_FDS],
+                            loop_fn *on_gone, void *arg, struct error *err)
+{
+    struct rooms *all = rooms_of(l);
+    struct holder *h = xnew(struct holder);
+    if (!o->room && !all->plain)
+        all->plain = room_new(l, NULL);
+    h->room = o->room ? o->room : all->plain;
+    h->line = -1;
+    h->grace_ms = o->grace_ms;
+    h->on_gone = on_gone;
+    h->arg = arg;
+    h->obey = timer_new(l, on_obey, h);
+    h->next = h->room->holders;
+    h->link = &h->room->holders;
+    if (h->next)
+        h->next->link = &h->next;
+    h->room->holders = h;
+    if (holder_open(h, o, fds, err))
+        return h;
+    holder_free(h);
+    return NULL;
+}

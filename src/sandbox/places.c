@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* The policy of a session: which places are guarded and hidden by default, and its limits.
+ *
+ *     GUARD   programs outside run what lies there
+ *     MASK    the same, and the directory is guarded while it does not exist
+ *     HIDE    keys and private affairs; not readable
+ *     CACHE   readable, what is written there lands in the scratch directory
+ */
+#include "sandbox/internal.h"
+
+#include "base/id.h"
+#include "base/mem.h"
+#include "base/path.h"
+
+#include <limits.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+
+enum { MIN_MEMORY_MB = 1024 };
+
+const struct sandbox_limit_row sandbox_limits[SANDBOX_N_LIMITS] = {
+    [SANDBOX_MEMORY] = {"TRIVET_SANDBOX_MEMORY", "MB",
+                        "memory of all processes of a command; a quarter of the machine's"},
+    [SANDBOX_PROCESSES] = {"TRIVET_SANDBOX_PROCESSES", "processes",
+                           "processes and threads of a session's commands"},
+    [SANDBOX_CPU] = {"TRIVET_SANDBOX_CPU", "s", "processor time of each process"},
+    [SANDBOX_OPEN] = {"TRIVET_SANDBOX_OPEN", "files", "open files of each process"},
+    [SANDBOX_DISK] = {"TRIVET_SANDBOX_DISK", "MB",
+                      "scratch directory of a session, and each single file"},
+};
+
+static const char *const work_masked[] = {".scaiflux", ".trivet", ".vscode", ".husky", ".idea"};
+static const char *const work_guarded[] = {".envrc"};
+
+/* With the home directory as workspace, or in it: what a login, a shell or ssh goes by. */
+static const char *const home_guarded[] = {
+    ".bashrc",   ".bash_profile", ".bash_login",   ".bash_logout", ".profile",
+    ".zshrc",    ".zshenv",       ".zprofile",     ".zlogin",      ".zlogout",
+    ".xprofile", ".xinitrc",      ".xsessionrc",   ".inputrc",     ".gitconfig",
+    ".vimrc",    ".tmux.conf",    ".config/fish",  ".config/git",  ".config/autostart",
+    ".config/systemd",            ".config/environment.d",         ".config/nvim",
+    ".local/bin", ".pam_environment", ".direnvrc", ".config/direnv", ".crontab",
+};
+
+/* Directories of trivet and of the programs whose place it takes. */
+static const char *const own_guarded[] = {".loaf", ".kward", ".scaiflux"};
+static const char *const own_hidden[] = {
+    ".loaf/auth.json",    ".loaf/secrets-fallback.json", ".kward/auth.json",
+    ".kward/config.json", ".scaiflux/credentials.json",  ".scaiflux/auth.json",
+};
+
+static const char *const home_hidden[] = {
+    ".ssh", ".gnupg", ".aws", ".azure", ".config/gcloud", ".kube", ".docker/config.json", ".netrc",
+    ".npmrc", ".pypirc", ".git-credentials", ".config/git/credentials", ".config/gh", ".config/hub",
+    ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".m2/settings.xml",
+    ".gradle/gradle.properties", ".terraform.d/credentials.tfrc.json", ".config/containers/auth.json",
+    ".password-store", ".local/share/keyrings", ".config/op", ".vault-token",
+    /* browsers */
+    ".mozilla", ".config/google-chrome", ".config/chromium", ".config/BraveSoftware",
+    ".config/microsoft-edge", ".config/vivaldi", ".config/opera", ".thunderbird",
+    /* other agents */
+    ".codex/auth.json", ".claude/.credentials.json", ".claude.json", ".pi/agent/auth.json",
+    ".gemini/oauth_creds.json", ".config/github-copilot", ".local/share/opencode/auth.json",
+    /* what was said elsewhere */
+    ".loaf/sessions", ".kward/sessions", ".scaiflux/sessions", ".codex/sessions",
+    ".claude/projects", ".pi/agent/sessions", ".bash_history", ".zsh_history",
+};
+
+static const char *const home_caches[] = {
+    ".cache", ".npm", ".cargo", ".rustup", "go/pkg", ".gradle", ".m2", ".ivy2", ".sbt", ".nuget",
+    ".pnpm-store", ".local/share/pnpm", ".yarn", ".bun", ".deno", ".gem", ".bundle", ".composer",
+    ".pub-cache", ".cpan", ".ccache", ".conan", ".conan2",
+};
+
+static void add_below(struct sandbox_paths *l, struct str dir, const char *path)
+{
+    AUTO(buf) struct buf full = BUF_INIT;
+    buf_addf(&full, "%.*s/%s", STR_FMT(dir), path);
+    sandbox_paths_add(l, buf_str(&full));
+}
+
+/* By its name, and where it leads if it is a link: commands could change either. */
+static void add_named(struct sandbox_paths *l, struct str dir, const char *name)
+{
+    AUTO(buf) struct buf full = BUF_INIT;
+    buf_addf(&full, "%.*s%s%s", STR_FMT(dir), dir.n > 1 ? "/" : "", name);
+    paths_put(l, buf_str(&full));
+    add_below(l, dir, name);
+}
+
+static void add_all(struct sandbox_paths *l, struct str dir, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        add_named(l, dir, names[i]);
+}
+
+#define ADD_ALL(list, dir, names) add_all(list, dir, names, ARRAY_LEN(names))
+
+/* ---- git ---- */
+
+/* The text behind `key` in a small file; never a link, a pipe or something large. */
+static bool read_line(const char *path, struct str key, struct buf *ret)
+{
+    struct stat st;
+    struct error ignored;
+    if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > PATH_MAX ||
+        !path_read(ret, str_of(path), PATH_MAX, &ignored) || !str_starts(buf_str(ret), key))
+        return false;
+    struct str text = str_trim(str_from(buf_str(ret), key.n));
+    AUTO_FREE char *z = str_dup(text);
+    buf_reset(ret);
+    buf_addz(ret, z);
+    return ret->n > 0;
+}
+
+/* Whether the repository says itself that this is one of its work trees: what the workspace says
+ * alone is no reason to open anything outside of it. */
+static bool is_known_tree(const struct sandbox_policy *p, const char *dir)
+{
+    AUTO(buf) struct buf path = BUF_INIT, text = BUF_INIT, wanted = BUF_INIT;
+    buf_addf(&path, "%s/gitdir", dir);
+    buf_addf(&wanted, "%s/.git", p->root);
+    return read_line(path.p, STR(""), &text) && str_eq(buf_str(&text), buf_str(&wanted));
+}
+
+/* A .git that is a file says where the repository lies; a work tree shares most of another one. */
+static void add_git_file(struct sandbox_policy *p)
+{
+    AUTO(buf) struct buf path = BUF_INIT, text = BUF_INIT, dir = BUF_INIT, common = BUF_INIT;
+    buf_addf(&path, "%s/.git", p->root);
+    if (!read_line(path.p, STR("gitdir:"), &text))
+        return;
+    path_absolute(&dir, str_of(p->root), buf_str(&text));
+    if (!policy_place_of(p, buf_str(&dir)) && !is_known_tree(p, dir.p))
+        return;
+    sandbox_paths_add(&p->git, buf_str(&dir));
+    buf_reset(&path);
+    buf_reset(&text);
+    buf_addf(&path, "%s/commondir", dir.p);
+    if (!read_line(path.p, STR(""), &text))
+        return;
+    path_absolute(&common, buf_str(&dir), buf_str(&text));
+    sandbox_paths_add(&p->git, buf_str(&common));
+}
+
+static void add_git(struct sandbox_policy *p)
+{
+    add_named(&p->git, str_of(p->root), ".git");
+    add_git_file(p);
+}
+
+/* ---- trivet itself ---- */
+
+/* Where the program lies, if a command could write there. */
+static void add_program(struct sandbox_policy *p)
+{
+    AUTO(buf) struct buf modules = BUF_INIT;
+    struct str dir = path_dir(str_of(path_program()));
+    sandbox_paths_add(&p->guarded, dir);
+    buf_addf(&modules, "%.*s/../lib/trivet", STR_FMT(dir));
+    sandbox_paths_add(&p->guarded, buf_str(&modules));
+}
+
+static void add_variable(struct sandbox_paths *l, const char *name)
+{
+    const char *value = getenv(name);
+    if (value && *value) /* with ~ and relative, as those read it who use it */
+        sandbox_paths_add(l, str_of(value));
+}
+
+static void add_xdg(struct sandbox_paths *l, const char *variable, const char *below_home)
+{
+    AUTO(buf) struct buf path = BUF_INIT;
+    path_xdg(&path, variable, below_home);
+    buf_addz(&path, "/trivet");
+    sandbox_paths_add(l, buf_str(&path));
+}
+
+void sandbox_own_places(struct sandbox_paths *dirs, struct sandbox_paths *secrets)
+{
+    static const char *const names[] = {"credentials", "credentials.json", "auth.json",
+                                        "secrets.json"};
+    add_xdg(dirs, "XDG_CONFIG_HOME", ".config");
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        add_below(secrets, str_of(dirs->v[dirs->n - 1]), names[i]);
+    add_xdg(dirs, "XDG_STATE_HOME", ".local/state");
+    for (size_t i = 0; i < ARRAY_LEN(own_guarded); i++)
+        add_below(dirs, path_home(), own_guarded[i]);
+    for (size_t i = 0; i < ARRAY_LEN(own_hidden); i++)
+        add_below(secrets, path_home(), own_hidden[i]);
+    add_variable(secrets, "KWARD_CONFIG_PATH"); /* may hold a key */
+    add_variable(secrets, "KWARD_AUTH_PATH");
+}
+
+/* ---- all ---- */
+
+static bool is_dir(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static void add_caches(struct sandbox_policy *p)
+{
+    for (size_t i = 0; i < ARRAY_LEN(home_caches); i++) {
+        AUTO(buf) struct buf full = BUF_INIT;
+        buf_addf(&full, "%s/%s", p->home, home_caches[i]);
+        if (is_dir(full.p) && !policy_place_of(p, buf_str(&full)))
+            paths_put(&p->caches, buf_str(&full));
+    }
+}
+
+static void places_add(struct sandbox_policy *p)
+{
+    struct str root = str_of(p->root), home = str_of(p->home);
+    add_git(p);
+    ADD_ALL(&p->masked, root, work_masked);
+    ADD_ALL(&p->guarded, root, work_guarded);
+    ADD_ALL(&p->guarded, home, home_guarded);
+    for (size_t i = 0; i < ARRAY_LEN(home_hidden); i++)
+        add_below(&p->hidden, home, home_hidden[i]);
+    sandbox_own_places(&p->guarded, &p->hidden);
+    add_xdg(&p->hidden, "XDG_STATE_HOME", ".local/state"); /* what was said in other sessions */
+    add_program(p);
+    add_caches(p);
+}
+
+static void set_limits(struct sandbox_policy *p)
+{
+    struct sysinfo machine;
+    bool is_known = sysinfo(&machine) == 0;
+    int64_t all = is_known ? (int64_t)(machine.totalram >> 20) * (int64_t)machine.mem_unit : 8192;
+    p->limits[SANDBOX_MEMORY] = MAX(all / 4, MIN_MEMORY_MB);
+    p->limits[SANDBOX_PROCESSES] = 512;
+    p->limits[SANDBOX_CPU] = 3600;
+    p->limits[SANDBOX_OPEN] = 65536;
+    p->limits[SANDBOX_DISK] = 8192;
+    for (int i = 0; i < SANDBOX_N_LIMITS; i++) {
+        const char *value = getenv(sandbox_limits[i].variable);
+        if (value && *value)
+            p->limits[i] = strtoll(value, NULL, 10);
+    }
+}
+
+/* Commands get the scratch directory as /tmp unless something they need lies there. */
+static bool can_show_tmp(const struct sandbox_policy *p)
+{
+    return !path_is_inside(STR("/tmp"), str_of(p->root)) &&
+           !path_is_inside(STR("/tmp"), str_of(p->home)) &&
+           !path_is_inside(STR("/tmp"), str_of(path_program()));
+}
+
+void sandbox_policy_init(struct sandbox_policy *p, enum sandbox_kind kind, struct str root)
+{
+    AUTO(buf) struct buf parent = BUF_INIT;
+    struct buf tmp = BUF_INIT;
+    struct error ignored;
+    char name[17];
+    const char *base = getenv("TMPDIR");
+    *p = (struct sandbox_policy){.kind = kind, .root = str_dup(root), .home = str_dup(path_home())};
+    if (!base || base[0] != '/' || !path_resolve(&parent, str_of(base), &ignored))
+        buf_addz(&parent, "/tmp");
+    id_hex(name, sizeof name - 1);
+    buf_addf(&tmp, "%s/trivet-%s", parent.p, name);
+    p->tmp = buf_take(&tmp);
+    p->shows_tmp = can_show_tmp(p);
+    set_limits(p);
+    places_add(p);
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/* The file system as commands see it, in a mount namespace of their own:
+ *
+ *     everything     read-only
+ *     writable       the workspace and the further places, as they are
+ *     guarded        read-only inside these; a directory that is missing is masked by an empty one
+ *     hidden         empty inside these; elsewhere Landlock keeps them from being read
+ *     /tmp           the scratch directory of the session
+ *     caches         what is there, with writes that land in the scratch directory
+ *     /dev/shm       private
+ *
+ * It is made once, when the room of a session is; before each command it is looked over again,
+ * because what is guarded may have come, gone or been replaced from outside, which takes a mount
+ * with it.  Each directory between a guarded path and its writable place is a mount too, but
+ * writable: a mount point cannot be renamed or removed, so nobody can move it aside.
+ */
+#include "sandbox/internal.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+enum { MAX_WRITABLE = 64, OVERLAY_MAGIC = 0x794c7630 };
+
+/* The workspace without anything mounted in it: shows what lies below a mask. */
+static int base = -1;
+
+const char *policy_writable(const struct sandbox_policy *p, size_t i)
+{
+    if (i == 0)
+        return p->tmp;
+    if (p->kind != SANDBOX_WORKSPACE_WRITE)
+        return NULL;
+    if (i == 1)
+        return p->root;
+    return i - 2 < p->writable.n ? p->writable.v[i - 2] : NULL;
+}
+
+const char *policy_place_of(const struct sandbox_policy *p, struct str path)
+{
+    const char *place, *found = NULL;
+    for (size_t i = 0; (place = policy_writable(p, i)); i++)
+        if (path_is_inside(str_of(place), path) && (!found || strlen(place) > strlen(found)))
+            found = place;
+    return found;
+}
+
+/* ---- looked over before each command ---- */
+
+/* Makes the directories between the writable place and path mount points, outermost first. */
+static bool pin_parents(struct str place, struct str path, struct error *err)
+{
+    struct spot s;
+    struct str dir = path_dir(path);
+    if (dir.n <= place.n || !path_is_inside(place, dir))
+        return true;
+    if (!pin_parents(place, dir, err))
+        return false;
+    AUTO_FREE char *z = str_dup(dir);
+    if (!spot_open(&s, z))
+        return true; /* it is missing, or not a plain directory: nothing to guard below */
+    bool ok = spot_look(&s) != SPOT_DIR || spot_bind(&s, false, err);
+    return ok;
+}
+
+static bool guard(const char *path, bool is_masked, struct error *err)
+{
+    struct spot s;
+    bool ok = true;
+    if (!spot_open(&s, path))
+        return true;
+    enum spot_kind kind = spot_look(&s);
+    if (kind == SPOT_DIR || kind == SPOT_FILE)
+        ok = spot_bind(&s, true, err);
+    else if (kind == SPOT_MISSING && is_masked && mkdirat(s.dir, s.name, 0755) == 0)
+        ok = spot_mask(&s, err);
+    return ok;
+}
+
+static bool guard_all(const struct sandbox_policy *p, const struct sandbox_paths *l, bool is_masked,
+                      struct error *err)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        const char *place = policy_place_of(p, str_of(l->v[i]));
+        if (!place || strcmp(place, l->v[i]) == 0)
+            continue;
+        if (!pin_parents(str_of(place), str_of(l->v[i]), err) || !guard(l->v[i], is_masked, err))
+            return false;
+    }
+    return true;
+}
+
+/* A repository that was made since its name was masked comes to light. */
+static void unmask_git(const struct sandbox_policy *p)
+{
+    AUTO(buf) struct buf path = BUF_INIT;
+    struct stat below, above;
+    buf_addf(&path, "%s/.git", p->root);
+    if (base < 0 || fstatat(base, ".git/HEAD", &below, AT_SYMLINK_NOFOLLOW) != 0 ||
+        fstatat(base, ".git", &below, AT_SYMLINK_NOFOLLOW) != 0 || lstat(path.p, &above) != 0)
+        return;
+    if (S_ISDIR(below.st_mode) && (above.st_dev != below.st_dev || above.st_ino != below.st_ino))
+        umount2(path.p, MNT_DETACH | UMOUNT_NOFOLLOW);
+}
+
+/* A repository outside of the writable places is open to git alone. */
+static bool guard_git(const struct sandbox_policy *p, struct error *err)
+{
+    unmask_git(p);
+    for (size_t i = 0; i < p->git.n; i++)
+        if (!policy_place_of(p, str_of(p->git.v[i])) && !guard(p->git.v[i], false, err))
+            return false;
+    return guard_all(p, &p->git, true, err);
+}
+
+static bool hide(const char *path, struct error *err)
+{
+    struct spot s;
+    bool ok = true;
+    if (!spot_open(&s, path))
+        return true;
+    enum spot_kind kind = spot_look(&s);
+    if (kind == SPOT_DIR)
+        ok = spot_mask(&s, err);
+    else if (kind == SPOT_FILE)
+        ok = spot_bind_from(&s, "/dev/null", err);
+    return ok;
+}
+
+/* A file of a program's own directory goes with all files there. */
+static bool cover(const char *path, struct error *err)
+{
+    struct spot s;
+    AUTO_FREE char *dir = str_dup(path_dir(str_of(path)));
+    if (!spot_open(&s, dir))
+        return true;
+    bool ok = spot_look(&s) != SPOT_DIR || cover_dir(dir, err);
+    return ok;
+}
+
+static bool hide_all(const struct sandbox_policy *p, struct error *err)
+{
+    for (size_t i = 0; i < p->hidden.n; i++) {
+        struct str path = str_of(p->hidden.v[i]);
+        const char *place = policy_place_of(p, path);
+        if (!place)
+            place = policy_cache_of(p, path);
+        if (!place)
+            continue;
+        bool is_own = policy_is_own_dir(p, path_dir(path));
+        if (!pin_parents(str_of(place), is_own ? path_dir(path) : path, err) ||
+            !(is_own ? cover : hide)(p->hidden.v[i], err))
+            return false;
+    }
+    return true;
+}
+
+bool view_refresh(const struct sandbox_policy *p, struct error *err)
+{
+    spots_forget();
+    return hide_all(p, err) && guard_all(p, &p->guarded, false, err) &&
+           guard_all(p, &p->masked, true, err) && guard_git(p, err);
+}
+
+static void note_missing(const struct sandbox_paths *l, struct sandbox_paths *out)
+{
+    struct stat st;
+    for (size_t i = 0; i < l->n; i++)
+        if (lstat(l->v[i], &st) != 0)
+            paths_put(out, str_of(l->v[i]));
+}
+
+void view_note_missing(const struct sandbox_policy *p, struct sandbox_paths *out)
+{
+    note_missing(&p->masked, out);
+    note_missing(&p->git, out);
+}
+
+/* ---- made once ---- */
+
+static bool has_root_writable(const struct sandbox_policy *p)
+{
+    for (size_t i = 0; policy_writable(p, i); i++)
+        if (strcmp(policy_writable(p, i), "/") == 0)
+            return true;
+    return false;
+}
+
+static bool put_clones(struct sandbox_policy *p, int *clones, size_t n, struct error *err)
+{
+    bool ok = true;
+    for (size_t i = n; i-- > 0;) { /* the scratch directory last: it may lie in another one */
+        bool is_tmp = i == 0 && p->shows_tmp;
+        if (clones[i] < 0)
+            continue;
+        ok = ok && mount_put(clones[i], is_tmp ? "/tmp" : policy_writable(p, i), err);
+        close(clones[i]);
+    }
+    return ok;
+}
+
+static bool all_read_only(struct sandbox_policy *p, struct error *err)
+{
+    int clones[MAX_WRITABLE];
+    size_t n = 0;
+    bool ok = true;
+    if (has_root_writable(p))
+        return true;
+    for (; n < MAX_WRITABLE && policy_writable(p, n); n++) {
+        clones[n] = mount_clone(policy_writable(p, n));
+        if (clones[n] < 0 && errno != ENOENT)
+            ok = error_errno(err, errno, "cannot clone %s", policy_writable(p, n));
+    }
+    ok = ok && mount_read_only("/", true, err);
+    return put_clones(p, clones, n, err) && ok;
+}
+
+/* Not every file system can lie below another; then the cache stays read-only. */
+static void put_cache(const struct sandbox_policy *p, size_t i)
+{
+    AUTO(buf) struct buf options = BUF_INIT, upper = BUF_INIT, work = BUF_INIT;
+    const char *cache = p->caches.v[i];
+    buf_addf(&upper, "%s/.caches/%zu", p->tmp, i);
+    buf_addf(&work, "%s/.caches/%zu-work", p->tmp, i);
+    if (strpbrk(cache, ",:\\") || mkdir(upper.p, 0700) != 0 || mkdir(work.p, 0700) != 0)
+        return;
+    buf_addf(&options, "lowerdir=%s,upperdir=%s,workdir=%s", cache, upper.p, work.p);
+    if (mount("overlay", cache, "overlay", MS_NOSUID | MS_NODEV, options.p) == 0)
+        return;
+    buf_addz(&options, ",userxattr");
+    (void)!mount("overlay", cache, "overlay", MS_NOSUID | MS_NODEV, options.p);
+}
+
+const char *policy_cache_of(const struct sandbox_policy *p, struct str path)
+{
+    for (size_t i = 0; i < p->caches.n; i++)
+        if (path_is_inside(str_of(p->caches.v[i]), path))
+            return p->caches.v[i];
+    return NULL;
+}
+
+/* Read-only with all the rest until now. */
+static void open_cache(const char *path)
+{
+    struct error ignored;
+    struct statfs fs;
+    if (statfs(path, &fs) == 0 && fs.f_type == OVERLAY_MAGIC)
+        mount_read_only(path, false, &ignored);
+}
+
+static void put_caches(const struct sandbox_policy *p)
+{
+    AUTO(buf) struct buf top = BUF_INIT;
+    buf_addf(&top, "%s/.caches", p->tmp);
+    if (p->caches.n == 0 || mkdir(top.p, 0700) != 0)
+        return;
+    for (size_t i = 0; i < p->caches.n; i++)
+        put_cache(p, i);
+}
+
+static bool private_shm(const struct sandbox_policy *p, struct error *err)
+{
+    char options[60];
+    if (!path_is_dir(STR("/dev/shm")))
+        return true;
+    snprintf(options, sizeof options, "mode=1777,size=%lldm",
+             (long long)(p->limits[SANDBOX_MEMORY] ? p->limits[SANDBOX_MEMORY] : 65536));
+    return mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, options) == 0 ||
+           error_errno(err, errno, "cannot make /dev/shm private");
+}
+
+bool view_make(struct sandbox_policy *p, struct error *err)
+{
+    /* What is mounted here stays here. */
+    if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) != 0)
+        return error_errno(err, errno, "no mounts in the namespace");
+    put_caches(p); /* while the scratch directory has its name */
+    base = mount_clone(p->root);
+    if (!all_read_only(p, err) || !private_shm(p, err))
+        return false;
+    for (size_t i = 0; i < p->caches.n; i++)
+        open_cache(p->caches.v[i]);
+    if (p->shows_tmp) {
+        free(p->tmp);
+        p->tmp = xstrdup("/tmp");
+    }
+    return view_refresh(p, err);
+}
+
+/* ---- plain git ---- */
+
+/* Inside a writable place what lies below the guard is open; elsewhere the guard itself opens. */
+static bool open_repository(const struct sandbox_policy *p, const char *path, struct error *err)
+{
+    struct spot s;
+    bool ok = true;
+    if (!spot_open(&s, path))
+        return true;
+    if (spot_look(&s) == SPOT_MOUNT) {
+        if (!policy_place_of(p, str_of(path)))
+            ok = mount_read_only(path, false, err);
+        else if (umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+            ok = spot_look(&s) != SPOT_DIR || spot_bind(&s, false, err);
+        else
+            ok = error_errno(err, errno, "cannot open %s", path);
+    }
+    return ok;
+}
+
+struct git_cover {
+    struct error *err;
+    bool ok;
+};
+
+static void cover_git_file(void *arg, const char *dir, const char *path)
+{
+    struct git_cover *c = arg;
+    AUTO(buf) struct buf above = BUF_INIT;
+    buf_add(&above, path_dir(str_of(dir)));
+    c->ok = c->ok && pin_parents(buf_str(&above), str_of(path), c->err) && guard(path, false, c->err);
+}
+
+/* In the command's process: a copy of the view for it alone, with the repositories open. */
+bool view_open_git(const struct sandbox_policy *p, struct error *err)
+{
+    struct git_cover c = {.err = err, .ok = true};
+    if (unshare(CLONE_NEWNS) != 0)
+        return error_errno(err, errno, "no mount namespace");
+    spots_forget();
+    for (size_t i = 0; i < p->git.n; i++)
+        if (!open_repository(p, p->git.v[i], err))
+            return false;
+    git_each(p, cover_git_file, &c);
+    return c.ok;
+}
