@@ -259,9 +259,12 @@ static bool load_rules(struct once *o, struct error *err)
     buf_addz(&user, "/trivet/permissions.json");
     struct str project =
         arena_fmt(&o->arena, "%.*s/.trivet/permissions.json", STR_FMT(o->workspace));
+    o->rules.tools = &toolset_scaiflux;
     for (size_t i = 0; i < o->options.n_rules; i++)
-        if (!rules_add(&o->rules, o->options.rules[i].verdict, o->options.rules[i].text, err))
+        if (!rules_add(&o->rules, o->options.rules[i].verdict, o->options.rules[i].text, err)) {
+            o->exit_code = 2; /* a wrong argument */
             return false;
+        }
     return rules_load(&o->rules, buf_str(&user), STR_NONE, err) &&
            rules_load(&o->rules, project, o->workspace, err);
 }
@@ -403,7 +406,7 @@ int once_run(const struct provider *const *providers, size_t n, int argc, char *
         loop_run(o.loop);
     else {
         shown_line(stderr, "trivet run: %s", err.text);
-        o.exit_code = 1;
+        o.exit_code = o.exit_code ? o.exit_code : 1;
     }
     child_end_all(o.loop);
     clear(&o);

@@ -34,6 +34,9 @@ bool rules_add(struct rules *r, enum verdict verdict, struct str text, struct er
     if (!is_ok || (!is_whole && str_is_blank(str_n(text.p + open + 1, text.n - open - 2))))
         return error_set(err, ERR_INVALID, "a rule is TOOL or TOOL(PATTERN), not %.*s",
                          STR_FMT(str_cut(text, 100)));
+    struct str pattern = is_whole ? STR_NONE : str_trim(str_n(text.p + open + 1, text.n - open - 2));
+    if (r->tools && !rule_check(r->tools, tool, pattern, err))
+        return error_prefix(err, "the rule %.*s", STR_FMT(str_cut(text, 100)));
     if (r->n == r->room) {
         r->room = r->room ? r->room * 2 : 8;
         r->v = xrealloc(r->v, r->room * sizeof *r->v);
@@ -97,7 +100,7 @@ void rules_clear(struct rules *r)
     for (size_t i = 0; i < r->n; i++)
         free(r->v[i].text);
     free(r->v);
-    *r = RULES_INIT;
+    *r = (struct rules){.tools = r->tools};
 }
 
 /* ---- commands ---- */
@@ -123,16 +126,35 @@ static struct command pattern_words(struct arena *a, struct str pattern)
     return is_one ? list.v[0] : command_words(a, pattern);
 }
 
-/* is_strict: the program must be written as in the rule; else /bin/rm is rm. */
+/* Whatever begins with these words, with another sign for it: git push:* */
+static struct str without_mark(struct str pattern)
+{
+    return str_ends(pattern, STR(":*")) ? str_trim(str_cut(pattern, pattern.n - 2)) : pattern;
+}
+
+static bool word_fits(struct str want, struct str have, bool is_last)
+{
+    bool is_start = is_last && want.n > 1 && str_ends(want, STR("*"));
+    if (str_is(want, "*") || str_eq(have, want))
+        return true;
+    return is_start && str_starts(have, str_cut(want, want.n - 1));
+}
+
+/* is_strict: the program must be written as in the rule; else /bin/rm is rm, and "git push *" is also
+ * git push without anything behind it. */
 static bool words_fit_at(const struct command *rule, const struct command *c, size_t at,
                          bool is_strict)
 {
-    if (at + rule->n > c->n)
+    size_t n = rule->n;
+    if (!is_strict && n > 1 && str_is(rule->words[n - 1], "*"))
+        n--;
+    if (at + n > c->n)
         return false;
-    for (size_t i = 0; i < rule->n; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct str have = c->words[at + i], want = rule->words[i];
-        bool fits = str_is(want, "*") || str_eq(have, want) ||
-                    (!is_strict && i == 0 && str_eq(path_base(have), want));
+        bool is_last = i + 1 == n;
+        bool fits = word_fits(want, have, is_last) ||
+                    (!is_strict && i == 0 && word_fits(want, path_base(have), is_last));
         if (!fits)
             return false;
     }
@@ -163,12 +185,13 @@ static bool hits_line(const struct rule *rule, struct str line)
 {
     struct arena a = ARENA_INIT;
     struct commands list;
-    struct command words = pattern_words(&a, rule->pattern);
+    struct str pattern = without_mark(rule->pattern);
+    struct command words = pattern_words(&a, pattern);
     bool is_deep = !command_split(&a, line, &list);
     bool is_hit = !is_deep && commands_are_hit(&words, &list, &is_deep);
     if (!is_hit && is_deep) {
         struct command all = command_words(&a, line);
-        words = command_words(&a, rule->pattern);
+        words = command_words(&a, pattern);
         is_hit = words_fit_anywhere(&words, &all);
     }
     arena_clear(&a);
@@ -177,21 +200,55 @@ static bool hits_line(const struct rule *rule, struct str line)
 
 /* ---- paths ---- */
 
-static bool fits_path(struct str pattern, struct str root, struct str path)
+/* The pattern absolute, without "." and "..", with ** behind a slash at its end. */
+static void put_absolute(struct str pattern, struct str root, struct buf *out)
 {
-    AUTO(buf) struct buf whole = BUF_INIT;
+    bool is_tree = str_ends(pattern, STR("/")) || str_is(pattern, ".");
+    path_absolute(out, root, pattern);
+    if (is_tree)
+        buf_addz(out, str_is(buf_str(out), "/") ? "**" : "/**");
+}
+
+static bool matches(struct str pattern, struct str path, bool is_filter)
+{
     struct pattern p = PATTERN_INIT;
     struct error ignored;
-    bool is_whole = str_starts(pattern, STR("/")) || str_starts(pattern, STR("~/"));
-    if (is_whole)
-        path_absolute(&whole, root, pattern);
-    if (!pattern_init(&p, is_whole ? buf_str(&whole) : pattern, &ignored))
+    if (!pattern_init(&p, pattern, &ignored))
         return false;
-    bool fits = is_whole ? pattern_match(&p, path)
-                         : path_is_inside(root, path) &&
-                               pattern_match_filter(&p, path_relative(root, path));
+    bool fits = is_filter ? pattern_match_filter(&p, path) : pattern_match(&p, path);
     pattern_clear(&p);
     return fits;
+}
+
+/* Where the directories lead that a whole pattern names before its first sign. */
+static bool matches_resolved(struct str pattern, struct str path)
+{
+    AUTO(buf) struct buf real = BUF_INIT;
+    struct error ignored;
+    size_t n = 0, end = 0;
+    while (n < pattern.n && !strchr("*?[{\\", pattern.p[n]))
+        end = pattern.p[n++] == '/' ? n - 1 : end;
+    end = n == pattern.n ? n : end;
+    if (!end || !path_resolve(&real, str_cut(pattern, end), &ignored))
+        return false;
+    buf_add(&real, str_from(pattern, end));
+    return matches(buf_str(&real), path, false);
+}
+
+/* is_strict: a link in the pattern's own directories is not followed, or who makes the link would
+ * say what is allowed. */
+static bool fits_path(struct str pattern, struct str root, struct str path, bool is_strict)
+{
+    AUTO(buf) struct buf whole = BUF_INIT;
+    bool is_whole = str_starts(pattern, STR("/")) || str_starts(pattern, STR("~"));
+    put_absolute(pattern, is_whole ? root : STR("/"), &whole);
+    if (is_whole)
+        return matches(buf_str(&whole), path, false) ||
+               (!is_strict && matches_resolved(buf_str(&whole), path));
+    if (!path_is_inside(root, path))
+        return false;
+    bool is_filter = !str_starts(pattern, STR("./")) && str_chr(pattern, '/') == SIZE_MAX;
+    return matches(str_from(buf_str(&whole), 1), path_relative(root, path), is_filter);
 }
 
 struct hit {
@@ -204,7 +261,7 @@ static void on_path(void *arg, struct str path)
 {
     struct hit *h = arg;
     h->has_path = true;
-    h->is_hit = h->is_hit || !path.p || fits_path(h->rule->pattern, h->root, path);
+    h->is_hit = h->is_hit || !path.p || fits_path(h->rule->pattern, h->root, path, false);
 }
 
 /* A call that is about nothing a pattern could name is hit: better asked than let through. */
@@ -220,7 +277,7 @@ static bool hits_paths(const struct rule *rule, const struct face *f, const stru
 
 static bool names_tool(const struct rule *rule, const struct face *f)
 {
-    return str_is(rule->tool, "*") || str_is(rule->tool, f->name);
+    return str_is(rule->tool, "*") || str_ieq(rule->tool, str_of(f->name));
 }
 
 static bool hits(const struct rule *rule, const struct face *f, const struct tool_cx *cx,
@@ -250,7 +307,7 @@ static void allow_path(void *arg, struct str path)
     struct allowing *x = arg;
     const struct rule *by = NULL;
     for (size_t i = 0; i < x->rules->n && !by && path.p; i++)
-        if (is_candidate(x, &x->rules->v[i]) && fits_path(x->rules->v[i].pattern, x->root, path))
+        if (is_candidate(x, &x->rules->v[i]) && fits_path(x->rules->v[i].pattern, x->root, path, true))
             by = &x->rules->v[i];
     x->n++;
     x->is_refused = x->is_refused || !by;
@@ -263,7 +320,7 @@ static void allow_command(struct allowing *x, const struct command *c, struct ar
     for (size_t i = 0; i < x->rules->n && !by; i++) {
         if (!is_candidate(x, &x->rules->v[i]))
             continue;
-        struct command words = pattern_words(a, x->rules->v[i].pattern);
+        struct command words = pattern_words(a, without_mark(x->rules->v[i].pattern));
         if (words.n && words_fit_at(&words, c, 0, true))
             by = &x->rules->v[i];
     }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Rules about calls: allow, ask or deny, by tool and by what the call is about.
  *
- *     bash                   every call of the tool (* : every tool)
+ *     bash                   every call of the tool (* : every tool); Bash is the same
  *     bash(git status)       commands that begin with these words; * stands for any one word
- *     write_file(*.md)       paths below the workspace by pattern (tools/match.h)
+ *     bash(git push*)        a * at the end: whatever begins so; git push:* is the same
+ *     write_file(*.md)       paths below the workspace by pattern (tools/match.h), here in any
+ *                            directory; with ./ in front only at the top
+ *     write_file(src/)       everything below src
  *     read_file(/etc/passwd) a pattern that begins with / or ~/ is held against the whole path
  *
  * A deny or ask rule fits as soon as one command of the line or one path of the call does; a call
@@ -23,10 +26,11 @@ struct rule;
 struct rules {
     struct rule *v;
     size_t n, room;
+    const struct toolset *tools; /* whose calls are judged; NULL: a rule may name any tool */
 };
 #define RULES_INIT ((struct rules){0})
 
-/* ERR_INVALID when the text is no rule. */
+/* ERR_INVALID when the text is no rule, or one that can never fit a call of the tools. */
 bool rules_add(struct rules *r, enum verdict verdict, struct str text, struct error *err);
 /* The object {"allow": [...], "ask": [...], "deny": [...]} of a file; no file is fine.  tree:
  * the workspace that brings the file along (context/foreign.h), which cannot allow anything, such a
@@ -36,5 +40,7 @@ bool rules_load(struct rules *r, struct str path, struct str tree, struct error 
 enum verdict rules_judge(const struct rules *r, const struct face *f, const struct tool_cx *cx,
                          const void *args, struct str *ret_text);
 void rules_clear(struct rules *r);
+/* Whether a rule can fit at all; ERR_INVALID says why not.  pattern: STR_NONE for every call. */
+bool rule_check(const struct toolset *t, struct str tool, struct str pattern, struct error *err);
 
 #endif

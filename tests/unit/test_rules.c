@@ -168,6 +168,93 @@ static void test_nothing_to_name(void **state)
     assert_int_equal(judge(s, &todo, "x"), VERDICT_DENY);
 }
 
+static void test_wall_18_beginnings(void **state)
+{
+    struct scene *s = *state;
+    add(s, VERDICT_DENY, "bash(git push*)");
+    add(s, VERDICT_DENY, "Bash(npm publish:*)");
+    add(s, VERDICT_ASK, "bash(docker run *)");
+    add(s, VERDICT_ALLOW, "BASH(ls*)");
+    static const char *const denied[] = {"git push",      "git push origin main", "git pushx",
+                                         "/usr/bin/git push", "sh -c 'git push -f'", "npm publish",
+                                         "npm publish --tag x", "cd x && git push"};
+    for (size_t i = 0; i < sizeof denied / sizeof *denied; i++)
+        assert_int_equal(judge(s, &bash, denied[i]), VERDICT_DENY);
+    assert_int_equal(judge(s, &bash, "git pull"), VERDICT_NONE);
+    assert_int_equal(judge(s, &bash, "docker run"), VERDICT_ASK);
+    assert_int_equal(judge(s, &bash, "docker run x"), VERDICT_ASK);
+    assert_int_equal(judge(s, &bash, "docker ps"), VERDICT_NONE);
+    assert_int_equal(judge(s, &bash, "ls -l"), VERDICT_ALLOW);
+    assert_int_equal(judge(s, &bash, "lsblk"), VERDICT_ALLOW);
+    assert_int_equal(judge(s, &bash, "als"), VERDICT_NONE);
+}
+
+static void test_wall_18_paths(void **state)
+{
+    struct scene *s = *state;
+    AUTO(buf) struct buf rule = BUF_INIT;
+    add(s, VERDICT_DENY, "Write_File(./src/**)");
+    add(s, VERDICT_ASK, "write_file(docs/)");
+    add(s, VERDICT_ASK, "write_file(./*.md)");
+    add(s, VERDICT_ASK, "write_file(a//b/./c?.txt)");
+    assert_int_equal(judge(s, &writer, "src/a/b.c"), VERDICT_DENY);
+    assert_int_equal(judge(s, &writer, "./src/b.c"), VERDICT_DENY);
+    assert_int_equal(judge(s, &writer, "other/src/b.c"), VERDICT_NONE);
+    assert_int_equal(judge(s, &writer, "docs/x/y"), VERDICT_ASK);
+    assert_int_equal(judge(s, &writer, "top.md"), VERDICT_ASK);
+    assert_int_equal(judge(s, &writer, "x/deep.md"), VERDICT_NONE);
+    assert_int_equal(judge(s, &writer, "a/b/c1.txt"), VERDICT_ASK);
+    assert_int_equal(judge(s, &writer, "a/b/c12.txt"), VERDICT_NONE);
+    /* A link in the rule: it denies where it leads, and allows only as it is written. */
+    AUTO(buf) struct buf command = BUF_INIT;
+    buf_addf(&command, "ln -s /etc '%.*s/way'", STR_FMT(buf_str(&s->root)));
+    buf_addc(&command, '\0');
+    assert_int_equal(system(command.p), 0);
+    buf_addf(&rule, "write_file(%.*s/way/**)", STR_FMT(buf_str(&s->root)));
+    buf_addc(&rule, '\0');
+    add(s, VERDICT_ALLOW, rule.p);
+    assert_int_equal(judge(s, &writer, "/etc/x"), VERDICT_NONE);
+    add(s, VERDICT_DENY, rule.p);
+    assert_int_equal(judge(s, &writer, "/etc/x"), VERDICT_DENY);
+    assert_int_equal(judge(s, &writer, "way/x"), VERDICT_DENY);
+}
+
+/* Rules that could never do anything are refused when there are tools to compare with. */
+static void test_wall_18_rules_that_never_fit(void **state)
+{
+    struct scene *s = *state;
+    static const struct {
+        const char *rule, *why;
+    } bad[] = {
+        {"bsh(ls)", "did you mean bash?"},
+        {"read-file", "did you mean read_file?"},
+        {"Reader(x)", "there is no tool Reader; there are read_file, "},
+        {"TodoWrite(x)", "neither a command nor a path"},
+        {"WebFetch(example.org)", "neither a command nor a path"},
+        {"bash(git push && ls)", "one command"},
+        {"bash(echo $HOME)", "one command"},
+        {"bash(ls > x)", "one command"},
+        {"bash(echo 'x)", "one command"},
+        {"read_file(../x)", "begin it with /"},
+        {"read_file(a/../../x)", "begin it with /"},
+    };
+    static const char *const good[] = {
+        "*",          "bash",         "Bash(ls)",           "bash(git push*)", "bash(*)",
+        "bash(git *)", "bash(make X=1)", "bash(git commit -m 'a b')", "read_file(./src/**)",
+        "READ_FILE(~/.ssh/**)", "glob_search(src/)", "write_file({a,b}/**)", "WebFetch", "*(x)",
+    };
+    s->rules.tools = &toolset_scaiflux;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_false(rules_add(&s->rules, VERDICT_DENY, str_of(bad[i].rule), &s->err));
+        assert_int_equal(s->err.code, ERR_INVALID);
+        assert_non_null(strstr(s->err.text, bad[i].why));
+        assert_non_null(strstr(s->err.text, bad[i].rule));
+    }
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        add(s, VERDICT_DENY, good[i]);
+    s->rules.tools = NULL;
+}
+
 static void test_bad_rules(void **state)
 {
     struct scene *s = *state;
@@ -216,6 +303,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_words_of_rules, setup, teardown),
         cmocka_unit_test_setup_teardown(test_paths, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nothing_to_name, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_wall_18_beginnings, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_wall_18_paths, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_wall_18_rules_that_never_fit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad_rules, setup, teardown),
         cmocka_unit_test_setup_teardown(test_files, setup, teardown),
     };
