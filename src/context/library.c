@@ -206,6 +206,19 @@ struct item *library_plugins(struct str config_dir, struct arena *a, size_t *ret
     return items;
 }
 
+static void add_ruby(struct shelf *s, struct str dir, struct str name, struct arena *a)
+{
+    if (str_ends(name, STR(".rb")))
+        s->items[s->n++] =
+            (struct item){.name = arena_str(a, name),
+                          .path = arena_fmt(a, "%.*s/%.*s", STR_FMT(dir), STR_FMT(name))};
+}
+
+struct item *library_ruby_plugins(struct str config_dir, struct arena *a, size_t *ret_n)
+{
+    return read_shelf(config_dir, "plugins", add_ruby, a, ret_n);
+}
+
 struct str item_expand(const struct item *template, struct str arguments, struct arena *a)
 {
     AUTO(buf) struct buf out = BUF_INIT;

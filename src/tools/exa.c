@@ -123,6 +123,11 @@ static bool read_answer(const struct fetched *f, struct json *ret, struct error 
                             "the search service did not answer with a list of results");
 }
 
+bool exa_is_offered(const struct tool_cx *cx)
+{
+    return cx->exa_key.n > 0;
+}
+
 bool exa_search_await(struct tool_cx *cx, const struct exa_query *q, struct json *ret,
                       struct error *err)
 {

@@ -27,6 +27,8 @@ struct exa_result {                                    /* borrowed from the answ
     yyjson_val *score, *highlights, *highlight_scores; /* NULL when absent */
 };
 
+/* Whether there is a key: a search without one is not offered. */
+bool exa_is_offered(const struct tool_cx *cx);
 /* The answer's JSON object; its "results" is an array.  ERR_NO_KEY without a key; ERR_AUTH,
  * ERR_RATE, ERR_PROVIDER and so on with err->status for a refusal, in its words; ERR_BAD_REPLY for
  * an answer of another shape; what fetch_await fails with. */

@@ -37,6 +37,12 @@ static bool copy_text(yyjson_val *from, const char *name, const char *where, siz
     return s.n > 0;
 }
 
+/* Models say that they do not want what there is not. */
+static bool is_off(yyjson_val *wish)
+{
+    return !wish || yyjson_is_null(wish) || yyjson_is_false(wish);
+}
+
 static bool copy_options(yyjson_val *options, size_t question, struct jw *w,
                          struct tool_result *ret)
 {
@@ -47,7 +53,7 @@ static bool copy_options(yyjson_val *options, size_t question, struct jw *w,
                           question, MIN_OPTIONS, MAX_OPTIONS);
     jw_karr(w, "options");
     yyjson_arr_foreach (options, i, max, option) {
-        if (json_get(option, "preview"))
+        if (!is_off(json_get(option, "preview")))
             return !tool_fail(ret, "Error: options[%zu].preview is not supported", i);
         jw_obj(w);
         if (!copy_text(option, "label", "options", i, w, ret) ||
@@ -69,7 +75,7 @@ static bool copy_questions(yyjson_val *questions, struct jw *w, struct tool_resu
                           MAX_QUESTIONS);
     jw_arr(w);
     yyjson_arr_foreach (questions, i, max, question) {
-        if (json_get(question, "multiSelect"))
+        if (!is_off(json_get(question, "multiSelect")))
             return !tool_fail(ret, "Error: questions[%zu].multiSelect is not supported", i);
         jw_obj(w);
         if (!copy_text(question, "question", "questions", i, w, ret) ||

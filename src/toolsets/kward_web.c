@@ -115,6 +115,7 @@ const struct face kward_search_face = {
     .mode = MODE_FULL,
     .run_await = search_await,
     .gadget = "web",
+    .is_offered = exa_is_offered,
 };
 
 /* ---- read_skill ---- */

@@ -117,6 +117,7 @@ const struct face scaiflux_search_face = {
     .mode = MODE_FULL,
     .run_await = search_await,
     .gadget = "web",
+    .is_offered = exa_is_offered,
 };
 
 /* ---- TodoWrite ---- */

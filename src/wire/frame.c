@@ -8,6 +8,10 @@
  * header block has ended.  A piece that lies whole inside one feed is passed on as it is; only
  * what crosses the border of a feed is copied into `held`, which never grows beyond the limit.
  * Whatever the pieces are in which the bytes arrive, the messages and faults are the same.
+ *
+ * A wrong length costs one message.  A line "Content-Length: N" cannot stand in JSON: a string has no
+ * raw line end, and outside of strings it is no JSON.  So wherever one ends, inside of a body that was
+ * announced too long or behind the rest of one that was announced too short, the next message begins.
  */
 #include "wire/frame.h"
 
@@ -16,8 +20,12 @@
 
 #include <stdio.h>
 
-enum { KEEP_BYTES = 64 << 10 }; /* memory kept between messages */
+enum {
+    KEEP_BYTES = 64 << 10, /* memory kept between messages */
+    LATE_BYTES = 64,       /* a header line in the wrong place is no longer than that */
+};
 
+#define CONTENT_LENGTH STR("Content-Length:")
 #define BOM STR("\xef\xbb\xbf")
 
 struct frame {
@@ -30,6 +38,8 @@ struct frame {
     bool has_headers; /* a header block has begun */
     int64_t length;   /* of the body as the headers say; 0: none or unreadable */
     size_t body_left; /* bytes of the body still to come; 0: reading headers */
+    char ended[LATE_BYTES]; /* the end of the last body, until a line of headers was read */
+    size_t n_ended;
     bool is_stopped, is_paused;
     bool is_busy; /* inside feed or end: free must wait */
     bool is_dead;
@@ -74,6 +84,41 @@ static void tell_fault(struct frame *f, enum frame_fault fault, struct str detai
     f->sink.on_fault(f->sink.arg, fault, detail);
 }
 
+/* ---- headers in the wrong place ---- */
+
+/* One or more digits and nothing else; 0 when it is none or does not fit. */
+static int64_t read_length(struct str value)
+{
+    int64_t length;
+    if (value.n == 0 || value.p[0] < '0' || value.p[0] > '9' || !str_int(value, &length))
+        return 0;
+    return length;
+}
+
+/* Where the "Content-Length: N" begins with which the text ends; SIZE_MAX: it ends otherwise. */
+static size_t find_late_header(struct str s)
+{
+    const struct str name = CONTENT_LENGTH;
+    struct str tail = str_from(s, s.n > LATE_BYTES ? s.n - LATE_BYTES : 0);
+    size_t colon = str_rchr(tail, ':');
+    if (colon == SIZE_MAX || colon + 1 < name.n)
+        return SIZE_MAX;
+    size_t at = colon + 1 - name.n;
+    bool is_header = str_ieq(str_n(tail.p + at, name.n), name) &&
+                     read_length(str_trim(str_from(tail, colon + 1))) > 0;
+    return is_header ? s.n - tail.n + at : SIZE_MAX;
+}
+
+/* Keeps the end of what is thrown away, for the header that it may be. */
+static void keep_tail(struct frame *f, struct str piece)
+{
+    if (f->held.n > LATE_BYTES)
+        buf_drop(&f->held, f->held.n - LATE_BYTES);
+    buf_add(&f->held, str_from(piece, piece.n > LATE_BYTES ? piece.n - LATE_BYTES : 0));
+    if (f->held.n > LATE_BYTES)
+        buf_drop(&f->held, f->held.n - LATE_BYTES);
+}
+
 /* ---- lines ---- */
 
 /* Offset of the first line end, or SIZE_MAX.  In \r\n the \n ends one more, empty line, and empty
@@ -109,6 +154,20 @@ static size_t line_limit(const struct frame *f, struct str piece)
     return f->limit + (has_bom ? BOM.n : 0);
 }
 
+/* Passes over a piece of a line that is too long.  True when it ends with a header. */
+static bool skip_line(struct frame *f, struct str piece, bool is_whole, struct str *ret_line)
+{
+    f->is_skipping = !is_whole;
+    if (f->kind != FRAME_LENGTH)
+        return false;
+    keep_tail(f, piece);
+    size_t at = is_whole ? find_late_header(buf_str(&f->held)) : SIZE_MAX;
+    if (is_whole && at == SIZE_MAX)
+        buf_reset(&f->held);
+    *ret_line = str_from(buf_str(&f->held), at == SIZE_MAX ? f->held.n : at);
+    return at != SIZE_MAX;
+}
+
 /* Takes bytes up to and with the next line end.  True with the line, borrowed from the feed or
  * from `held`; false when it is unfinished or too long. */
 static bool cut_line(struct frame *f, struct str *bytes, struct str *ret_line)
@@ -117,16 +176,14 @@ static bool cut_line(struct frame *f, struct str *bytes, struct str *ret_line)
     bool is_whole = end != SIZE_MAX;
     struct str piece = str_cut(*bytes, end);
     *bytes = str_from(*bytes, is_whole ? end + 1 : bytes->n);
-    if (f->is_skipping) {
-        f->is_skipping = !is_whole;
-        return false;
-    }
+    if (f->is_skipping)
+        return skip_line(f, piece, is_whole, ret_line);
     if (f->held.n + piece.n > line_limit(f, piece)) {
-        f->is_skipping = !is_whole;
         f->has_lines = true;
-        buf_shrink(&f->held, KEEP_BYTES);
+        if (f->kind != FRAME_LENGTH)
+            buf_shrink(&f->held, KEEP_BYTES);
         tell_fault(f, FRAME_TOO_LONG, STR(""));
-        return false;
+        return skip_line(f, piece, is_whole, ret_line);
     }
     if (is_whole && f->held.n == 0) {
         *ret_line = piece;
@@ -158,15 +215,6 @@ static void take_line(struct frame *f, struct str line)
 
 /* ---- Content-Length ---- */
 
-/* One or more digits and nothing else; 0 when it is none or does not fit. */
-static int64_t read_length(struct str value)
-{
-    int64_t length;
-    if (value.n == 0 || value.p[0] < '0' || value.p[0] > '9' || !str_int(value, &length))
-        return 0;
-    return length;
-}
-
 static void end_headers(struct frame *f)
 {
     int64_t length = f->length;
@@ -185,14 +233,51 @@ static void end_headers(struct frame *f)
         tell_fault(f, FRAME_TOO_LONG, STR(""));
 }
 
+/* Whether the line begins with a name and a colon, not with the rest of a JSON text. */
+static bool is_name(struct str line)
+{
+    for (size_t i = 0; i < line.n && line.p[i] != ':'; i++) {
+        char c = line.p[i];
+        bool is_alnum = (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
+        if (!is_alnum && c != '-' && c != '_' && c != '.')
+            return false;
+    }
+    return true;
+}
+
+/* A body that was announced a little too long ends with the beginning of the next header: the line
+ * together with that. */
+static struct str complete_header(struct frame *f, struct str line, char space[2 * LATE_BYTES])
+{
+    size_t n = f->n_ended;
+    f->n_ended = 0;
+    if (line.n > LATE_BYTES || f->has_headers)
+        return line;
+    memcpy(space, f->ended, n);
+    if (line.n)
+        memcpy(space + n, line.p, line.n);
+    struct str all = str_n(space, n + line.n);
+    size_t at = find_late_header(all);
+    return at < n ? str_from(all, at) : line;
+}
+
 static void take_header(struct frame *f, struct str line)
 {
+    char space[2 * LATE_BYTES];
     struct str name;
+    line = complete_header(f, line, space);
     if (str_ends(line, STR("\r")))
         line.n--;
     if (line.n == 0) {
         end_headers(f);
         return;
+    }
+    size_t late = find_late_header(line);
+    if (late != SIZE_MAX && late > 0 && !is_name(line)) {
+        tell_fault(f, FRAME_BAD_HEADER, str_cut(line, late));
+        if (f->is_stopped)
+            return;
+        line = str_from(line, late);
     }
     struct str value = str_split(line, ':', &name);
     if (!value.p) {
@@ -204,24 +289,90 @@ static void take_header(struct frame *f, struct str line)
         f->length = read_length(str_trim(value));
 }
 
+static void give_body(struct frame *f, struct str body)
+{
+    struct str end = str_from(body, body.n > LATE_BYTES ? body.n - LATE_BYTES : 0);
+    f->body_left = 0;
+    f->n_ended = end.n;
+    if (end.n)
+        memcpy(f->ended, end.p, end.n);
+    f->sink.on_message(f->sink.arg, body);
+    buf_shrink(&f->held, KEEP_BYTES);
+}
+
+/* What stands before the line end at `end`, as far back as a header reaches. */
+static struct str look_back(const struct frame *f, struct str piece, size_t end,
+                            char space[LATE_BYTES])
+{
+    if (end >= LATE_BYTES || f->held.n == 0)
+        return str_n(piece.p + end - MIN(end, LATE_BYTES), MIN(end, LATE_BYTES));
+    size_t n = MIN(f->held.n, LATE_BYTES - end);
+    memcpy(space, f->held.p + f->held.n - n, n);
+    memcpy(space + n, piece.p, end);
+    return str_n(space, n + end);
+}
+
+/* The next message begins inside of this one, with the header that ends at `end` and has n bytes. */
+static void give_before(struct frame *f, struct str piece, size_t end, size_t n)
+{
+    size_t n_body = f->held.n + end - n;
+    if (f->is_skipping) {
+        f->is_skipping = false;
+        f->body_left = 0;
+        buf_shrink(&f->held, KEEP_BYTES);
+    } else if (n_body == 0) { /* the announced body never came */
+        f->body_left = 0;
+        buf_shrink(&f->held, KEEP_BYTES);
+        tell_fault(f, FRAME_NO_LENGTH, STR(""));
+    } else if (f->held.n == 0) {
+        give_body(f, str_cut(piece, n_body));
+    } else {
+        buf_add(&f->held, str_cut(piece, end));
+        give_body(f, str_cut(buf_str(&f->held), n_body));
+    }
+}
+
+/* Looks for a header in this piece of a body.  Returns the offset behind it; 0: there is none. */
+static size_t find_next_message(struct frame *f, struct str piece)
+{
+    char space[LATE_BYTES];
+    for (size_t from = 0, end; (end = str_chr(str_from(piece, from), '\n')) != SIZE_MAX;) {
+        end += from;
+        from = end + 1;
+        struct str before = look_back(f, piece, end, space);
+        size_t at = find_late_header(before);
+        if (at == SIZE_MAX)
+            continue;
+        f->length = read_length(str_trim(str_from(before, at + CONTENT_LENGTH.n)));
+        f->has_headers = true;
+        give_before(f, piece, end, before.n - at);
+        return from;
+    }
+    return 0;
+}
+
 static void take_body(struct frame *f, struct str *bytes)
 {
     struct str piece = str_cut(*bytes, f->body_left);
-    *bytes = str_from(*bytes, piece.n);
+    size_t next = find_next_message(f, piece);
+    *bytes = str_from(*bytes, next ? next : piece.n);
+    if (next)
+        return;
     f->body_left -= piece.n;
     if (f->is_skipping) {
+        keep_tail(f, piece);
         f->is_skipping = f->body_left > 0;
+        if (!f->is_skipping)
+            buf_reset(&f->held);
         return;
     }
     if (f->body_left == 0 && f->held.n == 0) {
-        f->sink.on_message(f->sink.arg, piece);
+        give_body(f, piece);
         return;
     }
     buf_add(&f->held, piece);
-    if (f->body_left == 0) {
-        f->sink.on_message(f->sink.arg, buf_str(&f->held));
-        buf_shrink(&f->held, KEEP_BYTES);
-    }
+    if (f->body_left == 0)
+        give_body(f, buf_str(&f->held));
 }
 
 /* ---- both ---- */

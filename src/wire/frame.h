@@ -3,7 +3,8 @@
  * once, with memory bounded by the limit.
  *
  * NDJSON: a message is a line; the line end is \n, and for loaf also \r\n and a lone \r.
- * Content-Length: header lines, an empty line, that many bytes.
+ * Content-Length: header lines, an empty line, that many bytes of JSON.  When the length is wrong,
+ * reading goes on at the next header.
  */
 #ifndef TRIVET_WIRE_FRAME_H
 #define TRIVET_WIRE_FRAME_H

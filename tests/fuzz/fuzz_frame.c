@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Framing: the same messages and faults however the bytes are split, and wherever a client of the
  * parser pauses it. */
+#include "base/json.h"
 #include "fuzz.h"
 #include "wire/frame.h"
 
@@ -56,10 +57,14 @@ static void try_kind(enum frame_kind kind, size_t limit, struct str bytes)
     buf_clear(&mixed.log);
 }
 
-/* What we frame is read back as it was. */
+/* JSON that we frame is read back as it was. */
 static void try_put(enum frame_kind kind, struct str body)
 {
     AUTO(buf) struct buf out = BUF_INIT, want = BUF_INIT;
+    AUTO(json) struct json json = JSON_INIT;
+    struct error ignored;
+    if (!json_parse(body, 0, 100, &json, &ignored))
+        return;
     struct heard h = {.limit = body.n + 1};
     frame_put(&out, kind, body);
     listen(&h, kind, buf_str(&out), SIZE_MAX / 2);

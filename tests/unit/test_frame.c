@@ -406,6 +406,58 @@ static void test_random_streams(void **state)
     }
 }
 
+#define HEAD(n) "Content-Length: " #n "\r\n\r\n"
+
+/* A body that is longer or shorter than announced costs no other message. */
+static void test_fix_14_wrong_length(void **state)
+{
+    (void)state;
+    /* Too long, by a part of the next header and by more than there is. */
+    expect(FRAME_LENGTH, 1000, STR(HEAD(9) "{\"a\":1}" HEAD(2) "{}" HEAD(3) "[1]"),
+           "m{\"a\":1}Co|m{}|m[1]|");
+    expect(FRAME_LENGTH, 1000, STR(HEAD(24) "{\"a\":1}" HEAD(12) "[1,2,3,4,56]" HEAD(3) "[1]"),
+           "m{\"a\":1}Content-Length: 1|m[1,2,3,4,56]|m[1]|");
+    expect(FRAME_LENGTH, 1000, STR(HEAD(25) "{\"a\":1}" HEAD(2) "{}" HEAD(3) "[1]"),
+           "m{\"a\":1}Content-Length: 2\r|m{}|m[1]|");
+    expect(FRAME_LENGTH, 1000, STR(HEAD(26) "{\"a\":1}" HEAD(2) "{}" HEAD(3) "[1]"),
+           "m{\"a\":1}|m{}|m[1]|");
+    expect(FRAME_LENGTH, 1000, STR(HEAD(900) "{\"a\":1}" HEAD(2) "{}" HEAD(3) "[1]"),
+           "m{\"a\":1}|m{}|m[1]|");
+    expect(FRAME_LENGTH, 1000, STR(HEAD(900) "{\n}\ncontent-length:2\n\n{}" HEAD(3) "[1]"),
+           "m{\n}\n|m{}|m[1]|");
+    expect(FRAME_LENGTH, 1000, STR(HEAD(900) HEAD(2) "{}"), "f2|m{}|");
+    /* Longer than the limit, and so skipped. */
+    expect(FRAME_LENGTH, 50, STR(HEAD(900) "{\"a\":1}" HEAD(2) "{}" HEAD(3) "[1]"),
+           "f0|m{}|m[1]|");
+    /* Too short: what is left is no header, behind it there is one. */
+    expect(FRAME_LENGTH, 1000, STR(HEAD(5) "{\"a\":1}" HEAD(2) "{}" HEAD(3) "[1]"),
+           "m{\"a\":|f11}|m{}|m[1]|");
+    expect(FRAME_LENGTH, 1000, STR(HEAD(3) "{\"a\":\"b:c\"}" HEAD(2) "{}"),
+           "m{\"a|f1\":\"b:c\"}|m{}|");
+    /* Unreadable. */
+    expect(FRAME_LENGTH, 1000, STR("Content-Length: x\r\n\r\n{\"a\":1}" HEAD(2) "{}"),
+           "f2|f1{\"a\":1}|m{}|");
+    /* The words inside of a string are text. */
+    expect(FRAME_LENGTH, 1000, STR(HEAD(31) "[\"Content-Length: 2\\r\\n\\r\\n{}\"]" HEAD(2) "{}"),
+           "m[\"Content-Length: 2\\r\\n\\r\\n{}\"]|m{}|");
+    /* Another header whose name ends alike is none. */
+    expect(FRAME_LENGTH, 1000, STR("X-Content-Length: 9\r\n" HEAD(2) "{}"), "m{}|");
+}
+
+/* The rest of a body that is longer than a header line may be. */
+static void test_fix_14_long_rest(void **state)
+{
+    (void)state;
+    AUTO(buf) struct buf in = BUF_INIT;
+    buf_addz(&in, HEAD(3) "{\"a\":\"");
+    for (int i = 0; i < LIMIT_HEADER_BYTES + 1; i++)
+        buf_addc(&in, 'x');
+    buf_addz(&in, "\"}" HEAD(2) "{}" HEAD(3) "[1]");
+    for (size_t piece = 1; piece < 200; piece += 7)
+        expect_one(FRAME_LENGTH, 1 << 20, buf_str(&in), piece, "m{\"a|f0|m{}|m[1]|");
+    expect_one(FRAME_LENGTH, 1 << 20, buf_str(&in), in.n, "m{\"a|f0|m{}|m[1]|");
+}
+
 int main(void)
 {
     id_fix(42);
@@ -425,6 +477,8 @@ int main(void)
         cmocka_unit_test(test_pause_inside),
         cmocka_unit_test(test_put),
         cmocka_unit_test(test_random_streams),
+        cmocka_unit_test(test_fix_14_wrong_length),
+        cmocka_unit_test(test_fix_14_long_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

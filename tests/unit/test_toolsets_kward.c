@@ -204,7 +204,7 @@ static void test_kward_ask(void **state)
                       "Error: questions[0].header must be a non-empty string");
     assert_call_fails(
         &s, KWARD, "ask_user_question",
-        "{\"questions\":[{\"question\":\"a\",\"header\":\"b\",\"multiSelect\":false," OPTIONS "}]}",
+        "{\"questions\":[{\"question\":\"a\",\"header\":\"b\",\"multiSelect\":true," OPTIONS "}]}",
         "Error: questions[0].multiSelect is not supported");
     assert_call_fails(&s, KWARD, "ask_user_question",
                       "{\"questions\":[{\"question\":\"a\",\"header\":\"b\",\"options\":[]}]}",

@@ -194,6 +194,13 @@ static const struct row startup_rows[] = {
     ROW_END,
 };
 
+static void put_items(struct jw *w, const char *before, const struct item *items, size_t n,
+                      const char *behind, struct arena *a)
+{
+    for (size_t i = 0; i < n; i++)
+        jw_str(w, arena_fmt(a, "%s%.*s%s", before, STR_FMT(items[i].name), behind));
+}
+
 static void put_section(struct jw *w, const char *name, const char *sign, const struct item *items,
                         size_t n, struct arena *a)
 {
@@ -202,8 +209,23 @@ static void put_section(struct jw *w, const char *name, const char *sign, const 
     jw_obj(w);
     jw_kz(w, "name", name);
     jw_karr(w, "items");
-    for (size_t i = 0; i < n; i++)
-        jw_str(w, arena_fmt(a, "%s%.*s", sign, STR_FMT(items[i].name)));
+    put_items(w, sign, items, n, "", a);
+    jw_arr_end(w);
+    jw_obj_end(w);
+}
+
+/* Users see which plugins of Kward's own they miss. */
+static void put_plugins(struct jw *w, struct kward *k, const struct shelves *s, struct arena *a)
+{
+    size_t n_ruby;
+    const struct item *ruby = library_ruby_plugins(str_of(k->config_dir), a, &n_ruby);
+    if (s->n_plugins + n_ruby == 0)
+        return;
+    jw_obj(w);
+    jw_kz(w, "name", "Plugins");
+    jw_karr(w, "items");
+    put_items(w, "/", s->plugins, s->n_plugins, "", a);
+    put_items(w, "", ruby, n_ruby, " (not loaded: written in Ruby)", a);
     jw_arr_end(w);
     jw_obj_end(w);
 }
@@ -222,7 +244,7 @@ static bool startup(struct request *rq, struct jw *w, struct error *err)
     put_section(w, "Context", "", &agents, has_agents, &rq->arena);
     put_section(w, "Skills", "", s.skills, s.n_skills, &rq->arena);
     put_section(w, "Prompts", "/", s.prompts, s.n_prompts, &rq->arena);
-    put_section(w, "Plugins", "/", s.plugins, s.n_plugins, &rq->arena);
+    put_plugins(w, k, &s, &rq->arena);
     jw_arr_end(w);
     jw_obj_end(w);
     return true;
