@@ -49,6 +49,8 @@ struct message {
     struct str *read_files, *modified_files; /* SUMMARY */
     size_t n_read_files, n_modified_files;
     struct str entry_id;       /* of a version 2 file, or STR_NONE */
+    int64_t number;            /* its place in the whole conversation, from 0: a compaction does not
+                                * change it; SUMMARY: of the first message behind it */
 };
 
 /* A message with one text block; the text is borrowed, the block lies in the arena. */

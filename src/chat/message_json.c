@@ -234,6 +234,8 @@ static void put_summary(struct jw *w, const struct message *m)
     jw_kint(w, "tokens_before", m->tokens_before);
     if (m->n_skipped > 0)
         jw_kint(w, "trivet_skipped", m->n_skipped);
+    if (m->number > 0)
+        jw_kint(w, "trivet_number", m->number);
     jw_kbool(w, "from_hook", false);
     jw_kobj(w, "details");
     put_files(w, "read_files", m->read_files, m->n_read_files);
@@ -461,6 +463,7 @@ static void get_summary(struct arena *a, yyjson_val *v, struct message *m)
     m->first_kept = str_either(a, v, "first_kept_entry_id", "firstKeptEntryId");
     m->tokens_before = tokens_either(v, "tokens_before", "tokensBefore");
     m->n_skipped = json_get_int(v, "trivet_skipped", 0);
+    m->number = json_get_int(v, "trivet_number", 0);
     m->read_files = get_files(a, get_either(details, "read_files", "readFiles"), &m->n_read_files);
     m->modified_files = get_files(a, get_either(details, "modified_files", "modifiedFiles"),
                                   &m->n_modified_files);

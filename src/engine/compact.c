@@ -216,7 +216,7 @@ static bool compact_because_await(struct session *s, struct turn *t, const char 
     if (ok) {
         *ret = (struct compact_outcome){
             .summary = message_text_of(a, &summary),
-            .first_kept = summary.first_kept,
+            .first_kept = arena_fmt(a, "message:%lld", (long long)s->history.messages[0].number),
             .details = details_json(a, &summary),
             .tokens_before = summary.tokens_before,
             .tokens_after = history_tokens(&s->history),

@@ -124,12 +124,29 @@ static struct entry *put_entry(struct history *h, size_t at, const struct messag
     return &h->entries[at];
 }
 
+/* The first of a conversation whose beginning is lost says how long that was. */
+static int64_t number_summary(struct history *h, const struct message *m)
+{
+    if (h->n == 0)
+        h->next_number = MAX(h->next_number, m->number);
+    return h->next_number;
+}
+
+static void renumber(struct history *h, size_t from, int64_t by)
+{
+    for (size_t i = from; i < h->n; i++)
+        h->messages[i].number += by;
+    h->next_number += by;
+}
+
 struct entry *history_keep(struct history *h, const struct message *m, struct mark *turn)
 {
     make_room(h);
     if (!h->epoch)
         h->epoch = next_epoch();
+    int64_t number = m->role == ROLE_SUMMARY ? number_summary(h, m) : h->next_number++;
     struct entry *e = put_entry(h, h->n++, m, turn);
+    h->messages[h->n - 1].number = number;
     sum_up(h, h->n - 1);
     h->ends_with_compaction = m->role == ROLE_SUMMARY;
     return e;
@@ -139,6 +156,7 @@ void history_remove(struct history *h, size_t from, size_t to)
 {
     move(h, from, to, h->n - to);
     h->n -= to - from;
+    renumber(h, from, -(int64_t)(to - from));
     sum_up_from(h, from);
 }
 
@@ -158,6 +176,7 @@ void history_compact(struct history *h, const struct message *summary, size_t ke
 {
     struct message first = message_copy(&h->arena, summary);
     size_t kept = h->n > keep_from ? h->n - keep_from : 0;
+    first.number = kept ? h->messages[keep_from].number : number_summary(h, summary);
     make_room(h); /* for the summary and all */
     move(h, 1, keep_from, kept);
     if (summary->n_skipped > 0 && kept > 1) {
@@ -226,7 +245,9 @@ static int64_t close_entry(struct history *h, size_t i)
         make_room(h);
         move(h, at + 1, at, h->n - at);
         h->n++;
+        m.number = h->messages[at - 1].number + 1;
         put_entry(h, at, &m, turn)->is_unsaved = true;
+        renumber(h, at + 1, 1);
         sum_up_from(h, at++);
         n += ran;
     }

@@ -45,6 +45,7 @@ struct history {
     struct message *messages;
     struct entry *entries; /* as many */
     size_t n, room;
+    int64_t next_number; /* of the next message */
     uint64_t epoch; /* another number whenever messages have changed that were there before */
     struct mark *marks;
     struct mark **slots; /* the marks by id; as many as n_slots, a power of two */
@@ -84,6 +85,10 @@ void history_settle(struct history *h, bool is_written);
  * header. */
 bool history_load(struct history *h, struct str path, const struct session_settings *st,
                   struct header *ret, struct error *err);
+/* The same without any compaction: each summary stands where it was made, and all that it is about
+ * before it. */
+bool history_load_all(struct history *h, struct str path, const struct session_settings *st,
+                      struct error *err);
 /* Calls without a result get one: "outcome unknown" when they were started, "not run" otherwise.
  * Returns how many had an unknown outcome. */
 int64_t history_close_calls(struct history *h);

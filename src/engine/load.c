@@ -21,6 +21,7 @@ struct loader {
     const struct file_form *form; /* or NULL */
     void *form_arg;
     bool has_header;
+    bool keeps_all;     /* compactions are not applied */
     struct node *nodes; /* newest first; version 2 */
     struct str leaf;    /* target of the last leaf record that came after the last entry */
     bool has_leaf;
@@ -73,7 +74,7 @@ static void add_message(struct loader *ld, const struct message *m, struct mark 
     size_t keep_from = ld->h->n;
     ld->h->was_ever_used = true;
     ld->hd->is_compacted |= m->role == ROLE_SUMMARY && ld->has_records;
-    if (m->role != ROLE_SUMMARY) {
+    if (m->role != ROLE_SUMMARY || ld->keeps_all) {
         history_keep(ld->h, m, turn);
         return;
     }
@@ -249,6 +250,7 @@ static void take_clear(struct loader *ld, yyjson_val *v)
 {
     (void)v;
     ld->h->n = ld->h->usage_from = 0;
+    ld->h->next_number = 0;
     ld->h->ends_with_compaction = false;
     ld->nodes = NULL;
 }
@@ -363,22 +365,37 @@ static void take_tail(struct loader *ld, struct str path, int64_t from)
     on_line(ld, line, from);
 }
 
+static bool read_all(struct loader *ld, struct str path, struct error *err)
+{
+    int64_t n_foreign = 0;
+    *ld->hd = (struct header){.is_clean = true};
+    bool ok = slog_read_counting(path, on_line, ld, &n_foreign, &ld->hd->end, err);
+    ld->hd->n_bad += n_foreign;
+    if (ok && ld->form)
+        take_tail(ld, path, ld->hd->end);
+    if (ok && !ld->has_header)
+        ok = error_set(err, ERR_CORRUPT, "%.*s is damaged, or not a session file", STR_FMT(path));
+    drop_block(ld);
+    if (ok && ld->nodes)
+        take_branch(ld);
+    return ok;
+}
+
+bool history_load_all(struct history *h, struct str path, const struct session_settings *st,
+                      struct error *err)
+{
+    struct header ignored;
+    struct loader ld = {.h = h, .hd = &ignored, .form = st->form, .form_arg = st->context_arg,
+                        .block_at = SIZE_MAX, .keeps_all = true};
+    return read_all(&ld, path, err);
+}
+
 bool history_load(struct history *h, struct str path, const struct session_settings *st,
                   struct header *ret, struct error *err)
 {
     struct loader ld = {.h = h, .hd = ret, .form = st->form, .form_arg = st->context_arg,
                         .block_at = SIZE_MAX};
-    int64_t n_foreign = 0;
-    *ret = (struct header){.is_clean = true};
-    bool ok = slog_read_counting(path, on_line, &ld, &n_foreign, &ret->end, err);
-    ret->n_bad += n_foreign;
-    if (ok && ld.form)
-        take_tail(&ld, path, ret->end);
-    if (ok && !ld.has_header)
-        ok = error_set(err, ERR_CORRUPT, "%.*s is damaged, or not a session file", STR_FMT(path));
-    drop_block(&ld);
-    if (ok && ld.nodes)
-        take_branch(&ld);
+    bool ok = read_all(&ld, path, err);
     for (struct mark *m = h->marks; ok && m; m = m->next)
         if (m->state == TURN_RUNNING)
             ret->is_clean = false;

@@ -209,7 +209,11 @@ int64_t session_window(struct session *s);
 struct engine *session_engine(struct session *s);
 /* The live conversation, projected as the settings say; in the arena. */
 struct message *session_messages(struct session *s, struct arena *a, size_t *ret_n);
-/* The same without the first `from` messages, which must be settled. */
+/* All that was ever said, read from the file when there was a compaction: each summary stands where
+ * it was made.  What the file does not have any more is not there; without a file the live
+ * conversation. */
+struct message *session_whole_await(struct session *s, struct arena *a, size_t *ret_n);
+/* session_messages without the first `from` ones, which must be settled. */
 struct message *session_messages_from(struct session *s, size_t from, struct arena *a,
                                       size_t *ret_n);
 /* Waiting inputs in order; strings borrowed until the next change. */

@@ -288,13 +288,12 @@ bool scan_row(const struct scan *s, struct arena *a, struct session_row *ret)
     int64_t n_messages = 0;
     if (!s->has_header)
         return false;
-    size_t n = apply_compactions(s, list, active_chain(s, list));
-    for (size_t i = 0; i < n; i++) {
-        const struct scan_entry *e = &s->entries[list[i]];
-        n_messages += e->kind != ENTRY_OTHER;
-        if (!first.p)
-            first = e->head;
-    }
+    size_t n_chain = active_chain(s, list);
+    for (size_t i = 0; i < n_chain && !first.p; i++) /* a compaction does not change what was first */
+        first = s->entries[list[i]].head;
+    size_t n = apply_compactions(s, list, n_chain);
+    for (size_t i = 0; i < n; i++)
+        n_messages += s->entries[list[i]].kind != ENTRY_OTHER;
     *ret = (struct session_row){
         .id = arena_str(a, s->id),
         .name = arena_str(a, s->name),

@@ -139,6 +139,7 @@ static void test_first_message_is_cut(void **state)
     assert_str(row.first_message, want.p);
 }
 
+/* The first message stays the first. */
 static void test_compaction(void **state)
 {
     (void)state;
@@ -148,13 +149,13 @@ static void test_compaction(void **state)
         SAID("assistant", "a3");
     static const struct { const char *rest, *first; int n; } cases[] = {
         {"", "u0", 4},
-        {SUMMED("\"first_kept_entry_id\":\"message:2\",", "S"), "S", 3},
-        {SUMMED("\"firstKeptEntryId\":\"message:3\",", "S"), "S", 2},
-        {SUMMED("\"first_kept_entry_id\":\"message:4\",", "S"), "S", 1},
-        {SUMMED("", "S"), "S", 1},
-        {SUMMED("\"first_kept_entry_id\":\"message:2\",", "S") SAID("user", "u4"), "S", 4},
+        {SUMMED("\"first_kept_entry_id\":\"message:2\",", "S"), "u0", 3},
+        {SUMMED("\"firstKeptEntryId\":\"message:3\",", "S"), "u0", 2},
+        {SUMMED("\"first_kept_entry_id\":\"message:4\",", "S"), "u0", 1},
+        {SUMMED("", "S"), "u0", 1},
+        {SUMMED("\"first_kept_entry_id\":\"message:2\",", "S") SAID("user", "u4"), "u0", 4},
         {SUMMED("\"first_kept_entry_id\":\"message:2\",", "S") SAID("user", "u4")
-             SUMMED("\"first_kept_entry_id\":\"message:3\",", "T"), "T", 2},
+             SUMMED("\"first_kept_entry_id\":\"message:3\",", "T"), "u0", 2},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO(buf) struct buf bytes = BUF_INIT;
@@ -186,9 +187,9 @@ static void test_version_2(void **state)
         {"{\"type\":\"leaf\",\"targetId\":null}\n" V2("g", "", "user", "afresh"), "afresh", 1},
         {SAID("user", "without id"), "root", 5},
         {"{\"type\":\"compaction\",\"id\":\"h\",\"parentId\":\"f\",\"message\":{\"summary\":\"S\","
-         "\"first_kept_entry_id\":\"d\"}}\n", "S", 3},
+         "\"first_kept_entry_id\":\"d\"}}\n", "root", 3},
         {"{\"type\":\"compaction\",\"id\":\"h\",\"parentId\":\"f\",\"message\":{\"summary\":\"S\","
-         "\"first_kept_entry_id\":\"c\"}}\n", "S", 1}, /* c is on the other branch */
+         "\"first_kept_entry_id\":\"c\"}}\n", "root", 1}, /* c is on the other branch */
         {V2("f", "\"parentId\":\"f\",", "user", "own parent"), "root", 5},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

@@ -102,7 +102,7 @@ static bool fork_messages(struct request *rq, struct jw *w, struct error *err)
         if (m[i].role != ROLE_USER || m[i].is_branch)
             continue;
         jw_obj(w);
-        jw_kstr(w, "entryId", arena_fmt(&rq->arena, "message:%zu", i));
+        jw_kstr(w, "entryId", arena_fmt(&rq->arena, "message:%lld", (long long)m[i].number));
         put_preview(w, message_text_of(&rq->arena, &m[i]));
         jw_obj_end(w);
     }
@@ -148,11 +148,14 @@ static bool find_entry(struct str id, const struct message *m, size_t n, size_t 
     if (!str_starts(id, STR("message:")) || !number.n || number.p[0] < '0' || number.p[0] > '9' ||
         !str_int(number, &at))
         return error_set(err, ERR_INVALID, "Invalid entryId: %.*s", STR_FMT(shown));
-    if ((size_t)at >= n)
+    size_t i = 0;
+    while (i < n && (m[i].role == ROLE_SUMMARY || m[i].number != at))
+        i++;
+    if (i == n)
         return error_set(err, ERR_INVALID, "Unknown fork entryId: %.*s", STR_FMT(shown));
-    if (m[at].role != ROLE_USER || m[at].is_branch)
+    if (m[i].role != ROLE_USER || m[i].is_branch)
         return error_set(err, ERR_INVALID, "Entry is not forkable: %.*s", STR_FMT(shown));
-    *ret = (size_t)at;
+    *ret = i;
     return true;
 }
 
@@ -208,7 +211,7 @@ static const struct row compact_params_rows[] = {
 
 static const struct row compact_rows[] = {
     ROW_OUT("summary", T_STR, NEEDED, "what was said"),
-    ROW_OUT("firstKeptEntryId", T_STR, NEEDED, "message:<n> in the list before"),
+    ROW_OUT("firstKeptEntryId", T_STR, NEEDED, "message:<n> of sessions/forkMessages"),
     ROW_OUT("tokensBefore", T_INT, NEEDED, "estimate of the context before"),
     ROW_OUT("details", T_OBJ, NEEDED, "read_files, modified_files"),
     ROW_END,

@@ -43,13 +43,16 @@ static bool export_session_await(struct request *rq, struct jw *w, struct error 
     size_t n;
     if (!s || !read_format(p->format, &is_html, err))
         return false;
+    const struct message *m = session_whole_await(s->file->session, &rq->arena, &n);
+    s = kw_find_session(rq->dialect, p->session_id, err);
+    if (!s)
+        return false;
     session_info(s->file->session, &info);
     size_t stem = info.path.n - (str_ends(info.path, STR(".jsonl")) ? 6 : 0);
     if (p->path.n)
         path_absolute(&path, info.workspace, p->path);
     else
         buf_addf(&path, "%.*s%s", (int)stem, info.path.p, is_html ? ".html" : ".md");
-    const struct message *m = session_messages(s->file->session, &rq->arena, &n);
     (is_html ? export_html : export_markdown)(&text, m, n);
     if (!export_write_await(buf_str(&path), info.workspace, path_dir(info.path), buf_str(&text), err))
         return false;
@@ -68,6 +71,6 @@ const struct method kw_sessions_export = {
     .lane = LANE_MAIN,
     .how = RUN_FIBER,
     .run = export_session_await,
-    .about = "Writes the conversation as a text for humans.",
+    .about = "Writes the whole conversation as a text for humans.",
     .errors = "Unsupported export format: <x>; export path outside workspace or session directory",
 };
