@@ -93,6 +93,15 @@ struct str arena_str(struct arena *a, struct str s)
     return s.p ? str_n(arena_strz(a, s), s.n) : s;
 }
 
+struct str arena_lower(struct arena *a, struct str s)
+{
+    char *copy = arena_strz(a, s);
+    for (size_t i = 0; i < s.n; i++)
+        if (copy[i] >= 'A' && copy[i] <= 'Z')
+            copy[i] = (char)(copy[i] + ('a' - 'A'));
+    return str_n(copy, s.n);
+}
+
 char *arena_strz(struct arena *a, struct str s)
 {
     char *p = arena_alloc(a, s.n + 1);

@@ -27,6 +27,7 @@ void *arena_alloc(struct arena *a, size_t n) __attribute__((returns_nonnull));
 /* Copies; the copy is followed by a NUL.  STR_NONE stays STR_NONE. */
 struct str arena_str(struct arena *a, struct str s);
 char *arena_strz(struct arena *a, struct str s);
+struct str arena_lower(struct arena *a, struct str s); /* letters of ASCII in lower case */
 /* Long texts are handed on instead of being copied.  arena_own takes over n bytes that malloc gave:
  * they are freed with the arena.  arena_pass gives what was taken over that way, and holds the
  * byte at p, to another arena; false when `from` has no such thing. */

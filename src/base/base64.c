@@ -93,3 +93,23 @@ bool base64_get(struct buf *out, struct str text)
     }
     return true;
 }
+
+bool base64_get_loose(struct buf *out, struct str text)
+{
+    uint32_t v = 0;
+    int n_bits = 0;
+    for (size_t i = 0; i < text.n && text.p[i] != '='; i++) {
+        char c = text.p[i];
+        int digit = digit_value(c == '-' ? '+' : c == '_' ? '/' : c);
+        if (digit < 0)
+            continue;
+        v = v << 6 | (uint32_t)digit;
+        n_bits += 6;
+        if (n_bits < 8)
+            continue;
+        n_bits -= 8;
+        if (!buf_addc(out, (char)(v >> n_bits)))
+            return false;
+    }
+    return true;
+}

@@ -49,9 +49,10 @@ static enum fault_kind take_str(const struct row *row, unsigned flags, yyjson_va
     enum fault_kind kind = check_text(row, flags, s);
     if (kind != FAULT_NONE)
         return kind;
+    struct str inner = row->flags & WIDE ? utf8_trim(s) : str_trim(s);
     if (row->flags & TRIM)
-        s = str_trim(s);
-    if ((row->flags & NOT_BLANK) && str_is_blank(s))
+        s = inner;
+    if ((row->flags & NOT_BLANK) && !inner.n)
         return row->flags & NEEDED ? FAULT_BLANK : FAULT_NONE;
     if (row->choices && !is_choice(row, s))
         return FAULT_CHOICE;

@@ -28,6 +28,7 @@ enum row_flags {
     OPEN = 16,     /* T_OBJ: further members are allowed in the schema */
     TEXT = 32,     /* T_STR: any text of any length, whatever ROWS_TIDY says */
     UNLISTED = 64, /* taken, but not shown in schema and documentation */
+    WIDE = 128,    /* T_STR: white space is what JavaScript takes for it, not only that of ASCII */
 };
 /* NOT_BLANK and TEXT of a T_ARR of T_STR hold for its items. */
 

@@ -207,3 +207,62 @@ bool utf8_put(struct buf *out, uint32_t c)
         b[i] = (char)(0x80 | (c & 0x3f));
     return buf_add(out, str_n(b, n));
 }
+
+struct str utf8_cut_utf16(struct str s, size_t n)
+{
+    size_t at = 0, units = 0, len;
+    uint32_t c;
+    while ((len = utf8_get(str_from(s, at), &c)) > 0 && units + 1 + (c > 0xffff) <= n) {
+        units += 1 + (c > 0xffff);
+        at += len;
+    }
+    return str_cut(s, at);
+}
+
+/* ---- white space ---- */
+
+static bool is_space(uint32_t c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r') || c == 0xa0 || c == 0x1680 ||
+           (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f ||
+           c == 0x205f || c == 0x3000 || c == 0xfeff;
+}
+
+size_t utf8_space_first(struct str s)
+{
+    uint32_t c;
+    size_t n = utf8_get(s, &c);
+    return n && is_space(c) ? n : 0;
+}
+
+size_t utf8_space_last(struct str s)
+{
+    for (size_t n = 1; n <= MIN(s.n, (size_t)3); n++)
+        if (utf8_space_first(str_from(s, s.n - n)) == n)
+            return n;
+    return 0;
+}
+
+struct str utf8_trim(struct str s)
+{
+    size_t n;
+    while ((n = utf8_space_first(s)) > 0)
+        s = str_from(s, n);
+    while ((n = utf8_space_last(s)) > 0)
+        s = str_cut(s, s.n - n);
+    return s;
+}
+
+void utf8_collapse(struct buf *out, struct str s)
+{
+    size_t at = 0, n;
+    bool has_gap = false;
+    for (s = utf8_trim(s); at < s.n; at += MAX(n, (size_t)1)) {
+        n = utf8_space_first(str_from(s, at));
+        if (n && !has_gap)
+            buf_addc(out, ' ');
+        else if (!n)
+            buf_addc(out, s.p[at]);
+        has_gap = n > 0;
+    }
+}

@@ -29,8 +29,18 @@ struct utf8_half {
  * character, and an unfinished end waits in *half.  Returns the piece itself when it needs nothing
  * of this, else what was appended to out. */
 struct str utf8_join(struct utf8_half *half, struct str piece, struct buf *out);
+/* White space as JavaScript has it: that of ASCII, no-break and other spaces of Unicode, line and
+ * paragraph separators, the byte order mark.  How long the one at the beginning or the end of s is,
+ * 0 for none; s without it at both ends; s with every run of it made one blank and none at the
+ * ends. */
+size_t utf8_space_first(struct str s);
+size_t utf8_space_last(struct str s);
+struct str utf8_trim(struct str s);
+void utf8_collapse(struct buf *out, struct str s);
 size_t utf8_chars(struct str s);
 size_t utf8_utf16_len(struct str s); /* UTF-16 code units */
+/* The first n UTF-16 code units at most. */
+struct str utf8_cut_utf16(struct str s, size_t n);
 bool utf8_put(struct buf *out, uint32_t code_point);
 /* Decodes one character; returns its length, 0 if it is invalid or s is empty. */
 size_t utf8_get(struct str s, uint32_t *ret_code_point);

@@ -75,14 +75,31 @@ static void test_limits(void **state)
     assert_true(base64_get(&small, STR("Zm9vYmE=")));
 }
 
+static void test_fix_17_loose(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"QQ==", "A"},     {"QQ", "A"},   {"QQ==QQ==", "A"},
+        {"Q Q = =", "A"},  {"QR==", "A"}, {"QUJD-_8", "ABC\xfb\xff"},
+        {"QU\nJD", "ABC"}, {"Q", ""},     {"???", ""},
+        {"=", ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
+        AUTO(buf) struct buf out = BUF_INIT;
+        assert_true(base64_get_loose(&out, str_of(pairs[i][0])));
+        assert_true(str_is(buf_str(&out), pairs[i][1]));
+    }
+    AUTO(buf) struct buf small = BUF_MAX(2);
+    assert_false(base64_get_loose(&small, STR("QUJD")));
+}
+
 int main(void)
 {
     id_fix(1);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known),
-        cmocka_unit_test(test_strict),
-        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_known),        cmocka_unit_test(test_strict),
+        cmocka_unit_test(test_random),       cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_fix_17_loose),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

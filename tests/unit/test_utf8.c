@@ -164,12 +164,47 @@ static void test_cut(void **state)
     assert_int_equal(utf8_unfinished(STR("\x80\x80\x80\x80")), 0);
 }
 
+static struct str collapsed(struct buf *out, const char *text)
+{
+    buf_reset(out);
+    utf8_collapse(out, str_of(text));
+    return buf_str(out);
+}
+
+static void test_fix_17_white_space(void **state)
+{
+    (void)state;
+    AUTO(buf) struct buf out = BUF_INIT;
+    static const uint32_t spaces[] = {'\t',   '\v',   ' ',    0xa0,   0x1680, 0x2000, 0x200a,
+                                      0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff};
+    static const uint32_t others[] = {0x1f, 0x85, 0x180e, 0x200b, 0x2060, 0x3001, 'a'};
+    for (size_t i = 0; i < ARRAY_LEN(spaces); i++) {
+        AUTO(buf) struct buf c = BUF_INIT;
+        utf8_put(&c, spaces[i]);
+        assert_int_equal(utf8_space_first(buf_str(&c)), c.n);
+        assert_int_equal(utf8_space_last(buf_str(&c)), c.n);
+        assert_int_equal(utf8_trim(buf_str(&c)).n, 0);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        AUTO(buf) struct buf c = BUF_INIT;
+        utf8_put(&c, others[i]);
+        assert_int_equal(utf8_space_first(buf_str(&c)), 0);
+        assert_int_equal(utf8_space_last(buf_str(&c)), 0);
+    }
+    assert_true(str_is(utf8_trim(STR("\ufeff\u00a0 a\u3000b\u2028\n")), "a\u3000b"));
+    assert_int_equal(utf8_trim(STR("")).n, 0);
+    assert_true(str_is(collapsed(&out, " \u00a0a \u2003\n b\u3000"), "a b"));
+    assert_true(str_is(collapsed(&out, "\u2028"), ""));
+    assert_true(str_is(utf8_cut_utf16(STR("a\U0001f600b"), 2), "a"));
+    assert_true(str_is(utf8_cut_utf16(STR("a\U0001f600b"), 3), "a\U0001f600"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_invalid),
         cmocka_unit_test(test_repair),     cmocka_unit_test(test_fix_04_join),
-        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_cut),        cmocka_unit_test(test_fix_17_white_space),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
