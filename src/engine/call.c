@@ -251,7 +251,7 @@ static bool prepare(struct call *c)
     struct fault fault;
     c->face = session_find_face(c->turn->session, c->event.name);
     if (!c->face) {
-        set->say_unknown(c->event.name, &c->result);
+        set->say_unknown(c->event.name, c->event.id, &c->result);
         c->result.is_error = true;
         return false;
     }

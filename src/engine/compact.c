@@ -61,7 +61,7 @@ static void put_part(struct buf *out, const struct history *h, size_t from, size
 static void put_earlier_summary(struct buf *out, const struct history *h)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
-    if (h->messages[0].role != ROLE_SUMMARY)
+    if (!h->n || h->messages[0].role != ROLE_SUMMARY)
         return;
     struct str text = message_text_of(&a, &h->messages[0]);
     buf_addf(out, "The summary of what came before, to be kept and brought up to date:\n\n%.*s\n\n",
@@ -75,6 +75,7 @@ struct work { /* one compaction */
     struct turn *turn; /* or NULL */
     struct str instructions;
     struct cut cut;
+    bool is_forced; /* the model is asked whatever there is */
 };
 
 static bool ask_await(const struct work *k, struct buf *question, int64_t percent, struct buf *out,
@@ -103,7 +104,7 @@ static bool summarise_past_await(const struct work *k, struct buf *out, struct e
     AUTO(buf) struct buf question = BUF_INIT;
     AUTO(arena) struct arena a = ARENA_INIT;
     const struct history *h = &k->session->history;
-    if (k->cut.at == k->cut.from) {
+    if (k->cut.at == k->cut.from && !k->is_forced) {
         buf_add(out, k->cut.from ? message_text_of(&a, &h->messages[0])
                                  : STR("No prior history."));
         return true;
@@ -196,6 +197,19 @@ static struct str details_json(struct arena *a, const struct message *m)
     return arena_str(a, buf_str(&out));
 }
 
+/* By hand everything becomes the summary where the rules say so, even if that is nothing. */
+static bool find_cut(struct work *k, const char *reason, size_t keep_from, struct error *err)
+{
+    const struct history *h = &k->session->history;
+    const struct compact_rules *r = &k->session->settings->compact;
+    k->is_forced = r->repeats && strcmp(reason, "manual") == 0;
+    if (!k->is_forced)
+        return compact_cut(h, r->keep_recent_tokens, keep_from, strcmp(reason, "overflow") == 0,
+                           &k->cut, err);
+    k->cut = (struct cut){h->n > 0 && h->messages[0].role == ROLE_SUMMARY, h->n, h->n};
+    return true;
+}
+
 static bool compact_because_await(struct session *s, struct turn *t, const char *reason,
                                   const struct error *cause, struct str instructions,
                                   size_t keep_from, struct arena *a, struct compact_outcome *ret,
@@ -209,10 +223,8 @@ static bool compact_because_await(struct session *s, struct turn *t, const char 
                                   .tokens_before = history_tokens(&s->history)};
     session_emit(s, t,
                  &(struct event){.kind = EV_COMPACTION_STARTED, .compaction = &ev, .error = cause});
-    bool must = strcmp(reason, "overflow") == 0;
-    bool ok = compact_cut(&s->history, s->settings->compact.keep_recent_tokens, keep_from, must,
-                          &k.cut, err) &&
-              summarise_await(&k, a, &summary, err) && compact_apply(s, t, &summary, k.cut.at, err);
+    bool ok = find_cut(&k, reason, keep_from, err) && summarise_await(&k, a, &summary, err) &&
+              compact_apply(s, t, &summary, k.cut.at, err);
     if (ok) {
         *ret = (struct compact_outcome){
             .summary = message_text_of(a, &summary),
@@ -286,7 +298,8 @@ bool session_compact_await(struct session *s, struct str instructions, struct ar
         return error_set(err, ERR_BUSY, "Session is busy");
     s->is_compacting = true;
     session_hold(s);
-    bool ok = !s->has_file || session_need_file_await(s, err);
+    bool needs_file = s->has_file || s->settings->compact.repeats;
+    bool ok = !needs_file || session_need_file_await(s, err);
     ok = ok && compact_await(s, NULL, "manual", instructions, SIZE_MAX, a, ret, err);
     ok = ok && session_settle_through_await(s, true, err);
     s->is_compacting = false;

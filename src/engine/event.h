@@ -17,7 +17,7 @@ enum event_kind {
     EV_TURN_QUEUED,      /* input accepted; text, is_first: nothing is before it */
     EV_TURN_STARTED,
     EV_STEERED,          /* input accepted for the running turn; text, json: the message */
-    EV_STEER_APPLIED,    /* handed to the model; text */
+    EV_STEER_APPLIED,    /* handed to the model; text, count: how many follow it at once */
     EV_STEER_LATE,       /* no round followed; count */
     EV_INPUT_ADDED,      /* the turn's own input went to the model for the first time; text */
     EV_TEXT,             /* text: a piece of the answer */

@@ -60,6 +60,7 @@ struct compact_rules {
     /* Says itself why it is time ("auto", "provider_switch"), or NULL that it is not; then the numbers
      * above do not count.  arg: context_arg. */
     const char *(*why)(void *arg, struct session *s);
+    bool repeats;              /* by hand also where there is nothing new to summarise, or nothing */
     bool failure_ends_turn;    /* a turn does not go on when compaction before it failed */
     bool without_thinking;     /* the summary is asked for with the lowest effort */
     /* After an overflow the turn ends and this is said in a turn of its own, which follows before

@@ -46,6 +46,15 @@ static bool take_input(struct turn *t, struct error *err)
     return turn_add_message(t, &t->input, err);
 }
 
+/* Those that the next request takes. */
+static int64_t count_together(const struct steer *s)
+{
+    int64_t n = 0;
+    for (; s && !s->call; s = s->next)
+        n++;
+    return n;
+}
+
 /* What the user said meanwhile goes to the model with the next request. */
 static bool take_steering(struct turn *t, bool *ret_any, struct error *err)
 {
@@ -58,7 +67,10 @@ static bool take_steering(struct turn *t, bool *ret_any, struct error *err)
             t->steers_end = &t->steers;
         if (!add_message(t, &steer->message, str_of(steer->id), err))
             return false;
-        session_emit(s, t, &(struct event){.kind = EV_STEER_APPLIED, .text = steer->text});
+        session_emit(s, t,
+                     &(struct event){.kind = EV_STEER_APPLIED,
+                                     .text = steer->text,
+                                     .count = count_together(t->steers)});
         *ret_any = true;
     }
     return true;

@@ -299,8 +299,9 @@ static const struct face shell_face = {
     .run_await = shell_face_await,
 };
 
-static void say_unknown(struct str name, struct tool_result *r)
+static void say_unknown(struct str name, struct str call_id, struct tool_result *r)
 {
+    (void)call_id;
     tool_fail(r, "Error: unknown tool: %.*s", STR_FMT(name));
 }
 

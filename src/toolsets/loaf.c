@@ -52,12 +52,12 @@ bool loaf_refuse(struct tool_result *r, const char *message)
     return true;
 }
 
-/* callId is added by the dialect, who knows it. */
-static void say_unknown(struct str name, struct tool_result *r)
+static void say_unknown(struct str name, struct str call_id, struct tool_result *r)
 {
     struct jw w = JW(&r->value);
     buf_reset(&r->value);
     jw_obj(&w);
+    jw_kstr(&w, "callId", call_id);
     jw_kstr(&w, "tool", name);
     jw_kz(&w, "status", "not_found");
     jw_obj_end(&w);
@@ -72,25 +72,41 @@ static bool is_file_tool(const struct face *f)
            f == &loaf_patch_face;
 }
 
-static void say_absent_file(const struct face *f, struct tool_result *r)
-{
-    if (f == &loaf_grep_face)
-        loaf_fail(r, "pattern must not be empty");
-    else if (f == &loaf_patch_face)
-        loaf_fail(r, "input must be a string that holds a patch");
-    else
-        loaf_fail(r, "%s must be an absolute path", f->args[0].name);
-}
+/* What the absence of a needed argument is called, behind the tool's name; arguments that stand not
+ * here are "a non-empty" one. */
+static const struct {
+    const char *member, *text;
+} absent[] = {
+    {"session_id", "requires a valid `session_id`."},
+    {"command", "requires a non-empty `command` string."},
+    {"query", "requires a non-empty `query` string."},
+    {"code", "requires a non-empty `code` string."},
+    {"module", "requires a non-empty `module` string."},
+    {"packages", "requires at least one package name in `packages`."},
+    {"input", "requires `input` as a string."},
+    {"name", "requires a valid `name` matching [a-zA-Z0-9_.:-]+."},
+    {"handler_code", "requires non-empty `handler_code`."},
+    {"cols", "requires `cols` and `rows`."},
+    {"rows", "requires `cols` and `rows`."},
+};
 
-/* What the absence of a needed argument is called. */
 static void put_absent(const struct face *f, const char *name, struct buf *out)
 {
-    if (strcmp(name, "session_id") == 0)
-        buf_addz(out, "requires a valid `session_id`.");
-    else if (f == &loaf_jobs_resize_face)
-        buf_addz(out, "requires `cols` and `rows`.");
-    else
-        buf_addf(out, "requires a non-empty `%s`.", name);
+    if (f == &loaf_grep_face) {
+        buf_addz(out, "pattern must not be empty");
+        return;
+    }
+    buf_addf(out, "%s ", f->name);
+    if (f == &loaf_patch_face) {
+        buf_addz(out, "requires non-empty `input` patch text.");
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(absent); i++)
+        if (strcmp(name, absent[i].member) == 0) {
+            buf_addz(out, absent[i].text);
+            return;
+        }
+    buf_addf(out, "requires a non-empty `%s`.", name);
 }
 
 /* A member of the wrong type is an absent one. */
@@ -100,16 +116,13 @@ static void say_invalid(const struct face *f, const struct fault *fault, struct 
     AUTO(buf) struct buf text = BUF_INIT;
     bool is_absent = fault->kind == FAULT_MISSING || fault->kind == FAULT_BLANK;
     (void)raw;
-    if (is_file_tool(f) && is_absent) {
-        say_absent_file(f, r);
-        return;
-    }
-    if (!is_file_tool(f))
-        buf_addf(&text, "%s ", f->name);
-    if (is_absent && !fault->is_item)
+    if (is_absent && !fault->is_item) {
         put_absent(f, fault->row->name, &text);
-    else
+    } else {
+        if (!is_file_tool(f))
+            buf_addf(&text, "%s ", f->name);
         fault_say(fault, &text);
+    }
     if (is_file_tool(f))
         loaf_fail(r, "%s", text.p);
     else

@@ -35,7 +35,10 @@ bool loaf_fail(struct tool_result *r, const char *fmt, ...) __attribute__((forma
 bool loaf_refuse(struct tool_result *r, const char *message);
 
 /* Members that results of bash and of the job tools share. */
-void loaf_put_shell(struct jw *w, const char *shell, const char *flags, struct str command);
+/* shown: what stands for the command among the shell's arguments */
+void loaf_put_shell(struct jw *w, const char *shell, const char *flags, struct str command,
+                    struct str shown);
+#define LOAF_COMMAND STR("<command>")
 /* exit_code and signal; both null when end is NULL. */
 void loaf_put_exit(struct jw *w, const struct child_end *end);
 /* A stream, at most 300000 characters of it, U+FFFD for control characters that are no text; trims

@@ -37,7 +37,7 @@ static const struct row bash_rows[] = {
         "seconds until it is stopped, 1 to 1200 (default 120)"),
     ROW(bash_args, cwd, T_STR, OPTIONAL, "directory to run in, also for later calls",
         .max = LIMIT_PATH_BYTES),
-    ROW(bash_args, env, T_OBJ, OPTIONAL, "variables",
+    ROW(bash_args, env, T_ANY, OPTIONAL, "variables",
         .schema = "{\"type\":\"object\",\"description\":\"environment variables to set, also for "
                   "later calls\",\"additionalProperties\":{\"type\":\"string\"}}"),
     ROW(bash_args, reset_session, T_BOOL, OPTIONAL,
@@ -75,20 +75,23 @@ static void call_clear(struct call *c)
     shell_run_clear(&c->run);
 }
 
-/* The message when the environment argument cannot be used, else NULL. */
-static const char *check_env(yyjson_val *env)
+/* False after saying why the environment argument cannot be used. */
+static bool check_env(yyjson_val *env, struct buf *why)
 {
     size_t i, max;
     yyjson_val *key, *val;
+    if (env && !yyjson_is_obj(env))
+        return !buf_addz(why,
+                         "bash `env` must be an object mapping env var names to string values.");
     yyjson_obj_foreach (env, i, max, key, val) {
         struct str name = json_str(key), value = json_str(val);
         if (!value.p)
-            return "bash `env` values must be strings.";
+            return !buf_addf(why, "bash `env.%.*s` must be a string.", STR_FMT(name));
         if (name.n == 0 || str_chr(name, '=') != SIZE_MAX || str_chr(name, '\0') != SIZE_MAX ||
             str_chr(value, '\0') != SIZE_MAX)
-            return "bash `env` holds a name or value that no environment can hold.";
+            return !buf_addz(why, "bash `env` holds a name or value that no environment can hold.");
     }
-    return NULL;
+    return true;
 }
 
 static bool is_set_by(yyjson_val *env, const char *entry)
@@ -199,14 +202,15 @@ static bool is_fine(const struct call *c)
     return c->has_run && c->run.end.exit_code == 0 && !c->run.end.timed_out && !c->is_aborted;
 }
 
-void loaf_put_shell(struct jw *w, const char *shell, const char *flags, struct str command)
+void loaf_put_shell(struct jw *w, const char *shell, const char *flags, struct str command,
+                    struct str shown)
 {
     jw_kz(w, "mode", "bash");
     jw_kz(w, "shell", shell);
     jw_kz(w, "shell_command", shell);
     jw_karr(w, "shell_args");
     jw_str(w, str_of(flags));
-    jw_str(w, command);
+    jw_str(w, shown);
     jw_arr_end(w);
     jw_kstr(w, "command", command);
 }
@@ -243,7 +247,7 @@ static void put_output(const struct call *c, const char *cwd_after, struct buf *
     struct jw w = JW(out);
     jw_obj(&w);
     jw_kz(&w, "status", is_fine(c) ? "ok" : "error");
-    loaf_put_shell(&w, c->shell, c->flags, c->command);
+    loaf_put_shell(&w, c->shell, c->flags, c->command, LOAF_COMMAND);
     put_end(c, &w);
     loaf_put_stream(&w, "stdout", &c->run.out, c->run.has_state, &out_is_cut);
     loaf_put_stream(&w, "stderr", &c->run.err, false, &err_is_cut);
@@ -323,9 +327,9 @@ static bool bash_face_await(struct tool_cx *cx, const void *args, struct tool_re
     static const char *const shells[] = {"zsh", "bash", "sh", NULL};
     const struct bash_args *a = args;
     AUTO(call) struct call c = {.command = a->command};
-    const char *fault = check_env(a->env);
-    if (fault)
-        return loaf_refuse(ret, fault);
+    AUTO(buf) struct buf fault = BUF_INIT;
+    if (!check_env(a->env, &fault))
+        return loaf_refuse(ret, fault.p);
     c.timeout_ms = loaf_clamp(a->timeout_seconds, 1, TIMEOUT_MAX_S) * 1000;
     set_base(cx, a, &c);
     c.shell = shell_pick(shells, (const char *const *)c.base.env);

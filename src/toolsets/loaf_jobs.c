@@ -153,8 +153,10 @@ static bool say_started(const struct background_job *j, const char *status, cons
                         struct tool_result *ret)
 {
     struct jw w = begin(ret, status);
+    bool is_new = strcmp(status, "started") == 0;
     put_ids(&w, j);
-    loaf_put_shell(&w, j->shell, j->flags, str_of(j->command));
+    loaf_put_shell(&w, j->shell, j->flags, str_of(j->command),
+                   is_new ? LOAF_COMMAND : str_of(j->command));
     if (j->pid)
         jw_kint(&w, "pid", j->pid);
     else
@@ -323,21 +325,24 @@ static struct str key_bytes(struct str name)
     return STR_NONE;
 }
 
-/* The message when there is nothing to write, else NULL. */
-static const char *take_input(const struct write_args *a, bool has_terminal, struct buf *out)
+/* The message when there is nothing to write, else NULL.  An empty line is only for programs that
+ * have no keys. */
+static const char *take_input(const struct write_args *a, const struct background_job *j,
+                              bool has_keys, struct buf *out)
 {
     if (a->key.n == 0) {
+        bool is_given = has_keys ? a->input.n > 0 : a->input.p != NULL;
         buf_add(out, a->input);
-        if (a->input.p && a->append_newline)
+        if (is_given && a->append_newline)
             buf_addc(out, '\n');
-        return a->input.p ? NULL : "requires `input` or `key`.";
+        return is_given ? NULL : "write_background_bash requires either `input` text or `key`.";
     }
     struct str bytes = key_bytes(a->key);
-    if (!has_terminal && str_ieq(a->key, STR("enter")))
+    if (!j->has_terminal && str_ieq(a->key, STR("enter")))
         bytes = STR("\n"); /* no terminal turns one into the other */
     for (int64_t n = loaf_clamp(a->repeat, 1, REPEAT_MAX); n > 0; n--)
         buf_add(out, bytes);
-    return bytes.n ? NULL : "`key` must be one of: " KEY_NAMES ".";
+    return bytes.n ? NULL : "unknown `key`. valid keys: " KEY_NAMES ".";
 }
 
 static bool write_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
@@ -348,11 +353,11 @@ static bool write_await(struct tool_cx *cx, const void *args, struct tool_result
     AUTO(buf) struct buf bytes = BUF_INIT;
     if (!j)
         return refuse(ret, "write", kind(cx), NO_ID);
-    const char *fault = take_input(a, j->has_terminal, &bytes);
-    if (fault)
-        return refuse(ret, "write", kind(cx), fault);
     if (!j->is_running)
         return not_running(ret, j);
+    const char *fault = take_input(a, j, strcmp(kind(cx), "bash") == 0, &bytes);
+    if (fault)
+        return loaf_refuse(ret, fault);
     if (!background_write(j, buf_str(&bytes), err))
         return fail(ret, err);
     struct jw w = begin(ret, "ok");

@@ -263,7 +263,7 @@ static bool module_await(struct tool_cx *cx, const void *args, struct tool_resul
     AUTO(run) struct run r = {.mode = "run_js_module"};
     const char *packager = js_packager(a->package_manager, cx->env);
     if (!is_package(a->module))
-        return loaf_refuse(ret, "run_js_module requires a non-empty `module`.");
+        return loaf_refuse(ret, "run_js_module requires a non-empty `module` string.");
     if (!packager)
         return loaf_refuse(ret, "run_js_module `package_manager` is not installed.");
     add_verb(&r, packager, false);
@@ -317,7 +317,7 @@ static const char *check_packages(yyjson_val *packages)
     size_t i, max;
     yyjson_val *item;
     if (yyjson_arr_size(packages) == 0)
-        return "requires a non-empty `packages`.";
+        return "requires at least one package name in `packages`.";
     yyjson_arr_foreach (packages, i, max, item) {
         if (!is_package(json_str(item)))
             return "`packages` must be a list of package names.";

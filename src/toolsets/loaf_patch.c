@@ -12,7 +12,7 @@ struct patch_args {
 };
 
 static const struct row patch_rows[] = {
-    ROW(patch_args, input, T_STR, NEEDED | TEXT,
+    ROW(patch_args, input, T_STR, NEEDED | NOT_BLANK | TEXT,
         "the whole patch, from *** Begin Patch to *** End Patch"),
     ROW_END,
 };

@@ -83,10 +83,11 @@ static bool check(const struct tool_cx *cx, const struct tool_args *a, struct st
                   struct tool_result *ret)
 {
     if (!custom_name_is_fine(name))
-        return !refuse(ret, "create_persistent_tool `name` must match [a-zA-Z0-9_.:-]+.");
+        return !refuse(ret,
+                       "create_persistent_tool requires a valid `name` matching [a-zA-Z0-9_.:-]+.");
     if (a->args_schema && !yyjson_is_null(a->args_schema) && !is_schema(a->args_schema))
-        return !refuse(ret, "create_persistent_tool `args_schema` must be {type: \"object\", "
-                            "properties: {...}}.");
+        return !refuse(ret, "`args_schema` must be an object schema with `type: \"object\"` and "
+                            "`properties`.");
     if (toolset_find(&toolset_loaf, name))
         return !refuse(ret, "cannot overwrite built-in tool: %.*s", STR_FMT(name));
     if (!cx->custom)
@@ -119,15 +120,16 @@ static bool make_await(struct tool_cx *cx, const void *args, struct tool_result 
     if (!check(cx, a, name, ret))
         return true;
     if (!put_file_name(&base, file.n ? file : name))
-        return refuse(ret, "create_persistent_tool `filename` must be a plain file name.");
+        return refuse(ret, "invalid `filename` (use letters, numbers, ., _, - and .js/.mjs/.cjs).");
     buf_addf(&path, "%.*s/%s", STR_FMT(custom_dir(cx->custom)), base.p);
     if (!sandbox_may_write(cx->sandbox, buf_str(&path))) /* it would outlive the sandbox */
         return refuse(ret, "the sandbox does not let tools write there: %s", path.p);
     bool was_there = path_exists(buf_str(&path)), may_replace = a->overwrite;
     if (was_there && !may_replace)
-        return refuse(ret, "tool file already exists: %s", path.p);
+        return refuse(ret, "tool file already exists: %s. set overwrite=true to replace.", path.p);
     if (custom_find(cx->custom, name) && !may_replace)
-        return refuse(ret, "tool already registered: %.*s", STR_FMT(name));
+        return refuse(ret, "tool already registered: %.*s. set overwrite=true to replace.",
+                      STR_FMT(name));
     put_module(a, name, &module);
     if (!path_make_dirs(custom_dir(cx->custom), 0700, err) ||
         !file_replace(buf_str(&path), buf_str(&module), 0600, err))

@@ -326,8 +326,9 @@ static const struct face bash_face = {
     .run_await = bash_await,
 };
 
-static void say_unknown(struct str name, struct tool_result *r)
+static void say_unknown(struct str name, struct str call_id, struct tool_result *r)
 {
+    (void)call_id;
     tool_fail(r, "unknown tool: %.*s", STR_FMT(name));
 }
 

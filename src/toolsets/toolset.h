@@ -47,7 +47,7 @@ struct toolset {
     bool ignores_unknown;        /* loaf: members that no row names */
     bool wrong_types_are_absent; /* loaf: types are not enforced */
     const char *error_prefix; /* before the errors of custom tools; NULL: nothing */
-    void (*say_unknown)(struct str name, struct tool_result *r);
+    void (*say_unknown)(struct str name, struct str call_id, struct tool_result *r);
     void (*say_invalid)(const struct face *f, const struct fault *fault, struct str raw,
                         struct tool_result *r);
 };

@@ -82,8 +82,9 @@ static const struct face pause_face = {.name = "pause", .about = "pauses", .args
     .args_size = sizeof(struct tool_args), .run_await = pause_await};
 static const struct face *const scene_faces[] = {&note_face, &nap_face, &pause_face};
 
-SCENE void scene_unknown(struct str name, struct tool_result *r)
+SCENE void scene_unknown(struct str name, struct str call_id, struct tool_result *r)
 {
+    (void)call_id;
     tool_fail(r, "unknown tool: %.*s", STR_FMT(name));
 }
 

@@ -48,7 +48,7 @@ static void test_loaf_read(void **state)
                 args(&s, "{\"file_path\":\"%s/a\",\"offset\":\"2\",\"limit\":1,\"x\":1}"),
                 "L1: one");
     loaf_fails(&s, "read_file", "{\"file_path\":\"a\"}", "file_path must be an absolute path");
-    loaf_fails(&s, "read_file", "{}", "file_path must be an absolute path");
+    loaf_fails(&s, "read_file", "{}", "read_file requires a non-empty `file_path`.");
     loaf_fails(&s, "read_file", args(&s, "{\"file_path\":\"%s/a\",\"offset\":0}"),
                "offset must be a 1-indexed line number");
     loaf_fails(&s, "read_file", args(&s, "{\"file_path\":\"%s/a\",\"limit\":0}"),

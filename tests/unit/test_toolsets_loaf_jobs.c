@@ -442,14 +442,14 @@ static void test_errors(void **state)
     char json[200];
     snprintf(json, sizeof json, "{\"session_id\":\"%s\"}", t.id);
     assert_refused(&t, "write_background_bash", json,
-                   "write_background_bash requires `input` or `key`.");
+                   "write_background_bash requires either `input` text or `key`.");
     assert_refused(&t, "resize_background_bash", json,
                    "resize_background_bash requires `cols` and `rows`.");
     snprintf(json, sizeof json, "{\"session_id\":\"%s\",\"cols\":\"1\",\"rows\":1}", t.id);
     assert_refused(&t, "resize_background_bash", json,
                    "resize_background_bash requires `cols` and `rows`.");
     call_job(&t, "write_background_bash", ",\"key\":\"f1\"");
-    assert_true(str_starts(buf_str(&t.r.error), STR("write_background_bash `key` must be one of")));
+    assert_true(str_starts(buf_str(&t.r.error), STR("unknown `key`. valid keys: enter, ")));
     yyjson_val *v = call_job(&t, "resize_background_bash", ",\"cols\":100,\"rows\":50");
     assert_str(v, "status", "unsupported");
     assert_true(t.r.is_error);

@@ -95,10 +95,11 @@ static void test_loaf_search(void **state) /* loaf.md 15.5 */
     tool_result_clear(&r);
     assert_true(scene_call(&s, LOAF, "search_web", "{\"query\":\"x\"}", &r));
     assert_string_equal(r.error.p, "exa search failed (401): Invalid API key");
-    check_refused(&s, "search_web", "{}", "search_web requires a non-empty `query`.");
+    check_refused(&s, "search_web", "{}", "search_web requires a non-empty `query` string.");
     check_refused(&s, "search_web", "{\"query\":\"x\",\"include_domains\":[\"a.org\",5]}",
                   "search_web `include_domains[1]` must be a string");
-    check_refused(&s, "search_web", "{\"query\":5}", "search_web requires a non-empty `query`.");
+    check_refused(&s, "search_web", "{\"query\":5}",
+                  "search_web requires a non-empty `query` string.");
     s.cx.exa_key = STR_NONE; /* providers.md 13: 51 (nobody is asked) */
     buf_reset(&log);
     web_log(&web, &log);
@@ -150,8 +151,8 @@ static void test_loaf_js(void **state) /* loaf.md 15.5 */
     tool_result_clear(&r);
     assert_true(scene_call(&s, LOAF, "run_js", "{\"code\":\"1\",\"cwd\":\"/no/such/place\"}", &r));
     assert_string_equal(r.error.p, "process failed (no exit code)");
-    check_refused(&s, "run_js", "{}", "run_js requires a non-empty `code`.");
-    check_refused(&s, "run_js", "{\"code\":\" \"}", "run_js requires a non-empty `code`.");
+    check_refused(&s, "run_js", "{}", "run_js requires a non-empty `code` string.");
+    check_refused(&s, "run_js", "{\"code\":\" \"}", "run_js requires a non-empty `code` string.");
     check_refused(&s, "run_js", "{\"code\":\"1\",\"runtime\":\"deno\"}",
                   "run_js `runtime` is not installed.");
     check_refused(&s, "run_js", "{\"code\":\"1\",\"args\":[1]}",
@@ -186,11 +187,11 @@ static void test_loaf_packages(void **state)
                            &r));
     assert_true(str_is(member(&doc, &r, "stdout"), "pnpm dlx cowsay hi\n"));
     check_refused(&s, "run_js_module", "{\"module\":\"--evil\"}",
-                  "run_js_module requires a non-empty `module`.");
+                  "run_js_module requires a non-empty `module` string.");
     check_refused(&s, "run_js_module", "{\"module\":\"x\",\"package_manager\":\"cargo\"}",
                   "run_js_module `package_manager` is not installed.");
     check_refused(&s, "install_js_packages", "{\"packages\":[]}",
-                  "install_js_packages requires a non-empty `packages`.");
+                  "install_js_packages requires at least one package name in `packages`.");
     check_refused(&s, "install_js_packages", "{\"packages\":[\"-g\"]}",
                   "install_js_packages `packages` must be a list of package names.");
     const char *const bare[] = {"PATH=/nowhere", NULL};
@@ -231,12 +232,13 @@ static void test_loaf_persist(void **state) /* loaf.md 15.5 */
     scene_run(&s, scene_call_fiber, &c);
     assert_string_equal(called.text.p, "42");
     AUTO(buf) struct buf exists = BUF_INIT;
-    buf_addf(&exists, "tool file already exists: %s/tools/twice.mjs", s.dir);
+    buf_addf(&exists,
+             "tool file already exists: %s/tools/twice.mjs. set overwrite=true to replace.", s.dir);
     check_refused(&s, "create_persistent_tool", json, exists.p);
     check_refused(&s, "create_persistent_tool",
                   "{\"name\":\"twice\",\"description\":\"d\",\"handler_code\":\"1\","
                   "\"filename\":\"other\"}",
-                  "tool already registered: twice");
+                  "tool already registered: twice. set overwrite=true to replace.");
     tool_result_clear(&r);
     assert_true(
         scene_call(&s, LOAF, "create_persistent_tool",
@@ -250,16 +252,16 @@ static void test_loaf_persist(void **state) /* loaf.md 15.5 */
                   "cannot overwrite built-in tool: bash");
     check_refused(&s, "create_persistent_tool",
                   "{\"name\":\"a b\",\"description\":\"d\",\"handler_code\":\"1\"}",
-                  "create_persistent_tool `name` must match [a-zA-Z0-9_.:-]+.");
+                  "create_persistent_tool requires a valid `name` matching [a-zA-Z0-9_.:-]+.");
     check_refused(&s, "create_persistent_tool",
                   "{\"name\":\"x\",\"description\":\"d\",\"handler_code\":\"1\","
                   "\"filename\":\"../x\"}",
-                  "create_persistent_tool `filename` must be a plain file name.");
-    check_refused(&s, "create_persistent_tool",
-                  "{\"name\":\"x\",\"description\":\"d\",\"handler_code\":\"1\","
-                  "\"args_schema\":{}}",
-                  "create_persistent_tool `args_schema` must be {type: \"object\", properties: "
-                  "{...}}.");
+                  "invalid `filename` (use letters, numbers, ., _, - and .js/.mjs/.cjs).");
+    check_refused(
+        &s, "create_persistent_tool",
+        "{\"name\":\"x\",\"description\":\"d\",\"handler_code\":\"1\","
+        "\"args_schema\":{}}",
+        "`args_schema` must be an object schema with `type: \"object\"` and `properties`.");
     check_refused(&s, "create_persistent_tool", "{\"name\":\"x\"}",
                   "create_persistent_tool requires a non-empty `description`.");
     tool_result_clear(&r);
@@ -328,11 +330,11 @@ static void test_loaf_js_jobs(void **state) /* loaf.md 15.2, 15.5 */
     check_refused(&s, "read_background_js", "{\"session_id\":\"bg-1-2\"}",
                   "read_background_js requires a valid `session_id`.");
     check_refused(&s, "write_background_js", json,
-                  "write_background_js requires a non-empty `input`.");
+                  "write_background_js requires `input` as a string.");
     v = call(&s, "stop_background_js", json, &doc, &r);
     assert_true(str_is(json_get_str(v, "status"), "stop_requested"));
     check_refused(&s, "start_background_js", "{}",
-                  "start_background_js requires a non-empty `code`.");
+                  "start_background_js requires a non-empty `code` string.");
     check_refused(&s, "start_background_js", "{\"code\":\"1\",\"args\":[1]}",
                   "start_background_js `args[0]` must be a string");
     v = call(&s, "start_background_js", "{\"code\":\"1\",\"cwd\":\"/no/place\"}", &doc, &r);

@@ -169,7 +169,7 @@ static inline bool scene_call(struct scene *s, const struct toolset *set, const 
     *ret = TOOL_RESULT_INIT;
     struct scene_call c = {.scene = s, .face = toolset_find(set, str_of(name)), .ret = ret};
     if (!c.face) {
-        set->say_unknown(str_of(name), ret);
+        set->say_unknown(str_of(name), STR("call-1"), ret);
         return true;
     }
     if (!json_parse(str_of(json), 0, 64, &doc, &err))

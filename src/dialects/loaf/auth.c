@@ -95,7 +95,7 @@ struct key_params {
 };
 
 static const struct row key_rows[] = {
-    ROW(key_params, api_key, T_STR, NEEDED | NOT_BLANK | TRIM, "the key; skip removes Exa's"),
+    ROW(key_params, api_key, T_STR, NEEDED | LOAF_TEXT, "the key; skip removes Exa's"),
     ROW_END,
 };
 

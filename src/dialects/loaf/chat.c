@@ -15,7 +15,6 @@
  */
 #include "dialects/loaf/internal.h"
 
-#include "base/base64.h"
 #include "base/path.h"
 #include "base/time.h"
 #include "base/utf8.h"
@@ -41,42 +40,35 @@ void loaf_chat_place(struct loaf *lf, int64_t now_ms, char ret_id[UUID_LEN + 1],
              (int)(now_ms % 1000), ret_id);
 }
 
+struct str loaf_text_of(yyjson_val *v, const char *name)
+{
+    return utf8_trim(json_get_str(v, name));
+}
+
 /* ---- titles ---- */
 
-/* White space collapsed, at most 80 UTF-16 units. */
-static void put_short(struct buf *out, struct str text)
+void loaf_put_short(struct buf *out, struct str text)
 {
     AUTO(buf) struct buf line = BUF_INIT;
-    text = str_trim(text);
-    for (size_t i = 0; i < text.n; i++) {
-        bool is_blank = str_is_blank(str_n(text.p + i, 1));
-        if (!is_blank || line.p[line.n - 1] != ' ')
-            buf_addc(&line, is_blank ? ' ' : text.p[i]);
-    }
-    struct str whole = buf_str(&line), rest = whole;
+    utf8_collapse(&line, text);
+    struct str whole = buf_str(&line);
     if (utf8_utf16_len(whole) <= TITLE_MAX) {
         buf_add(out, whole);
         return;
     }
-    size_t units = 0, at = 0, n;
-    uint32_t c;
-    while ((n = utf8_get(rest, &c)) > 0 && units + 1 + (c > 0xffff) <= TITLE_CUT) {
-        units += 1 + (c > 0xffff);
-        at += n;
-        rest = str_from(rest, n);
-    }
-    buf_addf(out, "%.*s...", (int)at, whole.p);
+    buf_add(out, utf8_trim(utf8_cut_utf16(whole, TITLE_CUT)));
+    buf_addz(out, "...");
 }
 
 /* Whether the text is nothing but the labels that pictures get. */
 static bool is_labels(struct str text)
 {
-    struct str rest = str_trim(text);
+    struct str rest = utf8_trim(text);
     while (str_starts(rest, STR("[Image "))) {
         size_t end = str_chr(rest, ']');
         if (end == SIZE_MAX)
             return false;
-        rest = str_trim(str_from(rest, end + 1));
+        rest = utf8_trim(str_from(rest, end + 1));
     }
     return rest.n == 0;
 }
@@ -88,10 +80,10 @@ static void put_title_of(struct buf *out, const struct message *m)
     for (size_t b = 0; is_labels(text) && b < m->n_blocks; b++)
         if (m->blocks[b].kind == BLOCK_IMAGE) {
             struct str name = arena_fmt(&a, "image: %.*s", STR_FMT(path_base(m->blocks[b].alt)));
-            put_short(out, name);
+            loaf_put_short(out, name);
             return;
         }
-    put_short(out, text);
+    loaf_put_short(out, text);
 }
 
 void loaf_put_title(struct buf *out, const struct message *all, size_t n)
@@ -129,7 +121,7 @@ static void put_head(void *arg, struct session *s, const struct message *first, 
     struct str provider = p ? str_of(loaf_provider_name(p)) : head;
     struct jw w = JW(out);
     if (info.name.n)
-        put_short(&title, info.name);
+        loaf_put_short(&title, info.name);
     else
         loaf_put_title(&title, first, n_first);
     jw_obj(&w);
@@ -176,17 +168,18 @@ static bool is_provider(struct loaf *lf, struct str name)
 static int64_t time_of(yyjson_val *v, const char *name)
 {
     int64_t ms;
-    return time_from_iso(json_get_str(v, name), &ms) ? ms : 0;
+    return time_from_iso(loaf_text_of(v, name), &ms) ? ms : 0;
 }
 
 static bool read_meta(struct loaf *lf, struct arena *a, yyjson_val *v, struct form_line *ret)
 {
-    struct str provider = json_get_str(v, "provider"), model = json_get_str(v, "model");
-    if (!json_get_str(v, "id").n || !json_get_str(v, "title").p || !model.n ||
-        !is_provider(lf, provider) || !loaf_level_named(json_get_str(v, "thinkingLevel")))
+    struct str provider = loaf_text_of(v, "provider"), model = loaf_text_of(v, "model");
+    struct str id = loaf_text_of(v, "id");
+    if (!id.n || !loaf_text_of(v, "title").n || !model.n || !is_provider(lf, provider) ||
+        !loaf_level_named(loaf_text_of(v, "thinkingLevel")))
         return false;
     ret->is_head = true;
-    ret->id = arena_str(a, json_get_str(v, "id"));
+    ret->id = arena_str(a, id);
     ret->model = arena_fmt(a, "%.*s/%.*s", STR_FMT(provider), STR_FMT(model));
     ret->created_ms = time_of(v, "createdAt");
     ret->modified_ms = time_of(v, "updatedAt");
@@ -197,17 +190,13 @@ static bool read_meta(struct loaf *lf, struct arena *a, yyjson_val *v, struct fo
 /* False for what is no ImageAttachment. */
 static bool read_image(struct arena *a, yyjson_val *v, struct block *ret)
 {
-    struct str url = json_get_str(v, "dataUrl"), mime = json_get_str(v, "mimeType"), head;
-    struct str data = str_split(url, ',', &head);
+    struct str mime = loaf_text_of(v, "mimeType"), path = loaf_text_of(v, "path"), ignored, data;
     yyjson_val *size = json_get(v, "byteSize");
-    if (!json_get_str(v, "path").p || !mime.n || !data.p || !str_starts(head, STR("data:")) ||
-        !str_ends(head, STR(";base64")) || base64_size(data) == SIZE_MAX || !yyjson_is_num(size) ||
-        yyjson_get_num(size) < 0)
+    if (!path.n || !mime.n || !yyjson_is_num(size) || yyjson_get_num(size) < 0 ||
+        !loaf_data_url_read(a, loaf_text_of(v, "dataUrl"), &ignored, &data) || !data.n)
         return false;
-    *ret = (struct block){.kind = BLOCK_IMAGE,
-                          .data = arena_str(a, data),
-                          .mime = arena_str(a, mime),
-                          .alt = arena_str(a, json_get_str(v, "path"))};
+    *ret = (struct block){
+        .kind = BLOCK_IMAGE, .data = data, .mime = arena_lower(a, mime), .alt = arena_str(a, path)};
     return true;
 }
 
@@ -227,7 +216,7 @@ static void add_images(struct arena *a, yyjson_val *list, struct message *m)
 
 static bool read_message(struct arena *a, yyjson_val *v, struct form_line *ret)
 {
-    struct str role = json_get_str(v, "role"), text = str_trim(json_get_str(v, "text"));
+    struct str role = json_get_str(v, "role"), text = loaf_text_of(v, "text");
     struct str head = str_of(summary_head);
     bool is_user = str_is(role, "user"), is_first = json_get_int(v, "index", -1) == 0;
     if (!is_user && !str_is(role, "assistant"))
@@ -245,7 +234,7 @@ static bool read_message(struct arena *a, yyjson_val *v, struct form_line *ret)
 
 static bool read_line(void *arg, struct arena *a, yyjson_val *v, struct form_line *ret)
 {
-    struct str type = json_get_str(v, "type");
+    struct str type = loaf_text_of(v, "type");
     if (str_is(type, "session_meta"))
         return read_meta(arg, a, v, ret);
     return str_is(type, "message") && read_message(a, v, ret);

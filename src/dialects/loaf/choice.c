@@ -22,6 +22,11 @@ static const char *const efforts[] = {"none", "minimal", "low", "medium", "high"
 /* In the order in which models are listed. */
 const char *const loaf_providers[] = {"openai", "antigravity", "openrouter", NULL};
 
+/* With those that loaf does not know. */
+const char *const loaf_all_providers[] = {"openai", "openrouter",       "antigravity", "anthropic",
+                                          "gemini", "ollama",           "llamacpp",    "lmstudio",
+                                          "vllm",   "openai-responses", "rehearsal",   NULL};
+
 /* ---- providers ---- */
 
 const char *loaf_provider_name(const struct provider *p)

@@ -3,13 +3,15 @@
  * prompt of a session is never looked at for commands. */
 #include "dialects/loaf/internal.h"
 
+#include "base/utf8.h"
+
 enum { HISTORY_LIMIT = 100 };
 
 struct call { /* one command being run */
     struct loaf *lf;
     struct loaf_session *ls;
     struct arena *arena; /* of the request */
-    struct str rest;     /* behind the command, trimmed */
+    struct str word;     /* the first one behind the command, or empty */
 };
 
 typedef bool command_fn(struct call *c, struct jw *w, struct error *err);
@@ -81,10 +83,10 @@ static bool tools_await(struct call *c, struct jw *w, struct error *err)
 static bool history_await(struct call *c, struct jw *w, struct error *err)
 {
     struct str id;
-    bool is_last = str_ieq(c->rest, STR("last"));
-    if (!c->rest.n || str_ieq(c->rest, STR("list")) || str_ieq(c->rest, STR("all")))
+    bool is_last = str_ieq(c->word, STR("last"));
+    if (!c->word.n || str_is(c->word, "list") || str_is(c->word, "all"))
         return loaf_put_chats_await(c->lf, c->arena, HISTORY_LIMIT, 0, w, err);
-    if (!loaf_resume_await(c->ls, is_last, c->rest, c->arena, &id, err))
+    if (!loaf_resume_await(c->ls, is_last, c->word, c->arena, &id, err))
         return false;
     jw_obj(w);
     jw_kstr(w, "resumed", id);
@@ -168,8 +170,8 @@ struct execute_params {
 };
 
 static const struct row execute_rows[] = {
-    ROW(execute_params, session_id, T_STR, NEEDED | NOT_BLANK | TRIM, "from session.create"),
-    ROW(execute_params, raw_command, T_STR, NEEDED | NOT_BLANK | TRIM, "/command and arguments"),
+    ROW(execute_params, session_id, T_STR, NEEDED | LOAF_TEXT, "from session.create"),
+    ROW(execute_params, raw_command, T_STR, NEEDED | LOAF_TEXT, "/command and arguments"),
     ROW_END,
 };
 
@@ -179,26 +181,21 @@ static const struct row execute_result[] = {
     ROW_END,
 };
 
-/* The first word in lower case; *rest gets what stands behind it. */
-static char *take_word(struct arena *a, struct str text, struct str *rest)
+static struct str first_word(struct str text)
 {
     size_t n = 0;
-    while (n < text.n && !str_is_blank(str_n(text.p + n, 1)))
+    while (n < text.n && !utf8_space_first(str_from(text, n)))
         n++;
-    char *word = arena_strz(a, str_cut(text, n));
-    for (char *c = word; *c; c++)
-        *c = *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c;
-    *rest = str_trim(str_from(text, n));
-    return word;
+    return str_cut(text, n);
 }
 
-static bool run_await(struct call *c, const char *word, struct jw *w, struct error *err)
+static bool run_await(struct call *c, struct str name, struct jw *w, struct error *err)
 {
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-        if (strcmp(word, commands[i].name) == 0)
+        if (str_is(name, commands[i].name))
             return commands[i].run_await(c, w, err);
     jw_obj(w);
-    jw_kstr(w, "error", arena_fmt(c->arena, "unknown command: %s", word));
+    jw_kstr(w, "error", arena_fmt(c->arena, "unknown command: %.*s", STR_FMT(name)));
     jw_obj_end(w);
     return true;
 }
@@ -213,8 +210,10 @@ static bool command_execute_await(struct request *rq, struct jw *w, struct error
     jw_obj(w);
     jw_kbool(w, "handled", is_command);
     if (is_command) {
+        struct str name = first_word(p->raw_command);
+        c.word = first_word(utf8_trim(str_from(p->raw_command, name.n)));
         jw_key(w, "output");
-        if (!run_await(&c, take_word(c.arena, p->raw_command, &c.rest), w, err))
+        if (!run_await(&c, arena_lower(c.arena, name), w, err))
             return false;
     }
     jw_obj_end(w);

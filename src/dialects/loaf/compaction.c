@@ -61,9 +61,11 @@ void loaf_compaction_started(struct loaf_session *ls, const struct event *e)
     size_t n = MIN(ls->turn_id[0] ? ls->n_history : SIZE_MAX, (size_t)e->compaction->n_before);
     ls->tokens_before = loaf_history_tokens(ls, n);
     ls->n_compacted = (int64_t)n;
-    ls->is_pending = true;
-    ls->has_flashed = false;
-    loaf_flash_compressing(ls);
+    if (ls->turn_id[0]) {
+        ls->is_pending = true;
+        ls->has_flashed = false;
+        loaf_flash_compressing(ls);
+    }
     struct jw *w = loaf_turn_event(ls, "compaction.started");
     jw_kz(w, "reason", reason_of(ls, e->compaction));
     jw_kint(w, "anchor_event_index_before", 0);
@@ -131,8 +133,11 @@ static struct commas with_commas(int64_t n)
     return c;
 }
 
+/* Of model.select the answer says it all. */
 static void say_note(struct loaf_session *ls, const struct event_compaction *c)
 {
+    if (ls->compact_reason)
+        return;
     struct window window = loaf_window_of(ls->loaf);
     const char *now = loaf_selected_name(ls->loaf);
     struct commas from = with_commas(ls->tokens_before), to = with_commas(ls->tokens_after);
@@ -166,13 +171,11 @@ void loaf_compaction_done(struct loaf_session *ls, const struct event *e)
         ls->tokens_after = loaf_history_tokens(ls, 1);
         say_steps(ls, e->compaction);
         say_completed(ls, e->compaction);
-        say_note(ls, e->compaction);
         loaf_say_estimate(ls);
+        say_note(ls, e->compaction);
+        ls->provider = loaf_selected_name(ls->loaf);
+        ls->has_chat = true;
     }
-    if (ls->turn_id[0])
-        return;
-    ls->is_pending = false;
-    loaf_say_status(ls, STR("ready"), false);
 }
 
 /* ---- /compress ---- */
@@ -192,20 +195,31 @@ static void put_outcome(struct loaf_session *ls, struct jw *w)
     jw_obj_end(w);
 }
 
-bool loaf_compress_await(struct loaf_session *ls, struct arena *a, struct jw *w, struct error *err)
+static bool compress_paused_await(struct loaf_session *ls, struct session *s, struct arena *a,
+                                  struct error *err)
 {
     struct compact_outcome out;
+    ls->is_pending = true; /* a turn that ended meanwhile said otherwise */
+    loaf_model_apply(ls->loaf, s);
+    return session_compact_await(s, STR_NONE, a, &out, err) ||
+           error_prefix(err, "context compaction failed");
+}
+
+bool loaf_compress_await(struct loaf_session *ls, struct arena *a, struct jw *w, struct error *err)
+{
     if (!loaf_selected_provider(ls->loaf))
         return error_set(err, ERR_NO_MODEL, "select a model first before running /compress");
     ls->is_muted = ls->turn_id[0] != '\0';
+    ls->is_pending = true;
+    loaf_say_status(ls, STR("compressing context..."), false);
     struct session *s = loaf_pause_await(ls, err);
-    if (!s)
-        return false;
-    loaf_model_apply(ls->loaf, s);
-    bool ok = session_compact_await(s, STR_NONE, a, &out, err) ||
-              error_prefix(err, "context compaction failed");
+    bool ok = s && compress_paused_await(ls, s, a, err);
     if (ok)
         put_outcome(ls, w);
-    session_go_on(s);
+    ls->is_pending = ls->turn_id[0] != '\0';
+    if (!ls->is_pending)
+        loaf_say_status(ls, STR("ready"), false);
+    if (s)
+        session_go_on(s);
     return ok;
 }

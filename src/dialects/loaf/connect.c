@@ -150,9 +150,9 @@ struct openai_params {
 };
 
 static const struct row openai_rows[] = {
-    ROW(openai_params, mode, T_STR, OPTIONAL | NULLABLE | NOT_BLANK | TRIM,
+    ROW(openai_params, mode, T_STR, OPTIONAL | NULLABLE | LOAF_TEXT,
         "auto, device_code; anything else is browser"),
-    ROW(openai_params, originator, T_STR, OPTIONAL | NULLABLE | NOT_BLANK | TRIM,
+    ROW(openai_params, originator, T_STR, OPTIONAL | NULLABLE | LOAF_TEXT,
         "who asks; codex_cli_rs when absent"),
     ROW_END,
 };

@@ -84,13 +84,24 @@ void loaf_debug_reply(struct loaf_session *ls, const struct event *e)
         say_calls(ls, message.root);
 }
 
-void loaf_debug_steer(struct loaf_session *ls, struct str text)
+void loaf_put_steer(struct jw *w, struct str text)
+{
+    enum { PREVIEW = 160 };
+    jw_obj(w);
+    jw_kz(w, "role", "user");
+    jw_kstr(w, "preview", utf8_cut_utf16(text, PREVIEW));
+    jw_obj_end(w);
+}
+
+void loaf_debug_steers(struct loaf_session *ls)
 {
     if (!is_on(ls))
         return;
     struct jw *w = begin(ls, "steer_injected");
-    jw_kint(w, "toolRound", ls->round + 1);
-    jw_kstr(w, "text", text);
+    jw_kint(w, "count", ls->n_steers);
+    jw_karr(w, "messages");
+    jw_raw(w, buf_str(&ls->steers));
+    jw_arr_end(w);
     end(ls, w);
 }
 

@@ -77,11 +77,14 @@ static const char *must_be(const struct row *row)
 void loaf_put_params_fault(const struct method *m, const struct fault *f, struct jw *w)
 {
     AUTO(buf) struct buf text = BUF_INIT;
-    buf_addf(&text, "invalid params for %s: ", m->name);
     if (!f->row)
-        buf_addz(&text, "expected object");
+        buf_addf(&text, "invalid params for %s: expected object", m->name);
+    else if (f->kind == FAULT_CHOICE)
+        buf_addf(&text, "%s must be %s", f->row->name,
+                 f->row->flags & NEEDED ? "openai, openrouter, or antigravity"
+                                        : "one of: openai, openrouter, antigravity");
     else
-        buf_addf(&text, "`%s` %s", f->row->name, must_be(f->row));
+        buf_addf(&text, "invalid params for %s: `%s` %s", m->name, f->row->name, must_be(f->row));
     begin(w, RPC_PARAMS, buf_str(&text), "invalid_params");
     if (f->row)
         jw_kz(w, "field", f->row->name);

@@ -15,19 +15,15 @@ static int64_t quarter(int64_t length)
     return (length + 3) / 4;
 }
 
-static bool is_blank_byte(unsigned char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 /* UTF-16 length of the text with every run of white space made one blank and the ends trimmed. */
 static int64_t collapsed_length(struct str text)
 {
     int64_t n = 0;
     bool has_gap = false;
-    for (size_t i = 0; i < text.n; i++) {
+    for (size_t i = 0, gap; i < text.n; i += MAX(gap, (size_t)1)) {
         unsigned char c = (unsigned char)text.p[i];
-        if (is_blank_byte(c)) {
+        gap = utf8_space_first(str_from(text, i));
+        if (gap) {
             has_gap = n > 0;
             continue;
         }

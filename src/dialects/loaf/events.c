@@ -6,22 +6,17 @@
 
 /* ---- text ---- */
 
-static bool is_blank_char(char c)
-{
-    return str_is_blank(str_n(&c, 1));
-}
-
 /* The pieces of an answer joined must give the answer, which is trimmed: blanks at the beginning
  * are left out, blanks at the end wait for what follows them. */
 static void text_came(struct loaf_session *ls, const struct event *e)
 {
     struct str text = e->text;
-    size_t end = text.n, begin = 0;
+    size_t end = text.n, begin = 0, n;
     buf_reset(&ls->thought);
-    while (end > 0 && is_blank_char(text.p[end - 1]))
-        end--;
-    while (!ls->answer.n && begin < end && is_blank_char(text.p[begin]))
-        begin++;
+    while ((n = utf8_space_last(str_cut(text, end))) > 0)
+        end -= n;
+    while (!ls->answer.n && begin < end && (n = utf8_space_first(str_from(text, begin))) > 0)
+        begin += n;
     if (end > begin) {
         size_t shown = ls->answer.n;
         buf_add(&ls->answer, buf_str(&ls->blanks));
@@ -37,7 +32,7 @@ static void reasoning_came(struct loaf_session *ls, const struct event *e)
 {
     ls->n_thoughts += ls->thought.n == 0;
     buf_add(&ls->thought, e->text);
-    if (!str_is_blank(buf_str(&ls->thought)))
+    if (utf8_trim(buf_str(&ls->thought)).n)
         loaf_say_thought(ls, e->text);
 }
 
@@ -166,11 +161,19 @@ static void round_done(struct loaf_session *ls, const struct event *e)
 
 /* ---- steering, stopping ---- */
 
+/* Texts that go out together have one label and one debug event, behind the last of them. */
 static void steer_applied(struct loaf_session *ls, const struct event *e)
 {
+    struct jw w = {.out = &ls->steers, .comma = ls->steers.n > 0};
     loaf_say_message(ls, "user", e->text, STR_NONE);
-    loaf_debug_steer(ls, e->text);
+    loaf_put_steer(&w, e->text);
+    ls->n_steers++;
+    if (e->count)
+        return;
     loaf_say_status(ls, STR("steer applied; continuing..."), false);
+    loaf_debug_steers(ls);
+    buf_clear(&ls->steers);
+    ls->n_steers = 0;
 }
 
 static void steer_late(struct loaf_session *ls, const struct event *e)
@@ -182,7 +185,7 @@ static void steer_late(struct loaf_session *ls, const struct event *e)
 /* Not for waiting turns, which end in silence, nor when the whole process ends. */
 static void cancel_asked(struct loaf_session *ls, const struct event *e)
 {
-    if (str_is(e->turn_id, ls->turn_id) && !ls->loaf->is_ending)
+    if (str_is(e->turn_id, ls->turn_id) && !ls->loaf->is_ending && !ls->is_muted)
         loaf_say_status(ls, STR("interrupting..."), false);
 }
 

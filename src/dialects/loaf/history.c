@@ -16,7 +16,27 @@ enum { DEFAULT_LIMIT = 100 };
 static int64_t time_of(yyjson_val *v, const char *name)
 {
     int64_t ms;
-    return time_from_iso(json_get_str(v, name), &ms) ? ms : time_now_ms();
+    return time_from_iso(loaf_text_of(v, name), &ms) ? ms : time_now_ms();
+}
+
+static struct str title_of(struct arena *a, yyjson_val *v)
+{
+    AUTO(buf) struct buf title = BUF_INIT;
+    loaf_put_short(&title, loaf_text_of(v, "title"));
+    return arena_str(a, buf_str(&title));
+}
+
+static struct str routing_of(struct arena *a, yyjson_val *v)
+{
+    struct str routing = loaf_text_of(v, "openRouterProvider");
+    bool is_used = routing.n && str_is(loaf_text_of(v, "provider"), "openrouter");
+    return is_used ? arena_lower(a, routing) : STR_NONE;
+}
+
+/* Fractions are cut; what no int64_t holds is as good as the largest. */
+static int64_t whole(double d)
+{
+    return d >= 1e15 ? (int64_t)1e15 : d <= -1e15 ? (int64_t)-1e15 : (int64_t)d;
 }
 
 struct chat loaf_chat_of(struct arena *a, const struct saved_chat *saved)
@@ -27,16 +47,17 @@ struct chat loaf_chat_of(struct arena *a, const struct saved_chat *saved)
         BUG("the head was read before");
     yyjson_val *v = j.root;
     int64_t n = (int64_t)saved->n_messages;
+    bool has_time = loaf_text_of(v, "updatedAt").n > 0;
     return (struct chat){
-        .id = arena_str(a, json_get_str(v, "id")),
-        .title = arena_str(a, json_get_str(v, "title")),
-        .provider = arena_str(a, json_get_str(v, "provider")),
-        .model = arena_str(a, json_get_str(v, "model")),
-        .level = arena_str(a, json_get_str(v, "thinkingLevel")),
-        .routing = arena_str(a, json_get_str(v, "openRouterProvider")),
+        .id = arena_str(a, loaf_text_of(v, "id")),
+        .title = title_of(a, v),
+        .provider = arena_str(a, loaf_text_of(v, "provider")),
+        .model = arena_str(a, loaf_text_of(v, "model")),
+        .level = arena_str(a, loaf_text_of(v, "thinkingLevel")),
+        .routing = routing_of(a, v),
         .created_ms = time_of(v, "createdAt"),
-        .updated_ms = time_of(v, "updatedAt"),
-        .n_messages = n ? n : json_get_int(v, "messageCount", 0),
+        .updated_ms = time_of(v, has_time ? "updatedAt" : "createdAt"),
+        .n_messages = n ? n : MAX(whole(yyjson_get_num(json_get(v, "messageCount"))), 0),
         .path = saved->path,
     };
 }
@@ -162,17 +183,11 @@ bool loaf_put_chats_await(struct loaf *lf, struct arena *a, int64_t limit, int64
     return true;
 }
 
-/* Fractions are cut; what no int64_t holds is as good as the largest. */
-static int64_t whole(double d)
-{
-    return d >= 1e15 ? (int64_t)1e15 : d <= -1e15 ? (int64_t)-1e15 : (int64_t)d;
-}
-
 static bool history_list_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct list_params *p = rq->args;
-    int64_t limit = whole(p->limit), cursor = MAX(whole(p->cursor), 0);
-    limit = limit == 0 ? DEFAULT_LIMIT : MAX(limit, 1);
+    int64_t limit = p->limit == 0 ? DEFAULT_LIMIT : MAX(whole(p->limit), 1);
+    int64_t cursor = MAX(whole(p->cursor), 0);
     return loaf_put_chats_await(rq->dialect, &rq->arena, limit, cursor, w, err);
 }
 
@@ -195,11 +210,10 @@ struct get_params {
 };
 
 static const struct row get_rows[] = {
-    ROW(get_params, id, T_STR, OPTIONAL | NULLABLE | NOT_BLANK | TRIM,
+    ROW(get_params, id, T_STR, OPTIONAL | NULLABLE | LOAF_TEXT,
         "id, or a beginning that fits one chat"),
     ROW(get_params, last, T_BOOL, OPTIONAL | NULLABLE, "the last changed one; before the others"),
-    ROW(get_params, rollout_path, T_STR, OPTIONAL | NULLABLE | NOT_BLANK | TRIM,
-        "a file; before id"),
+    ROW(get_params, rollout_path, T_STR, OPTIONAL | NULLABLE | LOAF_TEXT, "a file; before id"),
     ROW_END,
 };
 

@@ -242,8 +242,8 @@ static void read_providers(struct loaf *lf, yyjson_val *root)
 
 static void read_model(struct loaf *lf, yyjson_val *root)
 {
-    struct str id = str_trim(json_get_str(root, "selectedModel"));
-    struct str routing = str_trim(json_get_str(root, "selectedOpenRouterProvider"));
+    struct str id = loaf_text_of(root, "selectedModel");
+    struct str routing = loaf_text_of(root, "selectedOpenRouterProvider");
     const char *level = loaf_level_named(json_get_str(root, "selectedThinking"));
     if (level)
         lf->thinking = level;
@@ -257,7 +257,7 @@ static void read_model(struct loaf *lf, yyjson_val *root)
 static bool move_key(struct loaf *lf, yyjson_val *root, const char *member, const char *provider,
                      bool *ret_has_key)
 {
-    struct str key = str_trim(json_get_str(root, member));
+    struct str key = loaf_text_of(root, member);
     struct auth_entry e = {.type = AUTH_API_KEY, .access = key};
     struct error err;
     if (!key.n)

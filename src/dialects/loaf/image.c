@@ -6,6 +6,7 @@
 #include "base/base64.h"
 #include "base/path.h"
 #include "base/time.h"
+#include "base/utf8.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -20,9 +21,9 @@ struct source {                      /* one element of `images` */
 
 static struct str member(yyjson_val *v, const char *snake, const char *camel)
 {
-    struct str s = str_trim(json_get_str(v, snake));
+    struct str s = loaf_text_of(v, snake);
     if (!s.n)
-        s = str_trim(json_get_str(v, camel));
+        s = loaf_text_of(v, camel);
     return s.n ? s : STR_NONE;
 }
 
@@ -94,33 +95,62 @@ static const char *known_mime(struct str mime)
 
 static bool check_size(size_t n, struct error *err)
 {
-    if (n == 0)
-        return error_set(err, ERR_INVALID, "image payload is empty");
+    double mb = (double)n / (1 << 20);
     if (n > IMAGE_MAX)
-        return error_set(err, ERR_LIMIT, "image too large (%.2f mb). max is %.2f mb",
-                         (double)n / (1 << 20), (double)IMAGE_MAX / (1 << 20));
+        return error_set(err, ERR_LIMIT, "image too large (%.*f mb). max is %.2f mb",
+                         mb >= 100  ? 0
+                         : mb >= 10 ? 1
+                                    : 2,
+                         mb, (double)IMAGE_MAX / (1 << 20));
     return true;
 }
 
 /* ---- data URLs ---- */
 
+/* Strict base64 stays as it is; what a lenient reader understands is written anew, because
+ * providers are strict. */
+static struct str read_payload(struct arena *a, struct str payload)
+{
+    AUTO(buf) struct buf bytes = BUF_INIT;
+    AUTO(buf) struct buf text = BUF_INIT;
+    if (base64_size(payload) != SIZE_MAX)
+        return arena_str(a, payload);
+    base64_get_loose(&bytes, payload);
+    base64_put(&text, buf_str(&bytes));
+    return arena_str(a, buf_str(&text));
+}
+
+bool loaf_data_url_read(struct arena *a, struct str url, struct str *ret_mime, struct str *ret_data)
+{
+    struct str scheme = STR("data:"), how = STR("base64"), mime, encoding;
+    if (!str_ieq(str_cut(url, scheme.n), scheme))
+        return false;
+    struct str rest = str_split(str_from(url, scheme.n), ';', &mime);
+    struct str payload = str_split(rest, ',', &encoding);
+    if (!mime.n || str_chr(mime, ',') != SIZE_MAX || !str_ieq(encoding, how) || !payload.n ||
+        str_chr(payload, '\n') != SIZE_MAX || str_chr(payload, '\r') != SIZE_MAX)
+        return false;
+    *ret_mime = mime;
+    *ret_data = read_payload(a, payload);
+    return true;
+}
+
 static bool load_data_url(struct arena *a, const struct source *s, struct block *ret,
                           struct error *err)
 {
-    struct str head, payload = str_split(s->data_url, ',', &head);
-    struct str suffix = STR(";base64");
-    if (!payload.p || !str_starts(head, STR("data:")) || !str_ends(head, suffix) ||
-        base64_size(payload) == SIZE_MAX)
+    struct str mime;
+    if (!loaf_data_url_read(a, s->data_url, &mime, &ret->data))
         return error_set(err, ERR_INVALID,
                          "invalid image data_url. expected data:<mime>;base64,<payload>");
-    struct str mime = s->mime.p ? s->mime : str_n(head.p + 5, head.n - 5 - suffix.n);
+    mime = arena_lower(a, s->mime.p ? s->mime : mime);
     const char *known = known_mime(mime);
     if (!known)
         return error_set(err, ERR_INVALID, "unsupported image mime type: %.*s", STR_FMT(mime));
-    if (!check_size(base64_size(payload), err))
+    if (!ret->data.n)
+        return error_set(err, ERR_INVALID, "image payload is empty");
+    if (!check_size(base64_size(ret->data), err))
         return false;
     ret->mime = str_of(known);
-    ret->data = arena_str(a, payload);
     ret->alt = s->path.p ? arena_str(a, s->path)
                          : arena_fmt(a, "rpc-image-%lld.png", (long long)time_now_ms());
     return true;
@@ -148,7 +178,7 @@ static void put_path(struct buf *out, struct str dir, struct str path)
 {
     AUTO(buf) struct buf plain = BUF_INIT;
     if (path.n >= 2 && (path.p[0] == '"' || path.p[0] == '\'') && path.p[path.n - 1] == path.p[0])
-        path = str_trim(str_n(path.p + 1, path.n - 2));
+        path = utf8_trim(str_n(path.p + 1, path.n - 2));
     if (str_starts(path, STR("file://")))
         put_decoded(&plain, str_from(path, 7));
     else
@@ -168,12 +198,14 @@ static bool check_file(const char *path, struct error *err)
                    : error_set(err, ERR_IO, "unable to stat file: %s", strerror(errno));
     if (!S_ISREG(st.st_mode))
         return error_set(err, ERR_INVALID, "not a file: %s", path);
+    if (!check_size((size_t)st.st_size, err))
+        return false;
     struct str ext = path_ext(str_of(path));
     if (!mime_of_ext(ext))
         return error_set(err, ERR_INVALID,
                          "unsupported image type: %.*s. supported: .png, .jpg, .jpeg, .webp, .gif",
                          STR_FMT(ext.n ? ext : STR("(no extension)")));
-    return check_size((size_t)st.st_size, err);
+    return true;
 }
 
 static bool load_file(struct arena *a, struct str dir, const struct source *s, struct block *ret,

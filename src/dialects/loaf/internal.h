@@ -27,6 +27,7 @@
 #include "wire/rpc.h"
 
 #define LOAF_PROTOCOL "1.0.0"
+#define LOAF_TEXT (NOT_BLANK | TRIM | WIDE) /* flags of every string among the parameters */
 
 enum {
     LOAF_PROVIDERS = 3,       /* that loaf knows */
@@ -109,8 +110,8 @@ struct loaf_session {
     struct arena arena; /* messages */
     struct ui_message *messages, **messages_end;
     struct prompt *prompts;
-    bool has_chat;              /* a turn was saved */
-    const char *provider;       /* of the last turn, or NULL */
+    bool has_chat;              /* a prompt or a summary was put down */
+    const char *provider;       /* of the last turn that was kept, or NULL */
     const char *compact_reason; /* of a compaction that the client asked for, or NULL */
     int64_t tokens_before, tokens_after; /* of the last compaction, by loaf's estimate */
     int64_t n_compacted;                 /* messages that it made one of */
@@ -124,6 +125,7 @@ struct loaf_session {
 
     /* of the running turn */
     char turn_id[UUID_LEN + 1];   /* "" when none runs */
+    const char *turn_provider;    /* whose model answers it; NULL: none was asked yet */
     size_t n_history;             /* messages of the turns before it */
     bool is_added;                /* its prompt was shown */
     bool has_flashed;             /* "compressing context..." was said */
@@ -134,6 +136,8 @@ struct loaf_session {
     struct buf blanks;            /* white space behind it, held back until text follows */
     struct buf thought;           /* reasoning of the item being streamed */
     struct buf executed, results; /* calls of this round, JSON items */
+    struct buf steers;            /* texts that go out with the next request, JSON items */
+    int64_t n_steers;
     int round;
     size_t n_results;             /* in `results` */
     int64_t n_thoughts;           /* pieces of reasoning, each one item */
@@ -187,7 +191,8 @@ void loaf_compaction_done(struct loaf_session *ls, const struct event *e);
 void loaf_debug_request(struct loaf_session *ls, const struct event *e);
 void loaf_debug_retry(struct loaf_session *ls, const struct event *e);
 void loaf_debug_reply(struct loaf_session *ls, const struct event *e);
-void loaf_debug_steer(struct loaf_session *ls, struct str text);
+void loaf_put_steer(struct jw *w, struct str text); /* an item of the next event's messages */
+void loaf_debug_steers(struct loaf_session *ls);
 void loaf_debug_call(struct loaf_session *ls, const struct event *e);
 void loaf_debug_results(struct loaf_session *ls, size_t n);
 void loaf_debug_final(struct loaf_session *ls);
@@ -238,6 +243,10 @@ struct chat loaf_chat_of(struct arena *a, const struct saved_chat *saved); /* in
 bool loaf_chat_find_await(struct loaf *lf, struct arena *a, bool last, struct str id,
                           struct saved_chat *ret, struct error *err);
 void loaf_put_time(struct jw *w, const char *name, int64_t ms); /* 0: now */
+/* A member that is a string, trimmed; empty when it is none. */
+struct str loaf_text_of(yyjson_val *v, const char *name);
+/* A title as loaf shows it: white space collapsed, at most 80 UTF-16 units. */
+void loaf_put_short(struct buf *out, struct str text);
 
 /* Saved chats as loaf writes them (loaf.md 13.2): during a turn the engine's records stand behind
  * them, which loaf skips. */
@@ -275,6 +284,9 @@ void loaf_images_put_raw(struct jw *w, yyjson_val *list);
 /* Loads all or fails with the words of loaf.md 17. */
 bool loaf_images_load(struct arena *a, struct str dir, yyjson_val *list, struct images *ret,
                       struct error *err);
+/* Takes data:<mime>;base64,<payload> apart; false when it is none.  ret_data is strict base64 of what
+ * the payload decodes to, in the arena; empty when that is nothing. */
+bool loaf_data_url_read(struct arena *a, struct str url, struct str *ret_mime, struct str *ret_data);
 /* The text with the labels of pictures it does not mention. */
 struct str loaf_images_label(struct arena *a, struct str text, size_t n);
 /* A picture of the conversation as ImageAttachment. */
@@ -296,6 +308,7 @@ bool loaf_home_forget_await(struct loaf *lf, struct error *err);
 
 extern const char *const loaf_thinking_levels[]; /* NULL-ended */
 extern const char *const loaf_providers[];       /* NULL-ended, in the order of model.list */
+extern const char *const loaf_all_providers[];   /* NULL-ended, what `provider` may be */
 /* One of loaf_thinking_levels, or NULL. */
 const char *loaf_level_named(struct str name);
 /* One of loaf_providers, or NULL. */

@@ -9,7 +9,8 @@ struct list_params {
 };
 
 static const struct row list_rows[] = {
-    ROW(list_params, provider, T_STR, OPTIONAL | NULLABLE | NOT_BLANK | TRIM, "only its models"),
+    ROW(list_params, provider, T_STR, OPTIONAL | NULLABLE | LOAF_TEXT, "only its models",
+        .choices = loaf_all_providers),
     ROW_END,
 };
 
@@ -23,14 +24,6 @@ static const struct row list_result[] = {
     ROW_OUT("selected_openrouter_provider", T_STR, NEEDED, "routing provider, or any"),
     ROW_END,
 };
-
-/* One of loaf's three, or one of ours that loaf does not know; what loaf calls openai has two names
- * here, of which it knows one. */
-static bool is_provider(struct loaf *lf, struct str name)
-{
-    const struct provider *p = engine_find_provider(lf->sv->engine, name);
-    return p && str_is(name, loaf_provider_name(p));
-}
 
 void loaf_put_selection(struct loaf *lf, struct jw *w)
 {
@@ -95,11 +88,9 @@ void loaf_put_models(struct loaf *lf, struct jw *w, const char *provider)
 
 static bool model_list(struct request *rq, struct jw *w, struct error *err)
 {
+    (void)err;
     struct loaf *lf = rq->dialect;
     const struct list_params *p = rq->args;
-    if (p->provider.p && !is_provider(lf, p->provider))
-        return loaf_refuse_param(rq, err, "provider",
-                                 "provider must be one of: openai, openrouter, antigravity");
     loaf_put_models(lf, w, p->provider.p ? arena_strz(&rq->arena, p->provider) : NULL);
     loaf_refresh_lists(lf); /* for the next time */
     return true;
@@ -123,14 +114,14 @@ struct select_params {
 };
 
 static const struct row select_rows[] = {
-    ROW(select_params, model_id, T_STR, NEEDED | NOT_BLANK | TRIM, "as model.list names it"),
-    ROW(select_params, provider, T_STR, NEEDED | NOT_BLANK | TRIM, "its provider"),
-    ROW(select_params, thinking_level, T_STR, NEEDED | NOT_BLANK | TRIM,
+    ROW(select_params, model_id, T_STR, NEEDED | LOAF_TEXT, "as model.list names it"),
+    ROW(select_params, provider, T_STR, NEEDED | LOAF_TEXT, "its provider",
+        .choices = loaf_all_providers),
+    ROW(select_params, thinking_level, T_STR, NEEDED | LOAF_TEXT,
         "OFF to XHIGH; others become the model's default"),
-    ROW(select_params, openrouter_provider, T_STR, OPTIONAL | NULLABLE | NOT_BLANK | TRIM,
+    ROW(select_params, openrouter_provider, T_STR, OPTIONAL | NULLABLE | LOAF_TEXT,
         "routing provider; any when absent"),
-    ROW(select_params, session_id, T_STR, OPTIONAL | NULLABLE | NOT_BLANK | TRIM,
-        "session to compress"),
+    ROW(select_params, session_id, T_STR, OPTIONAL | NULLABLE | LOAF_TEXT, "session to compress"),
     ROW(select_params, compress_immediately, T_BOOL, OPTIONAL | NULLABLE,
         "summarise that session's history now"),
     ROW_END,
@@ -183,7 +174,7 @@ static bool find_id(struct loaf *lf, const struct select_params *p, struct arena
 static void put_compression(struct loaf *lf, struct jw *w, const char *reason, int64_t before,
                             int64_t after)
 {
-    struct window window = reason ? loaf_window_of(lf) : (struct window){0};
+    struct window window = loaf_window_of(lf);
     jw_kobj(w, "compression");
     jw_kbool(w, "requested", true);
     jw_kbool(w, "applied", reason != NULL);
@@ -191,7 +182,7 @@ static void put_compression(struct loaf *lf, struct jw *w, const char *reason, i
     jw_kint(w, "estimated_tokens_before", before);
     jw_kint(w, "estimated_tokens_after", after);
     jw_kint(w, "model_context_window", window.size);
-    jw_kint(w, "target_limit", window.target);
+    jw_kint(w, "target_limit", reason ? window.target : MIN(window.high, window.size));
     jw_kint(w, "anchor_event_index_before", 0);
     jw_kint(w, "anchor_event_index_after", 0);
     jw_obj_end(w);
@@ -231,9 +222,6 @@ static bool model_select_await(struct request *rq, struct jw *w, struct error *e
     struct loaf_session *ls = NULL;
     const struct provider *provider;
     struct str id;
-    if (!is_provider(lf, p->provider))
-        return loaf_refuse_param(rq, err, "provider",
-                                 "provider must be openai, openrouter, or antigravity");
     if (!find_id(lf, p, &rq->arena, &provider, &id, err))
         return false;
     if (p->compress_immediately && !p->session_id.p)
@@ -247,14 +235,13 @@ static bool model_select_await(struct request *rq, struct jw *w, struct error *e
         loaf_set_routing(lf, p->openrouter_provider);
     lf->is_provider_guessed = false;
     loaf_refresh_lists(lf); /* what is known of the model may be old */
-    loaf_say_state_changed(lf, STR("model_selected"), NULL);
-    loaf_home_keep_await(lf);
     jw_obj(w);
     loaf_put_selection(lf, w);
-    if (ls && !compress_await(rq, ls, w, err))
-        return false;
+    bool ok = !ls || compress_await(rq, ls, w, err);
+    loaf_say_state_changed(lf, STR("model_selected"), NULL);
+    loaf_home_keep_await(lf);
     jw_obj_end(w);
-    return true;
+    return ok;
 }
 
 const struct method loaf_model_select = {

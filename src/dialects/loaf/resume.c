@@ -91,7 +91,7 @@ struct clear_params {
 };
 
 static const struct row clear_rows[] = {
-    ROW(clear_params, session_id, T_STR, NEEDED | NOT_BLANK | TRIM, "from session.create"),
+    ROW(clear_params, session_id, T_STR, NEEDED | LOAF_TEXT, "from session.create"),
     ROW_END,
 };
 

@@ -45,7 +45,7 @@ struct providers_params {
 };
 
 static const struct row providers_rows[] = {
-    ROW(providers_params, model_id, T_STR, NEEDED | NOT_BLANK | TRIM, "author/slug"),
+    ROW(providers_params, model_id, T_STR, NEEDED | LOAF_TEXT, "author/slug"),
     ROW_END,
 };
 

@@ -215,11 +215,11 @@ static void put_title(struct buf *out, struct str thought)
         struct str inner = str_from(thought, 2);
         size_t end = str_find(inner, STR("**"));
         if (end != SIZE_MAX)
-            title = str_trim(str_cut(inner, end));
+            title = utf8_trim(str_cut(inner, end));
     }
     if (!title.n) {
         str_split(thought, '\n', &title);
-        title = str_trim(title);
+        title = utf8_trim(title);
     }
     for (size_t i = 0; i < title.n; i++)
         buf_addc(out, (char)tolower((unsigned char)title.p[i]));
@@ -230,7 +230,7 @@ static void put_title(struct buf *out, struct str thought)
 void loaf_say_thought(struct loaf_session *ls, struct str text)
 {
     AUTO(buf) struct buf label = BUF_INIT;
-    struct str thought = str_trim(buf_str(&ls->thought));
+    struct str thought = utf8_trim(buf_str(&ls->thought));
     buf_addz(&label, "thinking: ");
     put_title(&label, thought);
     loaf_say_status(ls, buf_str(&label), false);

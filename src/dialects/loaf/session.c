@@ -40,7 +40,7 @@ void loaf_sessions_free(struct loaf *lf)
     buf_clear(&lf->ids);
 }
 
-#define SESSION_ID(in) ROW(in, session_id, T_STR, NEEDED | NOT_BLANK | TRIM, "from session.create")
+#define SESSION_ID(in) ROW(in, session_id, T_STR, NEEDED | LOAF_TEXT, "from session.create")
 
 struct session_params {
     struct str session_id;
@@ -58,8 +58,7 @@ struct create_params {
 };
 
 static const struct row create_rows[] = {
-    ROW(create_params, title, T_STR, OPTIONAL | NULLABLE | NOT_BLANK | TRIM,
-        "title of the saved chat"),
+    ROW(create_params, title, T_STR, OPTIONAL | NULLABLE | LOAF_TEXT, "title of the saved chat"),
     ROW_END,
 };
 
@@ -169,7 +168,7 @@ struct send_params {
 
 static const struct row send_rows[] = {
     SESSION_ID(send_params),
-    ROW(send_params, text, T_STR, OPTIONAL | NULLABLE | NOT_BLANK | TRIM, "what the user typed"),
+    ROW(send_params, text, T_STR, OPTIONAL | NULLABLE | LOAF_TEXT, "what the user typed"),
     ROW(send_params, images, T_ANY, OPTIONAL,
         "array of {path?, data_url?, mime_type?}; a data URL wins over a path"),
     ROW(send_params, enqueue, T_BOOL, OPTIONAL | NULLABLE, "wait behind the running turn"),
@@ -268,7 +267,7 @@ struct steer_params {
 
 static const struct row steer_rows[] = {
     SESSION_ID(steer_params),
-    ROW(steer_params, text, T_STR, NEEDED | NOT_BLANK | TRIM, "said with the next model request"),
+    ROW(steer_params, text, T_STR, NEEDED | LOAF_TEXT, "said with the next model request"),
     ROW_END,
 };
 

@@ -67,6 +67,7 @@ struct session_settings loaf_settings_make(void)
         .retry = retry,
         .compact = {.is_enabled = true,
                     .why = loaf_why_compact,
+                    .repeats = true,
                     .failure_ends_turn = true,
                     .without_thinking = true,
                     .continuation = continuation,

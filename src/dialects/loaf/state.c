@@ -2,6 +2,8 @@
 /* StateSnapshot, SessionState and what they are made of (loaf.md 4). */
 #include "dialects/loaf/internal.h"
 
+#include "base/utf8.h"
+
 #include "base/time.h"
 
 /* ---- StateSnapshot ---- */
@@ -85,7 +87,7 @@ struct message *loaf_history_of(struct loaf_session *ls, struct arena *a, size_t
 
 struct str loaf_history_text(struct arena *a, const struct message *m)
 {
-    struct str text = str_trim(message_text_of(a, m));
+    struct str text = utf8_trim(message_text_of(a, m));
     if (m->role != ROLE_SUMMARY)
         return text;
     return arena_fmt(a, "## Conversation Summary\n\n%.*s", STR_FMT(text));

@@ -12,7 +12,7 @@ struct handshake_params {
 };
 
 static const struct row handshake_rows[] = {
-    ROW(handshake_params, protocol_version, T_STR, OPTIONAL | NULLABLE | NOT_BLANK | TRIM,
+    ROW(handshake_params, protocol_version, T_STR, OPTIONAL | NULLABLE | LOAF_TEXT,
         "version the client speaks"),
     ROW(handshake_params, strict, T_BOOL, OPTIONAL | NULLABLE, "fail unless it is ours"),
     ROW_OUT("client_name", T_ANY, OPTIONAL, "for information"),
@@ -115,8 +115,7 @@ struct shutdown_params {
 };
 
 static const struct row shutdown_rows[] = {
-    ROW(shutdown_params, reason, T_STR, OPTIONAL | NULLABLE | NOT_BLANK | TRIM,
-        "told in state.changed"),
+    ROW(shutdown_params, reason, T_STR, OPTIONAL | NULLABLE | LOAF_TEXT, "told in state.changed"),
     ROW_END,
 };
 

@@ -13,6 +13,7 @@ static void begin_turn(struct loaf_session *ls, struct str turn_id, size_t n_his
     memcpy(ls->turn_id, turn_id.p, MIN(turn_id.n, UUID_LEN));
     ls->n_history = n_history;
     ls->is_added = ls->has_flashed = ls->is_muted = ls->has_failed_to_compact = false;
+    ls->turn_provider = NULL;
     ls->n_thoughts = 0;
     ls->n_results = 0;
     ls->began_us = time_mono_us();
@@ -59,7 +60,8 @@ void loaf_input_added(struct loaf_session *ls, const struct event *e)
     if (ls->n_history)
         loaf_flash_compressing(ls);
     ls->is_added = true;
-    ls->provider = loaf_selected_name(ls->loaf);
+    ls->has_chat = true;
+    ls->turn_provider = loaf_selected_name(ls->loaf);
     loaf_say_status(ls, is_off ? STR("drafting response...") : STR("thinking..."), true);
     loaf_say_message(ls, "user", e->text, str_of(p ? p->attached : NULL));
     loaf_say_estimate(ls);
@@ -173,6 +175,8 @@ static void forget_turn(struct loaf_session *ls)
     buf_clear(&ls->thought);
     buf_clear(&ls->executed);
     buf_clear(&ls->results);
+    buf_clear(&ls->steers);
+    ls->n_steers = 0;
     buf_clear(&ls->overflow);
 }
 
@@ -191,7 +195,8 @@ void loaf_turn_ended(struct loaf_session *ls, const struct event *e)
         end_interrupted(ls);
     else
         end_failed(ls, e->error);
-    ls->has_chat = ls->has_chat || e->end->state != TURN_FAILED;
+    if (e->end->state != TURN_FAILED && ls->turn_provider)
+        ls->provider = ls->turn_provider;
     forget_turn(ls);
     ls->is_pending = false;
     loaf_say_status(ls, STR("ready"), false);

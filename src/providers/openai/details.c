@@ -16,6 +16,7 @@ struct detail {
 struct details {
     struct detail *items;
     size_t n, room;
+    bool has_shown; /* some entry had a text to show */
 };
 
 static const struct {
@@ -70,7 +71,19 @@ static bool goes_on(struct detail *last, yyjson_val *piece)
     return !has_index || !last->has_index || index == last->index;
 }
 
-void details_add(struct details **slot, yyjson_val *entries)
+/* The summary or the text of a piece; an entry begins on a line of its own. */
+static void show_piece(struct details *d, yyjson_val *piece, bool is_new, struct buf *shown)
+{
+    struct str text = json_get_str(piece, "summary");
+    if (!text.n)
+        text = json_get_str(piece, "text");
+    if (text.n && is_new && d->has_shown)
+        buf_addc(shown, '\n');
+    buf_add(shown, text);
+    d->has_shown = d->has_shown || text.n;
+}
+
+void details_add(struct details **slot, yyjson_val *entries, struct buf *shown)
 {
     size_t i, max;
     yyjson_val *piece;
@@ -80,7 +93,9 @@ void details_add(struct details **slot, yyjson_val *entries)
         *slot = xnew(struct details);
     struct details *d = *slot;
     yyjson_arr_foreach (entries, i, max, piece) {
-        if (d->n > 0 && goes_on(&d->items[d->n - 1], piece)) {
+        bool is_new = d->n == 0 || !goes_on(&d->items[d->n - 1], piece);
+        show_piece(d, piece, is_new || i > 0, shown);
+        if (!is_new) {
             take_piece(&d->items[d->n - 1], piece);
             continue;
         }

@@ -53,7 +53,7 @@ bool openai_finish(void *state, struct reply *reply, const struct ask_sink *sink
                    struct error *err);
 
 /* details.c: the typed reasoning entries of OpenRouter, merged as they come. */
-void details_add(struct details **d, yyjson_val *entries);
+void details_add(struct details **d, yyjson_val *entries, struct buf *shown);
 void details_put(const struct details *d, struct buf *out); /* a JSON array */
 void details_free(struct details *d);
 

@@ -29,14 +29,18 @@ static bool add_reasoning(struct reply *reply, const struct ask_sink *sink, stru
 }
 
 /* Some servers send the same reasoning under two names: the first that has any counts. */
-static bool read_reasoning(struct reply *reply, const struct ask_sink *sink, yyjson_val *delta,
-                           struct error *err)
+static bool read_reasoning(struct openai_reader *r, struct reply *reply,
+                           const struct ask_sink *sink, yyjson_val *delta, struct error *err)
 {
+    AUTO(buf) struct buf details = BUF_INIT;
     static const char *const names[] = {"reasoning_content", "reasoning", "reasoning_text",
                                         "thinking"};
     struct str text = STR_NONE;
     for (size_t i = 0; i < ARRAY_LEN(names) && text.n == 0; i++)
         text = json_get_str(delta, names[i]);
+    details_add(&r->details, json_get(delta, "reasoning_details"), &details);
+    if (!text.n)
+        text = buf_str(&details);
     return add_reasoning(reply, sink, text, err);
 }
 
@@ -256,8 +260,7 @@ static bool read_choice(struct openai_reader *r, struct reply *reply, const stru
                         yyjson_val *choice, struct error *err)
 {
     yyjson_val *delta = delta_of(r, choice);
-    details_add(&r->details, json_get(delta, "reasoning_details"));
-    if (!read_reasoning(reply, sink, delta, err) ||
+    if (!read_reasoning(r, reply, sink, delta, err) ||
         !read_content(reply, sink, json_get(delta, "content"), err) ||
         !add_text(reply, sink, json_get_str(delta, "refusal"), err) ||
         !add_text(reply, sink, json_get_str(choice, "text"), err) ||
