@@ -21,6 +21,7 @@ struct block {
     struct str opaque;    /* REASONING: JSON the provider wants back unchanged, or STR_NONE */
     struct str data, mime, alt; /* IMAGE: base64, MIME type, name or STR_NONE */
     struct str id, name;  /* CALL */
+    bool has_made_id;     /* CALL: the model gave none */
     struct str arguments; /* CALL: the text the model wrote, meant to be a JSON object */
 };
 

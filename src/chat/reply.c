@@ -229,6 +229,7 @@ static struct message make_message(const struct reply *r, struct arena *a, bool 
         struct str text = text_of(p, a, is_taken);
         b->kind = p->kind;
         if (p->kind == BLOCK_CALL) {
+            b->has_made_id = !p->id.n;
             b->id = p->id.n ? arena_str(a, p->id) : make_id(r, a, &n_made);
             b->name = p->name.n ? arena_str(a, p->name) : STR("");
             b->arguments = text;

@@ -94,6 +94,7 @@ struct session_settings {
     bool is_quiet_after_cancel; /* after EV_CANCEL_ASKED nothing but the end is told */
     bool counts_attempts;       /* a request that failed in spite of retries says how many */
     bool shares_shell;          /* the shell's directory and environment live on for the process */
+    bool ids_by_place;          /* a call without an id is named by its tool, round and place */
     bool tells_requests;        /* EV_REQUEST for every request to a model; may change any time */
     bool file_at_first_input;   /* the session file appears with the first input, not before */
     bool locks_at_open;         /* opening an existing file takes the writer's lock at once */

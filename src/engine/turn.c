@@ -81,10 +81,15 @@ enum { CALL_ID_MAX = 256 }; /* bytes; a longer id is replaced like a missing one
 /* Gives calls ids that are unique in the turn, before anybody sees them. */
 static void name_calls(struct turn *t, struct message *m)
 {
+    int place = 0;
     for (size_t b = 0; b < m->n_blocks; b++) {
         struct block *call = &m->blocks[b];
         if (call->kind != BLOCK_CALL)
             continue;
+        if (call->has_made_id && t->session->settings->ids_by_place)
+            call->id = arena_fmt(&t->arena, "%.*s-%d-%d",
+                                 STR_FMT(call->name.n ? call->name : STR("tool")), t->round, place);
+        place++;
         bool is_used = call->id.n == 0 || call->id.n > CALL_ID_MAX;
         for (size_t i = t->first_entry; i < t->session->history.n && !is_used; i++) {
             const struct message *old = &t->session->history.messages[i];

@@ -143,24 +143,18 @@ static struct str make_route(struct arena *a, struct str name)
     AUTO(buf) struct buf route = BUF_INIT;
     for (size_t i = 0; i < name.n; i++) {
         char c = (char)tolower((unsigned char)name.p[i]);
-        if (c == ' ' || c == '_')
+        if (c == '_' || str_is_blank(str_n(&c, 1)))
             c = '-';
-        if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '/')
+        bool is_kept = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '/';
+        if (is_kept || (c == '-' && route.n && route.p[route.n - 1] != '-'))
             buf_addc(&route, c);
     }
-    return arena_str(a, buf_str(&route));
+    struct str all = buf_str(&route);
+    return arena_str(a, str_ends(all, STR("-")) ? str_cut(all, all.n - 1) : all);
 }
 
-static struct str route_of(struct arena *a, yyjson_val *endpoint)
-{
-    static const char *const names[] = {"tag", "provider", "provider_slug", "provider_name"};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        struct str route = make_route(a, str_trim(json_get_str(endpoint, names[i])));
-        if (route.n)
-            return route;
-    }
-    return STR_NONE;
-}
+/* An endpoint may have several names, each of which can be asked for. */
+static const char *const route_names[] = {"tag", "provider", "provider_slug", "provider_name"};
 
 static int by_text(const void *a, const void *b)
 {
@@ -181,11 +175,14 @@ struct str *live_routes_of(yyjson_val *endpoints, struct arena *a, size_t *ret_n
 {
     size_t i, max, n = 0;
     yyjson_val *endpoint;
-    struct str *all = arena_array(a, struct str, yyjson_arr_size(endpoints) + 1);
+    struct str *all =
+        arena_array(a, struct str, yyjson_arr_size(endpoints) * ARRAY_LEN(route_names) + 1);
     yyjson_arr_foreach (endpoints, i, max, endpoint) {
-        struct str route = route_of(a, endpoint);
-        if (route.n)
-            all[n++] = route;
+        for (size_t k = 0; k < ARRAY_LEN(route_names); k++) {
+            struct str route = make_route(a, str_trim(json_get_str(endpoint, route_names[k])));
+            if (route.n)
+                all[n++] = route;
+        }
     }
     *ret_n = sort_unique(all, n);
     return all;

@@ -77,7 +77,7 @@ static bool put_parse_fault(const struct patch_fault *f, struct buf *out)
         return buf_addz(out, "No files were modified.");
     case PATCH_BAD_HEADER:
         put_quoted(out, "", f->text,
-                   " does not begin a hunk. Valid hunk headers: '*** Add File: {path}', "
+                   " is not a valid hunk header. Valid hunk headers: '*** Add File: {path}', "
                    "'*** Delete File: {path}', '*** Update File: {path}'");
         return true;
     case PATCH_EMPTY_HUNK:

@@ -99,8 +99,8 @@ CLOUD = {
         "gone": {"displayName": "Gone", "disabled": True}},
     "agentModelSorts": [{"groups": [{"modelIds": ["plain", "gemini-3-pro-high"]}]}],
 }
-ENDPOINTS = {"data": {"endpoints": [{"tag": "Z_ai/FP8"}, {"provider_name": "Acme Cloud!"},
-                                    {"tag": "z-ai/fp8"}, {}]}}
+ENDPOINTS = {"data": {"endpoints": [{"tag": "Z_ai/FP8", "provider_name": "-Z  A_I "},
+                                    {"provider_name": "Acme Cloud!"}, {"tag": "z-ai/fp8"}, {}]}}
 ALL_ENDPOINTS = {"data": [
     {"id": "anthropic/claude-sonnet-5.5",
      "endpoints": [{"tag": "google-vertex"}, {"tag": "anthropic"}, {"tag": "anthropic"}]},

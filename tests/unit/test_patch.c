@@ -292,7 +292,7 @@ static void test_parse_faults(void **state)
     struct scene s;
     scene_open(&s);
     scene_put(&s, "f", "a\n");
-    refuses(&s, "", "invalid patch: The first line of the patch must be '*** Begin Patch'");
+    refuses(&s, "", "apply_patch requires non-empty `input` patch text.");
     refuses(&s, "hello", "invalid patch: The first line of the patch must be '*** Begin Patch'");
     refuses(&s, "<<EOF\nhello\nEOF",
             "invalid patch: The first line of the patch must be '*** Begin Patch'");
@@ -305,7 +305,7 @@ static void test_parse_faults(void **state)
             "invalid patch: The last line of the patch must be '*** End Patch'");
     refuses(&s, "*** Begin Patch\n*** End Patch", "No files were modified.");
     refuses(&s, "*** Begin Patch\n\n \n*** End Patch", "No files were modified.");
-    const char *headers = "does not begin a hunk. Valid hunk headers: '*** Add File: {path}', "
+    const char *headers = "is not a valid hunk header. Valid hunk headers: '*** Add File: {path}', "
                           "'*** Delete File: {path}', '*** Update File: {path}'";
     const struct {
         const char *patch, *head;
@@ -398,7 +398,7 @@ static void test_bad_arguments(void **state)
 {
     (void)state;
     struct scene s;
-    const char *want = "input must be a string that holds a patch";
+    const char *want = "apply_patch requires non-empty `input` patch text.";
     scene_open(&s);
     assert_call_fails(&s, &toolset_loaf, "apply_patch", "{}", want);
     assert_call_fails(&s, &toolset_loaf, "apply_patch", "{\"input\":1}", want);

@@ -79,6 +79,7 @@ struct session_settings loaf_settings_make(void)
         .drops_failed_turns = true,
         .keeps_only_text = true,
         .shares_shell = true,
+        .ids_by_place = true,
         .file_at_first_input = true,
         .canceled_text = "aborted by user",
         .empty_answer = "(No response text returned)",
