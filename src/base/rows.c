@@ -35,8 +35,9 @@ static enum fault_kind check_text(const struct row *row, unsigned flags, struct 
     size_t max = row->type == T_STR && row->max ? (size_t)row->max : SIZE_MAX;
     if (is_tidy)
         max = MIN(max, (size_t)LIMIT_ARGUMENT_BYTES);
+    bool is_cut_by_nul = is_tidy || (row->flags & PATH);
     return s.n > max                                            ? FAULT_LONG
-           : is_tidy && str_chr(s, '\0') != SIZE_MAX             ? FAULT_NUL
+           : is_cut_by_nul && str_chr(s, '\0') != SIZE_MAX       ? FAULT_NUL
            : is_tidy && str_find(s, STR("\ufffd")) != SIZE_MAX ? FAULT_UTF8
                                                                : FAULT_NONE;
 }

@@ -29,6 +29,7 @@ enum row_flags {
     TEXT = 32,     /* T_STR: any text of any length, whatever ROWS_TIDY says */
     UNLISTED = 64, /* taken, but not shown in schema and documentation */
     WIDE = 128,    /* T_STR: white space is what JavaScript takes for it, not only that of ASCII */
+    PATH = 256,    /* T_STR: becomes a path, which ends at a NUL: one inside is a fault */
 };
 /* NOT_BLANK and TEXT of a T_ARR of T_STR hold for its items. */
 

@@ -11,7 +11,7 @@ struct export_params {
 
 static const struct row export_params_rows[] = {
     ROW_AS(export_params, session_id, "sessionId", T_STR, NEEDED, "id of the RPC session"),
-    ROW_AS(export_params, path, "path", T_STR, NULLABLE | TRIM,
+    ROW_AS(export_params, path, "path", T_STR, NULLABLE | TRIM | PATH,
            "relative to the workspace; beside the session file when absent"),
     ROW_AS(export_params, format, "format", T_STR, NULLABLE | TRIM,
            "markdown (also md) or html; markdown when absent"),

@@ -18,7 +18,7 @@ struct list_params {
 };
 
 static const struct row list_params_rows[] = {
-    ROW_AS(list_params, workspace_root, "workspaceRoot", T_STR, NULLABLE,
+    ROW_AS(list_params, workspace_root, "workspaceRoot", T_STR, NULLABLE | PATH,
            "a directory; where the process was started when absent"),
     ROW_AS(list_params, limit, "limit", T_INT, NULLABLE, "how many at most; 20 when absent or 0"),
     ROW_END,

@@ -196,7 +196,7 @@ struct list_params {
 
 static const struct row list_params_rows[] = {
     ROW_AS(list_params, with_inactive, "includeInactive", T_BOOL, NULLABLE, "forgotten ones too"),
-    ROW_AS(list_params, workspace_root, "workspaceRoot", T_STR, NULLABLE | TRIM,
+    ROW_AS(list_params, workspace_root, "workspaceRoot", T_STR, NULLABLE | TRIM | PATH,
            "whose records stand under workspace_core and workspace_soft; absent: those of all"),
     ROW_END,
 };
@@ -283,7 +283,8 @@ struct add_params {
 
 static const struct row add_params_rows[] = {
     ROW_AS(add_params, text, "text", T_STR, NEEDED | TRIM, "what to remember"),
-    ROW_AS(add_params, scope, "scope", T_STR, NULLABLE | TRIM, "global, workspace, workspace:<path>"),
+    ROW_AS(add_params, scope, "scope", T_STR, NULLABLE | TRIM | PATH,
+           "global, workspace, workspace:<path>"),
     ROW_AS(add_params, tags, "tags", T_ARR, NULLABLE, "words"),
     ROW_END,
 };
@@ -488,7 +489,7 @@ struct relax_params {
 
 static const struct row relax_params_rows[] = {
     ROW_AS(relax_params, id, "id", T_STR, NEEDED | TRIM, "of the core record"),
-    ROW_AS(relax_params, workspace_root, "workspaceRoot", T_STR, NULLABLE | TRIM,
+    ROW_AS(relax_params, workspace_root, "workspaceRoot", T_STR, NULLABLE | TRIM | PATH,
            "where it shall count; the newest session's when absent"),
     ROW_END,
 };

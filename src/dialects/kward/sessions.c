@@ -44,8 +44,8 @@ struct resume_params {
 };
 
 static const struct row resume_params_rows[] = {
-    ROW_AS(resume_params, path, "path", T_STR, NEEDED, "the session file"),
-    ROW_AS(resume_params, workspace_root, "workspaceRoot", T_STR, NULLABLE,
+    ROW_AS(resume_params, path, "path", T_STR, NEEDED | PATH, "the session file"),
+    ROW_AS(resume_params, workspace_root, "workspaceRoot", T_STR, NULLABLE | PATH,
            "what a relative path is relative to"),
     ROW_END,
 };
@@ -138,7 +138,7 @@ struct create_params {
 };
 
 static const struct row create_params_rows[] = {
-    ROW_AS(create_params, workspace_root, "workspaceRoot", T_STR, NULLABLE,
+    ROW_AS(create_params, workspace_root, "workspaceRoot", T_STR, NULLABLE | PATH,
            "a directory; where the process was started when absent"),
     ROW_AS(create_params, name, "name", T_STR, NULLABLE | TRIM | NOT_BLANK, "display name"),
     ROW_AS(create_params, resume_last, "resumeLast", T_ANY, NULLABLE,

@@ -12,7 +12,7 @@ struct workspace_params {
 };
 
 static const struct row workspace_params_rows[] = {
-    ROW_AS(workspace_params, workspace_root, "workspaceRoot", T_STR, NULLABLE,
+    ROW_AS(workspace_params, workspace_root, "workspaceRoot", T_STR, NULLABLE | PATH,
            "a directory; where the process was started when absent"),
     ROW_END,
 };

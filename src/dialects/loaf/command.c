@@ -171,7 +171,7 @@ struct execute_params {
 
 static const struct row execute_rows[] = {
     ROW(execute_params, session_id, T_STR, NEEDED | LOAF_TEXT, "from session.create"),
-    ROW(execute_params, raw_command, T_STR, NEEDED | LOAF_TEXT, "/command and arguments"),
+    ROW(execute_params, raw_command, T_STR, NEEDED | LOAF_TEXT | PATH, "/command and arguments"),
     ROW_END,
 };
 

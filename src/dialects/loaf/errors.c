@@ -59,8 +59,10 @@ void loaf_put_no_method(struct str method, struct jw *w)
     end(w);
 }
 
-static const char *must_be(const struct row *row)
+static const char *must_be(const struct row *row, enum fault_kind kind)
 {
+    if (kind == FAULT_NUL)
+        return "must not hold a NUL byte";
     switch (row->type) {
     case T_STR:
         return row->flags & NEEDED ? "must be a non-empty string" : "must be a string";
@@ -84,7 +86,8 @@ void loaf_put_params_fault(const struct method *m, const struct fault *f, struct
                  f->row->flags & NEEDED ? "openai, openrouter, or antigravity"
                                         : "one of: openai, openrouter, antigravity");
     else
-        buf_addf(&text, "invalid params for %s: `%s` %s", m->name, f->row->name, must_be(f->row));
+        buf_addf(&text, "invalid params for %s: `%s` %s", m->name, f->row->name,
+                 must_be(f->row, f->kind));
     begin(w, RPC_PARAMS, buf_str(&text), "invalid_params");
     if (f->row)
         jw_kz(w, "field", f->row->name);

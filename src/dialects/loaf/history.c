@@ -210,10 +210,11 @@ struct get_params {
 };
 
 static const struct row get_rows[] = {
-    ROW(get_params, id, T_STR, OPTIONAL | NULLABLE | LOAF_TEXT,
+    ROW(get_params, id, T_STR, OPTIONAL | NULLABLE | LOAF_TEXT | PATH,
         "id, or a beginning that fits one chat"),
     ROW(get_params, last, T_BOOL, OPTIONAL | NULLABLE, "the last changed one; before the others"),
-    ROW(get_params, rollout_path, T_STR, OPTIONAL | NULLABLE | LOAF_TEXT, "a file; before id"),
+    ROW(get_params, rollout_path, T_STR, OPTIONAL | NULLABLE | LOAF_TEXT | PATH,
+        "a file; before id"),
     ROW_END,
 };
 

@@ -208,14 +208,16 @@ static bool check_file(const char *path, struct error *err)
     return true;
 }
 
-static bool load_file(struct arena *a, struct str dir, const struct source *s, struct block *ret,
-                      struct error *err)
+static bool load_file(struct arena *a, struct str dir, const struct source *s, size_t number,
+                      struct block *ret, struct error *err)
 {
     AUTO(buf) struct buf path = BUF_INIT;
     AUTO(buf) struct buf bytes = BUF_INIT;
     AUTO(buf) struct buf text = BUF_INIT;
     struct error why;
     put_path(&path, dir, s->path);
+    if (str_chr(buf_str(&path), '\0') != SIZE_MAX)
+        return error_set(err, ERR_INVALID, "`images[%zu].path` must not hold a NUL byte", number);
     if (!check_file(path.n ? path.p : "", err))
         return false;
     if (!path_read(&bytes, buf_str(&path), IMAGE_MAX, &why))
@@ -255,7 +257,7 @@ static bool load_all(struct arena *a, struct str dir, yyjson_val *list, struct i
         if (!read_source(v, &source))
             continue;
         if (!(source.data_url.p ? load_data_url(a, &source, &block, err)
-                                : load_file(a, dir, &source, &block, err))) {
+                                : load_file(a, dir, &source, i, &block, err))) {
             ret->n = 0;
             return false;
         }
