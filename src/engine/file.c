@@ -124,7 +124,9 @@ bool session_write(struct session *s, struct str line, struct error *err)
 {
     bool ok = true;
     s->modified_ms = time_now_ms();
-    if (must_wait(s)) {
+    if (s->settings->keeps_no_file) {
+        ok = true;
+    } else if (must_wait(s)) {
         buf_add(&s->owed, line);
         buf_addc(&s->owed, '\n');
     } else {
@@ -136,6 +138,8 @@ bool session_write(struct session *s, struct str line, struct error *err)
 
 bool session_write_lines(struct session *s, struct str lines, struct error *err)
 {
+    if (s->settings->keeps_no_file)
+        return true;
     if (!must_wait(s))
         return slog_append_lines(s->log, lines, err);
     buf_add(&s->owed, lines);
@@ -219,7 +223,7 @@ bool session_rewrite_through_await(struct session *s, struct error *err)
 
 bool session_sync_through_await(struct session *s, struct error *err)
 {
-    while (!s->is_deleted) {
+    while (!s->is_deleted && !s->settings->keeps_no_file) {
         struct slog *g = s->log;
         bool ok = true;
         if (!s->is_rewriting && !slog_sync_through_await(g, err))
@@ -319,6 +323,8 @@ static bool open_again_await(struct session *s, struct error *err)
 
 bool session_need_file_await(struct session *s, struct error *err)
 {
+    if (s->settings->keeps_no_file)
+        return true;
     gate_enter_through_await(&s->file_gate);
     s->is_deleted = false;
     bool ok = s->log || (s->has_file ? open_again_await(s, err) : session_create_file(s, err));

@@ -68,6 +68,8 @@ struct journal *journal_new(struct session *s)
 
 void journal_add(struct journal *j, struct turn *t, bool is_reasoning, struct str delta, int64_t seq)
 {
+    if (j->session->settings->keeps_no_file)
+        return;
     if (j->is_reasoning != is_reasoning)
         write_batch(j);
     if (!j->text.n) {

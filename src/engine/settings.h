@@ -97,6 +97,7 @@ struct session_settings {
     bool ids_by_place;          /* a call without an id is named by its tool, round and place */
     bool tells_requests;        /* EV_REQUEST for every request to a model; may change any time */
     bool file_at_first_input;   /* the session file appears with the first input, not before */
+    bool keeps_no_file;         /* there is no place to write: the session lives in memory alone */
     bool locks_at_open;         /* opening an existing file takes the writer's lock at once */
     const char *empty_answer;   /* what a completed turn without text said, with keeps_only_text;
                                  * NULL: nothing */

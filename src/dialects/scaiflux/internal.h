@@ -78,6 +78,7 @@ struct flux { /* the process */
 
     bool is_running;      /* from the accepted prompt to its terminal event */
     bool wants_interrupt; /* came before the engine knew of the turn */
+    struct ready *started; /* turn_started was written: lines will be taken again; NULL: no */
     bool is_ending;       /* shutdown, end of input or signal: no line is read any more */
     int exit_code;
 

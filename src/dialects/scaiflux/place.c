@@ -4,8 +4,9 @@
  *     <workspace>/.scaiflux/sessions/<id>.jsonl
  *     <state>/trivet/scaiflux/<hash of the workspace>/<id>.jsonl   when the workspace is read-only
  *
- * New sessions go to the first place that can be written, --resume looks into both.  Nothing is
- * created here: the file and its directory appear with the first prompt.
+ * New sessions go to the first place that can be written, or live in memory alone when there is
+ * none; --resume looks into both.  Nothing is created here: the file and its directory appear with
+ * the first prompt.
  */
 #include "dialects/scaiflux/internal.h"
 
@@ -191,7 +192,11 @@ static const char *make_new(struct flux *f, const struct flux_places *places, st
     bool is_away = !may_write(&f->arena, places->dirs[0]);
     struct str dir = places->dirs[is_away];
     id_uuid(id);
-    if (is_away)
+    f->settings.keeps_no_file = is_away && !may_write(&f->arena, dir);
+    if (f->settings.keeps_no_file)
+        log_warn("neither %.*s nor %.*s can be written; the session is not kept",
+                 STR_FMT(places->dirs[0]), STR_FMT(dir));
+    else if (is_away)
         log_warn("%.*s cannot be written; the session goes to %.*s", STR_FMT(f->workspace),
                  STR_FMT(dir));
     struct session_spec spec =

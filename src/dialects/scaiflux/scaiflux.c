@@ -2,8 +2,9 @@
 /* The ScaiFlux dialect: its row, its start, the course of its one session, its end.
  *
  * RUNNING lasts from the line that brought the prompt to the terminal event.  The engine knows of
- * the turn a little later, when the prompt is on its way to the disk, so an interrupt that comes in
- * between is remembered; and the end of input waits for the turn even then.
+ * the turn a little later, when the prompt is on its way to the disk.  Lines that come in between
+ * wait, so that turn_started precedes every answer to them; a signal is remembered, and the end of
+ * input waits for the turn even then.
  */
 #include "dialects/scaiflux/scaiflux.h"
 
@@ -56,10 +57,20 @@ static void turn_over(struct flux *f)
     flux_leave_if_done(f);
 }
 
+/* On the loop again: hands out the lines that came before turn_started. */
+static void on_started(void *arg)
+{
+    struct flux *f = arg;
+    f->started = NULL;
+    conn_hold(f->conn, false);
+}
+
 static void on_event(void *arg, struct session *s, const struct event *e)
 {
     struct flux *f = arg;
     flux_put_event(f, e);
+    if (e->kind == EV_TURN_QUEUED)
+        f->started = loop_soon(f->sv->loop, on_started, f);
     if (e->kind == EV_TURN_QUEUED && f->wants_interrupt)
         session_interrupt(s);
     if (e->kind == EV_TURN_ENDED)
@@ -99,6 +110,7 @@ void flux_prompt(struct flux *f, struct str text)
     p->flux = f;
     buf_add(&p->text, text);
     f->is_running = true;
+    conn_hold(f->conn, true);
     fiber_start(f->sv->loop, "prompt", prompt_fiber, p);
 }
 
@@ -173,6 +185,7 @@ static void flux_free(struct server *sv)
         session_unlisten(f->session, &f->listener);
         session_close(f->session);
     }
+    loop_take_back(f->started);
     conn_free(f->conn);
     flux_config_clear(&f->config);
     buf_clear(&f->line);
@@ -351,7 +364,6 @@ const struct dialect dialect_scaiflux = {
     .conn = get_conn,
     .on_signal = on_signal,
     .free = flux_free,
-    .takes_hangup = true,
     .methods = flux_methods,
     .n_methods = FLUX_N_METHODS,
     .events = flux_events,
