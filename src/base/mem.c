@@ -2,14 +2,16 @@
 #include "base/mem.h"
 
 #include <malloc.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void *checked(void *p, size_t n)
 {
     if (!p && n)
-        BUG("out of memory (%zu bytes)", n);
+        die("out of memory");
     return p;
 }
 
@@ -39,6 +41,17 @@ void mem_trim(void)
     malloc_trim(0);
 }
 
+void die(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    fputs("trivet: ", stderr);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+    _exit(1);
+}
+
 void bug_at(const char *file, int line, const char *fmt, ...)
 {
     va_list ap;
@@ -47,5 +60,6 @@ void bug_at(const char *file, int line, const char *fmt, ...)
     vfprintf(stderr, fmt, ap);
     fputc('\n', stderr);
     va_end(ap);
+    signal(SIGABRT, SIG_DFL); /* it has been said what is wrong */
     abort();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Allocation that cannot fail, and the two words that make ownership visible.
  *
- * Buffers that peers can grow carry their own limit (buf.h), so running out of memory is a bug of
- * ours and ends the process with a line on stderr.
+ * Buffers that peers can grow carry their own limit (buf.h), so running out of memory is a shortage
+ * of the machine and ends the process with a line on stderr.
  */
 #ifndef TRIVET_BASE_MEM_H
 #define TRIVET_BASE_MEM_H
@@ -46,6 +46,9 @@ static inline void free_clear(void *pp)
 #define CONTAINER_OF(p, type, member) ((type *)(void *)((char *)(p) - offsetof(type, member)))
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
+
+/* The system refuses what we cannot do without: says so on stderr and ends the process, status 1. */
+void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 /* Our own mistake: prints the place and aborts. */
 #define BUG(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)

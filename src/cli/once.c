@@ -21,6 +21,7 @@
 #include "cli/once_options.h"
 #include "engine/session.h"
 #include "loop/io.h"
+#include "loop/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -396,6 +397,7 @@ int once_run(const struct provider *const *providers, size_t n, int argc, char *
         once_options_clear(&o.options);
         return 0;
     }
+    process_begin();
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* as in server_run: keys stand in our environment */
     engine_hide_environment();
     io_claim_stdio(&in_fd, &o.out_fd);

@@ -46,7 +46,6 @@ struct dialect {
     void (*on_signal)(struct server *sv, int signo);
     /* Everything has ended and was flushed: frees the state. */
     void (*free)(struct server *sv);
-    bool takes_hangup; /* SIGHUP is handled like the others */
     const struct method *const *methods; /* sorted by name */
     size_t n_methods;
     const struct dialect_event *events; /* ended by a NULL name */

@@ -3,6 +3,7 @@
 #include "dialects/dialect.h"
 
 #include "loop/child.h"
+#include "loop/process.h"
 
 #include <malloc.h>
 #include <signal.h>
@@ -33,12 +34,47 @@ void server_quit(struct server *sv, int exit_code, bool stop_turns)
     fiber_start(sv->loop, "quit", quit_fiber, sv);
 }
 
+/* ---- a client that does not read ---- */
+
+enum { LOOK_MS = 400, LOOKS = 3 }; /* so long nothing leaves before it is given up */
+
+struct patience { /* begun by a signal */
+    struct server *sv;
+    struct timer *timer;
+    uint64_t written;
+    int n_looks;
+};
+
+static void on_look(void *arg)
+{
+    struct patience *p = arg;
+    struct conn *c = p->sv->dialect->conn(p->sv);
+    bool is_stuck = !conn_is_flushed(c) && conn_written(c) == p->written;
+    p->n_looks = is_stuck ? p->n_looks + 1 : 0;
+    p->written = conn_written(c);
+    if (p->n_looks >= LOOKS)
+        conn_abandon(c);
+    else
+        timer_start(p->timer, LOOK_MS);
+}
+
+static void begin_patience(struct server *sv)
+{
+    static struct patience p;
+    p = (struct patience){.sv = sv, .timer = timer_new(sv->loop, on_look, &p)};
+    p.written = conn_written(sv->dialect->conn(sv));
+    timer_start(p.timer, LOOK_MS);
+}
+
+/* ---- signals ---- */
+
 static void take_signal(struct server *sv, int signo)
 {
     static bool was_here; /* a second signal must work even if the first one hangs */
     if (was_here)
         _exit(128 + signo);
     was_here = true;
+    begin_patience(sv);
     sv->dialect->on_signal(sv, signo);
 }
 
@@ -63,6 +99,7 @@ int server_run(const struct dialect *d, const struct provider *const *providers,
     struct server sv = {.dialect = d, .version = version, .argc = argc, .argv = argv};
     /* Keys stand in our environment: a tool of the same user must not read them from /proc, nor
      * find them in a core file.  To one of root only the first is closed. */
+    process_begin();
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     engine_hide_environment();
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
@@ -72,8 +109,7 @@ int server_run(const struct dialect *d, const struct provider *const *providers,
     /* One that comes while we start is told when the loop runs. */
     loop_on_signal(sv.loop, SIGTERM, on_term, &sv);
     loop_on_signal(sv.loop, SIGINT, on_int, &sv);
-    if (d->takes_hangup)
-        loop_on_signal(sv.loop, SIGHUP, on_hangup, &sv);
+    loop_on_signal(sv.loop, SIGHUP, on_hangup, &sv);
     if (d->start(&sv)) {
         loop_run(sv.loop);
         child_end_all(sv.loop);

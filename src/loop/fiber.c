@@ -84,7 +84,7 @@ static char *stack_take(struct loop *l)
     char *low = mmap(NULL, GUARD_BYTES + STACK_BYTES, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
     if (low == MAP_FAILED || mprotect(low, GUARD_BYTES, PROT_NONE) != 0)
-        BUG("cannot map a stack for a fiber");
+        die("out of memory");
     return low + GUARD_BYTES;
 }
 

@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -35,7 +36,7 @@ enum kind { KIND_OWN, KIND_SOCKET, KIND_SHARED, KIND_PLAIN };
 static int must(int fd)
 {
     if (fd < 0)
-        BUG("cannot set up standard input and output (errno %d)", errno);
+        die("cannot set up standard input and output: %s", strerror(errno));
     return fd;
 }
 
@@ -76,11 +77,14 @@ static enum kind kind_find(int *fd)
     return KIND_OWN;
 }
 
-/* A watch for it, or NULL for what epoll does not take; then *kind is KIND_PLAIN. */
+/* A watch for it, or NULL for what epoll does not take; then *kind is KIND_PLAIN.  One that the
+ * kernel refuses for want of resources would have us wait in a read, so that is the end. */
 static struct watch *watch_try(struct loop *l, int fd, enum kind *kind, watch_fn *fn, void *arg)
 {
     struct error err;
     struct watch *w = *kind == KIND_PLAIN ? NULL : watch_new(l, fd, fn, arg, &err);
+    if (!w && *kind != KIND_PLAIN && err.code == ERR_LIMIT)
+        die("%s", err.text);
     if (!w)
         *kind = KIND_PLAIN;
     return w;
@@ -197,9 +201,11 @@ struct writer {
     struct waiting *first, *last;
     size_t sent;   /* bytes of the first that are written already */
     size_t queued; /* bytes of all, without those */
+    uint64_t written; /* bytes of all times */
     writer_fn *fn;
     void *arg;
     bool is_held;
+    bool minds_reader; /* writer_mind_reader */
     bool is_broken;
     bool is_told; /* of the failure */
     bool is_inside;
@@ -274,6 +280,7 @@ static size_t write_try(struct writer *w, struct str bytes)
             break;
         }
         done += (size_t)n;
+        w->written += (uint64_t)n;
         if (w->kind != KIND_PLAIN)
             break; /* what is left would most likely have to wait: the poll will tell */
     }
@@ -313,8 +320,9 @@ static void flush(struct writer *w)
 
 static void writer_arm(struct writer *w)
 {
+    int idle = w->minds_reader && !w->is_broken ? WATCH_GONE : 0;
     if (w->watch)
-        watch_set(w->watch, writer_queued(w) > 0 && !w->is_held ? WATCH_OUT : 0);
+        watch_set(w->watch, writer_queued(w) > 0 && !w->is_held ? WATCH_OUT : idle);
 }
 
 static void tell(struct writer *w)
@@ -343,10 +351,18 @@ static void tell_soon(struct writer *w)
         w->soon = loop_soon(w->l, on_writer_soon, w);
 }
 
+static bool has_lost_reader(const struct writer *w)
+{
+    struct pollfd p = {.fd = w->fd};
+    return poll(&p, 1, 0) > 0 && (p.revents & (POLLERR | POLLHUP));
+}
+
 static void on_writer_watch(void *arg, int events)
 {
     (void)events;
     struct writer *w = arg;
+    if (w->minds_reader && has_lost_reader(w))
+        writer_break(w);
     flush(w);
     writer_arm(w);
     if (w->is_broken || writer_queued(w) == 0)
@@ -420,6 +436,24 @@ void writer_hold(struct writer *w, bool held)
             tell_soon(w);
     }
     writer_arm(w);
+}
+
+void writer_mind_reader(struct writer *w)
+{
+    w->minds_reader = true;
+    writer_arm(w);
+}
+
+void writer_abandon(struct writer *w)
+{
+    writer_break(w);
+    w->is_told = true;
+    writer_arm(w);
+}
+
+uint64_t writer_written(const struct writer *w)
+{
+    return w->written;
 }
 
 size_t writer_queued(const struct writer *w)

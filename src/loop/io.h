@@ -31,6 +31,11 @@ void writer_give(struct writer *w, struct buf *bytes);
 void writer_share(struct writer *w, struct blob *b);
 /* Between begin and end, puts are only queued, so that they share one system call. */
 void writer_hold(struct writer *w, bool held);
+/* From now on a reader that goes away is told even while nothing is written. */
+void writer_mind_reader(struct writer *w);
+/* What is queued is lost and nothing is taken any more; nothing is told. */
+void writer_abandon(struct writer *w);
+uint64_t writer_written(const struct writer *w); /* bytes of all times */
 size_t writer_queued(const struct writer *w);
 bool writer_is_broken(const struct writer *w);
 void writer_free(struct writer *w); /* closes fd; what is queued is lost */

@@ -69,7 +69,7 @@ struct loop *loop_new(void)
     struct loop *l = xnew(struct loop);
     int rc = uv_loop_init(&l->uv);
     if (rc != 0)
-        BUG("cannot make an event loop: %s", uv_strerror(rc));
+        die("cannot make an event loop: %s", uv_strerror(rc));
     uv_idle_init(&l->uv, &l->idle);
     l->idle.data = l;
     l->last = &l->first;
@@ -209,7 +209,9 @@ static void on_poll(uv_poll_t *h, int status, int events);
 
 static void poll_start(struct watch *w)
 {
-    int want = (w->events & WATCH_IN ? UV_READABLE : 0) | (w->events & WATCH_OUT ? UV_WRITABLE : 0);
+    int want = (w->events & WATCH_IN ? UV_READABLE : 0) |
+               (w->events & WATCH_OUT ? UV_WRITABLE : 0) |
+               (w->events & WATCH_GONE ? UV_PRIORITIZED : 0); /* what pipes and sockets never are */
     uv_poll_start(&w->handle, want, on_poll);
 }
 
@@ -223,7 +225,8 @@ static void on_poll(uv_poll_t *h, int status, int events)
         w->fn(w->arg, w->events);
         return;
     }
-    w->fn(w->arg, (events & UV_READABLE ? WATCH_IN : 0) | (events & UV_WRITABLE ? WATCH_OUT : 0));
+    w->fn(w->arg, (events & UV_READABLE ? WATCH_IN : 0) | (events & UV_WRITABLE ? WATCH_OUT : 0) |
+                      (events & UV_PRIORITIZED ? WATCH_GONE : 0));
 }
 
 struct watch *watch_new(struct loop *l, int fd, watch_fn *fn, void *arg, struct error *err)
@@ -233,7 +236,8 @@ struct watch *watch_new(struct loop *l, int fd, watch_fn *fn, void *arg, struct 
     int rc = uv_poll_init(&l->uv, &w->handle, fd);
     if (rc != 0) {
         free(w);
-        error_set(err, ERR_IO, "cannot watch descriptor %d: %s", fd, uv_strerror(rc));
+        bool is_short = rc == UV_ENOSPC || rc == UV_ENOMEM;
+        error_set(err, is_short ? ERR_LIMIT : ERR_IO, "cannot watch descriptor %d: %s", fd, uv_strerror(rc));
         return NULL;
     }
     /* libuv makes the descriptor non-blocking; that is the owner's choice, not ours. */
@@ -290,64 +294,6 @@ void loop_on_signal(struct loop *l, int signo, loop_fn *fn, void *arg)
     uv_signal_init(&l->uv, &s->handle);
     int rc = uv_signal_start(&s->handle, on_signal, signo);
     if (rc != 0)
-        BUG("cannot watch signal %d: %s", signo, uv_strerror(rc));
+        die("cannot watch signal %d: %s", signo, uv_strerror(rc));
     uv_unref((uv_handle_t *)&s->handle); /* a signal that may come keeps nobody awake */
-}
-
-/* --- work --- */
-
-struct work {
-    uv_work_t request;
-    loop_fn *fn, *done;
-    void *arg;
-};
-
-static void on_work(uv_work_t *request)
-{
-    struct work *w = (struct work *)request;
-    w->fn(w->arg);
-}
-
-static void on_work_done(uv_work_t *request, int status)
-{
-    (void)status;
-    struct work *w = (struct work *)request;
-    if (w->done)
-        w->done(w->arg);
-    free(w);
-}
-
-/* The pool's threads are made by the first work, and take no signals from us. */
-static void queue_work(struct loop *l, struct work *w)
-{
-    static bool has_pool;
-    sigset_t all, old;
-    sigfillset(&all);
-    if (!has_pool)
-        pthread_sigmask(SIG_SETMASK, &all, &old);
-    uv_queue_work(&l->uv, &w->request, on_work, on_work_done);
-    if (!has_pool)
-        pthread_sigmask(SIG_SETMASK, &old, NULL);
-    has_pool = true;
-}
-
-struct work *work_start(struct loop *l, loop_fn *fn, loop_fn *done, void *arg)
-{
-    struct work *w = xnew(struct work);
-    w->fn = fn;
-    w->done = done;
-    w->arg = arg;
-    queue_work(l, w);
-    return w;
-}
-
-void work_drop(struct work *w)
-{
-    uv_cancel((uv_req_t *)&w->request); /* fails when it has begun, which is fine */
-}
-
-unsigned work_width(void)
-{
-    enum { POOL_THREADS = 4 }; /* libuv's default */
-    return MIN(MAX(uv_available_parallelism(), 1), (unsigned)POOL_THREADS);
 }

@@ -15,6 +15,7 @@
 #include "base/path.h"
 #include "base/time.h"
 #include "loop/internal.h"
+#include "loop/process.h"
 #include "loop/tree.h"
 
 #include <errno.h>
@@ -352,9 +353,11 @@ static int spawn(pid_t *ret_pid, char **argv, int line)
     posix_spawnattr_setsigdefault(&attr, &every);
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
                                         POSIX_SPAWN_SETSID);
+    process_spawn_begin();
     int rc = posix_spawn(ret_pid, room_program(), &actions, &attr, argv, nothing);
     if (rc == ENOENT) /* no /proc */
         rc = posix_spawn(ret_pid, path_program(), &actions, &attr, argv, nothing);
+    process_spawn_end();
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&actions);
     return rc;

@@ -96,6 +96,7 @@ static void tell_eof(struct conn *c)
     if (c->is_stopped)
         return;
     c->is_stopped = true;
+    writer_mind_reader(c->writer);
     if (c->ops->on_eof)
         c->ops->on_eof(c->arg);
 }
@@ -336,6 +337,19 @@ void conn_flush_through_await(struct conn *c)
     struct flush_wait w = {.wait = WAIT_INIT, .next = c->waiters};
     c->waiters = &w;
     wait_through_await(&w.wait);
+}
+
+void conn_abandon(struct conn *c)
+{
+    enter(c);
+    writer_abandon(c->writer);
+    check_low(c);
+    leave(c);
+}
+
+uint64_t conn_written(const struct conn *c)
+{
+    return writer_written(c->writer);
 }
 
 /* ---- making ---- */

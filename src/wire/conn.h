@@ -23,7 +23,9 @@ struct conn_ops {
     void (*on_eof)(void *arg);            /* after the last message */
     void (*on_full)(void *arg, bool full); /* the out queue crossed its limit */
     void (*on_room)(void *arg);            /* it is not choked any more; not to be freed here */
-    void (*on_broken)(void *arg);          /* the client closed our output */
+    /* The client closed our output; after the end of input this is told at once, before with the
+     * next message that is sent. */
+    void (*on_broken)(void *arg);
 };
 
 struct conn *conn_new(struct loop *l, int in_fd, int out_fd, const struct conn_ops *ops, void *arg);
@@ -40,6 +42,10 @@ bool conn_is_choked(const struct conn *c);
  * hands out what came meanwhile before it returns. */
 void conn_hold(struct conn *c, bool is_held);
 void conn_stop_reading(struct conn *c); /* for good; messages already read are dropped */
+/* Gives up what was sent and not taken: nothing leaves any more. */
+void conn_abandon(struct conn *c);
+/* Bytes that have left so far. */
+uint64_t conn_written(const struct conn *c);
 /* Everything that was sent has left, or never will. */
 bool conn_is_flushed(const struct conn *c);
 /* Waits for that; not cancelable. */

@@ -280,7 +280,6 @@ const struct dialect dialect_kward = {
     .conn = conn,
     .on_signal = on_signal,
     .free = free_all,
-    .takes_hangup = true,
     .methods = kw_methods,
     .n_methods = ARRAY_LEN(kw_methods),
     .events = kw_events,

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* What a server process asks of the system for itself alone: more descriptors, and a sentence
+ * instead of a silent end when something runs out. */
+#ifndef TRIVET_LOOP_PROCESS_H
+#define TRIVET_LOOP_PROCESS_H
+
+/* Raises the soft limit of descriptors to the hard one, makes a file beyond RLIMIT_FSIZE an error of
+ * write instead of a signal, and says why the process ends when a library aborts. */
+void process_begin(void);
+
+/* Around the start of a child: it gets the limit of descriptors that trivet was started with. */
+void process_spawn_begin(void);
+void process_spawn_end(void);
+
+#endif
