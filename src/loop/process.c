@@ -3,8 +3,13 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+/* Nobody has a reason to send us these, and each would end the process without a word.  SIGXFSZ
+ * becomes an error of write.  Commands start with the usual meanings. */
+static const int ignored[] = {SIGXFSZ, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO};
 
 static struct rlimit given, raised; /* of descriptors */
 static bool is_raised;
@@ -31,7 +36,8 @@ static void on_abort(int signo)
 void process_begin(void)
 {
     raise_files();
-    signal(SIGXFSZ, SIG_IGN);
+    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        signal(ignored[i], SIG_IGN);
     signal(SIGABRT, on_abort);
 }
 

@@ -4,8 +4,9 @@
 #ifndef TRIVET_LOOP_PROCESS_H
 #define TRIVET_LOOP_PROCESS_H
 
-/* Raises the soft limit of descriptors to the hard one, makes a file beyond RLIMIT_FSIZE an error of
- * write instead of a signal, and says why the process ends when a library aborts. */
+/* Raises the soft limit of descriptors to the hard one, ignores signals that would end the process
+ * without a word (a file beyond RLIMIT_FSIZE becomes an error of write), and says why the process
+ * ends when a library aborts. */
 void process_begin(void);
 
 /* Around the start of a child: it gets the limit of descriptors that trivet was started with. */
