@@ -177,7 +177,7 @@ const char *path_program(void)
     if (!path[0]) {
         ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
         if (n <= 0)
-            BUG("cannot read /proc/self/exe");
+            die("cannot read /proc/self/exe: %s", strerror(errno));
         path[n] = '\0';
     }
     return path;

@@ -3,7 +3,7 @@
  *
  * A sync may take half a second, and what waits for it is an input to be acknowledged.  The thread
  * pool can be full of searches at that moment, so syncs have threads of their own, made when they
- * are needed.
+ * are needed.  Without threads the loop does the work.
  *
  *     disk_start --> to_do --> a thread: fn --> over --> the loop: done
  */
@@ -109,19 +109,32 @@ static struct disk *disk_of(struct loop *l)
     return d;
 }
 
-/* With the lock held; the threads take no signals from us. */
-static void need_thread(struct disk *d)
+/* Where no thread can be made the loop waits for the disk itself. */
+static void do_here(void *arg)
+{
+    struct loop *l = arg;
+    struct disk *d = l->disk;
+    struct disk_job *j = d ? pop(&d->to_do) : NULL;
+    if (!j)
+        return;
+    d->n_to_do--;
+    j->fn(j->arg);
+    push(&d->over, j);
+    finish_jobs(d);
+}
+
+/* With the lock held; the threads take no signals from us.  False: there is none. */
+static bool need_thread(struct disk *d)
 {
     sigset_t all, old;
     if (d->n_idle >= d->n_to_do || d->n_threads == DISK_THREADS)
-        return;
+        return true;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     if (pthread_create(&d->threads[d->n_threads], NULL, thread_run, d) == 0)
         d->n_threads++;
-    else if (d->n_threads == 0)
-        BUG("cannot make a thread");
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return d->n_threads > 0;
 }
 
 void disk_start(struct loop *l, loop_fn *fn, loop_fn *done, void *arg)
@@ -136,7 +149,8 @@ void disk_start(struct loop *l, loop_fn *fn, loop_fn *done, void *arg)
     pthread_mutex_lock(&d->lock);
     push(&d->to_do, j);
     d->n_to_do++;
-    need_thread(d);
+    if (!need_thread(d))
+        loop_later(l, do_here, l);
     pthread_cond_signal(&d->more);
     pthread_mutex_unlock(&d->lock);
 }
@@ -146,6 +160,8 @@ void disk_end(struct loop *l)
     struct disk *d = l->disk;
     if (!d)
         return;
+    while (d->n_threads == 0 && d->to_do.first)
+        do_here(l);
     pthread_mutex_lock(&d->lock);
     d->is_ending = true;
     pthread_cond_broadcast(&d->more);

@@ -60,7 +60,9 @@ void io_claim_stdio(int *ret_in, int *ret_out)
 static enum kind kind_find(int *fd)
 {
     struct stat st;
-    if (fstat(*fd, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode))
+    if (fstat(*fd, &st) != 0)
+        return KIND_SHARED; /* if it is none, the watch will tell */
+    if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode))
         return KIND_PLAIN;
     if (S_ISSOCK(st.st_mode))
         return KIND_SOCKET;
