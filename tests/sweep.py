@@ -96,8 +96,8 @@ class LoafWay:
         if m.get("id") == c.prompt:
             return "ack" if "result" in m else "lost"
         kind = m.get("params", {}).get("type")
-        if kind == "session.error":
-            return "end"
+        if kind == "session.error":  # such a turn leaves the saved chat as it was
+            return "lost"
         return {"session.completed": "done", "session.interrupted": "end"}.get(kind)
 
     @staticmethod
@@ -252,10 +252,11 @@ def play(way, place, number, wrap=(), strike=None, statuses=(0,),
 
 # ---- system calls ----
 
-# They cannot fail (brk tells of a failure by what it returns), or the program is over then.
+# They cannot fail (brk tells of a failure by what it returns, close closes whatever it says), or the
+# program is over then.
 NOT_FAILED = {"execve", "exit", "exit_group", "rt_sigreturn", "restart_syscall", "vfork", "wait4",
               "waitid", "getpid", "gettid", "getuid", "geteuid", "getgid", "getegid", "getppid",
-              "getpgrp", "brk", "arch_prctl", "set_tid_address", "set_robust_list", "rseq",
+              "getpgrp", "brk", "close", "arch_prctl", "set_tid_address", "set_robust_list", "rseq",
               "rt_sigaction", "rt_sigprocmask", "sched_yield", "uname", "sysinfo"}
 ERRORS = {"mmap": "ENOMEM", "brk": "ENOMEM", "munmap": "ENOMEM", "mprotect": "ENOMEM",
           "mremap": "ENOMEM", "openat": "EMFILE", "open": "EMFILE", "pipe2": "EMFILE",
