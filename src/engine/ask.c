@@ -91,6 +91,9 @@ static bool begin_ask_await(struct session *s, struct arena *a, struct credentia
     buf_addz(&base, s->settings->system);
     if (s->running)
         buf_add(&base, s->running->context);
+    const struct sandbox_policy *walls = session_sandbox(s);
+    if (walls)
+        sandbox_describe(walls, base.n ? "\n\n" : "", "", &base);
     system_prompt(&system, buf_str(&base), str_of(s->workspace), s->settings->instructions);
     ask->system = arena_str(a, buf_str(&system));
     return true;

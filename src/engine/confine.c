@@ -3,7 +3,7 @@
  * has the last word:
  *
  *     TRIVET_SANDBOX        off | read-only | workspace-write | require
- *     TRIVET_SANDBOX_NET    on | off
+ *     TRIVET_SANDBOX_NET    on | off | hosts, separated by commas, that a proxy leads to
  *     TRIVET_SANDBOX_UNIX   on | off
  *     TRIVET_SANDBOX_WRITE  further writable directories, separated by colons
  *
@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "loop/room.h"
+#include "net/proxy.h"
 #include "sandbox/sandbox.h"
 
 static bool is_on(const char *variable, bool otherwise)
@@ -65,6 +66,22 @@ void engine_tell_sandbox(struct engine *e, const struct session_settings *settin
                      sandbox_ability_loss((enum sandbox_ability)i));
 }
 
+/* A list that makes no sense leads nowhere. */
+static void choose_network(struct session *s)
+{
+    struct str word = str_trim(str_of(getenv("TRIVET_SANDBOX_NET")));
+    struct error err;
+    bool is_list = word.n && !str_is(word, "on") && !str_is(word, "off") && !str_is(word, "1") &&
+                   !str_is(word, "0");
+    s->sandbox->network = !is_list && is_on("TRIVET_SANDBOX_NET", s->settings->network);
+    if (!is_list)
+        return;
+    s->hosts = xnew(struct host_list);
+    s->sandbox->proxied = host_list_parse(word, s->hosts, &err);
+    if (!s->sandbox->proxied)
+        log_warn("TRIVET_SANDBOX_NET: %s", err.text);
+}
+
 const struct sandbox_policy *session_sandbox(struct session *s)
 {
     bool is_required;
@@ -75,13 +92,23 @@ const struct sandbox_policy *session_sandbox(struct session *s)
             return NULL; /* remembered: a policy of all zeros is off */
         sandbox_policy_init(s->sandbox, kind, str_of(s->workspace));
         s->sandbox->is_required = is_required;
-        s->sandbox->network = is_on("TRIVET_SANDBOX_NET", s->settings->network);
+        choose_network(s);
         s->sandbox->unix_sockets = is_on("TRIVET_SANDBOX_UNIX", false);
         add_writable(s->sandbox);
         if (s->path)
             sandbox_paths_add(&s->sandbox->guarded, str_of(s->path));
     }
     return s->sandbox->kind == SANDBOX_OFF ? NULL : s->sandbox;
+}
+
+static void on_offer(void *arg, int fd)
+{
+    struct session *s = arg;
+    struct error err;
+    proxy_free(s->proxy);
+    s->proxy = proxy_new(s->engine->loop, fd, s->hosts, &err);
+    if (!s->proxy)
+        log_warn("no proxy for commands: %s", err.text);
 }
 
 struct room *session_room(struct session *s)
@@ -91,6 +118,8 @@ struct room *session_room(struct session *s)
         char **args = sandbox_policy_encode(p);
         s->room = room_new(s->engine->loop, (const char *const *)args);
         sandbox_arguments_free(args);
+        if (p->proxied)
+            room_on_offer(s->room, on_offer, s);
     }
     return s->room;
 }
@@ -98,6 +127,10 @@ struct room *session_room(struct session *s)
 void session_sandbox_free(struct session *s)
 {
     room_free(s->room);
+    proxy_free(s->proxy);
+    if (s->hosts)
+        host_list_clear(s->hosts);
+    free(s->hosts);
     if (s->sandbox)
         sandbox_policy_clear(s->sandbox);
     free(s->sandbox);

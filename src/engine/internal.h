@@ -167,6 +167,8 @@ struct session {
     int64_t context_tokens, told_tokens;
     struct journal *journal;  /* deltas of an unfinished reply */
     struct sandbox_policy *sandbox; /* made at the first call */
+    struct proxy *proxy;            /* to the hosts that its commands may reach; NULL: none */
+    struct host_list *hosts;
     struct room *room;              /* of its commands, with that policy; NULL: without walls */
     struct todo_list todos;   /* what the model has set itself to do */
 };

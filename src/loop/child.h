@@ -99,11 +99,15 @@ struct hold_hooks {
     bool (*confine)(int purpose, struct error *err);
     /* In the holder, now and then while the command runs: an enum child_limit that is passed. */
     int (*measure)(void);
-    /* In the keeper, when a command has gone: whether it has left the walls whole. */
+    /* In the keeper, when a command has gone: whether it has left the walls whole.  ERR_EXISTS is a
+     * remark for the next command; any other failure prevents it. */
     bool (*check)(struct error *err);
     /* In the outer process, when nobody is left. */
     void (*release)(void);
 };
+
+/* In the keeper: hands a descriptor to the engine (room_on_offer). */
+bool hold_offer(int fd);
 
 /* The main function of a room's program: argv[0] is "hold", what follows are the arguments of the
  * room.  hooks may be NULL. */

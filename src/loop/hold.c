@@ -44,6 +44,7 @@ struct hold {
     int line;    /* -1 after its end */
     enum phase phase;
     int64_t grace_ms;
+    int64_t measure_us; /* when to look again at what is used */
     /* In PHASE_TERM: */
     int64_t deadline_us; /* of the grace */
     int64_t again_us;    /* when to look for those who were born while TERM was sent */
@@ -168,7 +169,10 @@ static int poll_timeout(const struct hold *h)
 /* What the kernel does not limit for all processes together is looked at from time to time. */
 static void measure(struct hold *h)
 {
-    int limit = h->hooks->measure ? h->hooks->measure() : 0;
+    if (!h->hooks->measure || time_mono_us() < h->measure_us)
+        return;
+    int limit = h->hooks->measure();
+    h->measure_us = time_mono_us() + MEASURE_MS * 1000;
     if (!limit)
         return;
     job_note(STATUS_FD, NOTE_LIMIT, limit);
@@ -181,12 +185,11 @@ static void watch_tree(struct hold *h)
         struct pollfd fds[] = {{.fd = h->line, .events = POLLIN},
                                {.fd = h->signals, .events = POLLIN}};
         struct signalfd_siginfo seen;
-        int n = poll(fds, 2, poll_timeout(h));
-        if (n > 0 && fds[0].revents)
+        if (poll(fds, 2, poll_timeout(h)) > 0 && fds[0].revents)
             on_line(h);
         while (read(h->signals, &seen, sizeof seen) > 0)
             ;
-        if (n == 0 && h->phase == PHASE_RUN)
+        if (h->phase == PHASE_RUN)
             measure(h);
         if (h->phase == PHASE_TERM && time_mono_us() >= h->deadline_us)
             h->phase = PHASE_KILL;
@@ -231,6 +234,7 @@ _Noreturn void hold_command(struct job *j, const struct hold_hooks *hooks)
     if (!is_read)
         give_up("cannot start a command", "what came makes no sense");
     h.grace_ms = j->grace_ms;
+    h.measure_us = time_mono_us() + MEASURE_MS * 1000;
     if (h.signals < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
         give_up("cannot hold a command", strerror(errno));
     h.command = vfork(); /* its memory is ours until it becomes the command: nothing is copied */

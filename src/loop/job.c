@@ -178,6 +178,30 @@ void job_close(struct job *j)
     j->strings = -1;
 }
 
+bool job_send_fd(int line, int fd)
+{
+    struct job_message message = {0};
+    return send_fds(line, &message, &fd, 1);
+}
+
+int job_take_fd(int line)
+{
+    union job_control control;
+    char byte;
+    int fd = -1;
+    struct iovec bytes = {&byte, 1};
+    struct msghdr m = {.msg_iov = &bytes,
+                       .msg_iovlen = 1,
+                       .msg_control = control.bytes,
+                       .msg_controllen = sizeof control.bytes};
+    if (recvmsg(line, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT) <= 0)
+        return -1;
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    if (c && c->cmsg_type == SCM_RIGHTS)
+        memcpy(&fd, CMSG_DATA(c), sizeof fd);
+    return fd;
+}
+
 void job_note(int fd, enum job_note_kind kind, int value)
 {
     struct job_note note = {kind, value};

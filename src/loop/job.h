@@ -50,6 +50,10 @@ bool job_take(int line, struct job *ret, bool *ret_end);
 /* Takes the rest, for good: the strings stay mapped. */
 bool job_read(struct job *j);
 void job_close(struct job *j);
+
+/* One descriptor alone, in the other direction; -1: nothing came. */
+bool job_send_fd(int line, int fd);
+int job_take_fd(int line);
 void job_note(int fd, enum job_note_kind kind, int value);
 
 #endif

@@ -42,6 +42,7 @@ struct keeper {
     const struct hold_hooks *hooks;
     struct running *first;
     int signals;
+    struct error remark;  /* for the next command */
     struct error trouble; /* the walls do not stand any more: no further command */
 };
 
@@ -73,8 +74,12 @@ static bool kill_strays(const struct keeper *k)
 
 static void check_walls(struct keeper *k)
 {
-    if (k->hooks->check && !k->trouble.code)
-        k->hooks->check(&k->trouble);
+    if (!k->hooks->check || k->trouble.code || k->hooks->check(&k->trouble))
+        return;
+    if (k->trouble.code == ERR_EXISTS) {
+        k->remark = k->trouble;
+        k->trouble = ERROR_INIT;
+    }
 }
 
 static void forget(struct keeper *k, struct running **link)
@@ -136,6 +141,7 @@ static _Noreturn void end_all(struct keeper *k)
         tree_signal(getpid(), SIGKILL);
         usleep(KILL_AGAIN_MS * 1000 / 5);
     }
+    check_walls(k);
     _exit(0);
 }
 
@@ -151,12 +157,17 @@ static void refuse(struct job *j, const char *why)
 
 static void start(struct keeper *k, struct job *j)
 {
+    if (k->first) /* one that is about to go may have done its work */
+        check_walls(k);
     if (!k->trouble.code && k->hooks->refresh)
         k->hooks->refresh(!k->first, &k->trouble);
     if (k->trouble.code) {
         refuse(j, k->trouble.text);
         return;
     }
+    if (k->remark.code && j->fds[JOB_ERR] >= 0)
+        dprintf(j->fds[JOB_ERR], "trivet: %s\n", k->remark.text);
+    k->remark = ERROR_INIT;
     pid_t pid = fork();
     if (pid == 0) {
         for (struct running *r = k->first; r; r = r->next)
@@ -188,15 +199,20 @@ static _Noreturn void keep(const struct hold_hooks *hooks, const struct error *t
         struct job j;
         bool is_end = false;
         int n = poll(fds, 2, has_killed_holder(&k) ? KILL_AGAIN_MS : -1);
-        if (n > 0 && fds[0].revents && job_take(LINE_FD, &j, &is_end))
-            start(&k, &j);
-        if (is_end)
-            end_all(&k);
         while (read(k.signals, &seen, sizeof seen) > 0)
             ;
         reap(&k);
         sweep(&k);
+        if (n > 0 && fds[0].revents && job_take(LINE_FD, &j, &is_end))
+            start(&k, &j);
+        if (is_end)
+            end_all(&k);
     }
+}
+
+bool hold_offer(int fd)
+{
+    return job_send_fd(LINE_FD, fd);
 }
 
 /* ---- the program ---- */

@@ -55,6 +55,9 @@ struct room {
     char **args;
     pid_t pid; /* 0: not started, or over */
     int line;  /* -1 when closed */
+    struct watch *watch; /* of the line, for what it offers */
+    room_offer_fn *on_offer;
+    void *offer_arg;
     struct holder *holders;
     bool is_closed; /* nobody will use it again; freed when it is over */
 };
@@ -162,6 +165,7 @@ static void room_drop(struct room *r)
 
 static void close_line(struct room *r)
 {
+    watch_free(take(&r->watch));
     if (r->line >= 0)
         close(r->line);
     r->line = -1;
@@ -363,6 +367,16 @@ static int spawn(pid_t *ret_pid, char **argv, int line)
     return rc;
 }
 
+static void on_offer(void *arg, int events)
+{
+    struct room *r = arg;
+    (void)events;
+    int fd = job_take_fd(r->line);
+    watch_free(take(&r->watch)); /* there is one at most */
+    if (fd >= 0)
+        r->on_offer(r->offer_arg, fd);
+}
+
 static bool room_start(struct room *r, struct error *err)
 {
     int pair[2], far = -1;
@@ -384,7 +398,17 @@ static bool room_start(struct room *r, struct error *err)
         return error_errno(err, rc, "cannot start a room for commands");
     }
     r->line = pair[0];
+    if (r->on_offer && (r->watch = watch_new(r->all->l, r->line, on_offer, r, err))) {
+        watch_set(r->watch, WATCH_IN);
+        watch_unref(r->watch);
+    }
     return true;
+}
+
+void room_on_offer(struct room *r, room_offer_fn *fn, void *arg)
+{
+    r->on_offer = fn;
+    r->offer_arg = arg;
 }
 
 /* Leaves the process to its end, which somebody still has to see. */

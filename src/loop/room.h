@@ -15,6 +15,9 @@
 
 /* args: NULL-ended, copied; may be NULL.  The process is started by the first command. */
 struct room *room_new(struct loop *l, const char *const *args);
+/* fn gets a descriptor that the room hands out when it is started (hold_offer), and owns it. */
+typedef void room_offer_fn(void *arg, int fd);
+void room_on_offer(struct room *r, room_offer_fn *fn, void *arg);
 /* Ends everything in it; the process cleans up by itself. */
 void room_free(struct room *r);
 

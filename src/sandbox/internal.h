@@ -17,6 +17,7 @@
 #include "sandbox/policy.h"
 
 #include <linux/filter.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -40,6 +41,8 @@ bool view_make(struct sandbox_policy *p, struct error *err);
 bool view_refresh(const struct sandbox_policy *p, struct error *err);
 /* In the process of a command of plain git. */
 bool view_open_git(const struct sandbox_policy *p, struct error *err);
+/* A directory as it is outside, without guards: to put right what a command has done.  -1. */
+int view_open_outside(const struct sandbox_policy *p, struct str path);
 /* Those that will be made, empty, to be masked. */
 void view_note_missing(const struct sandbox_policy *p, struct sandbox_paths *out);
 
@@ -56,7 +59,7 @@ int mount_clone(const char *path);
 bool mount_put(int tree, const char *path, struct error *err);
 bool mount_read_only(const char *path, bool is_read_only, struct error *err); /* and all below */
 /* Without a link on the way; -1. */
-int mount_open_dir(struct str path);
+int mount_open_dir(int at, struct str path);
 
 struct spot { /* a name in a directory that is held */
     int dir;
@@ -100,6 +103,18 @@ void marks_take(struct marks *l, const struct sandbox_policy *p);
 void marks_clear(struct marks *l);
 /* False: something changed that cannot be put right. */
 bool marks_check(const struct marks *was, const struct sandbox_policy *p, struct error *err);
+
+/* ---- links.c ---- */
+
+struct links { /* the index of git before a command */
+    int fd; /* -1: there is none */
+    struct stat st;
+};
+
+void links_take(struct links *l, const struct sandbox_policy *p);
+void links_clear(struct links *l);
+/* False with ERR_EXISTS: it was put back; otherwise it could not be. */
+bool links_check(const struct links *l, const struct sandbox_policy *p, struct error *err);
 
 /* ---- limits.c ---- */
 

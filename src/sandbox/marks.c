@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -160,25 +161,28 @@ static bool remove_at(const struct spot *s)
 {
     if (unlinkat(s->dir, s->name, 0) == 0 || errno == ENOENT)
         return true;
-    AUTO_FREE char *dir = str_dup(path_dir(str_of(s->path)));
     if (errno == EACCES)
-        chmod(dir, 0755);
-    if (unlinkat(s->dir, s->name, 0) == 0)
+        fchmodat(s->dir, ".", 0755, 0);
+    if (unlinkat(s->dir, s->name, 0) == 0 || unlinkat(s->dir, s->name, AT_REMOVEDIR) == 0)
         return true;
-    remove_tree(s->path);
+    remove_tree_at(s->dir, s->name);
     return spot_look(s) == SPOT_MISSING;
 }
 
-static bool repair(const struct mark *was, const struct mark *is)
+static bool repair(const struct sandbox_policy *p, const struct mark *was, const struct mark *is)
 {
-    struct spot s;
+    struct spot s = {.path = is->path, .name = strrchr(is->path, '/') + 1};
     bool ok = false;
-    if (!spot_open(&s, is->path))
+    s.dir = view_open_outside(p, path_dir(str_of(is->path)));
+    if (s.dir < 0)
         return false;
+    if (is->kind == SPOT_MOUNT) /* guarded by now, as what it should not be */
+        umount2(is->path, MNT_DETACH | UMOUNT_NOFOLLOW);
     if (was && was->kind == SPOT_LINK)
         ok = remove_at(&s) && symlinkat(was->target, s.dir, s.name) == 0;
     else if (is->is_git && (!was || was->kind == SPOT_MISSING))
         ok = remove_at(&s);
+    close(s.dir);
     return ok;
 }
 
@@ -192,7 +196,7 @@ bool marks_check(const struct marks *was, const struct sandbox_policy *p, struct
     for (size_t i = 0; i < is.n && ok; i++) {
         const struct mark *before = find(was, is.v[i].path);
         bool is_new_repository = is.v[i].is_git && !was->has_repository;
-        if (is_new_repository || is_same(before, &is.v[i]) || repair(before, &is.v[i]))
+        if (is_new_repository || is_same(before, &is.v[i]) || repair(p, before, &is.v[i]))
             continue;
         ok = error_set(err, ERR_DENIED,
                        "a command changed %s, which programs outside of the sandbox run or go by: "

@@ -48,11 +48,11 @@ struct how { /* struct open_how */
     uint64_t flags, mode, resolve;
 };
 
-int mount_open_dir(struct str path)
+int mount_open_dir(int at, struct str path)
 {
-    AUTO_FREE char *z = str_dup(path);
+    AUTO_FREE char *z = str_dup(path.n ? path : STR("."));
     struct how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = NO_SYMLINKS};
-    return (int)syscall(SYS_openat2, AT_FDCWD, z, &how, sizeof how);
+    return (int)syscall(SYS_openat2, at, z, &how, sizeof how);
 }
 
 /* The directory of the last spot: most of them are neighbours. */
@@ -75,7 +75,7 @@ bool spot_open(struct spot *s, const char *path)
     s->name = strrchr(path, '/') + 1;
     if (last.fd < 0 || !str_is(dir, last.path)) {
         spots_forget();
-        last.fd = dir.n < sizeof last.path ? mount_open_dir(dir) : -1;
+        last.fd = dir.n < sizeof last.path ? mount_open_dir(AT_FDCWD, dir) : -1;
         snprintf(last.path, sizeof last.path, "%.*s", STR_FMT(dir));
     }
     s->dir = last.fd;

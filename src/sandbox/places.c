@@ -11,12 +11,14 @@
 #include "base/id.h"
 #include "base/mem.h"
 #include "base/path.h"
+#include "sandbox/gitlinks.h"
 
 #include <limits.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
+#include <unistd.h>
 
-enum { MIN_MEMORY_MB = 1024 };
+enum { MIN_MEMORY_MB = 1024, MAX_INDEX = 64 << 20 };
 
 const struct sandbox_limit_row sandbox_limits[SANDBOX_N_LIMITS] = {
     [SANDBOX_MEMORY] = {"TRIVET_SANDBOX_MEMORY", "MB",
@@ -143,8 +145,32 @@ static void add_git_file(struct sandbox_policy *p)
     sandbox_paths_add(&p->git, buf_str(&common));
 }
 
+static void guard_link(void *arg, struct str name)
+{
+    struct sandbox_policy *p = arg;
+    AUTO(buf) struct buf path = BUF_INIT;
+    buf_addf(&path, "%s/%.*s/.git", p->root, STR_FMT(name));
+    paths_put(&p->guarded, buf_str(&path));
+}
+
+/* The submodules that are there already. */
+static void add_submodules(struct sandbox_policy *p)
+{
+    AUTO(buf) struct buf index = BUF_INIT;
+    struct error ignored;
+    int fd = path_open_file(str_of(p->root), STR(".git/index"), &ignored);
+    bool is_read = fd >= 0 && path_read_fd(&index, fd, STR("index"), MAX_INDEX, &ignored);
+    if (fd >= 0)
+        close(fd);
+    if (!is_read)
+        return;
+    if (!git_index_links(buf_str(&index), GIT_SHA1_BYTES, guard_link, p, &ignored))
+        git_index_links(buf_str(&index), GIT_SHA256_BYTES, guard_link, p, &ignored);
+}
+
 static void add_git(struct sandbox_policy *p)
 {
+    add_submodules(p);
     add_named(&p->git, str_of(p->root), ".git");
     add_git_file(p);
 }
@@ -194,6 +220,37 @@ void sandbox_own_places(struct sandbox_paths *dirs, struct sandbox_paths *secret
 
 /* ---- all ---- */
 
+/* TRIVET_SANDBOX_HIDE adds places, and takes some of the table away with `!` in front. */
+static bool is_shown(struct str home, const char *name)
+{
+    struct str rest = str_of(getenv("TRIVET_SANDBOX_HIDE")), word;
+    AUTO(buf) struct buf path = BUF_INIT, wanted = BUF_INIT;
+    buf_addf(&path, "%.*s/%s", STR_FMT(home), name);
+    while (rest.p) {
+        rest = str_split(rest, ':', &word);
+        buf_reset(&wanted);
+        if (!str_starts(word, STR("!")))
+            continue;
+        path_absolute(&wanted, STR("/"), str_from(word, 1));
+        if (str_eq(buf_str(&wanted), buf_str(&path)))
+            return true;
+    }
+    return false;
+}
+
+static void add_hidden(struct sandbox_policy *p)
+{
+    struct str home = str_of(p->home), rest = str_of(getenv("TRIVET_SANDBOX_HIDE")), word;
+    for (size_t i = 0; i < ARRAY_LEN(home_hidden); i++)
+        if (!is_shown(home, home_hidden[i]))
+            add_below(&p->hidden, home, home_hidden[i]);
+    while (rest.p) {
+        rest = str_split(rest, ':', &word);
+        if (word.n && (word.p[0] == '/' || word.p[0] == '~'))
+            sandbox_paths_add(&p->hidden, word);
+    }
+}
+
 static bool is_dir(const char *path)
 {
     struct stat st;
@@ -217,8 +274,7 @@ static void places_add(struct sandbox_policy *p)
     ADD_ALL(&p->masked, root, work_masked);
     ADD_ALL(&p->guarded, root, work_guarded);
     ADD_ALL(&p->guarded, home, home_guarded);
-    for (size_t i = 0; i < ARRAY_LEN(home_hidden); i++)
-        add_below(&p->hidden, home, home_hidden[i]);
+    add_hidden(p);
     sandbox_own_places(&p->guarded, &p->hidden);
     add_xdg(&p->hidden, "XDG_STATE_HOME", ".local/state"); /* what was said in other sessions */
     add_program(p);
@@ -266,4 +322,21 @@ void sandbox_policy_init(struct sandbox_policy *p, enum sandbox_kind kind, struc
     p->shows_tmp = can_show_tmp(p);
     set_limits(p);
     places_add(p);
+}
+
+void sandbox_describe(const struct sandbox_policy *p, const char *before, const char *after,
+                      struct buf *out)
+{
+    const char *tmp = p->shows_tmp ? "/tmp" : "$TMPDIR";
+    buf_addf(out, "%sCommands run in a sandbox. They may write ", before);
+    if (p->kind == SANDBOX_WORKSPACE_WRITE)
+        buf_addf(out, "in %s and ", p->root);
+    for (size_t i = 0; p->kind == SANDBOX_WORKSPACE_WRITE && i < p->writable.n; i++)
+        buf_addf(out, "%s and ", p->writable.v[i]);
+    buf_addf(out, "in %s, which is kept until the session ends; ", tmp);
+    if (p->kind == SANDBOX_WORKSPACE_WRITE)
+        buf_addz(out, ".git only in a command line that consists of git commands alone; ");
+    buf_addf(out, "the network is %s.%s",
+             p->network ? "on" : p->proxied ? "limited to certain hosts, by proxy" : "off, but for ports on localhost",
+             after);
 }

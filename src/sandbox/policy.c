@@ -92,6 +92,7 @@ static const struct {
 } parts[] = {
     {"require", PART_FLAG, offsetof(struct sandbox_policy, is_required)},
     {"net", PART_FLAG, offsetof(struct sandbox_policy, network)},
+    {"proxy", PART_FLAG, offsetof(struct sandbox_policy, proxied)},
     {"unix", PART_FLAG, offsetof(struct sandbox_policy, unix_sockets)},
     {"show-tmp", PART_FLAG, offsetof(struct sandbox_policy, shows_tmp)},
     {"root", PART_TEXT, offsetof(struct sandbox_policy, root)},

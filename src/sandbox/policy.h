@@ -36,6 +36,7 @@ struct sandbox_policy {
     enum sandbox_kind kind;
     bool is_required;  /* what the kernel cannot enforce prevents the run, instead of being left out */
     bool network;      /* internet sockets lead outside */
+    bool proxied;      /* a proxy on loopback leads to certain hosts; network is false */
     bool unix_sockets; /* named local sockets are allowed, whoever listens on them */
     bool shows_tmp;    /* the scratch directory is /tmp for commands, where that can be had */
     char *root;        /* the workspace */
@@ -79,6 +80,10 @@ void sandbox_outside_path(const struct sandbox_policy *p, struct str path, struc
 bool sandbox_may_read_open(const struct sandbox_policy *p, int fd);
 /* Whether an open file is hidden by every policy, also where none is in force. */
 bool sandbox_is_credential(int fd);
+
+/* What commands may do, in one sentence between two texts. */
+void sandbox_describe(const struct sandbox_policy *p, const char *before, const char *after,
+                      struct buf *out);
 
 const char *sandbox_kind_name(enum sandbox_kind kind);
 bool sandbox_kind_named(struct str name, enum sandbox_kind *ret);

@@ -80,12 +80,17 @@ static bool round_over(struct flat *f, DIR *d)
 
 void remove_tree(const char *path)
 {
-    DIR *d = open_dir(AT_FDCWD, path);
+    remove_tree_at(AT_FDCWD, path);
+}
+
+void remove_tree_at(int at, const char *name)
+{
+    DIR *d = open_dir(at, name);
     if (!d)
         return;
     struct flat f = {.top = dirfd(d)};
     while (round_over(&f, d))
         ;
     closedir(d);
-    rmdir(path);
+    unlinkat(at, name, AT_REMOVEDIR);
 }

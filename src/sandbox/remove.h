@@ -6,5 +6,6 @@
 /* Removes path and all below it, as far as possible; never follows a link, and needs the same few
  * descriptors and no stack however deep the tree is. */
 void remove_tree(const char *path);
+void remove_tree_at(int at, const char *name); /* in an open directory */
 
 #endif

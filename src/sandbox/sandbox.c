@@ -22,6 +22,9 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <sys/socket.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -31,8 +34,10 @@
 static struct sandbox_policy policy;
 static struct space space;
 static struct marks marks;
+static struct links links = {.fd = -1};
 static struct landlock rules = {.fd = -1};
 static char *scratch; /* by its name outside */
+static int proxy_port; /* on loopback; 0: there is none */
 static struct sandbox_paths made; /* empty directories that are there only to be masked */
 
 /* ---- rights that a command does not need ---- */
@@ -98,6 +103,19 @@ static bool is_covered(const struct sandbox_policy *p, struct error *err)
     return true;
 }
 
+/* A socket in the network of the commands, handed to the engine, which answers there. */
+static void offer_proxy(void)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t n = sizeof at;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && bind(fd, (struct sockaddr *)&at, n) == 0 && listen(fd, SOMAXCONN) == 0 &&
+        getsockname(fd, (struct sockaddr *)&at, &n) == 0 && hold_offer(fd))
+        proxy_port = ntohs(at.sin_port);
+    if (fd >= 0)
+        close(fd);
+}
+
 static bool make_scratch(const char *path, struct error *err)
 {
     struct stat st;
@@ -112,7 +130,10 @@ static int room_enter(int argc, char **argv, struct error *err)
 {
     if (argc == 0)
         return 0;
-    if (!sandbox_policy_decode(argc, argv, &policy, err) || policy.kind == SANDBOX_OFF ||
+    bool is_read = sandbox_policy_decode(argc, argv, &policy, err);
+    for (int i = 0; i < argc; i++)
+        memset(argv[i], 0, strlen(argv[i])); /* for who lists processes it is long and none of his */
+    if (!is_read || policy.kind == SANDBOX_OFF ||
         !is_covered(&policy, err) || !make_scratch(policy.tmp, err)) {
         error_prefix(err, "cannot confine the command");
         return 0;
@@ -131,6 +152,8 @@ static int room_enter(int argc, char **argv, struct error *err)
         return 0;
     }
     marks.has_mounts = space.has_mounts;
+    if (pid == 0 && policy.proxied && space.has_network)
+        offer_proxy();
     if (pid == 0)
         bound_capabilities(policy.network);
     return pid;
@@ -144,14 +167,17 @@ static bool room_refresh(bool is_alone, struct error *err)
         return false;
     if (!landlock_refresh(&rules, &policy, &space, err))
         return error_prefix(err, "cannot confine the command");
-    if (is_alone)
+    if (is_alone) {
         marks_take(&marks, &policy);
+        links_take(&links, &policy);
+    }
     return true;
 }
 
 static bool room_check(struct error *err)
 {
-    return policy.kind == SANDBOX_OFF || marks_check(&marks, &policy, err);
+    return policy.kind != SANDBOX_WORKSPACE_WRITE ||
+           (marks_check(&marks, &policy, err) && links_check(&links, &policy, err));
 }
 
 static int room_measure(void)
@@ -170,6 +196,17 @@ static void room_release(void)
 
 /* ---- all together ---- */
 
+static void set_proxy(void)
+{
+    static const char *const names[] = {"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"};
+    char url[60];
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", proxy_port);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        setenv(names[i], url, 1);
+    setenv("NO_PROXY", "localhost,127.0.0.1,::1", 1);
+    setenv("no_proxy", "localhost,127.0.0.1,::1", 1);
+}
+
 static void set_environment(void)
 {
     static const char *const names[] = {"TMPDIR", "TMP", "TEMP"};
@@ -178,6 +215,8 @@ static void set_environment(void)
     } caches[] = {{".cache", "XDG_CACHE_HOME"}, {".npm", "npm_config_cache"}};
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         setenv(names[i], policy.tmp, 1);
+    if (proxy_port)
+        set_proxy();
     for (size_t i = 0; i < ARRAY_LEN(caches); i++) {
         AUTO(buf) struct buf path = BUF_INIT;
         buf_addf(&path, "%s/%s", policy.home, caches[i].dir);

@@ -170,6 +170,14 @@ bool view_refresh(const struct sandbox_policy *p, struct error *err)
            guard_all(p, &p->masked, true, err) && guard_git(p, err);
 }
 
+int view_open_outside(const struct sandbox_policy *p, struct str path)
+{
+    struct str root = str_of(p->root);
+    if (base < 0 || !path_is_inside(root, path))
+        return mount_open_dir(AT_FDCWD, path);
+    return mount_open_dir(base, str_from(path, MIN(path.n, root.n + (root.n > 1))));
+}
+
 static void note_missing(const struct sandbox_paths *l, struct sandbox_paths *out)
 {
     struct stat st;

@@ -113,6 +113,56 @@ static void take_state(struct capture *c)
     c->run->has_state = true;
 }
 
+/* ---- what the walls have to do with it ---- */
+
+static bool has_words(const struct ring *r, const char *words)
+{
+    return str_find(buf_str(&r->head), str_of(words)) != SIZE_MAX ||
+           str_find(buf_str(&r->tail), str_of(words)) != SIZE_MAX;
+}
+
+/* What programs say when a wall stands in their way; other things can be the reason, too. */
+static bool looks_refused(const struct shell_run *r)
+{
+    static const char *const words[] = {
+        "Read-only file system",   "Permission denied",     "Operation not permitted",
+        "Network is unreachable",  "Could not resolve host", "Temporary failure in name resolution",
+        "EROFS",                   "EACCES",                "ENETUNREACH",
+        "EAI_AGAIN",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (has_words(&r->err, words[i]) || has_words(&r->out, words[i]))
+            return true;
+    return false;
+}
+
+static void explain_limit(const struct sandbox_policy *p, enum child_limit limit, struct buf *out)
+{
+    static const struct {
+        enum sandbox_limit row;
+        const char *what;
+    } rows[] = {
+        [CHILD_LIMIT_MEMORY] = {SANDBOX_MEMORY, "its processes used too much memory"},
+        [CHILD_LIMIT_PROCESSES] = {SANDBOX_PROCESSES, "it started too many processes"},
+        [CHILD_LIMIT_DISK] = {SANDBOX_DISK, "it wrote too much into the scratch directory"},
+    };
+    enum sandbox_limit row = rows[limit].row;
+    buf_addf(out, "[The sandbox ended the command: %s (limit %lld %s, %s).]\n", rows[limit].what,
+             (long long)p->limits[row], sandbox_limits[row].unit, sandbox_limits[row].variable);
+}
+
+static void explain(const struct tool_cx *cx, struct shell_run *r)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    if (!cx->sandbox)
+        return;
+    if (r->end.limit)
+        explain_limit(cx->sandbox, r->end.limit, &text);
+    else if (r->end.exit_code != 0 && !r->end.was_killed && looks_refused(r))
+        sandbox_describe(cx->sandbox, "[The sandbox may be the reason: ", "]\n", &text);
+    ring_add(&r->err, buf_str(&text));
+}
+
 bool shell_await(struct tool_cx *cx, const struct shell_options *o, struct shell_run *ret,
                  struct error *err)
 {
@@ -138,6 +188,8 @@ bool shell_await(struct tool_cx *cx, const struct shell_options *o, struct shell
     bool ok = child_run_await(cx->loop, &child, cx->child, &ret->end, err);
     if (ok && o->wants_state)
         take_state(&c);
+    if (ok)
+        explain(cx, ret);
     buf_clear(&c.state);
     return ok;
 }

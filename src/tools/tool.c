@@ -180,6 +180,15 @@ static bool is_hidden(const struct sandbox_policy *sandbox, struct buf *path)
     return is_it;
 }
 
+/* Where commands have the scratch directory as /tmp, file tools have it too. */
+static void move_to_scratch(const struct sandbox_policy *p, struct buf *path)
+{
+    struct buf outside = BUF_INIT;
+    sandbox_outside_path(p, buf_str(path), &outside);
+    buf_clear(path);
+    *path = outside;
+}
+
 bool tool_path(const struct tool_cx *cx, struct str path, struct buf *ret, struct error *err)
 {
     AUTO(buf) struct buf absolute = BUF_INIT;
@@ -188,6 +197,7 @@ bool tool_path(const struct tool_cx *cx, struct str path, struct buf *ret, struc
     if (path.n >= PATH_MAX)
         return error_set(err, ERR_INVALID, "the path is longer than %d bytes", PATH_MAX - 1);
     path_absolute(&absolute, cx->root, path);
+    move_to_scratch(cx->sandbox, &absolute);
     buf_reset(ret);
     if (!resolve_once(cx->paths, buf_str(&absolute), ret, err))
         return false;

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What stands around the kernel's walls: what programs outside run is guarded also where it is
+missing, a link or a file; the program guards itself; limits hold, and are told in words.
+
+Every command is the attempt of a model; what counts is what lies there afterwards.
+"""
+import os
+import subprocess
+import time
+
+from wall_place import play
+
+EVIL = "[core]\n\tfsmonitor = touch pwned; false\n"
+
+
+def bash(p, *commands, **env):
+    """Runs the commands one after the other in one session; what the model got."""
+    p.scene(*(("bash", {"command": c, "timeout": 60000}) for c in commands))
+    done = p.run("run", "-m", "rehearsal/scene.json", "--mode", "workspace-write", "go", **env)
+    assert done.returncode == 0, done.stderr
+    return p.results()
+
+
+def git(p, *args):
+    return subprocess.run(["git", *args], cwd=p.work, env=p.env, check=True, capture_output=True,
+                          text=True, **p.as_user()).stdout
+
+
+def repository(p, *more):
+    p.put(f"{p.home}/.gitconfig", "[user]\nname = a\nemail = a@b\n[init]\ndefaultBranch = main\n")
+    p.give_away()
+    git(p, "init", "-q", *more)
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def missing(score, p):
+    names = (".git", ".trivet", ".scaiflux", ".vscode", ".husky", ".idea")
+    told = bash(p, *(f"mkdir -p {n}/hooks; echo x >{n}/config; ls {n}" for n in names),
+                *(f"rmdir {n}; rm -rf {n}; mv {n} {n}.old; ln -s /var {n}" for n in names))
+    left = [n for n in names if os.path.lexists(f"{p.work}/{n}")]
+    score.check(f"missing directories are masked ({score.name})", not left, f"{left} {told}")
+    left = [n for n in names if os.path.lexists(f"{p.work}/{n}.old")]
+    score.check(f"masks cannot be moved ({score.name})", not left, left)
+
+
+def linked(score, p):
+    repository(p)
+    os.rename(f"{p.work}/.git", f"{p.work}/real")
+    os.symlink("real", f"{p.work}/.git")
+    before = text_of(f"{p.work}/real/config")
+    told = bash(p, "echo evil >>.git/config", "echo evil >>real/config", "echo x >real/hooks/pre-commit",
+                "rm .git; mkdir .git; cp -r real/. .git; echo evil >>.git/config", "mv real real2")
+    score.check(f"a link stays what it is ({score.name})",
+                os.path.islink(f"{p.work}/.git") and os.readlink(f"{p.work}/.git") == "real", told)
+    score.check(f"what a link leads to is guarded ({score.name})",
+                text_of(f"{p.work}/real/config") == before
+                and not os.path.exists(f"{p.work}/real/hooks/pre-commit"), told)
+
+
+def git_file(score, p):
+    repository(p, "--separate-git-dir", f"{p.work}/real")
+    file, config = text_of(f"{p.work}/.git"), text_of(f"{p.work}/real/config")
+    told = bash(p, "echo evil >>real/config", "echo 'gitdir: evil' >.git", "mv .git x",
+                "rm -f .git; mkdir .git; echo evil >.git/config", "git status")
+    score.check(f"a .git file is guarded ({score.name})",
+                text_of(f"{p.work}/.git") == file and text_of(f"{p.work}/real/config") == config, told)
+
+
+def read_only_but_for_git(score, p):
+    repository(p)
+    told = bash(p, "echo 1 >a; git add a", "git add a && git commit -m one",
+                "echo x >.git/refs/heads/evil; echo not $?")
+    score.check(f"git alone writes the repository ({score.name})",
+                git(p, "log", "--format=%s") == "one\n"
+                and not os.path.exists(f"{p.work}/.git/refs/heads/evil"), told)
+    score.check(f"a refused command is told why ({score.name})",
+                "command line that consists of git commands alone" in told, told)
+
+
+def commondir(score, p):
+    """A hook of the user runs what the model wrote, while git may write."""
+    repository(p)
+    hook = p.put(".git/hooks/pre-commit", "#!/bin/sh\nexec sh ./check\n")
+    os.chmod(hook, 0o755)
+    p.put("check", "mkdir -p evil/hooks; cp .git/config evil; echo evil >>.git/config\n"
+                   "printf ../evil >.git/commondir; ln -sf nowhere .git/index.lock\n"
+                   "printf x >.git/config.worktree; echo x >>.git/hooks/pre-commit\n"
+                   "mv .git/hooks .git/h2; mv .git .git2; chmod 555 .git; touch ran; exit 0\n")
+    config, told = text_of(f"{p.work}/.git/config"), bash(p, "git add check && git commit -m x")
+    score.check(f"the hook did run ({score.name})", os.path.exists(f"{p.work}/ran"), told)
+    left = [n for n in ("commondir", "config.worktree", "h2") if os.path.lexists(f"{p.work}/.git/{n}")]
+    score.check(f"nothing is left beside the settings of git ({score.name})", not left, left)
+    score.check(f"settings and hooks are as they were ({score.name})",
+                text_of(f"{p.work}/.git/config") == config and "echo" not in text_of(hook))
+
+
+def submodule(score, p):
+    repository(p)
+    told = bash(p, "mkdir sub; cd sub; git init -q; printf '[core]\\n\\tfsmonitor = touch "
+                   f"{p.out}/pwned; false\\n' >>.git/config; echo x >x; git add x; git commit -qm x",
+                "rm -f check; echo y >y", "git add sub y", "sleep 0.1; git status --short", "true")
+    git(p, "status")
+    score.check(f"git above runs nothing of it ({score.name})", not os.path.exists(f"{p.out}/pwned"))
+    score.check(f"it is told ({score.name})", "has undone the last change of the index" in told, told)
+
+
+def own_program(score, p):
+    os.rename(f"{p.base}/bin", f"{p.work}/bin")
+    p.program = f"{p.work}/bin/trivet"
+    before = {n: os.stat(f"{p.work}/bin/{n}").st_ino for n in os.listdir(f"{p.work}/bin")}
+    told = bash(p, "cp /bin/true bin/trivet-hold", "for f in bin/*; do rm -f $f; done", "mv bin bin2",
+                "echo x >bin/trivet-evil.so", "ln -sf /bin/true bin/trivet-net.so")
+    after = {n: os.stat(f"{p.work}/bin/{n}").st_ino for n in os.listdir(f"{p.work}/bin")}
+    score.check(f"the program is not changed ({score.name})", before == after, told)
+
+
+def processes(score, p):
+    outside = subprocess.Popen(["sleep", "60"], **p.as_user())
+    told = bash(p, f"prlimit --pid {outside.pid} --nofile=0 && echo CHANGED",
+                f"renice -n 19 -p {outside.pid} && echo CHANGED", f"kill -9 {outside.pid} && echo KILLED",
+                "for p in /proc/[0-9]*; do prlimit --pid ${p#/proc/} --nofile=0; done; echo tried",
+                "python3 -c 'import socket as s; s.socketpair(s.AF_UNIX, s.SOCK_DGRAM); print(\"PAI\" + \"R\")'",
+                "(setsid sleep 1000.9871 &) ; echo still here")
+    score.check(f"nobody outside is touched ({score.name})",
+                outside.poll() is None and "CHANGED\\n" not in told and "KILLED\\n" not in told, told)
+    score.check(f"no datagrams to names ({score.name})", "PAIR" not in told, told)
+    time.sleep(0.1)
+    alive = subprocess.run(["pgrep", "-f", "sleep 1000.9871"], check=False, capture_output=True).stdout
+    score.check(f"nobody is left ({score.name})", not alive, alive)
+    outside.kill()
+    outside.wait()
+
+
+def empty_environment(score, p):
+    """What the user's environment holds does not reach the processes between."""
+    told = bash(p, "cat /proc/1/environ /proc/[0-9]*/environ | tr '\\0' '\\n' | grep -c WALLS",
+                WALLS_KEY="sk-secret-of-walls")
+    score.check(f"no secret in a room ({score.name})", "sk-secret-of-walls" not in told, told)
+
+
+def limits(score, p):
+    few = {"TRIVET_SANDBOX_PROCESSES": "60", "TRIVET_SANDBOX_MEMORY": "1024",
+           "TRIVET_SANDBOX_DISK": "50"}
+    hog = ("python3 -c 'import os,time\nfor i in range(4):\n  if not os.fork():\n"
+           "    b=bytearray(500<<20); b[::4096]=b\"x\"*len(b[::4096]); time.sleep(20)\ntime.sleep(20)'")
+    start = time.monotonic()
+    told = bash(p, ":(){ :|:& };:; sleep 30", hog,
+                "for i in 1 2 3 4 5 6 7 8; do head -c 20000000 /dev/zero >$TMPDIR/$i; done; sleep 30",
+                "head -c 100000000 /dev/zero >big; stat -c %s big", "echo all is well", **few)
+    for words in ("it started too many processes", "its processes used too much memory",
+                  "it wrote too much into the scratch directory", "all is well"):
+        score.check(f"{words} ({score.name})", words in told, told)
+    size = os.path.getsize(f"{p.work}/big")
+    score.check(f"no file beyond the limit ({score.name})", size <= 50 << 20, size)
+    score.check(f"nobody waited for it ({score.name})", time.monotonic() - start < 45)
+
+
+play(missing, linked, git_file, read_only_but_for_git, commondir, submodule, own_program, processes,
+     empty_environment, limits)
