@@ -74,9 +74,15 @@ static const char help[] =
     "  TRIVET_PASS_ENV   names of variables that tools may see beyond the usual ones\n"
     "  TRIVET_SANDBOX    off, read-only, workspace-write, or require (workspace-write that refuses\n"
     "                    to run where the kernel cannot enforce all of it)\n"
-    "  TRIVET_SANDBOX_NET    on: confined commands may use the network\n"
-    "  TRIVET_SANDBOX_UNIX   on: and connect to named local sockets\n"
-    "  TRIVET_SANDBOX_WRITE  further writable directories, separated by colons\n";
+    "  TRIVET_SANDBOX_NET    on, off, or the hosts that confined commands may reach: HOST,*.HOST:PORT\n"
+    "  TRIVET_SANDBOX_UNIX   on: they may connect to named local sockets\n"
+    "  TRIVET_SANDBOX_WRITE  further writable directories, separated by colons\n"
+    "  TRIVET_SANDBOX_HIDE   further unreadable paths; !PATH shows one of the usual ones again\n"
+    "  TRIVET_SANDBOX_MEMORY     MB of all processes of a command (a quarter of the machine's)\n"
+    "  TRIVET_SANDBOX_PROCESSES  processes and threads of a session's commands (512)\n"
+    "  TRIVET_SANDBOX_CPU        seconds of processor time, each process (3600)\n"
+    "  TRIVET_SANDBOX_OPEN       open files, each process (65536)\n"
+    "  TRIVET_SANDBOX_DISK       MB of the scratch directory, and of each single file (8192)\n";
 
 static int print(struct str text)
 {
