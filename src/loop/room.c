@@ -218,12 +218,20 @@ void room_free(struct room *r)
         room_drop(r);
 }
 
-/* Waits until the room has cleaned up, but not for one that hangs. */
+static bool has_children(pid_t pid)
+{
+    AUTO(pids) struct pids below = PIDS_INIT;
+    tree_children(pid, &below);
+    return below.n > 0;
+}
+
+/* Waits until the room has cleaned up, but not for one that hangs; one that has much to remove goes
+ * on without us. */
 static void room_end_now(struct room *r)
 {
     close_line(r);
     for (int i = 0; r->pid && !room_reap(r); i++) {
-        if (i == OBEY_MS / SWEEP_MS)
+        if (i == OBEY_MS / SWEEP_MS && has_children(r->pid))
             room_destroy(r);
         if (i == 2 * OBEY_MS / SWEEP_MS)
             break;

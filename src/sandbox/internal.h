@@ -24,7 +24,7 @@
 /* ---- space.c ---- */
 
 struct space { /* what could be had */
-    bool has_mounts, has_processes, has_network;
+    bool has_mounts, has_processes, has_network, has_users;
 };
 
 /* Like fork: the new process is inside, with the view made; p is then what it sees.  -1: nothing
@@ -119,7 +119,7 @@ bool links_check(const struct links *l, const struct sandbox_policy *p, struct e
 /* ---- limits.c ---- */
 
 /* In the command's process. */
-void limits_set(const struct sandbox_policy *p);
+void limits_set(const struct sandbox_policy *p, const struct space *space);
 /* In its holder: an enum child_limit that the command and all it has started pass together. */
 int limits_measure(const struct sandbox_policy *p);
 

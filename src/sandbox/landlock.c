@@ -139,6 +139,30 @@ static bool is_hidden(const struct rules *r, struct str path)
     return !sandbox_may_read(r->p, path);
 }
 
+static struct timespec changed_at(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? st.st_mtim : (struct timespec){0};
+}
+
+static void remember_dir(struct landlock *l, const char *path)
+{
+    for (size_t i = 0; i < l->n_dirs; i++)
+        if (strcmp(l->dirs[i].path, path) == 0)
+            return;
+    l->dirs = xrealloc(l->dirs, (l->n_dirs + 1) * sizeof *l->dirs);
+    l->dirs[l->n_dirs++] = (struct landlock_dir){.path = xstrdup(path), .time = changed_at(path)};
+}
+
+/* What is hidden does not exist, not even its directory: when that comes, the rules are old. */
+static void remember_nearest(struct landlock *l, struct str dir)
+{
+    while (dir.n > 1 && !path_exists(dir))
+        dir = path_dir(dir);
+    AUTO_FREE char *z = str_dup(dir);
+    remember_dir(l, z);
+}
+
 static void find_hidden(struct rules *r)
 {
     struct str known = STR_NONE; /* neighbours stand side by side */
@@ -148,8 +172,11 @@ static void find_hidden(struct rules *r)
         struct str path = str_of(r->p->hidden.v[i]), dir = path_dir(path);
         if (!is_hidden(r, path))
             continue;
-        if (!known.p || !str_eq(known, dir))
+        if (!known.p || !str_eq(known, dir)) {
             is_there = path_exists(dir);
+            if (!is_there)
+                remember_nearest(r->made, dir);
+        }
         known = dir;
         if (is_there)
             r->hidden[r->n_hidden++] = r->p->hidden.v[i];
@@ -162,18 +189,6 @@ static bool has_hidden_below(const struct rules *r, struct str path)
         if (path_is_inside(path, str_of(r->hidden[i])))
             return true;
     return false;
-}
-
-static struct timespec changed_at(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 ? st.st_mtim : (struct timespec){0};
-}
-
-static void remember_dir(struct landlock *l, const char *path)
-{
-    l->dirs = xrealloc(l->dirs, (l->n_dirs + 1) * sizeof *l->dirs);
-    l->dirs[l->n_dirs++] = (struct landlock_dir){.path = xstrdup(path), .time = changed_at(path)};
 }
 
 static bool allow_reading(struct rules *r, struct buf *path);
@@ -244,7 +259,8 @@ static bool add_rules(struct rules *r)
     for (size_t i = 0; r->space->has_mounts && i < r->p->caches.n; i++)
         if (!allow(r, r->p->caches.v[i], READ_RIGHTS | WRITE_RIGHTS, O_NOFOLLOW))
             return false;
-    for (size_t i = 0; r->space->has_mounts && i < r->p->git.n; i++) /* read-only but for git */
+    bool has_git = r->space->has_mounts && r->p->kind == SANDBOX_WORKSPACE_WRITE;
+    for (size_t i = 0; has_git && i < r->p->git.n; i++) /* the view opens them to git alone */
         if (!allow(r, r->p->git.v[i], WRITE_RIGHTS, O_NOFOLLOW))
             return false;
     return true;

@@ -36,12 +36,13 @@ static void set(int which, int64_t value)
     setrlimit((__rlimit_resource_t)which, &now);
 }
 
-void limits_set(const struct sandbox_policy *p)
+void limits_set(const struct sandbox_policy *p, const struct space *space)
 {
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     set(RLIMIT_DATA, p->limits[SANDBOX_MEMORY] * MB);
-    set(RLIMIT_NPROC, p->limits[SANDBOX_PROCESSES]);
+    if (space->has_users) /* otherwise all processes of the user count */
+        set(RLIMIT_NPROC, p->limits[SANDBOX_PROCESSES]);
     set(RLIMIT_CPU, p->limits[SANDBOX_CPU]);
     set(RLIMIT_NOFILE, p->limits[SANDBOX_OPEN]);
     set(RLIMIT_FSIZE, p->limits[SANDBOX_DISK] * MB);

@@ -9,6 +9,7 @@
 #include "sandbox/internal.h"
 
 #include "base/id.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "sandbox/gitlinks.h"
@@ -293,8 +294,13 @@ static void set_limits(struct sandbox_policy *p)
     p->limits[SANDBOX_DISK] = 8192;
     for (int i = 0; i < SANDBOX_N_LIMITS; i++) {
         const char *value = getenv(sandbox_limits[i].variable);
-        if (value && *value)
-            p->limits[i] = strtoll(value, NULL, 10);
+        char *end = NULL;
+        long long number = value && *value ? strtoll(value, &end, 10) : 0;
+        if (end && (*end || number < 0 || number > INT32_MAX))
+            log_warn("%s is a number of %s, not %s; it stays %lld", sandbox_limits[i].variable,
+                     sandbox_limits[i].unit, value, (long long)p->limits[i]);
+        else if (end)
+            p->limits[i] = number;
     }
 }
 

@@ -238,9 +238,10 @@ static bool confine(enum sandbox_purpose purpose, struct error *err)
         .sees_outside = !space.has_processes,
         .guards_truncate = abi > 0 && abi < 3,
     };
-    limits_set(&policy);
+    limits_set(&policy, &space);
     set_environment();
-    if (purpose == SANDBOX_PLAIN_GIT && space.has_mounts && !view_open_git(&policy, err))
+    bool opens_git = purpose == SANDBOX_PLAIN_GIT && policy.kind == SANDBOX_WORKSPACE_WRITE;
+    if (opens_git && space.has_mounts && !view_open_git(&policy, err))
         return false;
     if (!drop_capabilities(policy.network, err))
         return false;

@@ -141,7 +141,8 @@ pid_t space_fork(struct sandbox_policy *p, struct space *ret, struct error *err)
             continue;
         *ret = (struct space){.has_mounts = true,
                               .has_processes = flags & CLONE_NEWPID,
-                              .has_network = flags & CLONE_NEWNET};
+                              .has_network = flags & CLONE_NEWNET,
+                              .has_users = flags & CLONE_NEWUSER};
         pid_t pid = try(p, flags, err);
         if (pid >= 0)
             return pid;

@@ -238,7 +238,7 @@ static void put_cache(const struct sandbox_policy *p, size_t i)
     const char *cache = p->caches.v[i];
     buf_addf(&upper, "%s/.caches/%zu", p->tmp, i);
     buf_addf(&work, "%s/.caches/%zu-work", p->tmp, i);
-    if (strpbrk(cache, ",:\\") || mkdir(upper.p, 0700) != 0 || mkdir(work.p, 0700) != 0)
+    if (strpbrk(cache, ",:\\") || policy_place_of(p, str_of(cache)) || mkdir(upper.p, 0700) != 0 || mkdir(work.p, 0700) != 0)
         return;
     buf_addf(&options, "lowerdir=%s,upperdir=%s,workdir=%s", cache, upper.p, work.p);
     if (mount("overlay", cache, "overlay", MS_NOSUID | MS_NODEV, options.p) == 0)

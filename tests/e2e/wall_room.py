@@ -82,6 +82,27 @@ def read_only_but_for_git(score, p):
                 "command line that consists of git commands alone" in told, told)
 
 
+def read_only(score, p):
+    repository(p)
+    p.put("a", "1\n")
+    p.scene(("bash", {"command": "git add a && git commit -m one"}))
+    p.run("run", "-m", "rehearsal/scene.json", "--mode", "read-only", "--allow", "bash", "go")
+    score.check(f"read-only closes the repository ({score.name})",
+                not os.path.exists(f"{p.work}/.git/index"), p.results())
+
+
+def hidden(score, p):
+    """Keys of others, what was said elsewhere, and what the user adds; one entry shown again."""
+    for name in (".ssh/id", ".aws/credentials", ".netrc", ".docker/config.json", ".codex/auth.json",
+                 ".loaf/sessions/s", "mine/key", ".npmrc"):
+        p.put(f"{p.home}/{name}", f"sk-{name.replace('/', '-')}-of-walls\n")
+    told = bash(p, "cat ~/.ssh/id ~/.aws/credentials ~/.netrc ~/.docker/config.json ~/.codex/auth.json "
+                   "~/.loaf/sessions/s ~/mine/key ~/.npmrc",
+                TRIVET_SANDBOX_HIDE="~/mine:!~/.npmrc")
+    score.check(f"what is hidden is hidden ({score.name})", told.count("-of-walls\\n") == told.count(
+        "sk-.npmrc-of-walls") > 0, told)
+
+
 def commondir(score, p):
     """A hook of the user runs what the model wrote, while git may write."""
     repository(p)
@@ -160,5 +181,5 @@ def limits(score, p):
     score.check(f"nobody waited for it ({score.name})", time.monotonic() - start < 45)
 
 
-play(missing, linked, git_file, read_only_but_for_git, commondir, submodule, own_program, processes,
-     empty_environment, limits)
+play(missing, linked, git_file, read_only_but_for_git, read_only, hidden,
+     commondir, submodule, own_program, processes, empty_environment, limits)
