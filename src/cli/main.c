@@ -124,23 +124,44 @@ static int run_dialect(const struct dialect *d, int argc, char **argv)
 
 /* ---- describe ---- */
 
+static void describe_limit(const struct limit_row *r, bool as_json, struct buf *out, struct jw *w)
+{
+    if (!as_json) {
+        buf_addf(out, "%-24s %12lld  %s; beyond: %s\n", r->name, (long long)r->value, r->about,
+                 r->beyond);
+        return;
+    }
+    jw_kobj(w, r->name);
+    jw_kint(w, "value", r->value);
+    jw_kz(w, "about", r->about);
+    jw_kz(w, "beyond", r->beyond);
+    jw_obj_end(w);
+}
+
+/* Of the sandbox, as this environment sets them. */
+static void describe_sandbox_limits(bool as_json, struct buf *out, struct jw *w)
+{
+    AUTO(sandbox_policy) struct sandbox_policy p = SANDBOX_POLICY_INIT;
+    sandbox_policy_init(&p, SANDBOX_WORKSPACE_WRITE, STR("/nonexistent"));
+    for (int i = 0; i < SANDBOX_N_LIMITS; i++) {
+        AUTO(buf) struct buf about = BUF_INIT;
+        buf_addf(&about, "%s: %s", sandbox_limits[i].unit, sandbox_limits[i].meaning);
+        struct limit_row row = {.name = sandbox_limits[i].variable,
+                                .value = p.limits[i],
+                                .about = about.p,
+                                .beyond = sandbox_limits[i].beyond};
+        describe_limit(&row, as_json, out, w);
+    }
+}
+
 static void describe_limits(struct buf *out, bool as_json)
 {
     struct jw w = JW(out);
     if (as_json)
         jw_obj(&w);
-    for (const struct limit_row *r = limit_rows; r->name; r++) {
-        if (!as_json) {
-            buf_addf(out, "%-20s %12lld  %s; beyond: %s\n", r->name, (long long)r->value, r->about,
-                     r->beyond);
-            continue;
-        }
-        jw_kobj(&w, r->name);
-        jw_kint(&w, "value", r->value);
-        jw_kz(&w, "about", r->about);
-        jw_kz(&w, "beyond", r->beyond);
-        jw_obj_end(&w);
-    }
+    for (const struct limit_row *r = limit_rows; r->name; r++)
+        describe_limit(r, as_json, out, &w);
+    describe_sandbox_limits(as_json, out, &w);
     if (as_json) {
         jw_obj_end(&w);
         buf_addc(out, '\n');

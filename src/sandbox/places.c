@@ -23,13 +23,17 @@ enum { MIN_MEMORY_MB = 1024, MAX_INDEX = 64 << 20 };
 
 const struct sandbox_limit_row sandbox_limits[SANDBOX_N_LIMITS] = {
     [SANDBOX_MEMORY] = {"TRIVET_SANDBOX_MEMORY", "MB",
-                        "memory of all processes of a command; a quarter of the machine's"},
+                        "memory of all processes of a command; a quarter of the machine's",
+                        "the command is ended and told why"},
     [SANDBOX_PROCESSES] = {"TRIVET_SANDBOX_PROCESSES", "processes",
-                           "processes and threads of a session's commands"},
-    [SANDBOX_CPU] = {"TRIVET_SANDBOX_CPU", "s", "processor time of each process"},
-    [SANDBOX_OPEN] = {"TRIVET_SANDBOX_OPEN", "files", "open files of each process"},
+                           "processes and threads of a session's commands",
+                           "none is started; the command is ended and told why"},
+    [SANDBOX_CPU] = {"TRIVET_SANDBOX_CPU", "s", "processor time of each process", "the process is ended"},
+    [SANDBOX_OPEN] = {"TRIVET_SANDBOX_OPEN", "files", "open files of each process",
+                      "opening fails"},
     [SANDBOX_DISK] = {"TRIVET_SANDBOX_DISK", "MB",
-                      "scratch directory of a session, and each single file"},
+                      "scratch directory of a session, and each single file",
+                      "writing fails; the command is ended and told why"},
 };
 
 static const char *const work_masked[] = {".scaiflux", ".trivet", ".vscode", ".husky", ".idea"};

@@ -90,7 +90,7 @@ bool sandbox_kind_named(struct str name, enum sandbox_kind *ret);
 
 /* The limits as rows: how they are set, what they are, where they come from. */
 struct sandbox_limit_row {
-    const char *variable, *unit, *meaning;
+    const char *variable, *unit, *meaning, *beyond;
 };
 extern const struct sandbox_limit_row sandbox_limits[SANDBOX_N_LIMITS];
 
