@@ -237,8 +237,16 @@ static void room_end_now(struct room *r)
             break;
         usleep(i < SWEEP_MS ? 1000 : SWEEP_MS * 1000);
     }
-    while (r->holders)
-        holder_free(r->holders);
+}
+
+/* Those that nobody looks at any more, or all. */
+static void holders_free(struct room *r, bool all)
+{
+    for (struct holder *h = r->holders, *next; h; h = next) {
+        next = h->next;
+        if (all || !h->on_gone)
+            holder_free(h);
+    }
 }
 
 /* --- the end of the process --- */
@@ -250,8 +258,10 @@ void child_end_all(struct loop *l)
         return;
     for (struct room *r = all->first; r; r = r->next)
         close_line(r); /* all at the same time */
-    for (struct room *r = all->first; r; r = r->next)
+    for (struct room *r = all->first; r; r = r->next) {
         room_end_now(r);
+        holders_free(r, false);
+    }
     for (int i = 0; strays_kill(all) && i < OBEY_MS / SWEEP_MS; i++)
         usleep(SWEEP_MS * 1000);
 }
@@ -260,8 +270,10 @@ static void rooms_free(void *arg)
 {
     struct rooms *all = arg;
     child_end_all(all->l);
-    while (all->first)
+    while (all->first) {
+        holders_free(all->first, true);
         room_drop(all->first);
+    }
     timer_free(all->sweep);
     free(all);
 }

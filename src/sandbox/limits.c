@@ -2,7 +2,8 @@
 /* What a command may use.  The kernel limits each process; what all of them use together is measured
  * by the command's holder a few times a second.
  *
- *     memory      each process by its data; together by what is resident and not shared
+ *     memory      by what is resident and not shared; a limit of the kernel's for each process would
+ *                 count what is only reserved, and sanitizers reserve terabytes
  *     processes   by the user namespace, and by the process namespace from Linux 6.14 on (space.c)
  *     scratch     single files by the kernel; all together by adding them up
  */
@@ -40,7 +41,6 @@ void limits_set(const struct sandbox_policy *p, const struct space *space)
 {
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
-    set(RLIMIT_DATA, p->limits[SANDBOX_MEMORY] * MB);
     if (space->has_users) /* otherwise all processes of the user count */
         set(RLIMIT_NPROC, p->limits[SANDBOX_PROCESSES]);
     set(RLIMIT_CPU, p->limits[SANDBOX_CPU]);
