@@ -43,6 +43,7 @@ struct openai_reader {
         uint64_t id_hash; /* 0: no id came yet */
     } calls[OPENAI_MAX_CALLS]; /* the place here is the call's key in the reply */
     size_t last; /* the call that the latest piece belonged to */
+    bool has_reasoning;      /* under a name of its own */
     struct details *details; /* reasoning_details so far; NULL: none */
 };
 

@@ -39,7 +39,8 @@ static bool read_reasoning(struct openai_reader *r, struct reply *reply,
     for (size_t i = 0; i < ARRAY_LEN(names) && text.n == 0; i++)
         text = json_get_str(delta, names[i]);
     details_add(&r->details, json_get(delta, "reasoning_details"), &details);
-    if (!text.n)
+    r->has_reasoning |= text.n > 0;
+    if (!r->has_reasoning) /* otherwise they say it once more, perhaps in a chunk of their own */
         text = buf_str(&details);
     return add_reasoning(reply, sink, text, err);
 }
