@@ -332,6 +332,7 @@ static bool session_interrupt_method(struct request *rq, struct jw *w, struct er
     return true;
 }
 
+/* One that the client knows of: nobody hears of the end of a turn before its beginning. */
 static bool has_turn(struct request *rq)
 {
     const struct session_params *p = rq->args;
@@ -341,7 +342,7 @@ static bool has_turn(struct request *rq)
     if (!loaf_session_find(rq->dialect, p->session_id, &ls, &ignored))
         return false;
     session_info(ls->session, &info);
-    return info.is_busy;
+    return info.is_busy && (ls->is_pending || ls->compact_reason);
 }
 
 const struct method loaf_session_interrupt = {
