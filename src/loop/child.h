@@ -97,7 +97,8 @@ struct hold_hooks {
     bool (*refresh)(bool is_alone, struct error *err);
     /* In the command's process, before it becomes the command; its environment is set. */
     bool (*confine)(int purpose, struct error *err);
-    /* In the holder, now and then while the command runs: an enum child_limit that is passed. */
+    /* In the holder, now and then while the command runs: an enum child_limit that is passed; -1:
+     * there are none, and nobody need ask again. */
     int (*measure)(void);
     /* In the keeper, when a command has gone: whether it has left the walls whole.  ERR_EXISTS is a
      * remark for the next command; any other failure prevents it. */

@@ -44,7 +44,7 @@ struct hold {
     int line;    /* -1 after its end */
     enum phase phase;
     int64_t grace_ms;
-    int64_t measure_us; /* when to look again at what is used */
+    int64_t measure_us; /* when to look again at what is used; 0: never */
     /* In PHASE_TERM: */
     int64_t deadline_us; /* of the grace */
     int64_t again_us;    /* when to look for those who were born while TERM was sent */
@@ -159,7 +159,7 @@ static void on_line(struct hold *h)
 static int poll_timeout(const struct hold *h)
 {
     if (h->phase == PHASE_RUN)
-        return h->hooks->measure ? MEASURE_MS : -1;
+        return h->measure_us ? MEASURE_MS : -1;
     if (h->phase == PHASE_KILL)
         return KILL_AGAIN_MS;
     int64_t left = (MIN(h->deadline_us, h->again_us) - time_mono_us() + 999) / 1000;
@@ -169,11 +169,11 @@ static int poll_timeout(const struct hold *h)
 /* What the kernel does not limit for all processes together is looked at from time to time. */
 static void measure(struct hold *h)
 {
-    if (!h->hooks->measure || time_mono_us() < h->measure_us)
+    if (!h->measure_us || time_mono_us() < h->measure_us)
         return;
     int limit = h->hooks->measure();
-    h->measure_us = time_mono_us() + MEASURE_MS * 1000;
-    if (!limit)
+    h->measure_us = limit < 0 ? 0 : time_mono_us() + MEASURE_MS * 1000;
+    if (limit <= 0)
         return;
     job_note(STATUS_FD, NOTE_LIMIT, limit);
     h->phase = PHASE_KILL;
@@ -234,7 +234,7 @@ _Noreturn void hold_command(struct job *j, const struct hold_hooks *hooks)
     if (!is_read)
         give_up("cannot start a command", "what came makes no sense");
     h.grace_ms = j->grace_ms;
-    h.measure_us = time_mono_us() + MEASURE_MS * 1000;
+    h.measure_us = hooks->measure ? time_mono_us() + MEASURE_MS * 1000 : 0;
     if (h.signals < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
         give_up("cannot hold a command", strerror(errno));
     h.command = vfork(); /* its memory is ours until it becomes the command: nothing is copied */

@@ -182,7 +182,7 @@ static bool room_check(struct error *err)
 
 static int room_measure(void)
 {
-    return policy.kind == SANDBOX_OFF ? 0 : limits_measure(&policy);
+    return policy.kind == SANDBOX_OFF ? -1 : limits_measure(&policy);
 }
 
 static void room_release(void)

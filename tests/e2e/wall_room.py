@@ -11,7 +11,19 @@ import time
 
 from wall_place import play
 
-EVIL = "[core]\n\tfsmonitor = touch pwned; false\n"
+PRELOAD = """
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((constructor)) static void loaded(void)
+{
+    int fd = open("%s/loaded", O_WRONLY | O_APPEND | O_CREAT, 0666);
+    if (fd >= 0 && write(fd, program_invocation_short_name, strlen(program_invocation_short_name)))
+        write(fd, "\\n", 1);
+}
+"""
 
 
 def bash(p, *commands, **env):
@@ -88,7 +100,8 @@ def read_only(score, p):
     p.scene(("bash", {"command": "git add a && git commit -m one"}))
     p.run("run", "-m", "rehearsal/scene.json", "--mode", "read-only", "--allow", "bash", "go")
     score.check(f"read-only closes the repository ({score.name})",
-                not os.path.exists(f"{p.work}/.git/index"), p.results())
+                not os.path.exists(f"{p.work}/.git/index")
+                and "Read-only file system" in p.results(), p.results())
 
 
 def hidden(score, p):
@@ -164,6 +177,18 @@ def empty_environment(score, p):
     score.check(f"no secret in a room ({score.name})", "sk-secret-of-walls" not in told, told)
 
 
+def preload(score, p):
+    """A library of the command is not loaded by what confines it, which here is trivet itself."""
+    os.unlink(f"{p.base}/bin/trivet-hold")
+    source = p.put(f"{p.out}/l.c", PRELOAD % p.out)
+    subprocess.run(["cc", "-shared", "-fPIC", "-w", "-o", f"{p.out}/l.so", source], check=True)
+    os.chmod(p.out, 0o777)
+    told = bash(p, "echo RAN $LD_PRELOAD", LD_PRELOAD=f"{p.out}/l.so", TRIVET_PASS_ENV="LD_PRELOAD")
+    names = text_of(f"{p.out}/loaded").split()
+    score.check(f"the command has the library ({score.name})", f"RAN {p.out}/l.so" in told, told)
+    score.check(f"no room has it ({score.name})", "trivet" in names and "hold" not in names, names)
+
+
 def limits(score, p):
     few = {"TRIVET_SANDBOX_PROCESSES": "60", "TRIVET_SANDBOX_MEMORY": "1024",
            "TRIVET_SANDBOX_DISK": "50"}
@@ -182,4 +207,5 @@ def limits(score, p):
 
 
 play(missing, linked, git_file, read_only_but_for_git, read_only, hidden,
-     commondir, submodule, own_program, processes, empty_environment, limits)
+     commondir, submodule, own_program, processes, empty_environment,
+     preload, limits)
