@@ -16,7 +16,7 @@ enum credential_source { CREDENTIAL_ENV, CREDENTIAL_STORED };
 struct credential {
     enum auth_type type; /* a token, or a key */
     enum credential_source source;
-    struct str token; /* the bearer */
+    struct str token;                   /* the bearer */
     struct str account_id, email, plan; /* STR_NONE when not known */
     bool is_fedramp;
     int64_t expires_ms; /* 0: not known, or never */

@@ -105,15 +105,14 @@ bool answer_check(const struct answer *a, const struct exchange *x, struct error
 
 /* ---- the request ---- */
 
-static size_t put_headers(const struct exchange *x, struct http_header *headers,
-                          struct buf *bearer)
+static size_t put_headers(const struct exchange *x, struct http_header *headers, struct buf *bearer)
 {
     size_t n = 0;
     headers[n++] = (struct http_header){STR("Accept"), STR("application/json")};
     if (x->body.n)
-        headers[n++] = (struct http_header){
-            STR("Content-Type"), x->is_json ? STR("application/json")
-                                            : STR("application/x-www-form-urlencoded")};
+        headers[n++] = (struct http_header){STR("Content-Type"),
+                                            x->is_json ? STR("application/json")
+                                                       : STR("application/x-www-form-urlencoded")};
     if (x->bearer.n) {
         buf_addf(bearer, "Bearer %.*s", STR_FMT(x->bearer));
         headers[n++] = (struct http_header){STR("Authorization"), buf_str(bearer)};
@@ -139,9 +138,13 @@ bool exchange_await(const struct exchange *x, struct answer *ret, struct error *
     AUTO(fetched) struct fetched got = FETCHED_INIT;
     struct http_header headers[3];
     issuer_url(&url, x->url);
-    struct fetch what = {.method = x->body.n ? "POST" : "GET", .url = buf_str(&url),
-                         .headers = headers, .n_headers = put_headers(x, headers, &bearer),
-                         .body = x->body, .max_bytes = ANSWER_BYTES, .timeout_ms = x->timeout_ms,
+    struct fetch what = {.method = x->body.n ? "POST" : "GET",
+                         .url = buf_str(&url),
+                         .headers = headers,
+                         .n_headers = put_headers(x, headers, &bearer),
+                         .body = x->body,
+                         .max_bytes = ANSWER_BYTES,
+                         .timeout_ms = x->timeout_ms,
                          .grace_ms = x->grace_ms};
     if (!fetch_await(fiber_loop(), &what, &got, err)) {
         if (err->code != ERR_CANCELED)

@@ -20,9 +20,9 @@ struct exchange {
 
 struct answer {
     int status;
-    struct json json;  /* empty unless the answer is an object */
-    char code[48];     /* the issuer's error code, "" if there is none */
-    char words[200];   /* what it says to humans, long words left out */
+    struct json json; /* empty unless the answer is an object */
+    char code[48];    /* the issuer's error code, "" if there is none */
+    char words[200];  /* what it says to humans, long words left out */
 };
 #define ANSWER_INIT ((struct answer){0})
 void answer_clear(struct answer *a);

@@ -139,8 +139,8 @@ static char *change_object(struct str old, struct str provider, const struct aut
     AUTO(json) struct json parsed = JSON_INIT;
     struct error ignored;
     bool is_kept = json_parse(old, 0, INNER_DEPTH, &parsed, &ignored) && yyjson_is_obj(parsed.root);
-    yyjson_mut_doc *doc =
-        is_kept ? yyjson_doc_mut_copy(parsed.doc, NULL) : yyjson_mut_doc_new(NULL);
+    yyjson_mut_doc *doc = is_kept ? yyjson_doc_mut_copy(parsed.doc, NULL)
+                                  : yyjson_mut_doc_new(NULL);
     if (!is_kept)
         yyjson_mut_doc_set_root(doc, yyjson_mut_obj(doc));
     set_object(doc, provider, e);

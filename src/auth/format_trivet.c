@@ -33,7 +33,7 @@ static yyjson_val *find(yyjson_val *root, struct str provider)
     yyjson_val *key, *value, *found = NULL;
     if (!root)
         return NULL;
-    yyjson_obj_foreach (root, i, max, key, value)
+    yyjson_obj_foreach(root, i, max, key, value)
         if (str_eq(json_str(key), provider))
             found = value;
     return found;
@@ -48,8 +48,8 @@ static bool get(yyjson_val *const *roots, struct str provider, struct arena *a,
         return false;
     *ret = (struct auth_entry){.type = is_key ? AUTH_API_KEY : AUTH_OAUTH};
     for (size_t i = 0; i < ARRAY_LEN(members); i++)
-        *(struct str *)(void *)((char *)ret + members[i].at) =
-            auth_get_str(obj, members[i].name, a);
+        *(struct str *)(void *)((char *)ret + members[i].at) = auth_get_str(obj, members[i].name,
+                                                                            a);
     ret->expires_ms = json_get_int(obj, "expires_ms", 0);
     return ret->access.n || ret->refresh.n;
 }

@@ -3,10 +3,17 @@
 
 #include "auth/keys.h"
 
-#define OPENAI(p) {"TRIVET_OPENAI_AUTH_URL", "https://auth.openai.com", p}
-#define OPENROUTER(p) {"TRIVET_OPENROUTER_AUTH_URL", "https://openrouter.ai", p}
+#define OPENAI(p)                                                                                  \
+    {                                                                                              \
+        "TRIVET_OPENAI_AUTH_URL", "https://auth.openai.com", p                                     \
+    }
+#define OPENROUTER(p)                                                                              \
+    {                                                                                              \
+        "TRIVET_OPENROUTER_AUTH_URL", "https://openrouter.ai", p                                   \
+    }
 #define GOOGLE_SCOPE(s) "https://www.googleapis.com/auth/" s
 
+/* clang-format off */
 const struct issuer issuer_rows[] = {
     {
         .name = "openai",
@@ -54,6 +61,7 @@ const struct issuer issuer_rows[] = {
     },
     {0},
 };
+/* clang-format on */
 
 const struct issuer *issuer_find(struct str name)
 {

@@ -5,7 +5,7 @@
 
 #include "auth/store.h"
 
-struct issuer_url { /* the environment's base, or the usual one, and a path */
+struct issuer_url {                /* the environment's base, or the usual one, and a path */
     const char *env, *base, *path; /* path NULL: the issuer has no such address */
 };
 
@@ -21,8 +21,8 @@ struct issuer {
     enum issuer_style style;
     struct issuer_url authorize, token, revoke, profile;
     struct issuer_url device_start, device_poll, device_page, device_redirect;
-    const char *client_id;     /* public default, or NULL */
-    const char *client_id_env; /* beats the default; NULL: the issuer knows no clients */
+    const char *client_id;         /* public default, or NULL */
+    const char *client_id_env;     /* beats the default; NULL: the issuer knows no clients */
     const char *client_secret_env; /* set: a secret is needed */
     const char *scope;
     const char *redirect_path;

@@ -42,8 +42,8 @@ static void read_claims(yyjson_val *root, struct arena *a, struct claims *ret)
         .account_id = arena_str(a, account),
         .user_id = arena_str(a, first_of(json_get_str(auth, "chatgpt_user_id"),
                                          json_get_str(auth, "user_id"), STR_NONE)),
-        .email = arena_str(a, first_of(json_get_str(root, "email"), json_get_str(profile, "email"),
-                                       STR_NONE)),
+        .email = arena_str(
+            a, first_of(json_get_str(root, "email"), json_get_str(profile, "email"), STR_NONE)),
         .plan = arena_str(a, first_of(json_get_str(auth, "chatgpt_plan_type"), STR_NONE, STR_NONE)),
         .is_fedramp = json_get_bool(auth, "chatgpt_account_is_fedramp", false),
         .expires_ms = read_expiry(root),

@@ -35,8 +35,8 @@ struct login {
     struct buf url, redirect_uri, callback_path;
     struct listener *listener;
     enum login_status status;
-    struct error err; /* why it is over, or the refusal that ends it */
-    struct wait news; /* a code or a refusal came */
+    struct error err;   /* why it is over, or the refusal that ends it */
+    struct wait news;   /* a code or a refusal came */
     struct wait served; /* the last page was fetched */
     struct fiber *fiber;
     struct login_waiter *waiters;

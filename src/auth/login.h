@@ -7,7 +7,8 @@
  *               -> stored
  *
  * No browser is opened here: whoever is told the URL shows it.  A callback with a wrong state is
- * refused and changes nothing, unless the caller wants it to end the sign-in; the port closes when the sign-in is over.
+ * refused and changes nothing, unless the caller wants it to end the sign-in; the port closes when
+ * the sign-in is over.
  */
 #ifndef TRIVET_AUTH_LOGIN_H
 #define TRIVET_AUTH_LOGIN_H
@@ -38,16 +39,16 @@ typedef void login_fn(void *arg, struct login *lg, enum login_event event);
 struct login_options {
     const struct issuer *issuer;
     enum login_way way;
-    struct str client_id;  /* empty: settings, environment, default */
-    struct str scope;      /* empty: the issuer's */
-    struct str originator; /* who asks; empty: trivet */
-    int port;              /* of the callback, any free one when it is taken; 0: the issuer's */
-    int64_t timeout_ms;    /* 0: 15 minutes */
-    int64_t slow_down_ms;  /* what slow_down adds; 0: 5 s */
-    bool answers_plainly;  /* the callback is answered with a text and 200, also for a refusal */
+    struct str client_id;     /* empty: settings, environment, default */
+    struct str scope;         /* empty: the issuer's */
+    struct str originator;    /* who asks; empty: trivet */
+    int port;                 /* of the callback, any free one when it is taken; 0: the issuer's */
+    int64_t timeout_ms;       /* 0: 15 minutes */
+    int64_t slow_down_ms;     /* what slow_down adds; 0: 5 s */
+    bool answers_plainly;     /* the callback is answered with a text and 200, also for a refusal */
     bool ends_on_wrong_state; /* a callback of another sign-in ends this one too */
-    bool wants_api_key;    /* also exchanges for an API key; a refusal is ignored */
-    login_fn *on_event;    /* may be NULL */
+    bool wants_api_key;       /* also exchanges for an API key; a refusal is ignored */
+    login_fn *on_event;       /* may be NULL */
     void *arg;
 };
 

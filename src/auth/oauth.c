@@ -276,8 +276,8 @@ bool oauth_device_start_await(const struct grant *g, struct arena *a, struct dev
     jw_obj(&w);
     jw_kstr(&w, "client_id", g->client.id);
     jw_obj_end(&w);
-    struct exchange x =
-        exchange_of(g, &g->issuer->device_start, "asking for a device code", &body, true);
+    struct exchange x = exchange_of(g, &g->issuer->device_start, "asking for a device code", &body,
+                                    true);
     if (!ask_await(&x, &got, err))
         return false;
     yyjson_val *root = got.json.root;
@@ -334,8 +334,8 @@ bool oauth_device_poll_await(const struct grant *g, const struct device *d, stru
     jw_kstr(&w, "device_auth_id", d->id);
     jw_kstr(&w, "user_code", d->user_code);
     jw_obj_end(&w);
-    struct exchange x =
-        exchange_of(g, &g->issuer->device_poll, "waiting for the device code", &body, true);
+    struct exchange x = exchange_of(g, &g->issuer->device_poll, "waiting for the device code",
+                                    &body, true);
     if (!exchange_await(&x, &got, err))
         return false;
     if (is_pending(&got, &state)) {

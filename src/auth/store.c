@@ -70,7 +70,7 @@ static void learn_secrets(yyjson_val *object)
     static const char *const names[] = {"access", "refresh", "key"};
     size_t i, max;
     yyjson_val *name, *v;
-    yyjson_obj_foreach (object, i, max, name, v) {
+    yyjson_obj_foreach(object, i, max, name, v) {
         bool is_secret = secret_is_name(json_str(name));
         for (size_t k = 0; k < ARRAY_LEN(names); k++)
             is_secret |= str_is(json_str(name), names[k]);
@@ -137,8 +137,8 @@ bool auth_store_get(const struct auth_store *st, struct str provider, struct are
 static bool write_file(const char *path, yyjson_mut_doc *doc, struct error *err)
 {
     size_t n;
-    AUTO_FREE char *text =
-        yyjson_mut_write(doc, YYJSON_WRITE_PRETTY_TWO_SPACES | YYJSON_WRITE_NEWLINE_AT_END, &n);
+    AUTO_FREE char *text = yyjson_mut_write(
+        doc, YYJSON_WRITE_PRETTY_TWO_SPACES | YYJSON_WRITE_NEWLINE_AT_END, &n);
     if (!text)
         return error_set(err, ERR_INVALID, "what shall be stored in %s is not valid UTF-8", path);
     return file_replace(str_of(path), str_n(text, n), 0600, err);
@@ -352,7 +352,7 @@ yyjson_mut_val *auth_set_obj(yyjson_mut_doc *doc, yyjson_mut_val *obj, struct st
 {
     size_t i, max, n = 0;
     yyjson_mut_val *key, *value, *member = NULL;
-    yyjson_mut_obj_foreach (obj, i, max, key, value) {
+    yyjson_mut_obj_foreach(obj, i, max, key, value) {
         if (!yyjson_mut_equals_strn(key, name.p, name.n))
             continue;
         member = value;

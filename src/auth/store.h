@@ -18,8 +18,8 @@ enum auth_type { AUTH_OAUTH, AUTH_API_KEY };
 
 struct auth_entry {
     enum auth_type type;
-    struct str access;     /* the access token, or the API key */
-    struct str refresh;    /* each of these is STR_NONE when there is none */
+    struct str access;  /* the access token, or the API key */
+    struct str refresh; /* each of these is STR_NONE when there is none */
     struct str id_token;
     struct str account_id;
     struct str email;
@@ -54,11 +54,11 @@ struct auth_client; /* a client of the settings */
 
 struct auth_store {
     const struct auth_format *format;
-    char *paths[AUTH_FILES];      /* NULL: not there */
-    struct auth_client *clients;  /* auth_store_set_client */
-    struct renewal *renewals;     /* by provider, for the life of the store */
-    unsigned n_users;             /* the owner, and stories that still need it */
-    bool ignores_env;             /* loaf: no key comes from the environment */
+    char *paths[AUTH_FILES];     /* NULL: not there */
+    struct auth_client *clients; /* auth_store_set_client */
+    struct renewal *renewals;    /* by provider, for the life of the store */
+    unsigned n_users;            /* the owner, and stories that still need it */
+    bool ignores_env;            /* loaf: no key comes from the environment */
 };
 
 /* Nothing is read yet.  other_path: the format's second file, or STR_NONE. */

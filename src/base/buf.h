@@ -44,8 +44,8 @@ static inline void buf_added(struct buf *b, size_t n)
     b->n += n;
     b->p[b->n] = '\0';
 }
-void buf_drop(struct buf *b, size_t n);           /* removes n bytes from the front */
-void buf_cut(struct buf *b, size_t n);            /* keeps the first n bytes */
+void buf_drop(struct buf *b, size_t n);               /* removes n bytes from the front */
+void buf_cut(struct buf *b, size_t n);                /* keeps the first n bytes */
 static inline struct str buf_str(const struct buf *b) /* borrowed until the next change */
 {
     return (struct str){b->p ? b->p : "", b->n};

@@ -12,31 +12,31 @@
 
 enum err_code {
     ERR_NONE,
-    ERR_CANCELED,     /* somebody asked us to stop; unwinds like any failure */
-    ERR_INVALID,      /* what we were given is wrong */
+    ERR_CANCELED, /* somebody asked us to stop; unwinds like any failure */
+    ERR_INVALID,  /* what we were given is wrong */
     ERR_NOT_FOUND,
     ERR_EXISTS,
     ERR_BUSY,
-    ERR_LOCKED,       /* another process holds it */
-    ERR_DENIED,       /* permission, ours or the system's */
-    ERR_LIMIT,        /* too large, too deep, too many */
-    ERR_IO,           /* the disk, a file, a pipe */
+    ERR_LOCKED, /* another process holds it */
+    ERR_DENIED, /* permission, ours or the system's */
+    ERR_LIMIT,  /* too large, too deep, too many */
+    ERR_IO,     /* the disk, a file, a pipe */
     ERR_DISK_FULL,
-    ERR_CORRUPT,      /* a file is not what it should be */
+    ERR_CORRUPT, /* a file is not what it should be */
     ERR_TIMEOUT,
-    ERR_STALLED,      /* the provider sends nothing useful any more */
-    ERR_NETWORK,      /* could not resolve, connect, or set up TLS */
-    ERR_CUT,          /* the stream ended before its end marker */
-    ERR_AUTH,         /* 401, 403 */
-    ERR_NO_KEY,       /* no credentials for the provider */
-    ERR_QUOTA,        /* 402, or a 429 that says so */
-    ERR_RATE,         /* 429 */
-    ERR_NO_MODEL,     /* 404, unknown model */
-    ERR_OVERFLOW,     /* the request does not fit the model's context */
-    ERR_BAD_REQUEST,  /* other 4xx */
-    ERR_PROVIDER,     /* 5xx, or an error inside the stream */
-    ERR_BAD_REPLY,    /* not SSE, not JSON, not of the expected shape */
-    ERR_MODULE,       /* a module of ours could not be opened */
+    ERR_STALLED,     /* the provider sends nothing useful any more */
+    ERR_NETWORK,     /* could not resolve, connect, or set up TLS */
+    ERR_CUT,         /* the stream ended before its end marker */
+    ERR_AUTH,        /* 401, 403 */
+    ERR_NO_KEY,      /* no credentials for the provider */
+    ERR_QUOTA,       /* 402, or a 429 that says so */
+    ERR_RATE,        /* 429 */
+    ERR_NO_MODEL,    /* 404, unknown model */
+    ERR_OVERFLOW,    /* the request does not fit the model's context */
+    ERR_BAD_REQUEST, /* other 4xx */
+    ERR_PROVIDER,    /* 5xx, or an error inside the stream */
+    ERR_BAD_REPLY,   /* not SSE, not JSON, not of the expected shape */
+    ERR_MODULE,      /* a module of ours could not be opened */
     ERR_INTERNAL,
     ERR_N_CODES,
 };
@@ -49,12 +49,12 @@ enum err_origin { ORIGIN_LOCAL, ORIGIN_REMOTE, ORIGIN_UNKNOWN };
 struct error {
     enum err_code code;
     enum err_origin origin;
-    int status;            /* HTTP status or errno, 0 if neither */
+    int status;             /* HTTP status or errno, 0 if neither */
     int64_t retry_after_ms; /* what the peer asked for; 0: nothing said */
     enum err_again again;
-    bool is_reported;      /* said inside an answer that began as a success (HTTP 200) */
-    size_t said;           /* where in text the peer's own words begin; 0: there are none */
-    char text[500];        /* one line for humans, valid UTF-8, never empty after failure */
+    bool is_reported; /* said inside an answer that began as a success (HTTP 200) */
+    size_t said;      /* where in text the peer's own words begin; 0: there are none */
+    char text[500];   /* one line for humans, valid UTF-8, never empty after failure */
 };
 
 #define ERROR_INIT ((struct error){0})
@@ -79,7 +79,7 @@ static inline struct str error_said(const struct error *err)
 {
     return err->said ? str_of(err->text + err->said) : STR_NONE;
 }
-const char *err_code_name(enum err_code code); /* "not_found" */
+const char *err_code_name(enum err_code code);       /* "not_found" */
 const char *err_origin_name(enum err_origin origin); /* "local" */
 
 #endif

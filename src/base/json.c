@@ -35,7 +35,9 @@ static bool check_depth(struct str text, unsigned max_depth, struct error *err)
 
 static int hex_value(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+    return c >= '0' && c <= '9'                 ? c - '0'
+           : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                : -1;
 }
 
 /* The unit behind \u at s, or -1. */
@@ -119,8 +121,8 @@ static bool read_lenient(struct str text, unsigned flags, struct json *ret, stru
 {
     AUTO(buf) struct buf fixed = BUF_INIT;
     bool is_kept = flags & JSON_KEEP_HALVES;
-    bool is_fixed =
-        (flags & (JSON_FIX_SURROGATES | JSON_KEEP_HALVES)) && fix_surrogates(text, is_kept, &fixed);
+    bool is_fixed = (flags & (JSON_FIX_SURROGATES | JSON_KEEP_HALVES)) &&
+                    fix_surrogates(text, is_kept, &fixed);
     if (!is_fixed && !is_kept)
         return false;
     return read_doc(is_fixed ? buf_str(&fixed) : text,
@@ -159,7 +161,7 @@ yyjson_val *json_get(yyjson_val *obj, const char *name)
     size_t i, max, n = strlen(name);
     if (!yyjson_is_obj(obj))
         return NULL;
-    yyjson_obj_foreach (obj, i, max, key, val)
+    yyjson_obj_foreach(obj, i, max, key, val)
         if (unsafe_yyjson_equals_strn(key, name, n))
             found = val;
     return found;
@@ -178,7 +180,7 @@ static bool names_repeat(yyjson_val *obj, struct str *ret_name)
     if (n < 2)
         return false;
     struct str *names = xcalloc(n, sizeof *names);
-    yyjson_obj_foreach (obj, i, max, key, val)
+    yyjson_obj_foreach(obj, i, max, key, val)
         names[i] = json_str(key);
     qsort(names, n, sizeof *names, by_name);
     for (i = 1; i < n && !found; i++) {
@@ -197,11 +199,11 @@ bool json_has_double(yyjson_val *v, struct str *ret_name)
     if (yyjson_is_obj(v)) {
         if (names_repeat(v, ret_name))
             return true;
-        yyjson_obj_foreach (v, i, max, key, item)
+        yyjson_obj_foreach(v, i, max, key, item)
             if (json_has_double(item, ret_name))
                 return true;
     } else if (yyjson_is_arr(v)) {
-        yyjson_arr_foreach (v, i, max, item)
+        yyjson_arr_foreach(v, i, max, item)
             if (json_has_double(item, ret_name))
                 return true;
     }
@@ -255,6 +257,7 @@ bool json_get_bool(yyjson_val *obj, const char *name, bool otherwise)
 
 /* What a byte needs: 0 nothing, 'u' a \u00XX escape, 'x' a look at the following bytes, else the
  * letter behind the backslash. */
+/* clang-format off */
 static const char byte_class[256] = {
     [0] = 'u',   [1] = 'u',   [2] = 'u',    [3] = 'u',    [4] = 'u',  [5] = 'u',  [6] = 'u',
     [7] = 'u',   ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', [11] = 'u', ['\f'] = 'f', ['\r'] = 'r',
@@ -263,6 +266,7 @@ static const char byte_class[256] = {
     [28] = 'u',  [29] = 'u',  [30] = 'u',   [31] = 'u',   ['"'] = '"', ['\\'] = '\\',
     [0x80 ... 0xff] = 'x',
 };
+/* clang-format on */
 
 /* Writes one non-ASCII character (or U+FFFD for a broken one); returns the bytes consumed. */
 static size_t put_wide(struct buf *out, struct str s)
@@ -452,8 +456,7 @@ void jw_val(struct jw *w, yyjson_val *v)
     switch (yyjson_get_type(v)) {
     case YYJSON_TYPE_OBJ:
         jw_obj(w);
-        yyjson_obj_foreach(v, i, max, key, item)
-        {
+        yyjson_obj_foreach(v, i, max, key, item) {
             jw_keys(w, json_str(key));
             jw_val(w, item);
         }
@@ -461,7 +464,8 @@ void jw_val(struct jw *w, yyjson_val *v)
         break;
     case YYJSON_TYPE_ARR:
         jw_arr(w);
-        yyjson_arr_foreach(v, i, max, item) jw_val(w, item);
+        yyjson_arr_foreach(v, i, max, item)
+            jw_val(w, item);
         jw_arr_end(w);
         break;
     case YYJSON_TYPE_STR:

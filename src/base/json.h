@@ -57,7 +57,7 @@ bool json_has_double(yyjson_val *v, struct str *ret_name);
 
 struct jw {
     struct buf *out;
-    bool comma; /* the next value needs one */
+    bool comma;              /* the next value needs one */
     struct splices *splices; /* where shared values belong; NULL: they are copied */
 };
 
@@ -74,12 +74,12 @@ void jw_int(struct jw *w, int64_t v);
 void jw_num(struct jw *w, double v); /* shortest form; NaN and infinity become null */
 void jw_bool(struct jw *w, bool v);
 void jw_null(struct jw *w);
-void jw_val(struct jw *w, yyjson_val *v); /* any value; NULL is written as null */
+void jw_val(struct jw *w, yyjson_val *v);   /* any value; NULL is written as null */
 void jw_raw(struct jw *w, struct str json); /* a finished value, taken as it is */
 
 /* Member with value. */
 void jw_kstr(struct jw *w, const char *name, struct str s);
-void jw_kz(struct jw *w, const char *name, const char *z);      /* NULL is written as null */
+void jw_kz(struct jw *w, const char *name, const char *z);       /* NULL is written as null */
 void jw_kstr_opt(struct jw *w, const char *name, struct str s);  /* nothing when s.p is NULL */
 void jw_kstr_null(struct jw *w, const char *name, struct str s); /* null when s.p is NULL */
 void jw_kint(struct jw *w, const char *name, int64_t v);

@@ -34,20 +34,21 @@ static inline void free_clear(void *pp)
 #define AUTO_FREE __attribute__((cleanup(free_clear)))
 
 /* Gives a value away and leaves an empty one: *ret = take(&local); */
-#define take(p)                              \
-    ({                                       \
-        __typeof__(p) take_p_ = (p);         \
-        __typeof__(*take_p_) take_v_ = *take_p_; \
-        __builtin_memset(take_p_, 0, sizeof *take_p_); \
-        take_v_;                             \
+#define take(p)                                                                                    \
+    ({                                                                                             \
+        __typeof__(p) take_p_ = (p);                                                               \
+        __typeof__(*take_p_) take_v_ = *take_p_;                                                   \
+        __builtin_memset(take_p_, 0, sizeof *take_p_);                                             \
+        take_v_;                                                                                   \
     })
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
-#define CONTAINER_OF(p, type, member) ((type *)(void *)((char *)(p) - offsetof(type, member)))
+#define CONTAINER_OF(p, type, member) ((type *)(void *)((char *)(p)-offsetof(type, member)))
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-/* The system refuses what we cannot do without: says so on stderr and ends the process, status 1. */
+/* The system refuses what we cannot do without: says so on stderr and ends the process, status 1.
+ */
 void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 /* Our own mistake: prints the place and aborts. */

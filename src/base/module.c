@@ -9,7 +9,10 @@
 
 enum { MAX_MODULES = 8 };
 
-static struct { const char *name; const void *table; } opened[MAX_MODULES];
+static struct {
+    const char *name;
+    const void *table;
+} opened[MAX_MODULES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void *open_in(const char *below, const char *name)

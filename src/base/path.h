@@ -55,8 +55,8 @@ int path_open_file(struct str root, struct str path, struct error *err);
 bool path_check_file(int fd, struct str name, struct stat *ret, struct error *err);
 /* What an open file still holds; name is for the error. */
 bool path_read_fd(struct buf *out, int fd, struct str name, size_t max, struct error *err);
-/* Places of processes, devices and the kernel: /proc, /sys, /dev, but not /dev/shm.  By name, and by
- * the file system an open file lies on, wherever that is mounted. */
+/* Places of processes, devices and the kernel: /proc, /sys, /dev, but not /dev/shm.  By name, and
+ * by the file system an open file lies on, wherever that is mounted. */
 bool path_is_kernels(struct str path);
 bool path_is_kernels_fd(int fd);
 

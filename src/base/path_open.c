@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening files whose names others chose.  A path is judged and then used, and in between a link can
- * take the place of a directory; so the kernel is told which links it may follow: none on a path
- * that was resolved before, none that leads out of a directory on a path that came with it.
+/* Opening files whose names others chose.  A path is judged and then used, and in between a link
+ * can take the place of a directory; so the kernel is told which links it may follow: none on a
+ * path that was resolved before, none that leads out of a directory on a path that came with it.
  *
  * Where the kernel has no openat2 (before 5.6, or a filter refuses it) the path is walked directory
  * by directory, and no link at all is followed.
@@ -43,7 +43,8 @@ static const char *first_part(const char *path, char part[NAME_MAX + 1])
 static int open_walking(int dir, const char *path, int flags, unsigned mode)
 {
     char part[NAME_MAX + 1] = "";
-    int at = *path == '/' ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : fcntl(dir, F_DUPFD_CLOEXEC, 0);
+    int at = *path == '/' ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC)
+                          : fcntl(dir, F_DUPFD_CLOEXEC, 0);
     path += strspn(path, "/");
     while (at >= 0) {
         const char *rest = first_part(path, part);

@@ -36,8 +36,8 @@ static enum fault_kind check_text(const struct row *row, unsigned flags, struct 
     if (is_tidy)
         max = MIN(max, (size_t)LIMIT_ARGUMENT_BYTES);
     bool is_cut_by_nul = is_tidy || (row->flags & PATH);
-    return s.n > max                                            ? FAULT_LONG
-           : is_cut_by_nul && str_chr(s, '\0') != SIZE_MAX       ? FAULT_NUL
+    return s.n > max                                           ? FAULT_LONG
+           : is_cut_by_nul && str_chr(s, '\0') != SIZE_MAX     ? FAULT_NUL
            : is_tidy && str_find(s, STR("\ufffd")) != SIZE_MAX ? FAULT_UTF8
                                                                : FAULT_NONE;
 }
@@ -109,8 +109,7 @@ static bool fail_item(struct fault *f, enum fault_kind kind, const struct row *r
     fail(f, kind, is_member ? inner->row : row, str_of(row->name));
     f->is_item = !is_member;
     if (is_member)
-        snprintf(f->inside, sizeof f->inside, "[%zu].%.*s%.30s", i, STR_FMT(name),
-                 inner->inside);
+        snprintf(f->inside, sizeof f->inside, "[%zu].%.*s%.30s", i, STR_FMT(name), inner->inside);
     else
         snprintf(f->inside, sizeof f->inside, "[%zu]", i);
     return false;
@@ -141,8 +140,7 @@ static bool check_items(const struct row *row, unsigned flags, yyjson_val *v, st
         return fail(f, FAULT_RANGE, row, str_of(row->name));
     if (row->max && (int64_t)n > row->max)
         return fail(f, FAULT_LONG, row, str_of(row->name));
-    yyjson_arr_foreach(v, i, max, item)
-    {
+    yyjson_arr_foreach(v, i, max, item) {
         if (!check_item(row, flags, i, item, f))
             return false;
     }
@@ -194,8 +192,7 @@ static bool is_repeated(yyjson_val *obj, struct str name, size_t before)
 {
     size_t i, max;
     yyjson_val *key, *val;
-    yyjson_obj_foreach(obj, i, max, key, val)
-    {
+    yyjson_obj_foreach(obj, i, max, key, val) {
         if (i >= before)
             return false;
         if (str_eq(json_str(key), name))
@@ -208,8 +205,7 @@ static bool check_names(const struct row *rows, yyjson_val *obj, struct fault *f
 {
     size_t i, max;
     yyjson_val *key, *val;
-    yyjson_obj_foreach(obj, i, max, key, val)
-    {
+    yyjson_obj_foreach(obj, i, max, key, val) {
         if (!find_row(rows, json_str(key)))
             return fail(f, FAULT_UNKNOWN, NULL, json_str(key));
     }
@@ -223,8 +219,7 @@ static bool check_doubles(const struct row *rows, yyjson_val *obj, struct fault 
 {
     size_t i, max;
     yyjson_val *key, *val;
-    yyjson_obj_foreach(obj, i, max, key, val)
-    {
+    yyjson_obj_foreach(obj, i, max, key, val) {
         if (is_repeated(obj, json_str(key), i))
             return fail(f, FAULT_DUPLICATE, find_row(rows, json_str(key)), json_str(key));
     }
@@ -328,7 +323,7 @@ void fault_say(const struct fault *f, struct buf *out)
 const char *row_type_name(enum row_type type)
 {
     static const char *const names[] = {
-        [T_ANY] = "value",   [T_STR] = "string", [T_BOOL] = "boolean", [T_INT] = "integer",
+        [T_ANY] = "value",  [T_STR] = "string", [T_BOOL] = "boolean", [T_INT] = "integer",
         [T_NUM] = "number", [T_OBJ] = "object", [T_ARR] = "array",
     };
     return names[type];

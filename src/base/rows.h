@@ -37,29 +37,39 @@ struct row {
     const char *name;
     enum row_type type;
     unsigned flags;
-    size_t offset;              /* ROW_NOWHERE: described, not stored */
+    size_t offset; /* ROW_NOWHERE: described, not stored */
     const char *about;
     const struct row *rows;     /* T_OBJ: its members; T_ARR of T_OBJ: the members of an item */
     enum row_type items;        /* T_ARR: what an item is (T_ANY: anything) */
     const char *const *choices; /* T_STR: closed list, NULL-ended */
     bool has_min;
-    int64_t min; /* T_INT, T_NUM: smallest value; T_ARR: fewest items */
-    int64_t max; /* T_STR: most bytes; T_ARR: most items; 0: no limit */
+    int64_t min;        /* T_INT, T_NUM: smallest value; T_ARR: fewest items */
+    int64_t max;        /* T_STR: most bytes; T_ARR: most items; 0: no limit */
     const char *schema; /* finished JSON Schema text that replaces what the type would give */
 };
 
 #define ROW_NOWHERE SIZE_MAX
-#define ROW(in, member, kind, how, text, ...)                                     \
-    {.name = #member, .type = (kind), .flags = (how), .offset = offsetof(struct in, member), \
-     .about = (text), __VA_ARGS__}
+#define ROW(in, member, kind, how, text, ...)                                                      \
+    {                                                                                              \
+        .name = #member, .type = (kind), .flags = (how), .offset = offsetof(struct in, member),    \
+        .about = (text), __VA_ARGS__                                                               \
+    }
 /* The wire name is not the member's name. */
-#define ROW_AS(in, member, wire, kind, how, text, ...)                            \
-    {.name = (wire), .type = (kind), .flags = (how), .offset = offsetof(struct in, member), \
-     .about = (text), __VA_ARGS__}
+#define ROW_AS(in, member, wire, kind, how, text, ...)                                             \
+    {                                                                                              \
+        .name = (wire), .type = (kind), .flags = (how), .offset = offsetof(struct in, member),     \
+        .about = (text), __VA_ARGS__                                                               \
+    }
 /* Described only: results, events, and members that are checked but not used. */
-#define ROW_OUT(wire, kind, how, text, ...) \
-    {.name = (wire), .type = (kind), .flags = (how), .offset = ROW_NOWHERE, .about = (text), __VA_ARGS__}
-#define ROW_END {.name = NULL}
+#define ROW_OUT(wire, kind, how, text, ...)                                                        \
+    {                                                                                              \
+        .name = (wire), .type = (kind), .flags = (how), .offset = ROW_NOWHERE, .about = (text),    \
+        __VA_ARGS__                                                                                \
+    }
+#define ROW_END                                                                                    \
+    {                                                                                              \
+        .name = NULL                                                                               \
+    }
 
 enum fault_kind {
     FAULT_NONE,
@@ -85,7 +95,7 @@ struct fault {
 };
 
 enum rows_flags {
-    ROWS_CLOSED = 1,    /* unknown members are a fault */
+    ROWS_CLOSED = 1,     /* unknown members are a fault */
     ROWS_NO_DOUBLES = 2, /* duplicate members are a fault; else the last wins */
     ROWS_LENIENT = 4,    /* a member of the wrong type counts as absent */
     /* Strings that are no TEXT have at most LIMIT_ARGUMENT_BYTES or their own max, and hold neither

@@ -119,9 +119,9 @@ bool secret_blank_own(struct str s, struct buf *out)
  * joined by hyphens, like sk-learn-pipelines, have none. */
 static bool is_marked_key(struct str word)
 {
-    static const char *const marks[] = {"sk-",  "sk_",  "ghp_",  "gho_",  "ghs_", "github_pat_",
-                                        "gsk_", "hf_",  "xoxb-", "xoxp-", "AIza", "glpat-",
-                                        "AKIA", "eyJh"};
+    static const char *const marks[] = {"sk-",         "sk_",    "ghp_", "gho_",  "ghs_",
+                                        "github_pat_", "gsk_",   "hf_",  "xoxb-", "xoxp-",
+                                        "AIza",        "glpat-", "AKIA", "eyJh"};
     size_t begin = 0;
     for (size_t i = 0; i < ARRAY_LEN(marks) && !begin; i++)
         begin = str_starts(word, str_of(marks[i])) ? strlen(marks[i]) : 0;

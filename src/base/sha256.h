@@ -10,7 +10,7 @@ enum { SHA256_LEN = 32 };
 
 struct sha256 {
     uint32_t h[8];
-    uint64_t n_bytes;       /* fed so far */
+    uint64_t n_bytes;        /* fed so far */
     unsigned char block[64]; /* the last n_bytes % 64 of them */
 };
 

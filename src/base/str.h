@@ -17,7 +17,7 @@ struct str {
 
 #define STR_NONE ((struct str){0})
 #define STR(lit) ((struct str){"" lit, sizeof(lit) - 1}) /* of a literal */
-#define STR_FMT(s) (int)(s).n, ((s).p ? (s).p : "")       /* for "%.*s" */
+#define STR_FMT(s) (int)(s).n, ((s).p ? (s).p : "")      /* for "%.*s" */
 
 static inline struct str str_of(const char *z) /* of a C string; NULL gives STR_NONE */
 {
@@ -45,7 +45,7 @@ static inline struct str str_cut(struct str s, size_t n) /* at most the first n 
     return str_n(s.p, s.n < n ? s.n : n);
 }
 
-int str_cmp(struct str a, struct str b); /* by byte value, shorter first */
+int str_cmp(struct str a, struct str b);  /* by byte value, shorter first */
 bool str_ieq(struct str a, struct str b); /* ASCII case folded */
 bool str_starts(struct str s, struct str prefix);
 bool str_ends(struct str s, struct str suffix);

@@ -50,8 +50,12 @@ void time_iso(int64_t ms, char out[TIME_ISO_LEN + 1])
     const struct {
         int value, digits;
         char behind;
-    } parts[] = {{tm.tm_year + 1900, 4, '-'}, {tm.tm_mon + 1, 2, '-'}, {tm.tm_mday, 2, 'T'},
-                 {tm.tm_hour, 2, ':'},        {tm.tm_min, 2, ':'},     {tm.tm_sec, 2, '.'},
+    } parts[] = {{tm.tm_year + 1900, 4, '-'},
+                 {tm.tm_mon + 1, 2, '-'},
+                 {tm.tm_mday, 2, 'T'},
+                 {tm.tm_hour, 2, ':'},
+                 {tm.tm_min, 2, ':'},
+                 {tm.tm_sec, 2, '.'},
                  {part, 3, 'Z'}};
     char *at = out;
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {

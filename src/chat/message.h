@@ -17,19 +17,19 @@ enum block_kind { BLOCK_TEXT, BLOCK_REASONING, BLOCK_IMAGE, BLOCK_CALL };
 
 struct block {
     enum block_kind kind;
-    struct str text;      /* TEXT; REASONING: what may be shown */
-    struct str opaque;    /* REASONING: JSON the provider wants back unchanged, or STR_NONE */
+    struct str text;            /* TEXT; REASONING: what may be shown */
+    struct str opaque;          /* REASONING: JSON the provider wants back unchanged, or STR_NONE */
     struct str data, mime, alt; /* IMAGE: base64, MIME type, name or STR_NONE */
-    struct str id, name;  /* CALL */
-    bool has_made_id;     /* CALL: the model gave none */
-    struct str arguments; /* CALL: the text the model wrote, meant to be a JSON object */
+    struct str id, name;        /* CALL */
+    bool has_made_id;           /* CALL: the model gave none */
+    struct str arguments;       /* CALL: the text the model wrote, meant to be a JSON object */
 };
 
 struct usage {
-    int64_t input;       /* prompt tokens, cached ones included */
-    int64_t output;      /* completion tokens, reasoning included */
+    int64_t input;  /* prompt tokens, cached ones included */
+    int64_t output; /* completion tokens, reasoning included */
     int64_t cache_read, cache_write, reasoning;
-    double cost;         /* USD, 0 when unknown */
+    double cost; /* USD, 0 when unknown */
     bool is_estimated;
 };
 
@@ -37,21 +37,21 @@ struct message {
     enum role role;
     struct block *blocks;
     size_t n_blocks;
-    struct str display;        /* USER: what was typed, when the text was expanded from it */
-    bool is_branch;            /* USER: nobody said it; what another branch of a version 2 file did */
-    struct str call_id, name;  /* TOOL */
-    bool is_error;             /* TOOL */
+    struct str display; /* USER: what was typed, when the text was expanded from it */
+    bool is_branch;     /* USER: nobody said it; what another branch of a version 2 file did */
+    struct str call_id, name;   /* TOOL */
+    bool is_error;              /* TOOL */
     struct str provider, model; /* ASSISTANT: who said it */
-    struct usage usage;        /* ASSISTANT; all zero when unknown */
-    bool is_partial;           /* ASSISTANT: cut by an interrupt */
-    struct str first_kept;     /* SUMMARY: "message:<n>" or an entry id */
-    int64_t tokens_before;     /* SUMMARY */
-    int64_t n_skipped;         /* SUMMARY: entries behind the first kept one that are gone, too */
+    struct usage usage;         /* ASSISTANT; all zero when unknown */
+    bool is_partial;            /* ASSISTANT: cut by an interrupt */
+    struct str first_kept;      /* SUMMARY: "message:<n>" or an entry id */
+    int64_t tokens_before;      /* SUMMARY */
+    int64_t n_skipped;          /* SUMMARY: entries behind the first kept one that are gone, too */
     struct str *read_files, *modified_files; /* SUMMARY */
     size_t n_read_files, n_modified_files;
-    struct str entry_id;       /* of a version 2 file, or STR_NONE */
-    int64_t number;            /* its place in the whole conversation, from 0: a compaction does not
-                                * change it; SUMMARY: of the first message behind it */
+    struct str entry_id; /* of a version 2 file, or STR_NONE */
+    int64_t number;      /* its place in the whole conversation, from 0: a compaction does not
+                          * change it; SUMMARY: of the first message behind it */
 };
 
 /* A message with one text block; the text is borrowed, the block lies in the arena. */

@@ -374,7 +374,8 @@ static void get_content(struct arena *a, yyjson_val *v, struct message *m)
     bool has_own_reasoning = yyjson_is_arr(json_get(v, "trivet_reasoning"));
     size_t i, max;
     if (yyjson_is_arr(content)) {
-        yyjson_arr_foreach(content, i, max, part) get_part(a, part, has_own_reasoning, m);
+        yyjson_arr_foreach(content, i, max, part)
+            get_part(a, part, has_own_reasoning, m);
     } else if (yyjson_is_obj(content)) {
         get_part(a, content, has_own_reasoning, m);
     } else if (yyjson_is_str(content) && (yyjson_get_len(content) || m->role != ROLE_ASSISTANT)) {
@@ -404,8 +405,7 @@ static void merge_reasoning(struct arena *a, yyjson_val *list, struct message *m
     yyjson_val *item;
     m->blocks = arena_array(a, struct block, n_others + yyjson_arr_size(list) + 1);
     m->n_blocks = 0;
-    yyjson_arr_foreach(list, i, max, item)
-    {
+    yyjson_arr_foreach(list, i, max, item) {
         int64_t after = json_get_int(item, "after", 0);
         while (taken < n_others && (int64_t)taken < after)
             add_block(m, others[taken++]);
@@ -432,7 +432,8 @@ static void get_assistant(struct arena *a, yyjson_val *v, struct message *m)
 {
     yyjson_val *calls = get_either(v, "tool_calls", "toolCalls"), *call;
     size_t i, max;
-    yyjson_arr_foreach(calls, i, max, call) get_call(a, call, m);
+    yyjson_arr_foreach(calls, i, max, call)
+        get_call(a, call, m);
     get_reasoning(a, v, m);
     m->usage = usage_get(json_get(v, "usage"));
     m->provider = arena_str(a, json_get_str(v, "provider"));
@@ -445,8 +446,7 @@ static struct str *get_files(struct arena *a, yyjson_val *list, size_t *ret_n)
     size_t i, max, n = 0;
     yyjson_val *item;
     struct str *files = arena_array(a, struct str, yyjson_arr_size(list) + 1);
-    yyjson_arr_foreach(list, i, max, item)
-    {
+    yyjson_arr_foreach(list, i, max, item) {
         if (yyjson_is_str(item))
             files[n++] = arena_str(a, json_str(item));
     }

@@ -13,10 +13,10 @@ enum { PART_COST = 4096 };
 
 struct reply_part {
     enum block_kind kind;
-    struct buf text;   /* or the arguments of a call */
-    struct str opaque; /* REASONING; in the reply's arena */
-    bool is_closed;    /* REASONING: its opaque JSON has come */
-    int64_t key;       /* CALL */
+    struct buf text;       /* or the arguments of a call */
+    struct str opaque;     /* REASONING; in the reply's arena */
+    bool is_closed;        /* REASONING: its opaque JSON has come */
+    int64_t key;           /* CALL */
     struct utf8_half half; /* CALL: of a character in the arguments */
     struct str id, name;
 };

@@ -22,12 +22,12 @@ struct reply_part;
 struct reply {
     struct reply_part *parts; /* in order of appearance */
     size_t n_parts, room_parts;
-    size_t bytes;             /* of all parts, for the limit */
+    size_t bytes; /* of all parts, for the limit */
     struct usage usage;
     bool has_usage;
     enum stop_reason stop;
-    struct str raw_stop;      /* the provider's word, borrowed from a literal or the arena */
-    const char *label;        /* what the provider is called in errors; NULL: as its format is */
+    struct str raw_stop; /* the provider's word, borrowed from a literal or the arena */
+    const char *label;   /* what the provider is called in errors; NULL: as its format is */
     struct utf8_half text_half, reasoning_half; /* of characters that come in two pieces */
     struct arena arena;
 };
@@ -46,10 +46,12 @@ bool reply_begin_reasoning(struct reply *r);
 bool reply_set_opaque(struct reply *r, struct str opaque);
 /* The call with this key (index or item id), begun when it is new.  id and name: the first
  * non-empty value stays.  Arguments are appended. */
-bool reply_add_call(struct reply *r, int64_t key, struct str id, struct str name, struct str arguments);
+bool reply_add_call(struct reply *r, int64_t key, struct str id, struct str name,
+                    struct str arguments);
 /* The final form of the call with this key, begun when it is new: each value that is not empty
  * replaces what came before. */
-bool reply_set_call(struct reply *r, int64_t key, struct str id, struct str name, struct str arguments);
+bool reply_set_call(struct reply *r, int64_t key, struct str id, struct str name,
+                    struct str arguments);
 size_t reply_n_calls(const struct reply *r);
 /* The arguments so far of the call with this key, borrowed. */
 struct str reply_arguments(const struct reply *r, int64_t key);

@@ -37,6 +37,7 @@ struct play {
     const struct step *steps;
 };
 
+/* clang-format off */
 static const struct step loaf_steps[] = {
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"rpc.handshake\",\"params\":{\"client_name\":\"demo\"}}",
      {"\"id\":1"}, NULL},
@@ -48,7 +49,9 @@ static const struct step loaf_steps[] = {
     {"{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"system.shutdown\"}", {"\"id\":4"}, NULL},
     {0},
 };
+/* clang-format on */
 
+/* clang-format off */
 static const struct step scaiflux_steps[] = {
     {NULL, {"\"ready\""}, NULL},
     {"{\"type\":\"prompt\",\"text\":\"list the files here\"}", {"permission_request"}, "request_id"},
@@ -57,7 +60,9 @@ static const struct step scaiflux_steps[] = {
     {"{\"type\":\"shutdown\"}", {NULL}, NULL},
     {0},
 };
+/* clang-format on */
 
+/* clang-format off */
 static const struct step kward_steps[] = {
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}", {"\"id\":1"}, NULL},
     {"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"sessions/create\",\"params\":"
@@ -69,7 +74,9 @@ static const struct step kward_steps[] = {
     {"{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"shutdown\"}", {"\"id\":4"}, NULL},
     {0},
 };
+/* clang-format on */
 
+/* clang-format off */
 static const struct play plays[] = {
     {"loaf rpc: JSON-RPC, one object per line", {"loaf", "rpc"}, FRAME_LINES, loaf_steps},
     {"scaiflux serve: typed messages, every tool call is asked for",
@@ -77,6 +84,7 @@ static const struct play plays[] = {
      scaiflux_steps},
     {"kward rpc: JSON-RPC in Content-Length frames", {"kward", "rpc"}, FRAME_LENGTH, kward_steps},
 };
+/* clang-format on */
 
 /* ---- the stage ---- */
 
@@ -86,11 +94,11 @@ struct stage {
     pid_t pid;
     int to, from;
     struct frame *frame;
-    struct buf id;            /* $id */
-    const struct step *step;  /* whose end is awaited */
+    struct buf id;           /* $id */
+    const struct step *step; /* whose end is awaited */
     bool is_reached;
-    bool is_over;             /* end of its output */
-    int n_pieces;             /* of text, in a row */
+    bool is_over; /* end of its output */
+    int n_pieces; /* of text, in a row */
 };
 
 static const char *paint(const char *code)
@@ -171,8 +179,7 @@ static struct str find_member(yyjson_val *v, const char *name)
     yyjson_val *key, *item;
     if (found.p || !yyjson_is_obj(v))
         return found;
-    yyjson_obj_foreach(v, i, max, key, item)
-    {
+    yyjson_obj_foreach(v, i, max, key, item) {
         if (!found.p)
             found = find_member(item, name);
     }
@@ -341,9 +348,10 @@ int demo_run(void)
     unsetenv("XDG_STATE_HOME");
     setenv("TRIVET_MODEL", "rehearsal/default", 1);
     if (ok)
-        printf("A workspace with three files: %s\nThe model is trivet's own rehearsal model: no key, "
-               "no network.\n",
-               workspace);
+        printf(
+            "A workspace with three files: %s\nThe model is trivet's own rehearsal model: no key, "
+            "no network.\n",
+            workspace);
     for (size_t i = 0; ok && i < ARRAY_LEN(plays); i++) {
         struct stage st = {.play = &plays[i], .workspace = workspace};
         printf("\n%s%s%s\n", paint("\033[1m"), plays[i].title, paint("\033[0m"));

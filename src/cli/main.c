@@ -31,12 +31,11 @@
 #include <unistd.h>
 
 static const struct provider *const providers[] = {
-    &provider_openai,   &provider_anthropic, &provider_openrouter, &provider_ollama,
-    &provider_llamacpp, &provider_lmstudio,  &provider_vllm,       &provider_rehearsal,
-    &provider_responses, &provider_codex,   &provider_gemini,     &provider_antigravity,
+    &provider_openai,    &provider_anthropic, &provider_openrouter, &provider_ollama,
+    &provider_llamacpp,  &provider_lmstudio,  &provider_vllm,       &provider_rehearsal,
+    &provider_responses, &provider_codex,     &provider_gemini,     &provider_antigravity,
 };
 static const struct dialect *const dialects[] = {&dialect_loaf, &dialect_scaiflux, &dialect_kward};
-
 
 static const char help[] =
     "trivet: the engine behind coding-agent user interfaces\n"
@@ -110,7 +109,8 @@ static bool is_verb(const struct dialect *d, int argc, char **argv)
 
 static int run_dialect(const struct dialect *d, int argc, char **argv)
 {
-    bool asks_help = is_word(argc, argv, 0, "--help", "-h") || is_word(argc, argv, 1, "--help", "-h");
+    bool asks_help = is_word(argc, argv, 0, "--help", "-h") ||
+                     is_word(argc, argv, 1, "--help", "-h");
     if (asks_help)
         return print(str_of(d->usage));
     if (is_word(argc, argv, 0, "--version", "-V") || is_word(argc, argv, 1, "--version", NULL))

@@ -51,7 +51,7 @@ struct once {
     struct str request_id; /* of the question, in the arena */
     char *asked_tool;
     bool owes_return; /* a \r of the answer is not written yet */
-    bool ends_line; /* the last thing on stdout was a line end, or nothing yet */
+    bool ends_line;   /* the last thing on stdout was a line end, or nothing yet */
     int exit_code;
 };
 
@@ -258,8 +258,8 @@ static bool load_rules(struct once *o, struct error *err)
     AUTO(buf) struct buf user = BUF_INIT;
     path_xdg(&user, "XDG_CONFIG_HOME", ".config");
     buf_addz(&user, "/trivet/permissions.json");
-    struct str project =
-        arena_fmt(&o->arena, "%.*s/.trivet/permissions.json", STR_FMT(o->workspace));
+    struct str project = arena_fmt(&o->arena, "%.*s/.trivet/permissions.json",
+                                   STR_FMT(o->workspace));
     o->rules.tools = &toolset_scaiflux;
     for (size_t i = 0; i < o->options.n_rules; i++)
         if (!rules_add(&o->rules, o->options.rules[i].verdict, o->options.rules[i].text, err)) {
@@ -333,11 +333,11 @@ static bool open_session(struct once *o, struct error *err)
         .mode = o->options.mode->covers,
         .settings = &o->settings,
     };
-    spec.path =
-        resumed.p && str_chr(resumed, '/') != SIZE_MAX
-            ? resumed
-            : arena_fmt(&o->arena, "%.*s/trivet/sessions/%.*s.jsonl", STR_FMT(buf_str(&state)),
-                        STR_FMT(resumed.p ? resumed : str_of(id)));
+    spec.path = resumed.p && str_chr(resumed, '/') != SIZE_MAX
+                    ? resumed
+                    : arena_fmt(&o->arena, "%.*s/trivet/sessions/%.*s.jsonl",
+                                STR_FMT(buf_str(&state)),
+                                STR_FMT(resumed.p ? resumed : str_of(id)));
     o->session = resumed.p ? session_open(o->engine, &spec, &report, err)
                            : session_new(o->engine, &spec, err);
     if (o->session && resumed.p)

@@ -116,8 +116,7 @@ static int64_t range_start(int64_t now_ms, const char *unit, int64_t count)
     if (strcmp(unit, "day") == 0)
         return ((int64_t)timegm(&tm) - (int64_t)back * 86400) * 1000;
     if (strcmp(unit, "week") == 0)
-        return ((int64_t)timegm(&tm) -
-                ((int64_t)back * 7 + (tm.tm_wday + 6) % 7) * 86400) * 1000;
+        return ((int64_t)timegm(&tm) - ((int64_t)back * 7 + (tm.tm_wday + 6) % 7) * 86400) * 1000;
     tm.tm_mday = 1;
     if (strcmp(unit, "month") == 0) {
         int months = tm.tm_year * 12 + tm.tm_mon - MIN(back, tm.tm_year * 12);

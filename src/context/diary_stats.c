@@ -11,7 +11,6 @@
 
 enum { READ_MAX = 64 << 20 };
 
-
 struct stats {
     yyjson_mut_doc *doc;
     yyjson_mut_val *by_category, *by_event, *totals;
@@ -44,7 +43,7 @@ static void take_usage(struct stats *s, yyjson_val *record)
     size_t i, max;
     yyjson_val *key, *v;
     s->n_usage += str_is(json_get_str(record, "event"), "model_usage");
-    yyjson_obj_foreach (json_get(record, "usage"), i, max, key, v)
+    yyjson_obj_foreach(json_get(record, "usage"), i, max, key, v)
         if (yyjson_is_num(v))
             add(s, s->totals, json_str(key), yyjson_get_num(v));
 }
@@ -56,7 +55,8 @@ static void take_performance(struct stats *s, yyjson_val *record, struct str eve
     double ms = yyjson_get_num(duration);
     if (!statuses) {
         statuses = yyjson_mut_obj(s->doc);
-        yyjson_mut_obj_put(s->perf_statuses, yyjson_mut_strncpy(s->doc, event.p, event.n), statuses);
+        yyjson_mut_obj_put(s->perf_statuses, yyjson_mut_strncpy(s->doc, event.p, event.n),
+                           statuses);
     }
     add(s, s->perf_counts, event, 1);
     add(s, statuses, json_get_str(record, "status"), 1);
@@ -157,7 +157,7 @@ static void put_counts(struct jw *w, const char *name, yyjson_mut_val *obj)
     size_t i, max;
     yyjson_mut_val *key, *v;
     jw_kobj(w, name);
-    yyjson_mut_obj_foreach (obj, i, max, key, v) {
+    yyjson_mut_obj_foreach(obj, i, max, key, v) {
         double d = yyjson_mut_get_num(v);
         jw_keys(w, str_n(yyjson_mut_get_str(key), yyjson_mut_get_len(key)));
         if (d == (double)num_round(d))
@@ -182,7 +182,7 @@ static void put_performance(struct jw *w, const struct stats *s)
     yyjson_mut_val *key, *count;
     jw_kobj(w, "performance");
     jw_kobj(w, "events");
-    yyjson_mut_obj_foreach (s->perf_counts, i, max, key, count) {
+    yyjson_mut_obj_foreach(s->perf_counts, i, max, key, count) {
         const char *name = yyjson_mut_get_str(key);
         double n = yyjson_mut_get_num(yyjson_mut_obj_get(s->perf_n, name));
         double sum = yyjson_mut_get_num(yyjson_mut_obj_get(s->perf_sum, name));
@@ -229,9 +229,9 @@ void diary_stats(struct str dir, unsigned enabled, const struct diary_range *ran
 {
     struct stats s = {.doc = yyjson_mut_doc_new(NULL)};
     yyjson_mut_val **const counters[] = {
-        &s.by_category,  &s.by_event,      &s.totals,          &s.perf_counts, &s.perf_statuses,
-        &s.perf_min,     &s.perf_max,      &s.perf_sum,        &s.perf_n,      &s.tool_names,
-        &s.tool_statuses, &s.error_events, &s.error_classes,   &s.error_providers, &s.error_codes};
+        &s.by_category,   &s.by_event,     &s.totals,        &s.perf_counts,     &s.perf_statuses,
+        &s.perf_min,      &s.perf_max,     &s.perf_sum,      &s.perf_n,          &s.tool_names,
+        &s.tool_statuses, &s.error_events, &s.error_classes, &s.error_providers, &s.error_codes};
     for (size_t i = 0; i < ARRAY_LEN(counters); i++)
         *counters[i] = yyjson_mut_obj(s.doc);
     read_all(&s, dir, enabled, range);

@@ -97,20 +97,20 @@ void export_html(struct buf *out, const struct message *m, size_t n)
 }
 
 bool export_write_await(struct str path, struct str one, struct str other, struct str bytes,
-                  struct error *err)
+                        struct error *err)
 {
     AUTO(buf) struct buf real = BUF_INIT;
     AUTO_FREE char *dir = str_dup(path_dir(path));
     struct stat st;
     if (!path_is_inside(one, path) && !path_is_inside(other, path))
-        return error_set(err, ERR_INVALID, "export path outside workspace or session directory: %.*s",
-                         STR_FMT(path));
+        return error_set(err, ERR_INVALID,
+                         "export path outside workspace or session directory: %.*s", STR_FMT(path));
     if (lstat(dir, &st) != 0)
         return error_set(err, ERR_NOT_FOUND, "export directory does not exist: %s", dir);
     /* What links lead to is judged too: of the directories above, and of a file that is there. */
     if (S_ISLNK(st.st_mode) || !path_resolve(&real, path, err) ||
         (!path_is_inside(one, buf_str(&real)) && !path_is_inside(other, buf_str(&real))))
-        return error_set(err, ERR_INVALID, "export path outside workspace or session directory: %.*s",
-                         STR_FMT(path));
+        return error_set(err, ERR_INVALID,
+                         "export path outside workspace or session directory: %.*s", STR_FMT(path));
     return file_replace_await(path, bytes, 0600, err);
 }

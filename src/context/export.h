@@ -14,6 +14,6 @@ void export_html(struct buf *out, const struct message *m, size_t n);
  * must lie inside one of two directories; ERR_INVALID "export path outside workspace or session
  * directory: <path>" otherwise. */
 bool export_write_await(struct str path, struct str one, struct str other, struct str bytes,
-                  struct error *err);
+                        struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Front matter: lines of `key: value` between two lines `---` at the begin of a Markdown file.  Only
+/* Front matter: lines of `key: value` between two lines `---` at the begin of a Markdown file. Only
  * as much of YAML as templates and skills use.  Pure text.
  */
 #ifndef TRIVET_CONTEXT_FRONT_H

@@ -190,7 +190,7 @@ static void add_plugin(struct shelf *s, struct str dir, struct str name, struct 
     if (!path_is_inside(home, buf_str(&path)) || access(path.p, X_OK) != 0)
         return;
     struct str kept = arena_str(a, buf_str(&path));
-    yyjson_arr_foreach (json_get(j.root, "commands"), i, max, command)
+    yyjson_arr_foreach(json_get(j.root, "commands"), i, max, command)
         add_command(s, command, kept, about.p ? about : STR(""), a);
 }
 
@@ -209,9 +209,9 @@ struct item *library_plugins(struct str config_dir, struct arena *a, size_t *ret
 static void add_ruby(struct shelf *s, struct str dir, struct str name, struct arena *a)
 {
     if (str_ends(name, STR(".rb")))
-        s->items[s->n++] =
-            (struct item){.name = arena_str(a, name),
-                          .path = arena_fmt(a, "%.*s/%.*s", STR_FMT(dir), STR_FMT(name))};
+        s->items[s->n++] = (struct item){
+            .name = arena_str(a, name),
+            .path = arena_fmt(a, "%.*s/%.*s", STR_FMT(dir), STR_FMT(name))};
 }
 
 struct item *library_ruby_plugins(struct str config_dir, struct arena *a, size_t *ret_n)

@@ -34,7 +34,8 @@ static bool read_core(struct memory *m, struct str dir, struct error *err)
     if (!read_file(dir, "core.json", &text, err))
         return false;
     struct str body = str_trim(buf_str(&text));
-    bool ok = json_parse(body.n ? body : STR("[]"), JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &j, &why);
+    bool ok = json_parse(body.n ? body : STR("[]"), JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &j,
+                         &why);
     if (ok) {
         m->core_root = yyjson_val_mut_copy(m->doc, j.root);
         m->core = yyjson_mut_is_obj(m->core_root) ? yyjson_mut_obj_get(m->core_root, "memories")
@@ -145,7 +146,7 @@ bool memory_save(struct memory *m, struct error *err)
     size_t i, max;
     yyjson_mut_val *record;
     put_json(&core, m->core_root, YYJSON_WRITE_PRETTY_TWO_SPACES);
-    yyjson_mut_arr_foreach (m->soft, i, max, record)
+    yyjson_mut_arr_foreach(m->soft, i, max, record)
         put_json(&soft, record, 0);
     buf_add(&soft, buf_str(&m->odd));
     return write_file(str_of(m->dir), "core.json", buf_str(&core), err) &&
@@ -231,7 +232,7 @@ static yyjson_mut_val *find(yyjson_mut_val *list, struct str id)
 {
     size_t i, max;
     yyjson_mut_val *record;
-    yyjson_mut_arr_foreach (list, i, max, record)
+    yyjson_mut_arr_foreach(list, i, max, record)
         if (str_eq(get(record, "id"), id))
             return record;
     return NULL;
@@ -243,7 +244,7 @@ static void new_id(const char *prefix, yyjson_mut_val *list, char out[32])
     size_t i, max;
     int64_t top = 0, number;
     yyjson_mut_val *record;
-    yyjson_mut_arr_foreach (list, i, max, record) {
+    yyjson_mut_arr_foreach(list, i, max, record) {
         struct str id = get(record, "id");
         if (str_starts(id, str_of(prefix)) && str_int(str_from(id, strlen(prefix)), &number) &&
             number < INT64_MAX)
@@ -256,7 +257,7 @@ static bool has_tag(yyjson_mut_val *tags, struct str tag)
 {
     size_t i, max;
     yyjson_mut_val *v;
-    yyjson_mut_arr_foreach (tags, i, max, v)
+    yyjson_mut_arr_foreach(tags, i, max, v)
         if (str_eq(str_n(yyjson_mut_get_str(v), yyjson_mut_get_len(v)), tag))
             return true;
     return false;
@@ -276,8 +277,8 @@ static void add_tags(struct memory *m, yyjson_mut_val *tags, struct str text)
     }
 }
 
-static yyjson_mut_val *begin_record(struct memory *m, bool is_core, struct str text, struct str scope,
-                                    yyjson_mut_val *tags)
+static yyjson_mut_val *begin_record(struct memory *m, bool is_core, struct str text,
+                                    struct str scope, yyjson_mut_val *tags)
 {
     yyjson_mut_val *list = is_core ? m->core : m->soft, *r = yyjson_mut_obj(m->doc);
     char id[32];
@@ -321,7 +322,7 @@ yyjson_mut_val *memory_add(struct memory *m, const struct memory_new *n, struct 
         error_set(err, ERR_INVALID, "Memory text cannot be empty");
         return NULL;
     }
-    yyjson_arr_foreach (n->tags, i, max, tag)
+    yyjson_arr_foreach(n->tags, i, max, tag)
         add_tags(m, tags, json_str(tag).p ? json_str(tag) : STR(""));
     yyjson_mut_val *r = begin_record(m, n->layer == MEMORY_CORE, text, n->scope, tags);
     if (n->layer == MEMORY_CORE)
@@ -345,7 +346,7 @@ bool memory_forget(struct memory *m, struct str id)
 {
     size_t i, max;
     yyjson_mut_val *r;
-    yyjson_mut_arr_foreach (m->core, i, max, r)
+    yyjson_mut_arr_foreach(m->core, i, max, r)
         if (str_eq(get(r, "id"), id)) {
             yyjson_mut_arr_remove(m->core, i);
             return true;
@@ -379,8 +380,9 @@ yyjson_mut_val *memory_move(struct memory *m, struct str id, struct str scope, s
     }
     bool is_global = !get(r, "scope").n || str_is(get(r, "scope"), "global");
     if (is_global == str_is(scope, "global")) {
-        error_set(err, ERR_INVALID, is_global ? "It is a global core memory already"
-                                              : "Only global core memories can be relaxed");
+        error_set(err, ERR_INVALID,
+                  is_global ? "It is a global core memory already"
+                            : "Only global core memories can be relaxed");
         return NULL;
     }
     set_str(m, r, "scope", scope);

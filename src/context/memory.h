@@ -5,8 +5,8 @@
  *     soft.jsonl    one soft record per line: told when they fit the input
  *     events.jsonl  what was done, append-only
  *
- * Many processes share the files: a change reads, changes and replaces them under one lock.  What we
- * do not know is kept: members of records, members beside them, lines that cannot be read.
+ * Many processes share the files: a change reads, changes and replaces them under one lock.  What
+ * we do not know is kept: members of records, members beside them, lines that cannot be read.
  */
 #ifndef TRIVET_CONTEXT_MEMORY_H
 #define TRIVET_CONTEXT_MEMORY_H
@@ -40,9 +40,9 @@ enum memory_layer { MEMORY_CORE, MEMORY_SOFT };
 
 struct memory_new {
     enum memory_layer layer;
-    struct str text;   /* as it was typed */
-    struct str scope;  /* "global" or "workspace:<path>" */
-    yyjson_val *tags;  /* strings, or NULL */
+    struct str text;  /* as it was typed */
+    struct str scope; /* "global" or "workspace:<path>" */
+    yyjson_val *tags; /* strings, or NULL */
     const char *source;
     double confidence; /* soft */
 };

@@ -108,7 +108,7 @@ static bool shared_tag(const struct terms *input, yyjson_mut_val *tags, struct b
     size_t i, max, n = 0;
     yyjson_mut_val *v;
     buf_addz(&why, "tag overlap: ");
-    yyjson_mut_arr_foreach (tags, i, max, v) {
+    yyjson_mut_arr_foreach(tags, i, max, v) {
         struct str tag = str_n(yyjson_mut_get_str(v), yyjson_mut_get_len(v));
         if (has_term(input, tag)) {
             buf_addz(&why, n++ ? ", " : "");
@@ -167,7 +167,7 @@ static size_t pick_core(struct memory *m, struct str workspace, struct pick *pic
 {
     size_t i, max, n = 0;
     yyjson_mut_val *r;
-    yyjson_mut_arr_foreach (m->core, i, max, r) {
+    yyjson_mut_arr_foreach(m->core, i, max, r) {
         if (n == PICKS_MAX || !yyjson_mut_is_obj(r) || !is_in_scope(r, workspace))
             continue;
         picks[n] = (struct pick){.record = r, .id = get(r, "id"), .score = 1.0};
@@ -184,7 +184,7 @@ static size_t pick_soft(struct memory *m, struct str input, struct str workspace
     size_t i, max, n = 0;
     yyjson_mut_val *r;
     find_terms(input, terms);
-    yyjson_mut_arr_foreach (m->soft, i, max, r) {
+    yyjson_mut_arr_foreach(m->soft, i, max, r) {
         struct pick p;
         if (!memory_is_active(r) || !is_in_scope(r, workspace) || is_expired(r))
             continue;

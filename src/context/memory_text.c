@@ -24,9 +24,13 @@ static bool has_word(struct str text, const char *const *words, size_t n)
 
 /* ---- wording ---- */
 
-static const char *const preambles[] = {
-    "but first we always need to remember that", "i should remember that", "please remember that",
-    "please remember to", "remember that", "remember to", "note that"};
+static const char *const preambles[] = {"but first we always need to remember that",
+                                        "i should remember that",
+                                        "please remember that",
+                                        "please remember to",
+                                        "remember that",
+                                        "remember to",
+                                        "note that"};
 
 static struct str drop_preamble(struct str text, bool *ret_found)
 {
@@ -86,11 +90,12 @@ struct str memory_clean(struct str text, struct arena *a)
 
 /* ---- candidates ---- */
 
-static const char *const markers[] = {"important information:", "remember this:",
-                                      "please remember:", "note that:"};
+static const char *const markers[] = {
+    "important information:", "remember this:", "please remember:", "note that:"};
 static const char *const persons[] = {"i", "we", "user", "captain"};
-static const char *const habits[] = {"prefer", "prefers", "usually", "always", "workflow", "project",
-                                     "use",    "uses",    "avoid",   "avoids", "like",     "likes"};
+static const char *const habits[] = {"prefer",   "prefers", "usually", "always",
+                                     "workflow", "project", "use",     "uses",
+                                     "avoid",    "avoids",  "like",    "likes"};
 static const char *const unwanted[] = {"love",   "romantic",   "intimate", "crush",
                                        "flirty", "dependency", "need me",  "depend on me"};
 

@@ -158,8 +158,8 @@ static void queue_add(struct skills *s, struct queue *q, struct str path, int de
     if (!path_resolve(&real, path, &ignored) || q->n >= MAX_DIRS + 1)
         return;
     if (q->tree.n && !path_is_inside(q->tree, buf_str(&real))) {
-        add_error(s, arena_fmt(&s->arena, "skipped %.*s: leads out of the repository",
-                               STR_FMT(path)));
+        add_error(s,
+                  arena_fmt(&s->arena, "skipped %.*s: leads out of the repository", STR_FMT(path)));
         return;
     }
     for (size_t i = 0; i < q->n; i++)

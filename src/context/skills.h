@@ -26,8 +26,8 @@ struct skills {
     size_t n_roots, room_roots;
     struct str *errors; /* what could not be read, one line each */
     size_t n_errors, room_errors;
-    struct str tree;    /* the repository, whose links may not lead out of it; or STR_NONE */
-    int depth; /* levels below a root that are looked at; 0: six */
+    struct str tree; /* the repository, whose links may not lead out of it; or STR_NONE */
+    int depth;       /* levels below a root that are looked at; 0: six */
 };
 #define SKILLS_INIT ((struct skills){0})
 void skills_clear(struct skills *s);

@@ -34,8 +34,7 @@ size_t system_instructions(struct str workspace, const char *const *files,
     return n;
 }
 
-void system_prompt(struct buf *out, struct str base, struct str workspace,
-                   const char *const *files)
+void system_prompt(struct buf *out, struct str base, struct str workspace, const char *const *files)
 {
     struct utsname host;
     buf_add(out, base);

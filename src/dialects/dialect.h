@@ -14,7 +14,7 @@ struct server {
     struct engine *engine;
     int in_fd, out_fd;
     const char *version;
-    int argc;    /* arguments behind the verb */
+    int argc; /* arguments behind the verb */
     char **argv;
     const struct dialect *dialect;
     void *state; /* the dialect's own, set by start */
@@ -33,10 +33,10 @@ struct dialect_error {
 };
 
 struct dialect {
-    const char *name;  /* "loaf" */
-    const char *verb;  /* "rpc" */
-    const char *about; /* one line */
-    const char *usage; /* what --help says: all lines */
+    const char *name;    /* "loaf" */
+    const char *verb;    /* "rpc" */
+    const char *about;   /* one line */
+    const char *usage;   /* what --help says: all lines */
     int usage_exit_code; /* after a wrong subcommand */
     /* Reads the arguments and starts serving on in_fd and out_fd.  False: sv->exit_code is set and
      * everything was said (to stderr, or as the protocol wants it). */
@@ -53,7 +53,7 @@ struct dialect {
     /* What `describe --json` prints instead of the usual: one JSON Schema of all messages; NULL:
      * there is none. */
     void (*put_schema)(struct buf *out);
-    const struct toolset *toolset;      /* of its sessions */
+    const struct toolset *toolset; /* of its sessions */
 };
 
 /* Begins the end: no input is taken any more (the dialect stops reading), turns are interrupted

@@ -14,16 +14,16 @@
 #include "toolsets/custom.h"
 
 struct asking {
-    struct turn *turn;       /* NULL for a plain request */
+    struct turn *turn; /* NULL for a plain request */
     struct session *session;
     struct wait wait;
-    bool is_shown;           /* something of the reply was told */
+    bool is_shown; /* something of the reply was told */
     bool has_ended, ok;
     struct error err;
     int64_t last_useful_us;
-    struct buf *text;        /* plain requests collect here */
+    struct buf *text; /* plain requests collect here */
     const struct provider *provider;
-    struct str token;        /* that was used, in the turn's arena */
+    struct str token; /* that was used, in the turn's arena */
 };
 
 struct model session_model(struct session *s, struct arena *a, const struct provider **ret_p,
@@ -50,8 +50,8 @@ struct model session_model(struct session *s, struct arena *a, const struct prov
 
 static struct tool_def *make_tools(struct session *s, struct arena *a, size_t *ret_n)
 {
-    const struct face **faces =
-        engine_faces(s->engine, s->settings, str_of(s->workspace), a, ret_n);
+    const struct face **faces = engine_faces(s->engine, s->settings, str_of(s->workspace), a,
+                                             ret_n);
     struct tool_def *defs = arena_array(a, struct tool_def, *ret_n + 1);
     for (size_t i = 0; i < *ret_n; i++) {
         AUTO(buf) struct buf schema = BUF_INIT, name = BUF_INIT;
@@ -199,7 +199,8 @@ static double cost_of(const struct usage *u, const struct model *m)
     double cached = (double)MIN(u->cache_read, u->input);
     double price = m->price_cached > 0 ? m->price_cached : m->price_in;
     return (((double)u->input - cached) * m->price_in + cached * price +
-            (double)u->output * m->price_out) / 1e6;
+            (double)u->output * m->price_out) /
+           1e6;
 }
 
 static void add_usage(struct turn *t, const struct model *m, struct message *reply,
@@ -235,8 +236,9 @@ static void keep_partial(struct turn *t, const struct model *m, const struct rep
 static void tell_request(struct turn *t, const struct provider *p)
 {
     struct str body = p->request_body ? p->request_body(t->session->stream) : STR_NONE;
-    session_emit(t->session, t, &(struct event){.kind = EV_REQUEST, .text = str_of(p->name),
-                                                .json = body, .count = t->round});
+    session_emit(t->session, t,
+                 &(struct event){
+                     .kind = EV_REQUEST, .text = str_of(p->name), .json = body, .count = t->round});
 }
 
 static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret,
@@ -301,8 +303,10 @@ static void tell_retry(struct turn *t, const struct retry_rule *rule, int attemp
                                 .delay_ms = delay_ms,
                                 .request_bytes = bytes,
                                 .max_attempts = rule->attempts};
-    session_emit(t->session, t, &(struct event){.kind = EV_RETRY_WAITING, .retry = &retry,
-                                                .error = err, .text = error_str(err)});
+    session_emit(
+        t->session, t,
+        &(struct event){
+            .kind = EV_RETRY_WAITING, .retry = &retry, .error = err, .text = error_str(err)});
 }
 
 static void tell_attempts(struct turn *t, int attempt, struct error *err)
@@ -332,7 +336,8 @@ bool ask_model_await(struct turn *t, struct message *ret, enum stop_reason *ret_
             struct compact_outcome out;
             struct error why;
             t->has_compacted = true;
-            if (!compact_await(t->session, t, "overflow", STR_NONE, t->first_entry, &t->arena, &out, &why)) {
+            if (!compact_await(t->session, t, "overflow", STR_NONE, t->first_entry, &t->arena, &out,
+                               &why)) {
                 if (why.code == ERR_CANCELED)
                     *err = why;
                 return false;
@@ -352,8 +357,8 @@ bool ask_model_await(struct turn *t, struct message *ret, enum stop_reason *ret_
                 return false;
             }
         }
-        const struct retry_rule *rule =
-            retry_rule_for(rules, k.provider ? k.provider->name : NULL, err, attempt);
+        const struct retry_rule *rule = retry_rule_for(rules, k.provider ? k.provider->name : NULL,
+                                                       err, attempt);
         if (!rule) {
             retry_say_wait(rules, err);
             if (attempt > 1 && t->session->settings->counts_attempts)

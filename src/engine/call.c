@@ -17,13 +17,13 @@
 struct call {
     struct turn *turn;
     const struct block *block;
-    struct json args;           /* parsed; a root of {} when unreadable */
+    struct json args; /* parsed; a root of {} when unreadable */
     struct buf args_text;
-    struct str doubled;         /* name of a member that was given twice, or STR_NONE */
+    struct str doubled; /* name of a member that was given twice, or STR_NONE */
     struct event_call event;
     const struct face *face;
-    void *decoded;              /* in the turn's arena */
-    struct tool_paths *paths;   /* where its paths lead, for the gate and for the tool */
+    void *decoded;            /* in the turn's arena */
+    struct tool_paths *paths; /* where its paths lead, for the gate and for the tool */
     struct tool_result result;
     bool is_interrupted;
     int64_t duration_us;
@@ -52,8 +52,9 @@ static enum mode required_mode(const struct call *c)
 {
     struct session *s = c->turn->session;
     struct tool_cx cx = judging_cx(c);
-    const struct sandbox_policy *walls =
-        s->settings->permit == PERMIT_RULES && c->face->command ? session_sandbox(s) : NULL;
+    const struct sandbox_policy *walls = s->settings->permit == PERMIT_RULES && c->face->command
+                                             ? session_sandbox(s)
+                                             : NULL;
     if (walls)
         return walls->kind == SANDBOX_READ_ONLY ? MODE_READ_ONLY : MODE_WORKSPACE_WRITE;
     return face_required_mode(c->face, &cx, c->decoded);
@@ -83,8 +84,11 @@ static bool ask_await(struct call *c, enum mode required, struct str rule, bool 
     p->has_text = false;
     buf_reset(&p->text);
     wait_reset(&p->wait);
-    session_emit(s, t, &(struct event){.kind = EV_PERMISSION_ASKED, .call = &c->event,
-                                       .permission = &ask, .request_id = str_of(p->id)});
+    session_emit(s, t,
+                 &(struct event){.kind = EV_PERMISSION_ASKED,
+                                 .call = &c->event,
+                                 .permission = &ask,
+                                 .request_id = str_of(p->id)});
     bool ok = wait_await(&p->wait, err);
     p->is_open = false;
     if (ok)
@@ -155,8 +159,8 @@ static bool permit_await(struct call *c, struct error *err)
 }
 
 /* After an interrupt nothing is decided any more, although the fiber may not have heard of it. */
-static enum permit_outcome settle(const struct turn *t, struct pending *p, struct str id, bool allow,
-                                  struct str text)
+static enum permit_outcome settle(const struct turn *t, struct pending *p, struct str id,
+                                  bool allow, struct str text)
 {
     if (!str_is(id, p->id))
         return PERMIT_UNKNOWN;
@@ -195,8 +199,9 @@ static bool ask_user_await(void *arg, struct str questions, struct buf *answer, 
     id_hex(p->id, 12);
     p->is_open = true;
     wait_reset(&p->wait);
-    session_emit(t->session, t, &(struct event){.kind = EV_QUESTION_ASKED, .json = questions,
-                                                .request_id = str_of(p->id)});
+    session_emit(
+        t->session, t,
+        &(struct event){.kind = EV_QUESTION_ASKED, .json = questions, .request_id = str_of(p->id)});
     bool ok = wait_await(&p->wait, err);
     p->is_open = false;
     if (ok)
@@ -217,7 +222,8 @@ static void read_arguments(struct call *c)
     struct error ignored;
     struct str raw = c->block->arguments;
     bool is_empty = str_is_blank(raw);
-    bool ok = !is_empty && json_parse(raw, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &c->args, &ignored);
+    bool ok = !is_empty &&
+              json_parse(raw, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &c->args, &ignored);
     /* Two values for one name: what is asked for and what is done could differ. */
     bool is_strict = !c->turn->session->settings->toolset->bad_arguments_run;
     struct str doubled;
@@ -366,8 +372,7 @@ static bool finish_call(struct call *c, struct error *err)
 
 static bool run_call_await(struct turn *t, const struct block *block, struct error *err)
 {
-    AUTO(call) struct call c = {
-        .turn = t, .block = block, .paths = tool_paths_new()};
+    AUTO(call) struct call c = {.turn = t, .block = block, .paths = tool_paths_new()};
     struct error why = ERROR_INIT;
     read_arguments(&c);
     session_emit(t->session, t, &(struct event){.kind = EV_CALL_STARTED, .call = &c.event});

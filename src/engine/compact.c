@@ -105,8 +105,7 @@ static bool summarise_past_await(const struct work *k, struct buf *out, struct e
     AUTO(arena) struct arena a = ARENA_INIT;
     const struct history *h = &k->session->history;
     if (k->cut.at == k->cut.from && !k->is_forced) {
-        buf_add(out, k->cut.from ? message_text_of(&a, &h->messages[0])
-                                 : STR("No prior history."));
+        buf_add(out, k->cut.from ? message_text_of(&a, &h->messages[0]) : STR("No prior history."));
         return true;
     }
     put_earlier_summary(&question, h);
@@ -147,8 +146,8 @@ static bool summarise_await(const struct work *k, struct arena *a, struct messag
         compact_list_files(&text, buf_str(&past), &m);
     else
         buf_add(&text, buf_str(&past));
-    struct str whole =
-        arena_fmt(a, "%.*s%.*s", STR_FMT(str_trim(buf_str(&text))), STR_FMT(buf_str(&split)));
+    struct str whole = arena_fmt(a, "%.*s%.*s", STR_FMT(str_trim(buf_str(&text))),
+                                 STR_FMT(buf_str(&split)));
     *ret = message_text(a, ROLE_SUMMARY, whole);
     ret->first_kept = arena_fmt(a, "message:%zu", k->cut.at);
     ret->n_skipped = k->cut.split > k->cut.at ? (int64_t)(k->cut.split - k->cut.at - 1) : 0;

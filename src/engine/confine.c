@@ -8,8 +8,8 @@
  *     TRIVET_SANDBOX_WRITE  further writable directories, separated by colons
  *
  * `require` is what the dialect wants, or workspace-write if it wants nothing, and no command runs
- * where the kernel cannot enforce all of it.  A word that nobody knows counts as `require`: a typing
- * mistake must not open the door.
+ * where the kernel cannot enforce all of it.  A word that nobody knows counts as `require`: a
+ * typing mistake must not open the door.
  */
 #include "engine/internal.h"
 

@@ -34,8 +34,8 @@ void engine_stop(struct engine *e);
  * Strings of *ret lie in the arena or are static. */
 bool engine_find_model(struct engine *e, struct arena *a, struct str slug, struct model *ret,
                        struct error *err);
-/* The provider that such a name means, without looking the model up; NULL when there is none.  ret_id
- * gets the part of the slug that is the model's id there. */
+/* The provider that such a name means, without looking the model up; NULL when there is none.
+ * ret_id gets the part of the slug that is the model's id there. */
 const struct provider *engine_slug_provider(struct engine *e, struct str slug, struct str *ret_id);
 const struct provider *engine_find_provider(struct engine *e, struct str name);
 const struct provider *const *engine_providers(struct engine *e, size_t *ret_n);
@@ -47,8 +47,8 @@ const struct model *engine_models(struct engine *e, const struct provider *p, st
  * a success.  ERR_INVALID when the provider has none to ask for (p->list is LIST_NONE). */
 bool engine_refresh_models_await(struct engine *e, const struct provider *p, struct error *err);
 /* Refreshes several lists in parallel.  on_list (may be NULL) is called for each list that changed,
- * as soon as it is there, in a fiber of its own: it may await.  Failures are ignored: false only with
- * ERR_CANCELED. */
+ * as soon as it is there, in a fiber of its own: it may await.  Failures are ignored: false only
+ * with ERR_CANCELED. */
 typedef void engine_list_fn(void *arg, const struct provider *p);
 bool engine_refresh_lists_await(struct engine *e, const struct provider *const *which, size_t n,
                                 engine_list_fn *on_list, void *arg, struct error *err);

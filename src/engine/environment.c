@@ -12,6 +12,7 @@
 
 #include <unistd.h>
 
+/* clang-format off */
 static const char *const allowed[] = {
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "LANG", "LANGUAGE", "TERM", "COLORTERM",
     "TZ", "TMPDIR", "TMP", "TEMP", "EDITOR", "VISUAL", "PAGER", "DISPLAY", "WAYLAND_DISPLAY",
@@ -25,6 +26,7 @@ static const char *const allowed[] = {
     "all_proxy",
     "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE",
 };
+/* clang-format on */
 static const char *const allowed_starts[] = {"LC_", "XDG_", "CONDA_", "npm_config_", "HOMEBREW_"};
 static const char *const secrets[] = {"KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL", "AUTH"};
 

@@ -14,27 +14,27 @@
 #include "tools/tool.h"
 
 enum event_kind {
-    EV_TURN_QUEUED,      /* input accepted; text, is_first: nothing is before it */
+    EV_TURN_QUEUED, /* input accepted; text, is_first: nothing is before it */
     EV_TURN_STARTED,
-    EV_STEERED,          /* input accepted for the running turn; text, json: the message */
-    EV_STEER_APPLIED,    /* handed to the model; text, count: how many follow it at once */
-    EV_STEER_LATE,       /* no round followed; count */
-    EV_INPUT_ADDED,      /* the turn's own input went to the model for the first time; text */
-    EV_TEXT,             /* text: a piece of the answer */
-    EV_REASONING,        /* text: a piece of visible reasoning */
-    EV_REQUEST,          /* a request goes out, if settings say so; count: the round, json: its
-                          * body or empty, text: the provider's name */
-    EV_REPLY_DONE,       /* one model response is complete and on disk; json: the message, count: bytes of
-                          * the request, 0 when they are not known any more */
-    EV_RETRY_WAITING,    /* retry */
-    EV_CALL_STARTED,     /* call */
-    EV_PERMISSION_ASKED, /* call, permission */
-    EV_QUESTION_ASKED,   /* request_id, json: the questions */
-    EV_CALL_OUTPUT,      /* call; text: the last lines so far, count: ms since it began */
-    EV_CALL_DONE,        /* call, result */
-    EV_ROUND_DONE,       /* all calls of a reply have results; count: the round's number */
+    EV_STEERED,       /* input accepted for the running turn; text, json: the message */
+    EV_STEER_APPLIED, /* handed to the model; text, count: how many follow it at once */
+    EV_STEER_LATE,    /* no round followed; count */
+    EV_INPUT_ADDED,   /* the turn's own input went to the model for the first time; text */
+    EV_TEXT,          /* text: a piece of the answer */
+    EV_REASONING,     /* text: a piece of visible reasoning */
+    EV_REQUEST,       /* a request goes out, if settings say so; count: the round, json: its
+                       * body or empty, text: the provider's name */
+    EV_REPLY_DONE, /* one model response is complete and on disk; json: the message, count: bytes of
+                    * the request, 0 when they are not known any more */
+    EV_RETRY_WAITING,      /* retry */
+    EV_CALL_STARTED,       /* call */
+    EV_PERMISSION_ASKED,   /* call, permission */
+    EV_QUESTION_ASKED,     /* request_id, json: the questions */
+    EV_CALL_OUTPUT,        /* call; text: the last lines so far, count: ms since it began */
+    EV_CALL_DONE,          /* call, result */
+    EV_ROUND_DONE,         /* all calls of a reply have results; count: the round's number */
     EV_COMPACTION_STARTED, /* compaction */
-    EV_COMPACTION_DONE,  /* compaction; error when it failed */
+    EV_COMPACTION_DONE,    /* compaction; error when it failed */
     EV_CANCEL_ASKED,
     EV_ANSWER,           /* text: the final text of a completed turn */
     EV_FAILED,           /* error; EV_TURN_ENDED follows */
@@ -48,22 +48,22 @@ enum event_kind {
 enum turn_state { TURN_QUEUED, TURN_RUNNING, TURN_COMPLETED, TURN_FAILED, TURN_CANCELED };
 
 struct event_call {
-    struct str id;        /* unique in the turn */
-    struct str name;      /* as the model wrote it */
-    struct str raw;       /* arguments as the model wrote them */
-    struct str args;      /* JSON object text; "{}" when raw was unreadable */
-    bool args_are_bad;    /* raw is not a JSON object */
-    int round;            /* model round in the turn, from 1 */
+    struct str id;     /* unique in the turn */
+    struct str name;   /* as the model wrote it */
+    struct str raw;    /* arguments as the model wrote them */
+    struct str args;   /* JSON object text; "{}" when raw was unreadable */
+    bool args_are_bad; /* raw is not a JSON object */
+    int round;         /* model round in the turn, from 1 */
 };
 
 struct event_result {
-    struct str text;      /* exactly what the model gets */
-    struct str value;     /* the same as JSON; empty: text */
-    struct str error;     /* loaf's error text; empty when there is none */
+    struct str text;       /* exactly what the model gets */
+    struct str value;      /* the same as JSON; empty: text */
+    struct str error;      /* loaf's error text; empty when there is none */
     struct str diff, path; /* of a changed file, as the model named it; empty when there is none */
     bool is_error;
     bool is_interrupted;
-    int64_t duration_us;  /* of the run itself, without the wait for permission */
+    int64_t duration_us; /* of the run itself, without the wait for permission */
 };
 
 struct event_permission {
@@ -82,24 +82,25 @@ struct event_compaction {
     const char *reason; /* "manual", "auto", "overflow", or what the settings said */
     struct str summary, first_kept;
     int64_t tokens_before, tokens_after, window;
-    int64_t n_before; /* messages */
+    int64_t n_before;   /* messages */
     struct str details; /* JSON object: read_files, modified_files */
 };
 
 struct event_end {
     enum turn_state state;
-    const char *stop; /* "end_turn", "interrupted", "max_tokens", "max_iterations", "content_filter",
-                       * "continued": another turn goes on after an overflow */
-    int iterations;   /* rounds with tool results */
-    struct usage usage; /* of this turn */
+    const char
+        *stop;            /* "end_turn", "interrupted", "max_tokens", "max_iterations",
+                           * "content_filter",     "continued": another turn goes on after an overflow */
+    int iterations;       /* rounds with tool results */
+    struct usage usage;   /* of this turn */
     struct str mutations; /* JSON: [["tool","target"],...] */
 };
 
 struct event {
     enum event_kind kind;
-    bool is_first;      /* EV_TURN_QUEUED */
-    int64_t seq;        /* in the session */
-    int64_t turn_seq;   /* in the turn; 0 when not counted */
+    bool is_first;    /* EV_TURN_QUEUED */
+    int64_t seq;      /* in the session */
+    int64_t turn_seq; /* in the turn; 0 when not counted */
     int64_t time_ms;
     struct str turn_id; /* STR_NONE outside of turns */
     struct str text;
@@ -117,8 +118,8 @@ struct event {
 };
 
 struct event_row {
-    const char *name;  /* for documents and logs */
-    bool is_numbered;  /* counts in turn_seq and is kept for replay */
+    const char *name; /* for documents and logs */
+    bool is_numbered; /* counts in turn_seq and is kept for replay */
     const char *about;
 };
 extern const struct event_row event_rows[EV_N_KINDS];

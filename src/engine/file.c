@@ -242,8 +242,8 @@ bool session_sync_through_await(struct session *s, struct error *err)
 
 /* ---- opened when needed ---- */
 
-/* Another process may hold the lock for a moment longer than it lives: a child of a killed one has it
- * until it has become the command.  So the lock is tried again before the error is believed. */
+/* Another process may hold the lock for a moment longer than it lives: a child of a killed one has
+ * it until it has become the command.  So the lock is tried again before the error is believed. */
 static bool try_again_await(struct session *s, int *tries, struct error *err)
 {
     return err->code == ERR_LOCKED && (*tries)-- > 0 &&

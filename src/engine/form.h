@@ -9,7 +9,8 @@
  * The records make a turn durable while it runs; the other program skips them.  Between turns it
  * finds all messages in its own form and takes the last head.  Nothing is rewritten, so that a turn
  * costs the same however long the chat is; only when records make up most of the file, or after a
- * compaction, the file is replaced by one without them.  A session without a form keeps the records.
+ * compaction, the file is replaced by one without them.  A session without a form keeps the
+ * records.
  */
 #ifndef TRIVET_ENGINE_FORM_H
 #define TRIVET_ENGINE_FORM_H

@@ -237,8 +237,7 @@ static int64_t close_entry(struct history *h, size_t i)
         if (call->kind != BLOCK_CALL || has_result(h, i + 1, call->id))
             continue;
         bool ran = was_started(h, call->id);
-        struct str text = ran
-                              ? STR("Error: outcome unknown, the engine stopped while this ran")
+        struct str text = ran ? STR("Error: outcome unknown, the engine stopped while this ran")
                               : STR("Error: not run, the engine stopped before");
         struct message m = message_tool(&h->arena, call->id, call->name, text, true);
         struct mark *turn = h->entries[i].turn;
@@ -337,11 +336,12 @@ static void fold_turn(struct view *v, const struct history *h, size_t from, size
 }
 
 struct message *history_view(const struct history *h, const struct session_settings *st,
-                             const struct mark *running, size_t first, size_t last,
-                             struct arena *a, size_t *ret_n)
+                             const struct mark *running, size_t first, size_t last, struct arena *a,
+                             size_t *ret_n)
 {
     last = MIN(last, h->n);
-    struct view v = {.out = arena_array(a, struct message, last - MIN(first, last) + 1), .arena = a};
+    struct view v = {.out = arena_array(a, struct message, last - MIN(first, last) + 1),
+                     .arena = a};
     for (size_t from = first, to; from < last; from = to) {
         struct mark *turn = h->entries[from].turn;
         for (to = from + 1; to < last && turn && h->entries[to].turn == turn; to++)
@@ -384,7 +384,8 @@ bool message_is_empty(const struct message *m)
 /* Texts that are `used` elsewhere stay valid, see history.h. */
 static void drop_waste(struct history *h, struct str used, struct arena *rest)
 {
-    struct history fresh = {.is_tree = h->is_tree, .was_ever_used = h->was_ever_used,
+    struct history fresh = {.is_tree = h->is_tree,
+                            .was_ever_used = h->was_ever_used,
                             .usage_from = h->usage_from,
                             .ends_with_compaction = h->ends_with_compaction};
     size_t kept = (size_t)history_bytes(h) + h->n * sizeof(struct block);

@@ -13,7 +13,7 @@
 #include "engine/event.h"
 #include "engine/settings.h"
 
-struct mark { /* what is known of a turn */
+struct mark {               /* what is known of a turn */
     struct mark *next;      /* all of them, newest first */
     struct mark *same_slot; /* of the table by id */
     struct str id;
@@ -21,10 +21,11 @@ struct mark { /* what is known of a turn */
     int64_t seq;
 };
 
-struct entry { /* what is known of a message */
-    struct mark *turn;  /* NULL: unknown */
-    bool is_unsaved;    /* made while opening; written before the next record */
-    size_t usage_at;    /* the last message up to this one that tells its usage, counted from 1; 0: none */
+struct entry {         /* what is known of a message */
+    struct mark *turn; /* NULL: unknown */
+    bool is_unsaved;   /* made while opening; written before the next record */
+    size_t usage_at;   /* the last message up to this one that tells its usage, counted from 1; 0:
+                          none */
     int64_t tokens, bytes; /* of all messages up to this one, about */
 };
 
@@ -46,33 +47,33 @@ struct history {
     struct entry *entries; /* as many */
     size_t n, room;
     int64_t next_number; /* of the next message */
-    uint64_t epoch; /* another number whenever messages have changed that were there before */
+    uint64_t epoch;      /* another number whenever messages have changed that were there before */
     struct mark *marks;
     struct mark **slots; /* the marks by id; as many as n_slots, a power of two */
     size_t n_marks, n_slots;
     struct started *started;
     bool ends_with_compaction;
-    size_t usage_from;     /* entries before it were asked for with a longer conversation */
-    bool is_tree;          /* version 2 file: records carry id and parentId */
-    char leaf[17];         /* id of the last entry of a tree file, "" for none */
-    char saved_leaf[17];   /* of the last one that is in the file */
-    bool was_ever_used;    /* a message record exists */
+    size_t usage_from;   /* entries before it were asked for with a longer conversation */
+    bool is_tree;        /* version 2 file: records carry id and parentId */
+    char leaf[17];       /* id of the last entry of a tree file, "" for none */
+    char saved_leaf[17]; /* of the last one that is in the file */
+    bool was_ever_used;  /* a message record exists */
 };
 
 struct header { /* first line of the file, in the arena of the history */
     int64_t version;
     struct str id, cwd, model, effort, parent_id, parent_path, name;
     int64_t created_ms;
-    struct str memory; /* last memory_state record, or STR_NONE */
-    struct str head;   /* last head line of the dialect's form, JSON, or STR_NONE */
-    int64_t form_bytes; /* of the lines in that form */
-    bool is_compacted;  /* by a record, which the other program does not know */
+    struct str memory;   /* last memory_state record, or STR_NONE */
+    struct str head;     /* last head line of the dialect's form, JSON, or STR_NONE */
+    int64_t form_bytes;  /* of the lines in that form */
+    bool is_compacted;   /* by a record, which the other program does not know */
     int64_t modified_ms; /* as the head says, or 0 */
     bool has_open_tail;  /* the last line is whole and lacks its newline */
     int64_t last_seq;
-    int64_t end;   /* of the last complete line, in bytes */
-    bool is_clean; /* every started turn has ended */
-    int64_t n_bad; /* lines that are no records */
+    int64_t end;        /* of the last complete line, in bytes */
+    bool is_clean;      /* every started turn has ended */
+    int64_t n_bad;      /* lines that are no records */
     int64_t n_turns;    /* ended ones */
     struct usage usage; /* of these */
     struct waiting *waiting;
@@ -103,7 +104,8 @@ void history_remove(struct history *h, size_t from, size_t to);
 struct mark *history_mark(struct history *h, struct str turn_id);
 /* A call begins to run; its result may never come. */
 void history_start_call(struct history *h, struct str call_id);
-/* Replaces what stands before keep_from, and what the summary skips behind it, by the summary, which is copied. */
+/* Replaces what stands before keep_from, and what the summary skips behind it, by the summary,
+ * which is copied. */
 void history_compact(struct history *h, const struct message *summary, size_t keep_from);
 void history_empty(struct history *h);
 /* The entries from `from` on become their own projection: what a file in a dialect's form holds.
@@ -115,8 +117,8 @@ bool message_is_empty(const struct message *m); /* neither text nor picture: fil
 /* The messages for the model or a transcript, made of the entries [first, last), in a, with texts
  * borrowed from the history; running: the turn that still counts whole. */
 struct message *history_view(const struct history *h, const struct session_settings *st,
-                             const struct mark *running, size_t first, size_t last,
-                             struct arena *a, size_t *ret_n);
+                             const struct mark *running, size_t first, size_t last, struct arena *a,
+                             size_t *ret_n);
 /* The same without a copy, until the next change; NULL when the projection is not the messages as
  * they are.  The first n_settled are known to be. */
 const struct message *history_peek(const struct history *h, const struct session_settings *st,

@@ -23,37 +23,37 @@ struct engine {
     struct loop *loop;
     const struct provider *const *providers;
     size_t n_providers;
-    struct session *sessions;       /* all, in order of creation */
+    struct session *sessions; /* all, in order of creation */
     struct session **sessions_end;
-    struct table by_path;           /* the newest session of each file */
-    struct table turns;             /* by id: all that live */
-    struct turn *finished;          /* oldest first */
+    struct table by_path;  /* the newest session of each file */
+    struct table turns;    /* by id: all that live */
+    struct turn *finished; /* oldest first */
     struct turn **finished_end;
     size_t n_finished, finished_bytes;
-    unsigned n_running;             /* turns with a fiber, and compactions */
-    struct wait idle;               /* woken when n_running becomes 0 */
+    unsigned n_running; /* turns with a fiber, and compactions */
+    struct wait idle;   /* woken when n_running becomes 0 */
     bool is_stopping;
-    bool has_told_sandbox;          /* what the kernel cannot enforce */
-    struct shell_state shell;       /* loaf's, shared by its sessions */
-    struct background *background;  /* likewise; NULL before the first call */
-    struct arena arena;             /* for its whole life */
-    struct auth_store *auth;        /* keys and sign-ins; opened when first needed */
-    struct str exa_key;             /* of the store, or STR_NONE; in the arena */
-    bool is_exa_known;              /* it was looked for */
-    char **env;                     /* of children, cleaned */
-    struct custom *custom;          /* custom tools; NULL before somebody asks */
+    bool has_told_sandbox;         /* what the kernel cannot enforce */
+    struct shell_state shell;      /* loaf's, shared by its sessions */
+    struct background *background; /* likewise; NULL before the first call */
+    struct arena arena;            /* for its whole life */
+    struct auth_store *auth;       /* keys and sign-ins; opened when first needed */
+    struct str exa_key;            /* of the store, or STR_NONE; in the arena */
+    bool is_exa_known;             /* it was looked for */
+    char **env;                    /* of children, cleaned */
+    struct custom *custom;         /* custom tools; NULL before somebody asks */
     char *launch_dir;
-    struct catalogue *catalogue;    /* made by the first lookup of a model; NULL before */
-    struct arena door;              /* what the catalogue was told last */
-    struct limits_book *limits;     /* what providers said, see engine_limits */
+    struct catalogue *catalogue; /* made by the first lookup of a model; NULL before */
+    struct arena door;           /* what the catalogue was told last */
+    struct limits_book *limits;  /* what providers said, see engine_limits */
 };
 
 struct steer {
     struct steer *next;
     struct message message; /* in the turn's arena */
     struct str text;
-    char id[17];            /* of its input record */
-    struct steering *call;  /* the request that waits until it is on disk; NULL: accepted */
+    char id[17];           /* of its input record */
+    struct steering *call; /* the request that waits until it is on disk; NULL: accepted */
 };
 
 /* Steering on its way to the disk; on the stack of its fiber.  The turn may end meanwhile. */
@@ -76,45 +76,45 @@ struct turn {
     char id[UUID_LEN + 1];
     char session_id[UUID_LEN + 1];
     struct engine *engine;
-    struct session *session;  /* NULL when the turn outlived it */
-    struct turn *next;        /* in the queue or among the finished */
+    struct session *session; /* NULL when the turn outlived it */
+    struct turn *next;       /* in the queue or among the finished */
     enum turn_state state;
-    bool is_accepted;         /* its input is on disk */
+    bool is_accepted; /* its input is on disk */
     bool is_cancel_asked;
-    bool is_held;             /* left by an earlier process: runs before the next input */
-    bool is_told;             /* its listeners know of it */
-    bool is_queued_input;     /* the input stands in an input record, not yet as a message */
+    bool is_held;         /* left by an earlier process: runs before the next input */
+    bool is_told;         /* its listeners know of it */
+    bool is_queued_input; /* the input stands in an input record, not yet as a message */
     int64_t created_ms, started_ms, finished_ms;
     struct error error;
-    struct arena arena;       /* until the end of the turn */
-    struct mark *mark;        /* in the history */
+    struct arena arena; /* until the end of the turn */
+    struct mark *mark;  /* in the history */
     struct message input;
-    struct str text;          /* what the user sees as the input */
-    struct errand *errand;    /* what runs instead of the model, or NULL */
+    struct str text;             /* what the user sees as the input */
+    struct errand *errand;       /* what runs instead of the model, or NULL */
     const struct error *refusal; /* why the input cannot be put to the model, or NULL */
     struct event_ring ring;
-    int64_t n_events;         /* numbered so far */
+    int64_t n_events; /* numbered so far */
 
-    struct fiber *fiber;      /* while it runs */
-    struct child *child;      /* a running command */
+    struct fiber *fiber; /* while it runs */
+    struct child *child; /* a running command */
     struct steer *steers, **steers_end;
-    struct wait steering;     /* woken when one of them was accepted or refused */
-    bool is_ending;           /* the last round is over: no more steering */
+    struct wait steering; /* woken when one of them was accepted or refused */
+    bool is_ending;       /* the last round is over: no more steering */
     struct pending permission, question;
-    size_t first_entry;       /* of the history that belongs to this turn */
-    int round;                /* model requests so far */
-    int64_t request_bytes;    /* of the last one */
-    int iterations;           /* rounds with tool results */
-    int n_calls;              /* for making ids */
-    bool has_compacted;       /* after an overflow, once */
-    bool is_continued;        /* it ended in an overflow, and another turn goes on */
+    size_t first_entry;        /* of the history that belongs to this turn */
+    int round;                 /* model requests so far */
+    int64_t request_bytes;     /* of the last one */
+    int iterations;            /* rounds with tool results */
+    int n_calls;               /* for making ids */
+    bool has_compacted;        /* after an overflow, once */
+    bool is_continued;         /* it ended in an overflow, and another turn goes on */
     struct str provider_state; /* what the provider wants back with the next round */
-    bool has_renewed;         /* the sign-in, after a refusal, once */
+    bool has_renewed;          /* the sign-in, after a refusal, once */
     struct usage usage;
-    struct buf mutations;     /* JSON pairs, comma separated */
-    struct buf shown;         /* text that an errand said */
-    struct str answer;        /* text of the last reply */
-    struct str context;       /* what the dialect adds to the system instruction */
+    struct buf mutations; /* JSON pairs, comma separated */
+    struct buf shown;     /* text that an errand said */
+    struct str answer;    /* text of the last reply */
+    struct str context;   /* what the dialect adds to the system instruction */
     const char *stop;
 };
 
@@ -122,55 +122,55 @@ struct session {
     struct engine *engine;
     struct session *next, **at; /* at: what points to it */
     unsigned refs;
-    bool is_closing;          /* gone when the running turn has ended */
+    bool is_closing; /* gone when the running turn has ended */
     const struct session_settings *settings;
-    char id[UUID_LEN + 1];    /* persistent; foreign ids are kept as they are, cut to fit */
-    char *long_id;            /* the id when it does not fit */
+    char id[UUID_LEN + 1]; /* persistent; foreign ids are kept as they are, cut to fit */
+    char *long_id;         /* the id when it does not fit */
     char *path, *workspace, *cwd, *name, *parent_id, *parent_path;
-    char *slug, *effort;      /* model */
-    char *route;              /* OpenRouter: the upstream to use, or NULL */
-    char *memory;             /* last memory_state record, or NULL */
+    char *slug, *effort; /* model */
+    char *route;         /* OpenRouter: the upstream to use, or NULL */
+    char *memory;        /* last memory_state record, or NULL */
     enum mode mode;
     int64_t max_tokens;
     int64_t created_ms, modified_ms;
-    struct slog *log;         /* NULL while the file is closed, see file.c */
+    struct slog *log; /* NULL while the file is closed, see file.c */
     bool has_file;
-    bool is_unmade;           /* it was removed because nothing was in it; made again when needed */
-    bool is_deleted;          /* until the next input: nothing is written and nothing missed */
-    bool has_open_tail;       /* of a file that another program wrote, see header */
-    bool is_rewriting;        /* the file is being written anew; lines wait in owed */
-    bool must_rewrite;        /* a sync failed: what it covered may be lost */
+    bool is_unmade;     /* it was removed because nothing was in it; made again when needed */
+    bool is_deleted;    /* until the next input: nothing is written and nothing missed */
+    bool has_open_tail; /* of a file that another program wrote, see header */
+    bool is_rewriting;  /* the file is being written anew; lines wait in owed */
+    bool must_rewrite;  /* a sync failed: what it covered may be lost */
     bool owes_info, owes_memory; /* the settings, the memory record: still to be written */
-    struct buf owed;          /* lines that follow when the file is open again */
-    struct gate file_gate;    /* one at a time opens, reads or rewrites the file */
-    struct slog_mark left;    /* the file when it was closed or read */
-    unsigned n_holds;         /* see session_hold */
-    int64_t kept_ms;          /* when the file in a dialect's form was last changed by a turn */
-    int64_t form_bytes;       /* of its lines that are in the form */
-    size_t n_settled;         /* entries that stand in the form; those behind are records */
-    bool settles_whole;       /* the form needs a new file: records cannot say what has changed */
+    struct buf owed;             /* lines that follow when the file is open again */
+    struct gate file_gate;       /* one at a time opens, reads or rewrites the file */
+    struct slog_mark left;       /* the file when it was closed or read */
+    unsigned n_holds;            /* see session_hold */
+    int64_t kept_ms;             /* when the file in a dialect's form was last changed by a turn */
+    int64_t form_bytes;          /* of its lines that are in the form */
+    size_t n_settled;            /* entries that stand in the form; those behind are records */
+    bool settles_whole; /* the form needs a new file: records cannot say what has changed */
     struct history history;
     struct read_set *reads;
     struct listener *listeners;
     unsigned n_full;
     struct turn *waiting, **waiting_end; /* accepted and reserved ones, in order */
     struct turn *running;
-    struct stream *stream;    /* the answer that comes now, of the turn or of a compaction; or NULL */
+    struct stream *stream; /* the answer that comes now, of the turn or of a compaction; or NULL */
     bool is_compacting;
-    int n_continuations;      /* turns in a row that ended in an overflow */
-    unsigned n_pauses;        /* nothing starts while there is one, see session_pause_await */
-    struct pause *pauses;     /* those that wait for the end of the running turn */
-    const char *deny_text;    /* every question is answered so */
+    int n_continuations;   /* turns in a row that ended in an overflow */
+    unsigned n_pauses;     /* nothing starts while there is one, see session_pause_await */
+    struct pause *pauses;  /* those that wait for the end of the running turn */
+    const char *deny_text; /* every question is answered so */
     int64_t seq;
     int64_t n_turns;
     struct usage usage;
     int64_t context_tokens, told_tokens;
-    struct journal *journal;  /* deltas of an unfinished reply */
+    struct journal *journal;        /* deltas of an unfinished reply */
     struct sandbox_policy *sandbox; /* made at the first call */
     struct proxy *proxy;            /* to the hosts that its commands may reach; NULL: none */
     struct host_list *hosts;
-    struct room *room;              /* of its commands, with that policy; NULL: without walls */
-    struct todo_list todos;   /* what the model has set itself to do */
+    struct room *room;      /* of its commands, with that policy; NULL: without walls */
+    struct todo_list todos; /* what the model has set itself to do */
 };
 
 /* keys.c */
@@ -212,8 +212,8 @@ void session_hold(struct session *s);
 void session_release(struct session *s);
 void session_start_next(struct session *s);
 void session_turn_over(struct session *s, struct turn *t);
-/* Goes on as another, with the file `next`, or without one (NULL) until the first input.  Returns the
- * old file, which may be NULL; it is the caller's. */
+/* Goes on as another, with the file `next`, or without one (NULL) until the first input.  Returns
+ * the old file, which may be NULL; it is the caller's. */
 struct slog *session_change_file(struct session *s, struct str id, struct str path,
                                  struct slog *next);
 struct str session_id_str(const struct session *s);
@@ -310,8 +310,8 @@ const struct retry_rule *retry_rule_for(const struct retry_rules *r, const char 
 int64_t retry_delay_ms(const struct retry_rule *r, const struct error *err, int attempt);
 /* Adds the wait that the provider asks for when it is longer than the rules allow. */
 void retry_say_wait(const struct retry_rules *r, struct error *err);
-/* After an overflow that ends the turn: the conversation is made short and the continuation waits at
- * the head of the queue.  False when nothing follows; err is what the turn ends with. */
+/* After an overflow that ends the turn: the conversation is made short and the continuation waits
+ * at the head of the queue.  False when nothing follows; err is what the turn ends with. */
 bool overflow_continue_await(struct turn *t, struct error *err);
 /* Entries [from, at) are summarised; the entry `at` is kept, those up to split are summarised
  * apart (split == at: none).  budget 0: everything before keep_from; must: even if all would fit.
@@ -350,7 +350,8 @@ void output_free(struct output *o); /* nothing is told any more */
 
 /* journal.c */
 struct journal *journal_new(struct session *s);
-void journal_add(struct journal *j, struct turn *t, bool is_reasoning, struct str delta, int64_t seq);
+void journal_add(struct journal *j, struct turn *t, bool is_reasoning, struct str delta,
+                 int64_t seq);
 void journal_drop(struct journal *j); /* the reply is complete */
 void journal_free(struct journal *j);
 /* What an earlier process left: the text shown but not finished.  False when nothing. */
@@ -360,7 +361,7 @@ void journal_remove(struct str session_path);
 
 /* confine.c */
 const struct sandbox_policy *session_sandbox(struct session *s); /* NULL: none */
-struct room *session_room(struct session *s);                     /* NULL: without walls */
+struct room *session_room(struct session *s);                    /* NULL: without walls */
 /* Says on stderr, once, what the kernel cannot enforce, if these settings (NULL: those of the
  * environment alone) ask for a sandbox. */
 void engine_tell_sandbox(struct engine *e, const struct session_settings *settings);

@@ -2,9 +2,9 @@
 /* The side journal: what was shown of a reply that is not finished yet.
  *
  * Deltas are collected in memory and written every quarter of a second, or when they are many, to
- * <session file>.live, off the hot path and without sync.  The file goes away when the reply is in the session file.  A
- * reply that is finished sooner never touches the disk here.  After a crash the text up to the last
- * batch becomes a partial answer.
+ * <session file>.live, off the hot path and without sync.  The file goes away when the reply is in
+ * the session file.  A reply that is finished sooner never touches the disk here.  After a crash
+ * the text up to the last batch becomes a partial answer.
  */
 #include "engine/internal.h"
 
@@ -23,7 +23,7 @@ struct journal {
     bool is_reasoning; /* of text */
     char turn[UUID_LEN + 1];
     int64_t seq;
-    int fd;            /* -1: no file yet */
+    int fd; /* -1: no file yet */
 };
 
 static void add_suffix(struct buf *out, struct str session_path)
@@ -66,7 +66,8 @@ struct journal *journal_new(struct session *s)
     return j;
 }
 
-void journal_add(struct journal *j, struct turn *t, bool is_reasoning, struct str delta, int64_t seq)
+void journal_add(struct journal *j, struct turn *t, bool is_reasoning, struct str delta,
+                 int64_t seq)
 {
     if (j->session->settings->keeps_no_file)
         return;
@@ -136,7 +137,8 @@ bool journal_recover(struct str session_path, struct arena *a, struct str *ret_t
     return ret_turn->p != NULL;
 }
 
-/* Not synced: one that a power failure brings back belongs to a turn that is over, and is ignored. */
+/* Not synced: one that a power failure brings back belongs to a turn that is over, and is ignored.
+ */
 void journal_remove(struct str session_path)
 {
     AUTO(buf) struct buf path = BUF_INIT;

@@ -118,8 +118,9 @@ bool engine_is_usable(struct engine *e, const struct provider *p)
 
 bool engine_no_key(const struct provider *p, struct error *err)
 {
-    return error_set(err, ERR_NO_KEY, p->takes_tokens ? "no sign-in for %s; sign in or set %s"
-                                                      : "no API key for %s; set %s",
+    return error_set(err, ERR_NO_KEY,
+                     p->takes_tokens ? "no sign-in for %s; sign in or set %s"
+                                     : "no API key for %s; set %s",
                      p->label, p->env_key ? p->env_key : "one");
 }
 

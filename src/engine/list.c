@@ -60,8 +60,8 @@ static bool read_chat(struct reading *r, struct str path, bool with_messages,
         struct message *all = history_view(&h, r->settings, NULL, 0, h.n, &a, &ret->n_messages);
         ret->path = arena_str(r->arena, path);
         ret->head = arena_str(r->arena, hd.head);
-        ret->messages =
-            with_messages ? arena_array(r->arena, struct message, ret->n_messages + 1) : NULL;
+        ret->messages = with_messages ? arena_array(r->arena, struct message, ret->n_messages + 1)
+                                      : NULL;
         for (size_t i = 0; with_messages && i < ret->n_messages; i++)
             ret->messages[i] = message_copy(r->arena, &all[i]);
     }

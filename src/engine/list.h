@@ -16,10 +16,10 @@ bool engine_list_await(struct engine *e, struct arena *a, struct str dir, size_t
 
 struct saved_chat { /* a session file that was read and not opened */
     struct str path;
-    struct str head;           /* last head line of the dialect's form, JSON; STR_NONE: none */
-    struct message *messages;  /* the conversation; NULL in a list */
+    struct str head;          /* last head line of the dialect's form, JSON; STR_NONE: none */
+    struct message *messages; /* the conversation; NULL in a list */
     size_t n_messages;
-    struct str trouble;        /* why it could not be read, or STR_NONE */
+    struct str trouble; /* why it could not be read, or STR_NONE */
 };
 
 /* Reads a file in the form of these settings.  ERR_CORRUPT when it has no head. */
@@ -28,7 +28,7 @@ bool engine_read_await(struct engine *e, const struct session_settings *st, stru
 /* All regular files (no links) below dir whose name wants() likes, newest modification first; those
  * that cannot be read stand there with their trouble.  A directory that is not there has none. */
 bool engine_read_all_await(struct engine *e, const struct session_settings *st, struct str dir,
-                           bool (*wants)(struct str name), struct arena *a,
-                           struct saved_chat **ret, size_t *ret_n, struct error *err);
+                           bool (*wants)(struct str name), struct arena *a, struct saved_chat **ret,
+                           size_t *ret_n, struct error *err);
 
 #endif

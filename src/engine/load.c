@@ -25,8 +25,8 @@ struct loader {
     struct node *nodes; /* newest first; version 2 */
     struct str leaf;    /* target of the last leaf record that came after the last entry */
     bool has_leaf;
-    bool has_records;   /* messages came as records since the last head */
-    size_t block_at;    /* where messages in the form follow them; SIZE_MAX: nowhere */
+    bool has_records; /* messages came as records since the last head */
+    size_t block_at;  /* where messages in the form follow them; SIZE_MAX: nowhere */
 };
 
 /* ---- compaction ---- */
@@ -385,16 +385,20 @@ bool history_load_all(struct history *h, struct str path, const struct session_s
                       struct error *err)
 {
     struct header ignored;
-    struct loader ld = {.h = h, .hd = &ignored, .form = st->form, .form_arg = st->context_arg,
-                        .block_at = SIZE_MAX, .keeps_all = true};
+    struct loader ld = {.h = h,
+                        .hd = &ignored,
+                        .form = st->form,
+                        .form_arg = st->context_arg,
+                        .block_at = SIZE_MAX,
+                        .keeps_all = true};
     return read_all(&ld, path, err);
 }
 
 bool history_load(struct history *h, struct str path, const struct session_settings *st,
                   struct header *ret, struct error *err)
 {
-    struct loader ld = {.h = h, .hd = ret, .form = st->form, .form_arg = st->context_arg,
-                        .block_at = SIZE_MAX};
+    struct loader ld = {
+        .h = h, .hd = ret, .form = st->form, .form_arg = st->context_arg, .block_at = SIZE_MAX};
     bool ok = read_all(&ld, path, err);
     for (struct mark *m = h->marks; ok && m; m = m->next)
         if (m->state == TURN_RUNNING)

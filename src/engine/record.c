@@ -2,9 +2,9 @@
 /* The lines of a session file: Kward version 1 records (kward.md 9.2), version 2 where the file
  * is of that kind, and record types of our own, all named trivet_*, which other readers skip:
  *
- *   trivet_input       an input that waits: turn, kind (queue, steer), message; of: the steer it was
- *   trivet_input_over  it waits no longer: turn, how (dropped; refused: it was never acknowledged)
- *   trivet_turn        a turn started or ended: turn, state, seq, error, usage
+ *   trivet_input       an input that waits: turn, kind (queue, steer), message; of: the steer it
+ * was trivet_input_over  it waits no longer: turn, how (dropped; refused: it was never
+ * acknowledged) trivet_turn        a turn started or ended: turn, state, seq, error, usage
  *   trivet_call        a tool call is about to run: turn, toolCallId
  *   trivet_clear       the conversation starts anew from here
  *
@@ -189,7 +189,7 @@ void record_memory(struct buf *out, struct str members)
     yyjson_val *key, *v;
     struct jw w = begin(out, "memory_state");
     if (json_parse(members, 0, LIMIT_JSON_DEPTH, &j, &ignored))
-        yyjson_obj_foreach (j.root, i, max, key, v) {
+        yyjson_obj_foreach(j.root, i, max, key, v) {
             jw_keys(&w, json_str(key));
             jw_val(&w, v);
         }

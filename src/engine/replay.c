@@ -100,10 +100,12 @@ static void tell_message(struct replay *r, yyjson_val *v, int64_t seq, struct st
         tell(r, turn, (struct event){.kind = EV_REPLY_DONE, .json = buf_str(&json), .seq = seq});
         break;
     case ROLE_TOOL: {
-        struct event_call call = {.id = m.call_id, .name = m.name, .raw = STR(""), .args = STR("{}")};
+        struct event_call call = {
+            .id = m.call_id, .name = m.name, .raw = STR(""), .args = STR("{}")};
         struct event_result result = {.text = text, .is_error = m.is_error};
         tell(r, turn, (struct event){.kind = EV_CALL_STARTED, .call = &call, .seq = seq - 1});
-        tell(r, turn, (struct event){.kind = EV_CALL_DONE, .call = &call, .result = &result, .seq = seq});
+        tell(r, turn,
+             (struct event){.kind = EV_CALL_DONE, .call = &call, .result = &result, .seq = seq});
         break;
     }
     default:
@@ -124,8 +126,11 @@ static void tell_turn(struct replay *r, yyjson_val *v, int64_t seq, struct str t
             end.state = s;
     end.usage = usage_get(json_get(v, "usage"));
     end.iterations = (int)json_get_int(v, "iterations", 0);
-    tell(r, turn, (struct event){.kind = EV_TURN_ENDED, .end = &end, .seq = seq,
-                                 .turn_seq = json_get_int(v, "turn_seq", 0)});
+    tell(r, turn,
+         (struct event){.kind = EV_TURN_ENDED,
+                        .end = &end,
+                        .seq = seq,
+                        .turn_seq = json_get_int(v, "turn_seq", 0)});
 }
 
 static bool on_line(void *arg, struct str line, int64_t offset)

@@ -52,8 +52,8 @@ static void unlink_session(struct session *s)
 void session_warm_up(struct session *s)
 {
     struct str id;
-    const struct provider *p =
-        s->slug ? engine_slug_provider(s->engine, str_of(s->slug), &id) : NULL;
+    const struct provider *p = s->slug ? engine_slug_provider(s->engine, str_of(s->slug), &id)
+                                       : NULL;
     if (p && p->base_url)
         http_warm_up(s->engine->loop);
 }
@@ -323,8 +323,10 @@ void session_measure(struct session *s)
     if (s->context_tokens == s->told_tokens)
         return;
     s->told_tokens = s->context_tokens;
-    session_emit(s, NULL, &(struct event){.kind = EV_USAGE_CHANGED, .count = s->context_tokens,
-                                          .window = session_window(s)});
+    session_emit(s, NULL,
+                 &(struct event){.kind = EV_USAGE_CHANGED,
+                                 .count = s->context_tokens,
+                                 .window = session_window(s)});
 }
 
 void session_turn_over(struct session *s, struct turn *t)

@@ -16,31 +16,31 @@
 struct session;
 
 struct session_spec {
-    struct str workspace; /* real path of an existing directory */
-    bool is_workspace_fixed; /* session_open: it counts whatever the file says */
-    struct str path;      /* of the session file */
-    struct str id;        /* persistent id */
-    struct str model;     /* "provider/model-id" or STR_NONE: none chosen yet */
-    struct str effort;    /* or STR_NONE */
+    struct str workspace;                    /* real path of an existing directory */
+    bool is_workspace_fixed;                 /* session_open: it counts whatever the file says */
+    struct str path;                         /* of the session file */
+    struct str id;                           /* persistent id */
+    struct str model;                        /* "provider/model-id" or STR_NONE: none chosen yet */
+    struct str effort;                       /* or STR_NONE */
     struct str name, parent_id, parent_path; /* or STR_NONE */
     enum mode mode;
-    int64_t created_ms;   /* of a new session, 0: now */
-    int64_t max_tokens;   /* output cap of one request, 0: the provider's default */
+    int64_t created_ms; /* of a new session, 0: now */
+    int64_t max_tokens; /* output cap of one request, 0: the provider's default */
     const struct session_settings *settings; /* lives as long as the session */
 };
 
 /* A new session.  Its file is created at once unless settings->file_at_first_input. */
 struct session *session_new(struct engine *e, const struct session_spec *spec, struct error *err);
 
-struct session_report { /* what opening an existing file found */
-    int64_t cut_bytes;     /* torn tail that was removed, or will be at the first write */
+struct session_report {      /* what opening an existing file found */
+    int64_t cut_bytes;       /* torn tail that was removed, or will be at the first write */
     int64_t n_unknown_calls; /* calls whose outcome the crash hid */
-    int64_t n_waiting;     /* queued inputs that never ran */
-    int64_t n_bad;         /* lines before the tail that are no records; they were passed over */
+    int64_t n_waiting;       /* queued inputs that never ran */
+    int64_t n_bad;           /* lines before the tail that are no records; they were passed over */
 };
 /* Opens a session file.  spec->workspace is used when the header names none; spec->id is ignored;
- * spec->model, effort and name override the file's when given.  A file that is already open in this process gives
- * the same session (with one more reference). */
+ * spec->model, effort and name override the file's when given.  A file that is already open in this
+ * process gives the same session (with one more reference). */
 struct session *session_open(struct engine *e, const struct session_spec *spec,
                              struct session_report *ret, struct error *err);
 /* The same without blocking the loop, for settings that do not lock a session when it is opened. */
@@ -86,16 +86,16 @@ struct errand {
 
 struct input {
     struct str text;
-    struct str display;    /* what was typed, when text was expanded from it; or STR_NONE */
-    struct block *images;  /* BLOCK_IMAGE */
+    struct str display;   /* what was typed, when text was expanded from it; or STR_NONE */
+    struct block *images; /* BLOCK_IMAGE */
     size_t n_images;
     struct errand *errand;       /* runs instead of the model, taken over on success; or NULL */
     const struct error *refusal; /* the turn fails with this before the model is asked; or NULL */
 };
 enum send_how {
-    SEND_NEW,   /* ERR_BUSY while a turn runs */
-    SEND_QUEUE, /* behind the running one; starts at once when idle */
-    SEND_STEER, /* to the running turn; ERR_INVALID when there is none that takes it */
+    SEND_NEW,            /* ERR_BUSY while a turn runs */
+    SEND_QUEUE,          /* behind the running one; starts at once when idle */
+    SEND_STEER,          /* to the running turn; ERR_INVALID when there is none that takes it */
     SEND_STEER_OR_QUEUE, /* the one if it is possible, else the other */
 };
 /* The input is on disk when this returns.  ret_turn gets the id of the turn it will run in. */
@@ -117,8 +117,8 @@ bool engine_cancel_turn(struct engine *e, struct str turn_id, struct error *err)
 /* Drops all waiting inputs; their turns end as canceled.  Returns how many. */
 size_t session_clear_queue(struct session *s);
 
-/* Whether a program of the user's own may run outside of the session's sandbox, plugins do: ERR_DENIED
- * where the sandbox is required and shuts the network off. */
+/* Whether a program of the user's own may run outside of the session's sandbox, plugins do:
+ * ERR_DENIED where the sandbox is required and shuts the network off. */
 bool session_may_run_outside(struct session *s, struct error *err);
 
 enum permit_outcome { PERMIT_TAKEN, PERMIT_UNKNOWN, PERMIT_OVER };
@@ -176,7 +176,7 @@ struct turn_info {
     enum turn_state state;
     bool is_cancel_asked;
     int64_t created_ms, started_ms, finished_ms; /* 0: not yet */
-    struct error error; /* code ERR_NONE unless it failed */
+    struct error error;                          /* code ERR_NONE unless it failed */
 };
 /* Any turn of the process: waiting, running, or among the newest finished ones, also of sessions
  * that were closed.  False when it is not known (any more). */
@@ -188,23 +188,23 @@ bool engine_replay_turn(struct engine *e, struct str turn_id, int64_t after, eve
 struct session_info {
     struct str id, path, workspace, cwd, name; /* name may be STR_NONE */
     struct str parent_id, parent_path;
-    struct str model;  /* slug, or STR_NONE */
+    struct str model; /* slug, or STR_NONE */
     struct str effort;
     enum mode mode;
-    bool is_busy;           /* a turn runs, or waits to run by itself */
+    bool is_busy; /* a turn runs, or waits to run by itself */
     bool is_compacting;
     int64_t created_ms, modified_ms;
     int64_t n_messages, n_waiting, n_steering;
-    int64_t n_settled;      /* messages that stay as they are while epoch does */
+    int64_t n_settled; /* messages that stay as they are while epoch does */
     uint64_t epoch;
     int64_t context_tokens, max_tokens;
-    int64_t n_turns;        /* ended ones */
-    struct usage usage;     /* of the whole session */
+    int64_t n_turns;         /* ended ones */
+    struct usage usage;      /* of the whole session */
     struct str running_turn; /* id or STR_NONE */
 };
 void session_info(struct session *s, struct session_info *ret);
-/* Tokens that fit: what the settings say, else what is known of the model; 0: nothing is known.  It is
- * no part of session_info, which is asked for often, because it looks the model up. */
+/* Tokens that fit: what the settings say, else what is known of the model; 0: nothing is known.  It
+ * is no part of session_info, which is asked for often, because it looks the model up. */
 int64_t session_window(struct session *s);
 struct engine *session_engine(struct session *s);
 /* The live conversation, projected as the settings say; in the arena. */
@@ -232,8 +232,10 @@ bool session_choose(struct session *s, struct str slug, struct str effort, struc
 void session_set_route(struct session *s, struct str route);
 void session_set_mode(struct session *s, enum mode mode);
 void session_set_max_tokens(struct session *s, int64_t max_tokens); /* from the next request on */
-bool session_set_name_await(struct session *s, struct str name, struct error *err); /* STR_NONE clears */
-/* Reads the file again when another process has changed it, unless something of the session runs. */
+bool session_set_name_await(struct session *s, struct str name,
+                            struct error *err); /* STR_NONE clears */
+/* Reads the file again when another process has changed it, unless something of the session runs.
+ */
 void session_refresh_await(struct session *s);
 /* What a dialect remembers with the session: the last memory_state record of the file, a JSON
  * object, or STR_NONE.  Setting it writes one with these members; when the file is still to come,
@@ -246,9 +248,9 @@ bool session_copy_await(struct session *from, size_t n, bool reads, struct sessi
                         struct error *err);
 /* Empties the conversation (a record says so; the file keeps its history).  ERR_BUSY in a turn. */
 bool session_clear(struct session *s, struct error *err);
-/* The session goes on as another: with an empty conversation, without a name, under this id and with
- * this file, which appears with the first input; what waits in the queue goes along and the old file
- * stays.  While it is paused. */
+/* The session goes on as another: with an empty conversation, without a name, under this id and
+ * with this file, which appears with the first input; what waits in the queue goes along and the
+ * old file stays.  While it is paused. */
 bool session_renew_await(struct session *s, struct str id, struct str path, struct error *err);
 bool session_is_unused(struct session *s); /* unnamed, no message ever, nothing waiting */
 /* Removes the file of a session that is unused and idle.  The session goes on; what is said to it

@@ -52,23 +52,24 @@ struct retry_rules {
 void retry_rules_from_env(struct retry_rules *r);
 
 struct compact_rules {
-    bool is_enabled;           /* automatic compaction before a turn */
-    int64_t reserve_tokens;    /* kept free below the window */
-    int reserve_percent;       /* at least this share of the window is kept free */
-    int64_t least_reserve;     /* and at least this */
+    bool is_enabled;            /* automatic compaction before a turn */
+    int64_t reserve_tokens;     /* kept free below the window */
+    int reserve_percent;        /* at least this share of the window is kept free */
+    int64_t least_reserve;      /* and at least this */
     int64_t keep_recent_tokens; /* 0: everything becomes the summary */
-    /* Says itself why it is time ("auto", "provider_switch"), or NULL that it is not; then the numbers
-     * above do not count.  arg: context_arg. */
+    /* Says itself why it is time ("auto", "provider_switch"), or NULL that it is not; then the
+     * numbers above do not count.  arg: context_arg. */
     const char *(*why)(void *arg, struct session *s);
-    bool repeats;              /* by hand also where there is nothing new to summarise, or nothing */
-    bool failure_ends_turn;    /* a turn does not go on when compaction before it failed */
-    bool without_thinking;     /* the summary is asked for with the lowest effort */
+    bool repeats;           /* by hand also where there is nothing new to summarise, or nothing */
+    bool failure_ends_turn; /* a turn does not go on when compaction before it failed */
+    bool without_thinking;  /* the summary is asked for with the lowest effort */
     /* After an overflow the turn ends and this is said in a turn of its own, which follows before
-     * everything that waits, at most so many times one after another; NULL: the same turn goes on. */
+     * everything that waits, at most so many times one after another; NULL: the same turn goes on.
+     */
     const char *continuation;
     int max_continuations;
     const char *const *overflow_words; /* failures with one of them are overflows too; NULL-ended */
-    bool lists_files;          /* the summary names the files that were read and changed */
+    bool lists_files;                  /* the summary names the files that were read and changed */
 };
 
 /* Tokens of the window that are kept free. */
@@ -77,20 +78,20 @@ int64_t compact_reserve(const struct compact_rules *r, int64_t window);
 struct session_settings {
     const struct toolset *toolset;
     enum permit_policy permit;
-    const struct rules *rules;  /* with PERMIT_RULES; may be NULL and may grow */
-    bool asks_beyond_mode;      /* with PERMIT_RULES: a call beyond the mode is put to the listeners */
-    enum sandbox_kind sandbox;  /* of tools, unless TRIVET_SANDBOX says otherwise */
-    bool network;               /* the sandbox lets commands use the network */
+    const struct rules *rules; /* with PERMIT_RULES; may be NULL and may grow */
+    bool asks_beyond_mode; /* with PERMIT_RULES: a call beyond the mode is put to the listeners */
+    enum sandbox_kind sandbox; /* of tools, unless TRIVET_SANDBOX says otherwise */
+    bool network;              /* the sandbox lets commands use the network */
     struct retry_rules retry;
     struct compact_rules compact;
-    int64_t context_window;     /* counts instead of the model's when it is not 0 */
-    int max_rounds;             /* rounds with tools per turn */
-    bool max_rounds_is_stop;    /* one more request, then stop "max_iterations"; else an error */
-    int64_t stall_ms;           /* no useful event from the provider for so long: the request failed */
-    int64_t kill_grace_ms;      /* SIGTERM to SIGKILL of an interrupted command */
-    bool drops_failed_turns;    /* a failed turn leaves the conversation as it was */
-    bool keeps_only_text;       /* tool calls, results and reasoning do not outlive their turn */
-    bool steer_extends;         /* steering input gets a round of its own even after a final reply */
+    int64_t context_window;  /* counts instead of the model's when it is not 0 */
+    int max_rounds;          /* rounds with tools per turn */
+    bool max_rounds_is_stop; /* one more request, then stop "max_iterations"; else an error */
+    int64_t stall_ms;        /* no useful event from the provider for so long: the request failed */
+    int64_t kill_grace_ms;   /* SIGTERM to SIGKILL of an interrupted command */
+    bool drops_failed_turns; /* a failed turn leaves the conversation as it was */
+    bool keeps_only_text;    /* tool calls, results and reasoning do not outlive their turn */
+    bool steer_extends;      /* steering input gets a round of its own even after a final reply */
     bool is_quiet_after_cancel; /* after EV_CANCEL_ASKED nothing but the end is told */
     bool counts_attempts;       /* a request that failed in spite of retries says how many */
     bool shares_shell;          /* the shell's directory and environment live on for the process */
@@ -110,10 +111,10 @@ struct session_settings {
     void (*put_context_await)(void *arg, struct session *s, struct str input, struct buf *out);
     /* A turn has completed: what the dialect keeps of it, before its end is told; may be NULL. */
     void (*keep_context_await)(void *arg, struct session *s);
-    void *context_arg;          /* for both, and for the form */
+    void *context_arg;            /* for both, and for the form */
     const struct file_form *form; /* of the session file between turns; NULL: the records stay */
-    const char *config_dir;     /* the dialect's own directory: skills/, tools/; NULL: none */
-    const char *const *gadgets; /* groups of optional tools that are on; NULL-ended, NULL: none */
+    const char *config_dir;       /* the dialect's own directory: skills/, tools/; NULL: none */
+    const char *const *gadgets;   /* groups of optional tools that are on; NULL-ended, NULL: none */
 };
 
 #endif

@@ -16,7 +16,8 @@ static bool write_turn_record(struct turn *t, const struct event_end *end, struc
         return true;
     /* The record is written before the events of the end, which have the next numbers. */
     int64_t ahead = t->state == TURN_RUNNING ? 0 : t->state == TURN_CANCELED ? 1 : 2;
-    record_turn(&line, str_of(t->id), t->state, s->seq + ahead, t->n_events + ahead, &t->error, end);
+    record_turn(&line, str_of(t->id), t->state, s->seq + ahead, t->n_events + ahead, &t->error,
+                end);
     return session_write(s, buf_str(&line), err);
 }
 
@@ -274,8 +275,10 @@ static void emit_end(struct turn *t, const struct event_end *end)
         session_emit(s, t, &(struct event){.kind = EV_ANSWER, .text = t->answer});
     if (t->state == TURN_FAILED)
         session_emit(s, t, &(struct event){.kind = EV_FAILED, .error = &t->error});
-    session_emit(s, t, &(struct event){.kind = EV_TURN_ENDED, .end = end,
-                                       .error = t->state == TURN_FAILED ? &t->error : NULL});
+    session_emit(s, t,
+                 &(struct event){.kind = EV_TURN_ENDED,
+                                 .end = end,
+                                 .error = t->state == TURN_FAILED ? &t->error : NULL});
 }
 
 static void set_state(struct turn *t, bool ok, const struct error *err)
@@ -285,7 +288,7 @@ static void set_state(struct turn *t, bool ok, const struct error *err)
     if (t->state == TURN_FAILED)
         t->error = *err;
     if (t->state != TURN_COMPLETED)
-        t->stop = t->is_continued              ? "continued"
+        t->stop = t->is_continued             ? "continued"
                   : t->state == TURN_CANCELED ? "interrupted"
                                               : "error";
     if (t->mark)
@@ -309,7 +312,8 @@ static void end_turn_await(struct turn *t, bool ok, struct error *err)
                             .usage = t->usage,
                             .mutations = buf_str(&mutations)};
     bool is_kept = write_turn_record(t, &end, &late);
-    is_kept = is_kept && (t->errand || session_settle_through_await(s, t->state != TURN_FAILED, &late));
+    is_kept = is_kept &&
+              (t->errand || session_settle_through_await(s, t->state != TURN_FAILED, &late));
     if (!is_kept && t->state != TURN_FAILED) {
         set_state(t, false, &late);
         end.state = t->state;

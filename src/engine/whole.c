@@ -30,8 +30,8 @@ static void put_form_head(struct session *s, size_t n, int64_t settles, struct b
     AUTO(arena) struct arena a = ARENA_INIT;
     size_t n_first;
     const struct file_form *form = s->settings->form;
-    struct message *first =
-        history_view(&s->history, s->settings, NULL, 0, MIN(n, FIRST_MESSAGES), &a, &n_first);
+    struct message *first = history_view(&s->history, s->settings, NULL, 0, MIN(n, FIRST_MESSAGES),
+                                         &a, &n_first);
     form->put_head(s->settings->context_arg, s, first, n_first, n, settles, out);
 }
 

@@ -399,8 +399,8 @@ static bool open_terminal(struct loop *l, struct child *c, const struct child_op
     struct stream *s = &c->streams[0];
     int write_end;
     if (!terminal_open(o->cols, o->rows, &s->fd, &fds[JOB_IN], err) || !stream_watch(l, s, err) ||
-        !dup_open(fds[JOB_IN], &fds[JOB_OUT], err) ||
-        !dup_open(fds[JOB_IN], &fds[JOB_ERR], err) || !dup_open(s->fd, &write_end, err))
+        !dup_open(fds[JOB_IN], &fds[JOB_OUT], err) || !dup_open(fds[JOB_IN], &fds[JOB_ERR], err) ||
+        !dup_open(s->fd, &write_end, err))
         return false;
     c->input = feed_new(l, write_end, on_input_rest, c, err);
     return c->input != NULL;

@@ -5,9 +5,9 @@
  *
  * A command runs in a room (room.h): a small program, or a re-exec of trivet where that is not
  * installed, that stays and forks a holder for each command.  The holder is a subreaper, starts the
- * command, tells us its exit status, and stays as long as descendants live.  Because orphans fall to
- * the holder, the tree below it is complete, so killing it leaves nobody.  It ends the tree when its
- * line to us breaks, so kill -9 of trivet leaves nobody either.
+ * command, tells us its exit status, and stays as long as descendants live.  Because orphans fall
+ * to the holder, the tree below it is complete, so killing it leaves nobody.  It ends the tree when
+ * its line to us breaks, so kill -9 of trivet leaves nobody either.
  */
 #ifndef TRIVET_LOOP_CHILD_H
 #define TRIVET_LOOP_CHILD_H
@@ -37,15 +37,15 @@ struct child_options {
     const char *const *argv; /* NULL-ended; argv[0] is searched in PATH of env */
     const char *const *env;  /* NULL-ended "NAME=value"; the complete environment */
     const char *cwd;
-    struct str input;        /* what it reads on stdin; STR_NONE: /dev/null */
-    bool keeps_input;        /* stdin is a pipe that stays open behind input, for child_write */
-    bool has_extra;          /* descriptor 3 is a pipe to us, stream 3 */
+    struct str input; /* what it reads on stdin; STR_NONE: /dev/null */
+    bool keeps_input; /* stdin is a pipe that stays open behind input, for child_write */
+    bool has_extra;   /* descriptor 3 is a pipe to us, stream 3 */
     /* It gets a terminal of cols x rows as 0, 1, 2 and as controlling terminal.  All output is
      * stream 1, with the input echoed and \r\n at line ends; input goes through child_write. */
     bool has_terminal;
     int cols, rows;
-    int64_t timeout_ms;      /* 0: none */
-    int64_t grace_ms;        /* between SIGTERM and SIGKILL */
+    int64_t timeout_ms; /* 0: none */
+    int64_t grace_ms;   /* between SIGTERM and SIGKILL */
     /* Pipes held open by a background grandchild are not waited for longer than this after the
      * command itself has ended. */
     int64_t linger_ms;

@@ -38,7 +38,7 @@ struct wait {
 };
 #define WAIT_INIT ((struct wait){0})
 
-void wait_wake(struct wait *w); /* also before anybody waits; repeated wakes are one */
+void wait_wake(struct wait *w);  /* also before anybody waits; repeated wakes are one */
 void wait_reset(struct wait *w); /* for the next use */
 bool wait_await(struct wait *w, struct error *err);
 void wait_through_await(struct wait *w);

@@ -8,9 +8,9 @@
  *     5            notes to trivet: the command's process id, then its wait status
  *
  * It is a subreaper: whatever loses its parent below it becomes its child, setsid and double fork
- * notwithstanding.  It exits with 0 when nobody is left, and that is what the keeper takes as proof.
- * All signals are blocked, so that a command that kills its group or its parent politely does not
- * hit it.
+ * notwithstanding.  It exits with 0 when nobody is left, and that is what the keeper takes as
+ * proof. All signals are blocked, so that a command that kills its group or its parent politely
+ * does not hit it.
  */
 #include "loop/hold.h"
 

@@ -201,8 +201,8 @@ struct writer {
     struct watch *watch; /* NULL for KIND_PLAIN */
     struct ready *soon;  /* will tell what happened outside of the loop */
     struct waiting *first, *last;
-    size_t sent;   /* bytes of the first that are written already */
-    size_t queued; /* bytes of all, without those */
+    size_t sent;      /* bytes of the first that are written already */
+    size_t queued;    /* bytes of all, without those */
     uint64_t written; /* bytes of all times */
     writer_fn *fn;
     void *arg;

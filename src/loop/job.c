@@ -150,7 +150,8 @@ bool job_read(struct job *j)
     struct job_head head;
     if (fstat(j->strings, &st) != 0 || st.st_size <= (off_t)sizeof head)
         return false;
-    char *bytes = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, j->strings, 0);
+    char *bytes = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, j->strings,
+                       0);
     if (bytes == MAP_FAILED)
         return false;
     char *at = bytes + sizeof head, *end = bytes + st.st_size;

@@ -2,7 +2,8 @@
 /* A command on its way to the room it runs in (room.h): one message with descriptors.  The strings
  * lie in a memory file, so that sending never waits however long they are.
  *
- *     engine --- job ---> keeper of the room (keeper.c) --- fork ---> holder of the command (hold.c)
+ *     engine --- job ---> keeper of the room (keeper.c) --- fork ---> holder of the command
+ * (hold.c)
  */
 #ifndef TRIVET_LOOP_JOB_H
 #define TRIVET_LOOP_JOB_H

@@ -237,7 +237,8 @@ struct watch *watch_new(struct loop *l, int fd, watch_fn *fn, void *arg, struct 
     if (rc != 0) {
         free(w);
         bool is_short = rc == UV_ENOSPC || rc == UV_ENOMEM;
-        error_set(err, is_short ? ERR_LIMIT : ERR_IO, "cannot watch descriptor %d: %s", fd, uv_strerror(rc));
+        error_set(err, is_short ? ERR_LIMIT : ERR_IO, "cannot watch descriptor %d: %s", fd,
+                  uv_strerror(rc));
         return NULL;
     }
     /* libuv makes the descriptor non-blocking; that is the owner's choice, not ours. */

@@ -41,17 +41,18 @@ enum { WATCH_IN = 1, WATCH_OUT = 2, WATCH_GONE = 4 };
 typedef void watch_fn(void *arg, int events);
 struct watch;
 /* Watches a descriptor that epoll takes (pipe, socket, tty, pidfd, eventfd); NULL and err for a
- * regular file, with ERR_LIMIT when the kernel has no resources for it.  The descriptor stays the caller's. */
+ * regular file, with ERR_LIMIT when the kernel has no resources for it.  The descriptor stays the
+ * caller's. */
 struct watch *watch_new(struct loop *l, int fd, watch_fn *fn, void *arg, struct error *err);
 void watch_set(struct watch *w, int events); /* 0 stops */
 void watch_free(struct watch *w);
 
-/* Calls fn whenever the signal arrives, until the loop is freed; from then on it is blocked, so that
- * one that comes late does not spoil an orderly end. */
+/* Calls fn whenever the signal arrives, until the loop is freed; from then on it is blocked, so
+ * that one that comes late does not spoil an orderly end. */
 void loop_on_signal(struct loop *l, int signo, loop_fn *fn, void *arg);
 
-/* Runs fn(arg) on the thread pool and done(arg) on the loop afterwards.  Where no thread can be made
- * fn runs on the loop too, and is waited for. */
+/* Runs fn(arg) on the thread pool and done(arg) on the loop afterwards.  Where no thread can be
+ * made fn runs on the loop too, and is waited for. */
 struct work;
 struct work *work_start(struct loop *l, loop_fn *fn, loop_fn *done, void *arg);
 /* If it has not begun, fn is not called any more; done is called in any case.  Not after done. */

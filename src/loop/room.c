@@ -4,9 +4,9 @@
  *     room    started by its first command; over when its process has gone, then started anew
  *     holder  gone when its line ends: the keeper holds the line until nobody is left (keeper.c)
  *
- * The engine is a subreaper too, so what a killed room leaves falls to us.  Every child of ours that
- * is no living room is such a stray: it is killed with all below it and waited for, until there is
- * none.  No fork() here: posix_spawn does not copy a large process.
+ * The engine is a subreaper too, so what a killed room leaves falls to us.  Every child of ours
+ * that is no living room is such a stray: it is killed with all below it and waited for, until
+ * there is none.  No fork() here: posix_spawn does not copy a large process.
  */
 #include "loop/room.h"
 
@@ -36,8 +36,8 @@ enum {
     SWEEP_MS = 5,         /* between two looks for strays */
     SWEEP_SLOW_MS = 1000, /* for strays that cannot be killed */
     SWEEP_LIMIT_MS = 5000,
-    LINE_TARGET = 3, /* the descriptor in the room */
-    LIFT_FD = 10,    /* descriptors to hand over lie above the targets */
+    LINE_TARGET = 3,          /* the descriptor in the room */
+    LIFT_FD = 10,             /* descriptors to hand over lie above the targets */
     MAX_ARGUMENT = 128 << 10, /* MAX_ARG_STRLEN of the kernel */
 };
 
@@ -53,8 +53,8 @@ struct room {
     struct rooms *all;
     struct room *next, **link;
     char **args;
-    pid_t pid; /* 0: not started, or over */
-    int line;  /* -1 when closed */
+    pid_t pid;           /* 0: not started, or over */
+    int line;            /* -1 when closed */
     struct watch *watch; /* of the line, for what it offers */
     room_offer_fn *on_offer;
     void *offer_arg;
@@ -375,8 +375,8 @@ static int spawn(pid_t *ret_pid, char **argv, int line)
     posix_spawn_file_actions_adddup2(&actions, line, LINE_TARGET);
     posix_spawnattr_setsigmask(&attr, &every);
     posix_spawnattr_setsigdefault(&attr, &every);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                        POSIX_SPAWN_SETSID);
+    posix_spawnattr_setflags(&attr,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
     process_spawn_begin();
     int rc = posix_spawn(ret_pid, room_program(), &actions, &attr, argv, nothing);
     if (rc == ENOENT) /* no /proc */
@@ -505,8 +505,8 @@ static bool send_job(struct room *r, const struct child_options *o, const int fd
     return room_start(r, err) && job_send(r->line, &j, err);
 }
 
-static bool holder_open(struct holder *h, const struct child_options *o,
-                        const int fds[JOB_N_FDS], struct error *err)
+static bool holder_open(struct holder *h, const struct child_options *o, const int fds[JOB_N_FDS],
+                        struct error *err)
 {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)

@@ -17,8 +17,8 @@
 struct rounds {
     uv_prepare_t prepare; /* first: the loop frees it when the handle is closed */
     int64_t limit_us;
-    int schedstat;       /* of this thread, or -1 */
-    int64_t last_us;     /* when the last wait began; 0: there was none */
+    int schedstat;             /* of this thread, or -1 */
+    int64_t last_us;           /* when the last wait began; 0: there was none */
     int64_t idle_us, delay_us; /* sums at that time */
     int64_t longest_us;
     const char *fiber; /* of this round, the one that ran longest */

@@ -17,8 +17,7 @@ bool terminal_resize(int master, int cols, int rows, struct error *err)
 static bool slave_open(int master, int *ret_slave, struct error *err)
 {
     char name[100];
-    if (grantpt(master) != 0 || unlockpt(master) != 0 ||
-        ptsname_r(master, name, sizeof name) != 0)
+    if (grantpt(master) != 0 || unlockpt(master) != 0 || ptsname_r(master, name, sizeof name) != 0)
         return error_errno(err, errno, "cannot set up a terminal");
     *ret_slave = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
     return *ret_slave >= 0 || error_errno(err, errno, "cannot open %s", name);

@@ -16,7 +16,7 @@
 enum { POOL_THREADS = 4, POOL_MAX = 64, STACK_BYTES = 8 << 20 }; /* libuv's numbers, but the max */
 
 struct work {
-    uv_work_t request; /* first: what libuv gives back */
+    uv_work_t request;  /* first: what libuv gives back */
     struct ready *soon; /* without threads: will do it; NULL afterwards */
     loop_fn *fn, *done;
     void *arg;

@@ -71,9 +71,9 @@ struct http {
     bool is_done; /* libcurl has finished; result is valid */
     bool is_paused, is_left;
     bool is_choked; /* the inbox was full: libcurl waits although nobody paused it */
-    bool is_news; /* stands on the news list */
-    bool is_told; /* its callbacks are running */
-    bool is_dead; /* canceled; freed by whoever still holds it */
+    bool is_news;   /* stands on the news list */
+    bool is_told;   /* its callbacks are running */
+    bool is_dead;   /* canceled; freed by whoever still holds it */
     struct timer *leave_timer;
     struct http *next, **prev; /* of net->requests */
     struct http *next_news;

@@ -72,10 +72,17 @@ bool fetch_await(struct loop *l, const struct fetch *what, struct fetched *ret, 
 {
     struct fetched out = {.body = BUF_MAX(what->max_bytes ? what->max_bytes : 1 << 20)};
     struct fetching k = {.out = &out};
-    struct http_request rq = {.method = what->method, .url = what->url, .headers = what->headers,
-                              .n_headers = what->n_headers, .body = what->body,
-                              .on_status = on_status, .on_header = on_header, .on_body = on_body,
-                              .on_end = on_end, .is_public = what->is_public, .arg = &k};
+    struct http_request rq = {.method = what->method,
+                              .url = what->url,
+                              .headers = what->headers,
+                              .n_headers = what->n_headers,
+                              .body = what->body,
+                              .on_status = on_status,
+                              .on_header = on_header,
+                              .on_body = on_body,
+                              .on_end = on_end,
+                              .is_public = what->is_public,
+                              .arg = &k};
     struct http *h = http_start(l, &rq, err);
     if (!h)
         return false;

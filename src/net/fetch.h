@@ -17,7 +17,8 @@ struct fetch {
     size_t max_bytes;   /* of the answer; 0: 1 MiB */
     int64_t timeout_ms; /* of the whole; 0: 30 s */
     /* How long a canceled exchange may still take to end, and then counts as completed: for
-     * requests whose answer must not be lost, such as a token that is used up by asking.  0: none. */
+     * requests whose answer must not be lost, such as a token that is used up by asking.  0: none.
+     */
     int64_t grace_ms;
     bool is_public; /* as in struct http_request */
 };

@@ -16,10 +16,10 @@ struct http_request {
     struct str url;
     const struct http_header *headers;
     size_t n_headers;
-    struct str body;             /* must live until the end of the request */
-    int64_t connect_timeout_ms;  /* 0: 30 s */
-    bool is_public;              /* refuses to connect to a private address (address.h); a proxy
-                                  * from the environment connects for us and is trusted in this */
+    struct str body;            /* must live until the end of the request */
+    int64_t connect_timeout_ms; /* 0: 30 s */
+    bool is_public;             /* refuses to connect to a private address (address.h); a proxy
+                                 * from the environment connects for us and is trusted in this */
     void (*on_status)(void *arg, int status, struct str content_type); /* before the first byte */
     void (*on_header)(void *arg, struct str name, struct str value);   /* may be NULL */
     void (*on_body)(void *arg, struct str bytes);

@@ -167,8 +167,8 @@ static void conn_leave(struct conn *c)
 static void conn_write(struct conn *c)
 {
     while (c->sent < c->out.n) {
-        ssize_t n =
-            send(c->client, c->out.p + c->sent, c->out.n - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n = send(c->client, c->out.p + c->sent, c->out.n - c->sent,
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && is_later()) {
             watch_set(c->client_watch, WATCH_OUT);
             return;

@@ -25,8 +25,8 @@ struct tape {
     struct http *http;      /* the real one */
     int fd;                 /* -1: writing failed */
     int64_t begun_us;
-    struct buf held;        /* of the body, not written yet */
-    bool is_whole;          /* the body is written at its end */
+    struct buf held; /* of the body, not written yet */
+    bool is_whole;   /* the body is written at its end */
     bool is_sign_in;
     struct loop *loop;
     struct tape *next, **prev;

@@ -18,9 +18,9 @@ enum { MOST_BYTES = 256 << 20, UUID_BYTES = 36, SHOWN_BYTES = 40 };
 struct reel {
     struct http_request rq;
     struct loop *loop;
-    struct buf text;     /* the file */
-    struct str rest;     /* of it, not told yet */
-    struct ready *soon;  /* the next line; NULL: none is due */
+    struct buf text;    /* the file */
+    struct str rest;    /* of it, not told yet */
+    struct ready *soon; /* the next line; NULL: none is due */
     bool is_paused, is_silent;
     bool has_status;       /* the head of the answer was told */
     bool is_told, is_dead; /* inside a callback; canceled inside it */

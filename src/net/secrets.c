@@ -49,7 +49,9 @@ static void put_slashes(struct str s, struct buf *out) /* as some JSON writers d
 
 static int hex_digit(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
+    return c >= '0' && c <= '9'                 ? c - '0'
+           : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                : -1;
 }
 
 static void put_plain(struct str s, struct buf *out) /* percent escapes undone */
@@ -57,8 +59,8 @@ static void put_plain(struct str s, struct buf *out) /* percent escapes undone *
     for (size_t i = 0; i < s.n; i++) {
         bool is_escape = s.p[i] == '%' && i + 2 < s.n && hex_digit(s.p[i + 1]) >= 0 &&
                          hex_digit(s.p[i + 2]) >= 0;
-        buf_addc(out, is_escape ? (char)(hex_digit(s.p[i + 1]) * 16 + hex_digit(s.p[i + 2]))
-                                : s.p[i]);
+        buf_addc(out,
+                 is_escape ? (char)(hex_digit(s.p[i + 1]) * 16 + hex_digit(s.p[i + 2])) : s.p[i]);
         i += is_escape ? 2 : 0;
     }
 }
@@ -80,7 +82,7 @@ void secrets_add(struct secrets *s, struct str literal)
 bool secrets_is_header(struct str name)
 {
     static const char *const names[] = {"authorization", "proxy-authorization", "cookie",
-                                        "set-cookie", "chatgpt-account-id", "api-key"};
+                                        "set-cookie",    "chatgpt-account-id",  "api-key"};
     static const char *const ends[] = {"-api-key", "-token", "-secret"};
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (str_ieq(name, str_of(names[i])))
@@ -95,11 +97,13 @@ bool secrets_is_header(struct str name)
 
 /* Names of query keys, form fields and JSON members.  The first four mean other things in the JSON
  * of a conversation. */
+/* clang-format off */
 static const char *const field_names[] = {
     "code",          "state",    "key",           "token",         "user_code",
     "device_code",   "api_key",  "access_token",  "refresh_token", "id_token",
     "code_verifier", "client_secret", "subject_token", NULL,
 };
+/* clang-format on */
 enum { FIRST_PLAIN = 6 }; /* from here on a name means a secret everywhere */
 
 static bool is_field(struct str name)

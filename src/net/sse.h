@@ -7,7 +7,7 @@
 
 struct sse {
     void (*on_event)(void *arg, struct str event, struct str data);
-    void (*on_comment)(void *arg); /* a sign of life; may be NULL */
+    void (*on_comment)(void *arg);                /* a sign of life; may be NULL */
     void (*on_other)(void *arg, struct str line); /* a line of no known field; may be NULL */
     void *arg;
     struct buf line, event, data;

@@ -18,8 +18,8 @@ struct catalogue *catalogue_new(struct loop *l, const struct provider *const *pr
                                 catalogue_door_fn *door, void *arg)
 {
     struct catalogue *c = xnew(struct catalogue);
-    *c = (struct catalogue){.loop = l, .providers = providers, .n_providers = n, .door = door,
-                            .door_arg = arg};
+    *c = (struct catalogue){
+        .loop = l, .providers = providers, .n_providers = n, .door = door, .door_arg = arg};
     c->live = xcalloc(n ? n : 1, sizeof *c->live);
     return c;
 }

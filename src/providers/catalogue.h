@@ -65,8 +65,8 @@ bool catalogue_public_await(struct catalogue *c, const struct provider *p, struc
 /* When the list was fetched, wall clock; 0: there is none. */
 int64_t catalogue_fetched_ms(struct catalogue *c, const struct provider *p);
 
-/* Whose quota a request to Cloud Code uses, for ask.project: what ANTIGRAVITY_PROJECT says, else what
- * the account says, asked once.  In the arena. */
+/* Whose quota a request to Cloud Code uses, for ask.project: what ANTIGRAVITY_PROJECT says, else
+ * what the account says, asked once.  In the arena. */
 bool catalogue_project_await(struct catalogue *c, const struct provider *p, struct arena *a,
                              struct str *ret, struct error *err);
 /* The names that ask.route takes for a model of OpenRouter, sorted; in the arena. */
@@ -77,7 +77,6 @@ bool catalogue_routes_await(struct catalogue *c, const struct provider *p, struc
  * providers lie in the arena, in the order of the list.  False on cancel, or without a network
  * module. */
 bool catalogue_discover_await(struct catalogue *c, struct arena *a,
-                              const struct provider *const **ret, size_t *ret_n,
-                              struct error *err);
+                              const struct provider *const **ret, size_t *ret_n, struct error *err);
 
 #endif

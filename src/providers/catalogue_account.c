@@ -51,7 +51,7 @@ bool quota_read_codex(struct str text, struct arena *a, struct quota *ret, struc
         return false;
     q.plan = arena_str(a, json_get_str(json.root, "plan_type"));
     read_windows(json_get(json.root, "rate_limit"), &q);
-    yyjson_arr_foreach (json_get(json.root, "additional_rate_limits"), i, max, more) {
+    yyjson_arr_foreach(json_get(json.root, "additional_rate_limits"), i, max, more) {
         bool is_ours = str_is(json_get_str(more, "metered_feature"), "codex") ||
                        str_is(json_get_str(more, "limit_name"), "codex");
         if (is_ours && !q.primary.is_known && !q.secondary.is_known)
@@ -71,7 +71,7 @@ bool quota_read_cloudcode(struct str text, struct arena *a, struct quota *ret, s
         return false;
     yyjson_val *models = json_get(json.root, "models");
     q.models = arena_array(a, struct quota_model, yyjson_obj_size(models) + 1);
-    yyjson_obj_foreach (models, i, max, id, item) {
+    yyjson_obj_foreach(models, i, max, id, item) {
         yyjson_val *info = json_get(item, "quotaInfo");
         struct str name = json_get_str(item, "displayName");
         if (!yyjson_is_obj(info) || json_get_bool(item, "disabled", false))
@@ -175,9 +175,9 @@ struct str *live_routes_of(yyjson_val *endpoints, struct arena *a, size_t *ret_n
 {
     size_t i, max, n = 0;
     yyjson_val *endpoint;
-    struct str *all =
-        arena_array(a, struct str, yyjson_arr_size(endpoints) * ARRAY_LEN(route_names) + 1);
-    yyjson_arr_foreach (endpoints, i, max, endpoint) {
+    struct str *all = arena_array(a, struct str,
+                                  yyjson_arr_size(endpoints) * ARRAY_LEN(route_names) + 1);
+    yyjson_arr_foreach(endpoints, i, max, endpoint) {
         for (size_t k = 0; k < ARRAY_LEN(route_names); k++) {
             struct str route = make_route(a, str_trim(json_get_str(endpoint, route_names[k])));
             if (route.n)

@@ -12,16 +12,16 @@
 
 struct list_waiter;
 
-struct live { /* the list of one provider */
-    bool is_read;       /* the kept one was looked for */
+struct live {     /* the list of one provider */
+    bool is_read; /* the kept one was looked for */
     bool is_expired;
-    bool is_keyed;      /* asked for with a key */
-    bool has_routes;    /* and for the routes */
-    bool is_asked;      /* right now */
+    bool is_keyed;               /* asked for with a key */
+    bool has_routes;             /* and for the routes */
+    bool is_asked;               /* right now */
     struct list_waiter *waiters; /* for that answer */
     int64_t failed_us;           /* monotonic: when asking failed; 0: it did not */
     unsigned generation; /* counts drops of the list: answers to earlier requests are discarded */
-    int64_t fetched_ms; /* 0: there is no list */
+    int64_t fetched_ms;  /* 0: there is no list */
     struct model_rows rows;
 };
 
@@ -34,7 +34,7 @@ struct catalogue {
     void *door_arg;
     struct model_rows public; /* OpenRouter's list without a key */
     int64_t public_us;        /* monotonic: when it was fetched; 0: never */
-    char *project; /* of the Google account, NULL before somebody asked */
+    char *project;            /* of the Google account, NULL before somebody asked */
     struct model_rows user;
     struct stat user_stamp; /* of the file that was read; zeroed: there was none */
 };
@@ -60,7 +60,8 @@ struct asker { /* one story of questions to a provider, ten seconds long */
 };
 struct asker asker_make(struct catalogue *c, const struct provider *p);
 void asker_clear(struct asker *k);
-/* True for a 200.  A failure says the status and nothing of the body, where a key might be quoted. */
+/* True for a 200.  A failure says the status and nothing of the body, where a key might be quoted.
+ */
 bool asker_ask_await(struct asker *k, const char *method, struct str url, struct str body,
                      struct fetched *ret, struct error *err);
 /* Whose quota is used; in the asker's arena. */

@@ -365,8 +365,7 @@ void error_from_http(struct error *err, const char *label, int status, struct st
     /* An error inside a stream that began with 200 may carry the real status. */
     int meant = status < 300 && r.status ? (int)r.status : status;
     buf_addf(&words, "%.*s %.*s %.*s", STR_FMT(r.code), STR_FMT(r.type), STR_FMT(r.message));
-    enum err_code code =
-        google_failure_class(&r.google, meant, class_of(meant, buf_str(&words)));
+    enum err_code code = google_failure_class(&r.google, meant, class_of(meant, buf_str(&words)));
     struct str message = r.message.n ? r.message : r.code.n ? r.code : r.type;
     if (message.n == 0)
         message = whole_error(json.root, &plain);

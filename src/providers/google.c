@@ -15,7 +15,6 @@
 #include "base/mem.h"
 #include "base/num.h"
 
-
 enum { LONGEST_WAIT_MS = 5 * 60 * 1000 }; /* what asks for more is used up */
 
 static int64_t ms_of_duration(struct str text)
@@ -38,9 +37,9 @@ static bool has_zero_limit(struct str message)
     if (at == SIZE_MAX)
         return false;
     struct str rest = str_from(message, at + words.n);
-    bool goes_on =
-        rest.n > 0 && ((rest.p[0] >= '0' && rest.p[0] <= '9') ||
-                       (rest.p[0] == '.' && rest.n > 1 && rest.p[1] >= '0' && rest.p[1] <= '9'));
+    bool goes_on = rest.n > 0 &&
+                   ((rest.p[0] >= '0' && rest.p[0] <= '9') ||
+                    (rest.p[0] == '.' && rest.n > 1 && rest.p[1] >= '0' && rest.p[1] <= '9'));
     return !goes_on;
 }
 
@@ -50,7 +49,7 @@ static bool is_per_day(yyjson_val *violations)
     yyjson_val *item;
     if (!yyjson_is_arr(violations))
         return false;
-    yyjson_arr_foreach (violations, i, max, item) {
+    yyjson_arr_foreach(violations, i, max, item) {
         struct str id = json_get_str(item, "quotaId");
         if (str_find(id, STR("PerDay")) != SIZE_MAX || str_find(id, STR("Daily")) != SIZE_MAX)
             return true;
@@ -91,12 +90,12 @@ static void read_detail(yyjson_val *detail, struct google_failure *g)
 
 struct google_failure google_failure_read(yyjson_val *error)
 {
-    struct google_failure g = {.is_google =
-                                   str_is(json_get_str(error, "status"), "RESOURCE_EXHAUSTED")};
+    struct google_failure g = {
+        .is_google = str_is(json_get_str(error, "status"), "RESOURCE_EXHAUSTED")};
     yyjson_val *details = json_get(error, "details"), *detail;
     size_t i, max;
     if (yyjson_is_arr(details)) {
-        yyjson_arr_foreach (details, i, max, detail)
+        yyjson_arr_foreach(details, i, max, detail)
             read_detail(detail, &g);
     }
     g.is_final |= g.wait_ms > LONGEST_WAIT_MS;

@@ -271,8 +271,8 @@ static void on_status(void *arg, int status, struct str content_type)
     limits_begin(s->limits, s->stream.provider->name);
     s->content_type = arena_str(&s->arena, content_type);
     /* A server that names no type at all gets the benefit of the doubt. */
-    s->is_events =
-        status / 100 == 2 && (type.n == 0 || str_ieq(str_trim(type), STR("text/event-stream")));
+    s->is_events = status / 100 == 2 &&
+                   (type.n == 0 || str_ieq(str_trim(type), STR("text/event-stream")));
     s->is_known = s->is_events || status / 100 != 2;
     s->collected.limit = s->is_known ? LIMIT_ERROR_BODY_BYTES : LIMIT_SSE_EVENT_BYTES;
 }

@@ -186,7 +186,8 @@ static void read_window(struct limits *l, struct str family, bool is_primary, st
 {
     double number;
     bool is_used = str_ieq(what, STR("used-percent"));
-    bool is_length = str_ieq(what, STR("window-minutes")), is_reset = str_ieq(what, STR("reset-at"));
+    bool is_length = str_ieq(what, STR("window-minutes")),
+         is_reset = str_ieq(what, STR("reset-at"));
     if (!(is_used || is_length || is_reset) || !read_number(value, &number))
         return;
     struct limit_family *f = family_named(l, family);

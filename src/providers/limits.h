@@ -3,8 +3,8 @@
  * per minute, windows of a subscription, credits, and when to come back.
  *
  * The engine owns one book; the transport writes every answer's headers into it, whatever its
- * status.  What a later answer does not repeat stays as it was, except the wish to wait, which holds
- * for one answer.  All times are wall-clock milliseconds.
+ * status.  What a later answer does not repeat stays as it was, except the wish to wait, which
+ * holds for one answer.  All times are wall-clock milliseconds.
  */
 #ifndef TRIVET_PROVIDERS_LIMITS_H
 #define TRIVET_PROVIDERS_LIMITS_H

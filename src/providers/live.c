@@ -31,7 +31,7 @@ static bool has_item(yyjson_val *list, const char *word)
 {
     size_t i, max;
     yyjson_val *item;
-    yyjson_arr_foreach (list, i, max, item) {
+    yyjson_arr_foreach(list, i, max, item) {
         if (str_ieq(json_str(item), str_of(word)))
             return true;
     }
@@ -136,7 +136,8 @@ static bool read_price(yyjson_val *pricing, const char *name, double *ret)
     double per_token = strtod(text.p, &end); /* strings of a document end with a NUL */
     if (*end || !(per_token >= 0 && per_token < MAX_PRICE))
         return false;
-    *ret = (double)num_round(per_token * 1e12) / 1e6; /* of a million, without the dust of the division */
+    *ret = (double)num_round(per_token * 1e12) /
+           1e6; /* of a million, without the dust of the division */
     return true;
 }
 
@@ -158,7 +159,7 @@ static void read_reasoning(struct model_row *row, yyjson_val *item)
     if (!parameters && !yyjson_is_obj(reasoning))
         return;
     set_reasons(row, has_item(parameters, "reasoning") || yyjson_is_obj(reasoning));
-    yyjson_arr_foreach (json_get(reasoning, "supported_efforts"), i, max, effort) {
+    yyjson_arr_foreach(json_get(reasoning, "supported_efforts"), i, max, effort) {
         row->model.levels |= level_named(json_str(effort));
     }
     if (!row->model.levels)
@@ -200,7 +201,7 @@ bool live_read_routes(struct str provider, struct str text, struct model_rows *r
     if (!json_parse(text, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &json, &ignored) ||
         !yyjson_is_arr(json_get(json.root, "data")))
         return false;
-    yyjson_arr_foreach (json_get(json.root, "data"), i, max, item) {
+    yyjson_arr_foreach(json_get(json.root, "data"), i, max, item) {
         AUTO(buf) struct buf routes = BUF_INIT;
         if (!yyjson_is_arr(json_get(item, "endpoints")))
             continue;
@@ -290,7 +291,7 @@ static void read_codex_levels(struct model_row *row, yyjson_val *item)
     yyjson_val *list = first_of(item, "supported_reasoning_levels", "supported_reasoning_efforts");
     yyjson_val *usual = first_of(item, "default_reasoning_level", "default_reasoning_effort"), *one;
     size_t i, max;
-    yyjson_arr_foreach (list, i, max, one) {
+    yyjson_arr_foreach(list, i, max, one) {
         struct str name = yyjson_is_str(one) ? json_str(one) : json_get_str(one, "effort");
         row->model.levels |= level_named(name);
     }
@@ -330,9 +331,9 @@ static int64_t place_of(yyjson_val *root, struct str id)
     size_t i, n_sorts, k, n_groups, m, n_ids;
     yyjson_val *sort, *group, *one;
     int64_t place = 0;
-    yyjson_arr_foreach (json_get(root, "agentModelSorts"), i, n_sorts, sort) {
-        yyjson_arr_foreach (json_get(sort, "groups"), k, n_groups, group) {
-            yyjson_arr_foreach (json_get(group, "modelIds"), m, n_ids, one) {
+    yyjson_arr_foreach(json_get(root, "agentModelSorts"), i, n_sorts, sort) {
+        yyjson_arr_foreach(json_get(sort, "groups"), k, n_groups, group) {
+            yyjson_arr_foreach(json_get(group, "modelIds"), m, n_ids, one) {
                 place++;
                 if (str_eq(json_str(one), id))
                     return place;
@@ -394,8 +395,9 @@ static void read_cloudcode(struct model_rows *rows, struct str provider, yyjson_
     static const unsigned all = LEVEL_OFF | LEVEL_MINIMAL | LEVELS_TO_XHIGH;
     int64_t most = json_get_int(item, "maxTokens", 0),
             out = json_get_int(item, "maxOutputTokens", 0);
-    struct model_row *row =
-        yyjson_is_obj(item) && !is_true(item, "disabled") ? add_row(rows, provider, id) : NULL;
+    struct model_row *row = yyjson_is_obj(item) && !is_true(item, "disabled")
+                                ? add_row(rows, provider, id)
+                                : NULL;
     if (!row)
         return;
     set_name(rows, row, json_get_str(item, "displayName"));
@@ -477,16 +479,16 @@ bool live_read_list(struct str provider, enum live_list kind, struct str text,
     struct error ignored;
     size_t i, max;
     yyjson_val *key, *item;
-    bool is_json =
-        json_parse(text, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &json, &ignored);
+    bool is_json = json_parse(text, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &json,
+                              &ignored);
     yyjson_val *list = is_json ? list_in(kind, json.root) : NULL;
     if (!list)
         return error_set(err, ERR_BAD_REPLY, "%.*s did not answer with a list of models",
                          STR_FMT(provider));
-    yyjson_obj_foreach (list, i, max, key, item) {
+    yyjson_obj_foreach(list, i, max, key, item) {
         read_cloudcode(ret, provider, json.root, json_str(key), item);
     }
-    yyjson_arr_foreach (list, i, max, item) {
+    yyjson_arr_foreach(list, i, max, item) {
         read_one(provider, kind, item, ret);
     }
     return true;
@@ -513,7 +515,7 @@ static int64_t read_context_length(yyjson_val *info)
     size_t i, max;
     yyjson_val *key, *value;
     int64_t tokens = 0;
-    yyjson_obj_foreach (info, i, max, key, value) {
+    yyjson_obj_foreach(info, i, max, key, value) {
         if (str_ends(json_str(key), STR(".context_length")) && json_is_whole(value, &tokens))
             return tokens;
     }

@@ -169,7 +169,7 @@ static bool read_levels(yyjson_val *list, unsigned *ret, struct error *err)
     unsigned levels = 0;
     size_t i, max;
     yyjson_val *item;
-    yyjson_arr_foreach (list, i, max, item) {
+    yyjson_arr_foreach(list, i, max, item) {
         unsigned level = level_named(json_str(item));
         if (!level)
             return error_set(err, ERR_INVALID, "`reasoning` names the unknown level %.40s",
@@ -185,7 +185,7 @@ static struct str read_routes(struct arena *a, yyjson_val *list)
     AUTO(buf) struct buf names = BUF_INIT;
     size_t i, max;
     yyjson_val *item;
-    yyjson_arr_foreach (list, i, max, item) {
+    yyjson_arr_foreach(list, i, max, item) {
         if (json_str(item).n && str_chr(json_str(item), ',') == SIZE_MAX)
             buf_addf(&names, "%s%.*s", names.n ? "," : "", STR_FMT(json_str(item)));
     }
@@ -236,7 +236,7 @@ bool model_rows_read(struct model_rows *r, yyjson_val *models, bool is_strict, s
     yyjson_val *item;
     if (!yyjson_is_arr(models))
         return error_set(err, ERR_INVALID, "`models` must be an array");
-    yyjson_arr_foreach (models, i, max, item) {
+    yyjson_arr_foreach(models, i, max, item) {
         if (!read_entry(r, item, is_strict, err))
             return error_prefix(err, "models[%zu]", i);
     }

@@ -9,19 +9,19 @@
 #include "providers/provider.h"
 
 enum given { /* which members of a row are known */
-    GIVEN_NAME = 1,
-    GIVEN_WINDOW = 2,
-    GIVEN_OUTPUT = 4,
-    GIVEN_IMAGES = 8,
-    GIVEN_REASONS = 16,
-    GIVEN_LEVELS = 32,
-    GIVEN_PRICE_IN = 64,
-    GIVEN_PRICE_OUT = 128,
-    GIVEN_PRICE_CACHED = 256,
-    GIVEN_DEFAULT = 512,
-    GIVEN_PRIORITY = 1024,
-    GIVEN_ABOUT = 2048,
-    GIVEN_ROUTES = 4096,
+             GIVEN_NAME = 1,
+             GIVEN_WINDOW = 2,
+             GIVEN_OUTPUT = 4,
+             GIVEN_IMAGES = 8,
+             GIVEN_REASONS = 16,
+             GIVEN_LEVELS = 32,
+             GIVEN_PRICE_IN = 64,
+             GIVEN_PRICE_OUT = 128,
+             GIVEN_PRICE_CACHED = 256,
+             GIVEN_DEFAULT = 512,
+             GIVEN_PRIORITY = 1024,
+             GIVEN_ABOUT = 2048,
+             GIVEN_ROUTES = 4096,
 };
 
 struct model_row {

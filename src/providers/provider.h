@@ -34,11 +34,11 @@ const char *level_name(unsigned level); /* NULL unless it is one level */
 enum model_source { MODEL_UNKNOWN, MODEL_BUILT_IN, MODEL_LIVE, MODEL_USER };
 
 struct model {
-    const char *provider; /* "openai" */
-    struct str id;        /* as the provider calls it */
-    struct str name;      /* for humans; the same pointer as id if the model has no name */
-    struct str about;     /* one or more sentences for humans, or STR_NONE */
-    struct str routes;    /* OpenRouter: names for ask.route, comma separated, or STR_NONE */
+    const char *provider;   /* "openai" */
+    struct str id;          /* as the provider calls it */
+    struct str name;        /* for humans; the same pointer as id if the model has no name */
+    struct str about;       /* one or more sentences for humans, or STR_NONE */
+    struct str routes;      /* OpenRouter: names for ask.route, comma separated, or STR_NONE */
     int64_t context_window; /* tokens; 0: unknown */
     int64_t max_output;     /* tokens; 0: unknown */
     bool takes_images, reasons;
@@ -47,9 +47,9 @@ struct model {
     unsigned levels;            /* enum model_level; 0: unknown, or it does not reason */
     /* levels or reasons were given by a live list or the user's file */
     bool has_own_levels, has_own_reasons;
-    unsigned default_level;     /* the one that the provider would take; 0: not said */
-    int64_t priority;           /* place in the provider's own order, from 1; 0: not said */
-    enum model_source source;   /* as found in the catalogue */
+    unsigned default_level;   /* the one that the provider would take; 0: not said */
+    int64_t priority;         /* place in the provider's own order, from 1; 0: not said */
+    enum model_source source; /* as found in the catalogue */
 };
 
 struct tool_def {
@@ -62,22 +62,22 @@ struct ask {
     struct str system;              /* may be empty */
     const struct message *messages; /* summaries included */
     size_t n_messages;
-    int64_t message_bytes;          /* of everything in them; 0: not counted */
+    int64_t message_bytes; /* of everything in them; 0: not counted */
     const struct tool_def *tools;
     size_t n_tools;
-    int64_t max_tokens;             /* 0: the provider's default */
-    struct str effort;              /* "low", "high", ... or STR_NONE */
-    struct str session_id;          /* stable, for caches */
-    struct str route;               /* OpenRouter: the upstream to use, or STR_NONE */
-    struct str base_url, key;       /* key may be STR_NONE */
-    struct str account_id;          /* of a sign-in, for providers that want it, or STR_NONE */
-    struct str turn_state;          /* what the provider gave with an earlier round, or STR_NONE */
-    struct str project;             /* Antigravity: whose quota is used, or STR_NONE */
-    struct limits_book *limits;     /* where the answer's limits are noted; NULL: nowhere */
+    int64_t max_tokens;         /* 0: the provider's default */
+    struct str effort;          /* "low", "high", ... or STR_NONE */
+    struct str session_id;      /* stable, for caches */
+    struct str route;           /* OpenRouter: the upstream to use, or STR_NONE */
+    struct str base_url, key;   /* key may be STR_NONE */
+    struct str account_id;      /* of a sign-in, for providers that want it, or STR_NONE */
+    struct str turn_state;      /* what the provider gave with an earlier round, or STR_NONE */
+    struct str project;         /* Antigravity: whose quota is used, or STR_NONE */
+    struct limits_book *limits; /* where the answer's limits are noted; NULL: nowhere */
 };
 
 struct ask_sink {
-    void (*on_text)(void *arg, struct str delta);      /* never empty, never splits a character */
+    void (*on_text)(void *arg, struct str delta); /* never empty, never splits a character */
     void (*on_reasoning)(void *arg, struct str delta);
     void (*on_alive)(void *arg); /* useful progress with nothing to show (tool arguments) */
     /* Once, last, never from inside start.  On success the reply is complete; on failure it holds
@@ -105,14 +105,14 @@ enum live_list {
 };
 
 struct provider {
-    const char *name;     /* "openai", the part before the slash */
-    const char *label;    /* for humans */
-    const char *base_url; /* default; NULL: needs none */
+    const char *name;               /* "openai", the part before the slash */
+    const char *label;              /* for humans */
+    const char *base_url;           /* default; NULL: needs none */
     const char *env_base, *env_key; /* environment names, may be NULL */
     bool needs_key;
     const char *sign_in; /* whose stored entry it uses; NULL: its own */
     bool takes_tokens;   /* a sign-in's token, not a key */
-    bool is_local; /* a server on the user's machine, found by asking for it */
+    bool is_local;       /* a server on the user's machine, found by asking for it */
     enum live_list list;
     const struct model *models; /* known ones, ended by a zero id; others are asked for unseen */
     /* What can be said of others by the beginning of their id, the first that fits; ended by a NULL
@@ -126,7 +126,7 @@ struct provider {
     struct reply *(*reply)(struct stream *s);
     /* Closes the connection if it is open; no callback follows. */
     void (*free)(struct stream *s);
-    int64_t (*request_bytes)(const struct stream *s); /* size of the request body */
+    int64_t (*request_bytes)(const struct stream *s);   /* size of the request body */
     struct str (*request_body)(const struct stream *s); /* JSON, without credentials; may be NULL */
     /* What must go back in ask.turn_state with the next round of the turn; may be NULL. */
     struct str (*turn_state)(const struct stream *s);

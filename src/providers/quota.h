@@ -18,7 +18,7 @@ struct quota_model { /* a model that is counted by itself */
     struct str reset_time;    /* as it was said, or STR_NONE */
 };
 
-struct quota { /* what of it a provider does not have stays empty; strings in the arena */
+struct quota {       /* what of it a provider does not have stays empty; strings in the arena */
     struct str plan; /* or STR_NONE */
     struct quota_window primary, secondary;
     struct quota_model *models;

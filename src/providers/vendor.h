@@ -10,9 +10,9 @@
 struct reader_state; /* the vendor's own, zeroed at the start */
 
 struct vendor {
-    const char *label; /* for error texts: "OpenAI" */
+    const char *label;       /* for error texts: "OpenAI" */
     const char *turn_header; /* of the answer, for vendor_turn_state; may be NULL */
-    const char *key_header; /* takes the bare key; NULL: Authorization: Bearer */
+    const char *key_header;  /* takes the bare key; NULL: Authorization: Bearer */
     /* Appends the URL and the body; headers beyond Authorization and the JSON ones go to
      * put_headers.  The body must be the same bytes for the same ask. */
     void (*put_url)(const struct ask *ask, struct buf *url);
@@ -26,7 +26,8 @@ struct vendor {
     bool (*read)(void *state, struct reply *reply, const struct ask_sink *sink, struct str event,
                  struct str data, bool *ret_is_over, struct error *err);
     /* End of the stream: false with ERR_CUT unless the terminal event was seen. */
-    bool (*finish)(void *state, struct reply *reply, const struct ask_sink *sink, struct error *err);
+    bool (*finish)(void *state, struct reply *reply, const struct ask_sink *sink,
+                   struct error *err);
 };
 
 /* For struct provider.start of an HTTP vendor, and its other functions. */

@@ -107,7 +107,7 @@ bool marks_check(const struct marks *was, const struct sandbox_policy *p, struct
 /* ---- links.c ---- */
 
 struct links { /* the index of git before a command */
-    int fd; /* -1: there is none */
+    int fd;    /* -1: there is none */
     struct stat st;
 };
 
@@ -140,11 +140,11 @@ bool policy_is_own_dir(const struct sandbox_policy *p, struct str path);
 int landlock_abi(void); /* 0: the kernel has none, or it is switched off */
 
 struct landlock { /* the rules of a session */
-    int fd; /* -1: there are none */
+    int fd;       /* -1: there are none */
     struct landlock_dir {
         char *path;
         struct timespec time; /* of its last change */
-    } *dirs; /* whose entries were looked at one by one */
+    } * dirs;                 /* whose entries were looked at one by one */
     size_t n_dirs;
 };
 #define LANDLOCK_INIT ((struct landlock){.fd = -1})
@@ -163,17 +163,17 @@ enum { BPF_INSTRUCTIONS = 512, BPF_LABELS = 96 };
 struct bpf {
     struct sock_filter code[BPF_INSTRUCTIONS];
     size_t n;
-    int labels[BPF_LABELS];   /* where each label stands, -1: not yet */
+    int labels[BPF_LABELS]; /* where each label stands, -1: not yet */
     struct {
-        int yes, no;          /* labels a jump leads to; -1: the next instruction */
+        int yes, no; /* labels a jump leads to; -1: the next instruction */
     } jumps[BPF_INSTRUCTIONS];
     int n_labels;
     bool is_full;
 };
 
 void bpf_init(struct bpf *b);
-int bpf_label(struct bpf *b);            /* a new one */
-void bpf_here(struct bpf *b, int label); /* it stands before the next instruction */
+int bpf_label(struct bpf *b);                  /* a new one */
+void bpf_here(struct bpf *b, int label);       /* it stands before the next instruction */
 void bpf_load(struct bpf *b, uint32_t offset); /* a word of struct seccomp_data */
 void bpf_and(struct bpf *b, uint32_t mask);
 void bpf_if_equal(struct bpf *b, uint32_t value, int yes, int no);

@@ -13,8 +13,8 @@
  *
  *     /usr /etc ... [/home]/bob [/home/ann]/src [/home/ann/.loaf]/skills   (auth.json is not)
  *
- * In the directories of trivet and of the programs whose place it takes only directories are granted:
- * files beside a secret come and go with every turn, and are nobody else's affair.
+ * In the directories of trivet and of the programs whose place it takes only directories are
+ * granted: files beside a secret come and go with every turn, and are nobody else's affair.
  *
  * The rules are made once for the commands of a session, and again when one of the directories with
  * siblings has changed.  Rules that are out of date let nobody in: they know what was there and not
@@ -70,7 +70,7 @@ enum {
                    R_MAKE_SOCK | R_MAKE_FIFO | R_MAKE_SYM | R_REFER | R_TRUNCATE,
     DEVICE_RIGHTS = R_READ_FILE | R_WRITE_FILE | R_TRUNCATE | R_IOCTL_DEV,
     FILE_RIGHTS = R_EXECUTE | R_WRITE_FILE | R_READ_FILE | R_TRUNCATE | R_IOCTL_DEV,
-    ALL_TCP = 3,   /* bind, connect */
+    ALL_TCP = 3,    /* bind, connect */
     ALL_SCOPES = 3, /* abstract sockets, signals */
 };
 

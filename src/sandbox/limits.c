@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What a command may use.  The kernel limits each process; what all of them use together is measured
- * by the command's holder a few times a second.
+/* What a command may use.  The kernel limits each process; what all of them use together is
+ * measured by the command's holder a few times a second.
  *
- *     memory      by what is resident and not shared; a limit of the kernel's for each process would
- *                 count what is only reserved, and sanitizers reserve terabytes
- *     processes   by the user namespace, and by the process namespace from Linux 6.14 on (space.c)
- *     scratch     single files by the kernel; all together by adding them up
+ *     memory      by what is resident and not shared; a limit of the kernel's for each process
+ * would count what is only reserved, and sanitizers reserve terabytes processes   by the user
+ * namespace, and by the process namespace from Linux 6.14 on (space.c) scratch     single files by
+ * the kernel; all together by adding them up
  */
 #include "sandbox/internal.h"
 

@@ -123,8 +123,9 @@ bool links_check(const struct links *l, const struct sandbox_policy *p, struct e
                          "the sandbox has undone the last change of the index of git: it named %s "
                          "as a submodule, and git would do what the settings in there say",
                          fresh);
-    return error_set(err, ERR_DENIED,
-                     "the index of git names %s as a submodule, and git would do what the settings in "
-                     "there say: remove it, then start a new session",
-                     fresh);
+    return error_set(
+        err, ERR_DENIED,
+        "the index of git names %s as a submodule, and git would do what the settings in "
+        "there say: remove it, then start a new session",
+        fresh);
 }

@@ -48,7 +48,7 @@ static uint64_t fingerprint(int at, const char *name, int *left)
     DIR *d = fd < 0 ? NULL : fdopendir(fd);
     for (struct dirent *e; d && (e = readdir(d));)
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
-            strcmp(e->d_name, "sessions") != 0) /* trivet's own, in .scaiflux */
+            strcmp(e->d_name, "sessions") != 0)            /* trivet's own, in .scaiflux */
             sum += fingerprint(dirfd(d), e->d_name, left); /* in whatever order they come */
     if (d)
         closedir(d);

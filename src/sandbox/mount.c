@@ -29,14 +29,14 @@
 #endif
 
 enum {
-    CLONE_TREE = 1,        /* OPEN_TREE_CLONE */
-    RECURSIVE = 0x8000,    /* AT_RECURSIVE */
-    FROM_EMPTY_PATH = 4,   /* MOVE_MOUNT_F_EMPTY_PATH */
-    ATTR_READ_ONLY = 1,    /* MOUNT_ATTR_RDONLY */
+    CLONE_TREE = 1,      /* OPEN_TREE_CLONE */
+    RECURSIVE = 0x8000,  /* AT_RECURSIVE */
+    FROM_EMPTY_PATH = 4, /* MOVE_MOUNT_F_EMPTY_PATH */
+    ATTR_READ_ONLY = 1,  /* MOUNT_ATTR_RDONLY */
     ATTR_NO_SUID = 2,
     ATTR_NO_DEV = 4,
-    NO_SYMLINKS = 4,       /* RESOLVE_NO_SYMLINKS */
-    CREATE = 6,            /* FSCONFIG_CMD_CREATE */
+    NO_SYMLINKS = 4,        /* RESOLVE_NO_SYMLINKS */
+    CREATE = 6,             /* FSCONFIG_CMD_CREATE */
     IS_MOUNT_ROOT = 0x2000, /* STATX_ATTR_MOUNT_ROOT */
 };
 

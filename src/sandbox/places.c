@@ -28,7 +28,8 @@ const struct sandbox_limit_row sandbox_limits[SANDBOX_N_LIMITS] = {
     [SANDBOX_PROCESSES] = {"TRIVET_SANDBOX_PROCESSES", "processes",
                            "processes and threads of a session's commands",
                            "none is started; the command is ended and told why"},
-    [SANDBOX_CPU] = {"TRIVET_SANDBOX_CPU", "s", "processor time of each process", "the process is ended"},
+    [SANDBOX_CPU] = {"TRIVET_SANDBOX_CPU", "s", "processor time of each process",
+                     "the process is ended"},
     [SANDBOX_OPEN] = {"TRIVET_SANDBOX_OPEN", "files", "open files of each process",
                       "opening fails"},
     [SANDBOX_DISK] = {"TRIVET_SANDBOX_DISK", "MB",
@@ -40,6 +41,7 @@ static const char *const work_masked[] = {".scaiflux", ".trivet", ".vscode", ".h
 static const char *const work_guarded[] = {".envrc"};
 
 /* With the home directory as workspace, or in it: what a login, a shell or ssh goes by. */
+/* clang-format off */
 static const char *const home_guarded[] = {
     ".bashrc",   ".bash_profile", ".bash_login",   ".bash_logout", ".profile",
     ".zshrc",    ".zshenv",       ".zprofile",     ".zlogin",      ".zlogout",
@@ -48,6 +50,7 @@ static const char *const home_guarded[] = {
     ".config/systemd",            ".config/environment.d",         ".config/nvim",
     ".local/bin", ".pam_environment", ".direnvrc", ".config/direnv", ".crontab",
 };
+/* clang-format on */
 
 /* Directories of trivet and of the programs whose place it takes. */
 static const char *const own_guarded[] = {".loaf", ".kward", ".scaiflux"};
@@ -56,6 +59,7 @@ static const char *const own_hidden[] = {
     ".kward/config.json", ".scaiflux/credentials.json",  ".scaiflux/auth.json",
 };
 
+/* clang-format off */
 static const char *const home_hidden[] = {
     ".ssh", ".gnupg", ".aws", ".azure", ".config/gcloud", ".kube", ".docker/config.json", ".netrc",
     ".npmrc", ".pypirc", ".git-credentials", ".config/git/credentials", ".config/gh", ".config/hub",
@@ -72,12 +76,15 @@ static const char *const home_hidden[] = {
     ".loaf/sessions", ".kward/sessions", ".scaiflux/sessions", ".codex/sessions",
     ".claude/projects", ".pi/agent/sessions", ".bash_history", ".zsh_history",
 };
+/* clang-format on */
 
+/* clang-format off */
 static const char *const home_caches[] = {
     ".cache", ".npm", ".cargo", ".rustup", "go/pkg", ".gradle", ".m2", ".ivy2", ".sbt", ".nuget",
     ".pnpm-store", ".local/share/pnpm", ".yarn", ".bun", ".deno", ".gem", ".bundle", ".composer",
     ".pub-cache", ".cpan", ".ccache", ".conan", ".conan2",
 };
+/* clang-format on */
 
 static void add_below(struct sandbox_paths *l, struct str dir, const char *path)
 {
@@ -347,6 +354,8 @@ void sandbox_describe(const struct sandbox_policy *p, const char *before, const 
     if (p->kind == SANDBOX_WORKSPACE_WRITE)
         buf_addz(out, ".git only in a command line that consists of git commands alone; ");
     buf_addf(out, "the network is %s.%s",
-             p->network ? "on" : p->proxied ? "limited to certain hosts, by proxy" : "off, but for ports on localhost",
+             p->network   ? "on"
+             : p->proxied ? "limited to certain hosts, by proxy"
+                          : "off, but for ports on localhost",
              after);
 }

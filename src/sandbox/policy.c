@@ -277,8 +277,7 @@ bool sandbox_may_write(const struct sandbox_policy *p, struct str path)
 void sandbox_outside_path(const struct sandbox_policy *p, struct str path, struct buf *ret)
 {
     bool is_scratch = p && p->kind != SANDBOX_OFF && p->shows_tmp &&
-                      path_is_inside(STR("/tmp"), path) &&
-                      !path_is_inside(str_of(p->tmp), path);
+                      path_is_inside(STR("/tmp"), path) && !path_is_inside(str_of(p->tmp), path);
     if (is_scratch) {
         buf_addz(ret, p->tmp);
         path = str_from(path, 4);

@@ -4,8 +4,8 @@
  * touch a path.
  *
  *     read      everywhere, except what is hidden
- *     write     in the workspace, the further writable places and the scratch directory, except what
- *               is guarded or hidden; with READ_ONLY in the scratch directory alone
+ *     write     in the workspace, the further writable places and the scratch directory, except
+ * what is guarded or hidden; with READ_ONLY in the scratch directory alone
  */
 #ifndef TRIVET_SANDBOX_POLICY_H
 #define TRIVET_SANDBOX_POLICY_H
@@ -34,7 +34,8 @@ enum sandbox_limit {
 
 struct sandbox_policy {
     enum sandbox_kind kind;
-    bool is_required;  /* what the kernel cannot enforce prevents the run, instead of being left out */
+    bool is_required;  /* what the kernel cannot enforce prevents the run, instead of being left out
+                        */
     bool network;      /* internet sockets lead outside */
     bool proxied;      /* a proxy on loopback leads to certain hosts; network is false */
     bool unix_sockets; /* named local sockets are allowed, whoever listens on them */
@@ -47,7 +48,8 @@ struct sandbox_policy {
     struct sandbox_paths masked;   /* directories that are guarded also while they do not exist */
     struct sandbox_paths git;      /* guarded too, but open to commands of plain git */
     struct sandbox_paths hidden;   /* never readable, nor writable */
-    struct sandbox_paths caches;   /* readable; what is written there lands in the scratch directory */
+    struct sandbox_paths
+        caches; /* readable; what is written there lands in the scratch directory */
     int64_t limits[SANDBOX_N_LIMITS]; /* 0: none */
 };
 

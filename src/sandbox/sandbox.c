@@ -36,8 +36,8 @@ static struct space space;
 static struct marks marks;
 static struct links links = {.fd = -1};
 static struct landlock rules = {.fd = -1};
-static char *scratch; /* by its name outside */
-static int proxy_port; /* on loopback; 0: there is none */
+static char *scratch;             /* by its name outside */
+static int proxy_port;            /* on loopback; 0: there is none */
 static struct sandbox_paths made; /* empty directories that are there only to be masked */
 
 /* ---- rights that a command does not need ---- */
@@ -62,7 +62,8 @@ static bool is_kept(unsigned cap, bool network)
 /* In the keeper, for all commands: no program they start can have these. */
 static void bound_capabilities(bool network)
 {
-    bool may_drop = true; /* who may not has nothing to lose; behind the last one there is nothing */
+    bool may_drop =
+        true; /* who may not has nothing to lose; behind the last one there is nothing */
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     for (unsigned cap = 0; cap < 64 && may_drop; cap++)
         if (!is_kept(cap, network))
@@ -132,9 +133,10 @@ static int room_enter(int argc, char **argv, struct error *err)
         return 0;
     bool is_read = sandbox_policy_decode(argc, argv, &policy, err);
     for (int i = 0; i < argc; i++)
-        memset(argv[i], 0, strlen(argv[i])); /* for who lists processes it is long and none of his */
-    if (!is_read || policy.kind == SANDBOX_OFF ||
-        !is_covered(&policy, err) || !make_scratch(policy.tmp, err)) {
+        memset(argv[i], 0,
+               strlen(argv[i])); /* for who lists processes it is long and none of his */
+    if (!is_read || policy.kind == SANDBOX_OFF || !is_covered(&policy, err) ||
+        !make_scratch(policy.tmp, err)) {
         error_prefix(err, "cannot confine the command");
         return 0;
     }
@@ -280,9 +282,10 @@ static const struct {
     [SANDBOX_DEVICES] = {"devices", "device files may be given orders"},
     [SANDBOX_SIGNALS] = {"signals", "commands may end other processes of the user"},
     [SANDBOX_CALLS] = {"calls", "network, ptrace and namespaces are open to commands"},
-    [SANDBOX_MOUNTS] = {"mounts", "what programs outside run, .git/hooks for instance, is only looked "
-                                  "at after each command, modes and times of files outside can be "
-                                  "changed, and commands cannot open ports of their own"},
+    [SANDBOX_MOUNTS] = {"mounts",
+                        "what programs outside run, .git/hooks for instance, is only looked "
+                        "at after each command, modes and times of files outside can be "
+                        "changed, and commands cannot open ports of their own"},
 };
 
 const char *sandbox_ability_name(enum sandbox_ability a)

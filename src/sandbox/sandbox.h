@@ -16,14 +16,14 @@ extern const struct hold_hooks sandbox_hooks;
 /* ---- what this kernel can enforce ---- */
 
 enum sandbox_ability {
-    SANDBOX_FILES,    /* reading and writing by place */
-    SANDBOX_RENAME,   /* moving files between directories inside the workspace */
+    SANDBOX_FILES,  /* reading and writing by place */
+    SANDBOX_RENAME, /* moving files between directories inside the workspace */
     SANDBOX_TRUNCATE,
     SANDBOX_TCP,
-    SANDBOX_DEVICES,  /* ioctl */
+    SANDBOX_DEVICES, /* ioctl */
     SANDBOX_SIGNALS,
-    SANDBOX_CALLS,    /* the filter */
-    SANDBOX_MOUNTS,   /* .git/hooks, metadata outside, /dev/shm */
+    SANDBOX_CALLS,  /* the filter */
+    SANDBOX_MOUNTS, /* .git/hooks, metadata outside, /dev/shm */
     SANDBOX_N_ABILITIES,
 };
 

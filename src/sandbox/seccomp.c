@@ -13,9 +13,10 @@
  *     prlimit and its relatives     on the caller itself only
  *
  * Of the sockets, pairs of streams are always allowed: they lead nowhere else.  Without `network`
- * there is no internet socket, unless a network namespace makes it harmless.  A named local socket needs `unix_sockets`: a filter cannot see the address that
- * is connected to, Landlock (up to ABI 8) does not look at it, and many a service behind such a
- * socket runs commands for whoever asks (D-Bus, Docker).
+ * there is no internet socket, unless a network namespace makes it harmless.  A named local socket
+ * needs `unix_sockets`: a filter cannot see the address that is connected to, Landlock (up to ABI
+ * 8) does not look at it, and many a service behind such a socket runs commands for whoever asks
+ * (D-Bus, Docker).
  */
 #include "sandbox/internal.h"
 
@@ -41,7 +42,7 @@ enum {
     /* CLONE_NEWNS, CGROUP, UTS, IPC, USER, PID, NET */
     NAMESPACE_FLAGS = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 |
                       0x40000000,
-    TIME_NAMESPACE = 0x80, /* unshare only: in clone it is part of the signal */
+    TIME_NAMESPACE = 0x80,    /* unshare only: in clone it is part of the signal */
     NO_RANDOMIZE = 0x0040000, /* personality: the process' own addresses */
     ASK_PERSONALITY = -1,
     PUSH_INPUT = 0x5412, /* TIOCSTI */
@@ -108,11 +109,29 @@ static const struct call_row refused[] = {
     {"uselib", {134, NONE}},
 };
 
-enum special { SOCKET, SOCKETPAIR, CLONE, CLONE3, UNSHARE, PERSONALITY, IOCTL, PRLIMIT,
-               /* calls on processes outside, where these can be named */
-               SETPRIORITY, IOPRIO_SET, SET_AFFINITY, SET_SCHEDULER, SET_PARAM, SET_ATTR,
-               /* calls an old Landlock does not look at */
-               TRUNCATE, OPEN, OPENAT, OPENAT2, N_SPECIAL };
+enum special {
+    SOCKET,
+    SOCKETPAIR,
+    CLONE,
+    CLONE3,
+    UNSHARE,
+    PERSONALITY,
+    IOCTL,
+    PRLIMIT,
+    /* calls on processes outside, where these can be named */
+    SETPRIORITY,
+    IOPRIO_SET,
+    SET_AFFINITY,
+    SET_SCHEDULER,
+    SET_PARAM,
+    SET_ATTR,
+    /* calls an old Landlock does not look at */
+    TRUNCATE,
+    OPEN,
+    OPENAT,
+    OPENAT2,
+    N_SPECIAL
+};
 
 static const struct call_row special[N_SPECIAL] = {
     [SOCKET] = {"socket", {41, 198}},

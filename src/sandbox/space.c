@@ -6,8 +6,8 @@
  *     mounts                                    where no fresh /proc may be mounted
  *     none                                      Landlock and the filter have to do
  *
- * Root uses its own rights; others, and a root without them, make a user namespace in which they are
- * themselves.  What did not work is left behind in a process that has ended.
+ * Root uses its own rights; others, and a root without them, make a user namespace in which they
+ * are themselves.  What did not work is left behind in a process that has ended.
  */
 #include "sandbox/internal.h"
 

@@ -238,7 +238,8 @@ static void put_cache(const struct sandbox_policy *p, size_t i)
     const char *cache = p->caches.v[i];
     buf_addf(&upper, "%s/.caches/%zu", p->tmp, i);
     buf_addf(&work, "%s/.caches/%zu-work", p->tmp, i);
-    if (strpbrk(cache, ",:\\") || policy_place_of(p, str_of(cache)) || mkdir(upper.p, 0700) != 0 || mkdir(work.p, 0700) != 0)
+    if (strpbrk(cache, ",:\\") || policy_place_of(p, str_of(cache)) || mkdir(upper.p, 0700) != 0 ||
+        mkdir(work.p, 0700) != 0)
         return;
     buf_addf(&options, "lowerdir=%s,upperdir=%s,workdir=%s", cache, upper.p, work.p);
     if (mount("overlay", cache, "overlay", MS_NOSUID | MS_NODEV, options.p) == 0)
@@ -333,7 +334,8 @@ static void cover_git_file(void *arg, const char *dir, const char *path)
     struct git_cover *c = arg;
     AUTO(buf) struct buf above = BUF_INIT;
     buf_add(&above, path_dir(str_of(dir)));
-    c->ok = c->ok && pin_parents(buf_str(&above), str_of(path), c->err) && guard(path, false, c->err);
+    c->ok = c->ok && pin_parents(buf_str(&above), str_of(path), c->err) &&
+            guard(path, false, c->err);
 }
 
 /* In the command's process: a copy of the view for it alone, with the repositories open. */

@@ -49,8 +49,8 @@ bool search_sessions(struct arena *a, struct str dir, struct str query, size_t l
 
 /* The table of the module `index` (sqlite.c). */
 struct index_api {
-    bool (*list)(struct arena *a, struct str dir, bool deep, size_t limit,
-                 struct session_list *ret, struct error *err);
+    bool (*list)(struct arena *a, struct str dir, bool deep, size_t limit, struct session_list *ret,
+                 struct error *err);
     bool (*search)(struct arena *a, struct str dir, struct str query, size_t limit,
                    struct search_hit **ret_hits, size_t *ret_n, struct error *err);
 };

@@ -6,8 +6,8 @@
  *     good line \n good line \n \0\0\0\0\0\0\0\0     the size is on disk, the bytes are not
  *                               ^ cut here
  *
- * A line goes out by one writev(2).  When less than all of it arrives, the file is cut back at once;
- * when even that fails, the cut is owed and paid before the next append.
+ * A line goes out by one writev(2).  When less than all of it arrives, the file is cut back at
+ * once; when even that fails, the cut is owed and paid before the next append.
  */
 #include "store/log_internal.h"
 
@@ -176,7 +176,8 @@ bool slog_end_line(struct str path, struct error *err)
 /* Both with one call, and without a copy: a line may be a long reply. */
 ssize_t slog_write_both(int fd, struct str bytes, struct str end)
 {
-    struct iovec parts[] = {{(char *)(uintptr_t)bytes.p, bytes.n}, {(char *)(uintptr_t)end.p, end.n}};
+    struct iovec parts[] = {{(char *)(uintptr_t)bytes.p, bytes.n},
+                            {(char *)(uintptr_t)end.p, end.n}};
     ssize_t n;
     do
         n = writev(fd, parts, ARRAY_LEN(parts));

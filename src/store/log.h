@@ -14,7 +14,7 @@
 
 struct slog;
 
-struct slog_repair { /* what opening found */
+struct slog_repair {    /* what opening found */
     int64_t cut_bytes;  /* removed from the tail */
     int64_t zero_bytes; /* of these, zero bytes */
 };
@@ -45,12 +45,13 @@ bool slog_take_back(struct slog *g, int64_t from, size_t line_bytes);
 
 enum { SLOG_TAIL = 64 };
 
-struct slog_mark { /* a file as it was left, to know it again */
+struct slog_mark {                         /* a file as it was left, to know it again */
     int64_t device, inode, size, mtime_ns; /* inode 0: there was none */
-    int64_t end;          /* behind the last complete line */
+    int64_t end;                           /* behind the last complete line */
     size_t n_tail;
     char tail[SLOG_TAIL]; /* the bytes before end */
-    unsigned n_new_dirs;  /* levels of directories, the file's own included, that no sync made durable */
+    unsigned
+        n_new_dirs; /* levels of directories, the file's own included, that no sync made durable */
 };
 
 /* The log as it is now. */
@@ -75,11 +76,11 @@ bool slog_reopen(struct str path, const struct slog_mark *left, enum slog_found 
 /* The path still leads to this log's file, everything appended is there, and no sync has failed.
  * Whole lines that another program has added are accepted. */
 bool slog_is_intact(struct slog *g);
-/* Blocking, for the thread pool: a new file with these lines, each with its newline, takes the place
- * of the old one.  It is complete and synced under another name before, so that a crash leaves the
- * one or the other.  `old` is the log whose file may be replaced, or NULL; whatever else stands at
- * the path is kept under another name, which *ret_aside gets.  ERR_LOCKED when another process
- * uses that. */
+/* Blocking, for the thread pool: a new file with these lines, each with its newline, takes the
+ * place of the old one.  It is complete and synced under another name before, so that a crash
+ * leaves the one or the other.  `old` is the log whose file may be replaced, or NULL; whatever else
+ * stands at the path is kept under another name, which *ret_aside gets.  ERR_LOCKED when another
+ * process uses that. */
 struct slog *slog_rewrite(struct str path, struct str lines, const struct slog *old,
                           struct buf *ret_aside, struct error *err);
 
@@ -96,8 +97,8 @@ void slog_close(struct slog *g);
  * readers and the writer may work at the same time. */
 typedef bool slog_line_fn(void *arg, struct str line, int64_t offset);
 bool slog_read(struct str path, slog_line_fn *fn, void *arg, struct error *err);
-/* The same, for whoever must know: *ret_n_foreign complete lines, not blank, were left out; the last
- * complete one ends at *ret_end. */
+/* The same, for whoever must know: *ret_n_foreign complete lines, not blank, were left out; the
+ * last complete one ends at *ret_end. */
 bool slog_read_counting(struct str path, slog_line_fn *fn, void *arg, int64_t *ret_n_foreign,
                         int64_t *ret_end, struct error *err);
 /* The same from the line that begins at `from`; *ret_end is where the next reading goes on, behind

@@ -15,10 +15,10 @@ enum { CHUNK_BYTES = 64 << 10 };
 
 struct reader {
     int fd;
-    struct buf held;  /* bytes read and not yet handed out */
-    int64_t offset;   /* of the first of them */
-    size_t searched;  /* of them, without a newline */
-    bool is_skipping; /* the line at hand is too long; what was held of it is dropped */
+    struct buf held;   /* bytes read and not yet handed out */
+    int64_t offset;    /* of the first of them */
+    size_t searched;   /* of them, without a newline */
+    bool is_skipping;  /* the line at hand is too long; what was held of it is dropped */
     int64_t n_foreign; /* lines left out, without blank ones */
     slog_line_fn *fn;
     void *arg;

@@ -24,10 +24,10 @@ enum entry_kind {
 
 struct scan_entry {
     enum entry_kind kind;
-    int64_t parent;   /* index, -1: a root; version 2 only */
-    struct str id;    /* or STR_NONE */
-    struct str kept;  /* SUMMARY: the first entry it kept, or STR_NONE */
-    struct str head;  /* begin of the text if it may become the list's first message */
+    int64_t parent;  /* index, -1: a root; version 2 only */
+    struct str id;   /* or STR_NONE */
+    struct str kept; /* SUMMARY: the first entry it kept, or STR_NONE */
+    struct str head; /* begin of the text if it may become the list's first message */
 };
 
 void scan_clear(struct scan *s)
@@ -63,8 +63,7 @@ static struct str content_text(yyjson_val *content, struct buf *space)
     yyjson_val *part;
     if (yyjson_is_str(content))
         return json_str(content);
-    yyjson_arr_foreach(content, i, max, part)
-    {
+    yyjson_arr_foreach(content, i, max, part) {
         struct str text = yyjson_is_str(part) ? json_str(part) : json_get_str(part, "text");
         struct str type = json_get_str(part, "type");
         if (text.n == 0 || str_is(type, "reasoning") || str_is(type, "thinking"))
@@ -163,8 +162,7 @@ static void take_message(struct scan *s, yyjson_val *rec)
         is_said = true;
     }
     int64_t number = s->n_messages++;
-    struct scan_entry *e =
-        take_entry(s, is_said || is_summary ? ENTRY_COUNTED : ENTRY_OTHER, rec);
+    struct scan_entry *e = take_entry(s, is_said || is_summary ? ENTRY_COUNTED : ENTRY_OTHER, rec);
     struct str text = is_summary ? json_get_str(m, "summary")
                                  : content_text(json_get(m, "content"), &space);
     /* In version 1 only the first can become the list's first: a summary comes before all. */
@@ -289,7 +287,8 @@ bool scan_row(const struct scan *s, struct arena *a, struct session_row *ret)
     if (!s->has_header)
         return false;
     size_t n_chain = active_chain(s, list);
-    for (size_t i = 0; i < n_chain && !first.p; i++) /* a compaction does not change what was first */
+    for (size_t i = 0; i < n_chain && !first.p;
+         i++) /* a compaction does not change what was first */
         first = s->entries[list[i]].head;
     size_t n = apply_compactions(s, list, n_chain);
     for (size_t i = 0; i < n; i++)
@@ -382,8 +381,7 @@ bool scan_load(struct scan *s, struct str saved)
     replace_str(s, &s->parent_path, json_get(j.root, "parent_path"));
     s->created_ms = json_get_int(j.root, "created_ms", 0);
     s->n_messages = json_get_int(j.root, "n_messages", 0);
-    yyjson_arr_foreach(json_get(j.root, "entries"), i, max, item)
-    {
+    yyjson_arr_foreach(json_get(j.root, "entries"), i, max, item) {
         if (!load_entry(s, item))
             return false;
     }

@@ -18,14 +18,14 @@ typedef void scan_text_fn(void *arg, struct str role, struct str text, int64_t m
 struct scan {
     struct arena arena; /* everything below lies here */
     bool has_header;
-    int64_t version;    /* 2: entries form a tree, see leaf */
+    int64_t version; /* 2: entries form a tree, see leaf */
     struct str id, cwd, name, model, parent_id, parent_path;
     int64_t created_ms; /* 0 when the header does not say */
     struct scan_entry *entries;
     size_t n_entries, room_entries;
-    int64_t leaf;       /* the active end of the tree, an index; -1: nothing */
-    int64_t n_messages; /* message records so far */
-    bool has_head;      /* some entry has one */
+    int64_t leaf;          /* the active end of the tree, an index; -1: nothing */
+    int64_t n_messages;    /* message records so far */
+    bool has_head;         /* some entry has one */
     scan_text_fn *on_text; /* NULL: texts are not wanted */
     void *arg;
 };

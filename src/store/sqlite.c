@@ -232,7 +232,7 @@ static bool db_open(struct db *db)
 
 /* ---- bringing it up to date ---- */
 
-struct known { /* what the database knows of a file */
+struct known {  /* what the database knows of a file */
     int64_t id; /* 0: nothing */
     int64_t size, mtime_ns, inode, end;
     struct str state;
@@ -241,8 +241,8 @@ struct known { /* what the database knows of a file */
 static struct known look_up(struct db *db, struct arena *a, struct str rel)
 {
     struct known k = {0};
-    AUTO(stmt) struct stmt s =
-        prepare(db, "SELECT id, size, mtime_ns, inode, end, state FROM file WHERE rel = ?");
+    AUTO(stmt) struct stmt s = prepare(
+        db, "SELECT id, size, mtime_ns, inode, end, state FROM file WHERE rel = ?");
     bind_str(&s, rel);
     if (next(&s)) {
         k.id = sqlite3_column_int64(s.h, 0);
@@ -304,8 +304,7 @@ static void insert_text(void *arg, struct str role, struct str text, int64_t mes
 
 static void set_text_end(struct db *db, int64_t file, int64_t end, int64_t n_messages)
 {
-    AUTO(stmt) struct stmt s =
-        prepare(db, "UPDATE file SET text_end = ?, text_n = ? WHERE id = ?");
+    AUTO(stmt) struct stmt s = prepare(db, "UPDATE file SET text_end = ?, text_n = ? WHERE id = ?");
     bind_int(&s, end);
     bind_int(&s, n_messages);
     bind_int(&s, file);
@@ -320,7 +319,8 @@ static void update_row(struct db *db, int64_t id, const struct session_file *f, 
     struct session_row row = {0}; /* all absent without a header */
     scan_row(scan, &a, &row);
     scan_save(scan, &state);
-    AUTO(stmt) struct stmt s = prepare(db,
+    AUTO(stmt) struct stmt s = prepare(
+        db,
         "UPDATE file SET size = ?, mtime_ns = ?, inode = ?, end = ?, state = ?, sid = ?, name = ?,"
         " cwd = ?, first = ?, parent_id = ?, parent_path = ?, model = ?, created_ms = ?,"
         " n_messages = ? WHERE id = ?");
@@ -329,8 +329,8 @@ static void update_row(struct db *db, int64_t id, const struct session_file *f, 
     bind_int(&s, f->inode);
     bind_int(&s, end);
     bind_str(&s, buf_str(&state));
-    const struct str texts[] = {row.id, row.name, row.cwd, row.first_message, row.parent_id,
-                                row.parent_path, row.model};
+    const struct str texts[] = {row.id,        row.name,        row.cwd,  row.first_message,
+                                row.parent_id, row.parent_path, row.model};
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         bind_str(&s, texts[i]);
     bind_int(&s, row.created_ms);
@@ -407,8 +407,8 @@ static int64_t *find_gone(struct db *db, struct arena *a, const struct session_f
                           size_t n_files, bool deep, size_t *ret_n)
 {
     AUTO(buf) struct buf ids = BUF_INIT;
-    AUTO(stmt) struct stmt s =
-        prepare(db, "SELECT id, rel FROM file WHERE ? OR instr(rel, '/') = 0");
+    AUTO(stmt) struct stmt s = prepare(db,
+                                       "SELECT id, rel FROM file WHERE ? OR instr(rel, '/') = 0");
     bind_int(&s, deep);
     while (next(&s)) {
         int64_t id = sqlite3_column_int64(s.h, 0);
@@ -571,10 +571,10 @@ static bool answer_search(struct db *db, const struct question *q)
     AUTO(buf) struct buf match = BUF_INIT;
     AUTO(buf) struct buf rows = BUF_INIT;
     put_match(utf8_cut(q->query, QUERY_BYTES), &match);
-    AUTO(stmt) struct stmt s = prepare(db,
-        "SELECT file.rel, file.sid, text.role, snippet(text, 0, '', '', '\xe2\x80\xa6', ?),"
-        " text.rowid FROM text JOIN file ON file.id = text.rowid >> ? WHERE text MATCH ?"
-        " AND file.sid IS NOT NULL ORDER BY text.rank, file.mtime_ns DESC, text.rowid LIMIT ?");
+    AUTO(stmt) struct stmt s = prepare(
+        db, "SELECT file.rel, file.sid, text.role, snippet(text, 0, '', '', '\xe2\x80\xa6', ?),"
+            " text.rowid FROM text JOIN file ON file.id = text.rowid >> ? WHERE text MATCH ?"
+            " AND file.sid IS NOT NULL ORDER BY text.rank, file.mtime_ns DESC, text.rowid LIMIT ?");
     bind_int(&s, SNIPPET_WORDS);
     bind_int(&s, MESSAGE_BITS);
     bind_str(&s, buf_str(&match));
@@ -625,15 +625,21 @@ static bool ask(struct question *q, struct error *err)
 static bool index_list(struct arena *a, struct str dir, bool deep, size_t limit,
                        struct session_list *ret, struct error *err)
 {
-    return ask(&(struct question){.a = a, .dir = dir, .deep = deep, .limit = limit,
-                                  .ret_list = ret}, err);
+    return ask(
+        &(struct question){.a = a, .dir = dir, .deep = deep, .limit = limit, .ret_list = ret}, err);
 }
 
 static bool index_search(struct arena *a, struct str dir, struct str query, size_t limit,
                          struct search_hit **ret_hits, size_t *ret_n, struct error *err)
 {
-    return ask(&(struct question){.a = a, .dir = dir, .query = query, .deep = true, .limit = limit,
-                                  .ret_hits = ret_hits, .ret_n = ret_n}, err);
+    return ask(&(struct question){.a = a,
+                                  .dir = dir,
+                                  .query = query,
+                                  .deep = true,
+                                  .limit = limit,
+                                  .ret_hits = ret_hits,
+                                  .ret_n = ret_n},
+               err);
 }
 
 const void *trivet_module(void);

@@ -13,20 +13,20 @@
 struct background;
 
 struct background_options {
-    struct str name;        /* need not be the only one of its kind */
-    const char *prefix;     /* of the id: <prefix>-<ms>-<hex> */
-    const char *shell;      /* name or path */
-    const char *flags;      /* "-c" or "-lc" */
-    struct str command;     /* without NUL bytes */
+    struct str name;    /* need not be the only one of its kind */
+    const char *prefix; /* of the id: <prefix>-<ms>-<hex> */
+    const char *shell;  /* name or path */
+    const char *flags;  /* "-c" or "-lc" */
+    struct str command; /* without NUL bytes */
     const char *cwd;
     const char *const *env; /* complete */
     bool has_terminal;      /* everything it says comes on one stream */
     int cols, rows;
     int64_t keep_chars; /* of each stream */
-    struct room *room; /* where it runs; NULL: without walls */
+    struct room *room;  /* where it runs; NULL: without walls */
 };
 
-struct background_job { /* for others to read; changed here alone */
+struct background_job {          /* for others to read; changed here alone */
     struct background_job *next; /* an older one */
     struct background *set;
     char id[60];
@@ -35,12 +35,12 @@ struct background_job { /* for others to read; changed here alone */
     int cols, rows;
     int pid; /* of the shell; 0 when it never was */
     int64_t created_ms, updated_ms;
-    bool is_running; /* until the command has ended; after a stop until nobody of it is left */
+    bool is_running;      /* until the command has ended; after a stop until nobody of it is left */
     struct child_end end; /* when it does not run */
     struct tape out, err;
-    struct child *child;  /* while it runs */
-    struct wait started;  /* its process exists, or will not */
-    int n_users;          /* awaits that hold on to it */
+    struct child *child; /* while it runs */
+    struct wait started; /* its process exists, or will not */
+    int n_users;         /* awaits that hold on to it */
 };
 
 struct background *background_new(struct loop *l);

@@ -72,8 +72,8 @@ bool change_edit(struct str path, const struct edit *edits, size_t n, bool every
     struct shape shape = shape_of(buf_str(&old));
     shape_off(shape, buf_str(&old), &ret->before);
     AUTO_FREE struct edit *plain = plain_edits(edits, n, shape, &pool);
-    struct edit_report report =
-        edit_apply(buf_str(&ret->before), plain, n, everywhere, &ret->after);
+    struct edit_report report = edit_apply(buf_str(&ret->before), plain, n, everywhere,
+                                           &ret->after);
     ret->existed = ret->is_comparable = true;
     if (report.fault == EDIT_FINE && !write_shaped(path, shape, ret, err))
         return false;

@@ -20,6 +20,7 @@ struct splitter {
 };
 
 /* Words that begin something which is not a simple command, unless they are quoted. */
+/* clang-format off */
 static const char *const keywords[] = {
     "if",    "then", "else",   "elif",     "fi",   "do",     "done", "case", "esac", "while", "until",
     "for",   "select", "function", "time", "coproc", "in",   "{",    "}",    "!",    "[[",    "]]",
@@ -34,6 +35,7 @@ static bool is_among(struct str word, const char *const *list)
             return true;
     return false;
 }
+/* clang-format on */
 
 static void *grown(struct arena *a, const void *old, size_t n, size_t *room, size_t size)
 {

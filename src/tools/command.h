@@ -30,8 +30,8 @@ struct commands {
 /* The simple commands of a line, in the arena.  False when the line is not read to its end. */
 bool command_split(struct arena *a, struct str line, struct commands *ret);
 /* The same, and texts in two forms of here-documents with a quoted end word are read as well, as
- * models write commit messages: "$(cat <<'EOF' ... )" as a word or a part of one, and <<'EOF' as the
- * last thing of a line.  The second is input and becomes no word. */
+ * models write commit messages: "$(cat <<'EOF' ... )" as a word or a part of one, and <<'EOF' as
+ * the last thing of a line.  The second is input and becomes no word. */
 bool command_split_texts(struct arena *a, struct str line, struct commands *ret);
 /* All words of any line, cut at blanks and at everything that means something to a shell; quotes
  * and backslashes are dropped.  Over-reads on purpose, some words twice: for rules that forbid. */

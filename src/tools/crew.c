@@ -232,8 +232,8 @@ static void look_at(struct member *m, int fd, const struct task *t)
         atomic_store(&c->is_cut, true);
     struct level *level = NULL;
     if (c->o->use_ignore)
-        level =
-            t->depth ? level_below(t->level, str_n(t->path, t->n), &m->names) : level_ref(t->level);
+        level = t->depth ? level_below(t->level, str_n(t->path, t->n), &m->names)
+                         : level_ref(t->level);
     if (c->o->max_depth == 0 || t->depth + 1 < c->o->max_depth)
         push_dirs(m, &m->names, level, t->depth);
     if (m->names.n > 2 * PIECE_FILES) {

@@ -13,12 +13,12 @@ static void put_domains(struct jw *w, const char *name, yyjson_val *list)
 {
     size_t i, max, n = 0;
     yyjson_val *item;
-    yyjson_arr_foreach (list, i, max, item)
+    yyjson_arr_foreach(list, i, max, item)
         n += !str_is_blank(json_str(item));
     if (n == 0)
         return;
     jw_karr(w, name);
-    yyjson_arr_foreach (list, i, max, item)
+    yyjson_arr_foreach(list, i, max, item)
         if (!str_is_blank(json_str(item)))
             jw_str(w, str_trim(json_str(item)));
     jw_arr_end(w);

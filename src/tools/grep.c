@@ -278,9 +278,9 @@ static void put_hit(struct grep_found *g, const struct hit *h, size_t max_lines)
         .n_lines = n,
     };
     for (size_t i = 0; i < n; i++)
-        g->lines[g->n_lines++] =
-            (struct grep_line){h->lines[i].number, str_n(bytes.p + h->lines[i].at, h->lines[i].n),
-                               h->lines[i].is_match};
+        g->lines[g->n_lines++] = (struct grep_line){h->lines[i].number,
+                                                    str_n(bytes.p + h->lines[i].at, h->lines[i].n),
+                                                    h->lines[i].is_match};
 }
 
 static bool finish(struct job *job, struct error *err)

@@ -15,9 +15,9 @@ struct job {
     bool (*run)(struct job *j, struct error *err);
     void (*help)(struct job *j, unsigned member); /* members are counted from 0 */
     bool (*finish)(struct job *j, struct error *err);
-    unsigned n_members;     /* how many may help; set before run */
-    atomic_uint n_helping;  /* how many have come to help */
-    atomic_bool stop;       /* set by cancel; all look at it now and then */
+    unsigned n_members;    /* how many may help; set before run */
+    atomic_uint n_helping; /* how many have come to help */
+    atomic_bool stop;      /* set by cancel; all look at it now and then */
     bool ok;
     struct error err;
 };

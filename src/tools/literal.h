@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Texts that a regular expression needs, or runs of bytes of one kind: where none of them stands, it
- * cannot match.  They are found many times faster than the expression is tried.
+/* Texts that a regular expression needs, or runs of bytes of one kind: where none of them stands,
+ * it cannot match.  They are found many times faster than the expression is tried.
  *
  *     quux(bar|baz)\d+     needs "quux"
  *     alpha|beta[0-9]      needs "alpha" or "beta"
@@ -18,13 +18,13 @@ struct literal {
     bool is_run;
     size_t n; /* bytes */
     union {
-        struct { /* a text */
+        struct {                                /* a text */
             unsigned char bytes[LITERAL_BYTES]; /* small letters, when the case does not matter */
             /* The bit that makes a letter small; 0: the byte must be the same. */
             unsigned char fold[LITERAL_BYTES];
             size_t rare, other; /* the two bytes that are looked for first */
         };
-        struct { /* n bytes in a row, each one of the set */
+        struct {                          /* n bytes in a row, each one of the set */
             unsigned char set[SET_BYTES]; /* one bit each */
             unsigned run_bits;            /* how seldom: in one of 2^run_bits places */
         };

@@ -9,7 +9,6 @@
 
 /* ---- a text ---- */
 
-
 typedef unsigned char block __attribute__((vector_size(16)));
 
 static block block_load(const char *p)

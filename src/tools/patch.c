@@ -192,8 +192,8 @@ static struct str unwrap(struct str text)
     struct str first, rest = str_split(text, '\n', &first);
     first = str_trim(first);
     size_t last = str_rchr(rest, '\n');
-    bool is_wrapped =
-        str_is(first, "<<EOF") || str_is(first, "<<'EOF'") || str_is(first, "<<\"EOF\"");
+    bool is_wrapped = str_is(first, "<<EOF") || str_is(first, "<<'EOF'") ||
+                      str_is(first, "<<\"EOF\"");
     if (!is_wrapped || last == SIZE_MAX || !str_is(str_trim(str_from(rest, last)), "EOF"))
         return text;
     return str_trim(str_cut(rest, last));

@@ -43,8 +43,8 @@ static pcre2_code *compile_code(struct str pattern, unsigned flags, struct error
         options |= PCRE2_DOTALL;
     pcre2_compile_context *context = pcre2_compile_context_create(NULL);
     pcre2_set_newline(context, PCRE2_NEWLINE_ANYCRLF);
-    pcre2_code *code =
-        pcre2_compile((PCRE2_SPTR)pattern.p, pattern.n, options, &number, &at, context);
+    pcre2_code *code = pcre2_compile((PCRE2_SPTR)pattern.p, pattern.n, options, &number, &at,
+                                     context);
     pcre2_compile_context_free(context);
     if (!code) {
         char why[160];

@@ -48,6 +48,7 @@ static const char look_longs[] =
     " full-history simplify-merges ancestry-path walk-reflogs relative-date inter-hunk-context"
     " src-prefix dst-prefix no-prefix ignore-submodules count left-only right-only notes ";
 
+/* clang-format off */
 static const struct git_row rows[] = {
     {"add", "AuNfvn",
      " all update force verbose dry-run intent-to-add ignore-removal renormalize ignore-errors"
@@ -177,6 +178,7 @@ static const struct git_row rows[] = {
      " cleanup create-reflog column color no-sign ",
      0},
 };
+/* clang-format on */
 
 /* ---- options ---- */
 

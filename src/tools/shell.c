@@ -125,9 +125,15 @@ static bool has_words(const struct ring *r, const char *words)
 static bool looks_refused(const struct shell_run *r)
 {
     static const char *const words[] = {
-        "Read-only file system",   "Permission denied",     "Operation not permitted",
-        "Network is unreachable",  "Could not resolve host", "Temporary failure in name resolution",
-        "EROFS",                   "EACCES",                "ENETUNREACH",
+        "Read-only file system",
+        "Permission denied",
+        "Operation not permitted",
+        "Network is unreachable",
+        "Could not resolve host",
+        "Temporary failure in name resolution",
+        "EROFS",
+        "EACCES",
+        "ENETUNREACH",
         "EAI_AGAIN",
     };
     for (size_t i = 0; i < ARRAY_LEN(words); i++)

@@ -56,7 +56,7 @@ bool todo_list_set(struct todo_list *l, yyjson_val *todos, struct error *err)
     if (yyjson_arr_size(todos) > TODO_MAX)
         return error_set(err, ERR_LIMIT, "`todos` has more than %d items", TODO_MAX);
     made.items = xcalloc(yyjson_arr_size(todos) + 1, sizeof *made.items);
-    yyjson_arr_foreach (todos, i, max, item) {
+    yyjson_arr_foreach(todos, i, max, item) {
         struct todo_item *to = &made.items[made.n++];
         if (!take_text(item, i, "content", &to->content, err) ||
             !take_text(item, i, "activeForm", &to->active, err) ||

@@ -44,30 +44,30 @@ struct custom;
 
 struct tool_cx {
     struct loop *loop;
-    struct str root;            /* workspace, real path */
-    struct str launch_dir;      /* where the process was started */
-    struct read_set *reads;     /* may be NULL */
-    struct shell_state *shell;  /* may be NULL: nothing is kept */
-    const char *const *env;     /* environment of children, already cleaned */
-    struct child **child;       /* shows a running command, for back-pressure; may be NULL */
+    struct str root;           /* workspace, real path */
+    struct str launch_dir;     /* where the process was started */
+    struct read_set *reads;    /* may be NULL */
+    struct shell_state *shell; /* may be NULL: nothing is kept */
+    const char *const *env;    /* environment of children, already cleaned */
+    struct child **child;      /* shows a running command, for back-pressure; may be NULL */
     /* Hears the output of a command while it runs; may be NULL. */
     void (*on_output)(void *arg, struct str bytes);
     void *output_arg;
-    int64_t kill_grace_ms;      /* SIGTERM to SIGKILL */
+    int64_t kill_grace_ms;         /* SIGTERM to SIGKILL */
     struct background *background; /* jobs that outlive the turn; may be NULL: there are none */
-    struct tool_paths *paths;   /* of this call; may be NULL: each is resolved when it is asked for */
+    struct tool_paths *paths; /* of this call; may be NULL: each is resolved when it is asked for */
     const struct sandbox_policy *sandbox; /* what tools may touch; NULL: everything */
     struct room *room;                    /* where commands run; NULL: without walls */
     /* ask_user_question and other calls back into the session; may be NULL. */
     bool (*ask_await)(void *arg, struct str questions_json, struct buf *answer, struct error *err);
     void *ask_arg;
-    struct str config_dir;      /* of the dialect: skills/, tools/, js-runtime/; or STR_NONE */
+    struct str config_dir;       /* of the dialect: skills/, tools/, js-runtime/; or STR_NONE */
     struct str exa_key, exa_url; /* of the web search; STR_NONE: no key, the usual address */
-    bool may_fetch_local;       /* web pages may lie on this machine or its network */
-    struct todo_list *todos;    /* of the session; may be NULL */
-    struct custom *custom;      /* custom tools (toolsets/custom.h); may be NULL */
-    const void *self;           /* what the called face stands for */
-    struct str arguments;       /* of this call, a JSON object */
+    bool may_fetch_local;        /* web pages may lie on this machine or its network */
+    struct todo_list *todos;     /* of the session; may be NULL */
+    struct custom *custom;       /* custom tools (toolsets/custom.h); may be NULL */
+    const void *self;            /* what the called face stands for */
+    struct str arguments;        /* of this call, a JSON object */
 };
 
 struct tool_result {
@@ -93,8 +93,8 @@ bool tool_path(const struct tool_cx *cx, struct str path, struct buf *ret, struc
  * that changes files takes its paths from here. */
 bool tool_path_write(const struct tool_cx *cx, struct str path, struct buf *ret, struct error *err);
 
-/* Web tools run in trivet itself, outside of the sandbox.  ERR_DENIED where it is required and shuts
- * the network off: then nothing shall get out. */
+/* Web tools run in trivet itself, outside of the sandbox.  ERR_DENIED where it is required and
+ * shuts the network off: then nothing shall get out. */
 bool tool_may_use_network(const struct tool_cx *cx, struct error *err);
 
 /* Output of a command: head and tail are kept, the middle is counted. */

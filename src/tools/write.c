@@ -107,7 +107,8 @@ bool write_bytes(struct str path, struct str bytes, struct error *err)
 
 struct shape shape_of(struct str text)
 {
-    /* Two marks, or a line with two \r, could not be put back: such texts are changed as they are. */
+    /* Two marks, or a line with two \r, could not be put back: such texts are changed as they are.
+     */
     struct shape s = {.has_bom = str_starts(text, BOM) && !str_starts(str_from(text, 3), BOM)};
     size_t n_lf = 0, n_crlf = 0;
     for (size_t i = 0; i < text.n; i++) {

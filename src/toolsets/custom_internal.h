@@ -8,11 +8,11 @@
 struct custom_tool {
     struct face face; /* face.self is the tool */
     const struct toolset *set;
-    const char *file;         /* the manifest or the script */
-    const char *folder;       /* of a manifest */
-    const char *const *argv;  /* of a manifest */
+    const char *file;        /* the manifest or the script */
+    const char *folder;      /* of a manifest */
+    const char *const *argv; /* of a manifest */
     int64_t timeout_ms;
-    struct json schema;       /* parsed; root NULL when any arguments will do */
+    struct json schema; /* parsed; root NULL when any arguments will do */
 };
 
 struct custom {

@@ -173,9 +173,9 @@ static void take_line(struct custom *c, const struct toolset *set, struct str li
         custom_note(c, "%.*s: %.*s", STR_FMT(file), STR_FMT(utf8_cut(wrong, REASON_BYTES)));
         return;
     }
-    struct custom_tool *t =
-        custom_make(c, set, json_get_str(doc.root, "name"), json_get_str(doc.root, "description"),
-                    json_get(doc.root, "schema"), file);
+    struct custom_tool *t = custom_make(c, set, json_get_str(doc.root, "name"),
+                                        json_get_str(doc.root, "description"),
+                                        json_get(doc.root, "schema"), file);
     if (!t)
         return;
     t->face.run_await = run_js_await;

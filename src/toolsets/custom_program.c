@@ -41,11 +41,11 @@ static bool check_arguments(const struct custom_tool *t, yyjson_val *args, struc
 {
     size_t i, max;
     yyjson_val *name, *property;
-    yyjson_arr_foreach (json_get(t->schema.root, "required"), i, max, name) {
+    yyjson_arr_foreach(json_get(t->schema.root, "required"), i, max, name) {
         if (yyjson_is_str(name) && !json_get(args, yyjson_get_str(name)))
             return error_set(err, ERR_INVALID, "`%s` is missing", yyjson_get_str(name));
     }
-    yyjson_obj_foreach (json_get(t->schema.root, "properties"), i, max, name, property) {
+    yyjson_obj_foreach(json_get(t->schema.root, "properties"), i, max, name, property) {
         yyjson_val *v = json_get(args, yyjson_get_str(name));
         struct str type = json_get_str(property, "type");
         if (v && type.n && !is_of_type(v, type))
@@ -170,7 +170,7 @@ static const char *const *read_command(struct custom *c, struct str folder, yyjs
         return NULL;
     if (yyjson_is_str(command))
         argv[0] = place_program(c, folder, str_trim(json_str(command)));
-    yyjson_arr_foreach (command, i, max, item) {
+    yyjson_arr_foreach(command, i, max, item) {
         struct str s = json_str(item);
         if (!s.p || str_chr(s, '\0') != SIZE_MAX)
             return NULL;
@@ -208,8 +208,8 @@ static void read_manifest(struct custom *c, const struct toolset *set, struct st
                     path.p);
         return;
     }
-    struct custom_tool *t =
-        custom_make(c, set, name, json_get_str(doc.root, "description"), schema, buf_str(&path));
+    struct custom_tool *t = custom_make(c, set, name, json_get_str(doc.root, "description"), schema,
+                                        buf_str(&path));
     if (!t)
         return;
     double seconds = json_get_num(doc.root, "timeout_seconds", TIMEOUT_S);

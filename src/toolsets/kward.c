@@ -99,8 +99,7 @@ struct read_args {
 static const struct read_args read_defaults = {.offset = 1, .limit = INT64_MAX};
 
 static const struct row read_rows[] = {
-    ROW(read_args, path, T_STR, NEEDED, "file, relative to the workspace",
-        .max = LIMIT_PATH_BYTES),
+    ROW(read_args, path, T_STR, NEEDED, "file, relative to the workspace", .max = LIMIT_PATH_BYTES),
     ROW(read_args, offset, T_INT, OPTIONAL | NULLABLE, "first line to read, counted from 1"),
     ROW(read_args, limit, T_INT, OPTIONAL | NULLABLE, "lines to read"),
     ROW_END,

@@ -5,8 +5,8 @@
 
 #include "toolsets/toolset.h"
 
-extern const struct face kward_write_face, kward_edit_face, kward_ask_face, kward_code_face, kward_search_face,
-    kward_skill_face;
+extern const struct face kward_write_face, kward_edit_face, kward_ask_face, kward_code_face,
+    kward_search_face, kward_skill_face;
 
 /* Resolves a path of the model and refuses what lies outside the workspace: false after it has
  * written the error result. */

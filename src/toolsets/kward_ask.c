@@ -52,7 +52,7 @@ static bool copy_options(yyjson_val *options, size_t question, struct jw *w,
         return !tool_fail(ret, "Error: questions[%zu].options must be a list of %d to %d options",
                           question, MIN_OPTIONS, MAX_OPTIONS);
     jw_karr(w, "options");
-    yyjson_arr_foreach (options, i, max, option) {
+    yyjson_arr_foreach(options, i, max, option) {
         if (!is_off(json_get(option, "preview")))
             return !tool_fail(ret, "Error: options[%zu].preview is not supported", i);
         jw_obj(w);
@@ -74,7 +74,7 @@ static bool copy_questions(yyjson_val *questions, struct jw *w, struct tool_resu
         return !tool_fail(ret, "Error: questions must be a list of 1 to %d questions",
                           MAX_QUESTIONS);
     jw_arr(w);
-    yyjson_arr_foreach (questions, i, max, question) {
+    yyjson_arr_foreach(questions, i, max, question) {
         if (!is_off(json_get(question, "multiSelect")))
             return !tool_fail(ret, "Error: questions[%zu].multiSelect is not supported", i);
         jw_obj(w);

@@ -67,7 +67,8 @@ static bool write_face_await(struct tool_cx *cx, const void *args, struct tool_r
     const struct write_args *a = args;
     AUTO(buf) struct buf path = BUF_INIT;
     AUTO(change) struct change change = CHANGE_INIT;
-    if (!kward_path_write(cx, a->path, &path, ret) || !check_write(cx, buf_str(&path), a->path, ret))
+    if (!kward_path_write(cx, a->path, &path, ret) ||
+        !check_write(cx, buf_str(&path), a->path, ret))
         return true;
     if (!change_write(buf_str(&path), a->content, &change, err))
         return tool_fail(ret, "Error: cannot write %.*s: %s", STR_FMT(a->path), cause_of(err));
@@ -97,8 +98,7 @@ struct edit_args {
 };
 
 static const struct row edit_rows[] = {
-    ROW(edit_args, path, T_STR, NEEDED, "file, relative to the workspace",
-        .max = LIMIT_PATH_BYTES),
+    ROW(edit_args, path, T_STR, NEEDED, "file, relative to the workspace", .max = LIMIT_PATH_BYTES),
     ROW(edit_args, edits, T_ARR, NEEDED, "replacements", .items = T_OBJ, .max = MAX_EDITS,
         .schema = "{\"type\":\"array\",\"minItems\":1,\"description\":\"replacements, each held "
                   "against the original text\",\"items\":{\"type\":\"object\",\"properties\":{"
@@ -126,7 +126,7 @@ static bool take_edits(yyjson_val *list, struct edit *edits, struct tool_result 
 {
     size_t i, max;
     yyjson_val *item;
-    yyjson_arr_foreach (list, i, max, item) {
+    yyjson_arr_foreach(list, i, max, item) {
         edits[i].old_text = edit_text(item, "old_text", "oldText");
         edits[i].new_text = edit_text(item, "new_text", "newText");
         if (!edits[i].old_text.p || !edits[i].new_text.p) {

@@ -71,8 +71,8 @@ static bool search_await(struct tool_cx *cx, const struct code_args *a, struct t
 static void put_raw_address(struct buf *out, struct str url)
 {
     size_t at = str_find(url, STR("/blob/"));
-    bool is_forge =
-        str_starts(url, STR("https://github.com/")) || str_find(url, STR("/-/blob/")) != SIZE_MAX;
+    bool is_forge = str_starts(url, STR("https://github.com/")) ||
+                    str_find(url, STR("/-/blob/")) != SIZE_MAX;
     if (!is_forge || at == SIZE_MAX) {
         buf_add(out, url);
         return;

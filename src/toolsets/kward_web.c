@@ -60,7 +60,7 @@ static void split_domains(yyjson_val *filter, bool excluded, struct json *ret)
     size_t i, max;
     yyjson_val *item;
     jw_arr(&w);
-    yyjson_arr_foreach (filter, i, max, item) {
+    yyjson_arr_foreach(filter, i, max, item) {
         struct str s = str_trim(json_str(item));
         if (s.n && (s.p[0] == '-') == excluded)
             jw_str(&w, str_from(s, excluded));
@@ -74,7 +74,7 @@ static bool search_all_await(struct tool_cx *cx, const struct search_args *a, st
 {
     size_t i, max;
     yyjson_val *item;
-    yyjson_arr_foreach (a->queries, i, max, item) {
+    yyjson_arr_foreach(a->queries, i, max, item) {
         AUTO(json) struct json answer = JSON_INIT;
         q->query = str_trim(json_str(item));
         if (!exa_search_await(cx, q, &answer, err))
@@ -127,8 +127,8 @@ struct skill_args {
 static const struct row skill_rows[] = {
     ROW(skill_args, name, T_STR, NEEDED | NOT_BLANK | TRIM, "name of the skill",
         .max = LIMIT_PATH_BYTES),
-    ROW(skill_args, path, T_STR, OPTIONAL | NULLABLE,
-        "file of the skill (default SKILL.md)", .max = LIMIT_PATH_BYTES),
+    ROW(skill_args, path, T_STR, OPTIONAL | NULLABLE, "file of the skill (default SKILL.md)",
+        .max = LIMIT_PATH_BYTES),
     ROW_END,
 };
 

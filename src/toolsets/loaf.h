@@ -51,7 +51,7 @@ struct job_args {
     struct str command;
     const char *shell, *flags;
     const struct shell_state *base; /* both members set */
-    struct str session_name; /* STR_NONE: the default */
+    struct str session_name;        /* STR_NONE: the default */
     bool reuse_session, full_terminal;
     double terminal_cols, terminal_rows;
 };

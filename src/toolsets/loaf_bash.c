@@ -83,7 +83,7 @@ static bool check_env(yyjson_val *env, struct buf *why)
     if (env && !yyjson_is_obj(env))
         return !buf_addz(why,
                          "bash `env` must be an object mapping env var names to string values.");
-    yyjson_obj_foreach (env, i, max, key, val) {
+    yyjson_obj_foreach(env, i, max, key, val) {
         struct str name = json_str(key), value = json_str(val);
         if (!value.p)
             return !buf_addf(why, "bash `env.%.*s` must be a string.", STR_FMT(name));
@@ -100,7 +100,7 @@ static bool is_set_by(yyjson_val *env, const char *entry)
     size_t i, max;
     yyjson_val *key, *val;
     str_split(str_of(entry), '=', &name);
-    yyjson_obj_foreach (env, i, max, key, val) {
+    yyjson_obj_foreach(env, i, max, key, val) {
         if (str_eq(json_str(key), name))
             return true;
     }
@@ -119,7 +119,7 @@ static char **merge_env(const char *const *from, yyjson_val *env)
     for (const char *const *e = from; e && *e; e++)
         if (!is_set_by(env, *e))
             merged[n++] = xstrdup(*e);
-    yyjson_obj_foreach (env, i, max, key, val) {
+    yyjson_obj_foreach(env, i, max, key, val) {
         struct buf entry = BUF_INIT;
         buf_addf(&entry, "%.*s=%.*s", STR_FMT(json_str(key)), STR_FMT(json_str(val)));
         merged[n++] = buf_take(&entry);
@@ -350,8 +350,9 @@ static bool bash_face_await(struct tool_cx *cx, const void *args, struct tool_re
 
 const struct face loaf_bash_face = {
     .name = "bash",
-    .about = "Runs a shell command. The working directory and exported variables are kept for the "
-             "next call. Servers, watchers and programs that ask questions belong in the background.",
+    .about =
+        "Runs a shell command. The working directory and exported variables are kept for the "
+        "next call. Servers, watchers and programs that ask questions belong in the background.",
     .args = bash_rows,
     .args_size = sizeof(struct bash_args),
     .defaults = &bash_defaults,

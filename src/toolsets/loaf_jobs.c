@@ -314,10 +314,10 @@ static struct str key_bytes(struct str name)
     static const struct {
         const char *name, *bytes;
     } keys[] = {
-        {"enter", "\r"},       {"tab", "\t"},        {"esc", "\x1b"},       {"up", "\x1b[A"},
-        {"down", "\x1b[B"},    {"right", "\x1b[C"},  {"left", "\x1b[D"},    {"home", "\x1b[H"},
-        {"end", "\x1b[F"},     {"pgup", "\x1b[5~"},  {"pgdown", "\x1b[6~"}, {"backspace", "\x7f"},
-        {"delete", "\x1b[3~"}, {"ctrl+c", "\x03"},   {"ctrl+d", "\x04"},    {"ctrl+z", "\x1a"},
+        {"enter", "\r"},       {"tab", "\t"},       {"esc", "\x1b"},       {"up", "\x1b[A"},
+        {"down", "\x1b[B"},    {"right", "\x1b[C"}, {"left", "\x1b[D"},    {"home", "\x1b[H"},
+        {"end", "\x1b[F"},     {"pgup", "\x1b[5~"}, {"pgdown", "\x1b[6~"}, {"backspace", "\x7f"},
+        {"delete", "\x1b[3~"}, {"ctrl+c", "\x03"},  {"ctrl+d", "\x04"},    {"ctrl+z", "\x1a"},
     };
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
         if (str_ieq(name, str_of(keys[i].name)))
@@ -401,9 +401,8 @@ static bool resize_await(struct tool_cx *cx, const void *args, struct tool_resul
         return refuse(ret, "resize", kind(cx), NO_ID);
     if (j->has_terminal && !j->is_running)
         return not_running(ret, j);
-    if (j->has_terminal &&
-        !background_resize(j, (int)loaf_clamp(a->cols, COLS_MIN, COLS_MAX),
-                           (int)loaf_clamp(a->rows, ROWS_MIN, ROWS_MAX), err))
+    if (j->has_terminal && !background_resize(j, (int)loaf_clamp(a->cols, COLS_MIN, COLS_MAX),
+                                              (int)loaf_clamp(a->rows, ROWS_MIN, ROWS_MAX), err))
         return fail(ret, err);
     struct jw w = begin(ret, j->has_terminal ? "ok" : "unsupported");
     put_ids(&w, j);

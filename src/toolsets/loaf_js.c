@@ -44,7 +44,7 @@ static void add_args(struct run *r, yyjson_val *list)
 {
     size_t i, max;
     yyjson_val *item;
-    yyjson_arr_foreach (list, i, max, item)
+    yyjson_arr_foreach(list, i, max, item)
         add_arg(r, json_str(item));
 }
 
@@ -318,7 +318,7 @@ static const char *check_packages(yyjson_val *packages)
     yyjson_val *item;
     if (yyjson_arr_size(packages) == 0)
         return "requires at least one package name in `packages`.";
-    yyjson_arr_foreach (packages, i, max, item) {
+    yyjson_arr_foreach(packages, i, max, item) {
         if (!is_package(json_str(item)))
             return "`packages` must be a list of package names.";
     }

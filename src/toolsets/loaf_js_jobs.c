@@ -62,7 +62,7 @@ static void put_command(struct buf *out, const char *runtime, struct str script,
     add_quoted(out, str_of(runtime));
     buf_addc(out, ' ');
     add_quoted(out, script);
-    yyjson_arr_foreach (args, i, max, item) {
+    yyjson_arr_foreach(args, i, max, item) {
         buf_addc(out, ' ');
         add_quoted(out, json_str(item));
     }

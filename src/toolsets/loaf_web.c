@@ -76,7 +76,7 @@ static void put_highlights(struct jw *w, yyjson_val *list)
     size_t i, max;
     yyjson_val *item;
     jw_karr(w, "highlights");
-    yyjson_arr_foreach (list, i, max, item)
+    yyjson_arr_foreach(list, i, max, item)
         if (yyjson_is_str(item))
             jw_str(w, utf8_cut_chars(json_str(item), HIGHLIGHT_CHARS));
     jw_arr_end(w);
@@ -112,11 +112,11 @@ static void put_answer(const struct exa_query *q, yyjson_val *answer, struct buf
     jw_kstr(&w, "query", q->query);
     jw_kstr(&w, "type", q->type);
     jw_kint(&w, "num_results", q->n_results);
-    yyjson_arr_foreach (results, i, max, item)
+    yyjson_arr_foreach(results, i, max, item)
         n += exa_result_read(item, &r);
     jw_kint(&w, "total_results", n);
     jw_karr(&w, "results");
-    yyjson_arr_foreach (results, i, max, item)
+    yyjson_arr_foreach(results, i, max, item)
         if (exa_result_read(item, &r))
             put_result(&w, &r, q->wants_text);
     jw_arr_end(&w);

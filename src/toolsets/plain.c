@@ -39,15 +39,15 @@ static void put_camel(struct jw *w, yyjson_val *v)
     yyjson_val *key, *item;
     if (yyjson_is_obj(v)) {
         jw_obj(w);
-        yyjson_obj_foreach(v, i, max, key, item)
-        {
+        yyjson_obj_foreach(v, i, max, key, item) {
             put_camel_key(w, json_str(key));
             put_camel(w, item);
         }
         jw_obj_end(w);
     } else if (yyjson_is_arr(v)) {
         jw_arr(w);
-        yyjson_arr_foreach(v, i, max, item) put_camel(w, item);
+        yyjson_arr_foreach(v, i, max, item)
+            put_camel(w, item);
         jw_arr_end(w);
     } else {
         jw_val(w, v);
@@ -67,12 +67,12 @@ static void put_edits(struct jw *w, yyjson_val *edits)
     yyjson_val *edit;
     if (!yyjson_is_arr(edits))
         return;
-    yyjson_arr_foreach(edits, i, max, edit) n += yyjson_is_obj(edit);
+    yyjson_arr_foreach(edits, i, max, edit)
+        n += yyjson_is_obj(edit);
     if (n == 0)
         return;
     jw_karr(w, "edits");
-    yyjson_arr_foreach(edits, i, max, edit)
-    {
+    yyjson_arr_foreach(edits, i, max, edit) {
         if (!yyjson_is_obj(edit))
             continue;
         jw_obj(w);

@@ -34,7 +34,8 @@ bool rules_add(struct rules *r, enum verdict verdict, struct str text, struct er
     if (!is_ok || (!is_whole && str_is_blank(str_n(text.p + open + 1, text.n - open - 2))))
         return error_set(err, ERR_INVALID, "a rule is TOOL or TOOL(PATTERN), not %.*s",
                          STR_FMT(str_cut(text, 100)));
-    struct str pattern = is_whole ? STR_NONE : str_trim(str_n(text.p + open + 1, text.n - open - 2));
+    struct str pattern = is_whole ? STR_NONE
+                                  : str_trim(str_n(text.p + open + 1, text.n - open - 2));
     if (r->tools && !rule_check(r->tools, tool, pattern, err))
         return error_prefix(err, "the rule %.*s", STR_FMT(str_cut(text, 100)));
     if (r->n == r->room) {
@@ -55,7 +56,7 @@ static bool add_list(struct rules *r, size_t kind, yyjson_val *list, struct erro
     yyjson_val *item;
     if (list && !yyjson_is_arr(list))
         return error_set(err, ERR_INVALID, "`%s` must be a list of rules", kinds[kind].name);
-    yyjson_arr_foreach (list, i, n, item) {
+    yyjson_arr_foreach(list, i, n, item) {
         if (!yyjson_is_str(item))
             return error_set(err, ERR_INVALID, "`%s` must hold strings", kinds[kind].name);
         if (!rules_add(r, kinds[kind].verdict, json_str(item), err))
@@ -70,7 +71,7 @@ static bool add_lists(struct rules *r, yyjson_val *root, bool may_allow, struct 
         return error_set(err, ERR_INVALID, "the file must hold an object");
     size_t i, n, kind;
     yyjson_val *key, *value;
-    yyjson_obj_foreach (root, i, n, key, value) {
+    yyjson_obj_foreach(root, i, n, key, value) {
         for (kind = 0; kind < ARRAY_LEN(kinds) && !str_is(json_str(key), kinds[kind].name);)
             kind++;
         if (kind == ARRAY_LEN(kinds))
@@ -140,8 +141,8 @@ static bool word_fits(struct str want, struct str have, bool is_last)
     return is_start && str_starts(have, str_cut(want, want.n - 1));
 }
 
-/* is_strict: the program must be written as in the rule; else /bin/rm is rm, and "git push *" is also
- * git push without anything behind it. */
+/* is_strict: the program must be written as in the rule; else /bin/rm is rm, and "git push *" is
+ * also git push without anything behind it. */
 static bool words_fit_at(const struct command *rule, const struct command *c, size_t at,
                          bool is_strict)
 {
@@ -307,7 +308,8 @@ static void allow_path(void *arg, struct str path)
     struct allowing *x = arg;
     const struct rule *by = NULL;
     for (size_t i = 0; i < x->rules->n && !by && path.p; i++)
-        if (is_candidate(x, &x->rules->v[i]) && fits_path(x->rules->v[i].pattern, x->root, path, true))
+        if (is_candidate(x, &x->rules->v[i]) &&
+            fits_path(x->rules->v[i].pattern, x->root, path, true))
             by = &x->rules->v[i];
     x->n++;
     x->is_refused = x->is_refused || !by;

@@ -122,5 +122,6 @@ bool rule_check(const struct toolset *t, struct str tool, struct str pattern, st
     if (f->target || f->targets)
         return check_path(pattern, err);
     return error_set(err, ERR_INVALID,
-                     "no pattern fits calls of %s, which name neither a command nor a path", f->name);
+                     "no pattern fits calls of %s, which name neither a command nor a path",
+                     f->name);
 }

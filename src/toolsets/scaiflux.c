@@ -220,8 +220,7 @@ struct bash_args {
 };
 
 static const struct row bash_rows[] = {
-    ROW(bash_args, command, T_STR, NEEDED | NOT_BLANK, "shell command",
-        .max = LIMIT_COMMAND_BYTES),
+    ROW(bash_args, command, T_STR, NEEDED | NOT_BLANK, "shell command", .max = LIMIT_COMMAND_BYTES),
     ROW(bash_args, timeout, T_INT, OPTIONAL, "milliseconds until it is stopped (default 120000)",
         .has_min = true, .min = 1),
     ROW(bash_args, description, T_STR, OPTIONAL, "what the command does, in a few words"),
@@ -341,8 +340,9 @@ static void say_invalid(const struct face *f, const struct fault *fault, struct 
 }
 
 static const struct face *const faces[] = {
-    &read_face, &scaiflux_glob_face, &scaiflux_grep_face, &write_face, &edit_face, &bash_face,
-    &scaiflux_fetch_face, &scaiflux_search_face, &scaiflux_todo_face, &scaiflux_skill_face,
+    &read_face,          &scaiflux_glob_face,  &scaiflux_grep_face,  &write_face,
+    &edit_face,          &bash_face,           &scaiflux_fetch_face, &scaiflux_search_face,
+    &scaiflux_todo_face, &scaiflux_skill_face,
 };
 
 const struct toolset toolset_scaiflux = {

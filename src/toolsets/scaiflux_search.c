@@ -104,8 +104,8 @@ static const char *const output_modes[] = {"files_with_matches", "content", "cou
 
 static const struct row grep_rows[] = {
     ROW(grep_args, pattern, T_STR, NEEDED, "regular expression (PCRE)"),
-    ROW(grep_args, path, T_STR, OPTIONAL,
-        "file or directory to search (default: the workspace)", .max = LIMIT_PATH_BYTES),
+    ROW(grep_args, path, T_STR, OPTIONAL, "file or directory to search (default: the workspace)",
+        .max = LIMIT_PATH_BYTES),
     ROW(grep_args, glob, T_STR, OPTIONAL, "only files that match, such as *.c",
         .max = LIMIT_PATH_BYTES),
     ROW(grep_args, output_mode, T_STR, OPTIONAL, "what to return (default files_with_matches)",

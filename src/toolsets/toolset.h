@@ -11,12 +11,12 @@
 typedef void target_fn(void *arg, struct str path, bool is_entry);
 
 struct face {
-    const char *name;        /* model-facing */
+    const char *name; /* model-facing */
     const char *about;
     const struct row *args;
     size_t args_size;
-    const void *defaults;    /* arguments before decoding; NULL: all zero */
-    enum mode mode;          /* required mode */
+    const void *defaults; /* arguments before decoding; NULL: all zero */
+    enum mode mode;       /* required mode */
     /* The path that decides whether the call leaves the workspace, from the decoded arguments;
      * NULL when it has none. */
     struct str (*target)(const void *args);
@@ -24,18 +24,18 @@ struct face {
     void (*targets)(const void *args, target_fn *fn, void *arg);
     /* The shell line of a call that runs one; NULL when it has none. */
     struct str (*command)(const void *args);
-    bool from_launch_dir;    /* relative paths mean the directory the process was started in */
-    bool changes_files;      /* a successful call is a mutation of result.path */
+    bool from_launch_dir; /* relative paths mean the directory the process was started in */
+    bool changes_files;   /* a successful call is a mutation of result.path */
     /* Runs with decoded arguments.  A failed call is a result with is_error; false only for
      * ERR_CANCELED, with the output so far in the result. */
     bool (*run_await)(struct tool_cx *cx, const void *args, struct tool_result *ret,
                       struct error *err);
-    const char *gadget;      /* group that must be on for it to be offered; NULL: in none */
+    const char *gadget; /* group that must be on for it to be offered; NULL: in none */
     /* Whether it can work here, by what is installed or there; NULL: always. */
     bool (*is_offered)(const struct tool_cx *cx);
-    struct str schema;       /* finished JSON Schema, instead of what the rows give */
-    bool takes_anything;     /* arguments that no row names are no fault: see cx->arguments */
-    const void *self;        /* run_await finds it in cx->self */
+    struct str schema;   /* finished JSON Schema, instead of what the rows give */
+    bool takes_anything; /* arguments that no row names are no fault: see cx->arguments */
+    const void *self;    /* run_await finds it in cx->self */
 };
 
 struct toolset {
@@ -46,7 +46,7 @@ struct toolset {
     bool bad_arguments_run;      /* loaf, Kward: unreadable arguments count as {} */
     bool ignores_unknown;        /* loaf: members that no row names */
     bool wrong_types_are_absent; /* loaf: types are not enforced */
-    const char *error_prefix; /* before the errors of custom tools; NULL: nothing */
+    const char *error_prefix;    /* before the errors of custom tools; NULL: nothing */
     void (*say_unknown)(struct str name, struct str call_id, struct tool_result *r);
     void (*say_invalid)(const struct face *f, const struct fault *fault, struct str raw,
                         struct tool_result *r);

@@ -30,7 +30,7 @@ static void add_result(struct buf *out, const struct exa_result *r, int number)
     buf_addf(out, "\n   %.*s\n", STR_FMT(r->url));
     if (r->published.n)
         buf_addf(out, "   published %.*s\n", STR_FMT(str_cut(r->published, 10)));
-    yyjson_arr_foreach (r->highlights, i, max, item) {
+    yyjson_arr_foreach(r->highlights, i, max, item) {
         if (str_is_blank(json_str(item)))
             continue;
         buf_addz(out, "   - ");
@@ -45,7 +45,7 @@ void web_text_results(yyjson_val *answer, struct buf *out)
     size_t i, max;
     yyjson_val *item;
     int n = 0;
-    yyjson_arr_foreach (json_get(answer, "results"), i, max, item)
+    yyjson_arr_foreach(json_get(answer, "results"), i, max, item)
         if (exa_result_read(item, &r))
             add_result(out, &r, ++n);
     if (n == 0)

@@ -20,7 +20,7 @@ struct conn_ops {
     size_t queue; /* unsent bytes beyond which it is full; 0: LIMIT_OUT_QUEUE_BYTES */
     void (*on_message)(void *arg, struct str body);
     void (*on_fault)(void *arg, enum frame_fault fault, struct str detail);
-    void (*on_eof)(void *arg);            /* after the last message */
+    void (*on_eof)(void *arg);             /* after the last message */
     void (*on_full)(void *arg, bool full); /* the out queue crossed its limit */
     void (*on_room)(void *arg);            /* it is not choked any more; not to be freed here */
     /* The client closed our output; after the end of input this is told at once, before with the

@@ -9,9 +9,10 @@
  * what crosses the border of a feed is copied into `held`, which never grows beyond the limit.
  * Whatever the pieces are in which the bytes arrive, the messages and faults are the same.
  *
- * A wrong length costs one message.  A line "Content-Length: N" cannot stand in JSON: a string has no
- * raw line end, and outside of strings it is no JSON.  So wherever one ends, inside of a body that was
- * announced too long or behind the rest of one that was announced too short, the next message begins.
+ * A wrong length costs one message.  A line "Content-Length: N" cannot stand in JSON: a string has
+ * no raw line end, and outside of strings it is no JSON.  So wherever one ends, inside of a body
+ * that was announced too long or behind the rest of one that was announced too short, the next
+ * message begins.
  */
 #include "wire/frame.h"
 
@@ -32,12 +33,12 @@ struct frame {
     enum frame_kind kind;
     size_t limit;
     struct frame_sink sink;
-    struct buf held;  /* the beginning of an unfinished line or body */
-    bool is_skipping; /* the rest of this line, or body, is thrown away */
-    bool has_lines;   /* the first line is behind us: no byte order mark any more */
-    bool has_headers; /* a header block has begun */
-    int64_t length;   /* of the body as the headers say; 0: none or unreadable */
-    size_t body_left; /* bytes of the body still to come; 0: reading headers */
+    struct buf held;        /* the beginning of an unfinished line or body */
+    bool is_skipping;       /* the rest of this line, or body, is thrown away */
+    bool has_lines;         /* the first line is behind us: no byte order mark any more */
+    bool has_headers;       /* a header block has begun */
+    int64_t length;         /* of the body as the headers say; 0: none or unreadable */
+    size_t body_left;       /* bytes of the body still to come; 0: reading headers */
     char ended[LATE_BYTES]; /* the end of the last body, until a line of headers was read */
     size_t n_ended;
     bool is_stopped, is_paused;
@@ -312,7 +313,8 @@ static struct str look_back(const struct frame *f, struct str piece, size_t end,
     return str_n(space, n + end);
 }
 
-/* The next message begins inside of this one, with the header that ends at `end` and has n bytes. */
+/* The next message begins inside of this one, with the header that ends at `end` and has n bytes.
+ */
 static void give_before(struct frame *f, struct str piece, size_t end, size_t n)
 {
     size_t n_body = f->held.n + end - n;

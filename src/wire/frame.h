@@ -14,10 +14,10 @@
 enum frame_kind { FRAME_LINES, FRAME_LINES_CR, FRAME_LENGTH };
 
 enum frame_fault {
-    FRAME_TOO_LONG,    /* line or body beyond the limit: skipped, reading goes on behind it */
-    FRAME_BAD_HEADER,  /* header line without colon: detail is the line */
-    FRAME_NO_LENGTH,   /* missing, zero, negative or unreadable Content-Length */
-    FRAME_CUT_BODY,    /* end of input inside a body */
+    FRAME_TOO_LONG,   /* line or body beyond the limit: skipped, reading goes on behind it */
+    FRAME_BAD_HEADER, /* header line without colon: detail is the line */
+    FRAME_NO_LENGTH,  /* missing, zero, negative or unreadable Content-Length */
+    FRAME_CUT_BODY,   /* end of input inside a body */
 };
 
 struct frame_sink {
@@ -33,7 +33,7 @@ size_t frame_feed(struct frame *f, struct str bytes);
 /* From inside a callback: the running feed returns behind this message; what it did not take is
  * fed again later by the caller. */
 void frame_pause(struct frame *f);
-void frame_end(struct frame *f); /* end of input: a last line without line end counts */
+void frame_end(struct frame *f);  /* end of input: a last line without line end counts */
 void frame_free(struct frame *f); /* also from inside its callbacks */
 /* Stops delivering inside a feed (shutdown): everything fed from now on is ignored. */
 void frame_stop(struct frame *f);

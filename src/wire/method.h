@@ -24,10 +24,10 @@ typedef bool method_fn(struct request *rq, struct jw *result, struct error *err)
 
 struct method {
     const char *name;
-    const struct row *params;  /* NULL: params are ignored */
-    size_t params_size;        /* of the struct the rows decode into */
-    bool params_needed;        /* absent or null params are a fault */
-    const struct row *result;  /* for the description */
+    const struct row *params; /* NULL: params are ignored */
+    size_t params_size;       /* of the struct the rows decode into */
+    bool params_needed;       /* absent or null params are a fault */
+    const struct row *result; /* for the description */
     enum method_how how;
     enum method_lane lane;
     /* Begins in the order of its lane, and holds up nothing of that lane while it runs. */

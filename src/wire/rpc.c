@@ -55,11 +55,11 @@ struct rpc {
     struct conn *conn;
     struct json empty; /* {} for absent params */
     struct lane lanes[N_LANES];
-    struct calls line;     /* of calls whose lanes are free */
-    struct ready *go_on;   /* will start what waits; NULL: nothing to do */
-    struct call *fibers;   /* running in fibers */
-    unsigned n_beginning;  /* fibers that have not begun yet */
-    bool is_held;          /* too much is pending: nothing is read */
+    struct calls line;    /* of calls whose lanes are free */
+    struct ready *go_on;  /* will start what waits; NULL: nothing to do */
+    struct call *fibers;  /* running in fibers */
+    unsigned n_beginning; /* fibers that have not begun yet */
+    bool is_held;         /* too much is pending: nothing is read */
     unsigned n_pending;
     size_t pending_bytes;
     struct drain *drains; /* fibers that wait for the last answer */

@@ -8,32 +8,37 @@
 #include "wire/conn.h"
 #include "wire/method.h"
 
-enum { RPC_PARSE = -32700, RPC_INVALID = -32600, RPC_NO_METHOD = -32601, RPC_PARAMS = -32602,
-       RPC_INTERNAL = -32603 };
+enum {
+    RPC_PARSE = -32700,
+    RPC_INVALID = -32600,
+    RPC_NO_METHOD = -32601,
+    RPC_PARAMS = -32602,
+    RPC_INTERNAL = -32603
+};
 
 struct rpc;
 
 /* One request from its line until its answer. */
 struct request {
     struct rpc *rpc;
-    void *dialect;               /* as given to rpc_new */
+    void *dialect; /* as given to rpc_new */
     const struct method *method;
-    yyjson_val *params;          /* an object, or NULL when absent */
-    void *args;                  /* the decoded struct */
-    struct arena arena;          /* until it is answered */
-    bool is_raw;                 /* set by a method: this result goes out past the filter */
+    yyjson_val *params; /* an object, or NULL when absent */
+    void *args;         /* the decoded struct */
+    struct arena arena; /* until it is answered */
+    bool is_raw;        /* set by a method: this result goes out past the filter */
     /* For errors that need more than a code: set before returning false. */
-    int rpc_code;                /* 0: chosen from err->code by the dialect */
-    struct str error_data;       /* finished JSON for error.data, in the arena; STR_NONE: dialect */
+    int rpc_code;          /* 0: chosen from err->code by the dialect */
+    struct str error_data; /* finished JSON for error.data, in the arena; STR_NONE: dialect */
 };
 
-enum rpc_fault { /* what the envelope can be wrong about */
-    RPC_NOT_JSON,      /* detail: the parser's words */
-    RPC_BATCH,
-    RPC_NOT_OBJECT,
-    RPC_BAD_VERSION,
-    RPC_BAD_METHOD,
-    RPC_BAD_ID,
+enum rpc_fault {               /* what the envelope can be wrong about */
+                 RPC_NOT_JSON, /* detail: the parser's words */
+                 RPC_BATCH,
+                 RPC_NOT_OBJECT,
+                 RPC_BAD_VERSION,
+                 RPC_BAD_METHOD,
+                 RPC_BAD_ID,
 };
 
 struct rpc_dialect {
@@ -61,7 +66,8 @@ struct rpc_dialect {
     void (*on_broken)(void *dialect);
 };
 
-struct rpc *rpc_new(struct loop *l, int in_fd, int out_fd, const struct rpc_dialect *d, void *dialect);
+struct rpc *rpc_new(struct loop *l, int in_fd, int out_fd, const struct rpc_dialect *d,
+                    void *dialect);
 struct conn *rpc_conn(struct rpc *r);
 /* {"jsonrpc":"2.0","method":METHOD,"params":PARAMS}; params is finished JSON. */
 void rpc_notify(struct rpc *r, const char *method, struct str params);
@@ -73,7 +79,8 @@ void rpc_end_notice(struct rpc *r, struct jw *w);
 /* No further message is handled, and requests that wait in a lane are dropped; answers of running
  * requests still go out, and the end of input is still told. */
 void rpc_stop(struct rpc *r);
-/* Cancels the fiber of every running request, except the one that calls this.  They still answer. */
+/* Cancels the fiber of every running request, except the one that calls this.  They still answer.
+ */
 void rpc_cancel(struct rpc *r);
 /* Requests that are not answered yet, running notifications included. */
 unsigned rpc_pending(const struct rpc *r);

@@ -49,7 +49,10 @@ static int put(int fd)
     return fd >= 0 && write(fd, "x", 1) == 1;
 }
 
-static void do_write(void) { say(put(open(arg[0], O_WRONLY | O_CREAT | O_APPEND, 0644))); }
+static void do_write(void)
+{
+    say(put(open(arg[0], O_WRONLY | O_CREAT | O_APPEND, 0644)));
+}
 static void do_read(void)
 {
     char byte;
@@ -57,7 +60,10 @@ static void do_read(void)
     errno = fd < 0 ? errno : ENODATA;
     say(fd >= 0 && read(fd, &byte, 1) == 1);
 }
-static void do_link(void) { say(link(arg[0], arg[1]) == 0 && put(open(arg[1], O_WRONLY))); }
+static void do_link(void)
+{
+    say(link(arg[0], arg[1]) == 0 && put(open(arg[1], O_WRONLY)));
+}
 static void do_link_read(void)
 {
     if (link(arg[0], arg[1]) != 0)
@@ -65,11 +71,26 @@ static void do_link_read(void)
     arg++;
     do_read();
 }
-static void do_rename(void) { say(rename(arg[0], arg[1]) == 0); }
-static void do_truncate(void) { say(truncate(arg[0], 0) == 0); }
-static void do_open_truncate(void) { say(open(arg[0], O_RDONLY | O_TRUNC) >= 0); }
-static void do_chmod(void) { say(chmod(arg[0], 0640) == 0); }
-static void do_unlink(void) { say(unlink(arg[0]) == 0); }
+static void do_rename(void)
+{
+    say(rename(arg[0], arg[1]) == 0);
+}
+static void do_truncate(void)
+{
+    say(truncate(arg[0], 0) == 0);
+}
+static void do_open_truncate(void)
+{
+    say(open(arg[0], O_RDONLY | O_TRUNC) >= 0);
+}
+static void do_chmod(void)
+{
+    say(chmod(arg[0], 0640) == 0);
+}
+static void do_unlink(void)
+{
+    say(unlink(arg[0]) == 0);
+}
 
 /* One process swaps a directory and a link to the outside, the other writes through the name. */
 static void do_race(void)
@@ -141,7 +162,10 @@ static void do_engine_environment(void)
     ssize_t n = fd < 0 ? -1 : read(fd, bytes, sizeof bytes);
     say(n > 0 && memmem(bytes, (size_t)n, "HOME=", 5) != NULL); /* keys are wiped from it */
 }
-static void do_ptrace(void) { say(ptrace(PTRACE_SEIZE, engine(), NULL, NULL) == 0); }
+static void do_ptrace(void)
+{
+    say(ptrace(PTRACE_SEIZE, engine(), NULL, NULL) == 0);
+}
 static void do_process_read(void)
 {
     static long buffer;
@@ -149,7 +173,10 @@ static void do_process_read(void)
     struct iovec mine = {&buffer, 8}, theirs = {(void *)engine_address(pid), 8};
     say(process_vm_readv(pid, &mine, 1, &theirs, 1, 0) == 8);
 }
-static void do_signal(void) { say(kill(engine(), SIGURG) == 0); }
+static void do_signal(void)
+{
+    say(kill(engine(), SIGURG) == 0);
+}
 
 static void do_io_uring(void)
 {
@@ -159,7 +186,8 @@ static void do_io_uring(void)
 
 static struct sockaddr_in local(void)
 {
-    return (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(arg[0])),
+    return (struct sockaddr_in){.sin_family = AF_INET,
+                                .sin_port = htons((uint16_t)atoi(arg[0])),
                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 }
 static void do_tcp(void)
@@ -180,8 +208,14 @@ static void do_udp(void)
     int fd = socket(AF_INET, SOCK_DGRAM, 0);
     say(fd >= 0 && sendto(fd, "x", 1, 0, (struct sockaddr *)&a, sizeof a) == 1);
 }
-static void do_raw(void) { say(socket(AF_INET, SOCK_RAW, IPPROTO_ICMP) >= 0); }
-static void do_packet(void) { say(socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL)) >= 0); }
+static void do_raw(void)
+{
+    say(socket(AF_INET, SOCK_RAW, IPPROTO_ICMP) >= 0);
+}
+static void do_packet(void)
+{
+    say(socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL)) >= 0);
+}
 static void do_unix(void)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -201,8 +235,14 @@ static void do_unix_send(void)
     say(fd >= 0 && sendto(fd, "x", 1, 0, (struct sockaddr *)&a, sizeof a) == 1);
 }
 
-static void do_mount(void) { say(mount("none", arg[0], "tmpfs", 0, NULL) == 0); }
-static void do_user_namespace(void) { say(unshare(CLONE_NEWUSER) == 0); }
+static void do_mount(void)
+{
+    say(mount("none", arg[0], "tmpfs", 0, NULL) == 0);
+}
+static void do_user_namespace(void)
+{
+    say(unshare(CLONE_NEWUSER) == 0);
+}
 static void do_clone(void)
 {
     long pid = syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, NULL);
@@ -248,9 +288,18 @@ static void do_handle(void)
         say(0);
     say(put(open_by_handle_at(place, &h.head, O_WRONLY | O_APPEND)));
 }
-static void do_key(void) { say(syscall(SYS_add_key, "user", "trivet-test", "x", 1, -3) >= 0); }
-static void do_personality(void) { say(personality(PER_LINUX32) >= 0); }
-static void do_userfault(void) { say(syscall(SYS_userfaultfd, 1 /* user mode only */) >= 0); }
+static void do_key(void)
+{
+    say(syscall(SYS_add_key, "user", "trivet-test", "x", 1, -3) >= 0);
+}
+static void do_personality(void)
+{
+    say(personality(PER_LINUX32) >= 0);
+}
+static void do_userfault(void)
+{
+    say(syscall(SYS_userfaultfd, 1 /* user mode only */) >= 0);
+}
 static void do_pair(void)
 {
     int fds[2];
@@ -299,25 +348,44 @@ static const struct {
     const char *name;
     void (*run)(void);
 } attempts[] = {
-    {"write", do_write},           {"read", do_read},
-    {"link", do_link},             {"link-read", do_link_read},
-    {"rename", do_rename},         {"truncate", do_truncate},
-    {"open-truncate", do_open_truncate}, {"chmod", do_chmod},
-    {"unlink", do_unlink},         {"race", do_race},
-    {"engine-memory", do_engine_memory}, {"engine-root", do_engine_root},
-    {"engine-environment", do_engine_environment}, {"ptrace", do_ptrace},
-    {"process-read", do_process_read}, {"signal", do_signal},
-    {"io_uring", do_io_uring},     {"tcp", do_tcp},
-    {"listen", do_listen},         {"udp", do_udp},
-    {"raw", do_raw},               {"packet", do_packet},
-    {"unix", do_unix},             {"unix-send", do_unix_send},
-    {"mount", do_mount},           {"user-namespace", do_user_namespace},
-    {"clone", do_clone},           {"clone3", do_clone3},
-    {"setuid", do_setuid},         {"who", do_who},
-    {"device", do_device},         {"handle", do_handle},
-    {"key", do_key},               {"personality", do_personality},
-    {"userfault", do_userfault},   {"pair", do_pair},
-    {"call32", do_call32},         {"without-namespaces", do_without_namespaces},
+    {"write", do_write},
+    {"read", do_read},
+    {"link", do_link},
+    {"link-read", do_link_read},
+    {"rename", do_rename},
+    {"truncate", do_truncate},
+    {"open-truncate", do_open_truncate},
+    {"chmod", do_chmod},
+    {"unlink", do_unlink},
+    {"race", do_race},
+    {"engine-memory", do_engine_memory},
+    {"engine-root", do_engine_root},
+    {"engine-environment", do_engine_environment},
+    {"ptrace", do_ptrace},
+    {"process-read", do_process_read},
+    {"signal", do_signal},
+    {"io_uring", do_io_uring},
+    {"tcp", do_tcp},
+    {"listen", do_listen},
+    {"udp", do_udp},
+    {"raw", do_raw},
+    {"packet", do_packet},
+    {"unix", do_unix},
+    {"unix-send", do_unix_send},
+    {"mount", do_mount},
+    {"user-namespace", do_user_namespace},
+    {"clone", do_clone},
+    {"clone3", do_clone3},
+    {"setuid", do_setuid},
+    {"who", do_who},
+    {"device", do_device},
+    {"handle", do_handle},
+    {"key", do_key},
+    {"personality", do_personality},
+    {"userfault", do_userfault},
+    {"pair", do_pair},
+    {"call32", do_call32},
+    {"without-namespaces", do_without_namespaces},
 };
 
 int main(int argc, char **argv)

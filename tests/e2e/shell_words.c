@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The helper of shell_words.py, in two roles.
  *
- *     split            reads lines ended by NUL and writes what command_split made of each: "-1", or
- *                      the number of commands; per command the number of words; per word its length
- *                      and its bytes.  Numbers stand in lines of their own.
- *     any other name   appends its own name and arguments to the file $OUT as one record, the way
- *                      the function in shell_words.py does, and exits with $STATUS
+ *     split            reads lines ended by NUL and writes what command_split made of each: "-1",
+ * or the number of commands; per command the number of words; per word its length and its bytes.
+ * Numbers stand in lines of their own. any other name   appends its own name and arguments to the
+ * file $OUT as one record, the way the function in shell_words.py does, and exits with $STATUS
  */
 #include "base/buf.h"
 #include "tools/command.h"

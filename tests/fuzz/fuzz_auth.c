@@ -10,8 +10,8 @@
 static const struct auth_format *const formats[] = {&auth_format_trivet, &auth_format_kward,
                                                     &auth_format_loaf};
 static const char *const names[AUTH_FILES] = {"first.json", "second.json"};
-static const char *const providers[] = {"openai", "antigravity", "openrouter", "exa", "anthropic",
-                                        "gemini"};
+static const char *const providers[] = {"openai", "antigravity", "openrouter",
+                                        "exa",    "anthropic",   "gemini"};
 
 static struct auth_store *open_store(const struct auth_format *f)
 {
@@ -77,7 +77,7 @@ static void check_kept(struct str old, struct str new)
     if (!new.p) /* a format may remove a file that holds nothing else */
         return;
     PROMISE(json_parse(new, 0, 64, &after, &err));
-    yyjson_obj_foreach (before.root, i, max, key, v)
+    yyjson_obj_foreach(before.root, i, max, key, v)
         if (str_starts(json_str(key), STR("x_")))
             PROMISE(yyjson_obj_getn(after.root, json_str(key).p, json_str(key).n));
 }

@@ -2,8 +2,8 @@
 /* Any bytes as a shell line.  What the shell itself makes of a line is asked in
  * tests/e2e/shell_words.py; here stands what must hold without it: commands that were read, quoted
  * and joined again, are read as the same; and a plain word that was read is also found by the
- * reader that over-reads, or rules that forbid would depend on which of the two was used.  A line of
- * plain git calls git, and is not plain any more with another program behind it.
+ * reader that over-reads, or rules that forbid would depend on which of the two was used.  A line
+ * of plain git calls git, and is not plain any more with another program behind it.
  */
 #include "fuzz.h"
 #include "tools/command.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Any file as configuration: .scaiflux.json and Kward's config.json.  A file that is read can be
- * shown without its secrets and changed without losing a member; one that is refused says why and is
- * not written.
+ * shown without its secrets and changed without losing a member; one that is refused says why and
+ * is not written.
  */
 #include "context/config.h"
 #include "context/diary.h"
@@ -13,9 +13,9 @@ static void check_safe(yyjson_val *v)
     size_t i, max;
     yyjson_val *key, *item;
     PROMISE(!yyjson_is_str(v) || !fuzz_has_key(json_str(v)));
-    yyjson_arr_foreach (v, i, max, item)
+    yyjson_arr_foreach(v, i, max, item)
         check_safe(item);
-    yyjson_obj_foreach (v, i, max, key, item)
+    yyjson_obj_foreach(v, i, max, key, item)
         check_safe(item);
 }
 
@@ -76,7 +76,7 @@ static void try_kward(struct str bytes)
     PROMISE(str_is(json_get_str(new.root, "reasoning_effort"), "high"));
     size_t i, max;
     yyjson_val *key, *v;
-    yyjson_obj_foreach (old.root, i, max, key, v)
+    yyjson_obj_foreach(old.root, i, max, key, v)
         PROMISE(yyjson_obj_getn(new.root, json_str(key).p, json_str(key).n));
 }
 

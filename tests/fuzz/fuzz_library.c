@@ -9,8 +9,8 @@
 static void make_place(void)
 {
     static bool is_made;
-    static const char *const dirs[] = {"plugins", "plugins/p", "prompts", "skills",
-                                       "skills/s", "tools",    "tools/t"};
+    static const char *const dirs[] = {"plugins",  "plugins/p", "prompts", "skills",
+                                       "skills/s", "tools",     "tools/t"};
     for (size_t i = 0; !is_made && i < ARRAY_LEN(dirs); i++)
         fuzz_make_dir(dirs[i]);
     fuzz_write("plugins/p/run", STR("#!/bin/sh\n"), 0700);

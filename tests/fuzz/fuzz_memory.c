@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any files as memories, and any input of a user: "CORE\n%%\nSOFT\n%%\nINPUT".  What can be read can
- * be told, added to, promoted, forgotten and saved, and is then read back with as many records.
+/* Any files as memories, and any input of a user: "CORE\n%%\nSOFT\n%%\nINPUT".  What can be read
+ * can be told, added to, promoted, forgotten and saved, and is then read back with as many records.
  */
 #include "context/memory.h"
 #include "fuzz_place.h"
@@ -8,8 +8,8 @@
 static void add(struct memory *m, enum memory_layer layer, struct str text)
 {
     struct error err = ERROR_INIT;
-    struct memory_new n = {.layer = layer, .text = text, .scope = STR("global"), .source = "x",
-                           .confidence = 0.5};
+    struct memory_new n = {
+        .layer = layer, .text = text, .scope = STR("global"), .source = "x", .confidence = 0.5};
     PROMISE(memory_add(m, &n, &err) || err.code == ERR_INVALID);
 }
 
@@ -28,7 +28,7 @@ static void change_all(struct memory *m)
     size_t i, max, n = yyjson_mut_arr_size(m->soft);
     yyjson_mut_val *record;
     struct str *ids = arena_array(&a, struct str, n + 1);
-    yyjson_mut_arr_foreach (m->soft, i, max, record) {
+    yyjson_mut_arr_foreach(m->soft, i, max, record) {
         yyjson_mut_val *id = yyjson_mut_obj_get(record, "id");
         ids[i] = yyjson_mut_is_str(id) ? str_n(yyjson_mut_get_str(id), yyjson_mut_get_len(id))
                                        : STR("");

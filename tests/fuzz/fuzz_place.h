@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A directory of the fuzzer's own, for what is read from files: in memory where there is such a file
- * system, gone at the end.  It is also $HOME, so nothing of the user's is looked at.
+/* A directory of the fuzzer's own, for what is read from files: in memory where there is such a
+ * file system, gone at the end.  It is also $HOME, so nothing of the user's is looked at.
  */
 #ifndef TRIVET_TESTS_FUZZ_PLACE_H
 #define TRIVET_TESTS_FUZZ_PLACE_H

@@ -45,10 +45,10 @@ static void check(yyjson_val *old, yyjson_val *new, bool is_top, enum zone zone)
         return;
     }
     PROMISE(!yyjson_is_ctn(old) || unsafe_yyjson_get_len(old) == unsafe_yyjson_get_len(new));
-    yyjson_arr_foreach (new, i, max, v)
+    yyjson_arr_foreach(new, i, max, v)
         check(yyjson_arr_get(old, i), v, false, zone);
     yyjson_obj_iter it = yyjson_obj_iter_with(old);
-    yyjson_obj_foreach (new, k, n, key, v) {
+    yyjson_obj_foreach(new, k, n, key, v) {
         other_key = yyjson_obj_iter_next(&it);
         other = yyjson_obj_iter_get_val(other_key);
         bool is_plain = !yyjson_is_str(other) && !yyjson_is_ctn(other);

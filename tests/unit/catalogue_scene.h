@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A catalogue of some providers with a home of its own, and tests/fake/catalogue.py to ask, which needs
- * python3 and trivet-net.so beside the test program. */
+/* A catalogue of some providers with a home of its own, and tests/fake/catalogue.py to ask, which
+ * needs python3 and trivet-net.so beside the test program. */
 #ifndef TRIVET_TESTS_CATALOGUE_SCENE_H
 #define TRIVET_TESTS_CATALOGUE_SCENE_H
 
@@ -29,9 +29,8 @@
 extern char **environ;
 
 static const struct provider *const providers[] = {
-    &provider_openai,   &provider_openrouter, &provider_ollama,
-    &provider_llamacpp, &provider_lmstudio,   &provider_vllm,
-    &provider_codex,    &provider_rehearsal,
+    &provider_openai,   &provider_openrouter, &provider_ollama, &provider_llamacpp,
+    &provider_lmstudio, &provider_vllm,       &provider_codex,  &provider_rehearsal,
 };
 enum { N = ARRAY_LEN(providers) };
 

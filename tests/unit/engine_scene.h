@@ -28,10 +28,10 @@ struct scene {
     struct session *session;
     struct listener listener;
     char dir[64];
-    struct str path;             /* of the session file */
+    struct str path; /* of the session file */
     struct session_settings settings;
-    struct buf heard;            /* one word per event, blank separated */
-    struct buf text;             /* all EV_TEXT */
+    struct buf heard; /* one word per event, blank separated */
+    struct buf text;  /* all EV_TEXT */
     int n_ended;
     enum turn_state last_state;
     const char *last_stop;
@@ -41,14 +41,17 @@ struct scene {
     bool order_is_broken;
 };
 
-struct tool_args { struct str text; };
+struct tool_args {
+    struct str text;
+};
 static const struct row tool_arg_rows[] = {
     ROW(tool_args, text, T_STR, OPTIONAL, "anything"),
     ROW_END,
 };
 static int n_tool_runs;
 
-static bool note_await(struct tool_cx *cx, const void *args, struct tool_result *r, struct error *err)
+static bool note_await(struct tool_cx *cx, const void *args, struct tool_result *r,
+                       struct error *err)
 {
     (void)cx;
     (void)err;
@@ -58,7 +61,8 @@ static bool note_await(struct tool_cx *cx, const void *args, struct tool_result 
     return true;
 }
 
-static bool nap_await(struct tool_cx *cx, const void *args, struct tool_result *r, struct error *err)
+static bool nap_await(struct tool_cx *cx, const void *args, struct tool_result *r,
+                      struct error *err)
 {
     (void)args;
     n_tool_runs++;
@@ -66,7 +70,8 @@ static bool nap_await(struct tool_cx *cx, const void *args, struct tool_result *
     return sleep_await(cx->loop, 20000, err);
 }
 
-static bool pause_await(struct tool_cx *cx, const void *args, struct tool_result *r, struct error *err)
+static bool pause_await(struct tool_cx *cx, const void *args, struct tool_result *r,
+                        struct error *err)
 {
     (void)args;
     n_tool_runs++;
@@ -74,12 +79,21 @@ static bool pause_await(struct tool_cx *cx, const void *args, struct tool_result
     return sleep_await(cx->loop, 1, err);
 }
 
-static const struct face note_face = {.name = "note", .about = "notes", .args = tool_arg_rows,
-    .args_size = sizeof(struct tool_args), .run_await = note_await};
-static const struct face nap_face = {.name = "nap", .about = "naps", .args = tool_arg_rows,
-    .args_size = sizeof(struct tool_args), .run_await = nap_await};
-static const struct face pause_face = {.name = "pause", .about = "pauses", .args = tool_arg_rows,
-    .args_size = sizeof(struct tool_args), .run_await = pause_await};
+static const struct face note_face = {.name = "note",
+                                      .about = "notes",
+                                      .args = tool_arg_rows,
+                                      .args_size = sizeof(struct tool_args),
+                                      .run_await = note_await};
+static const struct face nap_face = {.name = "nap",
+                                     .about = "naps",
+                                     .args = tool_arg_rows,
+                                     .args_size = sizeof(struct tool_args),
+                                     .run_await = nap_await};
+static const struct face pause_face = {.name = "pause",
+                                       .about = "pauses",
+                                       .args = tool_arg_rows,
+                                       .args_size = sizeof(struct tool_args),
+                                       .run_await = pause_await};
 static const struct face *const scene_faces[] = {&note_face, &nap_face, &pause_face};
 
 SCENE void scene_unknown(struct str name, struct str call_id, struct tool_result *r)
@@ -89,7 +103,7 @@ SCENE void scene_unknown(struct str name, struct str call_id, struct tool_result
 }
 
 SCENE void scene_invalid(const struct face *f, const struct fault *fault, struct str raw,
-                          struct tool_result *r)
+                         struct tool_result *r)
 {
     AUTO(buf) struct buf why = BUF_INIT;
     (void)raw;
@@ -97,8 +111,11 @@ SCENE void scene_invalid(const struct face *f, const struct fault *fault, struct
     tool_fail(r, "invalid arguments for %s: %s", f->name, why.p);
 }
 
-static const struct toolset scene_tools = {.name = "scene", .faces = scene_faces, .n_faces = 3,
-    .say_unknown = scene_unknown, .say_invalid = scene_invalid};
+static const struct toolset scene_tools = {.name = "scene",
+                                           .faces = scene_faces,
+                                           .n_faces = 3,
+                                           .say_unknown = scene_unknown,
+                                           .say_invalid = scene_invalid};
 
 SCENE void scene_hear(void *arg, struct session *s, const struct event *e)
 {
@@ -151,9 +168,12 @@ SCENE void scene_engine(struct scene *sc)
 
 SCENE struct session_spec scene_spec(struct scene *sc, struct str model)
 {
-    return (struct session_spec){.workspace = str_of(sc->dir), .path = sc->path,
-        .id = STR("11111111-2222-4333-8444-555555555555"), .model = model, .mode = MODE_FULL,
-        .settings = &sc->settings};
+    return (struct session_spec){.workspace = str_of(sc->dir),
+                                 .path = sc->path,
+                                 .id = STR("11111111-2222-4333-8444-555555555555"),
+                                 .model = model,
+                                 .mode = MODE_FULL,
+                                 .settings = &sc->settings};
 }
 
 /* The slug of a scenario file in the scene's directory. */
@@ -243,7 +263,8 @@ SCENE void scene_send_fiber(void *arg)
     s->is_done = true;
 }
 
-SCENE void scene_start_send(struct scene *sc, struct scene_send *s, const char *text, enum send_how how)
+SCENE void scene_start_send(struct scene *sc, struct scene_send *s, const char *text,
+                            enum send_how how)
 {
     *s = (struct scene_send){.scene = sc, .text = text, .how = how};
     fiber_start(sc->loop, "send", scene_send_fiber, s);

@@ -35,7 +35,7 @@ static inline struct ask ask_for(const char *model, const struct message *messag
 }
 
 static inline void expect_text(void (*put)(const struct ask *, struct buf *), const struct ask *ask,
-                        const char *text)
+                               const char *text)
 {
     AUTO(buf) struct buf body = BUF_INIT, again = BUF_INIT;
     AUTO(json) struct json json = JSON_INIT;

@@ -43,7 +43,7 @@ static inline void on_event(void *arg, struct login *lg, enum login_event event)
 }
 
 static inline void user_start(struct user *u, struct scene *c, const char *issuer,
-                       struct login_options o)
+                              struct login_options o)
 {
     struct error err;
     *u = (struct user){.c = c, .steps = 5};

@@ -79,9 +79,13 @@ static inline void set_environment(const struct scene *c)
     static const char *const bases[] = {"TRIVET_OPENAI_AUTH_URL", "TRIVET_GOOGLE_AUTH_URL",
                                         "TRIVET_GOOGLE_TOKEN_URL", "TRIVET_GOOGLE_API_URL",
                                         "TRIVET_OPENROUTER_AUTH_URL"};
-    static const char *const gone[] = {"TRIVET_OPENAI_CLIENT_ID", "TRIVET_GOOGLE_CLIENT_ID",
-                                       "TRIVET_GOOGLE_CLIENT_SECRET", "OPENAI_API_KEY",
-                                       "OPENAI_ACCESS_TOKEN", "OPENROUTER_API_KEY", "http_proxy"};
+    static const char *const gone[] = {"TRIVET_OPENAI_CLIENT_ID",
+                                       "TRIVET_GOOGLE_CLIENT_ID",
+                                       "TRIVET_GOOGLE_CLIENT_SECRET",
+                                       "OPENAI_API_KEY",
+                                       "OPENAI_ACCESS_TOKEN",
+                                       "OPENROUTER_API_KEY",
+                                       "http_proxy"};
     for (size_t i = 0; i < ARRAY_LEN(bases); i++)
         setenv(bases[i], c->base, 1);
     for (size_t i = 0; i < ARRAY_LEN(gone); i++)
@@ -151,8 +155,11 @@ static inline struct auth_entry scene_entry(struct scene *c, const char *provide
 static inline void scene_sign_in(struct scene *c, const char *refresh, int seconds)
 {
     struct error err;
-    struct auth_entry e = {.type = AUTH_OAUTH, .access = STR("at-old"), .refresh = str_of(refresh),
-                           .id_token = STR("it-old"), .account_id = STR("acc-old"),
+    struct auth_entry e = {.type = AUTH_OAUTH,
+                           .access = STR("at-old"),
+                           .refresh = str_of(refresh),
+                           .id_token = STR("it-old"),
+                           .account_id = STR("acc-old"),
                            .expires_ms = time_now_ms() + seconds * 1000};
     if (!auth_store_put(c->st, STR("openai"), &e, &err))
         fail_msg("%s", err.text);
@@ -214,9 +221,13 @@ static inline int visit_await(struct buf *url, struct buf *ret_body)
 {
     struct visit v = {0};
     struct error err;
-    struct http_request rq = {.method = "GET", .url = buf_str(url), .on_status = on_visit_status,
-                              .on_header = on_visit_header, .on_body = on_visit_body,
-                              .on_end = on_visit_end, .arg = &v};
+    struct http_request rq = {.method = "GET",
+                              .url = buf_str(url),
+                              .on_status = on_visit_status,
+                              .on_header = on_visit_header,
+                              .on_body = on_visit_body,
+                              .on_end = on_visit_end,
+                              .arg = &v};
     if (!http_start(fiber_loop(), &rq, &err))
         fail_msg("%s", err.text);
     wait_through_await(&v.wait);

@@ -150,8 +150,8 @@ static inline void scene_say(struct scene *s, enum role role, const char *text)
 
 static inline void scene_tool(struct scene *s, const char *name, const char *text, bool is_error)
 {
-    s->messages[s->ask.n_messages++] =
-        message_tool(&s->arena, STR("c"), str_of(name), str_of(text), is_error);
+    s->messages[s->ask.n_messages++] = message_tool(&s->arena, STR("c"), str_of(name), str_of(text),
+                                                    is_error);
 }
 
 static inline void scene_tools(struct scene *s, const struct tool_def *tools, size_t n)
@@ -235,7 +235,7 @@ static inline void expect_log(const char *steps, const char *log)
 }
 
 static inline void expect_calls(const char *model, const struct tool_def *tools, size_t n,
-                         const char *user, const char *calls)
+                                const char *user, const char *calls)
 {
     struct scene s;
     scene_init(&s, model);

@@ -131,7 +131,7 @@ static void test_members(void **state)
                       "{'name':'read','description':'Reads',"
                       "'input_schema':{'type':'object','properties':{}}" M "}],"
                       "'system':[" TEXT("Be brief.") M "}],"
-                      "'messages':[" USER(TEXT("hi") M "}") "]}");
+                                                       "'messages':[" USER(TEXT("hi") M "}") "]}");
 }
 
 static void test_max_tokens(void **state)
@@ -139,8 +139,8 @@ static void test_max_tokens(void **state)
     (void)state;
     static const struct {
         int64_t asked, known, sent;
-    } cases[] = {{0, 0, 32000}, {0, 64000, 64000}, {100, 64000, 100}, {100000, 64000, 64000},
-                 {100, 0, 100}};
+    } cases[] = {
+        {0, 0, 32000}, {0, 64000, 64000}, {100, 64000, 100}, {100000, 64000, 64000}, {100, 0, 100}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct ask ask = {.max_tokens = cases[i].asked, .model.max_output = cases[i].known};
         assert_int_equal(anthropic_max_tokens(&ask), cases[i].sent);
@@ -216,17 +216,18 @@ static void test_images(void **state)
     };
     struct message m = {.role = ROLE_USER, .blocks = blocks, .n_blocks = 4};
     struct ask ask = ask_for(&m, 1);
-    expect_body(&ask, HEAD "'messages':[" USER(
-                          TEXT("look") "},"
+    expect_body(
+        &ask, HEAD "'messages':[" USER(TEXT(
+                  "look") "},"
                           "{'type':'image','source':{'type':'base64','media_type':'image/png',"
                           "'data':'iVBORw0KGgo='}},"
                           "{'type':'image','source':{'type':'base64','media_type':'image/webp',"
-                          "'data':'AAAA'}},"
-                          TEXT("[image left out: not a PNG, JPEG, GIF or WebP]") M "}") "]}");
+                          "'data':'AAAA'}}," TEXT("[image left out: not a PNG, JPEG, GIF or WebP]")
+                                           M "}") "]}");
     m.n_blocks = 2;
     ask.model.context_window = 1000; /* known, and known to take no images */
-    expect_body(&ask, HEAD "'messages':[" USER(TEXT("look") "},"
-                          TEXT("[image left out: this model takes no images]") M "}") "]}");
+    expect_body(&ask, HEAD "'messages':[" USER(TEXT("look") "}," TEXT(
+                          "[image left out: this model takes no images]") M "}") "]}");
 }
 
 /* ---- calls ---- */
@@ -260,12 +261,14 @@ static void test_calls(void **state)
     struct ask ask = ask_for(messages, ARRAY_LEN(messages));
     expect_body(
         &ask,
-        HEAD "'messages':[" USER(TEXT("go") M "}") ","
-        SAID(TEXT("Let me look.") "}," USE("toolu_1", "read", "{'p': 1}") ","
-             USE("toolu_2", "read", "{}") "," USE("toolu_3", "read", "{}")) ","
-        USER(RESULT("toolu_1", "(no tool output)") "},"
-             RESULT("toolu_2", "No result provided") ",'is_error':true},"
-             RESULT("toolu_3", "bad json") ",'is_error':true}," TEXT("and?") M "}") "]}");
+        HEAD "'messages':[" USER(TEXT("go") M "}") "," SAID(
+            TEXT("Let me look.") "}," USE("toolu_1", "read", "{'p': 1}") "," USE("toolu_2", "read", "{}") "," USE(
+                "toolu_3", "read",
+                "{}")) "," USER(RESULT("toolu_1",
+                                       "(no tool output)") "}," RESULT("toolu_2",
+                                                                       "No result provided") ",'is_error':true}," RESULT("toolu_3",
+                                                                                                                         "bad json") ",'is_error':true}," TEXT("and?")
+                                    M "}") "]}");
 }
 
 /* providers.md 13: 35 */
@@ -279,16 +282,21 @@ static void test_result_images(void **state)
     };
     struct message messages[] = {
         {OURS, .blocks = calls, .n_blocks = 2},
-        {.role = ROLE_TOOL, .call_id = STR("toolu_1"), .blocks = seen, .n_blocks = 2,
+        {.role = ROLE_TOOL,
+         .call_id = STR("toolu_1"),
+         .blocks = seen,
+         .n_blocks = 2,
          .is_error = true},
         {.role = ROLE_TOOL, .call_id = STR("toolu_2"), .blocks = seen, .n_blocks = 2},
     };
     struct ask ask = ask_for(messages, 3);
 #define JPEG                                                                                       \
     "{'type':'image','source':{'type':'base64','media_type':'image/jpeg','data':'/9j/AAAA'}"
-    expect_part(&ask, USER(RESULT("toolu_1", "seen") ",'is_error':true},"
-                           "{'type':'tool_result','tool_use_id':'toolu_2','content':["
-                           TEXT("seen") "}," JPEG "}]}," JPEG M "}"));
+    expect_part(
+        &ask, USER(RESULT("toolu_1",
+                          "seen") ",'is_error':true},"
+                                  "{'type':'tool_result','tool_use_id':'toolu_2','content':[" TEXT(
+                                      "seen") "}," JPEG "}]}," JPEG M "}"));
 }
 
 /* Ids of others may be of any shape and come again in every message.  providers.md 13: 63 (the
@@ -307,11 +315,14 @@ static void test_foreign_calls(void **state)
         message_tool(&a, STR("call_1"), STR("read"), STR("two"), false),
     };
     struct ask ask = ask_for(messages, ARRAY_LEN(messages));
-    expect_body(&ask, HEAD "'messages':[" USER(TEXT("go") "}") ","
-                      SAID(USE("call_1_0", "fs_read", "{}") "," USE("call_1_1", "unnamed", "{}"))
-                      "," USER(RESULT("call_1_0", "one") "}," RESULT("call_1_1", "one") M "}") ","
-                      SAID(USE("call_3_0", "read", "{}")) ","
-                      USER(RESULT("call_3_0", "two") M "}") "]}");
+    expect_body(
+        &ask,
+        HEAD "'messages':[" USER(TEXT("go") "}") "," SAID(USE("call_1_0", "fs_read", "{}") "," USE(
+            "call_1_1", "unnamed",
+            "{}")) "," USER(RESULT("call_1_0", "one") "}," RESULT("call_1_1", "one") M
+                            "}") "," SAID(USE("call_3_0", "read", "{}")) "," USER(RESULT("call_3_0",
+                                                                                         "two") M
+                                                                                  "}") "]}");
 }
 
 /* ---- thoughts ---- */
@@ -342,15 +353,15 @@ static void test_thoughts(void **state)
     ask.effort = STR("low");
 #define ASKED "{'model':'" MODEL_ID "','max_tokens':10000,'stream':true,"
 #define REST "," USER(RESULT("toolu_1", "ok") M "}") "]}"
-    expect_body(&ask, ASKED BUDGET("4096") ",'messages':[" USER(TEXT("go") M "}") ","
-                      SAID("{'type':'thinking','thinking':'Look first.','signature':'Eq+/B=='},"
-                           "{'type':'redacted_thinking','data':'c2VjcmV0'},"
-                           "{'type':'thinking','thinking':'','signature':'omitted'},"
-                           USE("toolu_1", "read", "{}")) REST);
+    expect_body(&ask, ASKED BUDGET("4096") ",'messages':[" USER(TEXT("go") M "}") "," SAID(
+                          "{'type':'thinking','thinking':'Look first.','signature':'Eq+/B=='},"
+                          "{'type':'redacted_thinking','data':'c2VjcmV0'},"
+                          "{'type':'thinking','thinking':'','signature':'omitted'}," USE(
+                              "toolu_1", "read", "{}")) REST);
     /* Another model, another provider: no thought of theirs, and without it none of ours. */
     messages[1].model = STR("claude-opus-4-1");
-    expect_body(&ask, ASKED "'messages':[" USER(TEXT("go") M "}") ","
-                      SAID(USE("toolu_1", "read", "{}")) REST);
+    expect_body(&ask, ASKED
+                "'messages':[" USER(TEXT("go") M "}") "," SAID(USE("toolu_1", "read", "{}")) REST);
     messages[1].model = STR(MODEL_ID);
     messages[1].provider = STR("openrouter");
     expect_part(&ask, SAID(USE("call_1_4", "read", "{}")));
@@ -360,8 +371,12 @@ static void test_broken_blobs(void **state)
 {
     (void)state;
     static const char *const blobs[] = {
-        "{", "[]", "{\"type\":\"thinking\"}", "{\"type\":\"redacted_thinking\",\"data\":7}",
-        "{\"type\":\"reasoning\",\"signature\":\"x\"}", "{\"signature\":\"x\"}",
+        "{",
+        "[]",
+        "{\"type\":\"thinking\"}",
+        "{\"type\":\"redacted_thinking\",\"data\":7}",
+        "{\"type\":\"reasoning\",\"signature\":\"x\"}",
+        "{\"signature\":\"x\"}",
     };
     for (size_t i = 0; i < ARRAY_LEN(blobs); i++) {
         struct block blocks[] = {
@@ -393,10 +408,10 @@ static void test_roles_alternate(void **state)
         message_text(&a, ROLE_ASSISTANT, STR("four")),
     };
     struct ask ask = ask_for(messages, ARRAY_LEN(messages));
-    expect_body(&ask, HEAD "'messages':["
-                      USER(TEXT("Summary of the conversation so far:\\n\\nwhat was") "},"
-                           TEXT("one") "}," TEXT("two") M "}") ","
-                      SAID(TEXT("three") "}," TEXT("four") "}") "]}");
+    expect_body(
+        &ask, HEAD
+        "'messages':[" USER(TEXT("Summary of the conversation so far:\\n\\nwhat was") "}," TEXT(
+            "one") "}," TEXT("two") M "}") "," SAID(TEXT("three") "}," TEXT("four") "}") "]}");
 }
 
 static void test_first_is_user(void **state)
@@ -408,9 +423,9 @@ static void test_first_is_user(void **state)
         message_text(&a, ROLE_USER, STR("hi")),
     };
     struct ask ask = ask_for(messages, 2);
-    expect_body(&ask, HEAD "'messages':["
-                      USER(TEXT("(The beginning of the conversation was left out.)") M "}") ","
-                      SAID(TEXT("hello") "}") "," USER(TEXT("hi") M "}") "]}");
+    expect_body(&ask, HEAD "'messages':[" USER(
+                          TEXT("(The beginning of the conversation was left out.)") M
+                          "}") "," SAID(TEXT("hello") "}") "," USER(TEXT("hi") M "}") "]}");
 }
 
 /* providers.md 13: 65 */

@@ -21,8 +21,7 @@ static void expect_failure(struct str stream, enum err_code code, int status, co
     EV("message_start", ",\"message\":{\"id\":\"msg_1\",\"role\":\"assistant\",\"usage\":{"        \
                         "\"input_tokens\":12,\"cache_read_input_tokens\":900,"                     \
                         "\"cache_creation_input_tokens\":40,\"output_tokens\":1}}")
-#define BEGIN(i, block)                                                                            \
-    EV("content_block_start", ",\"index\":" i ",\"content_block\":{" block "}")
+#define BEGIN(i, block) EV("content_block_start", ",\"index\":" i ",\"content_block\":{" block "}")
 #define DELTA(i, delta) EV("content_block_delta", ",\"index\":" i ",\"delta\":{" delta "}")
 #define END(i) EV("content_block_stop", ",\"index\":" i)
 #define WHY(why)                                                                                   \
@@ -100,17 +99,18 @@ static void test_refusal_explains(void **state)
 static void test_thoughts(void **state)
 {
     (void)state;
-    struct str stream =
-        STR(START THOUGHT("0") THINK("0", "Look ") THINK("0", "first.") SIGN("0", "EqQ")
-                SIGN("0", "B/+=") END("0")
-                    BEGIN("1", "\"type\":\"redacted_thinking\",\"data\":\"c2Vj\"") END("1")
-                        TEXT("2") SAY("2", "a") END("2") WHY("end_turn") STOP);
+    struct str stream = STR(START THOUGHT("0") THINK("0", "Look ") THINK("0", "first.")
+                                SIGN("0", "EqQ") SIGN("0", "B/+=") END("0")
+                                    BEGIN("1", "\"type\":\"redacted_thinking\",\"data\":\"c2Vj\"")
+                                        END("1") TEXT("2") SAY("2", "a") END("2") WHY("end_turn")
+                                            STOP);
     AUTO(heard) struct heard h;
     listen(&h, stream, 1);
     assert_string_equal(h.reasoning.p, "Look first.");
     expect_reply(stream,
-                 "r:Look first.|" SIGNED("EqQB/+=") ";"
-                 "r:|{\"type\":\"redacted_thinking\",\"data\":\"c2Vj\"};t:a;",
+                 "r:Look first.|" SIGNED(
+                     "EqQB/+=") ";"
+                                "r:|{\"type\":\"redacted_thinking\",\"data\":\"c2Vj\"};t:a;",
                  STOP_END);
 }
 
@@ -191,8 +191,8 @@ static void test_call_in_pieces(void **state)
     AUTO(heard) struct heard h;
     listen(&h, buf_str(&stream), 1);
     assert_int_equal(h.n_alive, 3 + (int)strlen(arguments)); /* the starts, and the pieces */
-    expect_reply(STR(START CALL("0", "t1", "list") END("0") WHY("tool_use") STOP),
-                 "c:t1,list,{};", STOP_CALLS);
+    expect_reply(STR(START CALL("0", "t1", "list") END("0") WHY("tool_use") STOP), "c:t1,list,{};",
+                 STOP_CALLS);
 }
 
 static void test_parallel_calls(void **state)
@@ -224,8 +224,8 @@ static void test_odd_calls(void **state)
     /* Cut by the limit: it is kept and marked, the engine does not run it. */
     expect_reply(STR(START CALL("0", "a", "read") ARGS("0", "{\\\"x") WHY("max_tokens") STOP),
                  "c:a,read,{\"x;", STOP_LENGTH);
-    expect_failure(STR(START CALL("0", "a", "read") ARGS("0", "{}") WHY("tool_use") STOP), ERR_CUT, 0,
-                 "tool call unfinished");
+    expect_failure(STR(START CALL("0", "a", "read") ARGS("0", "{}") WHY("tool_use") STOP), ERR_CUT,
+                   0, "tool call unfinished");
     expect_failure(STR(START CALL("0", "a", "read") CALL("0", "b", "read")), ERR_BAD_REPLY, 0,
                    "twice");
 }
@@ -313,23 +313,25 @@ static void test_usage(void **state)
 static void test_error_events(void **state)
 {
     (void)state;
-    expect_failure(STR(START FAIL("overloaded_error", "Overloaded")), ERR_PROVIDER, 529, "Overloaded");
+    expect_failure(STR(START FAIL("overloaded_error", "Overloaded")), ERR_PROVIDER, 529,
+                   "Overloaded");
     expect_failure(STR(START SAID("a") FAIL("api_error", "kaputt")), ERR_PROVIDER, 500, "kaputt");
     expect_failure(STR(FAIL("rate_limit_error", "slow down")), ERR_RATE, 429, "slow down");
-    expect_failure(STR(FAIL("rate_limit_error", "enforced_spend_limit_reached")), ERR_QUOTA, 429, "");
+    expect_failure(STR(FAIL("rate_limit_error", "enforced_spend_limit_reached")), ERR_QUOTA, 429,
+                   "");
     expect_failure(STR(FAIL("authentication_error", "bad key")), ERR_AUTH, 401, "bad key");
     expect_failure(STR(FAIL("permission_error", "not you")), ERR_AUTH, 403, "not you");
     expect_failure(STR(FAIL("billing_error", "no money")), ERR_QUOTA, 402, "no money");
     expect_failure(STR(FAIL("not_found_error", "model: x")), ERR_NO_MODEL, 404, "model: x");
     expect_failure(STR(FAIL("invalid_request_error", "bad field")), ERR_BAD_REQUEST, 400, "bad");
-    expect_failure(STR(FAIL("invalid_request_error",
-                          "prompt is too long: 210000 tokens > 200000 maximum")),
-                 ERR_OVERFLOW, 400, "too long");
+    expect_failure(
+        STR(FAIL("invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum")),
+        ERR_OVERFLOW, 400, "too long");
     expect_failure(STR(FAIL("request_too_large", "too large")), ERR_OVERFLOW, 413, "too large");
     expect_failure(STR(FAIL("timeout_error", "late")), ERR_PROVIDER, 504, "late");
     expect_failure(STR(FAIL("new_error", "who knows")), ERR_PROVIDER, 200, "who knows");
     expect_failure(STR("data: {\"error\":{\"message\":\"no type\"}}\n\n"), ERR_PROVIDER, 200,
-                 "no type");
+                   "no type");
 }
 
 static void test_broken_events(void **state)

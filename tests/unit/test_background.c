@@ -136,8 +136,8 @@ static void test_terminal(void **state)
     struct error err;
     scene_open(&s);
     struct background *b = background_new(s.loop);
-    struct background_job *j =
-        start(&s, b, "t", "trap 'stty size' WINCH; stty size; while :; do sleep 0.02; done", true);
+    struct background_job *j = start(
+        &s, b, "t", "trap 'stty size' WINCH; stty size; while :; do sleep 0.02; done", true);
     hear(&s, &j->out, "24 80\r\n");
     assert_true(background_resize(j, 100, 50, &err));
     hear(&s, &j->out, "50 100\r\n");
@@ -156,8 +156,8 @@ static void test_stop(void **state)
     struct scene s;
     scene_open(&s);
     struct background *b = background_new(s.loop);
-    struct background_job *j =
-        start(&s, b, "a", "trap 'exit 9' TERM; sleep 1000 & sleep 0.3; echo go; wait", false);
+    struct background_job *j = start(
+        &s, b, "a", "trap 'exit 9' TERM; sleep 1000 & sleep 0.3; echo go; wait", false);
     hear(&s, &j->out, "go");
     assert_true(stop(&s, j, false, 5000));
     assert_false(j->is_running);
@@ -232,9 +232,9 @@ static void test_end(void **state)
     struct start st;
     scene_open(&s);
     struct background *b = background_new(s.loop);
-    struct background_job *polite =
-        start(&s, b, "polite",
-              "trap 'echo bye; exit 0' TERM; sleep 1000 & sleep 0.3; echo go; wait", true);
+    struct background_job *polite = start(
+        &s, b, "polite", "trap 'echo bye; exit 0' TERM; sleep 1000 & sleep 0.3; echo go; wait",
+        true);
     hear(&s, &polite->out, "go");
     int64_t before = time_mono_us();
     scene_run(&s, end_fiber, &(struct end){b, 20000});

@@ -17,10 +17,11 @@ static void test_weights(void **state)
     assert_true(m.source == MODEL_UNKNOWN && str_is(m.name, "who-knows") && m.takes_images);
     catalogue_list(stage.catalogue, &provider_openai, &a, &n_before);
 
-    write_file("trivet/models.json",
-               "{\"models\":[{\"id\":\"openai/gpt-5.5\",\"context_window\":400000},"
-               "{\"id\":\"openai/mine\",\"name\":\"Mine\",\"images\":false,\"reasoning\":[\"low\"]},"
-               "{\"id\":\"openai/mine\",\"name\":\"Mine too\"},{\"id\":\"nobody/x\"}]}");
+    write_file(
+        "trivet/models.json",
+        "{\"models\":[{\"id\":\"openai/gpt-5.5\",\"context_window\":400000},"
+        "{\"id\":\"openai/mine\",\"name\":\"Mine\",\"images\":false,\"reasoning\":[\"low\"]},"
+        "{\"id\":\"openai/mine\",\"name\":\"Mine too\"},{\"id\":\"nobody/x\"}]}");
     m = find(&a, &provider_openai, "gpt-5.5"); /* the file is seen when it appears */
     assert_true(m.source == MODEL_USER && m.context_window == 400000 && m.price_in == 5);
     assert_string_equal(m.provider, "openai");
@@ -154,7 +155,8 @@ static void test_kept_list(void **state)
     assert_non_null(strstr(text.p, "\"fetched_at\":\""));
 
     new_catalogue(); /* the next process asks nobody */
-    assert_int_equal(find(&a, &provider_openrouter, "anthropic/claude-sonnet-5.5").source, MODEL_LIVE);
+    assert_int_equal(find(&a, &provider_openrouter, "anthropic/claude-sonnet-5.5").source,
+                     MODEL_LIVE);
     assert_true(refresh(&provider_openrouter).ok);
     asked("");
     stage.path = "elsewhere"; /* a list from another address is not ours */
@@ -169,7 +171,8 @@ static void test_kept_list(void **state)
     memcpy(at, old, TIME_ISO_LEN);
     write_file("trivet/models-openrouter.json", text.p);
     new_catalogue();
-    assert_int_equal(find(&a, &provider_openrouter, "anthropic/claude-sonnet-5.5").source, MODEL_LIVE);
+    assert_int_equal(find(&a, &provider_openrouter, "anthropic/claude-sonnet-5.5").source,
+                     MODEL_LIVE);
     assert_true(refresh(&provider_openrouter).ok);
     asked("GET /openrouter/v1/models/user key\n");
 
@@ -177,7 +180,8 @@ static void test_kept_list(void **state)
     new_catalogue();
     stop_server(); /* the old one goes on serving */
     assert_true(refresh(&provider_openrouter).ok);
-    assert_int_equal(find(&a, &provider_openrouter, "anthropic/claude-sonnet-5.5").source, MODEL_LIVE);
+    assert_int_equal(find(&a, &provider_openrouter, "anthropic/claude-sonnet-5.5").source,
+                     MODEL_LIVE);
     write_file("trivet/models-openrouter.json", "{\"fetched_at\":");
     new_catalogue();
     struct story s = refresh(&provider_openrouter);
@@ -272,8 +276,12 @@ static void test_discover(void **state)
     static const struct {
         const char *path;
         size_t n;
-    } cases[] = {{"loading", 4}, {"other", 0}, {"broken", 0}, {"failing", 0},
-                 {"http://127.0.0.1:9/v1", 0}, {"http://no such place/v1", 0}};
+    } cases[] = {{"loading", 4},
+                 {"other", 0},
+                 {"broken", 0},
+                 {"failing", 0},
+                 {"http://127.0.0.1:9/v1", 0},
+                 {"http://no such place/v1", 0}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         s = (struct story){0};
         stage.path = cases[i].path;
@@ -295,9 +303,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_weights),       TEST(test_broken_file), TEST(test_engine),
-        TEST(test_openrouter),    TEST(test_kept_list),   TEST(test_local_servers),
-        TEST(test_failures),      TEST(test_cancel),      TEST(test_discover),
+        TEST(test_weights),    TEST(test_broken_file), TEST(test_engine),
+        TEST(test_openrouter), TEST(test_kept_list),   TEST(test_local_servers),
+        TEST(test_failures),   TEST(test_cancel),      TEST(test_discover),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -244,7 +244,7 @@ static void test_fix_08_parallel(void **state)
     run_parallel(&p);
     assert_true(p.ok && p.n_lists == 2);
     assert_true(time_mono_us() - begun < 1900 * 1000); /* each takes a second */
-    run_parallel(&p); /* both are fresh */
+    run_parallel(&p);                                  /* both are fresh */
     assert_true(p.ok && p.n_lists == 0);
     engine_expire_models(p.engine, &provider_openrouter);
     struct timer *t = timer_new(stage.loop, cancel_parallel, &p);

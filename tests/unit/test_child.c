@@ -493,7 +493,7 @@ static void test_background_holds_pipe(void **state)
     assert_true(count_marked("1000.41") > 0);
     trial_clear(&j);
     usleep(50000);
-    loop_run(l); /* what it left keeps nobody awake */
+    loop_run(l);                                    /* what it left keeps nobody awake */
     assert_true(count_marked("sleep 1000.41") > 0); /* and lives on */
     child_end_all(l);
     assert_int_equal(count_marked("sleep 1000.41"), 0);
@@ -557,7 +557,7 @@ static void test_holder_killed(void **state)
     struct loop *l = loop_new();
     struct trial j;
     trial_init(&j, l,
-             "setsid sh -c 'sleep 1000.61; :' & echo go; kill -9 $PPID; sleep 1000.61; exit 3");
+               "setsid sh -c 'sleep 1000.61; :' & echo go; kill -9 $PPID; sleep 1000.61; exit 3");
     trial_run(&j);
     assert_int_equal(j.end.exit_code, -1);
     assert_int_equal(j.end.signal, SIGKILL);

@@ -46,6 +46,7 @@ struct expect {
     size_t from, at, split;
 };
 
+/* clang-format off */
 static const struct expect cuts[] = {
     {"", 50, SIZE_MAX, false, "Nothing to compact", 0, 0, 0},
     {"s", 50, SIZE_MAX, false, "Already compacted", 0, 0, 0},
@@ -79,6 +80,7 @@ static const struct expect cuts[] = {
     {"uaua", 50, 2, true, NULL, 0, 2, 2},
     {"ua", 50, 0, true, "Nothing to compact", 0, 0, 0},
 };
+/* clang-format on */
 
 static void test_cut(void **state)
 {
@@ -149,10 +151,11 @@ static void test_lists(void **state)
 {
     (void)state;
     check_lists("## Goal\nx", "## Goal\nx\n\n## Files & Code\n" READ MODIFIED);
-    check_lists("## Files & Code\n### Read\n- old\n- older\n### Modified\n- z\n### Important Objects\n"
-                "- Foo\n## Next Steps\n### Read\nmore",
-                "## Files & Code\n" READ MODIFIED
-                "### Important Objects\n- Foo\n## Next Steps\n### Read\nmore\n");
+    check_lists(
+        "## Files & Code\n### Read\n- old\n- older\n### Modified\n- z\n### Important Objects\n"
+        "- Foo\n## Next Steps\n### Read\nmore",
+        "## Files & Code\n" READ MODIFIED
+        "### Important Objects\n- Foo\n## Next Steps\n### Read\nmore\n");
     check_lists("## Files & Code\nnothing\n## Next Steps\ngo",
                 "## Files & Code\nnothing\n" READ MODIFIED "## Next Steps\ngo\n");
     check_lists("# files & code\n#### modified\nx\ny", "# files & code\n" MODIFIED READ);

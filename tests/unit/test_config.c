@@ -153,12 +153,9 @@ static void test_fix_22_lock_is_awaited(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(missing_is_empty),
-        cmocka_unit_test(change_keeps_the_rest),
-        cmocka_unit_test(broken_is_replaced),
-        cmocka_unit_test(broken_stays),
-        cmocka_unit_test(project_file),
-        cmocka_unit_test(test_fix_22_lock_is_awaited),
+        cmocka_unit_test(missing_is_empty),   cmocka_unit_test(change_keeps_the_rest),
+        cmocka_unit_test(broken_is_replaced), cmocka_unit_test(broken_stays),
+        cmocka_unit_test(project_file),       cmocka_unit_test(test_fix_22_lock_is_awaited),
     };
     if (!mkdtemp(dir))
         return 1;

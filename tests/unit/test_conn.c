@@ -76,9 +76,11 @@ static void on_broken(void *arg)
     note(arg, 'b', STR(""));
 }
 
-#define OPS(kind, most)                                                                           \
-    {.framing = (kind), .limit = 1000, .queue = (most), .on_message = on_message,                  \
-     .on_fault = on_fault, .on_eof = on_eof, .on_full = on_full, .on_broken = on_broken}
+#define OPS(kind, most)                                                                            \
+    {                                                                                              \
+        .framing = (kind), .limit = 1000, .queue = (most), .on_message = on_message,               \
+        .on_fault = on_fault, .on_eof = on_eof, .on_full = on_full, .on_broken = on_broken         \
+    }
 static const struct conn_ops line_ops = OPS(FRAME_LINES, 0);
 static const struct conn_ops short_ops = OPS(FRAME_LINES, 64 << 10);
 static const struct conn_ops length_ops = OPS(FRAME_LENGTH, 0);

@@ -21,9 +21,9 @@ static void asked_clear(struct asked *k)
 static void ask_fiber(void *arg)
 {
     struct asked *k = arg;
-    k->is_ok = k->refused.p ? credential_renew_await(k->c->st, k->provider, k->refused, &k->got,
-                                                     &k->err)
-                            : credential_await(k->c->st, k->provider, &k->got, &k->err);
+    k->is_ok = k->refused.p
+                   ? credential_renew_await(k->c->st, k->provider, k->refused, &k->got, &k->err)
+                   : credential_await(k->c->st, k->provider, &k->got, &k->err);
     k->fiber = NULL;
     k->is_done = true;
 }
@@ -294,7 +294,10 @@ static void test_reused(void **state)
 static void test_transient(void **state)
 {
     (void)state;
-    static const struct { const char *control; enum err_code code; } rows[] = {
+    static const struct {
+        const char *control;
+        enum err_code code;
+    } rows[] = {
         {"{\"fail\":[{\"status\":503}]}", ERR_PROVIDER},
         {"{\"fail\":[{\"status\":429}]}", ERR_RATE},
         {"{\"fail\":[{\"status\":403}]}", ERR_DENIED},
@@ -399,8 +402,8 @@ static void test_google(void **state)
     AUTO(asked) struct asked none, k;
     struct error err;
     scene_open(&c, "{\"omit\":[\"refresh_token\"]}");
-    struct auth_entry e = {.type = AUTH_OAUTH, .access = STR("at"), .refresh = STR("rt-g"),
-                           .expires_ms = 1000};
+    struct auth_entry e = {
+        .type = AUTH_OAUTH, .access = STR("at"), .refresh = STR("rt-g"), .expires_ms = 1000};
     assert_true(auth_store_put(c.st, STR("antigravity"), &e, &err));
     none = (struct asked){.c = &c, .provider = "antigravity"};
     fiber_start(scene_loop(&c), "ask", ask_fiber, &none);

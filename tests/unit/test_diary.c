@@ -67,8 +67,9 @@ static void ranges(void **state)
 static void no_ranges(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"banana", "0 days", "1day", "-1 days", "1 fortnight", "days",
-                                      "1 days ago", "99999999999999999999 days"};
+    static const char *const bad[] = {
+        "banana",      "0 days", "1day",       "-1 days",
+        "1 fortnight", "days",   "1 days ago", "99999999999999999999 days"};
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         struct diary_range r;
         struct error err;
@@ -122,8 +123,9 @@ static void a_full_day_goes_on(void **state)
     AUTO(buf) struct buf text = BUF_INIT;
     struct error err;
     assert_true(path_read(&text, str_of(path), 1000, &err));
-    assert_string_equal(text.p, "{\"timestamp\":\"2026-06-12T10:11:12.345Z\",\"category\":\"tools\","
-                                "\"event\":\"tool_call\",\"tool_name\":\"x\"}\n");
+    assert_string_equal(text.p,
+                        "{\"timestamp\":\"2026-06-12T10:11:12.345Z\",\"category\":\"tools\","
+                        "\"event\":\"tool_call\",\"tool_name\":\"x\"}\n");
 }
 
 static void stats_of(unsigned categories, const char *range, struct buf *text, struct json *ret)
@@ -145,7 +147,8 @@ static void sums(void **state)
     struct str d = str_of(dir);
     AUTO(buf) struct buf text = BUF_INIT;
     AUTO(json) struct json j = JSON_INIT;
-    diary_write(d, DIARY_TOKENS, "model_usage", STR(",\"usage\":{\"input_tokens\":3,\"estimated\":true}"));
+    diary_write(d, DIARY_TOKENS, "model_usage",
+                STR(",\"usage\":{\"input_tokens\":3,\"estimated\":true}"));
     diary_write(d, DIARY_TOKENS, "model_usage", STR(",\"usage\":{\"input_tokens\":4,\"own\":1.5}"));
     diary_write(d, DIARY_PERFORMANCE, "turn", STR(",\"duration_ms\":1.5,\"status\":\"completed\""));
     diary_write(d, DIARY_PERFORMANCE, "turn", STR(",\"duration_ms\":2.5,\"status\":\"failed\""));
@@ -176,9 +179,11 @@ static void only_the_range_and_whole_lines(void **state)
     snprintf(path, sizeof path, "%s/2026-06-12.jsonl", dir);
     FILE *f = fopen(path, "w");
     assert_non_null(f);
-    fputs("{\"timestamp\":\"2026-06-11T23:59:59.999Z\",\"category\":\"tools\",\"event\":\"tool_call\"}\n"
-          "{\"timestamp\":\"2026-06-12T00:00:00.000Z\",\"category\":\"tools\",\"event\":\"tool_call\"}\n"
-          "broken\n{\"category\":\"tools\"}\n{\"timestamp\":\"2026-06-12T09:0", f);
+    fputs(
+        "{\"timestamp\":\"2026-06-11T23:59:59.999Z\",\"category\":\"tools\",\"event\":\"tool_call\"}\n"
+        "{\"timestamp\":\"2026-06-12T00:00:00.000Z\",\"category\":\"tools\",\"event\":\"tool_call\"}\n"
+        "broken\n{\"category\":\"tools\"}\n{\"timestamp\":\"2026-06-12T09:0",
+        f);
     fclose(f);
     stats_of(ALL, "1 day", &text, &j);
     assert_int_equal(json_get_int(j.root, "recordCount", 0), 1);
@@ -188,8 +193,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fresh_dir, remove_dir)
     static const struct CMUnitTest tests[] = {
-        TEST(ranges), TEST(no_ranges), TEST(switches), TEST(a_full_day_goes_on), TEST(sums),
-        TEST(only_the_range_and_whole_lines),
+        TEST(ranges),   TEST(no_ranges),
+        TEST(switches), TEST(a_full_day_goes_on),
+        TEST(sums),     TEST(only_the_range_and_whole_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

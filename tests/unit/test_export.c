@@ -26,7 +26,8 @@ static void markdown(void **state)
                             {.kind = BLOCK_IMAGE, .mime = STR("image/png"), .alt = STR("a.png")},
                             {.kind = BLOCK_IMAGE, .mime = STR("image/gif")}};
     struct block said[] = {{.kind = BLOCK_REASONING, .text = STR("hm")},
-                           {.kind = BLOCK_TEXT, .text = STR("yes")}, call};
+                           {.kind = BLOCK_TEXT, .text = STR("yes")},
+                           call};
     struct block done[] = {{.kind = BLOCK_TEXT, .text = STR("ok")}};
     struct message m[] = {
         {.role = ROLE_USER, .blocks = asked, .n_blocks = 3, .display = STR("/typed")},
@@ -90,9 +91,11 @@ static void places(void **state)
     struct error err;
     struct stat st;
     assert_non_null(mkdtemp(base));
-    snprintf(command, sizeof command,
-             "cd %s && mkdir -p workspace/in sessions outside && ln -s ../outside workspace/link && "
-             "ln -s ../outside/f workspace/file && echo old > workspace/there.md", base);
+    snprintf(
+        command, sizeof command,
+        "cd %s && mkdir -p workspace/in sessions outside && ln -s ../outside workspace/link && "
+        "ln -s ../outside/f workspace/file && echo old > workspace/there.md",
+        base);
     assert_int_equal(system(command), 0);
     assert_true(writes(base, "in/a.md", &err));
     assert_true(writes(base, "there.md", &err));

@@ -427,8 +427,7 @@ static void test_fix_14_wrong_length(void **state)
            "m{\n}\n|m{}|m[1]|");
     expect(FRAME_LENGTH, 1000, STR(HEAD(900) HEAD(2) "{}"), "f2|m{}|");
     /* Longer than the limit, and so skipped. */
-    expect(FRAME_LENGTH, 50, STR(HEAD(900) "{\"a\":1}" HEAD(2) "{}" HEAD(3) "[1]"),
-           "f0|m{}|m[1]|");
+    expect(FRAME_LENGTH, 50, STR(HEAD(900) "{\"a\":1}" HEAD(2) "{}" HEAD(3) "[1]"), "f0|m{}|m[1]|");
     /* Too short: what is left is no header, behind it there is one. */
     expect(FRAME_LENGTH, 1000, STR(HEAD(5) "{\"a\":1}" HEAD(2) "{}" HEAD(3) "[1]"),
            "m{\"a\":|f11}|m{}|m[1]|");

@@ -24,13 +24,12 @@ static const struct reader_kind reader = {&gemini_vendor, false, say_reasoning};
 #define THOUGHT(text) "{\"thought\":true,\"text\":\"" text "\""
 #define SIGN(word) ",\"thoughtSignature\":\"" word "\"}"
 
-static const char transcript[] =
-    D(THOUGHT("Looking") "}") D(THOUGHT(" at it.") "}") D(T("I ") "," T("read.")) D(
-        FC("f1", "read", "{\"path\":\"a.c\",\"n\":[1,2.5,null]}") SIGN("CiQB")) D(
-        FC("f2", "read", "{}") "}")
-        CHUNK("\"candidates\":[{" CONTENT(T("")) ",\"finishReason\":\"STOP\",\"index\":0}],"
-              "\"usageMetadata\":{\"promptTokenCount\":800,\"cachedContentTokenCount\":512,"
-              "\"candidatesTokenCount\":20,\"thoughtsTokenCount\":64,\"totalTokenCount\":884}");
+static const char transcript[] = D(THOUGHT("Looking") "}") D(THOUGHT(" at it.") "}") D(T(
+    "I ") "," T("read.")) D(FC("f1", "read", "{\"path\":\"a.c\",\"n\":[1,2.5,null]}") SIGN("CiQB"))
+    D(FC("f2", "read", "{}") "}") CHUNK("\"candidates\":[{" CONTENT(
+        T("")) ",\"finishReason\":\"STOP\",\"index\":0}],"
+               "\"usageMetadata\":{\"promptTokenCount\":800,\"cachedContentTokenCount\":512,"
+               "\"candidatesTokenCount\":20,\"thoughtsTokenCount\":64,\"totalTokenCount\":884}");
 
 /* providers.md 13: 42, 43, 46 */
 static void test_read_transcript(void **state)
@@ -57,8 +56,8 @@ static void test_read_text(void **state)
 {
     (void)state;
     /* providers.md 13: 1, 7, 9 */
-    expect_reply(STR(": comment\r\n\r\n" D(T("Gr\xc3\xbc")) "event: x\n\n" D(T("\xc3\x9f"))
-                         "data: {\"candidates\":[{\"new\":1,\"finishReason\":\"STOP\"}]}"),
+    expect_reply(STR(": comment\r\n\r\n" D(T("Gr\xc3\xbc")) "event: x\n\n" D(T(
+                     "\xc3\x9f")) "data: {\"candidates\":[{\"new\":1,\"finishReason\":\"STOP\"}]}"),
                  "t:Gr\xc3\xbc\xc3\x9f;", STOP_END);
     expect_reply(STR(D(T("a")) END("MAX_TOKENS")), "t:a;", STOP_LENGTH);
     expect_reply(STR(D(FC("f", "x", "{}") "}") END("MAX_TOKENS")), "c:f,x,{};", STOP_LENGTH);
@@ -69,8 +68,8 @@ static void test_read_text(void **state)
                  STOP_END);
     /* A finish reason with every chunk; a gateway's end marker. */
     expect_reply(STR(CHUNK("\"candidates\":[{" CONTENT(T("a")) ",\"finishReason\":\"STOP\"}]")
-                         CHUNK("\"candidates\":[{" CONTENT(T("b")) ",\"finishReason\":\"STOP\"}]")
-                             "data: [DONE]\n\n" D(T("c"))),
+                         CHUNK("\"candidates\":[{" CONTENT(
+                             T("b")) ",\"finishReason\":\"STOP\"}]") "data: [DONE]\n\n" D(T("c"))),
                  "t:ab;", STOP_END);
     expect_reply(STR(D(T("x\\ud83d")) END("STOP")), "t:x\xef\xbf\xbd;", STOP_END);
 }
@@ -198,11 +197,13 @@ static void test_read_wrapped(void **state)
 /* ---- there and back ---- */
 
 #define SIGNED                                                                                     \
-    THOUGHT("one") "}," THOUGHT("two") SIGN("S1") "," THOUGHT("three") "}," T("a") ","             \
-        "{\"text\":\"b\"" SIGN("S2") "," T("c") "," FC("f1", "x", "{\"k\":[1]}") SIGN("S3+/==")    \
-        "," FC("f2", "y", "{}") "}"
-#define ANSWERS U(FR("f1", "x", "error", "No result provided") ","                                 \
-                  FR("f2", "y", "error", "No result provided"))
+    THOUGHT("one")                                                                                 \
+    "}," THOUGHT("two") SIGN("S1") "," THOUGHT("three") "}," T(                                    \
+        "a") ","                                                                                   \
+             "{\"text\":\"b\"" SIGN("S2") "," T("c") "," FC("f1", "x", "{\"k\":[1]}")              \
+                 SIGN("S3+/==") "," FC("f2", "y", "{}") "}"
+#define ANSWERS                                                                                    \
+    U(FR("f1", "x", "error", "No result provided") "," FR("f2", "y", "error", "No result provided"))
 
 static void expect_replay(const struct message *m, const char *provider, const char *model,
                           const char *parts)
@@ -241,9 +242,8 @@ static void test_replay(void **state)
     assert_true(message_get(&a, json.root, &back));
     expect_replay(&back, "gemini", "gemini-3-flash", whole);
     /* Nobody else gets any of it. */
-    static const char foreign[] =
-        T("abc") "," FC("f1", "x", "{\"k\":[1]}") SIGN("skip_thought_signature_validator") ","
-        FC("f2", "y", "{}") "}";
+    static const char foreign[] = T("abc") "," FC("f1", "x", "{\"k\":[1]}")
+        SIGN("skip_thought_signature_validator") "," FC("f2", "y", "{}") "}";
     expect_replay(&m, "gemini", "gemini-3.8-flash", foreign);
     expect_replay(&m, "antigravity", "gemini-3-flash", foreign);
 }
@@ -261,8 +261,11 @@ static void test_replay_reordered(void **state)
         {.kind = BLOCK_REASONING, .opaque = STR("broken")},
         CALL("f2", "y", "{}"),
     };
-    struct message m = {.role = ROLE_ASSISTANT, .blocks = blocks, .n_blocks = ARRAY_LEN(blocks),
-                        .provider = STR("gemini"), .model = STR("gemini-3-flash")};
+    struct message m = {.role = ROLE_ASSISTANT,
+                        .blocks = blocks,
+                        .n_blocks = ARRAY_LEN(blocks),
+                        .provider = STR("gemini"),
+                        .model = STR("gemini-3-flash")};
     expect_replay(&m, "gemini", "gemini-3-flash",
                   FC("f1", "x", "{}") "}," T("a") "," FC("f2", "y", "{}") SIGN("S1"));
 }

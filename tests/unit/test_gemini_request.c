@@ -76,16 +76,17 @@ static void test_body_members(void **state)
     "\":{\"type\":\"object\",\"properties\":{\"p\":{\"enum\":[\"a\"]}}}},"                         \
     "{\"name\":\"stop\",\"description\":\"Stops\",\"" member "\":{\"type\":\"object\","            \
     "\"properties\":{}}}]}],\"toolConfig\":{\"functionCallingConfig\":{\"mode\":\"AUTO\"}},"
-    expect_body(&ask, "{" CONFIG TOOLS("parametersJsonSchema")
-                          "\"systemInstruction\":{\"parts\":[" T("Be brief.") "]},"
-                          "\"contents\":[" U(T("hi")) "]}");
+    expect_body(&ask,
+                "{" CONFIG TOOLS("parametersJsonSchema") "\"systemInstruction\":{\"parts\":[" T(
+                    "Be brief.") "]},"
+                                 "\"contents\":[" U(T("hi")) "]}");
 #define WRAPPED(model)                                                                             \
     "{\"project\":\"p-1\",\"model\":\"" model "\",\"userAgent\":\"trivet\",\"requestType\":"       \
     "\"agent\",\"request\":{\"model\":\"" model "\","
 #define SYSTEM "\"systemInstruction\":{\"role\":\"user\",\"parts\":[" T("Be brief.") "]},"
     expect_text(antigravity_put_body, &ask,
-                WRAPPED("gemini-3.8-flash") CONFIG TOOLS("parametersJsonSchema")
-                    SYSTEM "\"contents\":[" U(T("hi")) "]}}");
+                WRAPPED("gemini-3.8-flash") CONFIG TOOLS("parametersJsonSchema") SYSTEM
+                "\"contents\":[" U(T("hi")) "]}}");
     ask.model.id = STR("claude-x");
     expect_text(antigravity_put_body, &ask,
                 WRAPPED("claude-x") "\"generationConfig\":{\"maxOutputTokens\":100}," TOOLS(
@@ -207,15 +208,18 @@ static void test_body_calls(void **state)
     U(FR("c1", "read", "output", "(no tool output)") "," FR(                                       \
         "c2", "list", "error", "No result provided") "," FR("c3", "read", "error", "bad json"))
     expect_body(&ask, "{\"contents\":[" U(T("go")) "," M(
-                          T("Let me look.") "," FIRST_CALL OTHER_CALLS) "," RESPONSES "," U(
-                          T("and?")) "]}");
+                          T("Let me look.") "," FIRST_CALL OTHER_CALLS) "," RESPONSES
+                                                                        "," U(T("and?")) "]}");
     /* Gemini 3 wants a signature; another model's calls get the one for that. */
     ask.model.id = STR("gemini-3-flash");
-    expect_body(&ask, "{\"generationConfig\":{\"thinkingConfig\":{\"includeThoughts\":true}},"
-                      "\"contents\":[" U(T("go")) "," M(
-                          T("Let me look.") "," FIRST_CALL
-                          ",\"thoughtSignature\":\"skip_thought_signature_validator\"" OTHER_CALLS)
-                      "," RESPONSES "," U(T("and?")) "]}");
+    expect_body(
+        &ask,
+        "{\"generationConfig\":{\"thinkingConfig\":{\"includeThoughts\":true}},"
+        "\"contents\":[" U(T("go")) "," M(T(
+            "Let me look.") "," FIRST_CALL
+                            ",\"thoughtSignature\":\"skip_thought_signature_validator\"" OTHER_CALLS) "," RESPONSES
+                                                                                                      "," U(T(
+                                                                                                          "and?")) "]}");
 }
 
 /* Begins with a reply, replies behind each other, results without calls, strange ids, pictures. */
@@ -238,24 +242,24 @@ static void test_body_odd_history(void **state)
     struct ask ask = ask_for("m", messages, ARRAY_LEN(messages));
     char id[40], text[1000];
     snprintf(id, sizeof id, "call_%016llx", (unsigned long long)str_hash(call.id));
-    snprintf(text, sizeof text,
-             "{\"contents\":[" U(T("(the conversation goes on)")) "," M(
-                 T("one") "," FC("%s", "shot", "{}") "}") ","
-             U(FR("%s", "shot", "output", "(no tool output)")) ","
-             U(T("Images from the tool results above:") "," GIF) ","
-             U(T("Summary of the conversation so far:\\n\\nwhat was")) "]}",
-             id, id);
+    snprintf(
+        text, sizeof text,
+        "{\"contents\":[" U(T("(the conversation goes on)")) "," M(T("one") "," FC("%s", "shot", "{}") "}") "," U(
+            FR("%s", "shot", "output",
+               "(no tool output)")) "," U(T("Images from the tool results above:") "," GIF) "," U(T("Summary of the conversation so far:\\n\\nwhat was")) "]}",
+        id, id);
     expect_body(&ask, text);
     ask.model.id = STR("gemini-3-x");
-    snprintf(text, sizeof text,
-             "{\"generationConfig\":{\"thinkingConfig\":{\"includeThoughts\":true}},"
-             "\"contents\":[" U(T("(the conversation goes on)")) "," M(
-                 T("one") "," FC("%s", "shot", "{}") ",\"thoughtSignature\":"
-                                                     "\"skip_thought_signature_validator\"}") ","
-             U("{\"functionResponse\":{\"id\":\"%s\",\"name\":\"shot\",\"response\":{\"output\":"
-               "\"(no tool output)\"},\"parts\":[" GIF "]}}") ","
-             U(T("Summary of the conversation so far:\\n\\nwhat was")) "]}",
-             id, id);
+    snprintf(
+        text, sizeof text,
+        "{\"generationConfig\":{\"thinkingConfig\":{\"includeThoughts\":true}},"
+        "\"contents\":[" U(T("(the conversation goes on)")) "," M(T("one") "," FC(
+            "%s", "shot",
+            "{}") ",\"thoughtSignature\":"
+                  "\"skip_thought_signature_validator\"}") "," U("{\"functionResponse\":{\"id\":\"%s\",\"name\":\"shot\",\"response\":{\"output\":"
+                                                                 "\"(no tool output)\"},\"parts\":[" GIF
+                                                                 "]}}") "," U(T("Summary of the conversation so far:\\n\\nwhat was")) "]}",
+        id, id);
     expect_body(&ask, text);
 }
 
@@ -294,9 +298,12 @@ static void test_body_broken_utf8(void **state)
 {
     (void)state;
     AUTO(arena) struct arena a = ARENA_INIT;
-    struct message m = message_text(&a, ROLE_USER, STR("a\xff" "b"));
+    struct message m = message_text(&a, ROLE_USER,
+                                    STR("a\xff"
+                                        "b"));
     struct ask ask = ask_for("m", &m, 1);
-    expect_body(&ask, "{\"contents\":[" U(T("a\xef\xbf\xbd" "b")) "]}");
+    expect_body(&ask, "{\"contents\":[" U(T("a\xef\xbf\xbd"
+                                            "b")) "]}");
 }
 
 int main(void)

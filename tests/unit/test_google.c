@@ -100,15 +100,16 @@ static void test_retry_delay(void **state)
 static void test_link(void **state)
 {
     (void)state;
-    static const char help[] =
-        BODY("403", "PERMISSION_DENIED", "Verify", REASON("VALIDATION_REQUIRED", "") ",{" TYPE(
-                 "Help") ",\"links\":[{\"url\":\"https://example.org/v\"}]}");
+    static const char help[] = BODY(
+        "403", "PERMISSION_DENIED", "Verify",
+        REASON("VALIDATION_REQUIRED",
+               "") ",{" TYPE("Help") ",\"links\":[{\"url\":\"https://example.org/v\"}]}");
     static const char activation[] = BODY(
         "403", "PERMISSION_DENIED", "Disabled",
         REASON("SERVICE_DISABLED", ",\"metadata\":{\"activationUrl\":\"https://a.org/?p=1\"}"));
-    static const char odd[] =
-        BODY("403", "PERMISSION_DENIED", "Odd",
-             REASON("SERVICE_DISABLED", ",\"metadata\":{\"activationUrl\":\"https://a\\nb\"}"));
+    static const char odd[] = BODY(
+        "403", "PERMISSION_DENIED", "Odd",
+        REASON("SERVICE_DISABLED", ",\"metadata\":{\"activationUrl\":\"https://a\\nb\"}"));
     assert_string_equal(failure(403, help, NULL).text,
                         "Gemini answered 403: Verify (see https://example.org/v)");
     assert_string_equal(failure(403, activation, NULL).text,

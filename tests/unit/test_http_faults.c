@@ -183,13 +183,13 @@ static void test_fix_19_odd_heads(void **state)
 static void test_fix_26_content_encodings(void **state)
 {
     (void)state;
-    static const char gzip[] =
-        HEAD "Content-Encoding: gzip\r\nContent-Length: 33\r\n\r\n"
-             "\x1f\x8b\x08\0\0\0\0\0\x02\x03\xabVJ\xcb\xcc\x4b\x55\xb2\x2a\x29\x2a\x4d\xad\x05\0"
-             "\x54\x5d\xd9\x6b\x0d\0\0\0";
-    static const char deflate[] =
-        HEAD "Content-Encoding: deflate\r\nContent-Length: 21\r\n\r\n"
-             "\x78\x9c\xabVJ\xcb\xcc\x4b\x55\xb2\x2a\x29\x2a\x4d\xad\x05\0\x20\x62\x04\xd9";
+    static const char gzip[] = HEAD
+        "Content-Encoding: gzip\r\nContent-Length: 33\r\n\r\n"
+        "\x1f\x8b\x08\0\0\0\0\0\x02\x03\xabVJ\xcb\xcc\x4b\x55\xb2\x2a\x29\x2a\x4d\xad\x05\0"
+        "\x54\x5d\xd9\x6b\x0d\0\0\0";
+    static const char deflate[] = HEAD
+        "Content-Encoding: deflate\r\nContent-Length: 21\r\n\r\n"
+        "\x78\x9c\xabVJ\xcb\xcc\x4b\x55\xb2\x2a\x29\x2a\x4d\xad\x05\0\x20\x62\x04\xd9";
     static const char odd[] = HEAD "Content-Encoding: zork\r\nContent-Length: 5\r\n\r\nhello";
     static const char liar[] = HEAD "Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\nhello";
     const struct str good[] = {str_n(gzip, sizeof gzip - 1), str_n(deflate, sizeof deflate - 1)};

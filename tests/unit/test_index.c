@@ -20,12 +20,16 @@
 #include <cmocka.h>
 
 #define DB ".trivet-index.sqlite3"
-#define HEADER(id) "{\"type\":\"session\",\"version\":1,\"id\":\"" id "\",\"cwd\":\"/w\"," \
-                   "\"timestamp\":\"2026-06-12T10:11:12.345Z\",\"model\":\"m1\"}\n"
-#define SAID(role, text) "{\"type\":\"message\",\"message\":{\"role\":\"" role "\",\"content\":\"" text "\"}}\n"
-#define V2(id, parent, role, text) "{\"type\":\"message\",\"id\":\"" id "\"," parent \
-    "\"message\":{\"id\":\"" id "\",\"role\":\"" role "\",\"content\":\"" text "\"}}\n"
-#define SUMMED(kept, text) "{\"type\":\"compaction\",\"message\":{\"role\":\"compactionSummary\"," \
+#define HEADER(id)                                                                                 \
+    "{\"type\":\"session\",\"version\":1,\"id\":\"" id "\",\"cwd\":\"/w\","                        \
+    "\"timestamp\":\"2026-06-12T10:11:12.345Z\",\"model\":\"m1\"}\n"
+#define SAID(role, text)                                                                           \
+    "{\"type\":\"message\",\"message\":{\"role\":\"" role "\",\"content\":\"" text "\"}}\n"
+#define V2(id, parent, role, text)                                                                 \
+    "{\"type\":\"message\",\"id\":\"" id "\"," parent "\"message\":{\"id\":\"" id                  \
+    "\",\"role\":\"" role "\",\"content\":\"" text "\"}}\n"
+#define SUMMED(kept, text)                                                                         \
+    "{\"type\":\"compaction\",\"message\":{\"role\":\"compactionSummary\","                        \
     "\"summary\":\"" text "\"," kept "\"tokens_before\":9}}\n"
 
 static char dir[64];
@@ -95,14 +99,16 @@ static void test_row(void **state)
 {
     (void)state;
     AUTO(arena) struct arena a = ARENA_INIT;
-    struct session_row row = read_row(&a,
+    struct session_row row = read_row(
+        &a,
         "{\"type\":\"session\",\"version\":1,\"id\":\"s1\",\"timestamp\":\"2026-06-12T10:11:12.345Z\","
         "\"cwd\":\"/w\",\"model\":\"old\",\"parentId\":\"p\",\"parentPath\":\"/p.jsonl\"}\n"
-        "not json\n{\"type\":\"unknown\",\"x\":1}\n"
-        SAID("assistant", "welcome") SAID("user", "  fix \\n\\t the   build ") SAID("system", "s")
-        SAID("toolResult", "out") SAID("custom", "c")
-        "{\"type\":\"session_info\",\"name\":\"first\",\"model\":\"new\"}\n"
-        "{\"type\":\"session_info\",\"name\":\"second\"}\n{\"type\":\"session_info\",\"mod");
+        "not json\n{\"type\":\"unknown\",\"x\":1}\n" SAID("assistant", "welcome") SAID(
+            "user", "  fix \\n\\t the   build ") SAID("system", "s") SAID("toolResult", "out")
+            SAID(
+                "custom",
+                "c") "{\"type\":\"session_info\",\"name\":\"first\",\"model\":\"new\"}\n"
+                     "{\"type\":\"session_info\",\"name\":\"second\"}\n{\"type\":\"session_info\",\"mod");
     assert_str(row.id, "s1");
     assert_str(row.cwd, "/w");
     assert_str(row.name, "second");
@@ -127,8 +133,9 @@ static void test_first_message_is_cut(void **state)
     AUTO(arena) struct arena a = ARENA_INIT;
     AUTO(buf) struct buf bytes = BUF_INIT;
     AUTO(buf) struct buf want = BUF_INIT;
-    buf_addz(&bytes, HEADER("s") "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":"
-                     "[{\"type\":\"image\",\"data\":\"QQ==\"},{\"type\":\"text\",\"text\":\"");
+    buf_addz(&bytes,
+             HEADER("s") "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":"
+                         "[{\"type\":\"image\",\"data\":\"QQ==\"},{\"type\":\"text\",\"text\":\"");
     for (int i = 0; i < 200; i++) {
         buf_addz(&bytes, i % 2 ? "\xf0\x9f\x98\x80" : "a");
         if (i < 120)
@@ -144,10 +151,12 @@ static void test_compaction(void **state)
 {
     (void)state;
     AUTO(arena) struct arena a = ARENA_INIT;
-    static const char before[] =
-        HEADER("s") SAID("user", "u0") SAID("assistant", "a1") SAID("user", "u2")
-        SAID("assistant", "a3");
-    static const struct { const char *rest, *first; int n; } cases[] = {
+    static const char before[] = HEADER("s") SAID("user", "u0") SAID("assistant", "a1")
+        SAID("user", "u2") SAID("assistant", "a3");
+    static const struct {
+        const char *rest, *first;
+        int n;
+    } cases[] = {
         {"", "u0", 4},
         {SUMMED("\"first_kept_entry_id\":\"message:2\",", "S"), "u0", 3},
         {SUMMED("\"firstKeptEntryId\":\"message:3\",", "S"), "u0", 2},
@@ -155,7 +164,8 @@ static void test_compaction(void **state)
         {SUMMED("", "S"), "u0", 1},
         {SUMMED("\"first_kept_entry_id\":\"message:2\",", "S") SAID("user", "u4"), "u0", 4},
         {SUMMED("\"first_kept_entry_id\":\"message:2\",", "S") SAID("user", "u4")
-             SUMMED("\"first_kept_entry_id\":\"message:3\",", "T"), "u0", 2},
+             SUMMED("\"first_kept_entry_id\":\"message:3\",", "T"),
+         "u0", 2},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         AUTO(buf) struct buf bytes = BUF_INIT;
@@ -166,20 +176,22 @@ static void test_compaction(void **state)
     }
 }
 
-static const char tree[] =
-    "{\"type\":\"session\",\"version\":2,\"id\":\"t\"}\n"
-    V2("a", "", "user", "root") V2("b", "\"parentId\":\"a\",", "assistant", "one")
-    V2("c", "\"parentId\":\"b\",", "user", "dead end")
-    "{\"type\":\"leaf\",\"targetId\":\"b\"}\n" V2("d", "\"parentId\":\"b\",", "user", "go on")
-    "{\"type\":\"branch_summary\",\"id\":\"e\",\"parentId\":\"d\",\"summary\":\"x\"}\n"
-    "{\"type\":\"label\",\"id\":\"l\",\"targetId\":\"a\",\"label\":\"L\"}\n"
-    V2("f", "\"parentId\":\"e\",", "assistant", "end");
+static const char tree[] = "{\"type\":\"session\",\"version\":2,\"id\":\"t\"}\n" V2(
+    "a", "", "user", "root") V2("b", "\"parentId\":\"a\",", "assistant", "one")
+    V2("c", "\"parentId\":\"b\",", "user", "dead end") "{\"type\":\"leaf\",\"targetId\":\"b\"}\n" V2(
+        "d", "\"parentId\":\"b\",", "user",
+        "go on") "{\"type\":\"branch_summary\",\"id\":\"e\",\"parentId\":\"d\",\"summary\":\"x\"}\n"
+                 "{\"type\":\"label\",\"id\":\"l\",\"targetId\":\"a\",\"label\":\"L\"}\n" V2(
+                     "f", "\"parentId\":\"e\",", "assistant", "end");
 
 static void test_version_2(void **state)
 {
     (void)state;
     AUTO(arena) struct arena a = ARENA_INIT;
-    static const struct { const char *rest, *first; int n; } cases[] = {
+    static const struct {
+        const char *rest, *first;
+        int n;
+    } cases[] = {
         {"", "root", 4},
         {"{\"type\":\"leaf\",\"targetId\":\"a\"}\n", "root", 1},
         {"{\"type\":\"leaf\",\"targetId\":null}\n", "", 0},
@@ -187,9 +199,11 @@ static void test_version_2(void **state)
         {"{\"type\":\"leaf\",\"targetId\":null}\n" V2("g", "", "user", "afresh"), "afresh", 1},
         {SAID("user", "without id"), "root", 5},
         {"{\"type\":\"compaction\",\"id\":\"h\",\"parentId\":\"f\",\"message\":{\"summary\":\"S\","
-         "\"first_kept_entry_id\":\"d\"}}\n", "root", 3},
+         "\"first_kept_entry_id\":\"d\"}}\n",
+         "root", 3},
         {"{\"type\":\"compaction\",\"id\":\"h\",\"parentId\":\"f\",\"message\":{\"summary\":\"S\","
-         "\"first_kept_entry_id\":\"c\"}}\n", "root", 1}, /* c is on the other branch */
+         "\"first_kept_entry_id\":\"c\"}}\n",
+         "root", 1}, /* c is on the other branch */
         {V2("f", "\"parentId\":\"f\",", "user", "own parent"), "root", 5},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -267,9 +281,9 @@ static void test_saving(void **state)
     (void)state;
     AUTO(scan) struct scan s = SCAN_INIT;
     check_saving(tree);
-    check_saving(HEADER("s") SAID("assistant", "a") SAID("user", "b")
-                 "{\"type\":\"session_info\",\"name\":\"n\"}\n"
-                 SUMMED("\"first_kept_entry_id\":\"message:1\",", "S") SAID("user", "c"));
+    check_saving(HEADER("s") SAID("assistant", "a")
+                     SAID("user", "b") "{\"type\":\"session_info\",\"name\":\"n\"}\n" SUMMED(
+                         "\"first_kept_entry_id\":\"message:1\",", "S") SAID("user", "c"));
     assert_false(scan_load(&s, STR("{")));
     assert_false(scan_load(&s, STR("{\"entries\":[[0,5,null,null,null]]}")));
     assert_false(scan_load(&s, STR("{\"entries\":[[9,-1,null,null,null]]}")));
@@ -283,8 +297,8 @@ static void some_files(void)
     AUTO(buf) struct buf sub = BUF_INIT;
     clean_dir();
     mkdir(in_dir(&sub, "sub").p, 0700);
-    put_file("a.jsonl",
-             HEADER("a") SAID("user", "alpha my_name one") SAID("assistant", "beta"), 0, 30);
+    put_file("a.jsonl", HEADER("a") SAID("user", "alpha my_name one") SAID("assistant", "beta"), 0,
+             30);
     put_file("b.jsonl",
              HEADER("b") SAID("user", "gamma alphabet") SAID("tool", "src/store/log.c:12"), 0, 20);
     put_file("c.jsonl", SAID("user", "alpha, no header"), 0, 10);
@@ -352,8 +366,13 @@ static void test_same_answers(void **state)
     static const char *const names[] = {"a.jsonl", "b.jsonl", "sub/d.jsonl", "sub/e.jsonl",
                                         "f.jsonl"};
     static const char *const pieces[] = {
-        SAID("user", "more"), SAID("assistant", "answer"), "{\"torn\":", "\n", "junk\n",
-        SUMMED("\"first_kept_entry_id\":\"message:1\",", "sum"), HEADER("z"),
+        SAID("user", "more"),
+        SAID("assistant", "answer"),
+        "{\"torn\":",
+        "\n",
+        "junk\n",
+        SUMMED("\"first_kept_entry_id\":\"message:1\",", "sum"),
+        HEADER("z"),
         "{\"type\":\"session_info\",\"name\":\"n\"}\n",
     };
     some_files();
@@ -499,12 +518,33 @@ static void test_unusable_database(void **state)
 static void test_search(void **state)
 {
     (void)state;
-    static const struct { const char *query; size_t n; } cases[] = {
-        {"alpha", 3}, {"ALPHA", 3}, {"\"alpha\"", 2}, {"alpha one", 1}, {"my_name", 1}, {"name", 0},
-        {"my", 1}, {"\"alpha my_name\"", 1}, {"\"my_name alpha\"", 0}, {"src/store/log.c", 1},
-        {"", 0}, {"  ", 0}, {"\"", 0}, {"\"\"", 0}, {"nothing-like-it", 0}, {"alpha AND", 0},
-        {"alpha*", 3}, {"NEAR(alpha", 0}, {"alpha\"beta", 0}, {"body:alpha", 0}, {"alpha ++", 3},
-        {"header", 0}, {"alph\xc3\xa4", 3},
+    static const struct {
+        const char *query;
+        size_t n;
+    } cases[] = {
+        {"alpha", 3},
+        {"ALPHA", 3},
+        {"\"alpha\"", 2},
+        {"alpha one", 1},
+        {"my_name", 1},
+        {"name", 0},
+        {"my", 1},
+        {"\"alpha my_name\"", 1},
+        {"\"my_name alpha\"", 0},
+        {"src/store/log.c", 1},
+        {"", 0},
+        {"  ", 0},
+        {"\"", 0},
+        {"\"\"", 0},
+        {"nothing-like-it", 0},
+        {"alpha AND", 0},
+        {"alpha*", 3},
+        {"NEAR(alpha", 0},
+        {"alpha\"beta", 0},
+        {"body:alpha", 0},
+        {"alpha ++", 3},
+        {"header", 0},
+        {"alph\xc3\xa4", 3},
     };
     struct search_hit *hits;
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -544,7 +584,8 @@ static void test_search_cuts_around_the_match(void **state)
     if (!has_module)
         skip();
     clean_dir();
-    buf_addz(&bytes, HEADER("long") "{\"type\":\"message\",\"message\":{\"role\":\"tool\",\"content\":\"");
+    buf_addz(&bytes,
+             HEADER("long") "{\"type\":\"message\",\"message\":{\"role\":\"tool\",\"content\":\"");
     for (int i = 0; i < 2000; i++)
         buf_addf(&bytes, "word%d ", i);
     buf_addz(&bytes, "\"}}\n");

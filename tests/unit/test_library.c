@@ -33,7 +33,9 @@ static void templates(void **state)
     (void)state;
     AUTO(arena) struct arena a = ARENA_INIT;
     size_t n;
-    put("prompts/b.md", "---\r\ndescription: >\r\n  two\r\n  lines\r\nargument-hint: 'x'\r\n---\r\n$ARGUMENTS", 0600);
+    put("prompts/b.md",
+        "---\r\ndescription: >\r\n  two\r\n  lines\r\nargument-hint: 'x'\r\n---\r\n$ARGUMENTS",
+        0600);
     put("prompts/a.md", "", 0600);
     put("prompts/-x.md", "", 0600);
     put("prompts/quit.md", "", 0600);
@@ -69,7 +71,8 @@ static void plugins(void **state)
     size_t n;
     put("prompts/taken.md", "", 0600);
     put("plugins/p/run", "#!/bin/sh\n", 0700);
-    put("plugins/p/plugin.json", "{\"commands\":[{\"name\":\"go\"},{\"name\":\"taken\"},{\"name\":\"go\"},7]}", 0600);
+    put("plugins/p/plugin.json",
+        "{\"commands\":[{\"name\":\"go\"},{\"name\":\"taken\"},{\"name\":\"go\"},7]}", 0600);
     put("plugins/q/run", "#!/bin/sh\n", 0600); /* may not be executed */
     put("plugins/q/plugin.json", "{\"commands\":[{\"name\":\"no\"}]}", 0600);
     put("plugins/r/plugin.json", "{", 0600);

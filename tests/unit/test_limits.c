@@ -144,9 +144,9 @@ static void test_durations(void **state)
         const char *text;
         int64_t ms;
     } good[] = {{"12ms", 12}, {"6m0s", 360000}, {"1h2m3.5s", 3723500}, {"0s", 0},
-                {"1.2ms", 2}, {"500us", 1}, {"24h0m0s", 86400000}};
-    static const char *const bad[] = {"", "12", "s", "1d", "1.2.3s", "-1s", "1m ", "9e99h",
-                                      "99999999999999999999h"};
+                {"1.2ms", 2}, {"500us", 1},     {"24h0m0s", 86400000}};
+    static const char *const bad[] = {
+        "", "12", "s", "1d", "1.2.3s", "-1s", "1m ", "9e99h", "99999999999999999999h"};
     int64_t ms;
     for (size_t i = 0; i < ARRAY_LEN(good); i++) {
         assert_true(limits_duration(str_of(good[i].text), &ms));
@@ -180,8 +180,11 @@ static char dir[40];
 
 static struct ask make_ask(const struct message *m, struct limits_book *b)
 {
-    return (struct ask){.model = {.id = STR("fake")}, .messages = m, .n_messages = 1,
-                        .base_url = STR("http://127.0.0.1:9/v1"), .limits = b};
+    return (struct ask){.model = {.id = STR("fake")},
+                        .messages = m,
+                        .n_messages = 1,
+                        .base_url = STR("http://127.0.0.1:9/v1"),
+                        .limits = b};
 }
 
 /* An answer to this ask, as record.h has it. */
@@ -236,19 +239,21 @@ static void test_transport(void **state)
     struct limits got;
     strcpy(dir, "/tmp/trivet-limits-XXXXXX");
     assert_non_null(mkdtemp(dir));
-    write_recording(1, &ask,
-                    "{\"type\":\"status\",\"status\":429,\"content_type\":\"application/json\"}\n"
-                    "{\"type\":\"header\",\"name\":\"x-ratelimit-remaining-requests\",\"value\":\"0\"}\n"
-                    "{\"type\":\"header\",\"name\":\"retry-after\",\"value\":\"7\"}\n"
-                    "{\"type\":\"header\",\"name\":\"retry-after-ms\",\"value\":\"2500\"}\n"
-                    "{\"type\":\"body\",\"text\":\"{\\\"error\\\":{\\\"message\\\":\\\"slow\\\"}}\"}\n"
-                    "{\"type\":\"end\"}\n");
-    write_recording(2, &ask,
-                    "{\"type\":\"status\",\"status\":200,\"content_type\":\"text/event-stream\"}\n"
-                    "{\"type\":\"header\",\"name\":\"x-ratelimit-remaining-requests\",\"value\":\"9\"}\n"
-                    "{\"type\":\"body\",\"text\":\"data: {\\\"choices\\\":[{\\\"index\\\":0,\\\"delta\\\":"
-                    "{},\\\"finish_reason\\\":\\\"stop\\\"}]}\\n\\ndata: [DONE]\\n\\n\"}\n"
-                    "{\"type\":\"end\"}\n");
+    write_recording(
+        1, &ask,
+        "{\"type\":\"status\",\"status\":429,\"content_type\":\"application/json\"}\n"
+        "{\"type\":\"header\",\"name\":\"x-ratelimit-remaining-requests\",\"value\":\"0\"}\n"
+        "{\"type\":\"header\",\"name\":\"retry-after\",\"value\":\"7\"}\n"
+        "{\"type\":\"header\",\"name\":\"retry-after-ms\",\"value\":\"2500\"}\n"
+        "{\"type\":\"body\",\"text\":\"{\\\"error\\\":{\\\"message\\\":\\\"slow\\\"}}\"}\n"
+        "{\"type\":\"end\"}\n");
+    write_recording(
+        2, &ask,
+        "{\"type\":\"status\",\"status\":200,\"content_type\":\"text/event-stream\"}\n"
+        "{\"type\":\"header\",\"name\":\"x-ratelimit-remaining-requests\",\"value\":\"9\"}\n"
+        "{\"type\":\"body\",\"text\":\"data: {\\\"choices\\\":[{\\\"index\\\":0,\\\"delta\\\":"
+        "{},\\\"finish_reason\\\":\\\"stop\\\"}]}\\n\\ndata: [DONE]\\n\\n\"}\n"
+        "{\"type\":\"end\"}\n");
     setenv("TRIVET_REPLAY", dir, 1);
     assert_false(limits_get(b, "openai", &got));
     int64_t before = time_now_ms();
@@ -275,9 +280,9 @@ static void test_transport(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_openai),    cmocka_unit_test(test_anthropic),
-        cmocka_unit_test(test_codex),     cmocka_unit_test(test_durations),
-        cmocka_unit_test(test_nobody),    cmocka_unit_test(test_transport),
+        cmocka_unit_test(test_openai), cmocka_unit_test(test_anthropic),
+        cmocka_unit_test(test_codex),  cmocka_unit_test(test_durations),
+        cmocka_unit_test(test_nobody), cmocka_unit_test(test_transport),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -255,10 +255,10 @@ static void test_loopback_only(void **state) /* providers.md 13: 62 */
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_answers),        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_answers),          cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_bytes_one_by_one), cmocka_unit_test(test_large_answer),
-        cmocka_unit_test(test_many_and_silent), cmocka_unit_test(test_freed_inside),
-        cmocka_unit_test(test_taken_port),     cmocka_unit_test(test_loopback_only),
+        cmocka_unit_test(test_many_and_silent),  cmocka_unit_test(test_freed_inside),
+        cmocka_unit_test(test_taken_port),       cmocka_unit_test(test_loopback_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

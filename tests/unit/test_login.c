@@ -35,9 +35,11 @@ static void test_browser(void **state)
     assert_int_equal(scene_count(&c, "/oauth/authorize", "\"originator\": \"tester\""), 1);
     assert_int_equal(scene_count(&c, "/oauth/authorize",
                                  "\"id_token_add_organizations\": \"true\", "
-                                 "\"codex_cli_simplified_flow\": \"true\""), 1);
+                                 "\"codex_cli_simplified_flow\": \"true\""),
+                     1);
     assert_int_equal(scene_count(&c, "app_EMoamEEZ73f0CkXaXp7hrann",
-                                 "\"scope\": \"openid profile email offline_access\""), 1);
+                                 "\"scope\": \"openid profile email offline_access\""),
+                     1);
     while (fiber_count(c.l) > 0)
         loop_step(c.l, true);
     assert_false(is_open(port)); /* providers.md 13: 62 */

@@ -70,8 +70,11 @@ static yyjson_mut_val *add(struct memory *m, enum memory_layer layer, const char
                            const char *scope)
 {
     struct error err;
-    struct memory_new n = {.layer = layer, .text = str_of(text), .scope = str_of(scope),
-                           .source = "manual", .confidence = 0.65};
+    struct memory_new n = {.layer = layer,
+                           .text = str_of(text),
+                           .scope = str_of(scope),
+                           .source = "manual",
+                           .confidence = 0.65};
     return memory_add(m, &n, &err);
 }
 
@@ -81,7 +84,8 @@ static void ids_and_members(void **state)
     (void)state;
     AUTO(memory) struct memory m = opened();
     struct error err;
-    yyjson_mut_val *one = add(&m, MEMORY_SOFT, " Remember that we should prefer small patches ", "");
+    yyjson_mut_val *one = add(&m, MEMORY_SOFT, " Remember that we should prefer small patches ",
+                              "");
     yyjson_mut_val *two = add(&m, MEMORY_SOFT, "b", "workspace:/w");
     yyjson_mut_val *core = add(&m, MEMORY_CORE, "Note that the user prefers minitest", "");
     assert_string_equal(text_of(one, "id"), "soft_001");
@@ -142,8 +146,10 @@ static void forget_and_promote(void **state)
 static void unknown_things_stay(void **state)
 {
     (void)state;
-    put_file("core.json", "{\"version\":3,\"memories\":[{\"id\":\"core_007\",\"text\":\"t\",\"mood\":[1]}]}");
-    put_file("soft.jsonl", "{\"id\":\"soft_012\",\"text\":\"s\",\"extra\":{\"a\":null}}\nnot json\n\n[1]\n");
+    put_file("core.json",
+             "{\"version\":3,\"memories\":[{\"id\":\"core_007\",\"text\":\"t\",\"mood\":[1]}]}");
+    put_file("soft.jsonl",
+             "{\"id\":\"soft_012\",\"text\":\"s\",\"extra\":{\"a\":null}}\nnot json\n\n[1]\n");
     {
         AUTO(memory) struct memory m = opened();
         struct error err;
@@ -248,11 +254,12 @@ static void ranking(void **state)
 static void expired_and_forgotten(void **state)
 {
     (void)state;
-    put_file("soft.jsonl",
-             "{\"id\":\"soft_001\",\"text\":\"ninja\",\"confidence\":0.9,\"ttl_days\":60,"
-             "\"last_seen_at\":\"2026-01-01T00:00:00.000Z\",\"status\":\"active\"}\n"
-             "{\"id\":\"soft_002\",\"text\":\"ninja\",\"status\":\"forgotten\"}\n"
-             "{\"id\":\"soft_003\",\"text\":\"other\",\"tags\":[\"ninja\",7],\"confidence\":0.5}\n");
+    put_file(
+        "soft.jsonl",
+        "{\"id\":\"soft_001\",\"text\":\"ninja\",\"confidence\":0.9,\"ttl_days\":60,"
+        "\"last_seen_at\":\"2026-01-01T00:00:00.000Z\",\"status\":\"active\"}\n"
+        "{\"id\":\"soft_002\",\"text\":\"ninja\",\"status\":\"forgotten\"}\n"
+        "{\"id\":\"soft_003\",\"text\":\"other\",\"tags\":[\"ninja\",7],\"confidence\":0.5}\n");
     AUTO(memory) struct memory m = opened();
     AUTO(json) struct json j = JSON_INIT;
     struct retrieval r = {0};
@@ -277,7 +284,8 @@ static void at_most_six(void **state)
     retrieved(&m, "ninja", &j, &r);
     assert_int_equal(yyjson_arr_size(json_get(j.root, "soft")), 6);
     assert_int_equal(yyjson_arr_size(json_get(j.root, "core")), 6);
-    assert_true(str_is(json_get_str(yyjson_arr_get(json_get(j.root, "soft"), 5), "id"), "soft_006"));
+    assert_true(
+        str_is(json_get_str(yyjson_arr_get(json_get(j.root, "soft"), 5), "id"), "soft_006"));
     retrieval_clear(&r);
     json_clear(&j);
     retrieved(&m, "xy", &j, &r); /* too short to be a term: the core alone */
@@ -302,7 +310,8 @@ static void candidates(void **state)
     assert_true(str_is(found[0], "I prefer tabs"));
     assert_true(str_is(found[1], "We always test"));
     assert_true(str_ieq(found[2], STR("use C")));
-    n = memory_candidates(STR("I use a. I use b. I use c. I use d. I use e. I use f"), &a, found, 5);
+    n = memory_candidates(STR("I use a. I use b. I use c. I use d. I use e. I use f"), &a, found,
+                          5);
     assert_int_equal(n, 5);
 }
 
@@ -310,9 +319,16 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, fresh_dir, remove_dir)
     static const struct CMUnitTest tests[] = {
-        TEST(ids_and_members), TEST(tags), TEST(forget_and_promote), TEST(unknown_things_stay),
-        TEST(broken_core_is_told), TEST(files_are_private), TEST(ranking),
-        TEST(expired_and_forgotten), TEST(at_most_six), TEST(candidates),
+        TEST(ids_and_members),
+        TEST(tags),
+        TEST(forget_and_promote),
+        TEST(unknown_things_stay),
+        TEST(broken_core_is_told),
+        TEST(files_are_private),
+        TEST(ranking),
+        TEST(expired_and_forgotten),
+        TEST(at_most_six),
+        TEST(candidates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,8 +60,9 @@ static void test_highest_id(void **state)
 {
     struct scene *s = *state;
     struct memory_new n = {.text = STR("use tabs"), .scope = STR("global"), .source = "manual"};
-    write_file(s, "core.json", "[{\"id\":\"core_9223372036854775807\",\"text\":\"x\"},"
-                               "{\"id\":\"core_007\",\"text\":\"y\"}]");
+    write_file(s, "core.json",
+               "[{\"id\":\"core_9223372036854775807\",\"text\":\"x\"},"
+               "{\"id\":\"core_007\",\"text\":\"y\"}]");
     assert_true(memory_open(&s->m, str_of(s->dir), true, &s->err));
     yyjson_mut_val *r = memory_add(&s->m, &n, &s->err);
     assert_non_null(r);

@@ -43,8 +43,10 @@ static void test_helpers(void **state)
     assert_int_equal(message_tokens(&m), 3); /* "tool\nc1\nread" */
 
     struct block blocks[] = {
-        {.kind = BLOCK_REASONING, .text = STR("one")}, {.kind = BLOCK_TEXT, .text = STR("a")},
-        {.kind = BLOCK_REASONING, .text = STR("two")}, {.kind = BLOCK_TEXT, .text = STR("b")},
+        {.kind = BLOCK_REASONING, .text = STR("one")},
+        {.kind = BLOCK_TEXT, .text = STR("a")},
+        {.kind = BLOCK_REASONING, .text = STR("two")},
+        {.kind = BLOCK_TEXT, .text = STR("b")},
         {.kind = BLOCK_CALL, .id = STR("1"), .name = STR("n"), .arguments = STR("{}")},
     };
     m = (struct message){.role = ROLE_ASSISTANT, .blocks = blocks, .n_blocks = 5};
@@ -66,7 +68,8 @@ static void test_written_form(void **state)
     struct message m = message_text(&a, ROLE_USER, STR("hi"));
     m.display = STR("/hi");
     put(&out, &m);
-    assert_string_equal(out.p, "{\"role\":\"user\",\"content\":\"hi\",\"display_content\":\"/hi\"}");
+    assert_string_equal(out.p,
+                        "{\"role\":\"user\",\"content\":\"hi\",\"display_content\":\"/hi\"}");
 
     struct block blocks[] = {
         {.kind = BLOCK_REASONING, .text = STR("hm")},
@@ -74,7 +77,8 @@ static void test_written_form(void **state)
     };
     m = (struct message){.role = ROLE_ASSISTANT, .blocks = blocks, .n_blocks = 2};
     put(&out, &m);
-    assert_string_equal(out.p,
+    assert_string_equal(
+        out.p,
         "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c\",\"type\":\"function\","
         "\"function\":{\"name\":\"ls\",\"arguments\":\"{\\\"a\\\":1}\"}}],"
         "\"reasoning_summary\":\"hm\"}");
@@ -91,9 +95,10 @@ static void test_written_form(void **state)
     m.read_files = read;
     m.n_read_files = 1;
     put(&out, &m);
-    assert_string_equal(out.p, "{\"role\":\"compactionSummary\",\"summary\":\"sum\","
-        "\"first_kept_entry_id\":\"message:3\",\"tokens_before\":99,\"from_hook\":false,"
-        "\"details\":{\"read_files\":[\"x\"],\"modified_files\":[]}}");
+    assert_string_equal(
+        out.p, "{\"role\":\"compactionSummary\",\"summary\":\"sum\","
+               "\"first_kept_entry_id\":\"message:3\",\"tokens_before\":99,\"from_hook\":false,"
+               "\"details\":{\"read_files\":[\"x\"],\"modified_files\":[]}}");
 }
 
 static void test_other_spellings(void **state)
@@ -101,18 +106,23 @@ static void test_other_spellings(void **state)
     (void)state;
     AUTO(arena) struct arena a = ARENA_INIT;
     struct message m;
-    assert_true(get(&a, "{\"role\":\"toolResult\",\"toolCallId\":\"7\",\"toolName\":\"t\","
-                        "\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\"x\"},\"y\"]}", &m));
+    assert_true(get(&a,
+                    "{\"role\":\"toolResult\",\"toolCallId\":\"7\",\"toolName\":\"t\","
+                    "\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\"x\"},\"y\"]}",
+                    &m));
     assert_int_equal(m.role, ROLE_TOOL);
     assert_str(m.call_id, "7");
     assert_str(m.name, "t");
     assert_true(m.is_error);
     assert_str(message_text_of(&a, &m), "x\ny");
 
-    assert_true(get(&a, "{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\","
+    assert_true(get(
+        &a,
+        "{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\","
         "\"thinking\":\"T\"},{\"type\":\"other\",\"text\":\"o\"},{\"type\":\"toolCall\",\"id\":\"1\","
         "\"name\":\"n\",\"arguments\":{\"k\":[1]}}],\"toolCalls\":[{\"id\":\"2\",\"name\":\"flat\"}],"
-        "\"reasoningSummary\":\"not used\",\"usage\":{\"total_tokens\":12}}", &m));
+        "\"reasoningSummary\":\"not used\",\"usage\":{\"total_tokens\":12}}",
+        &m));
     assert_int_equal(m.n_blocks, 4);
     assert_str(message_reasoning_of(&a, &m), "T");
     assert_str(m.blocks[2].arguments, "{\"k\":[1]}");
@@ -120,16 +130,22 @@ static void test_other_spellings(void **state)
     assert_str(m.blocks[3].arguments, "");
     assert_int_equal(m.usage.input, 12);
 
-    assert_true(get(&a, "{\"role\":\"user\",\"displayContent\":\"d\",\"content\":[{\"type\":\"image\","
-        "\"data\":\"QQ==\",\"media_type\":\"image/png\",\"path\":\"/x/cat.png\"},"
-        "{\"type\":\"image\",\"path\":\"/gone\"},{\"type\":\"reasoning\",\"text\":\"r\"}]}", &m));
+    assert_true(
+        get(&a,
+            "{\"role\":\"user\",\"displayContent\":\"d\",\"content\":[{\"type\":\"image\","
+            "\"data\":\"QQ==\",\"media_type\":\"image/png\",\"path\":\"/x/cat.png\"},"
+            "{\"type\":\"image\",\"path\":\"/gone\"},{\"type\":\"reasoning\",\"text\":\"r\"}]}",
+            &m));
     assert_str(m.display, "d");
     assert_int_equal(m.n_blocks, 2);
     assert_str(m.blocks[0].mime, "image/png");
     assert_str(m.blocks[0].alt, "cat.png");
 
-    assert_true(get(&a, "{\"role\":\"compactionSummary\",\"summary\":\"s\",\"firstKeptEntryId\":\"ab\","
-        "\"tokensBefore\":5,\"details\":{\"readFiles\":[\"a\",3],\"modifiedFiles\":[\"b\"]}}", &m));
+    assert_true(
+        get(&a,
+            "{\"role\":\"compactionSummary\",\"summary\":\"s\",\"firstKeptEntryId\":\"ab\","
+            "\"tokensBefore\":5,\"details\":{\"readFiles\":[\"a\",3],\"modifiedFiles\":[\"b\"]}}",
+            &m));
     assert_str(m.first_kept, "ab");
     assert_int_equal(m.tokens_before, 5);
     assert_int_equal(m.n_read_files, 1);
@@ -140,11 +156,16 @@ static void test_refused_and_odd(void **state)
 {
     (void)state;
     static const char *const refused[] = {
-        "{\"role\":\"system\",\"content\":\"x\"}", "{\"role\":\"custom\"}", "{}", "[]", "3",
+        "{\"role\":\"system\",\"content\":\"x\"}",
+        "{\"role\":\"custom\"}",
+        "{}",
+        "[]",
+        "3",
         "{\"role\":5}",
     };
     static const char *const odd[] = {
-        "{\"role\":\"user\"}", "{\"role\":\"user\",\"content\":5}",
+        "{\"role\":\"user\"}",
+        "{\"role\":\"user\",\"content\":5}",
         "{\"role\":\"assistant\",\"content\":\"\",\"tool_calls\":[1,null,{}]}",
         "{\"role\":\"assistant\",\"tool_calls\":{\"a\":1},\"usage\":[],\"trivet_reasoning\":[1]}",
         "{\"role\":\"assistant\",\"content\":\"a\",\"trivet_reasoning\":[{\"after\":-5},{\"after\":99}]}",
@@ -182,7 +203,7 @@ static void test_usage(void **state)
     struct usage u = {.input = 10, .output = 5, .cache_read = 3, .is_estimated = true}, sum = {0};
     usage_put(&w, &u);
     assert_string_equal(out.p, "{\"input_tokens\":10,\"output_tokens\":5,\"cache_read_tokens\":3,"
-        "\"cache_write_tokens\":0,\"total_tokens\":15,\"estimated\":true}");
+                               "\"cache_write_tokens\":0,\"total_tokens\":15,\"estimated\":true}");
     usage_add(&sum, &u);
     usage_add(&sum, &(struct usage){.input = 1, .reasoning = 2, .cost = 0.5, .cache_write = 4});
     assert_int_equal(sum.input, 11);
@@ -217,8 +238,9 @@ static void test_usage_of_a_liar(void **state)
 
 static struct str random_text(struct arena *a)
 {
-    static const char *const bits[] = {"a", "\n", "\"", "\\", "\xc3\xa9", "\xf0\x9f\x98\x80", " ",
-                                       "\t", "\xe2\x80\xa8", "{}", "\x01", "Z"};
+    static const char *const bits[] = {
+        "a", "\n", "\"",           "\\", "\xc3\xa9", "\xf0\x9f\x98\x80",
+        " ", "\t", "\xe2\x80\xa8", "{}", "\x01",     "Z"};
     AUTO(buf) struct buf b = BUF_INIT;
     for (uint64_t n = random_below(12); n > 0; n--)
         buf_addz(&b, bits[random_below(ARRAY_LEN(bits))]);
@@ -235,9 +257,19 @@ static struct str maybe_text(struct arena *a)
 static struct str random_opaque(struct arena *a)
 {
     static const char *const bits[] = {
-        "{\"b\":1,\"a\":[true,null,\"\\u00e9\"]}", "{\"sig\":\"Zm9v+/==\"}", "\"plain\"", "7", "1.0",
-        "{ \"spaced\" : 1 }", "{\n}", "1e400", "123456789012345678901234567890", "not json", "",
-        "{\"d\":{\"d\":{}},\"d\":2}", "null",
+        "{\"b\":1,\"a\":[true,null,\"\\u00e9\"]}",
+        "{\"sig\":\"Zm9v+/==\"}",
+        "\"plain\"",
+        "7",
+        "1.0",
+        "{ \"spaced\" : 1 }",
+        "{\n}",
+        "1e400",
+        "123456789012345678901234567890",
+        "not json",
+        "",
+        "{\"d\":{\"d\":{}},\"d\":2}",
+        "null",
     };
     return random_below(3) ? arena_str(a, str_of(bits[random_below(ARRAY_LEN(bits))])) : STR_NONE;
 }
@@ -247,14 +279,16 @@ static struct block random_block(struct arena *a, enum role role, bool calls_onl
     struct block b = {0};
     uint64_t dice = random_below(calls_only ? 2 : 4);
     if (role == ROLE_ASSISTANT && dice == 0) {
-        b = (struct block){.kind = BLOCK_REASONING, .text = random_text(a),
-                           .opaque = random_opaque(a)};
+        b = (struct block){
+            .kind = BLOCK_REASONING, .text = random_text(a), .opaque = random_opaque(a)};
     } else if (calls_only) {
-        b = (struct block){.kind = BLOCK_CALL, .id = maybe_text(a), .name = random_text(a),
+        b = (struct block){.kind = BLOCK_CALL,
+                           .id = maybe_text(a),
+                           .name = random_text(a),
                            .arguments = random_text(a)};
     } else if (dice == 1) {
-        b = (struct block){.kind = BLOCK_IMAGE, .data = STR("QUJD"), .mime = maybe_text(a),
-                           .alt = maybe_text(a)};
+        b = (struct block){
+            .kind = BLOCK_IMAGE, .data = STR("QUJD"), .mime = maybe_text(a), .alt = maybe_text(a)};
     } else {
         b = (struct block){.kind = BLOCK_TEXT, .text = random_text(a)};
     }
@@ -297,9 +331,13 @@ static struct message random_message(struct arena *a)
         m.model = maybe_text(a);
         m.is_partial = random_below(2);
         if (random_below(2))
-            m.usage = (struct usage){(int64_t)random_below(1 << 20) + 1, 1, 2, 3,
+            m.usage = (struct usage){(int64_t)random_below(1 << 20) + 1,
+                                     1,
+                                     2,
+                                     3,
                                      (int64_t)random_below(2),
-                                     (double)random_below(1000) / 7, random_below(2)};
+                                     (double)random_below(1000) / 7,
+                                     random_below(2)};
     }
     return m;
 }
@@ -388,9 +426,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_helpers),         cmocka_unit_test(test_written_form),
         cmocka_unit_test(test_other_spellings), cmocka_unit_test(test_refused_and_odd),
-        cmocka_unit_test(test_branch),
-        cmocka_unit_test(test_usage),           cmocka_unit_test(test_usage_of_a_liar),
-        cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_branch),          cmocka_unit_test(test_usage),
+        cmocka_unit_test(test_usage_of_a_liar), cmocka_unit_test(test_there_and_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,9 +84,14 @@ static void test_apply(void **state)
     (void)state;
     AUTO(model_rows) struct model_rows r = MODEL_ROWS_INIT;
     struct error err;
-    struct model m = {.context_window = 5, .price_in = 3, .takes_images = true, .reasons = true,
-                      .levels = LEVEL_LOW, .name = STR("old")};
-    assert_true(read_text(&r, "[{\"id\":\"a/b\",\"images\":false,\"price_in\":0,\"name\":\" \"}]", true, &err));
+    struct model m = {.context_window = 5,
+                      .price_in = 3,
+                      .takes_images = true,
+                      .reasons = true,
+                      .levels = LEVEL_LOW,
+                      .name = STR("old")};
+    assert_true(read_text(&r, "[{\"id\":\"a/b\",\"images\":false,\"price_in\":0,\"name\":\" \"}]",
+                          true, &err));
     model_row_apply(&r.rows[0], MODEL_LIVE, &m);
     assert_int_equal(m.context_window, 5); /* not given */
     assert_true(!m.takes_images && m.price_in == 0 && m.reasons && m.source == MODEL_LIVE);
@@ -138,12 +143,14 @@ static void test_local(void **state)
     assert_int_equal(r.rows[1].model.context_window, 9);
     assert_int_equal(r.rows[2].given, 0);
     live_read_props(STR("{\"default_generation_settings\":{\"n_ctx\":5},\"modalities\":{"
-                        "\"vision\":true}}"), &r);
+                        "\"vision\":true}}"),
+                    &r);
     assert_true(r.rows[2].model.context_window == 5 && r.rows[2].model.takes_images);
     live_read_props(STR("no JSON"), &r);
     live_read_show(STR("{\"model_info\":{\"x.context_length\":100,\"general.architecture\":\"x\"},"
                        "\"parameters\":\"temperature 1\\nnum_ctx  40\",\"capabilities\":"
-                       "[\"vision\"]}"), &r.rows[0]);
+                       "[\"vision\"]}"),
+                   &r.rows[0]);
     assert_true(r.rows[0].model.context_window == 40 && r.rows[0].model.takes_images);
     live_read_show(STR("{\"model_info\":{\"x.context_length\":30},\"parameters\":\"num_ctx 40\"}"),
                    &r.rows[0]);
@@ -248,10 +255,10 @@ static void test_fix_08_windows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_levels), cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_faults), cmocka_unit_test(test_apply),
-        cmocka_unit_test(test_openrouter), cmocka_unit_test(test_local),
-        cmocka_unit_test(test_fix_08_lists), cmocka_unit_test(test_fix_08_odd_items),
+        cmocka_unit_test(test_levels),         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_faults),         cmocka_unit_test(test_apply),
+        cmocka_unit_test(test_openrouter),     cmocka_unit_test(test_local),
+        cmocka_unit_test(test_fix_08_lists),   cmocka_unit_test(test_fix_08_odd_items),
         cmocka_unit_test(test_fix_08_windows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,10 @@ static void test_ten_processes(void **state) /* providers.md 13: 58 */
     (void)state;
     enum { PROCESSES = 10 };
     AUTO(scene) struct scene c;
-    struct { pid_t pid; int out; } children[PROCESSES];
+    struct {
+        pid_t pid;
+        int out;
+    } children[PROCESSES];
     scene_open(&c, "{\"delay_ms\":300}");
     scene_sign_in(&c, "rt-shared", 60);
     for (int i = 0; i < PROCESSES; i++) {
@@ -73,7 +76,10 @@ static void test_ten_processes(void **state) /* providers.md 13: 58 */
 static void test_refused_exchange(void **state)
 {
     (void)state;
-    static const struct { const char *control; enum err_code code; } rows[] = {
+    static const struct {
+        const char *control;
+        enum err_code code;
+    } rows[] = {
         {"{\"fail\":[{\"status\":400,\"error\":\"invalid_grant\"}]}", ERR_AUTH},
         {"{\"fail\":[{\"status\":503}]}", ERR_PROVIDER},
         {"{\"fail\":[{\"status\":429}]}", ERR_RATE},
@@ -108,8 +114,7 @@ static void test_device(void **state)
     scene_open(&c, "{\"polls\":[{\"status\":403},{\"status\":404},{\"status\":400,\"error\":"
                    "\"slow_down\"},{\"status\":400,\"error\":\"deviceauth_authorization_pending\"},"
                    "{\"status\":502}]}");
-    user_start(&u, &c, "openai",
-               (struct login_options){.way = LOGIN_DEVICE, .slow_down_ms = 150});
+    user_start(&u, &c, "openai", (struct login_options){.way = LOGIN_DEVICE, .slow_down_ms = 150});
     int64_t begun = time_mono_us();
     scene_until(&c, &u.is_over);
     assert_int_equal(login_status(u.lg), LOGIN_COMPLETED);
@@ -126,7 +131,10 @@ static void test_device(void **state)
 static void test_device_failures(void **state)
 {
     (void)state;
-    static const struct { const char *control; enum err_code code; } rows[] = {
+    static const struct {
+        const char *control;
+        enum err_code code;
+    } rows[] = {
         {"{\"device_status\":404}", ERR_NOT_FOUND},
         {"{\"device_status\":500}", ERR_PROVIDER},
         {"{\"polls\":[{\"status\":403,\"error\":\"access_denied\"}]}", ERR_DENIED},

@@ -132,17 +132,18 @@ static void test_body_calls(void **state)
         message_text(&a, ROLE_USER, STR("and?")),
     };
     struct ask ask = ask_for(messages, ARRAY_LEN(messages));
-    expect_body(&ask,
-                HEAD "\"messages\":[{\"role\":\"user\",\"content\":\"go\"},"
-                     "{\"role\":\"assistant\",\"content\":\"Let me "
-                     "look.\",\"tool_calls\":[" CALL_JSON("c1", "read", "{\\\"p\\\":1}") "," CALL_JSON("c2", "read", "{}") "," CALL_JSON(
-                         "c3", "read",
-                         "{}") "]}," TOOL_JSON("c1",
-                                               "(no tool output)") "," TOOL_JSON("c2",
-                                                                                 "No result "
-                                                                                 "provided") "," TOOL_JSON("c3",
-                                                                                                           "bad json") ","
-                                                                                                                       "{\"role\":\"user\",\"content\":\"and?\"}]}");
+    expect_body(
+        &ask, HEAD
+        "\"messages\":[{\"role\":\"user\",\"content\":\"go\"},"
+        "{\"role\":\"assistant\",\"content\":\"Let me "
+        "look.\",\"tool_calls\":[" CALL_JSON("c1", "read", "{\\\"p\\\":1}") "," CALL_JSON("c2", "read", "{}") "," CALL_JSON(
+            "c3", "read",
+            "{}") "]}," TOOL_JSON("c1",
+                                  "(no tool output)") "," TOOL_JSON("c2",
+                                                                    "No result "
+                                                                    "provided") "," TOOL_JSON("c3",
+                                                                                              "bad json") ","
+                                                                                                          "{\"role\":\"user\",\"content\":\"and?\"}]}");
 }
 
 static void test_body_odd_history(void **state) /* providers.md 13: 64 */
@@ -263,10 +264,10 @@ static void test_read_ends_at_done(void **state) /* providers.md 13: 8 */
 static void test_read_reasoning(void **state) /* providers.md 13: 16 */
 {
     (void)state;
-    struct str stream =
-        STR(D("\"reasoning_content\":\"think\",\"reasoning\":\"think\"")
-                D("\"reasoning\":\" on\",\"content\":\"a\"")
-                    D("\"reasoning_content\":\"\",\"reasoning_text\":\"!\"") END("stop") DONE);
+    struct str stream = STR(D("\"reasoning_content\":\"think\",\"reasoning\":\"think\"")
+                                D("\"reasoning\":\" on\",\"content\":\"a\"")
+                                    D("\"reasoning_content\":\"\",\"reasoning_text\":\"!\"")
+                                        END("stop") DONE);
     AUTO(heard) struct heard h;
     listen(&h, stream, 3);
     assert_string_equal(h.reasoning.p, "think on!");
@@ -285,8 +286,8 @@ static void test_read_lone_surrogates(void **state)
 static void test_fix_04_split_surrogates(void **state)
 {
     (void)state;
-    struct str stream =
-        STR(D("\"content\":\"x\\ud83d\"") D("\"content\":\"\\ude00y\"") END("stop"));
+    struct str stream = STR(D("\"content\":\"x\\ud83d\"") D("\"content\":\"\\ude00y\"")
+                                END("stop"));
     AUTO(heard) struct heard h;
     listen(&h, stream, 1);
     assert_string_equal(h.text.p, "x\xf0\x9f\x98\x80y");

@@ -20,12 +20,16 @@ static void no_news(void *arg)
     (void)arg;
 }
 
-static const struct ask_sink sink = {.on_text = no_text, .on_reasoning = no_text, .on_alive = no_news};
+static const struct ask_sink sink = {
+    .on_text = no_text, .on_reasoning = no_text, .on_alive = no_news};
 
 static struct ask simple_ask(const struct message *m, size_t n)
 {
-    return (struct ask){.model = {.provider = "openrouter", .id = STR("acme/alpha")}, .messages = m,
-                        .n_messages = n, .effort = STR("high"), .route = STR("fast-host"),
+    return (struct ask){.model = {.provider = "openrouter", .id = STR("acme/alpha")},
+                        .messages = m,
+                        .n_messages = n,
+                        .effort = STR("high"),
+                        .route = STR("fast-host"),
                         .max_tokens = 99};
 }
 
@@ -40,7 +44,8 @@ static void routing_and_effort(void **state)
     openrouter_vendor.put_url(&ask, &url);
     openrouter_vendor.put_body(&ask, &body);
     assert_string_equal(url.p, "https://openrouter.ai/api/v1/chat/completions");
-    assert_string_equal(body.p,
+    assert_string_equal(
+        body.p,
         "{\"model\":\"acme/alpha\",\"stream\":true,\"stream_options\":{\"include_usage\":true},"
         "\"max_tokens\":99,\"reasoning\":{\"effort\":\"high\"},"
         "\"provider\":{\"order\":[\"fast-host\"],\"allow_fallbacks\":false},"
@@ -71,12 +76,19 @@ static void typed_reasoning_goes_back_verbatim(void **state) /* providers.md 13:
     struct openai_reader *r = xnew(struct openai_reader);
     AUTO(reply) struct reply reply = REPLY_INIT;
     struct error err;
-    assert_true(feed(r, &reply, D("{\"type\":\"reasoning.text\",\"text\":\"I th\",\"index\":0,\"format\":\"f1\"}")));
+    assert_true(
+        feed(r, &reply,
+             D("{\"type\":\"reasoning.text\",\"text\":\"I th\",\"index\":0,\"format\":\"f1\"}")));
     assert_true(feed(r, &reply, D("{\"type\":\"reasoning.text\",\"text\":\"ink\",\"index\":0}")));
-    assert_true(feed(r, &reply, D("{\"type\":\"reasoning.text\",\"signature\":\"SIG==\",\"index\":0}")));
-    assert_true(feed(r, &reply, D("{\"type\":\"reasoning.encrypted\",\"data\":\"AAA\",\"id\":\"e1\"},"
-                                  "{\"new\":[null,1.5],\"id\":\"e2\",\"data\":\"B/B=\",\"type\":\"reasoning.encrypted\"}")));
-    assert_true(feed(r, &reply, "{\"choices\":[{\"delta\":{\"content\":\"done\"},\"finish_reason\":\"stop\"}]}"));
+    assert_true(
+        feed(r, &reply, D("{\"type\":\"reasoning.text\",\"signature\":\"SIG==\",\"index\":0}")));
+    assert_true(feed(
+        r, &reply,
+        D("{\"type\":\"reasoning.encrypted\",\"data\":\"AAA\",\"id\":\"e1\"},"
+          "{\"new\":[null,1.5],\"id\":\"e2\",\"data\":\"B/B=\",\"type\":\"reasoning.encrypted\"}")));
+    assert_true(
+        feed(r, &reply,
+             "{\"choices\":[{\"delta\":{\"content\":\"done\"},\"finish_reason\":\"stop\"}]}"));
     assert_true(openai_finish(r, &reply, &sink, &err));
     struct message said = reply_message(&reply, &a);
     said.provider = STR("openrouter");
@@ -86,10 +98,14 @@ static void typed_reasoning_goes_back_verbatim(void **state) /* providers.md 13:
     AUTO(buf) struct buf body = BUF_INIT;
     struct ask ask = simple_ask(history, 3);
     openrouter_vendor.put_body(&ask, &body);
-    assert_true(str_find(buf_str(&body), STR("\"reasoning_details\":["
-        "{\"type\":\"reasoning.text\",\"text\":\"I think\",\"signature\":\"SIG==\",\"format\":\"f1\",\"index\":0},"
-        "{\"type\":\"reasoning.encrypted\",\"data\":\"AAA\",\"id\":\"e1\"},"
-        "{\"new\":[null,1.5],\"id\":\"e2\",\"data\":\"B/B=\",\"type\":\"reasoning.encrypted\"}]")) != SIZE_MAX);
+    assert_true(
+        str_find(
+            buf_str(&body),
+            STR("\"reasoning_details\":["
+                "{\"type\":\"reasoning.text\",\"text\":\"I think\",\"signature\":\"SIG==\",\"format\":\"f1\",\"index\":0},"
+                "{\"type\":\"reasoning.encrypted\",\"data\":\"AAA\",\"id\":\"e1\"},"
+                "{\"new\":[null,1.5],\"id\":\"e2\",\"data\":\"B/B=\",\"type\":\"reasoning.encrypted\"}]")) !=
+        SIZE_MAX);
     /* Another model, another provider: it is not theirs. */
     buf_reset(&body);
     ask.model.id = STR("acme/beta");

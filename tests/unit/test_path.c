@@ -294,8 +294,7 @@ static int try_links(void)
         path_exists(str_of(below("/new"))) ||
         !path_make_dirs_straight(str_of(below("/tree/in/a/b")), 0700, &err))
         return 7;
-    if (opens(path_open_file(STR_NONE, STR("/proc/self/environ"), &err)) ||
-        err.code != ERR_DENIED)
+    if (opens(path_open_file(STR_NONE, STR("/proc/self/environ"), &err)) || err.code != ERR_DENIED)
         return 8;
     return 0;
 }
@@ -324,11 +323,10 @@ int main(void)
     if (!mkdtemp(root))
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_xdg),
-        cmocka_unit_test(test_absolute), cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_inside),   cmocka_unit_test(test_resolve),
-        cmocka_unit_test(test_dirs),     cmocka_unit_test(test_read),
-        cmocka_unit_test(test_wall_09_links_are_not_followed),
+        cmocka_unit_test(test_xdg),      cmocka_unit_test(test_absolute),
+        cmocka_unit_test(test_parts),    cmocka_unit_test(test_inside),
+        cmocka_unit_test(test_resolve),  cmocka_unit_test(test_dirs),
+        cmocka_unit_test(test_read),     cmocka_unit_test(test_wall_09_links_are_not_followed),
         cmocka_unit_test(test_straight), cmocka_unit_test(test_program),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);

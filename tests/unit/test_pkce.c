@@ -134,8 +134,8 @@ static void test_form(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_challenge), cmocka_unit_test(test_init),
-        cmocka_unit_test(test_is_same),   cmocka_unit_test(test_claims),
+        cmocka_unit_test(test_challenge),    cmocka_unit_test(test_init),
+        cmocka_unit_test(test_is_same),      cmocka_unit_test(test_claims),
         cmocka_unit_test(test_other_claims), cmocka_unit_test(test_no_tokens),
         cmocka_unit_test(test_form),
     };

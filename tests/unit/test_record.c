@@ -106,7 +106,8 @@ static void peer_close(struct loop *l)
     (void)l;
 }
 
-static const struct net_api peer_api = {peer_start, peer_pause, peer_cancel, peer_leave, peer_close};
+static const struct net_api peer_api = {peer_start, peer_pause, peer_cancel, peer_leave,
+                                        peer_close};
 
 static void peer_head(const char *type)
 {
@@ -168,9 +169,15 @@ static bool start(struct heard *h, struct loop *l, const char *url, struct str b
         {STR("ChatGPT-Account-ID"), STR(ACCOUNT)},
         {STR("Accept"), STR("text/event-stream")},
     };
-    struct http_request rq = {.method = "POST", .url = str_of(url), .headers = headers,
-                              .n_headers = 3, .body = body, .on_status = on_status,
-                              .on_header = on_header, .on_body = on_body, .on_end = on_end,
+    struct http_request rq = {.method = "POST",
+                              .url = str_of(url),
+                              .headers = headers,
+                              .n_headers = 3,
+                              .body = body,
+                              .on_status = on_status,
+                              .on_header = on_header,
+                              .on_body = on_body,
+                              .on_end = on_end,
                               .arg = h};
     h->http = h->api->start(l, &rq, &h->err);
     return h->http != NULL;
@@ -246,8 +253,7 @@ static void test_answer_again(void **state)
     assert_int_equal(h.status, 200);
     assert_string_equal(h.head.p, "type=text/event-stream; charset=utf-8\n"
                                   "Set-Cookie=[REDACTED]\nx-echo=got [REDACTED]\n");
-    assert_string_equal(h.body.p,
-                        "data: caf\xc3\xa9 [REDACTED] and [REDACTED] [REDACTED]\n\n");
+    assert_string_equal(h.body.p, "data: caf\xc3\xa9 [REDACTED] and [REDACTED] [REDACTED]\n\n");
     /* A second request was not recorded; and from then on every one fails. */
     assert_false(start(&h, l, URL, STR("{}")));
     assert_int_equal(h.err.code, ERR_BAD_REQUEST);
@@ -308,10 +314,10 @@ static void test_differences(void **state)
     struct loop *l = loop_new();
     struct error err;
     record_one(l);
-    refuse(l, URL, STR("{\"say\":\"other\"}"),
-           "the body differs from ");
-    refuse(l, URL, STR("{\"say\":\"other\"}"),
-           "at byte 8: recorded \"{\\\"say\\\":\\\"[REDACTED]\\\"}\", now \"{\\\"say\\\":\\\"other");
+    refuse(l, URL, STR("{\"say\":\"other\"}"), "the body differs from ");
+    refuse(
+        l, URL, STR("{\"say\":\"other\"}"),
+        "at byte 8: recorded \"{\\\"say\\\":\\\"[REDACTED]\\\"}\", now \"{\\\"say\\\":\\\"other");
     refuse(l, URL, STR("{\"say\":\"" KEY "\"} "), "the body differs from ");
     refuse(l, URL, STR("{\"say\":\"" KEY), "the body differs from ");
     refuse(l, URL "&x=1", STR("{\"say\":\"" KEY "\"}"), "the URL differs from ");
@@ -450,8 +456,11 @@ static int ask_main(const char *base, const char *said)
     struct told t = {0};
     struct error err;
     struct message m = message_text(&a, ROLE_USER, str_of(said));
-    struct ask ask = {.model = {.id = STR("fake")}, .messages = &m, .n_messages = 1,
-                      .base_url = str_of(base), .key = STR(KEY)};
+    struct ask ask = {.model = {.id = STR("fake")},
+                      .messages = &m,
+                      .n_messages = 1,
+                      .base_url = str_of(base),
+                      .key = STR(KEY)};
     struct ask_sink sink = {.on_text = told_text, .on_end = told_end, .arg = &t};
     struct stream *s = provider_openai.start(l, &ask, &sink, &err);
     if (!s)

@@ -77,8 +77,9 @@ static void texts(void **state)
 static void conversation(void **state)
 {
     (void)state;
-    check("{\"params\":{\"args\":{\"message\":\"sk-abcdefgh1\",\"config\":{\"a\":\"sk-abcdefgh1\"}}}}",
-          NULL);
+    check(
+        "{\"params\":{\"args\":{\"message\":\"sk-abcdefgh1\",\"config\":{\"a\":\"sk-abcdefgh1\"}}}}",
+        NULL);
     check("{\"params\":{\"message\":{\"content\":\"Bearer abc.def\",\"error\":\"sk-abcdefgh1\"}}}",
           NULL);
     check("{\"messages\":[{\"message\":\"sk-abcdefgh1\"}],\"message\":\"sk-abcdefgh1\"}",
@@ -92,7 +93,8 @@ static void own_keys(void **state)
     secret_learn(STR("own/key=4711"));
     check("{\"params\":{\"delta\":\"it is own/key=4711.\",\"own/key=4711\":1}}",
           "{\"params\":{\"delta\":\"it is [REDACTED].\",\"[REDACTED]\":1}}");
-    check("{\"params\":{\"delta\":\"\\u006fwn/key=4711\"}}", "{\"params\":{\"delta\":\"[REDACTED]\"}}");
+    check("{\"params\":{\"delta\":\"\\u006fwn/key=4711\"}}",
+          "{\"params\":{\"delta\":\"[REDACTED]\"}}");
     check("{\"params\":{\"path\":\"/x/own/key=4711\"}}", NULL);
     check("{\"id\":\"own/key=4711\",\"result\":\"\"}", NULL);
 }
@@ -280,12 +282,12 @@ static void slow_value(struct jw *w, yyjson_val *v, bool is_top, enum slow_zone 
         jw_str(w, buf_str(&text));
     } else if (yyjson_is_arr(v)) {
         jw_arr(w);
-        yyjson_arr_foreach (v, i, max, item)
+        yyjson_arr_foreach(v, i, max, item)
             slow_value(w, item, false, zone);
         jw_arr_end(w);
     } else if (yyjson_is_obj(v)) {
         jw_obj(w);
-        yyjson_obj_foreach (v, i, max, key, item) {
+        yyjson_obj_foreach(v, i, max, key, item) {
             bool holds = yyjson_is_str(item) || yyjson_is_ctn(item);
             AUTO(buf) struct buf name = BUF_INIT;
             slow_text(&name, json_str(key), zone);
@@ -331,9 +333,10 @@ static void any_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(untouched), cmocka_unit_test(names),       cmocka_unit_test(exemptions),
-        cmocka_unit_test(texts), cmocka_unit_test(conversation), cmocka_unit_test(own_keys),     cmocka_unit_test(ids),         cmocka_unit_test(escapes),
-        cmocka_unit_test(nested),    cmocka_unit_test(long_values), cmocka_unit_test(any_message),
+        cmocka_unit_test(untouched),   cmocka_unit_test(names),        cmocka_unit_test(exemptions),
+        cmocka_unit_test(texts),       cmocka_unit_test(conversation), cmocka_unit_test(own_keys),
+        cmocka_unit_test(ids),         cmocka_unit_test(escapes),      cmocka_unit_test(nested),
+        cmocka_unit_test(long_values), cmocka_unit_test(any_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,15 +20,15 @@ static struct ask ask_for(const struct message *messages, size_t n)
 }
 
 #define HEAD "{\"model\":\"gpt-4-m\",\"stream\":true,\"store\":false,"
-#define USER(text)                                                                                 \
-    "{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\""    \
-    text "\"}]}"
+#define USER(text)                                                                                   \
+    "{\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"" text \
+    "\"}]}"
 #define SAID(text)                                                                                 \
     "{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\","         \
     "\"text\":\"" text "\"}]}"
 #define CALLED(id, name, args)                                                                     \
-    "{\"type\":\"function_call\",\"call_id\":\"" id "\",\"name\":\"" name "\",\"arguments\":\""    \
-    args "\"}"
+    "{\"type\":\"function_call\",\"call_id\":\"" id "\",\"name\":\"" name                          \
+    "\",\"arguments\":\"" args "\"}"
 #define RESULT(id, text)                                                                           \
     "{\"type\":\"function_call_output\",\"call_id\":\"" id "\",\"output\":\"" text "\"}"
 #define THINKS(effort)                                                                             \
@@ -125,8 +125,7 @@ static void test_body_members(void **state)
     AUTO(arena) struct arena a = ARENA_INIT;
     struct message m = message_text(&a, ROLE_USER, STR("hi"));
     struct ask ask = full_ask(&m, &read_tool);
-#define BEGIN                                                                                      \
-    "{\"model\":\"m\",\"stream\":true,\"store\":false,\"instructions\":\"Be brief.\","
+#define BEGIN "{\"model\":\"m\",\"stream\":true,\"store\":false,\"instructions\":\"Be brief.\","
 #define REST THINKS("\"effort\":\"low\",") TOOLS "\"input\":[" USER("hi") "]}"
     expect_body(&ask, BEGIN "\"max_output_tokens\":100," REST);
     ask.base_url = STR_NONE;
@@ -147,7 +146,8 @@ static void test_body_reasoning(void **state)
         struct model model;
         const char *effort, *head;
     } cases[] = {
-        {{.id = STR("m"), .context_window = 1000, .reasons = true}, "high",
+        {{.id = STR("m"), .context_window = 1000, .reasons = true},
+         "high",
          THINKS("\"effort\":\"high\",")},
         {{.id = STR("m"), .context_window = 1000, .reasons = true}, "", THINKS("")},
         {{.id = STR("m"), .context_window = 1000}, "high", ""},
@@ -165,8 +165,7 @@ static void test_body_reasoning(void **state)
 }
 
 #define IMAGE(mime, data)                                                                          \
-    "{\"type\":\"input_image\",\"detail\":\"auto\",\"image_url\":\"data:" mime ";base64," data     \
-    "\"}"
+    "{\"type\":\"input_image\",\"detail\":\"auto\",\"image_url\":\"data:" mime ";base64," data "\"}"
 #define PART(text) "{\"type\":\"input_text\",\"text\":\"" text "\"}"
 
 static void test_body_images(void **state)
@@ -199,9 +198,10 @@ static void test_body_image_in_result(void **state)
         {.role = ROLE_TOOL, .call_id = STR("c1"), .blocks = got, .n_blocks = 2},
     };
     struct ask ask = ask_for(messages, 2);
-    expect_input(&ask, CALLED("c1", "shot", "{}") ",{\"type\":\"function_call_output\","
-                                                  "\"call_id\":\"c1\",\"output\":[" PART("800x600")
-                           "," IMAGE("image/png", "AAAA") "]}");
+    expect_input(&ask,
+                 CALLED("c1", "shot", "{}") ",{\"type\":\"function_call_output\","
+                                            "\"call_id\":\"c1\",\"output\":[" PART(
+                                                "800x600") "," IMAGE("image/png", "AAAA") "]}");
 }
 
 /* ---- history ---- */
@@ -232,11 +232,14 @@ static void test_body_calls(void **state)
         message_text(&a, ROLE_USER, STR("and?")),
     };
     struct ask ask = ask_for(messages, ARRAY_LEN(messages));
-    expect_input(&ask,
-                 USER("go") "," SAID("Let me look.") "," CALLED("c1", "read", "{\\\"p\\\":1}") ","
-                 CALLED("c2", "read", "{}") "," CALLED("c3", "read", "{}") ","
-                 RESULT("c1", "(no tool output)") "," RESULT("c2", "No result provided") ","
-                 RESULT("c3", "bad json") "," USER("and?"));
+    expect_input(
+        &ask,
+        USER("go") "," SAID("Let me look.") "," CALLED("c1", "read", "{\\\"p\\\":1}") "," CALLED("c2", "read", "{}") "," CALLED(
+            "c3", "read",
+            "{}") "," RESULT("c1",
+                             "(no tool output)") "," RESULT("c2",
+                                                            "No result provided") "," RESULT("c3",
+                                                                                             "bad json") "," USER("and?"));
 }
 
 static void test_body_odd_history(void **state)
@@ -266,15 +269,18 @@ static struct message *round_of(struct arena *a, size_t *ret_n)
 {
     struct block *said = arena_array(a, struct block, 5);
     struct message *m = arena_array(a, struct message, 4);
-    said[0] = (struct block){.kind = BLOCK_REASONING, .text = STR("Look first."),
-                             .opaque = STR(THOUGHT)};
+    said[0] = (struct block){
+        .kind = BLOCK_REASONING, .text = STR("Look first."), .opaque = STR(THOUGHT)};
     said[1] = (struct block)CALL("c1", "read", "{}");
     said[2] = (struct block){.kind = BLOCK_REASONING, .text = STR("words only")};
     said[3] = (struct block){.kind = BLOCK_TEXT, .text = STR("So.")};
     said[4] = (struct block){.kind = BLOCK_REASONING, .opaque = STR(THOUGHT)}; /* leads nowhere */
     m[0] = message_text(a, ROLE_USER, STR("go"));
-    m[1] = (struct message){.role = ROLE_ASSISTANT, .blocks = said, .n_blocks = 5,
-                            .provider = STR("openai-responses"), .model = STR("gpt-4-m")};
+    m[1] = (struct message){.role = ROLE_ASSISTANT,
+                            .blocks = said,
+                            .n_blocks = 5,
+                            .provider = STR("openai-responses"),
+                            .model = STR("gpt-4-m")};
     m[2] = message_tool(a, STR("c1"), STR("read"), STR("x"), false);
     m[3] = message_text(a, ROLE_ASSISTANT, STR("done"));
     *ret_n = 4;
@@ -289,8 +295,8 @@ static void test_reasoning_is_replayed_in_place(void **state)
     size_t n;
     struct message *m = round_of(&a, &n);
     struct ask ask = ask_for(m, n);
-    expect_input(&ask, USER("go") "," THOUGHT "," CALLED("c1", "read", "{}") "," SAID("So.") ","
-                 RESULT("c1", "x") "," SAID("done"));
+    expect_input(&ask, USER("go") "," THOUGHT "," CALLED("c1", "read", "{}") "," SAID(
+                           "So.") "," RESULT("c1", "x") "," SAID("done"));
 }
 
 /* providers.md 13: 26 */
@@ -332,7 +338,8 @@ static void test_body_prefix(void **state)
         ask.n_messages = rounds[i];
         responses_put_body(&ask, &body);
         assert_true(str_ends(buf_str(&body), STR("]}")));
-        assert_true(str_starts(buf_str(&body), str_cut(buf_str(&before), before.n ? before.n - 2 : 0)));
+        assert_true(
+            str_starts(buf_str(&body), str_cut(buf_str(&before), before.n ? before.n - 2 : 0)));
         assert_true(body.n > before.n);
         buf_reset(&before);
         buf_add(&before, buf_str(&body));
@@ -351,10 +358,10 @@ static void test_codex_body(void **state)
     expect(codex_put_body, &ask, BEGIN "\"prompt_cache_key\":\"s1\"," REST);
     ask.system = ask.session_id = STR_NONE;
     ask.n_tools = 0;
-    expect(codex_put_body, &ask,
-           "{\"model\":\"m\",\"stream\":true,\"store\":false,\"instructions\":"
-           "\"You are a coding agent.\"," THINKS("\"effort\":\"low\",") "\"input\":[" USER(
-               "hi") "]}");
+    expect(
+        codex_put_body, &ask,
+        "{\"model\":\"m\",\"stream\":true,\"store\":false,\"instructions\":"
+        "\"You are a coding agent.\"," THINKS("\"effort\":\"low\",") "\"input\":[" USER("hi") "]}");
 }
 
 static void expect_headers(const struct ask *ask, const char *text)

@@ -29,14 +29,15 @@ static void expect_error_after(struct str stream, enum err_code code, const char
     EV("response.created", ",\"sequence_number\":0,\"response\":{\"id\":\"resp_1\"}")              \
     EV("response.in_progress", ",\"response\":{\"id\":\"resp_1\"}")
 #define COMPLETED_WITH(output)                                                                     \
-    EV("response.completed", ",\"response\":{\"status\":\"completed\",\"output\":[" output "],"    \
+    EV("response.completed",                                                                       \
+       ",\"response\":{\"status\":\"completed\",\"output\":[" output "],"                          \
        "\"usage\":{\"input_tokens\":900,\"input_tokens_details\":{\"cached_tokens\":512,"          \
        "\"cache_write_tokens\":3},\"output_tokens\":60,\"output_tokens_details\":"                 \
        "{\"reasoning_tokens\":32},\"total_tokens\":960}}")
 #define COMPLETED COMPLETED_WITH("")
 #define INCOMPLETE(reason)                                                                         \
     EV("response.incomplete", ",\"response\":{\"status\":\"incomplete\","                          \
-       "\"incomplete_details\":{\"reason\":\"" reason "\"}}")
+                              "\"incomplete_details\":{\"reason\":\"" reason "\"}}")
 #define FAILED(error) EV("response.failed", ",\"response\":{\"error\":{" error "}}")
 
 #define MESSAGE "\"type\":\"message\",\"id\":\"msg_1\",\"role\":\"assistant\""
@@ -61,13 +62,13 @@ static void expect_error_after(struct str stream, enum err_code code, const char
 static void test_text(void **state)
 {
     (void)state;
-    struct str stream =
-        STR(CREATED ADDED("0", MESSAGE ",\"content\":[]") EV(
+    struct str stream = STR(
+        CREATED ADDED("0", MESSAGE ",\"content\":[]") EV(
             "response.content_part.added", AT("0", "msg_1") ",\"part\":{\"type\":\"output_text\"}")
-                TEXT("0", "Gr\xc3\xbc") TEXT("0", "") TEXT("0", "\xc3\x9f!") EV(
-                    "response.output_text.done", AT("0", "msg_1") ",\"text\":\"Gr\xc3\xbc\xc3\x9f!\"")
-                    ENDED("0", MESSAGE ",\"content\":[{\"type\":\"output_text\",\"text\":"
-                                       "\"Gr\xc3\xbc\xc3\x9f!\"}]") COMPLETED);
+            TEXT("0", "Gr\xc3\xbc") TEXT("0", "") TEXT("0", "\xc3\x9f!") EV(
+                "response.output_text.done", AT("0", "msg_1") ",\"text\":\"Gr\xc3\xbc\xc3\x9f!\"")
+                ENDED("0", MESSAGE ",\"content\":[{\"type\":\"output_text\",\"text\":"
+                                   "\"Gr\xc3\xbc\xc3\x9f!\"}]") COMPLETED);
     AUTO(heard) struct heard h;
     listen(&h, stream, 1); /* providers.md 13: 1 */
     assert_true(h.is_fine && h.is_over);
@@ -135,12 +136,12 @@ static void test_fix_04_split_surrogates(void **state)
 static void test_reasoning(void **state)
 {
     (void)state;
-    struct str stream =
-        STR(CREATED ADDED("0", NO_BLOB("rs_1"))
-                SUMMARY("0", "0", "**Plan") SUMMARY("0", "0", "**") SUMMARY("0", "1", "Then.")
-                    ENDED("0", THOUGHT("rs_1", "{\"type\":\"summary_text\",\"text\":\"a\"}", BLOB1))
-                        ADDED("1", CALL("fc_1", "call_1", "read", ""))
-                            ENDED("1", CALL("fc_1", "call_1", "read", "{}")) COMPLETED);
+    struct str stream = STR(
+        CREATED ADDED("0", NO_BLOB("rs_1")) SUMMARY("0", "0", "**Plan") SUMMARY("0", "0", "**")
+            SUMMARY("0", "1", "Then.")
+                ENDED("0", THOUGHT("rs_1", "{\"type\":\"summary_text\",\"text\":\"a\"}", BLOB1))
+                    ADDED("1", CALL("fc_1", "call_1", "read", ""))
+                        ENDED("1", CALL("fc_1", "call_1", "read", "{}")) COMPLETED);
     AUTO(heard) struct heard h;
     expect_reply(stream, "r:**Plan**\n\nThen.=" ITEM1 ";c:call_1,read,{};", STOP_CALLS);
     listen(&h, stream, 1);
@@ -154,9 +155,9 @@ static void test_reasoning_without_deltas(void **state)
                                         BLOB1)) TEXT("1", "t") COMPLETED),
                  "r:a=" ITEM1 ";t:t;", STOP_END);
     /* Nothing to show and nothing to send back: no block. */
-    expect_reply(STR(ADDED("0", NO_BLOB("rs_1")) ENDED("0", NO_BLOB("rs_1")) TEXT("1", "t")
-                         COMPLETED),
-                 "t:t;", STOP_END);
+    expect_reply(
+        STR(ADDED("0", NO_BLOB("rs_1")) ENDED("0", NO_BLOB("rs_1")) TEXT("1", "t") COMPLETED),
+        "t:t;", STOP_END);
 }
 
 /* Open models send their thoughts as they are. */
@@ -181,8 +182,9 @@ static void test_reasoning_comes_late(void **state)
     expect_reply(STR(ADDED("0", NO_BLOB("rs_1")) ENDED("0", NO_BLOB("rs_1"))
                          ENDED("1", CALL("fc_1", "c1", "a", "{}")) ADDED("2", NO_BLOB("rs_2"))
                              ENDED("2", NO_BLOB("rs_2")) ENDED("3", CALL("fc_2", "c2", "b", "{}"))
-                                 COMPLETED_WITH(ITEM1 ",{" CALL("fc_1", "c1", "a", "{}") "},"
-                                                ITEM2 ",{" CALL("fc_2", "c2", "b", "{}") "}")),
+                                 COMPLETED_WITH(
+                                     ITEM1 ",{" CALL("fc_1", "c1", "a", "{}") "}," ITEM2 ",{" CALL(
+                                         "fc_2", "c2", "b", "{}") "}")),
                  "r:=" ITEM1 ";c:c1,a,{};r:=" ITEM2 ";c:c2,b,{};", STOP_CALLS);
 }
 
@@ -206,13 +208,12 @@ static void test_calls_by_name(void **state)
 #define NO_INDEX(type, item) EV("response.output_item." type, ",\"item\":{" item "}")
 #define ID_ARGS(id, args)                                                                          \
     EV("response.function_call_arguments.delta", ",\"item_id\":\"" id "\",\"delta\":\"" args "\"")
-    expect_reply(
-        STR(NO_INDEX("added", CALL("fc_1", "a", "read", ""))
-                NO_INDEX("added", CALL("fc_2", "b", "list", "")) ID_ARGS("fc_1", "{")
-                    ID_ARGS("fc_2", "[") ID_ARGS("fc_1", "}") ID_ARGS("fc_2", "]")
-                        NO_INDEX("done", CALL("fc_2", "b", "list", ""))
-                            NO_INDEX("done", CALL("fc_1", "a", "read", "")) COMPLETED),
-        "c:a,read,{};c:b,list,[];", STOP_CALLS);
+    expect_reply(STR(NO_INDEX("added", CALL("fc_1", "a", "read", ""))
+                         NO_INDEX("added", CALL("fc_2", "b", "list", "")) ID_ARGS("fc_1", "{")
+                             ID_ARGS("fc_2", "[") ID_ARGS("fc_1", "}") ID_ARGS("fc_2", "]")
+                                 NO_INDEX("done", CALL("fc_2", "b", "list", ""))
+                                     NO_INDEX("done", CALL("fc_1", "a", "read", "")) COMPLETED),
+                 "c:a,read,{};c:b,list,[];", STOP_CALLS);
     expect_reply(STR(ADDED("0", CALL("x1", "a", "read", "")) ARGS("0", "x2", "{")
                          ARGS("0", "x3", "}") ENDED("0", CALL("x4", "a", "read", "{}"))
                              COMPLETED_WITH("{" CALL("x5", "a", "read", "{}") "}")),
@@ -252,8 +253,8 @@ static void test_calls_and_the_list(void **state)
 static void test_open_call(void **state)
 {
     (void)state;
-    struct str open =
-        STR(ADDED("0", CALL("fc_1", "a", "read", "")) ARGS("0", "fc_1", "{\\\"p") COMPLETED);
+    struct str open = STR(ADDED("0", CALL("fc_1", "a", "read", "")) ARGS("0", "fc_1", "{\\\"p")
+                              COMPLETED);
     expect_error(open, ERR_CUT, "in the middle of a tool call");
     expect_reply(STR(ADDED("0", CALL("fc_1", "a", "read", "")) ARGS("0", "fc_1", "{\\\"p")
                          INCOMPLETE("max_output_tokens")),
@@ -264,13 +265,14 @@ static void test_other_items_are_passed_over(void **state)
 {
     (void)state;
     struct str stream = STR(
-        ADDED("0", "\"type\":\"custom_tool_call\",\"id\":\"ctc_1\",\"call_id\":\"x\"") EV(
-            "response.custom_tool_call_input.delta", AT("0", "ctc_1") ",\"delta\":\"raw\"")
-            ENDED("0", "\"type\":\"custom_tool_call\",\"id\":\"ctc_1\",\"input\":\"raw\"")
-                ADDED("1", "\"type\":\"web_search_call\",\"id\":\"ws_1\"") EV(
-                    "response.web_search_call.searching", AT("1", "ws_1"))
-                    EV("response.output_text.annotation.added", "") EV("codex.rate_limits", "")
-                        TEXT("2", "t") COMPLETED_WITH("{\"type\":\"custom_tool_call\"}"));
+        ADDED("0", "\"type\":\"custom_tool_call\",\"id\":\"ctc_1\",\"call_id\":\"x\"")
+            EV("response.custom_tool_call_input.delta", AT("0", "ctc_1") ",\"delta\":\"raw\"")
+                ENDED("0", "\"type\":\"custom_tool_call\",\"id\":\"ctc_1\",\"input\":\"raw\"")
+                    ADDED("1", "\"type\":\"web_search_call\",\"id\":\"ws_1\"")
+                        EV("response.web_search_call.searching", AT("1", "ws_1"))
+                            EV("response.output_text.annotation.added", "")
+                                EV("codex.rate_limits", "") TEXT("2", "t")
+                                    COMPLETED_WITH("{\"type\":\"custom_tool_call\"}"));
     AUTO(heard) struct heard h;
     expect_reply(stream, "t:t;", STOP_END); /* providers.md 13: 9 */
     listen(&h, stream, 1);
@@ -296,10 +298,11 @@ static void test_stops(void **state)
     expect_reply(STR(TEXT("0", "a") INCOMPLETE("content_filter")), "t:a;", STOP_FILTER);
     expect_reply(STR(TEXT("0", "a") INCOMPLETE("steered")), "t:a;", STOP_OTHER);
     expect_reply(STR(TEXT("0", "a") EV("response.done", "")), "t:a;", STOP_END);
-    expect_reply(STR(TEXT("0", "a") EV("response.done",
-                                       ",\"response\":{\"status\":\"incomplete\","
-                                       "\"incomplete_details\":{\"reason\":\"max_output_tokens\"}}")),
-                 "t:a;", STOP_LENGTH);
+    expect_reply(
+        STR(TEXT("0", "a")
+                EV("response.done", ",\"response\":{\"status\":\"incomplete\","
+                                    "\"incomplete_details\":{\"reason\":\"max_output_tokens\"}}")),
+        "t:a;", STOP_LENGTH);
     /* Nothing behind the end is read. */
     expect_reply(STR(TEXT("0", "a") COMPLETED TEXT("0", "b")), "t:a;", STOP_END);
     /* The name of the event helps where the data have none. */
@@ -318,7 +321,8 @@ static void test_usage(void **state)
     assert_int_equal(h.reply.usage.cache_read, 512);
     assert_int_equal(h.reply.usage.cache_write, 3);
     assert_int_equal(h.reply.usage.reasoning, 32);
-    listen(&none, STR(TEXT("0", "a") EV("response.completed", ",\"response\":{\"usage\":null}")), 1);
+    listen(&none, STR(TEXT("0", "a") EV("response.completed", ",\"response\":{\"usage\":null}")),
+           1);
     assert_true(none.is_fine);
     assert_false(none.reply.has_usage);
 }
@@ -351,7 +355,8 @@ static void test_error_codes(void **state)
         AUTO(buf) struct buf failed = BUF_INIT, flat = BUF_INIT, nested = BUF_INIT;
         const char *code = cases[i].code;
         buf_addf(&failed, FAILED("\"code\":\"%s\",\"message\":\"kaputt\""), code);
-        buf_addf(&flat, EV("error", ",\"code\":\"%s\",\"message\":\"kaputt\",\"param\":null"), code);
+        buf_addf(&flat, EV("error", ",\"code\":\"%s\",\"message\":\"kaputt\",\"param\":null"),
+                 code);
         buf_addf(&nested, EV("error", ",\"error\":{\"type\":\"%s\",\"message\":\"kaputt\"}"), code);
         expect_error(buf_str(&failed), cases[i].means, "OpenAI response failed: kaputt");
         expect_error(buf_str(&flat), cases[i].means, "OpenAI stream failed: kaputt");
@@ -362,9 +367,10 @@ static void test_error_codes(void **state)
 static void test_errors(void **state)
 {
     (void)state;
-    expect_error_after(STR(TEXT("0", "a") FAILED("\"code\":\"rate_limit_exceeded\",\"message\":"
-                                                 "\"Rate limit reached. Please try again in 1.5s.\"")),
-                       ERR_RATE, "Rate limit reached", 1500);
+    expect_error_after(
+        STR(TEXT("0", "a") FAILED("\"code\":\"rate_limit_exceeded\",\"message\":"
+                                  "\"Rate limit reached. Please try again in 1.5s.\"")),
+        ERR_RATE, "Rate limit reached", 1500);
     expect_error(STR(FAILED("\"message\":\"maximum context length is 10 tokens\"")), ERR_OVERFLOW,
                  "maximum context");
     expect_error(STR(EV("response.failed", ",\"response\":{}")), ERR_PROVIDER, "no explanation");
@@ -382,12 +388,11 @@ static void test_errors(void **state)
 static void test_cut_at_every_event(void **state)
 {
     (void)state;
-    struct str stream =
-        STR(CREATED ADDED("0", NO_BLOB("rs_1")) SUMMARY("0", "0", "Hm.")
-                ENDED("0", THOUGHT("rs_1", "", BLOB1)) ADDED("1", MESSAGE) TEXT("1", "I")
-                    ENDED("1", MESSAGE) ADDED("2", CALL("fc_1", "a", "read", ""))
-                        ARGS("2", "fc_1", "{}") ALL_ARGS("2", "fc_1", "{}")
-                            ENDED("2", CALL("fc_1", "a", "read", "{}")) COMPLETED);
+    struct str stream = STR(CREATED ADDED("0", NO_BLOB("rs_1")) SUMMARY("0", "0", "Hm.") ENDED(
+        "0", THOUGHT("rs_1", "", BLOB1)) ADDED("1", MESSAGE) TEXT("1", "I") ENDED("1", MESSAGE)
+                                ADDED("2", CALL("fc_1", "a", "read", "")) ARGS("2", "fc_1", "{}")
+                                    ALL_ARGS("2", "fc_1", "{}")
+                                        ENDED("2", CALL("fc_1", "a", "read", "{}")) COMPLETED);
     size_t n_cuts = 0;
     for (size_t at = 0, next; (next = str_find(str_from(stream, at), STR("\n\n"))) != SIZE_MAX;) {
         expect_error(str_cut(stream, at), ERR_CUT, "before the reply was complete");

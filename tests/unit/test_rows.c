@@ -118,8 +118,7 @@ static void test_faults(void **state)
         {"{\"name\":\"a\",\"list\":[{\"q\":\"\",\"z\":1}]}", 0, FAULT_UNKNOWN,
          "unknown member `list[0].z`"},
         {"{\"name\":\"a\",\"tags\":[\"u\",1]}", 0, FAULT_TYPE, "`tags[1]` must be a string"},
-        {"{\"name\":\"a\",\"tags\":[\"u\",\" \"]}", 0, FAULT_BLANK,
-         "`tags[1]` must not be blank"},
+        {"{\"name\":\"a\",\"tags\":[\"u\",\" \"]}", 0, FAULT_BLANK, "`tags[1]` must not be blank"},
         {"{\"name\":\"a\",\"tags\":[\"\\u0000\"]}", ROWS_TIDY, FAULT_NUL,
          "`tags[0]` must not hold a NUL byte"},
         {"{\"name\":\"a\",\"tags\":[\"1\",\"2\",\"3\",\"4\"]}", 0, FAULT_LONG,
@@ -221,10 +220,13 @@ static void test_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values), cmocka_unit_test(test_absent_leaves_defaults),
-        cmocka_unit_test(test_faults), cmocka_unit_test(test_wrong_types_count_as_absent),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_absent_leaves_defaults),
+        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_wrong_types_count_as_absent),
         cmocka_unit_test(test_first_fault_in_row_order),
-        cmocka_unit_test(test_schema), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_schema),
+        cmocka_unit_test(test_text),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
     json_clear(&doc);

@@ -256,13 +256,11 @@ static void test_notify_and_filter(void **state)
     answers(&s, RQ("\"id\":1,\"method\":\"echo\",\"params\":{\"text\":\"my secret\"}"),
             "\"id\":1,\"result\":{\"text\":\"my [REDACTED]\",\"n\":0}}\n");
     /* A result that asked to go out as it is, the one behind it, and an error. */
-    answers(&s,
-            RQ("\"id\":1,\"method\":\"echo\",\"params\":{\"text\":\"my secret\",\"n\":-1}"),
+    answers(&s, RQ("\"id\":1,\"method\":\"echo\",\"params\":{\"text\":\"my secret\",\"n\":-1}"),
             "\"id\":1,\"result\":{\"text\":\"my secret\",\"n\":-1}}\n");
     answers(&s, RQ("\"id\":1,\"method\":\"echo\",\"params\":{\"text\":\"secret\"}"),
             "\"id\":1,\"result\":{\"text\":\"[REDACTED]\",\"n\":0}}\n");
-    answers(&s,
-            RQ("\"id\":1,\"method\":\"echo\",\"params\":{\"text\":\"secret\",\"n\":-2}"),
+    answers(&s, RQ("\"id\":1,\"method\":\"echo\",\"params\":{\"text\":\"secret\",\"n\":-2}"),
             "\"id\":1,\"error\":{\"code\":-1,\"message\":\"[REDACTED]\"}}\n");
     answers(&s, RQ("\"id\":1,\"method\":\"secret\""),
             "\"id\":1,\"error\":{\"none\":\"[REDACTED]\"}}\n");

@@ -47,11 +47,11 @@ static void test_lane_order_under_load(void **state)
     begin(&s, &strict);
     for (int i = 0; i < N; i++) {
         char line[200];
-        int n =
-            snprintf(line, sizeof line,
-                     i % 3 ? RQ("\"id\":%d,\"method\":\"main.now\"") "\n"
-                           : RQ("\"id\":%d,\"method\":\"main.sleep\",\"params\":{\"ms\":0}") "\n",
-                     i);
+        int n = snprintf(line, sizeof line,
+                         i % 3
+                             ? RQ("\"id\":%d,\"method\":\"main.now\"") "\n"
+                             : RQ("\"id\":%d,\"method\":\"main.sleep\",\"params\":{\"ms\":0}") "\n",
+                         i);
         say(&s, str_n(line, (size_t)n));
         if (i % 5 == 0)
             steps(&s, i % 4);
@@ -281,8 +281,7 @@ static void test_flood_behind_a_slow_call(void **state)
         buf_addc(&text, 'x');
     buf_addz(&in, RQ("\"id\":0,\"method\":\"main.sleep\",\"params\":{\"ms\":300}") "\n");
     for (int i = 1; i < N; i++)
-        buf_addf(&in,
-                 RQ("\"id\":%d,\"method\":\"main.echo\",\"params\":{\"text\":\"%s\"}") "\n", i,
+        buf_addf(&in, RQ("\"id\":%d,\"method\":\"main.echo\",\"params\":{\"text\":\"%s\"}") "\n", i,
                  text.p);
     begin(&s, &strict);
     size_t sent = 0;

@@ -175,9 +175,14 @@ static void test_wall_18_beginnings(void **state)
     add(s, VERDICT_DENY, "Bash(npm publish:*)");
     add(s, VERDICT_ASK, "bash(docker run *)");
     add(s, VERDICT_ALLOW, "BASH(ls*)");
-    static const char *const denied[] = {"git push",      "git push origin main", "git pushx",
-                                         "/usr/bin/git push", "sh -c 'git push -f'", "npm publish",
-                                         "npm publish --tag x", "cd x && git push"};
+    static const char *const denied[] = {"git push",
+                                         "git push origin main",
+                                         "git pushx",
+                                         "/usr/bin/git push",
+                                         "sh -c 'git push -f'",
+                                         "npm publish",
+                                         "npm publish --tag x",
+                                         "cd x && git push"};
     for (size_t i = 0; i < sizeof denied / sizeof *denied; i++)
         assert_int_equal(judge(s, &bash, denied[i]), VERDICT_DENY);
     assert_int_equal(judge(s, &bash, "git pull"), VERDICT_NONE);
@@ -239,9 +244,20 @@ static void test_wall_18_rules_that_never_fit(void **state)
         {"read_file(a/../../x)", "begin it with /"},
     };
     static const char *const good[] = {
-        "*",          "bash",         "Bash(ls)",           "bash(git push*)", "bash(*)",
-        "bash(git *)", "bash(make X=1)", "bash(git commit -m 'a b')", "read_file(./src/**)",
-        "READ_FILE(~/.ssh/**)", "glob_search(src/)", "write_file({a,b}/**)", "WebFetch", "*(x)",
+        "*",
+        "bash",
+        "Bash(ls)",
+        "bash(git push*)",
+        "bash(*)",
+        "bash(git *)",
+        "bash(make X=1)",
+        "bash(git commit -m 'a b')",
+        "read_file(./src/**)",
+        "READ_FILE(~/.ssh/**)",
+        "glob_search(src/)",
+        "write_file({a,b}/**)",
+        "WebFetch",
+        "*(x)",
     };
     s->rules.tools = &toolset_scaiflux;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -275,7 +291,8 @@ static bool load(struct scene *s, const char *text, bool may_allow)
     assert_non_null(file);
     fputs(text, file);
     fclose(file);
-    return rules_load(&s->rules, str_of(path.p), may_allow ? STR_NONE : path_dir(str_of(path.p)), &s->err);
+    return rules_load(&s->rules, str_of(path.p), may_allow ? STR_NONE : path_dir(str_of(path.p)),
+                      &s->err);
 }
 
 static void test_files(void **state)

@@ -353,36 +353,36 @@ static void test_filter_refuses_calls(void **state)
         uint64_t a0, a1;
         uint32_t action;
     } rows[] = {
-        {{101, 117}, 0, 0, EPERM_},            /* ptrace */
-        {{165, 40}, 0, 0, EPERM_},             /* mount */
-        {{425, 425}, 0, 0, EPERM_},            /* io_uring_setup */
-        {{304, 265}, 0, 0, EPERM_},            /* open_by_handle_at */
-        {{310, 270}, 0, 0, EPERM_},            /* process_vm_readv */
-        {{250, 219}, 0, 0, EPERM_},            /* keyctl */
-        {{321, 280}, 0, 0, EPERM_},            /* bpf */
-        {{435, 435}, 0, 0, ENOSYS_},           /* clone3 */
+        {{101, 117}, 0, 0, EPERM_},              /* ptrace */
+        {{165, 40}, 0, 0, EPERM_},               /* mount */
+        {{425, 425}, 0, 0, EPERM_},              /* io_uring_setup */
+        {{304, 265}, 0, 0, EPERM_},              /* open_by_handle_at */
+        {{310, 270}, 0, 0, EPERM_},              /* process_vm_readv */
+        {{250, 219}, 0, 0, EPERM_},              /* keyctl */
+        {{321, 280}, 0, 0, EPERM_},              /* bpf */
+        {{435, 435}, 0, 0, ENOSYS_},             /* clone3 */
         {{56, 220}, 0x10000000 | 17, 0, EPERM_}, /* clone with a user namespace */
-        {{56, 220}, 0x3d0f00, 0, ALLOW},       /* clone of a thread */
-        {{272, 97}, 0x20000, 0, EPERM_},       /* unshare of mounts */
-        {{272, 97}, 0x80, 0, EPERM_},          /* of time */
-        {{272, 97}, 0x400, 0, ALLOW},          /* of files */
-        {{135, 92}, 8, 0, EPERM_},             /* personality */
+        {{56, 220}, 0x3d0f00, 0, ALLOW},         /* clone of a thread */
+        {{272, 97}, 0x20000, 0, EPERM_},         /* unshare of mounts */
+        {{272, 97}, 0x80, 0, EPERM_},            /* of time */
+        {{272, 97}, 0x400, 0, ALLOW},            /* of files */
+        {{135, 92}, 8, 0, EPERM_},               /* personality */
         {{135, 92}, 0xffffffff, 0, ALLOW},
         {{135, 92}, 0x40000, 0, ALLOW},
-        {{16, 29}, 0, 0x5412, EPERM_},         /* ioctl TIOCSTI */
-        {{16, 29}, 0, 0x100005412, EPERM_},    /* the kernel looks at the low half only */
+        {{16, 29}, 0, 0x5412, EPERM_},      /* ioctl TIOCSTI */
+        {{16, 29}, 0, 0x100005412, EPERM_}, /* the kernel looks at the low half only */
         {{16, 29}, 0, 0x5401, ALLOW},
-        {{0, 63}, 0, 0, ALLOW},                /* read */
-        {{59, 221}, 0, 0, ALLOW},              /* execve */
+        {{0, 63}, 0, 0, ALLOW},                   /* read */
+        {{59, 221}, 0, 0, ALLOW},                 /* execve */
         {{53, 199}, AF_UNIX, SOCK_STREAM, ALLOW}, /* socketpair */
         {{53, 199}, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, ALLOW},
         {{53, 199}, AF_UNIX, SOCK_DGRAM, EACCES_}, /* could be sent to any name */
         {{53, 199}, AF_INET, SOCK_STREAM, EACCES_},
-        {{302, 261}, 0, 7, ALLOW},             /* prlimit */
+        {{302, 261}, 0, 7, ALLOW}, /* prlimit */
         {{302, 261}, 4711, 7, EPERM_},
-        {{203, 122}, 4711, 0, ALLOW},          /* sched_setaffinity */
-        {{76, 45}, 0, 0, ALLOW},               /* truncate: Landlock does it */
-        {{257, 56}, 0, 0, ALLOW},              /* openat */
+        {{203, 122}, 4711, 0, ALLOW}, /* sched_setaffinity */
+        {{76, 45}, 0, 0, ALLOW},      /* truncate: Landlock does it */
+        {{257, 56}, 0, 0, ALLOW},     /* openat */
     };
     for (int arch = 0; arch < 2; arch++) {
         struct filter f;
@@ -405,12 +405,12 @@ static void test_filter_and_processes_outside(void **state)
     static const struct {
         int numbers[2];
         unsigned argument;
-    } rows[] = {{{141, 140}, 1}, {{251, 30}, 1}, {{203, 122}, 0}, {{144, 119}, 0},
+    } rows[] = {{{141, 140}, 1}, {{251, 30}, 1},  {{203, 122}, 0}, {{144, 119}, 0},
                 {{142, 118}, 0}, {{314, 274}, 0}, {{302, 261}, 0}};
     for (int arch = 0; arch < 2; arch++) {
         struct filter f;
-        filter_make(&f, &(struct filter_options){.arch = (enum filter_arch)arch,
-                                                 .sees_outside = true});
+        filter_make(&f,
+                    &(struct filter_options){.arch = (enum filter_arch)arch, .sees_outside = true});
         for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
             uint64_t who = rows[i].argument ? 0 : 4711, whom = rows[i].argument ? 4711 : 0;
             assert_int_equal(ask(&f, rows[i].numbers[arch], who, whom, 0), EPERM_);

@@ -23,13 +23,23 @@ static void test_fix_07_words(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        "sk-learn-pipelines", "no directory sk-learn-pipelines-2024", "task-management-board",
-        "the bearer token is missing", "Bearer tokens.", "bearer", "bearer ",
+        "sk-learn-pipelines",
+        "no directory sk-learn-pipelines-2024",
+        "task-management-board",
+        "the bearer token is missing",
+        "Bearer tokens.",
+        "bearer",
+        "bearer ",
         "Unknown session: 3f2504e0-4f89-41d3-9a0c-0305e82c3301",
-        "d41d8cd98f00b204e9800998ecf8427ed41d8cd98f00b204", "/work/sk-abcdefgh1234/file",
-        "testParseHttp2RequestWithUtf8AndBase64Body", "ANTHROPIC_API_KEY_2_IS_NOT_SET",
+        "d41d8cd98f00b204e9800998ecf8427ed41d8cd98f00b204",
+        "/work/sk-abcdefgh1234/file",
+        "testParseHttp2RequestWithUtf8AndBase64Body",
+        "ANTHROPIC_API_KEY_2_IS_NOT_SET",
         "2026-11-16T01-27-09.371Z_baf17134-9650-41d0-ae91-708d95e575fc.jsonl",
-        "gemini-2.5-flash-preview-04-17", "", "sk-", "sk-short",
+        "gemini-2.5-flash-preview-04-17",
+        "",
+        "sk-",
+        "sk-short",
     };
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         check(texts[i], NULL);
@@ -38,7 +48,8 @@ static void test_fix_07_words(void **state)
 static void test_fix_07_forms(void **state)
 {
     (void)state;
-    check("Incorrect API key provided: sk-proj-a1B2c3D4e5F6.", "Incorrect API key provided: [REDACTED].");
+    check("Incorrect API key provided: sk-proj-a1B2c3D4e5F6.",
+          "Incorrect API key provided: [REDACTED].");
     check("'sk-or-v1-0123456789abcdef' -sk-abcdefgh1", "'[REDACTED]' -sk-abcdefgh1");
     check("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "[REDACTED]");
     check("key=aZ3kQ9xW7bN2mR5tY8uP1sD4 end", "key=[REDACTED] end");

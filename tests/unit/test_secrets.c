@@ -16,9 +16,10 @@ static void says(struct buf *b, const char *text)
 static void test_headers(void **state)
 {
     (void)state;
-    static const char *const yes[] = {"Authorization", "x-api-key",  "X-Goog-Api-Key", "cookie",
-                                      "Set-Cookie",    "api-key",    "ChatGPT-Account-ID",
-                                      "x-csrf-token",  "proxy-authorization"};
+    static const char *const yes[] = {
+        "Authorization",      "x-api-key", "X-Goog-Api-Key",     "cookie",
+        "Set-Cookie",         "api-key",   "ChatGPT-Account-ID", "x-csrf-token",
+        "proxy-authorization"};
     static const char *const no[] = {"content-type", "x-ratelimit-remaining-tokens",
                                      "anthropic-ratelimit-tokens-reset", "x-request-id", "-token"};
     for (size_t i = 0; i < ARRAY_LEN(yes); i++)

@@ -107,15 +107,16 @@ static void open_calls_are_closed_and_not_run(void **state)
     scene_init(&sc);
     scene_begin(&sc, "rehearsal/hello");
     assert_true(scene_say(&sc, "hello"));
-    append(&sc,
-           "{\"type\":\"message\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"turn\":\"t9\",\"seq\":90,"
-           "\"message\":{\"role\":\"user\",\"content\":\"do it\"}}\n"
-           "{\"type\":\"message\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"turn\":\"t9\",\"seq\":91,"
-           "\"message\":{\"role\":\"assistant\",\"content\":null,\"tool_calls\":["
-           "{\"id\":\"c1\",\"type\":\"function\",\"function\":{\"name\":\"note\",\"arguments\":\"{}\"}},"
-           "{\"id\":\"c2\",\"type\":\"function\",\"function\":{\"name\":\"note\",\"arguments\":\"{}\"}}]}}\n"
-           "{\"type\":\"trivet_call\",\"turn\":\"t9\",\"toolCallId\":\"c1\",\"state\":\"started\"}\n"
-           "{\"type\":\"mess");
+    append(
+        &sc,
+        "{\"type\":\"message\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"turn\":\"t9\",\"seq\":90,"
+        "\"message\":{\"role\":\"user\",\"content\":\"do it\"}}\n"
+        "{\"type\":\"message\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"turn\":\"t9\",\"seq\":91,"
+        "\"message\":{\"role\":\"assistant\",\"content\":null,\"tool_calls\":["
+        "{\"id\":\"c1\",\"type\":\"function\",\"function\":{\"name\":\"note\",\"arguments\":\"{}\"}},"
+        "{\"id\":\"c2\",\"type\":\"function\",\"function\":{\"name\":\"note\",\"arguments\":\"{}\"}}]}}\n"
+        "{\"type\":\"trivet_call\",\"turn\":\"t9\",\"toolCallId\":\"c1\",\"state\":\"started\"}\n"
+        "{\"type\":\"mess");
     n_tool_runs = 0;
     struct session_report report = reopen(&sc);
     assert_int_equal(report.n_unknown_calls, 1);
@@ -161,7 +162,8 @@ static void waiting_input_survives(void **state)
     scene_until(&sc, before + 2);
     assert_true(str_find(buf_str(&sc.text), STR("I was waiting")) <
                 str_find(buf_str(&sc.text), STR("then me")));
-    assert_true(str_find(buf_str(&sc.heard), STR("turn_queued turn_queued turn_started")) != SIZE_MAX);
+    assert_true(str_find(buf_str(&sc.heard), STR("turn_queued turn_queued turn_started")) !=
+                SIZE_MAX);
     report = reopen(&sc);
     assert_int_equal(report.n_waiting, 0);
     scene_clear(&sc);
@@ -204,8 +206,10 @@ static void shown_text_survives_a_crash(void **state)
     scene_init(&sc);
     scene_begin(&sc, "rehearsal/hello");
     assert_true(scene_say(&sc, "hello"));
-    append(&sc, "{\"type\":\"message\",\"turn\":\"t9\",\"seq\":90,\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n"
-                "{\"type\":\"trivet_turn\",\"turn\":\"t9\",\"state\":\"running\",\"seq\":91,\"turn_seq\":2}\n");
+    append(
+        &sc,
+        "{\"type\":\"message\",\"turn\":\"t9\",\"seq\":90,\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n"
+        "{\"type\":\"trivet_turn\",\"turn\":\"t9\",\"state\":\"running\",\"seq\":91,\"turn_seq\":2}\n");
     scene_write(&sc, "session.jsonl.live",
                 "{\"turn\":\"t9\",\"seq\":95,\"reasoning\":true,\"text\":\"hm\"}\n"
                 "{\"turn\":\"t9\",\"seq\":99,\"reasoning\":false,\"text\":\"half an \"}\n"
@@ -261,7 +265,8 @@ static void tree_files_are_read_and_continued(void **state)
     struct error err;
     struct session_report report;
     scene_init(&sc);
-    scene_write(&sc, "session.jsonl",
+    scene_write(
+        &sc, "session.jsonl",
         "{\"type\":\"session\",\"version\":2,\"id\":\"abc\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":\"/tmp\"}\n"
         "{\"type\":\"future_record\",\"x\":1}\n"
         "{\"type\":\"message\",\"id\":\"aaaaaaa1\",\"message\":{\"role\":\"user\",\"content\":\"one\"}}\n"
@@ -293,8 +298,8 @@ static void a_leaf_may_have_no_id(void **state)
     struct session_report report;
     scene_init(&sc);
     scene_write(&sc, "session.jsonl",
-        "{\"type\":\"session\",\"version\":2,\"id\":\"abc\",\"cwd\":\"/tmp\"}\n"
-        "{\"type\":\"branch_summary\",\"summary\":\"before\"}\n");
+                "{\"type\":\"session\",\"version\":2,\"id\":\"abc\",\"cwd\":\"/tmp\"}\n"
+                "{\"type\":\"branch_summary\",\"summary\":\"before\"}\n");
     struct session_spec spec = scene_spec(&sc, STR("rehearsal/hello"));
     sc.session = session_open(sc.engine, &spec, &report, &err);
     assert_non_null(sc.session);
@@ -355,7 +360,9 @@ static void only_texts_outlive_a_turn(void **state)
     AUTO(arena) struct arena a = ARENA_INIT;
     scene_init(&sc);
     sc.settings.keeps_only_text = sc.settings.drops_failed_turns = true;
-    scene_write(&sc, "t.json", "{\"rounds\":[[{\"say\":\"I look. \"},{\"call\":\"note\",\"args\":{}}],[{\"say\":\"Found.\"}]]}");
+    scene_write(
+        &sc, "t.json",
+        "{\"rounds\":[[{\"say\":\"I look. \"},{\"call\":\"note\",\"args\":{}}],[{\"say\":\"Found.\"}]]}");
     scene_begin(&sc, scene_model(&sc, model, sizeof model, "t.json").p);
     assert_true(scene_say(&sc, "one"));
     assert_true(session_set_model(sc.session, STR("rehearsal/fail401"), &err));
@@ -401,7 +408,9 @@ static void replay_gives_the_same_text(void **state)
     struct told live = {0}, disk = {0}, tail = {0};
     char model[160];
     scene_init(&sc);
-    scene_write(&sc, "t.json", "{\"rounds\":[[{\"say\":\"I look at it. \"},{\"call\":\"note\",\"args\":{}}],[{\"say\":\"Found it there.\"}]]}");
+    scene_write(
+        &sc, "t.json",
+        "{\"rounds\":[[{\"say\":\"I look at it. \"},{\"call\":\"note\",\"args\":{}}],[{\"say\":\"Found it there.\"}]]}");
     scene_begin(&sc, scene_model(&sc, model, sizeof model, "t.json").p);
     assert_true(scene_say(&sc, "one"));
     assert_true(session_replay(sc.session, 0, tell, &live, &err));

@@ -185,8 +185,9 @@ static void test_fix_20_lost_in_a_turn(void **state)
         struct scene_send s;
         char model[160];
         init_deep(&sc);
-        scene_write(&sc, "story.json",
-                    "{\"rounds\":[[{\"call\":\"pause\",\"args\":{\"text\":\"x\"}}],[{\"say\":\"end\"}]]}");
+        scene_write(
+            &sc, "story.json",
+            "{\"rounds\":[[{\"call\":\"pause\",\"args\":{\"text\":\"x\"}}],[{\"say\":\"end\"}]]}");
         scene_begin(&sc, scene_model(&sc, model, sizeof model, "story.json").p);
         scene_start_send(&sc, &s, "one", SEND_NEW);
         scene_hear_until(&sc, "call_started");
@@ -336,8 +337,10 @@ static void test_fix_03_what_waited_runs_first(void **state)
     assert_true(scene_say(&sc, "hello"));
     FILE *f = fopen(sc.path.p, "a");
     for (int i = 1; i <= 3; i++)
-        fprintf(f, "{\"type\":\"trivet_input\",\"turn\":\"0b0b0b0b-0000-4000-8000-00000000000%d\","
-                   "\"kind\":\"queue\",\"message\":{\"role\":\"user\",\"content\":\"waited %d\"}}\n", i, i);
+        fprintf(f,
+                "{\"type\":\"trivet_input\",\"turn\":\"0b0b0b0b-0000-4000-8000-00000000000%d\","
+                "\"kind\":\"queue\",\"message\":{\"role\":\"user\",\"content\":\"waited %d\"}}\n",
+                i, i);
     fclose(f);
     enter(&other, &sc);
     assert_int_equal(other.n_ended, sc.n_ended); /* nothing runs unasked */
@@ -345,7 +348,8 @@ static void test_fix_03_what_waited_runs_first(void **state)
     assert_true(str_is(buf_str(&other.heard), "turn_queued turn_queued turn_queued"));
     session_tell_waiting(other.session); /* once is enough */
     assert_true(str_is(buf_str(&other.heard), "turn_queued turn_queued turn_queued"));
-    assert_true(engine_cancel_turn(other.engine, STR("0b0b0b0b-0000-4000-8000-000000000002"), &err));
+    assert_true(
+        engine_cancel_turn(other.engine, STR("0b0b0b0b-0000-4000-8000-000000000002"), &err));
     struct scene_send s;
     int before = other.n_ended;
     scene_start_send(&other, &s, "new", SEND_NEW);
@@ -442,8 +446,8 @@ static void test_fix_03_steering_of_a_stopped_turn(void **state)
     scene_clear(&sc);
 }
 
-static bool wait_errand_await(struct errand *e, void (*say)(void *turn, struct str text), void *turn,
-                              struct error *err)
+static bool wait_errand_await(struct errand *e, void (*say)(void *turn, struct str text),
+                              void *turn, struct error *err)
 {
     (void)e;
     say(turn, STR("working"));

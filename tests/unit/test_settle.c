@@ -199,7 +199,8 @@ static void records_do_not_pile_up(void **state)
         buf_addc(&story, 'x');
     buf_addz(&story, "\"}}],[{\"say\":\"ok\"}]]}");
     scene_write(&sc, "story.json", story.p);
-    assert_true(session_set_model(sc.session, scene_model(&sc, model, sizeof model, "story.json"), &err));
+    assert_true(
+        session_set_model(sc.session, scene_model(&sc, model, sizeof model, "story.json"), &err));
     size_t largest = 0;
     for (int i = 0; i < 20; i++) {
         assert_true(scene_say(&sc, "go"));
@@ -236,10 +237,12 @@ static void begin_slow(struct scene *sc, struct scene_send sends[3])
     struct error err;
     char model[160];
     begin(sc, "rehearsal/echo");
-    scene_write(sc, "slow.json",
-                "{\"turns\":[{\"when\":\"slow\",\"rounds\":[[{\"say\":\"Half. \"},{\"wait_ms\":20000}]]}],"
-                "\"rounds\":[[{\"say\":\"{{n_messages}}\"}]]}");
-    assert_true(session_set_model(sc->session, scene_model(sc, model, sizeof model, "slow.json"), &err));
+    scene_write(
+        sc, "slow.json",
+        "{\"turns\":[{\"when\":\"slow\",\"rounds\":[[{\"say\":\"Half. \"},{\"wait_ms\":20000}]]}],"
+        "\"rounds\":[[{\"say\":\"{{n_messages}}\"}]]}");
+    assert_true(
+        session_set_model(sc->session, scene_model(sc, model, sizeof model, "slow.json"), &err));
     scene_start_send(sc, &sends[0], "slow", SEND_NEW);
     scene_start_send(sc, &sends[1], "second", SEND_QUEUE);
     scene_start_send(sc, &sends[2], "third", SEND_QUEUE);
@@ -261,7 +264,8 @@ static void the_queue_survives_a_renewal(void **state)
     fiber_start(sc.loop, "renew", renew_fiber, &r);
     scene_until(&sc, 3);
     assert_true(r.is_over && r.ok);
-    assert_file(&sc, HEAD "{\"who\":\"u\",\"said\":\"slow\"}\n{\"who\":\"a\",\"said\":\"Half.\"}\n");
+    assert_file(&sc,
+                HEAD "{\"who\":\"u\",\"said\":\"slow\"}\n{\"who\":\"a\",\"said\":\"Half.\"}\n");
     sc.path = str_of(other);
     assert_file(&sc, "{\"head\":\"99999999-2222-4333-8444-555555555555\"}\n"
                      "{\"who\":\"u\",\"said\":\"second\"}\n{\"who\":\"a\",\"said\":\"1\"}\n"
@@ -322,8 +326,8 @@ static void begin_overflow(struct scene *sc)
     static const char *const words[] = {"quite enough", NULL};
     char model[160];
     begin(sc, "rehearsal/echo");
-    sc->settings.compact = (struct compact_rules){.continuation = "go on", .max_continuations = 2,
-                                                  .overflow_words = words};
+    sc->settings.compact = (struct compact_rules){
+        .continuation = "go on", .max_continuations = 2, .overflow_words = words};
     scene_write(sc, "story.json", overflow_story);
     struct error err;
     struct str slug = scene_model(sc, model, sizeof model, "story.json");
@@ -345,7 +349,8 @@ static void an_overflow_goes_on_in_a_turn_of_its_own(void **state)
     scene_clear(&sc);
 }
 
-/* Stopped at the n-th await: every turn has one end, the session lives, and file and memory agree. */
+/* Stopped at the n-th await: every turn has one end, the session lives, and file and memory agree.
+ */
 static bool sweep_at(unsigned long at)
 {
     struct scene sc;

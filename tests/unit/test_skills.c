@@ -226,10 +226,13 @@ static void test_reading(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_roots_and_scan),   cmocka_unit_test(test_no_repository),
-        cmocka_unit_test(test_many_directories), cmocka_unit_test(test_descriptions),
+        cmocka_unit_test(test_roots_and_scan),
+        cmocka_unit_test(test_no_repository),
+        cmocka_unit_test(test_many_directories),
+        cmocka_unit_test(test_descriptions),
         cmocka_unit_test(test_block),
-        cmocka_unit_test(test_mentions),         cmocka_unit_test(test_reading),
+        cmocka_unit_test(test_mentions),
+        cmocka_unit_test(test_reading),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

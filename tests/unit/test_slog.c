@@ -32,10 +32,10 @@ enum how { FAIL_FULL, FAIL_IO, FAIL_SHORT, N_HOWS };
 static struct {
     bool is_armed;
     enum how how;
-    int first, last;  /* these calls fail, counted from 1 */
+    int first, last; /* these calls fail, counted from 1 */
     int n_calls, n_failed;
     int n_syncs;
-    bool syncs_fail;  /* all of them */
+    bool syncs_fail; /* all of them */
 } disk;
 
 ssize_t __real_writev(int fd, const struct iovec *parts, int n);
@@ -118,12 +118,18 @@ static struct slog *open_log(struct slog_repair *repair)
 
 static void realistic_file(struct buf *b)
 {
-    buf_addz(b, "{\"type\":\"session\",\"version\":1,\"id\":\"0b5d\",\"cwd\":\"/home/u/pr\xc3\xb6j\"}\n");
+    buf_addz(
+        b,
+        "{\"type\":\"session\",\"version\":1,\"id\":\"0b5d\",\"cwd\":\"/home/u/pr\xc3\xb6j\"}\n");
     for (int i = 0; i < 11; i++) {
-        buf_addf(b, "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"Frage %d: "
-                    "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e \xf0\x9f\x98\x80 \\n\\\"x\\\"\"}}\n", i);
-        buf_addf(b, "{\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":\"%d {}}{\"}}\n",
+        buf_addf(b,
+                 "{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"Frage %d: "
+                 "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e \xf0\x9f\x98\x80 \\n\\\"x\\\"\"}}\n",
                  i);
+        buf_addf(
+            b,
+            "{\"type\":\"message\",\"message\":{\"role\":\"assistant\",\"content\":\"%d {}}{\"}}\n",
+            i);
     }
     buf_addz(b, "{\"type\":\"message\",\"message\":{\"role\":\"tool\",\"content\":\"");
     for (int i = 0; i < 2000; i++)
@@ -281,7 +287,8 @@ static void test_read(void **state)
     assert_int_equal(s.offsets[1], 20);
     s.n = 0;
     assert_true(slog_read_counting(path, note_offset, &s, &n_foreign, &end, &err));
-    assert_int_equal(n_foreign, 3); /* foo, [1] and the brace; blank lines and the tail do not count */
+    assert_int_equal(n_foreign,
+                     3); /* foo, [1] and the brace; blank lines and the tail do not count */
     s.n = 0;
     assert_true(slog_read_from(path, 28, note_offset, &s, &end, &err));
     assert_int_equal(s.n, 2);

@@ -154,7 +154,7 @@ static void test_speaking(void **state)
     job_say(&j, "you\n");
     job_hear(&j, "hello you");
     assert_non_null(strstr(text(&j, 1), "you\r\nhello you\r\n")); /* the echo stands before it */
-    job_say(&j, "\x04");                                         /* ctrl+d */
+    job_say(&j, "\x04");                                          /* ctrl+d */
     job_finish(&j);
     assert_true(str_ends(buf_str(&j.out[1]), STR("over\r\n")));
     assert_false(child_write(j.c, STR("late"), &j.err));

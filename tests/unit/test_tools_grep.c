@@ -83,7 +83,9 @@ static void test_literals(void **state)
         {"abc)", ""},
         {"a", ""},
         {"", ""},
-        {"a\xef\xbf\xbd" "bc", "bc"}, /* stands for bytes that are not in the file */
+        {"a\xef\xbf\xbd"
+         "bc",
+         "bc"}, /* stands for bytes that are not in the file */
         {"one\ntwo", "one\ntwo"},
         {"[A-D]{5}", "<ABCD>5"},
         {"\\w+\\s+\\w+\\s+[XYZ]{5,}", "<XYZ>5"},
@@ -99,7 +101,7 @@ static void test_literals(void **state)
         {"[XYZ]{999999999999}", "<XYZ>64"},
         {"[XYZ]+", "<XYZ>1"},
         {"[%@]a", "<%@>1"},
-        {"[E-Z]+", ""},       /* once is everywhere */
+        {"[E-Z]+", ""}, /* once is everywhere */
         {"\\w+=\\d+%", "%"},
         {"a%|b#", "a%,b#"},
         {"a.%|[#]", "%,<#>1"},
@@ -107,16 +109,16 @@ static void test_literals(void **state)
         {"%?a", ""},
         {"%", "%!"},
         {"\\w+ = ", " = "},
-        {"[XYZ]{,4}", ""},    /* need not be there */
+        {"[XYZ]{,4}", ""}, /* need not be there */
         {"[XYZ]{0,4}", ""},
         {"([XYZ]{4})?", ""},
         {"[XYZ]{4}|.", ""},
-        {"\\w{8}", ""},       /* is everywhere */
+        {"\\w{8}", ""}, /* is everywhere */
         {"[^XYZ]{4}", ""},
         {"[X\\n]{4}", ""},
         {"[X\\s]{4}", ""},
-        {"[\t-X]{4}", ""},    /* with line ends */
-        {"[X-\\]]{4}", ""},   /* not looked into */
+        {"[\t-X]{4}", ""},  /* with line ends */
+        {"[X-\\]]{4}", ""}, /* not looked into */
         {"[\\x41]{4}", ""},
         {"\\S{40}", ""},
         {"aa|bb|cc|dd|ee|ff|gg|hh", "aa,bb,cc,dd,ee,ff,gg,hh"},
@@ -189,11 +191,11 @@ static unsigned chance(unsigned n)
 
 static void add_piece(struct buf *pattern, unsigned depth)
 {
-    static const char *const pieces[] = {"ab", "c", "ba", "abc", "\\w", ".", "[bc]", "[^a]", "\\s", "ä", "k",
-                                         "\\.", "^", "$", "\\b", "aab", " ", "{", "\r", "[.K]",
-                                         "[K{ä]", "\\d", "[^.]", "[.-K]"};
-    static const char *const behind[] = {"", "", "", "", "*", "+", "?", "{1,2}", "{0}", "+?", "*+",
-                                         "{3}", "{2,}", "{2,3}?"};
+    static const char *const pieces[] = {"ab",  "c", "ba", "abc",  "\\w",   ".",   "[bc]", "[^a]",
+                                         "\\s", "ä", "k",  "\\.",  "^",     "$",   "\\b",  "aab",
+                                         " ",   "{", "\r", "[.K]", "[K{ä]", "\\d", "[^.]", "[.-K]"};
+    static const char *const behind[] = {"",      "",    "",   "",   "*",   "+",    "?",
+                                         "{1,2}", "{0}", "+?", "*+", "{3}", "{2,}", "{2,3}?"};
     if (depth < 3 && chance(4) == 0) {
         buf_addz(pattern, chance(2) ? "(" : "(?:");
         for (unsigned i = chance(3) + 1; i-- > 0;) {
@@ -210,8 +212,10 @@ static void add_piece(struct buf *pattern, unsigned depth)
 
 static void make_text(struct buf *text)
 {
-    static const char *const pieces[] = {"a", "b", "ab", "c", "\n", " ", "ä", "\xff", ".", "aab", "K",
-                                         "\xe2\x84\xaa" /* Kelvin */, "\r\n", "{", "Ä"};
+    static const char *const pieces[] = {"a",    "b",   "ab", "c",
+                                         "\n",   " ",   "ä",  "\xff",
+                                         ".",    "aab", "K",  "\xe2\x84\xaa" /* Kelvin */,
+                                         "\r\n", "{",   "Ä"};
     if (chance(8) == 0)
         buf_addz(text, "\xef\xbb\xbf");
     for (unsigned n = chance(60); n-- > 0;)
@@ -231,8 +235,13 @@ static void compare_pattern(const struct search_api *api, struct str pattern, un
     struct error err;
     atomic_bool stop = false;
     struct literals known, nothing = {0};
-    struct grep_options o = {.pattern = pattern, .any_case = chance(3) == 0, .want_lines = true, .max_lines = 50,
-                             .max_line_bytes = 100, .after = chance(2), .before = chance(2)};
+    struct grep_options o = {.pattern = pattern,
+                             .any_case = chance(3) == 0,
+                             .want_lines = true,
+                             .max_lines = 50,
+                             .max_line_bytes = 100,
+                             .after = chance(2),
+                             .before = chance(2)};
     struct grep_text a = {.o = &o, .api = api, .literals = &known, .stop = &stop};
     struct regex *r = api->compile(pattern, o.any_case ? REGEX_ANY_CASE : 0, &err);
     if (!r)
@@ -249,8 +258,8 @@ static void compare_pattern(const struct search_api *api, struct str pattern, un
         put_found(&a, buf_str(&text), &x);
         put_found(&b, buf_str(&text), &y);
         if (!str_eq(buf_str(&x), buf_str(&y)))
-            fail_msg("%s%s on %s: %s, without literals %s", pattern.p, o.any_case ? " (any case)" : "",
-                     buf_str(&text).p, x.p, y.p);
+            fail_msg("%s%s on %s: %s, without literals %s", pattern.p,
+                     o.any_case ? " (any case)" : "", buf_str(&text).p, x.p, y.p);
     }
     grep_text_clear(&a);
     grep_text_clear(&b);
@@ -388,8 +397,8 @@ static void test_crew_finds_everything(void **state)
         skip();
     make_tree(&s);
     struct seen x = {.s = &s};
-    x.grep = (struct grep_options){.root = str_of(s.dir), .pattern = STR("needle"), .want_counts = true,
-                                   .max_files = 1000};
+    x.grep = (struct grep_options){
+        .root = str_of(s.dir), .pattern = STR("needle"), .want_counts = true, .max_files = 1000};
     scene_run(&s, grep_fiber, &x);
     assert_true(x.ok);
     assert_int_equal(x.found.n_files, 30 + 100);
@@ -419,8 +428,12 @@ static void test_limits_are_the_same_each_time(void **state)
         skip();
     make_tree(&s);
     struct seen x = {.s = &s};
-    x.grep = (struct grep_options){.root = str_of(s.dir), .pattern = STR("needle"), .want_lines = true,
-                                   .max_files = 1000, .max_lines = 31, .max_line_bytes = 100};
+    x.grep = (struct grep_options){.root = str_of(s.dir),
+                                   .pattern = STR("needle"),
+                                   .want_lines = true,
+                                   .max_files = 1000,
+                                   .max_lines = 31,
+                                   .max_line_bytes = 100};
     x.glob = (struct glob_options){str_of(s.dir), STR("**/*.c"), NULL, 5};
     for (int i = 0; i < 20; i++) {
         scene_run(&s, grep_fiber, &x);

@@ -43,7 +43,7 @@ static void check_schema(const struct face *f)
     assert_true(lists_jobs || yyjson_arr_size(json_get(doc.root, "required")) > 0);
     size_t i, max;
     yyjson_val *key, *val;
-    yyjson_obj_foreach (json_get(doc.root, "properties"), i, max, key, val) {
+    yyjson_obj_foreach(json_get(doc.root, "properties"), i, max, key, val) {
         assert_non_null(json_get(val, "type"));
     }
     assert_true(strlen(f->about) > 20);
@@ -218,8 +218,8 @@ static void test_scaiflux_bash(void **state)
                       "x\nexit status 3\n"); /* 82 */
     assert_call_fails(&s, SCAIFLUX, "bash", "{\"command\":\"sleep 30\",\"timeout\":100}",
                       "timed out after 100 ms\n");
-    assert_true(scene_call(&s, SCAIFLUX, "bash",
-                           "{\"command\":\"true\",\"run_in_background\":true}", &r));
+    assert_true(
+        scene_call(&s, SCAIFLUX, "bash", "{\"command\":\"true\",\"run_in_background\":true}", &r));
     assert_has(buf_str(&r.text), "its output goes to .scaiflux/jobs/");
     assert_false(r.is_error);
     tool_result_clear(&r);
@@ -286,7 +286,8 @@ static void test_patch_modes(void **state)
         {"*** Add File: a\\n+x\\n*** Add File: in/../../b\\n+x\\n", MODE_FULL},
         {"*** Add File: a..b\\n+x\\n*** Delete File: /etc/hosts\\n", MODE_FULL},
         {"*** Update File: in/f.txt\\n-a\\n+b\\n*** Update File: file\\n-a\\n+b\\n", MODE_FULL},
-        {"*** Delete File: file\\n", MODE_WORKSPACE_WRITE}, /* the link goes, not what it leads to */
+        {"*** Delete File: file\\n",
+         MODE_WORKSPACE_WRITE}, /* the link goes, not what it leads to */
         {"*** Delete File: out/hosts\\n", MODE_FULL},
         {"*** Update File: in/f.txt\\n*** Move to: near/g\\n-a\\n+b\\n", MODE_WORKSPACE_WRITE},
         {"*** Update File: in/f.txt\\n*** Move to: out/g\\n-a\\n+b\\n", MODE_FULL},
@@ -338,7 +339,8 @@ static void test_modes(void **state)
             fail_msg("%s %s", cases[i].name, cases[i].json);
     /* What is relative means where the process was started, when the tool takes it so. */
     s.cx.launch_dir = STR("/etc");
-    assert_int_equal(mode_of(&s, LOAF, "grep_files", "{\"pattern\":\"x\",\"path\":\"in\"}"), MODE_FULL);
+    assert_int_equal(mode_of(&s, LOAF, "grep_files", "{\"pattern\":\"x\",\"path\":\"in\"}"),
+                     MODE_FULL);
     assert_int_equal(mode_of(&s, LOAF, "grep_files", "{\"pattern\":\"x\"}"), MODE_FULL);
     assert_int_equal(mode_of(&s, KWARD, "read_file", "{\"path\":\"in/f.txt\"}"), MODE_READ_ONLY);
     scene_close(&s);

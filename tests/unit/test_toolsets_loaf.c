@@ -184,8 +184,8 @@ static void test_loaf_bash(void **state)
     scene_open(&s);
     s.cx.shell = &s.shell;
     scene_put(&s, "sub/x", "");
-    yyjson_val *v =
-        loaf_bash(&s, "{\"command\":\"cd sub; export T=5; printf 'hi\\n\\n'\"}", &r, &doc);
+    yyjson_val *v = loaf_bash(&s, "{\"command\":\"cd sub; export T=5; printf 'hi\\n\\n'\"}", &r,
+                              &doc);
     static const char *const members[] = {
         "status",      "mode",      "shell",          "shell_command",    "shell_args",
         "command",     "exit_code", "signal",         "timed_out",        "aborted",
@@ -247,7 +247,8 @@ static void test_loaf_bash_ends(void **state)
     assert_int_equal(json_get_str(v, "stdout").n, 300000);
 
     v = loaf_bash(&s, "{\"command\":\"printf 'a\\\\0b\\\\001\\\\tc\\\\033[1m\\\\rd'\"}", &r, &doc);
-    assert_true(str_is(json_get_str(v, "stdout"), "a\xef\xbf\xbd" "b\xef\xbf\xbd\tc\x1b[1m\rd"));
+    assert_true(str_is(json_get_str(v, "stdout"), "a\xef\xbf\xbd"
+                                                  "b\xef\xbf\xbd\tc\x1b[1m\rd"));
 
     static const char *const refused[] = {"{\"command\":\" \"}", "{}",
                                           "{\"command\":\"true\",\"env\":{\"A\":1}}",

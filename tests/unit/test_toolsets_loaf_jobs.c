@@ -109,9 +109,10 @@ static void test_started(void **state)
     talk_open(&t);
     yyjson_val *v = start(&t, "{\"command\":\"sleep 1000\",\"run_in_background\":true}");
     static const char *const members[] = {
-        "status", "session_id", "session_name", "mode", "shell", "shell_command", "shell_args",
-        "command", "pid", "cwd", "created_at", "updated_at", "session_updated", "cwd_before",
-        "cwd_after", "transport", "full_terminal", "terminal_cols", "terminal_rows"};
+        "status",        "session_id",    "session_name",    "mode",         "shell",
+        "shell_command", "shell_args",    "command",         "pid",          "cwd",
+        "created_at",    "updated_at",    "session_updated", "cwd_before",   "cwd_after",
+        "transport",     "full_terminal", "terminal_cols",   "terminal_rows"};
     for (size_t i = 0; i < ARRAY_LEN(members); i++)
         if (!json_get(v, members[i]))
             fail_msg("%s is missing", members[i]);
@@ -139,7 +140,8 @@ static void test_started(void **state)
                   "\"terminal_rows\":1e9}");
     assert_int_equal(json_get_int(v, "terminal_cols", 0), 400);
     assert_int_equal(json_get_int(v, "terminal_rows", 0), 200);
-    v = start(&t, "{\"command\":\"sleep 1000\",\"run_in_background\":true,\"full_terminal\":false}");
+    v = start(&t,
+              "{\"command\":\"sleep 1000\",\"run_in_background\":true,\"full_terminal\":false}");
     assert_str(v, "transport", "pipe");
     assert_false(json_get_bool(v, "full_terminal", true));
     assert_true(yyjson_is_null(json_get(v, "terminal_cols")));
@@ -185,7 +187,8 @@ static void test_reused(void **state) /* 190 */
     assert_str(v, "status", "reused");
     assert_str(v, "session_id", first);
     assert_str(v, "command", "sleep 1000");
-    static const char *const others[] = {/* another directory, terminal, name; not wanted */
+    static const char *const others[] = {
+        /* another directory, terminal, name; not wanted */
         "{\"command\":\"sleep 1000\",\"run_in_background\":true,\"session_name\":\"web\","
         "\"cwd\":\"/\"}",
         "{\"command\":\"sleep 1000\",\"run_in_background\":true,\"session_name\":\"web\","
@@ -311,15 +314,24 @@ static void test_keys(void **state)
     static const struct {
         const char *args, *hex;
     } keys[] = {
-        {",\"key\":\"enter\"", "0d"}, {",\"key\":\"tab\"", "09"},
-        {",\"key\":\"esc\"", "1b"}, {",\"key\":\"up\"", "1b5b41"},
-        {",\"key\":\"down\"", "1b5b42"}, {",\"key\":\"right\"", "1b5b43"},
-        {",\"key\":\"left\"", "1b5b44"}, {",\"key\":\"home\"", "1b5b48"},
-        {",\"key\":\"end\"", "1b5b46"}, {",\"key\":\"pgup\"", "1b5b357e"},
-        {",\"key\":\"pgdown\"", "1b5b367e"}, {",\"key\":\"backspace\"", "7f"},
-        {",\"key\":\"delete\"", "1b5b337e"}, {",\"key\":\"ctrl+c\"", "03"},
-        {",\"key\":\"ctrl+d\"", "04"}, {",\"key\":\"ctrl+z\",\"repeat\":0", "1a"},
-        {",\"key\":\"up\",\"repeat\":2", "1b5b411b5b41"}, {",\"input\":\"a\"", "610a"},
+        {",\"key\":\"enter\"", "0d"},
+        {",\"key\":\"tab\"", "09"},
+        {",\"key\":\"esc\"", "1b"},
+        {",\"key\":\"up\"", "1b5b41"},
+        {",\"key\":\"down\"", "1b5b42"},
+        {",\"key\":\"right\"", "1b5b43"},
+        {",\"key\":\"left\"", "1b5b44"},
+        {",\"key\":\"home\"", "1b5b48"},
+        {",\"key\":\"end\"", "1b5b46"},
+        {",\"key\":\"pgup\"", "1b5b357e"},
+        {",\"key\":\"pgdown\"", "1b5b367e"},
+        {",\"key\":\"backspace\"", "7f"},
+        {",\"key\":\"delete\"", "1b5b337e"},
+        {",\"key\":\"ctrl+c\"", "03"},
+        {",\"key\":\"ctrl+d\"", "04"},
+        {",\"key\":\"ctrl+z\",\"repeat\":0", "1a"},
+        {",\"key\":\"up\",\"repeat\":2", "1b5b411b5b41"},
+        {",\"input\":\"a\"", "610a"},
         {",\"input\":\"b\",\"append_newline\":false", "62"},
         {",\"key\":\"tab\",\"repeat\":1000", NULL},
     };
@@ -331,8 +343,10 @@ static void test_keys(void **state)
     for (int i = 0; i < 100; i++)
         buf_addz(&want, "09");
     char json[300];
-    snprintf(json, sizeof json, "{\"command\":\"stty raw -echo; echo ready; head -c %zu | od -An -v "
-             "-tx1 | tr -d ' \\\\n'; sleep 1000\",\"run_in_background\":true}", want.n / 2);
+    snprintf(json, sizeof json,
+             "{\"command\":\"stty raw -echo; echo ready; head -c %zu | od -An -v "
+             "-tx1 | tr -d ' \\\\n'; sleep 1000\",\"run_in_background\":true}",
+             want.n / 2);
     start(&t, json);
     hear(&t, "ready\n");
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
@@ -453,8 +467,9 @@ static void test_errors(void **state)
     yyjson_val *v = call_job(&t, "resize_background_bash", ",\"cols\":100,\"rows\":50");
     assert_str(v, "status", "unsupported");
     assert_true(t.r.is_error);
-    assert_refused(&t, "bash", "{\"command\":\"true\",\"run_in_background\":true,"
-                               "\"session_name\":\"a\\u0000\"}",
+    assert_refused(&t, "bash",
+                   "{\"command\":\"true\",\"run_in_background\":true,"
+                   "\"session_name\":\"a\\u0000\"}",
                    "bash `session_name` must not hold a NUL byte");
     struct background *b = take(&t.s.cx.background);
     assert_refused(&t, "list_background_bash", "{}", "background jobs are not available here");
@@ -471,11 +486,11 @@ int main(int argc, char **argv)
     if (argc > 0 && strcmp(argv[0], "hold") == 0)
         return hold_main(argc, argv, NULL);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_started),   cmocka_unit_test(test_directory_and_variables),
-        cmocka_unit_test(test_reused),    cmocka_unit_test(test_read),
+        cmocka_unit_test(test_started),     cmocka_unit_test(test_directory_and_variables),
+        cmocka_unit_test(test_reused),      cmocka_unit_test(test_read),
         cmocka_unit_test(test_read_limits), cmocka_unit_test(test_terminal),
-        cmocka_unit_test(test_keys),      cmocka_unit_test(test_enter_in_a_pipe),
-        cmocka_unit_test(test_stop),      cmocka_unit_test(test_list),
+        cmocka_unit_test(test_keys),        cmocka_unit_test(test_enter_in_a_pipe),
+        cmocka_unit_test(test_stop),        cmocka_unit_test(test_list),
         cmocka_unit_test(test_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

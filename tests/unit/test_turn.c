@@ -40,8 +40,10 @@ static void a_tool_turn(void **state)
     assert_int_equal(n_tool_runs, 2);
     assert_string_equal(sc.text.p, "I look. Again. Done.");
     assert_true(str_find(buf_str(&sc.heard), STR("retry_waiting")) != SIZE_MAX);
-    assert_true(str_find(buf_str(&sc.heard), STR("call_started permission_asked call_done call_started "
-        "permission_asked call_done call_started call_done round_done")) != SIZE_MAX);
+    assert_true(str_find(buf_str(&sc.heard),
+                         STR("call_started permission_asked call_done call_started "
+                             "permission_asked call_done call_started call_done round_done")) !=
+                SIZE_MAX);
     scene_clear(&sc);
 }
 
@@ -80,9 +82,10 @@ static void a_patch_needs_what_its_worst_path_needs(void **state)
         scene_init(&sc);
         sc.settings.permit = PERMIT_RULES;
         sc.settings.toolset = &toolset_loaf;
-        buf_addf(&story, "{\"rounds\":[[{\"call\":\"apply_patch\",\"args\":{\"input\":\"*** Begin Patch"
-                         "\\n*** Add File: %s/one\\n+x\\n*** Add File: %s/%s/two\\n+x\\n"
-                         "*** End Patch\"}}],[{\"say\":\"Done.\"}]]}",
+        buf_addf(&story,
+                 "{\"rounds\":[[{\"call\":\"apply_patch\",\"args\":{\"input\":\"*** Begin Patch"
+                 "\\n*** Add File: %s/one\\n+x\\n*** Add File: %s/%s/two\\n+x\\n"
+                 "*** End Patch\"}}],[{\"say\":\"Done.\"}]]}",
                  sc.dir, sc.dir, leaves ? "../no-such-dir" : "in");
         scene_write(&sc, "story.json", story.p);
         scene_begin(&sc, scene_model(&sc, model, sizeof model, "story.json").p);
@@ -104,7 +107,8 @@ static void the_round_limit_ends_a_turn(void **state)
         scene_init(&sc);
         sc.settings.max_rounds = 3;
         sc.settings.max_rounds_is_stop = soft;
-        scene_write(&sc, "loop.json", "{\"forever\":true,\"rounds\":[[{\"call\":\"note\",\"args\":{}}]]}");
+        scene_write(&sc, "loop.json",
+                    "{\"forever\":true,\"rounds\":[[{\"call\":\"note\",\"args\":{}}]]}");
         scene_begin(&sc, scene_model(&sc, model, sizeof model, "loop.json").p);
         assert_true(scene_say(&sc, "go"));
         assert_int_equal(sc.last_state, soft ? TURN_COMPLETED : TURN_FAILED);
@@ -117,9 +121,13 @@ static void the_round_limit_ends_a_turn(void **state)
 static void failures_end_a_turn_once(void **state)
 {
     (void)state;
-    static const struct { const char *model; enum err_code code; } cases[] = {
-        {"rehearsal/fail401", ERR_AUTH}, {"rehearsal/fail500", ERR_PROVIDER},
-        {"rehearsal/cut", ERR_CUT}, {"rehearsal/no-such-scenario", ERR_NO_MODEL}};
+    static const struct {
+        const char *model;
+        enum err_code code;
+    } cases[] = {{"rehearsal/fail401", ERR_AUTH},
+                 {"rehearsal/fail500", ERR_PROVIDER},
+                 {"rehearsal/cut", ERR_CUT},
+                 {"rehearsal/no-such-scenario", ERR_NO_MODEL}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct scene sc;
         scene_init(&sc);
@@ -194,7 +202,9 @@ static void steering_reaches_the_next_round(void **state)
     char model[160];
     scene_init(&sc);
     sc.settings.steer_extends = true;
-    scene_write(&sc, "steer.json", "{\"rounds\":[[{\"say\":\"first\"},{\"wait_ms\":50}]],"
+    scene_write(
+        &sc, "steer.json",
+        "{\"rounds\":[[{\"say\":\"first\"},{\"wait_ms\":50}]],"
         "\"turns\":[{\"when\":\"left\",\"rounds\":[[{\"say\":\" turned {{last_user}}\"}]]}]}");
     scene_begin(&sc, scene_model(&sc, model, sizeof model, "steer.json").p);
     scene_start_send(&sc, &first, "go", SEND_NEW);
@@ -245,7 +255,8 @@ static void an_interrupt_stops_a_tool(void **state)
     char model[160];
     AUTO(arena) struct arena a = ARENA_INIT;
     scene_init(&sc);
-    scene_write(&sc, "nap.json", "{\"rounds\":[[{\"call\":\"nap\",\"args\":{}},{\"call\":\"note\",\"args\":{}}]]}");
+    scene_write(&sc, "nap.json",
+                "{\"rounds\":[[{\"call\":\"nap\",\"args\":{}},{\"call\":\"note\",\"args\":{}}]]}");
     scene_begin(&sc, scene_model(&sc, model, sizeof model, "nap.json").p);
     scene_start_send(&sc, &s, "go", SEND_NEW);
     scene_hear_until(&sc, "call_started");

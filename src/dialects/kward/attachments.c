@@ -66,7 +66,7 @@ bool kw_take_attachments(yyjson_val *list, struct arena *a, struct input *in, st
     if (!yyjson_is_arr(list))
         return error_set(err, ERR_INVALID, "attachments must be an array");
     in->images = arena_array(a, struct block, yyjson_arr_size(list) + 1);
-    yyjson_arr_foreach (list, i, max, item) {
+    yyjson_arr_foreach(list, i, max, item) {
         if (!take_image(item, &in->images[i], err))
             return false;
         in->n_images++;

@@ -134,7 +134,8 @@ static const struct row fork_params_rows[] = {
 };
 
 static const struct row fork_rows[] = {
-    ROW_OUT("session", T_OBJ, NEEDED, "with everything before the message", .rows = kw_session_rows),
+    ROW_OUT("session", T_OBJ, NEEDED, "with everything before the message",
+            .rows = kw_session_rows),
     ROW_OUT("text", T_STR, NEEDED, "the message, for the composer"),
     ROW_OUT("cancelled", T_BOOL, NEEDED, "always false"),
     ROW_END,

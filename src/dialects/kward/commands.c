@@ -121,7 +121,8 @@ static struct shelves read_shelves(const struct kward *k, struct arena *a)
 }
 
 static const struct row commands_rows[] = {
-    ROW_OUT("commands", T_ARR, NEEDED, "prompts, skills, plugins: {name, description, source, path}"),
+    ROW_OUT("commands", T_ARR, NEEDED,
+            "prompts, skills, plugins: {name, description, source, path}"),
     ROW_END,
 };
 

@@ -61,7 +61,8 @@ struct update_params {
 };
 
 static const struct row update_params_rows[] = {
-    ROW_AS(update_params, values, "values", T_ANY, NEEDED, "members that replace those of the file"),
+    ROW_AS(update_params, values, "values", T_ANY, NEEDED,
+           "members that replace those of the file"),
     ROW_END,
 };
 
@@ -81,7 +82,7 @@ static yyjson_mut_val *with_secrets(yyjson_mut_doc *doc, yyjson_mut_val *now, yy
     if (!yyjson_mut_is_obj(now) || !yyjson_mut_is_obj(old))
         return now;
     yyjson_mut_val *made = yyjson_mut_obj(doc);
-    yyjson_mut_obj_foreach (now, i, max, key, v)
+    yyjson_mut_obj_foreach(now, i, max, key, v)
         yyjson_mut_obj_add(made, yyjson_mut_val_mut_copy(doc, key),
                            with_secrets(doc, yyjson_mut_val_mut_copy(doc, v),
                                         yyjson_mut_obj_getn(old, yyjson_mut_get_str(key),
@@ -93,10 +94,11 @@ static void put_values(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
 {
     yyjson_val *values = arg, *key, *v;
     size_t i, max;
-    yyjson_obj_foreach (values, i, max, key, v)
-        config_put(doc, root, json_str(key),
-                   with_secrets(doc, yyjson_val_mut_copy(doc, v),
-                                yyjson_mut_obj_getn(root, yyjson_get_str(key), yyjson_get_len(key))));
+    yyjson_obj_foreach(values, i, max, key, v)
+        config_put(
+            doc, root, json_str(key),
+            with_secrets(doc, yyjson_val_mut_copy(doc, v),
+                         yyjson_mut_obj_getn(root, yyjson_get_str(key), yyjson_get_len(key))));
 }
 
 /* Lists that were fetched with a key that has changed are dropped. */
@@ -175,8 +177,8 @@ static bool update_model_await(struct request *rq, yyjson_val *value, struct err
     }
     if (!model.n)
         return error_set(err, ERR_INVALID, "Model must be a non-empty string");
-    const char *provider =
-        name.n ? kw_find_provider(k, name, err) : kw_current_model(k, &rq->arena).provider;
+    const char *provider = name.n ? kw_find_provider(k, name, err)
+                                  : kw_current_model(k, &rq->arena).provider;
     return provider && kw_choose_model_await(k, provider, model, err);
 }
 
@@ -204,7 +206,8 @@ static bool update_setting_await(struct request *rq, struct jw *w, struct error 
     jw_obj(w);
     jw_kz(w, "applied", "live");
     jw_kz(w, "message",
-          is_model ? "Model updated for this session." : "Thinking level updated for this session.");
+          is_model ? "Model updated for this session."
+                   : "Thinking level updated for this session.");
     jw_obj_end(w);
     return true;
 }

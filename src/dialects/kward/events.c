@@ -329,7 +329,8 @@ static const struct row question_rows[] = {
 
 const struct dialect_event kw_events[] = {
     {"turn/event", turn_event_rows, "What happens in a turn, in order; turnFinished is the last."},
-    {"session/event", kw_session_event_rows, "A compaction asked for by a client begins or ends, or the user should know something."},
+    {"session/event", kw_session_event_rows,
+     "A compaction asked for by a client begins or ends, or the user should know something."},
     {"ui/question", question_rows, "The model asks the user; ui/answerQuestion answers."},
     {"auth/loginFinished", kw_login_rows, "A sign-in has completed, failed or was cancelled."},
     {NULL, NULL, NULL},

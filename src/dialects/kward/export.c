@@ -54,7 +54,8 @@ static bool export_session_await(struct request *rq, struct jw *w, struct error 
     else
         buf_addf(&path, "%.*s%s", (int)stem, info.path.p, is_html ? ".html" : ".md");
     (is_html ? export_html : export_markdown)(&text, m, n);
-    if (!export_write_await(buf_str(&path), info.workspace, path_dir(info.path), buf_str(&text), err))
+    if (!export_write_await(buf_str(&path), info.workspace, path_dir(info.path), buf_str(&text),
+                            err))
         return false;
     jw_obj(w);
     jw_kstr(w, "path", buf_str(&path));

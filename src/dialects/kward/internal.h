@@ -35,23 +35,23 @@
 
 struct kward;
 
-struct kw_file { /* an open session file */
+struct kw_file {                /* an open session file */
     struct kw_file *next, **at; /* at: what points to it */
     struct kward *kward;
     struct session *session;
     char *path;
-    struct kw_session *sessions; /* that mean it, the oldest first */
+    struct kw_session *sessions;                  /* that mean it, the oldest first */
     struct kw_file *next_doubtful, **doubtful_at; /* NULL: it is used or named, see kw_clean_up */
     struct listener listener;
     bool is_closing;             /* nobody means it any more; freed when its last turn has ended */
     char question[UUID_LEN + 1]; /* the id the client knows */
-    char *retrieval;             /* what the last turn was told of memory, JSON; NULL: nothing yet */
-    int64_t turn_us, step_us;    /* when the turn began, when its last request or call ended */
-    bool is_retrieved;           /* and it is not in the file yet */
-    char request[UUID_LEN + 1];  /* the engine's id of the same question; "" for none */
+    char *retrieval;            /* what the last turn was told of memory, JSON; NULL: nothing yet */
+    int64_t turn_us, step_us;   /* when the turn began, when its last request or call ended */
+    bool is_retrieved;          /* and it is not in the file yet */
+    char request[UUID_LEN + 1]; /* the engine's id of the same question; "" for none */
 };
 
-struct kw_session { /* what a client calls a session */
+struct kw_session {                /* what a client calls a session */
     struct kw_session *next, **at; /* at: what points to it */
     struct kw_session *next_of_file;
     char id[UUID_LEN + 1];
@@ -67,16 +67,16 @@ struct kward { /* the process */
     struct server *sv;
     struct rpc *rpc;
     struct session_settings settings;
-    struct kw_file *files;     /* newest first */
-    struct table by_path;      /* those that are not closing */
-    struct kw_file *doubtful;  /* those that may be unused */
+    struct kw_file *files;    /* newest first */
+    struct table by_path;     /* those that are not closing */
+    struct kw_file *doubtful; /* those that may be unused */
     struct kw_session *sessions, **sessions_end;
-    struct table by_session;   /* the same, by id */
+    struct table by_session; /* the same, by id */
     struct kw_turn *turns;
-    struct table by_turn;      /* the same, by id */
-    size_t n_turns, most_turns; /* most_turns: when old ones are dropped next */
-    struct kw_login *logins;   /* newest first */
-    struct fiber *lister;      /* requests lists of models, or NULL */
+    struct table by_turn;                  /* the same, by id */
+    size_t n_turns, most_turns;            /* most_turns: when old ones are dropped next */
+    struct kw_login *logins;               /* newest first */
+    struct fiber *lister;                  /* requests lists of models, or NULL */
     struct kw_lists_waiter *lists_waiters; /* for its end */
     const struct provider *servers[8];     /* local servers that answered last */
     size_t n_servers;
@@ -84,10 +84,10 @@ struct kward { /* the process */
     bool has_wanted_window;    /* the list with the current model's window was requested */
     struct kw_session *sender; /* whose turns/start is on its way */
     char *config_path, *config_dir;
-    char *slug;            /* the current model */
-    char *persona_label, *persona_text; /* of the active persona; NULL: none */
-    bool auto_resumes;     /* sessions/create goes on with the last session */
-    char *effort;          /* how hard it thinks; NULL: nobody said */
+    char *slug;                             /* the current model */
+    char *persona_label, *persona_text;     /* of the active persona; NULL: none */
+    bool auto_resumes;                      /* sessions/create goes on with the last session */
+    char *effort;                           /* how hard it thinks; NULL: nobody said */
     bool is_model_chosen, is_effort_chosen; /* in this process: the environment does not count */
     const char *local;    /* KWARD_PROVIDER=local: the provider that is called Local; or NULL */
     int64_t local_window; /* KWARD_LOCAL_CONTEXT_WINDOW, 0: unknown */
@@ -115,7 +115,7 @@ void kw_close_session(struct kward *k, struct kw_session *s);
 bool kw_delete_file(struct kward *k, struct kw_file *f, struct error *err);
 /* Removes the unused files of all idle sessions but one. */
 void kw_clean_up(struct kward *k, const struct kw_file *except);
-void kw_doubt(struct kw_file *f); /* it may be unused now: clean-ups look at it */
+void kw_doubt(struct kw_file *f);   /* it may be unused now: clean-ups look at it */
 void kw_close_all(struct kward *k); /* at the end of the process */
 void kw_set_full(struct kward *k, bool full);
 /* The RPC session a turn belongs to; a turn that is not known yet is given to whoever sends, else
@@ -246,9 +246,9 @@ extern const struct method kw_initialize, kw_shutdown, kw_workspace_info, kw_wor
     kw_sessions_export, kw_memory_status, kw_memory_enable, kw_memory_disable,
     kw_memory_summary_enable, kw_memory_summary_disable, kw_memory_list, kw_memory_inspect,
     kw_memory_add, kw_memory_add_core, kw_memory_forget, kw_memory_promote, kw_memory_summarize,
-    kw_memory_why, kw_memory_relax, kw_logging_stats, kw_auth_status, kw_auth_providers, kw_auth_login_with_key,
-    kw_auth_logout, kw_auth_login_with_oauth, kw_auth_start_openai, kw_auth_submit_code,
-    kw_auth_login_status;
+    kw_memory_why, kw_memory_relax, kw_logging_stats, kw_auth_status, kw_auth_providers,
+    kw_auth_login_with_key, kw_auth_logout, kw_auth_login_with_oauth, kw_auth_start_openai,
+    kw_auth_submit_code, kw_auth_login_status;
 extern const struct method *const kw_methods[];
 extern const size_t kw_n_methods;
 

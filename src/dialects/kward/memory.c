@@ -77,7 +77,8 @@ static bool toggle_await(struct request *rq, struct toggle t, struct jw *w, stru
     if ((t.on && !t.is_summary && !memory_make_await(dir, err)) ||
         !config_change_await(str_of(k->config_path), put_toggle, &t, NULL, err))
         return false;
-    const char *const names[] = {"disable", "enable", "auto_summary_disable", "auto_summary_enable"};
+    const char *const names[] = {"disable", "enable", "auto_summary_disable",
+                                 "auto_summary_enable"};
     if (is_change)
         memory_note(dir, names[t.is_summary * 2 + t.on], STR(""));
     jw_obj(w);
@@ -182,7 +183,7 @@ static void put_records(struct jw *w, const char *name, yyjson_mut_val *list, st
     size_t i, max;
     yyjson_mut_val *r;
     jw_karr(w, name);
-    yyjson_mut_arr_foreach (list, i, max, r)
+    yyjson_mut_arr_foreach(list, i, max, r)
         if (yyjson_mut_is_obj(r) && (c.with_inactive || memory_is_active(r)) &&
             is_there(r, c.where, c.scope))
             put_record(w, r);

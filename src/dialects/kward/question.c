@@ -45,7 +45,7 @@ static void add_answers(struct buf *out, yyjson_val *answers)
 {
     size_t i, max;
     yyjson_val *item;
-    yyjson_arr_foreach (answers, i, max, item) {
+    yyjson_arr_foreach(answers, i, max, item) {
         if (i)
             buf_addc(out, '\n');
         if (!yyjson_is_obj(item)) {

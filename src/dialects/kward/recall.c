@@ -62,7 +62,7 @@ static void note_retrieval(struct str dir, struct str json)
         return;
     for (size_t l = 0; l < ARRAY_LEN(lists); l++) {
         jw_karr(&w, lists[l][0]);
-        yyjson_arr_foreach (json_get(j.root, lists[l][1]), i, max, r)
+        yyjson_arr_foreach(json_get(j.root, lists[l][1]), i, max, r)
             jw_str(&w, json_get_str(r, "id"));
         jw_arr_end(&w);
     }
@@ -70,8 +70,7 @@ static void note_retrieval(struct str dir, struct str json)
     memory_note(dir, "retrieve", buf_str(&out));
 }
 
-static void put_memory_await(struct kward *k, struct session *s, struct str input,
-                             struct buf *out)
+static void put_memory_await(struct kward *k, struct session *s, struct str input, struct buf *out)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     AUTO(memory) struct memory m = MEMORY_INIT;
@@ -167,8 +166,7 @@ static bool is_known(yyjson_mut_val *list, struct str text)
 {
     size_t i, max;
     yyjson_mut_val *r;
-    yyjson_mut_arr_foreach(list, i, max, r)
-    {
+    yyjson_mut_arr_foreach(list, i, max, r) {
         yyjson_mut_val *v = yyjson_mut_obj_get(r, "text");
         if (memory_is_active(r) && yyjson_mut_is_str(v) &&
             str_ieq(str_n(yyjson_mut_get_str(v), yyjson_mut_get_len(v)), text))
@@ -203,11 +201,12 @@ static bool summarize_await(struct kward *k, struct session *s, struct arena *a,
     size_t n = memory_candidates(user_text(s, a), a, found, CANDIDATES_MAX), n_new = 0, i, max;
     yyjson_val *old;
     session_info(s, &info);
-    if (!memory_change_await(&m, dir, err) || !json_parse(STR("[\"workflow\"]"), 0, 4, &tags, err) ||
+    if (!memory_change_await(&m, dir, err) ||
+        !json_parse(STR("[\"workflow\"]"), 0, 4, &tags, err) ||
         !json_parse(kept(s, "sessionMemories", "[]", a), 0, LIMIT_JSON_DEPTH, &own, err))
         return false;
     jw_arr(&lw);
-    yyjson_arr_foreach (own.root, i, max, old)
+    yyjson_arr_foreach(own.root, i, max, old)
         jw_val(&lw, old);
     jw_arr(w);
     for (i = 0; i < n; i++) {
@@ -218,8 +217,8 @@ static bool summarize_await(struct kward *k, struct session *s, struct arena *a,
                                  .tags = tags.root,
                                  .source = "inferred",
                                  .confidence = 0.55};
-        yyjson_mut_val *r =
-            is_known(m.soft, text) ? NULL : memory_add(&m, &new, &(struct error){0});
+        yyjson_mut_val *r = is_known(m.soft, text) ? NULL
+                                                   : memory_add(&m, &new, &(struct error){0});
         if (!r)
             continue;
         size_t len = 0;
@@ -314,9 +313,9 @@ static void put_explanation(struct jw *w, yyjson_val *reasons)
     AUTO(buf) struct buf text = BUF_INIT;
     size_t i, max, k, n;
     yyjson_val *r, *reason;
-    yyjson_arr_foreach (reasons, i, max, r) {
+    yyjson_arr_foreach(reasons, i, max, r) {
         buf_addf(&text, "%s%.*s:", i ? "\n" : "", STR_FMT(json_get_str(r, "id")));
-        yyjson_arr_foreach (json_get(r, "reasons"), k, n, reason)
+        yyjson_arr_foreach(json_get(r, "reasons"), k, n, reason)
             buf_addf(&text, "%s %.*s", k ? ";" : "", STR_FMT(json_str(reason)));
     }
     jw_kstr(w, "explanation", text.n ? buf_str(&text) : STR("No memory was selected."));
@@ -328,14 +327,14 @@ static void put_why(struct jw *w, yyjson_val *retrieval)
     size_t i, max;
     yyjson_val *key, *v;
     jw_obj(w);
-    yyjson_obj_foreach (retrieval, i, max, key, v) {
+    yyjson_obj_foreach(retrieval, i, max, key, v) {
         jw_keys(w, json_str(key));
         jw_val(w, v);
     }
     put_explanation(w, json_get(retrieval, "reasons"));
     jw_karr(w, "memories");
     for (size_t l = 0; l < ARRAY_LEN(lists); l++)
-        yyjson_arr_foreach (json_get(retrieval, lists[l]), i, max, v)
+        yyjson_arr_foreach(json_get(retrieval, lists[l]), i, max, v)
             jw_val(w, v);
     jw_arr_end(w);
     jw_obj_end(w);

@@ -73,8 +73,8 @@ static unsigned marks_at(const char *at)
 static struct str pass_string(struct walk *w, unsigned *ret_marks)
 {
     static const bool is_special[256] = {
-        ['"'] = true, ['\\'] = true, ['k'] = true, ['K'] = true, ['c'] = true, ['C'] = true,
-        ['z'] = true, ['Z'] = true,  ['w'] = true, ['W'] = true,
+        ['"'] = true, ['\\'] = true, ['k'] = true, ['K'] = true, ['c'] = true,
+        ['C'] = true, ['z'] = true,  ['Z'] = true, ['w'] = true, ['W'] = true,
     };
     const char *start = w->at, *at = start;
     unsigned marks = 0;

@@ -221,7 +221,8 @@ const struct method kw_sessions_create = {
     .how = RUN_FIBER,
     .lane = LANE_MAIN,
     .run = create_await,
-    .about = "Makes a session with its file; the files of unused sessions are removed until they are used.",
+    .about =
+        "Makes a session with its file; the files of unused sessions are removed until they are used.",
     .errors = "Workspace root is not an existing directory: <path>",
 };
 

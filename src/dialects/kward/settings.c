@@ -243,8 +243,8 @@ static void set_effort(struct kward *k, yyjson_val *config)
     for (size_t i = 0; !effort.n && i < ARRAY_LEN(plain); i++)
         effort = str_trim(json_get_str(config, plain[i]));
     if (!effort.n && (strcmp(provider, "codex") == 0 || strcmp(provider, "openrouter") == 0))
-        effort =
-            str_of(kw_default_effort); /* elsewhere nothing is said, and the provider decides */
+        effort = str_of(
+            kw_default_effort); /* elsewhere nothing is said, and the provider decides */
     free(k->effort);
     k->effort = effort.n ? str_dup(effort) : NULL;
 }
@@ -264,8 +264,8 @@ static void set_compaction(struct kward *k, yyjson_val *config)
     struct compact_rules *r = &k->settings.compact;
     r->is_enabled = json_get_bool(c, "enabled", true);
     r->reserve_tokens = positive(c, "reserve_tokens", "reserveTokens", RESERVE_TOKENS);
-    r->keep_recent_tokens =
-        positive(c, "keep_recent_tokens", "keepRecentTokens", KEEP_RECENT_TOKENS);
+    r->keep_recent_tokens = positive(c, "keep_recent_tokens", "keepRecentTokens",
+                                     KEEP_RECENT_TOKENS);
     k->settings.context_window = positive(c, "context_window", "contextWindow", 0);
 }
 

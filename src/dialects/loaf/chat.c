@@ -6,8 +6,8 @@
  *     {"type":"message","index":0,"role":"user","text":"fix the build"}
  *     {"type":"message","index":1,"role":"assistant","text":"done"}
  *
- * While a turn runs, the engine's own records follow (engine/form.h); the head behind them says with
- * `trivet_settles` from which message on the lines before it take their place.
+ * While a turn runs, the engine's own records follow (engine/form.h); the head behind them says
+ * with `trivet_settles` from which message on the lines before it take their place.
  *
  * Titles follow the first prompt, not the last one as in loaf (loaf.md 20 o).  A summary is an
  * assistant message with a heading, as loaf has it; read back as the first message it is a summary
@@ -208,7 +208,7 @@ static void add_images(struct arena *a, yyjson_val *list, struct message *m)
     size_t n = m->n_blocks;
     if (n)
         blocks[0] = m->blocks[0];
-    yyjson_arr_foreach (list, i, max, v)
+    yyjson_arr_foreach(list, i, max, v)
         n += read_image(a, v, &blocks[n]);
     m->blocks = blocks;
     m->n_blocks = n;

@@ -131,6 +131,7 @@ static bool quit_await(struct call *c, struct jw *w, struct error *err)
 
 static command_fn help_await;
 
+/* clang-format off */
 static const struct command commands[] = {
     {"/auth", "who is signed in", auth_await},
     {"/onboarding", "whether the first steps are done", onboarding_await},
@@ -146,6 +147,7 @@ static const struct command commands[] = {
     {"/help", "this list", help_await},
     {"/exit", "end the server", quit_await},
 };
+/* clang-format on */
 
 static bool help_await(struct call *c, struct jw *w, struct error *err)
 {

@@ -106,8 +106,8 @@ void loaf_put_error(const struct request *rq, const struct error *err, struct jw
 bool loaf_refuse_param(struct request *rq, struct error *err, const char *field, const char *text)
 {
     rq->rpc_code = RPC_PARAMS;
-    rq->error_data =
-        arena_fmt(&rq->arena, "{\"reason\":\"invalid_params\",\"field\":\"%s\"}", field);
+    rq->error_data = arena_fmt(&rq->arena, "{\"reason\":\"invalid_params\",\"field\":\"%s\"}",
+                               field);
     return error_set(err, ERR_INVALID, "%s", text);
 }
 

@@ -143,7 +143,7 @@ static void add_prompts(yyjson_mut_doc *doc, yyjson_mut_val *root, const struct 
     buf_addf(&text, "[%.*s]", STR_FMT(i->prompts));
     if (!json_parse(buf_str(&text), 0, LIMIT_JSON_DEPTH, &added, &ignored))
         return;
-    yyjson_arr_foreach (added.root, k, max, prompt) {
+    yyjson_arr_foreach(added.root, k, max, prompt) {
         yyjson_mut_arr_append(list, yyjson_val_mut_copy(doc, prompt));
     }
     while (yyjson_mut_arr_size(list) > MOST_PROMPTS)
@@ -235,7 +235,7 @@ static void read_providers(struct loaf *lf, yyjson_val *root)
         loaf_enable(lf, json_get_str(root, "authProvider"));
         return;
     }
-    yyjson_arr_foreach (list, i, max, item) {
+    yyjson_arr_foreach(list, i, max, item) {
         loaf_enable(lf, json_str(item));
     }
 }

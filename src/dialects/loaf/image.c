@@ -44,7 +44,7 @@ size_t loaf_images_count(yyjson_val *list)
     yyjson_val *v;
     if (!yyjson_is_arr(list))
         return 0;
-    yyjson_arr_foreach (list, i, max, v) {
+    yyjson_arr_foreach(list, i, max, v) {
         n += read_source(v, &source);
     }
     return n;
@@ -56,7 +56,7 @@ void loaf_images_put_raw(struct jw *w, yyjson_val *list)
     size_t i, max;
     yyjson_val *v;
     jw_arr(w);
-    yyjson_arr_foreach (list, i, max, v) {
+    yyjson_arr_foreach(list, i, max, v) {
         if (!read_source(v, &source))
             continue;
         jw_obj(w);
@@ -252,7 +252,7 @@ static bool load_all(struct arena *a, struct str dir, yyjson_val *list, struct i
     size_t i, max;
     yyjson_val *v;
     ret->blocks = arena_array(a, struct block, yyjson_arr_size(list));
-    yyjson_arr_foreach (list, i, max, v) {
+    yyjson_arr_foreach(list, i, max, v) {
         struct block block = {.kind = BLOCK_IMAGE};
         if (!read_source(v, &source))
             continue;

@@ -48,27 +48,27 @@ struct loaf {
     struct server *sv;
     struct rpc *rpc;
     struct session_settings settings;
-    char *data_dir; /* ~/.loaf */
+    char *data_dir;                 /* ~/.loaf */
     struct loaf_session **sessions; /* in order of creation */
     size_t n_sessions, room_sessions;
-    struct table by_id; /* the same */
-    struct buf ids;     /* theirs as JSON, comma separated */
-    char *model;             /* selected slug of the engine, "" for none */
-    bool is_model_chosen;    /* by a client, now or earlier; else the environment named it */
+    struct table by_id;       /* the same */
+    struct buf ids;           /* theirs as JSON, comma separated */
+    char *model;              /* selected slug of the engine, "" for none */
+    bool is_model_chosen;     /* by a client, now or earlier; else the environment named it */
     bool is_provider_guessed; /* state.json named a model that is in no list yet */
-    const char *thinking;    /* one of loaf_thinking_levels */
-    char *routing;           /* openrouter's routing provider, or "any" */
+    const char *thinking;     /* one of loaf_thinking_levels */
+    char *routing;            /* openrouter's routing provider, or "any" */
     const char *enabled[LOAF_PROVIDERS]; /* in order of enabling */
     size_t n_enabled;
     bool is_onboarded;
-    bool is_saving;         /* prompts are on their way to state.json */
-    struct wait quiet;      /* woken when something that goes on in the background is over */
-    unsigned n_keeping;     /* lists of models that are on their way to models-cache.json */
-    struct gate saving;     /* one at a time writes state.json */
-    struct buf new_prompts; /* JSON strings, comma separated */
-    struct json cache;      /* models-cache.json, once it was read */
-    bool wants_lists;       /* to be asked for in the background */
-    struct fiber *refresher;            /* that does so, or NULL */
+    bool is_saving;          /* prompts are on their way to state.json */
+    struct wait quiet;       /* woken when something that goes on in the background is over */
+    unsigned n_keeping;      /* lists of models that are on their way to models-cache.json */
+    struct gate saving;      /* one at a time writes state.json */
+    struct buf new_prompts;  /* JSON strings, comma separated */
+    struct json cache;       /* models-cache.json, once it was read */
+    bool wants_lists;        /* to be asked for in the background */
+    struct fiber *refresher; /* that does so, or NULL */
     struct lists_waiter *lists_waiters; /* for its end */
     struct routes *routes;
     int64_t last_message_id; /* UiMessage ids count through the whole process */
@@ -79,7 +79,7 @@ struct loaf {
     int exit_code;
     struct splices splices; /* shared parts of the event being written */
     size_t event_at;        /* where in `out` it begins */
-    struct buf out; /* the event being written */
+    struct buf out;         /* the event being written */
     struct jw w;
 };
 
@@ -110,9 +110,9 @@ struct loaf_session {
     struct arena arena; /* messages */
     struct ui_message *messages, **messages_end;
     struct prompt *prompts;
-    bool has_chat;              /* a prompt or a summary was put down */
-    const char *provider;       /* of the last turn that was kept, or NULL */
-    const char *compact_reason; /* of a compaction that the client asked for, or NULL */
+    bool has_chat;                       /* a prompt or a summary was put down */
+    const char *provider;                /* of the last turn that was kept, or NULL */
+    const char *compact_reason;          /* of a compaction that the client asked for, or NULL */
     int64_t tokens_before, tokens_after; /* of the last compaction, by loaf's estimate */
     int64_t n_compacted;                 /* messages that it made one of */
     struct counted { /* the first messages, which stay as they are while epoch does */
@@ -124,12 +124,12 @@ struct loaf_session {
     struct buf label; /* empty: "ready" */
 
     /* of the running turn */
-    char turn_id[UUID_LEN + 1];   /* "" when none runs */
-    const char *turn_provider;    /* whose model answers it; NULL: none was asked yet */
-    size_t n_history;             /* messages of the turns before it */
-    bool is_added;                /* its prompt was shown */
-    bool has_flashed;             /* "compressing context..." was said */
-    bool is_muted;                /* its interruption needs no note */
+    char turn_id[UUID_LEN + 1]; /* "" when none runs */
+    const char *turn_provider;  /* whose model answers it; NULL: none was asked yet */
+    size_t n_history;           /* messages of the turns before it */
+    bool is_added;              /* its prompt was shown */
+    bool has_flashed;           /* "compressing context..." was said */
+    bool is_muted;              /* its interruption needs no note */
     bool has_failed_to_compact;
     struct buf overflow;          /* why its history was compacted, or empty */
     struct buf answer;            /* text shown so far */
@@ -139,9 +139,9 @@ struct loaf_session {
     struct buf steers;            /* texts that go out with the next request, JSON items */
     int64_t n_steers;
     int round;
-    size_t n_results;             /* in `results` */
-    int64_t n_thoughts;           /* pieces of reasoning, each one item */
-    int64_t began_us;             /* monotonic */
+    size_t n_results;   /* in `results` */
+    int64_t n_thoughts; /* pieces of reasoning, each one item */
+    int64_t began_us;   /* monotonic */
 };
 
 /* ---- say.c ---- */
@@ -253,15 +253,14 @@ void loaf_put_short(struct buf *out, struct str text);
 extern const struct file_form loaf_form;
 /* A name for a new chat and its file. */
 void loaf_chat_place(struct loaf *lf, int64_t now_ms, char ret_id[UUID_LEN + 1], struct buf *path);
-struct session *loaf_chat_new(struct loaf *lf, int64_t now_ms, struct str title,
-                              struct error *err);
+struct session *loaf_chat_new(struct loaf *lf, int64_t now_ms, struct str title, struct error *err);
 /* The title that a conversation gets by itself. */
 void loaf_put_title(struct buf *out, const struct message *all, size_t n);
 /* The result of history.list. */
 bool loaf_put_chats_await(struct loaf *lf, struct arena *a, int64_t limit, int64_t cursor,
                           struct jw *w, struct error *err);
-/* Loads a saved chat into the session: the newest, or the one whose id begins so.  A running turn is
- * stopped, what waits is dropped.  ret_id lies in the arena. */
+/* Loads a saved chat into the session: the newest, or the one whose id begins so.  A running turn
+ * is stopped, what waits is dropped.  ret_id lies in the arena. */
 bool loaf_resume_await(struct loaf_session *ls, bool last, struct str id, struct arena *a,
                        struct str *ret_id, struct error *err);
 /* Empties the session and lets go of its saved chat, whose file stays.  A running turn is stopped;
@@ -284,9 +283,10 @@ void loaf_images_put_raw(struct jw *w, yyjson_val *list);
 /* Loads all or fails with the words of loaf.md 17. */
 bool loaf_images_load(struct arena *a, struct str dir, yyjson_val *list, struct images *ret,
                       struct error *err);
-/* Takes data:<mime>;base64,<payload> apart; false when it is none.  ret_data is strict base64 of what
- * the payload decodes to, in the arena; empty when that is nothing. */
-bool loaf_data_url_read(struct arena *a, struct str url, struct str *ret_mime, struct str *ret_data);
+/* Takes data:<mime>;base64,<payload> apart; false when it is none.  ret_data is strict base64 of
+ * what the payload decodes to, in the arena; empty when that is nothing. */
+bool loaf_data_url_read(struct arena *a, struct str url, struct str *ret_mime,
+                        struct str *ret_data);
 /* The text with the labels of pictures it does not mention. */
 struct str loaf_images_label(struct arena *a, struct str text, size_t n);
 /* A picture of the conversation as ImageAttachment. */
@@ -332,8 +332,8 @@ bool loaf_selected_model(struct loaf *lf, struct arena *a, struct model *ret);
 void loaf_set_slug(struct loaf *lf, const struct provider *p, struct str id);
 /* The selected model with the provider in front, as loaf calls both; in the arena. */
 struct str loaf_full_id(struct loaf *lf, struct arena *a);
-/* The model of this id: of the provider in full_id if that fits, else of whichever it may belong to;
- * nothing changes when there is none. */
+/* The model of this id: of the provider in full_id if that fits, else of whichever it may belong
+ * to; nothing changes when there is none. */
 void loaf_set_model(struct loaf *lf, struct str id, struct str full_id);
 void loaf_set_routing(struct loaf *lf, struct str routing);
 /* The level if the selected model has it, or if no list says which it has; else the model's
@@ -359,8 +359,8 @@ struct option { /* ModelOption */
     size_t n_levels;
     bool has_levels; /* a list says so; else it may have others too */
     const char *default_level;
-    int64_t window;   /* tokens, 0: not known */
-    int64_t priority; /* the provider's own order, 0: not said */
+    int64_t window;    /* tokens, 0: not known */
+    int64_t priority;  /* the provider's own order, 0: not said */
     struct str routes; /* comma separated, or STR_NONE */
 };
 /* All models of a provider, by loaf's name of it; in the arena.  Those of an account are known when
@@ -379,7 +379,7 @@ void loaf_options_keep_await(struct loaf *lf, const char *provider);
 struct str loaf_routes_of(struct loaf *lf, struct str model_id);
 void loaf_routes_free(struct loaf *lf);
 bool loaf_has_cached(struct loaf *lf, const char *provider);
-void loaf_put_selection(struct loaf *lf, struct jw *w); /* four members */
+void loaf_put_selection(struct loaf *lf, struct jw *w);                    /* four members */
 void loaf_put_models(struct loaf *lf, struct jw *w, const char *provider); /* NULL: of all */
 
 /* ---- lists.c ---- */
@@ -445,8 +445,8 @@ extern const struct method loaf_rpc_handshake, loaf_system_ping, loaf_system_shu
     loaf_model_list, loaf_model_select, loaf_history_list, loaf_history_get,
     loaf_history_clear_session, loaf_model_openrouter_providers, loaf_auth_status,
     loaf_auth_set_openrouter_key, loaf_auth_set_exa_key, loaf_auth_connect_openai,
-    loaf_auth_connect_antigravity, loaf_onboarding_status, loaf_onboarding_complete,
-    loaf_debug_set, loaf_skills_list, loaf_limits_get, loaf_command_execute;
+    loaf_auth_connect_antigravity, loaf_onboarding_status, loaf_onboarding_complete, loaf_debug_set,
+    loaf_skills_list, loaf_limits_get, loaf_command_execute;
 extern const struct method *const loaf_methods[];
 extern const size_t loaf_n_methods;
 

@@ -160,8 +160,8 @@ static bool find_id(struct loaf *lf, const struct select_params *p, struct arena
     bool is_known = loaf_known_provider(p->provider) != NULL;
     struct str head, rest = str_split(p->model_id, '/', &head);
     struct str bare = rest.n && str_eq(head, p->provider) ? rest : p->model_id;
-    struct str named =
-        is_known ? bare : arena_fmt(a, "%.*s/%.*s", STR_FMT(p->provider), STR_FMT(bare));
+    struct str named = is_known ? bare
+                                : arena_fmt(a, "%.*s/%.*s", STR_FMT(p->provider), STR_FMT(bare));
     *ret_provider = provider;
     *ret_id = is_known && is_listed(lf, a, p->provider, p->model_id) ? p->model_id : bare;
     if (provider && (ret_id->p != bare.p || is_listed(lf, a, p->provider, named) ||

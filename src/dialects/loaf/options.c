@@ -69,8 +69,8 @@ static void set_levels(struct option *o, const struct model *m)
 /* Whether the levels come from a list, or from loaf's rules for lists that leave them out. */
 static bool has_levels(const struct provider *p, const struct model *m)
 {
-    bool has_rules =
-        p->list == LIST_CODEX || p->list == LIST_OPENROUTER || p->list == LIST_CLOUDCODE;
+    bool has_rules = p->list == LIST_CODEX || p->list == LIST_OPENROUTER ||
+                     p->list == LIST_CLOUDCODE;
     return p->list == LIST_NONE || m->has_own_levels ||
            (m->has_own_reasons && (has_rules || !m->reasons));
 }
@@ -229,7 +229,7 @@ static struct str routes_in(struct arena *a, yyjson_val *list)
     AUTO(buf) struct buf names = BUF_INIT;
     size_t i, max;
     yyjson_val *name;
-    yyjson_arr_foreach (list, i, max, name) {
+    yyjson_arr_foreach(list, i, max, name) {
         if (json_str(name).n)
             buf_addf(&names, "%s%.*s", names.n ? "," : "", STR_FMT(json_str(name)));
     }
@@ -246,7 +246,7 @@ static struct option from_cache(struct arena *a, const char *provider, yyjson_va
     o.description = arena_str(a, json_get_str(v, "description"));
     o.window = json_get_int(v, "contextWindowTokens", 0);
     o.routes = routes_in(a, json_get(v, "routingProviders"));
-    yyjson_arr_foreach (json_get(v, "supportedThinkingLevels"), i, max, level) {
+    yyjson_arr_foreach(json_get(v, "supportedThinkingLevels"), i, max, level) {
         const char *known = loaf_level_named(json_str(level));
         if (known && o.n_levels < ARRAY_LEN(o.levels))
             o.levels[o.n_levels++] = known;
@@ -262,7 +262,7 @@ static yyjson_val *find_cached(struct loaf *lf, const char *known, struct str id
 {
     size_t i, max;
     yyjson_val *item;
-    yyjson_arr_foreach (cached_models(lf, known), i, max, item) {
+    yyjson_arr_foreach(cached_models(lf, known), i, max, item) {
         if (str_eq(json_get_str(item, "id"), id))
             return item;
     }
@@ -291,7 +291,7 @@ const struct option *loaf_options(struct loaf *lf, struct arena *a, struct str n
         return own;
     }
     struct option *all = arena_array(a, struct option, yyjson_arr_size(cached));
-    yyjson_arr_foreach (cached, i, max, item) {
+    yyjson_arr_foreach(cached, i, max, item) {
         if (json_get_str(item, "id").n)
             all[n++] = from_cache(a, known, item);
     }

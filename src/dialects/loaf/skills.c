@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Skills (loaf.md 14): skills.list, and what a turn tells the model about them and the web.  The disk
- * is looked at anew each time. */
+/* Skills (loaf.md 14): skills.list, and what a turn tells the model about them and the web.  The
+ * disk is looked at anew each time. */
 #include "dialects/loaf/internal.h"
 
 #include "base/path.h"

@@ -41,8 +41,8 @@ static bool is_refused(struct request *rq, const struct handshake_params *p, str
     if (!p->strict || !p->protocol_version.p || str_is(p->protocol_version, LOAF_PROTOCOL))
         return false;
     rq->rpc_code = RPC_PARAMS;
-    rq->error_data =
-        STR("{\"reason\":\"unsupported_protocol_version\",\"supported\":\"" LOAF_PROTOCOL "\"}");
+    rq->error_data = STR(
+        "{\"reason\":\"unsupported_protocol_version\",\"supported\":\"" LOAF_PROTOCOL "\"}");
     error_set(err, ERR_INVALID, "unsupported protocol_version: %.*s", STR_FMT(p->protocol_version));
     return true;
 }

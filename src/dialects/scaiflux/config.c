@@ -109,7 +109,8 @@ static bool is_key_char(char c)
     return is_alnum(c) || c == '_' || c == '-';
 }
 
-/* "sk-" at the beginning, or a key of eight characters or more anywhere; task-management is none. */
+/* "sk-" at the beginning, or a key of eight characters or more anywhere; task-management is none.
+ */
 static bool looks_secret(struct str text)
 {
     enum { KEY_CHARS = 8 };
@@ -134,7 +135,7 @@ static void put_safe(struct jw *w, yyjson_val *v, bool is_secret)
         jw_str(w, STR("(removed)"));
     } else if (yyjson_is_obj(v)) {
         jw_obj(w);
-        yyjson_obj_foreach (v, i, max, key, item) {
+        yyjson_obj_foreach(v, i, max, key, item) {
             if (yyjson_obj_getn(v, json_str(key).p, json_str(key).n) != item)
                 continue; /* a name given twice */
             jw_keys(w, json_str(key));
@@ -143,7 +144,7 @@ static void put_safe(struct jw *w, yyjson_val *v, bool is_secret)
         jw_obj_end(w);
     } else if (yyjson_is_arr(v)) {
         jw_arr(w);
-        yyjson_arr_foreach (v, i, max, item)
+        yyjson_arr_foreach(v, i, max, item)
             put_safe(w, item, is_secret);
         jw_arr_end(w);
     } else {
@@ -175,7 +176,7 @@ static bool put_members(struct jw *w, struct buf *text, yyjson_val *from, yyjson
     bool any = false;
     if (!from)
         return false;
-    yyjson_obj_foreach (from, i, max, key, v) {
+    yyjson_obj_foreach(from, i, max, key, v) {
         if ((name.n && !str_eq(json_str(key), name)) || has_member(before, json_str(key)))
             continue;
         put_member(w, text, json_str(key), v);

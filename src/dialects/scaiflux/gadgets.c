@@ -80,7 +80,7 @@ static void take_list(struct flux *f, yyjson_val *list, bool warns)
 {
     size_t i, max;
     yyjson_val *v;
-    yyjson_arr_foreach (list, i, max, v) {
+    yyjson_arr_foreach(list, i, max, v) {
         int at = flux_find_gadget(json_str(v));
         if (at >= 0)
             f->has_gadget[at] = true;

@@ -51,9 +51,9 @@ struct flux_file { /* of the configuration */
 };
 
 struct flux_config {
-    struct str model;       /* or STR_NONE */
-    int64_t context_window; /* 0: not said */
-    yyjson_val *gadgets;    /* list of strings, or NULL */
+    struct str model;               /* or STR_NONE */
+    int64_t context_window;         /* 0: not said */
+    yyjson_val *gadgets;            /* list of strings, or NULL */
     struct flux_file user, project; /* what the above is borrowed from */
 };
 
@@ -69,17 +69,17 @@ struct flux { /* the process */
     struct flux_config config;
     bool has_gadget[FLUX_N_GADGETS];
     const char *gadgets[FLUX_N_GADGETS + 1]; /* names of those that are on, sorted, NULL-ended */
-    struct arena arena;   /* names found at the start */
-    struct str workspace; /* real path */
-    struct str user_config, project_config; /* paths; STR_NONE before they were read */
+    struct arena arena;                      /* names found at the start */
+    struct str workspace;                    /* real path */
+    struct str user_config, project_config;  /* paths; STR_NONE before they were read */
     const struct flux_mode *mode;
     int64_t window, max_tokens; /* of the chosen model */
     struct buf line;            /* the event being written */
 
-    bool is_running;      /* from the accepted prompt to its terminal event */
-    bool wants_interrupt; /* came before the engine knew of the turn */
+    bool is_running;       /* from the accepted prompt to its terminal event */
+    bool wants_interrupt;  /* came before the engine knew of the turn */
     struct ready *started; /* turn_started was written: lines will be taken again; NULL: no */
-    bool is_ending;       /* shutdown, end of input or signal: no line is read any more */
+    bool is_ending;        /* shutdown, end of input or signal: no line is read any more */
     int exit_code;
 
     int64_t n_requests; /* permissions asked so far; the newest is the one that may be open */
@@ -174,10 +174,10 @@ void flux_put_schema(struct buf *out);
 
 /* errors.c */
 enum { /* in this order in the table */
-    FLUX_N_REFUSALS = 12,
-    FLUX_N_TURN_ERRORS = 14,
-    FLUX_N_START_ERRORS = 5,
-    FLUX_N_ERRORS = FLUX_N_REFUSALS + FLUX_N_TURN_ERRORS + FLUX_N_START_ERRORS,
+       FLUX_N_REFUSALS = 12,
+       FLUX_N_TURN_ERRORS = 14,
+       FLUX_N_START_ERRORS = 5,
+       FLUX_N_ERRORS = FLUX_N_REFUSALS + FLUX_N_TURN_ERRORS + FLUX_N_START_ERRORS,
 };
 extern const struct dialect_error flux_errors[FLUX_N_ERRORS + 1];
 struct flux_error flux_turn_error(const struct error *err, struct str turn_id);

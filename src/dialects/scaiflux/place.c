@@ -101,8 +101,8 @@ static void look_into(struct flux *f, struct str dir, struct finds *to)
     struct stat st;
     while (d && (entry = readdir(d))) {
         struct str name = str_of(entry->d_name);
-        if (!str_ends(name, STR(".jsonl")) || fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-            !S_ISREG(st.st_mode))
+        if (!str_ends(name, STR(".jsonl")) ||
+            fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
             continue;
         if (to->n == to->room) {
             to->room = to->room ? to->room * 2 : 16;
@@ -169,8 +169,8 @@ static bool open_named(struct flux *f, const struct flux_places *places, struct 
     if (path_exists(buf_str(&path)) && !path_is_dir(buf_str(&path)))
         return open_file(f, buf_str(&path), err);
     for (int i = 0; i < FLUX_N_PLACES && str_chr(name, '/') == SIZE_MAX; i++) {
-        struct str file =
-            arena_fmt(&f->arena, "%.*s/%.*s.jsonl", STR_FMT(places->dirs[i]), STR_FMT(name));
+        struct str file = arena_fmt(&f->arena, "%.*s/%.*s.jsonl", STR_FMT(places->dirs[i]),
+                                    STR_FMT(name));
         if (path_exists(file))
             return open_file(f, file, err);
     }
@@ -199,8 +199,8 @@ static const char *make_new(struct flux *f, const struct flux_places *places, st
     else if (is_away)
         log_warn("%.*s cannot be written; the session goes to %.*s", STR_FMT(f->workspace),
                  STR_FMT(dir));
-    struct session_spec spec =
-        make_spec(f, arena_fmt(&f->arena, "%.*s/%s.jsonl", STR_FMT(dir), id));
+    struct session_spec spec = make_spec(f,
+                                         arena_fmt(&f->arena, "%.*s/%s.jsonl", STR_FMT(dir), id));
     spec.id = str_of(id);
     f->session = session_new(f->sv->engine, &spec, err);
     return f->session ? NULL : "resume_failed"; /* it cannot fail: no file is made yet */

@@ -168,8 +168,8 @@ static void run_export_await(struct flux *f, struct str args, struct flux_answer
     struct error err;
     size_t n;
     session_info(f->session, &info);
-    struct str name =
-        args.n ? args : arena_fmt(&arena, "scaiflux-%.*s.md", STR_FMT(str_cut(info.id, 8)));
+    struct str name = args.n ? args
+                             : arena_fmt(&arena, "scaiflux-%.*s.md", STR_FMT(str_cut(info.id, 8)));
     path_absolute(&path, f->workspace, name);
     const struct message *m = session_messages(f->session, &arena, &n);
     export_transcript(&text, arena_fmt(&arena, "ScaiFlux session %.*s", STR_FMT(info.id)), m, n);

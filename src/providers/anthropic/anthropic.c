@@ -46,15 +46,13 @@ static const struct model models[] = {
     {0},
 };
 
-const struct provider provider_anthropic = {
-    .name = "anthropic",
-    .label = "Anthropic",
-    .base_url = "https://api.anthropic.com/v1",
-    .env_base = "ANTHROPIC_BASE_URL",
-    .env_key = "ANTHROPIC_API_KEY",
-    .needs_key = true,
-    .list = LIST_ANTHROPIC,
-    .models = models,
-    .start = start,
-    VENDOR_METHODS
-};
+const struct provider provider_anthropic = {.name = "anthropic",
+                                            .label = "Anthropic",
+                                            .base_url = "https://api.anthropic.com/v1",
+                                            .env_base = "ANTHROPIC_BASE_URL",
+                                            .env_key = "ANTHROPIC_API_KEY",
+                                            .needs_key = true,
+                                            .list = LIST_ANTHROPIC,
+                                            .models = models,
+                                            .start = start,
+                                            VENDOR_METHODS};

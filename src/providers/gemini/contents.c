@@ -264,8 +264,8 @@ static bool is_own(const struct ask *ask, const struct message *m)
 static struct str find_call_signature(struct contents *c, const struct message *m, struct str id)
 {
     for (size_t i = 0; i < m->n_blocks; i++) {
-        struct str found =
-            gemini_signature_of(c->arena, m->blocks[i].opaque, GEMINI_SIGNED_CALL, id);
+        struct str found = gemini_signature_of(c->arena, m->blocks[i].opaque, GEMINI_SIGNED_CALL,
+                                               id);
         if (found.n > 0)
             return found;
     }
@@ -276,8 +276,8 @@ static struct str find_call_signature(struct contents *c, const struct message *
 static void put_own_reasoning(struct contents *c, const struct block *b)
 {
     struct str of_nothing = gemini_signature_of(c->arena, b->opaque, GEMINI_SIGNED_TEXT, STR(""));
-    struct str of_thought =
-        gemini_signature_of(c->arena, b->opaque, GEMINI_SIGNED_THOUGHT, STR_NONE);
+    struct str of_thought = gemini_signature_of(c->arena, b->opaque, GEMINI_SIGNED_THOUGHT,
+                                                STR_NONE);
     if (of_nothing.n > 0) {
         put_text(c, "model", STR(""), of_nothing);
     } else if (b->text.n > 0 || of_thought.n > 0) {

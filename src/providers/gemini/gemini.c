@@ -76,8 +76,7 @@ const struct provider provider_gemini = {
     .list = LIST_GEMINI,
     .models = models,
     .start = start_gemini,
-    VENDOR_METHODS
-};
+    VENDOR_METHODS};
 
 const struct provider provider_antigravity = {
     .name = "antigravity",
@@ -90,5 +89,4 @@ const struct provider provider_antigravity = {
     .list = LIST_CLOUDCODE,
     .models = no_models,
     .start = start_antigravity,
-    VENDOR_METHODS
-};
+    VENDOR_METHODS};

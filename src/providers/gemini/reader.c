@@ -129,7 +129,7 @@ static bool read_parts(struct reading *r, yyjson_val *candidate, struct error *e
     size_t i, max;
     if (!yyjson_is_arr(parts))
         return true;
-    yyjson_arr_foreach (parts, i, max, part) {
+    yyjson_arr_foreach(parts, i, max, part) {
         if (!read_part(r, part, err))
             return false;
     }
@@ -145,7 +145,8 @@ static void read_usage(struct reply *reply, yyjson_val *usage)
         return;
     int64_t thoughts = tokens_get(usage, "thoughtsTokenCount");
     reply->usage = (struct usage){
-        .input = tokens_get(usage, "promptTokenCount") + tokens_get(usage, "toolUsePromptTokenCount"),
+        .input = tokens_get(usage, "promptTokenCount") +
+                 tokens_get(usage, "toolUsePromptTokenCount"),
         .output = tokens_get(usage, "candidatesTokenCount") + thoughts,
         .cache_read = tokens_get(usage, "cachedContentTokenCount"),
         .reasoning = thoughts,
@@ -254,7 +255,7 @@ static bool read_value(struct reading *r, yyjson_val *value, struct error *err)
                          r->label);
     if (yyjson_is_obj(value))
         return read_chunk(r, yyjson_is_obj(inner) ? inner : value, err);
-    yyjson_arr_foreach (value, i, max, item) {
+    yyjson_arr_foreach(value, i, max, item) {
         if (!read_value(r, item, err))
             return false;
     }

@@ -34,7 +34,7 @@ static void put_list(struct jw *w, yyjson_val *list, enum gemini_schema kind)
     size_t i, max;
     yyjson_val *item;
     jw_arr(w);
-    yyjson_arr_foreach (list, i, max, item)
+    yyjson_arr_foreach(list, i, max, item)
         put_node(w, item, kind);
     jw_arr_end(w);
 }
@@ -45,7 +45,7 @@ static void put_map(struct jw *w, yyjson_val *map, enum gemini_schema kind)
     size_t i, max;
     yyjson_val *name, *value;
     jw_obj(w);
-    yyjson_obj_foreach (map, i, max, name, value) {
+    yyjson_obj_foreach(map, i, max, name, value) {
         jw_keys(w, json_str(name));
         put_node(w, value, kind);
     }
@@ -59,7 +59,7 @@ static void put_types(struct jw *w, yyjson_val *types)
     yyjson_val *item;
     struct str first = STR_NONE;
     bool has_null = false;
-    yyjson_arr_foreach (types, i, max, item) {
+    yyjson_arr_foreach(types, i, max, item) {
         if (str_is(json_str(item), "null"))
             has_null = true;
         else if (!first.p)
@@ -76,7 +76,7 @@ static void put_enum(struct jw *w, yyjson_val *values, enum gemini_schema kind)
     size_t i, max;
     yyjson_val *item;
     jw_karr(w, "enum");
-    yyjson_arr_foreach (values, i, max, item) {
+    yyjson_arr_foreach(values, i, max, item) {
         if (kind == GEMINI_JSON_SCHEMA || yyjson_is_str(item))
             jw_val(w, item);
     }
@@ -139,7 +139,7 @@ static void put_node(struct jw *w, yyjson_val *v, enum gemini_schema kind)
         return;
     }
     jw_obj(w);
-    yyjson_obj_foreach (v, i, max, name, value) {
+    yyjson_obj_foreach(v, i, max, name, value) {
         if (is_kept(json_str(name), kind) && !is_double(v, json_str(name), kind))
             put_member(w, json_str(name), value, kind);
     }

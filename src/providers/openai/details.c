@@ -92,7 +92,7 @@ void details_add(struct details **slot, yyjson_val *entries, struct buf *shown)
     if (!*slot)
         *slot = xnew(struct details);
     struct details *d = *slot;
-    yyjson_arr_foreach (entries, i, max, piece) {
+    yyjson_arr_foreach(entries, i, max, piece) {
         bool is_new = d->n == 0 || !goes_on(&d->items[d->n - 1], piece);
         show_piece(d, piece, is_new || i > 0, shown);
         if (!is_new) {

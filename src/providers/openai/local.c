@@ -27,17 +27,15 @@
     {                                                                                              \
         return vendor_start(&provider_##word, &word##_vendor, l, ask, sink, err);                  \
     }                                                                                              \
-    const struct provider provider_##word = {                                                      \
-        .name = #word,                                                                             \
-        .label = title,                                                                            \
-        .base_url = url,                                                                           \
-        .env_base = base_env,                                                                      \
-        .env_key = key_env,                                                                        \
-        .is_local = true,                                                                          \
-        .list = live,                                                                              \
-        .start = word##_start,                                                                     \
-        VENDOR_METHODS                                                                             \
-    }
+    const struct provider provider_##word = {.name = #word,                                        \
+                                             .label = title,                                       \
+                                             .base_url = url,                                      \
+                                             .env_base = base_env,                                 \
+                                             .env_key = key_env,                                   \
+                                             .is_local = true,                                     \
+                                             .list = live,                                         \
+                                             .start = word##_start,                                \
+                                             VENDOR_METHODS}
 
 LOCAL(ollama, "Ollama", "http://localhost:11434/v1", "OLLAMA_BASE_URL", "OLLAMA_API_KEY",
       LIST_OLLAMA);

@@ -39,15 +39,13 @@ static const struct model models[] = {
     GPT_MODELS(MODEL){0},
 };
 
-const struct provider provider_openai = {
-    .name = "openai",
-    .label = "OpenAI",
-    .base_url = "https://api.openai.com/v1",
-    .env_base = "OPENAI_BASE_URL",
-    .env_key = "OPENAI_API_KEY",
-    .needs_key = true,
-    .list = LIST_OPENAI,
-    .models = models,
-    .start = start,
-    VENDOR_METHODS
-};
+const struct provider provider_openai = {.name = "openai",
+                                         .label = "OpenAI",
+                                         .base_url = "https://api.openai.com/v1",
+                                         .env_base = "OPENAI_BASE_URL",
+                                         .env_key = "OPENAI_API_KEY",
+                                         .needs_key = true,
+                                         .list = LIST_OPENAI,
+                                         .models = models,
+                                         .start = start,
+                                         VENDOR_METHODS};

@@ -40,11 +40,11 @@ struct openai_reader {
     struct openai_slot { /* a call, and how its pieces name it */
         bool has_index;
         int64_t index;
-        uint64_t id_hash; /* 0: no id came yet */
+        uint64_t id_hash;      /* 0: no id came yet */
     } calls[OPENAI_MAX_CALLS]; /* the place here is the call's key in the reply */
-    size_t last; /* the call that the latest piece belonged to */
-    bool has_reasoning;      /* under a name of its own */
-    struct details *details; /* reasoning_details so far; NULL: none */
+    size_t last;               /* the call that the latest piece belonged to */
+    bool has_reasoning;        /* under a name of its own */
+    struct details *details;   /* reasoning_details so far; NULL: none */
 };
 
 void openai_clear(void *state);

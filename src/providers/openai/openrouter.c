@@ -54,15 +54,13 @@ static const struct model families[] = {
     {0},
 };
 
-const struct provider provider_openrouter = {
-    .name = "openrouter",
-    .label = "OpenRouter",
-    .base_url = "https://openrouter.ai/api/v1",
-    .env_base = "OPENROUTER_BASE_URL",
-    .env_key = "OPENROUTER_API_KEY",
-    .needs_key = true,
-    .list = LIST_OPENROUTER,
-    .families = families,
-    .start = start,
-    VENDOR_METHODS
-};
+const struct provider provider_openrouter = {.name = "openrouter",
+                                             .label = "OpenRouter",
+                                             .base_url = "https://openrouter.ai/api/v1",
+                                             .env_base = "OPENROUTER_BASE_URL",
+                                             .env_key = "OPENROUTER_API_KEY",
+                                             .needs_key = true,
+                                             .list = LIST_OPENROUTER,
+                                             .families = families,
+                                             .start = start,
+                                             VENDOR_METHODS};

@@ -57,7 +57,7 @@ static bool read_part(struct reply *reply, const struct ask_sink *sink, yyjson_v
         return add_reasoning(reply, sink, json_str(thinking), err);
     if (!yyjson_is_arr(thinking))
         return add_text(reply, sink, json_get_str(part, "text"), err);
-    yyjson_arr_foreach (thinking, i, max, item) {
+    yyjson_arr_foreach(thinking, i, max, item) {
         if (!add_reasoning(reply, sink, json_get_str(item, "text"), err))
             return false;
     }
@@ -71,7 +71,7 @@ static bool read_content(struct reply *reply, const struct ask_sink *sink, yyjso
     yyjson_val *part;
     if (!yyjson_is_arr(content))
         return add_text(reply, sink, json_str(content), err);
-    yyjson_arr_foreach (content, i, max, part) {
+    yyjson_arr_foreach(content, i, max, part) {
         if (!read_part(reply, sink, part, err))
             return false;
     }
@@ -133,8 +133,8 @@ static bool add_piece(struct openai_reader *r, struct reply *reply, const struct
             return error_set(err, ERR_BAD_REPLY, "%s sent more than %d tool calls at once",
                              label_of(reply), OPENAI_MAX_CALLS);
         at = r->n_calls++;
-        r->calls[at] =
-            (struct openai_slot){.has_index = p->has_index, .index = p->has_index ? p->index : 0};
+        r->calls[at] = (struct openai_slot){.has_index = p->has_index,
+                                            .index = p->has_index ? p->index : 0};
     }
     if (!r->calls[at].id_hash)
         r->calls[at].id_hash = p->id_hash;
@@ -165,7 +165,7 @@ static bool read_calls(struct openai_reader *r, struct reply *reply, const struc
     if (yyjson_is_obj(pieces) && !read_call(r, reply, pieces, err))
         return false;
     if (yyjson_is_arr(pieces)) {
-        yyjson_arr_foreach (pieces, i, max, piece) {
+        yyjson_arr_foreach(pieces, i, max, piece) {
             if (!read_call(r, reply, piece, err))
                 return false;
         }

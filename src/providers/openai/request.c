@@ -39,8 +39,8 @@ static bool is_plain_id(struct str id)
 {
     for (size_t i = 0; i < id.n; i++) {
         char c = id.p[i];
-        bool is_fine =
-            (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_' || c == '-';
+        bool is_fine = (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_' ||
+                       c == '-';
         if (!is_fine)
             return false;
     }

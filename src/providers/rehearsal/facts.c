@@ -90,8 +90,8 @@ struct facts facts_of(struct arena *a, const struct ask *ask)
     take_last_part(&f, a);
     take_last_result(&f, a);
     if (ask->n_messages && ask->messages[0].role == ROLE_SUMMARY)
-        f.call_tail =
-            arena_fmt(a, "_%08x", (unsigned)str_hash(message_text_of(a, &ask->messages[0])));
+        f.call_tail = arena_fmt(a, "_%08x",
+                                (unsigned)str_hash(message_text_of(a, &ask->messages[0])));
     return f;
 }
 
@@ -146,14 +146,14 @@ void facts_fill_json(struct jw *w, struct arena *a, const struct facts *f, yyjso
     yyjson_val *key, *item;
     if (yyjson_is_obj(v)) {
         jw_obj(w);
-        yyjson_obj_foreach (v, i, max, key, item) {
+        yyjson_obj_foreach(v, i, max, key, item) {
             jw_keys(w, json_str(key));
             facts_fill_json(w, a, f, item);
         }
         jw_obj_end(w);
     } else if (yyjson_is_arr(v)) {
         jw_arr(w);
-        yyjson_arr_foreach (v, i, max, item)
+        yyjson_arr_foreach(v, i, max, item)
             facts_fill_json(w, a, f, item);
         jw_arr_end(w);
     } else if (yyjson_is_str(v)) {

@@ -258,8 +258,8 @@ static void set_stop(struct player *p, struct str word)
 
 static void set_usage(struct player *p, const struct step *s)
 {
-    p->reply.usage =
-        (struct usage){.input = s->input, .output = s->output, .cache_read = s->cached};
+    p->reply.usage = (struct usage){
+        .input = s->input, .output = s->output, .cache_read = s->cached};
     p->reply.has_usage = true;
 }
 

@@ -224,8 +224,8 @@ static bool read_step(struct reading *r, yyjson_val *v, struct step *ret)
     const struct verb_row *row = NULL;
     if (!find_verb(r, v, &row))
         return false;
-    *ret =
-        (struct step){.verb = row->verb, .number = ++r->n_steps, .times = -1, .above_messages = -1};
+    *ret = (struct step){
+        .verb = row->verb, .number = ++r->n_steps, .times = -1, .above_messages = -1};
     return decode(r, row->rows, v, ret) && check_step(r, row->name, ret);
 }
 
@@ -236,7 +236,7 @@ static bool read_steps(struct reading *r, yyjson_val *v, struct steps *ret)
     if (!yyjson_is_arr(v))
         return fail_at(r, "must be an array of steps");
     struct steps all = {arena_array(r->arena, struct step, yyjson_arr_size(v) + 1), 0};
-    yyjson_arr_foreach (v, i, max, item) {
+    yyjson_arr_foreach(v, i, max, item) {
         buf_addf(&r->where, "[%zu]", i);
         if (!read_step(r, item, &all.steps[all.n++]))
             return false;
@@ -252,7 +252,7 @@ static bool read_rounds(struct reading *r, yyjson_val *v, struct scenario_turn *
     size_t i, max, n = r->where.n;
     yyjson_val *item;
     ret->rounds = arena_array(r->arena, struct steps, yyjson_arr_size(v) + 1);
-    yyjson_arr_foreach (v, i, max, item) {
+    yyjson_arr_foreach(v, i, max, item) {
         buf_addf(&r->where, "[%zu]", i);
         if (!read_steps(r, item, &ret->rounds[ret->n_rounds++]))
             return false;
@@ -287,7 +287,7 @@ static bool read_turns(struct reading *r, yyjson_val *v, struct scenario *s)
     size_t i, max;
     yyjson_val *item;
     s->turns = arena_array(r->arena, struct scenario_turn, yyjson_arr_size(v) + 1);
-    yyjson_arr_foreach (v, i, max, item) {
+    yyjson_arr_foreach(v, i, max, item) {
         buf_reset(&r->where);
         buf_addf(&r->where, "turns[%zu]", i);
         if (!read_turn(r, item, &s->turns[s->n_turns++]))

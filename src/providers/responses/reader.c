@@ -266,7 +266,7 @@ static bool show_parts(struct reading *g, struct responses_item *item, yyjson_va
 {
     size_t i, max;
     yyjson_val *part;
-    yyjson_arr_foreach (parts, i, max, part) {
+    yyjson_arr_foreach(parts, i, max, part) {
         struct str text = json_get_str(part, "text");
         if (!add_piece(g, item, (int64_t)i, text.n ? text : json_get_str(part, "refusal"), err))
             return false;
@@ -382,8 +382,8 @@ static struct responses_item *find_listed(struct responses_reader *r, yyjson_val
     enum responses_kind kind = kind_of(from);
     uint64_t id = hash_of(json_get_str(from, "id")), call = hash_of(json_get_str(from, "call_id"));
     for (size_t i = 0; i < r->n_items; i++)
-        if (r->items[i].kind == kind && ((id && r->items[i].id_hash == id) ||
-                                         (call && r->items[i].call_hash == call)))
+        if (r->items[i].kind == kind &&
+            ((id && r->items[i].id_hash == id) || (call && r->items[i].call_hash == call)))
             return &r->items[i];
     for (size_t i = 0; i < r->n_items; i++)
         if (r->items[i].kind == kind && r->items[i].has_index && r->items[i].index == (int64_t)at)
@@ -396,7 +396,9 @@ static bool read_listed(struct reading *g, yyjson_val *list, size_t at, struct e
 {
     yyjson_val *from = yyjson_arr_get(list, at);
     struct responses_item *item = find_listed(g->r, list, at);
-    struct item_name name = {.kind = kind_of(from), .has_index = true, .index = (int64_t)at,
+    struct item_name name = {.kind = kind_of(from),
+                             .has_index = true,
+                             .index = (int64_t)at,
                              .id_hash = hash_of(json_get_str(from, "id"))};
     if (name.kind == ITEM_OTHER || (item && (item->is_done || item->kind == ITEM_REASONING)))
         return true;
@@ -416,8 +418,8 @@ static bool read_list(struct reading *g, yyjson_val *list, struct error *err)
     }
     for (size_t i = n; i-- > 0;) {
         yyjson_val *from = yyjson_arr_get(list, i);
-        struct responses_item *item =
-            kind_of(from) == ITEM_REASONING ? find_listed(g->r, list, i) : NULL;
+        struct responses_item *item = kind_of(from) == ITEM_REASONING ? find_listed(g->r, list, i)
+                                                                      : NULL;
         if (item && !item->has_opaque && !set_opaque(g, item, from, err))
             return false;
     }

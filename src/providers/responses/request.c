@@ -49,8 +49,8 @@ static bool is_plain_id(struct str id)
 {
     for (size_t i = 0; i < id.n; i++) {
         char c = id.p[i];
-        bool is_fine =
-            (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_' || c == '-';
+        bool is_fine = (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_' ||
+                       c == '-';
         if (!is_fine)
             return false;
     }
@@ -228,7 +228,8 @@ static void put_blocks(struct jw *w, const struct ask *ask, const struct message
             put_said(w, b->text);
         else if (b->kind == BLOCK_CALL)
             put_call(w, b);
-        else if (b->kind == BLOCK_REASONING && is_mine && is_object(b->opaque) && has_follower(m, i))
+        else if (b->kind == BLOCK_REASONING && is_mine && is_object(b->opaque) &&
+                 has_follower(m, i))
             jw_raw(w, b->opaque);
     }
 }

@@ -131,32 +131,28 @@ static const struct model codex_families[] = {
     {0},
 };
 
-const struct provider provider_responses = {
-    .name = "openai-responses",
-    .label = "OpenAI Responses",
-    .base_url = "https://api.openai.com/v1",
-    .env_base = "OPENAI_BASE_URL",
-    .env_key = "OPENAI_API_KEY",
-    .needs_key = true,
-    .list = LIST_OPENAI,
-    .models = responses_models,
-    .start = responses_start,
-    VENDOR_METHODS
-};
+const struct provider provider_responses = {.name = "openai-responses",
+                                            .label = "OpenAI Responses",
+                                            .base_url = "https://api.openai.com/v1",
+                                            .env_base = "OPENAI_BASE_URL",
+                                            .env_key = "OPENAI_API_KEY",
+                                            .needs_key = true,
+                                            .list = LIST_OPENAI,
+                                            .models = responses_models,
+                                            .start = responses_start,
+                                            VENDOR_METHODS};
 
-const struct provider provider_codex = {
-    .name = "codex",
-    .label = "Codex",
-    .base_url = "https://chatgpt.com/backend-api/codex",
-    .env_base = "CODEX_BASE_URL",
-    .env_key = "OPENAI_ACCESS_TOKEN",
-    .needs_key = true,
-    .sign_in = "openai",
-    .takes_tokens = true,
-    .list = LIST_CODEX,
-    .models = codex_models,
-    .families = codex_families,
-    .start = codex_start,
-    .turn_state = vendor_turn_state,
-    VENDOR_METHODS
-};
+const struct provider provider_codex = {.name = "codex",
+                                        .label = "Codex",
+                                        .base_url = "https://chatgpt.com/backend-api/codex",
+                                        .env_base = "CODEX_BASE_URL",
+                                        .env_key = "OPENAI_ACCESS_TOKEN",
+                                        .needs_key = true,
+                                        .sign_in = "openai",
+                                        .takes_tokens = true,
+                                        .list = LIST_CODEX,
+                                        .models = codex_models,
+                                        .families = codex_families,
+                                        .start = codex_start,
+                                        .turn_state = vendor_turn_state,
+                                        VENDOR_METHODS};

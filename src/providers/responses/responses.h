@@ -9,7 +9,7 @@
 #include "providers/vendor.h"
 
 extern const struct provider provider_responses; /* "openai-responses" */
-extern const struct provider provider_codex;     /* "codex"; wants ask.account_id, if there is one */
+extern const struct provider provider_codex; /* "codex"; wants ask.account_id, if there is one */
 
 /* The pure halves, for the providers and for tests. */
 extern const struct vendor responses_vendor, codex_vendor;
