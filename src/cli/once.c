@@ -2,26 +2,17 @@
 /* `trivet run PROMPT`: a session, a turn, the end.  The answer goes to stdout as it comes, what
  * tools do goes to stderr, so that `trivet run ... > answer` holds the answer alone.
  *
- * Unlike the protocols this command confines its tools by default, and it decides by rules and by
- * mode (toolsets/rules.h) who may do what.  A question goes to the terminal; without one it is
- * denied.
- *
- *     mode                  may                                   sandbox
- *     read-only, plan       look                                  read-only
- *     workspace-write       change the workspace (default)        workspace-write
- *     prompt                look; asks for everything else        workspace-write
- *     danger-full-access    everything                            off
+ * What a call may do is decided by rules and mode (terminal/launch.h).  A question goes to the
+ * terminal; without one it is denied.
  */
 #include "cli/once.h"
 
 #include "base/log.h"
-#include "base/path.h"
 #include "base/shown.h"
 #include "base/utf8.h"
-#include "cli/once_options.h"
-#include "engine/session.h"
 #include "loop/io.h"
 #include "loop/process.h"
+#include "terminal/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,15 +25,11 @@
 enum { QUEUE_BYTES = 256 << 10 }; /* more waiting for a slow reader pauses the model */
 
 struct once {
-    struct once_options options;
+    struct run_options options;
     struct loop *loop;
     struct engine *engine;
-    struct session *session;
-    struct session_settings settings;
+    struct launch launch;
     struct listener listener;
-    struct rules rules;
-    struct arena arena;
-    struct str workspace;
     int out_fd;
     struct writer *out;
     struct wait drained;   /* everything was written */
@@ -54,17 +41,6 @@ struct once {
     bool ends_line;   /* the last thing on stdout was a line end, or nothing yet */
     int exit_code;
 };
-
-static const char instruction[] =
-    "You are a coding agent. You work in the workspace named below, with the tools you are given. "
-    "Look before you change: read the files and search the code that matter. Make the smallest "
-    "change that does the whole job and check it, with a command where that is possible. Commands "
-    "may be confined to the workspace and cut off from the network; a refusal comes back as the "
-    "result, with the reason: find another way or say what you would need. Answer briefly and say "
-    "plainly what you did and what you did not.";
-static const char plan_words[] =
-    "\n\nYou are planning: look at everything you need, change nothing, and answer with a plan of "
-    "concrete steps.";
 
 /* ---- telling ---- */
 
@@ -79,7 +55,7 @@ static void put(struct once *o, struct str text)
     if (shown.n) {
         writer_put(o->out, buf_str(&shown));
         if (writer_queued(o->out) > QUEUE_BYTES)
-            listener_set_full(o->session, &o->listener, true);
+            listener_set_full(o->launch.session, &o->listener, true);
         o->ends_line = shown.p[shown.n - 1] == '\n';
     }
 }
@@ -109,7 +85,7 @@ static void tell_result(const struct event_result *r)
 static void answer(struct once *o, bool allow, const char *reason)
 {
     reader_free(take(&o->tty));
-    session_permit(o->session, o->request_id, allow, str_of(reason));
+    session_permit(o->launch.session, o->request_id, allow, str_of(reason));
 }
 
 static void on_typed(void *arg, struct str bytes)
@@ -123,7 +99,7 @@ static void on_typed(void *arg, struct str bytes)
     bool is_always = str_ieq(word, STR("a")) || str_ieq(word, STR("always"));
     bool is_yes = is_always || str_ieq(word, STR("y")) || str_ieq(word, STR("yes"));
     if (is_always)
-        rules_add(&o->rules, VERDICT_ALLOW, str_of(o->asked_tool), &ignored);
+        rules_add(&o->launch.rules, VERDICT_ALLOW, str_of(o->asked_tool), &ignored);
     buf_reset(&o->reply);
     answer(o, is_yes, is_yes ? NULL : "the user refused this call");
 }
@@ -145,7 +121,7 @@ static void put_question(int fd, const struct event *e)
 static void ask(struct once *o, const struct event *e)
 {
     int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
-    o->request_id = arena_str(&o->arena, e->request_id);
+    o->request_id = arena_str(&o->launch.arena, e->request_id);
     if (fd < 0) {
         answer(o, false,
                "not permitted: nobody is there to ask; an allow rule or another mode "
@@ -223,10 +199,10 @@ static void on_event(void *arg, struct session *s, const struct event *e)
 static void on_written(void *arg, bool is_broken)
 {
     struct once *o = arg;
-    listener_set_full(o->session, &o->listener, false);
+    listener_set_full(o->launch.session, &o->listener, false);
     wait_wake(&o->drained);
     if (is_broken)
-        session_interrupt(o->session);
+        session_interrupt(o->launch.session);
 }
 
 static void prompt_fiber(void *arg)
@@ -235,7 +211,7 @@ static void prompt_fiber(void *arg)
     struct input in = {.text = buf_str(&o->options.prompt)};
     char turn[UUID_LEN + 1];
     struct error err;
-    if (session_send_await(o->session, &in, SEND_NEW, turn, &err))
+    if (session_send_await(o->launch.session, &in, SEND_NEW, turn, &err))
         return;
     shown_line(stderr, "trivet run: %s", err.text);
     finish(o, 1);
@@ -248,115 +224,23 @@ static void on_interrupt(void *arg)
     if (was_here)
         _exit(130);
     was_here = true;
-    session_interrupt(o->session);
+    session_interrupt(o->launch.session);
 }
 
 /* ---- the start ---- */
 
-static bool load_rules(struct once *o, struct error *err)
-{
-    AUTO(buf) struct buf user = BUF_INIT;
-    path_xdg(&user, "XDG_CONFIG_HOME", ".config");
-    buf_addz(&user, "/trivet/permissions.json");
-    struct str project = arena_fmt(&o->arena, "%.*s/.trivet/permissions.json",
-                                   STR_FMT(o->workspace));
-    o->rules.tools = &toolset_scaiflux;
-    for (size_t i = 0; i < o->options.n_rules; i++)
-        if (!rules_add(&o->rules, o->options.rules[i].verdict, o->options.rules[i].text, err)) {
-            o->exit_code = 2; /* a wrong argument */
-            return false;
-        }
-    return rules_load(&o->rules, buf_str(&user), STR_NONE, err) &&
-           rules_load(&o->rules, project, o->workspace, err);
-}
-
-#define TRANSIENT                                                                                  \
-    {                                                                                              \
-        .attempts = 4, .first_ms = 500, .max_ms = 8000, .less_percent = 20, .more_percent = 20     \
-    }
-
-static const struct retry_rules retry = {
-    .rules = {[RETRY_NETWORK] = TRANSIENT,
-              [RETRY_STATUS] = TRANSIENT,
-              [RETRY_RATE] = TRANSIENT,
-              [RETRY_REPORTED] = TRANSIENT,
-              [RETRY_REPORTED_RATE] = TRANSIENT,
-              [RETRY_CUT] = TRANSIENT,
-              [RETRY_STALLED] = TRANSIENT},
-    .statuses = {{408, 409}, {500, 599}},
-    .max_retry_after_ms = 60000,
-};
-
-static void fill_settings(struct once *o)
-{
-    const struct once_mode *mode = o->options.mode;
-    const char *system = instruction;
-    if (mode->is_plan)
-        system = arena_fmt(&o->arena, "%s%s", instruction, plan_words).p;
-    o->settings = (struct session_settings){
-        .toolset = &toolset_scaiflux,
-        .permit = PERMIT_RULES,
-        .rules = &o->rules,
-        .asks_beyond_mode = mode->asks || o->options.asks,
-        .sandbox = mode->sandbox,
-        .network = o->options.network,
-        .retry = retry,
-        .compact = {.is_enabled = true,
-                    .reserve_percent = 10,
-                    .reserve_tokens = 16384,
-                    .keep_recent_tokens = 20000},
-        .max_rounds = 200,
-        .max_rounds_is_stop = true,
-        .stall_ms = 120000,
-        .kill_grace_ms = 500,
-        .locks_at_open = true,
-        .file_at_first_input = true,
-        .canceled_text = "interrupted",
-        .system = system,
-    };
-    retry_rules_from_env(&o->settings.retry);
-}
-
-static bool open_session(struct once *o, struct error *err)
-{
-    char id[UUID_LEN + 1];
-    AUTO(buf) struct buf state = BUF_INIT;
-    path_xdg(&state, "XDG_STATE_HOME", ".local/state");
-    struct str resumed = o->options.resume, model = o->options.model;
-    struct session_report report;
-    id_uuid(id);
-    struct session_spec spec = {
-        .workspace = o->workspace,
-        .is_workspace_fixed = true,
-        .id = str_of(id),
-        .model = model.p || resumed.p ? model : engine_default_model(o->engine),
-        .mode = o->options.mode->covers,
-        .settings = &o->settings,
-    };
-    spec.path = resumed.p && str_chr(resumed, '/') != SIZE_MAX
-                    ? resumed
-                    : arena_fmt(&o->arena, "%.*s/trivet/sessions/%.*s.jsonl",
-                                STR_FMT(buf_str(&state)),
-                                STR_FMT(resumed.p ? resumed : str_of(id)));
-    o->session = resumed.p ? session_open(o->engine, &spec, &report, err)
-                           : session_new(o->engine, &spec, err);
-    if (o->session && resumed.p)
-        session_clear_queue(o->session); /* what never ran was asked for another time */
-    if (o->session && !o->options.is_quiet)
-        shown_line(stderr, "session %.*s", STR_FMT(resumed.p ? resumed : str_of(id)));
-    return o->session != NULL;
-}
-
 static bool begin(struct once *o, struct error *err)
 {
-    if (!engine_find_workspace(o->engine, o->options.workspace, &o->arena, &o->workspace, err) ||
-        !load_rules(o, err))
+    o->launch.engine = o->engine;
+    o->launch.options = &o->options;
+    if (!launch_prepare(&o->launch, err) || !launch_open(&o->launch, o->options.resume, err)) {
+        o->exit_code = o->launch.is_usage ? 2 : 1;
         return false;
-    fill_settings(o);
-    if (!open_session(o, err))
-        return false;
+    }
+    if (!o->options.is_quiet)
+        shown_line(stderr, "session %.*s", STR_FMT(o->launch.name));
     o->listener = (struct listener){.on_event = on_event, .arg = o};
-    session_listen(o->session, &o->listener);
+    session_listen(o->launch.session, &o->listener);
     o->out = writer_new(o->loop, o->out_fd, on_written, o);
     loop_on_signal(o->loop, SIGINT, on_interrupt, o);
     loop_on_signal(o->loop, SIGTERM, on_interrupt, o);
@@ -366,19 +250,17 @@ static bool begin(struct once *o, struct error *err)
 
 static void clear(struct once *o)
 {
-    if (o->session) {
-        session_unlisten(o->session, &o->listener);
-        session_close(o->session);
-    }
+    if (o->launch.session)
+        session_unlisten(o->launch.session, &o->listener);
+    launch_close(&o->launch);
     if (o->out)
         writer_free(o->out);
-    rules_clear(&o->rules);
     buf_clear(&o->reply);
-    once_options_clear(&o->options);
+    run_options_clear(&o->options);
     free(o->asked_tool);
     engine_free(o->engine);
     loop_free(o->loop);
-    arena_clear(&o->arena);
+    launch_clear(&o->launch);
 }
 
 int once_run(const struct provider *const *providers, size_t n, int argc, char **argv)
@@ -386,15 +268,15 @@ int once_run(const struct provider *const *providers, size_t n, int argc, char *
     struct once o = {.ends_line = true};
     struct error err;
     int in_fd;
-    if (!once_read_options(argc, argv, &o.options, &err)) {
+    if (!run_options_read(argc, argv, &o.options, &err)) {
         shown_line(stderr, "trivet run: %s", err.text);
         fputs("(trivet run --help)\n", stderr);
-        once_options_clear(&o.options);
+        run_options_clear(&o.options);
         return 2;
     }
     if (o.options.asks_help) {
-        fputs(once_usage, stdout);
-        once_options_clear(&o.options);
+        fputs(run_usage, stdout);
+        run_options_clear(&o.options);
         return 0;
     }
     process_begin();
@@ -406,10 +288,8 @@ int once_run(const struct provider *const *providers, size_t n, int argc, char *
     o.engine = engine_new(o.loop, providers, n);
     if (begin(&o, &err))
         loop_run(o.loop);
-    else {
+    else
         shown_line(stderr, "trivet run: %s", err.text);
-        o.exit_code = o.exit_code ? o.exit_code : 1;
-    }
     child_end_all(o.loop);
     clear(&o);
     return o.exit_code;

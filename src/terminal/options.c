@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/once_options.h"
+#include "terminal/options.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 enum { PROMPT_BYTES = 16 << 20 };
 
-const char once_usage[] =
+const char run_usage[] =
     "trivet run [FLAGS] [--] PROMPT...   one turn; the answer goes to stdout\n"
     "\n"
     "  -m, --model SLUG      provider/model-id (default: TRIVET_MODEL)\n"
@@ -39,7 +39,7 @@ const char once_usage[] =
     "\n"
     "Exit status: 0 answered, 1 failed, 2 wrong arguments, 130 interrupted.\n";
 
-static const struct once_mode modes[] = {
+static const struct run_mode modes[] = {
     {"read-only", MODE_READ_ONLY, SANDBOX_READ_ONLY, false, false},
     {"plan", MODE_READ_ONLY, SANDBOX_READ_ONLY, false, true},
     {"workspace-write", MODE_WORKSPACE_WRITE, SANDBOX_WORKSPACE_WRITE, false, false},
@@ -74,7 +74,7 @@ static const struct {
     {"--help", "-h", OPT_HELP},
 };
 
-static bool set_mode(struct once_options *o, struct str name, struct error *err)
+static bool set_mode(struct run_options *o, struct str name, struct error *err)
 {
     for (size_t i = 0; i < ARRAY_LEN(modes); i++)
         if (str_is(name, modes[i].name)) {
@@ -87,13 +87,13 @@ static bool set_mode(struct once_options *o, struct str name, struct error *err)
                      STR_FMT(str_cut(name, 60)));
 }
 
-static void add_rule(struct once_options *o, enum verdict v, struct str text)
+static void add_rule(struct run_options *o, enum verdict v, struct str text)
 {
     o->rules = xrealloc(o->rules, (o->n_rules + 1) * sizeof *o->rules);
-    o->rules[o->n_rules++] = (struct once_rule){v, text};
+    o->rules[o->n_rules++] = (struct run_rule){v, text};
 }
 
-static bool set_value(struct once_options *o, enum option option, struct str value,
+static bool set_value(struct run_options *o, enum option option, struct str value,
                       struct error *err)
 {
     switch (option) {
@@ -120,7 +120,7 @@ static bool set_value(struct once_options *o, enum option option, struct str val
     }
 }
 
-static void set_flag(struct once_options *o, enum option option)
+static void set_flag(struct run_options *o, enum option option)
 {
     o->network = o->network || option == OPT_NET;
     o->asks = o->asks || option == OPT_BEYOND;
@@ -129,7 +129,7 @@ static void set_flag(struct once_options *o, enum option option)
 }
 
 /* One option at argv[*at], with its value behind it or behind an equals sign. */
-static bool read_option(struct once_options *o, int argc, char **argv, int *at, struct error *err)
+static bool read_option(struct run_options *o, int argc, char **argv, int *at, struct error *err)
 {
     struct str word = str_of(argv[*at]), name, value;
     value = str_split(word, '=', &name);
@@ -169,7 +169,7 @@ static bool read_stdin(struct buf *out, struct error *err)
     }
 }
 
-static bool read_prompt(struct once_options *o, int argc, char **argv, int at, struct error *err)
+static bool read_prompt(struct run_options *o, int argc, char **argv, int at, struct error *err)
 {
     bool is_stdin = at == argc ? !isatty(STDIN_FILENO) : at + 1 == argc && !strcmp(argv[at], "-");
     o->prompt = BUF_MAX(PROMPT_BYTES);
@@ -180,10 +180,10 @@ static bool read_prompt(struct once_options *o, int argc, char **argv, int at, s
     return !str_is_blank(buf_str(&o->prompt)) || error_set(err, ERR_INVALID, "there is no prompt");
 }
 
-bool once_read_options(int argc, char **argv, struct once_options *ret, struct error *err)
+bool run_options_read(int argc, char **argv, struct run_options *ret, struct error *err)
 {
     int at = 0;
-    *ret = (struct once_options){.workspace = STR(".")};
+    *ret = (struct run_options){.workspace = STR(".")};
     set_mode(ret, STR("workspace-write"), err);
     for (; at < argc && argv[at][0] == '-' && argv[at][1]; at++) {
         if (strcmp(argv[at], "--") == 0) {
@@ -196,7 +196,7 @@ bool once_read_options(int argc, char **argv, struct once_options *ret, struct e
     return ret->asks_help || read_prompt(ret, argc, argv, at, err);
 }
 
-void once_options_clear(struct once_options *o)
+void run_options_clear(struct run_options *o)
 {
     free(o->rules);
     buf_clear(&o->prompt);

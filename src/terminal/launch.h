@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* What `trivet run` and the chat share: the rules, the settings and the session that the command
+ * line asks for.
+ *
+ * Unlike the protocols both confine their tools by default, and both decide by rules and by mode
+ * (toolsets/rules.h) which calls may run.
+ *
+ *     mode                  may                                   sandbox
+ *     read-only, plan       look                                  read-only
+ *     workspace-write       change the workspace (default)        workspace-write
+ *     prompt                look; asks for everything else        workspace-write
+ *     danger-full-access    everything                            off
+ */
+#ifndef TRIVET_TERMINAL_LAUNCH_H
+#define TRIVET_TERMINAL_LAUNCH_H
+
+#include "engine/session.h"
+#include "terminal/options.h"
+
+struct launch {
+    struct engine *engine; /* the caller's, and so are the options */
+    const struct run_options *options;
+    struct arena arena;
+    struct str workspace; /* real path */
+    struct rules rules;
+    struct session_settings settings;
+    struct session *session;
+    struct str name; /* of the session, as --resume takes it */
+    bool is_usage;   /* launch_prepare failed because of a rule on the command line */
+};
+
+/* Finds the workspace, loads the rules, fills the settings. */
+bool launch_prepare(struct launch *l, struct error *err);
+/* Opens the session of this id or file; a new one for STR_NONE. */
+bool launch_open(struct launch *l, struct str resumed, struct error *err);
+void launch_close(struct launch *l); /* the session; fine when there is none */
+void launch_clear(struct launch *l); /* after the engine is gone */
+
+#endif
