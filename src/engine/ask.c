@@ -6,7 +6,8 @@
  * bytes: a stream that sends only comments is stalled too.  It does not count while we ourselves
  * have paused the stream for a slow client.
  */
-#include "engine/internal.h"
+#include "engine/compact.h"
+#include "engine/journal.h"
 
 #include "auth/keys.h"
 #include "base/time.h"

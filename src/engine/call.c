@@ -8,7 +8,8 @@
  * Calls of one reply run one after another.  An interrupt ends the running one; the rest get a
  * result too, silently, so that the conversation stays valid for every provider.
  */
-#include "engine/internal.h"
+#include "engine/file.h"
+#include "engine/turn_impl.h"
 
 #include "base/path.h"
 #include "base/time.h"

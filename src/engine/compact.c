@@ -8,7 +8,8 @@
  *
  * Where the bar stands, and when a turn is split, is told in compact_cut.c.
  */
-#include "engine/internal.h"
+#include "engine/compact.h"
+#include "engine/file.h"
 
 #include "base/utf8.h"
 

@@ -7,7 +7,7 @@
  *
  * The cut is at a message of the user or the model, so that a result is never cut from its call.
  */
-#include "engine/internal.h"
+#include "engine/compact.h"
 
 static int64_t tokens_from(const struct history *h, size_t from)
 {

@@ -2,7 +2,7 @@
 /* The files that the summarised part of a conversation read and changed: found in its calls, kept
  * with the summary, and put into its text, where the model may have forgotten some (kward.md 9.5).
  */
-#include "engine/internal.h"
+#include "engine/compact.h"
 
 /* ---- finding ---- */
 

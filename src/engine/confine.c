@@ -11,7 +11,7 @@
  * where the kernel cannot enforce all of it.  A word that nobody knows counts as `require`: a
  * typing mistake must not open the door.
  */
-#include "engine/internal.h"
+#include "engine/session_impl.h"
 
 #include "base/log.h"
 #include "loop/room.h"

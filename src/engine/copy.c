@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a dialect copies from one session to another, and keeps with one. */
-#include "engine/internal.h"
+#include "engine/file.h"
 
 /* Up to the last place where every call has its result. */
 static size_t whole_part(const struct message *m, size_t n)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Everything a process has one of: providers, models, the shared shell, finished turns. */
-#include "engine/internal.h"
+#include "engine/turn_impl.h"
 
 #include "base/path.h"
 #include "net/http.h"

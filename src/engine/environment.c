@@ -8,7 +8,7 @@
  *
  * What is not handed down is also taken out of the block of memory that /proc/PID/environ shows: a
  * tool of root can read that of every process, whatever PR_SET_DUMPABLE says. */
-#include "engine/internal.h"
+#include "engine/engine_impl.h"
 
 #include <unistd.h>
 

@@ -10,7 +10,9 @@
  * While the file is written anew, and while it is closed, lines wait in s->owed and follow as soon
  * as there is a file again.
  */
-#include "engine/internal.h"
+#include "engine/compact.h"
+#include "engine/file.h"
+#include "engine/journal.h"
 
 #include "base/log.h"
 #include "base/time.h"

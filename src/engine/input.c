@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Input: accepted only when it is on disk, then started, queued, or given to the running turn. */
-#include "engine/internal.h"
+#include "engine/file.h"
+#include "engine/turn_impl.h"
 
 #include "base/time.h"
 

@@ -6,7 +6,7 @@
  * the session file.  A reply that is finished sooner never touches the disk here.  After a crash
  * the text up to the last batch becomes a partial answer.
  */
-#include "engine/internal.h"
+#include "engine/journal.h"
 
 #include "base/log.h"
 #include "base/path.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a request is authorised with: the environment's key, else what the user stored or signed in
  * with.  Servers on this machine, and replays, need none. */
-#include "engine/internal.h"
+#include "engine/engine_impl.h"
 
 #include "auth/jwt.h"
 #include "auth/keys.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lists of models: credentials for the requests, several requests in parallel. */
-#include "engine/internal.h"
+#include "engine/engine_impl.h"
 
 #include "auth/jwt.h"
 #include "auth/keys.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Opening a session file: the conversation as it is there, and what an earlier process left
  * unfinished: inputs that never ran, calls without an outcome, the beginning of an answer. */
-#include "engine/internal.h"
+#include "engine/file.h"
+#include "engine/journal.h"
 
 #include "base/path.h"
 

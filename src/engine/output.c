@@ -6,7 +6,7 @@
  * else out of what is kept of the turn.  A command that is over sooner tells nothing; its result
  * comes at once.
  */
-#include "engine/internal.h"
+#include "engine/turn_impl.h"
 
 #include "base/time.h"
 #include "base/utf8.h"

@@ -8,7 +8,8 @@
  *
  * At most a few times in a row: a summary that is too long itself must not keep us busy for ever.
  */
-#include "engine/internal.h"
+#include "engine/compact.h"
+#include "engine/file.h"
 
 bool overflow_recognise(const struct session *s, struct error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The whole conversation, with what was replaced by summaries: it is in the file only. */
-#include "engine/internal.h"
+#include "engine/session_impl.h"
 
 struct past { /* on the thread pool */
     const struct session_settings *settings;

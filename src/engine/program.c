@@ -2,7 +2,7 @@
 /* A program that a dialect wants to run in the workspace, for itself and not for the model. */
 #include "tools/program.h"
 
-#include "engine/internal.h"
+#include "engine/session_impl.h"
 
 void program_output_clear(struct program_output *o)
 {

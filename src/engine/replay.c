@@ -7,7 +7,7 @@
  * A turn whose ring is complete is told from memory only; one whose ring has lost its beginning is
  * told from the file up to the ring's first event.
  */
-#include "engine/internal.h"
+#include "engine/turn_impl.h"
 
 struct replay {
     struct session *session;

@@ -2,7 +2,7 @@
 /* Whether and when a failed model request is repeated: the rules are data of the dialect
  * (settings.h), here they are only read.  A request of which something was shown is never repeated;
  * that is decided before anything here is asked. */
-#include "engine/internal.h"
+#include "engine/compact.h"
 
 #include "base/id.h"
 

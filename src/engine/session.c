@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sessions: made, listened to, closed, and how their turns come and go. */
-#include "engine/internal.h"
+#include "engine/file.h"
+#include "engine/journal.h"
 
 #include "base/time.h"
 #include "loop/child.h"

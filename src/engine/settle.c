@@ -5,7 +5,8 @@
  * The form is the dialect's wish, not a need: where the disk refuses, the records stay, which say
  * the same, and the next turn tries again.
  */
-#include "engine/internal.h"
+#include "engine/file.h"
+#include "engine/turn_impl.h"
 
 #include "base/log.h"
 #include "base/time.h"

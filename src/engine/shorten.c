@@ -4,7 +4,7 @@
  * time; compact.c has the other kind.  When the list would be no shorter than what it stands for,
  * nothing changes.
  */
-#include "engine/internal.h"
+#include "engine/compact.h"
 
 #include "base/utf8.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking at a session and setting what can be set while it lives. */
-#include "engine/internal.h"
+#include "engine/file.h"
+#include "engine/turn_impl.h"
 
 #include "base/path.h"
 

@@ -3,7 +3,9 @@
  *
  * Every path leads to end_turn_await, and that is the only place that emits EV_TURN_ENDED.
  */
-#include "engine/internal.h"
+#include "engine/compact.h"
+#include "engine/file.h"
+#include "engine/journal.h"
 
 #include "base/log.h"
 #include "base/time.h"

@@ -3,7 +3,8 @@
  * has one, as records otherwise.  A turn that runs is always in records, with everything a crash
  * must not lose: what was said, which calls have begun, which inputs wait.
  */
-#include "engine/internal.h"
+#include "engine/file.h"
+#include "engine/turn_impl.h"
 
 #include "engine/form.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Classic BPF with labels.  A conditional jump reaches 255 instructions ahead and never back; the
  * linker checks that. */
-#include "sandbox/internal.h"
+#include "sandbox/bpf.h"
 
 void bpf_init(struct bpf *b)
 {

@@ -8,7 +8,8 @@
  * renewal, and a command that still runs would see the new one.  So an empty file system comes over
  * the whole directory, and what may be seen is put back in.
  */
-#include "sandbox/internal.h"
+#include "sandbox/parts.h"
+#include "sandbox/view.h"
 
 #include "base/buf.h"
 #include "base/mem.h"

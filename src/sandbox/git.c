@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What makes git run programs or go elsewhere for its settings, in a repository and in those of its
  * submodules and work trees. */
-#include "sandbox/internal.h"
+#include "sandbox/view.h"
 
 #include "base/mem.h"
 #include "base/path.h"

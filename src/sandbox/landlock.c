@@ -24,7 +24,8 @@
  * a disk holds every file.  The rules also close ptrace and with it the links in /proc/<pid> of
  * every process outside.
  */
-#include "sandbox/internal.h"
+#include "sandbox/parts.h"
+#include "sandbox/view.h"
 
 #include "base/mem.h"
 #include "base/path.h"

@@ -7,7 +7,7 @@
  * namespace, and by the process namespace from Linux 6.14 on (space.c) scratch     single files by
  * the kernel; all together by adding them up
  */
-#include "sandbox/internal.h"
+#include "sandbox/parts.h"
 
 #include "base/mem.h"
 #include "loop/child.h"

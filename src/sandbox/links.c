@@ -3,7 +3,8 @@
  * the workspace names it: from then on git enters it at every `git status` and does what its
  * settings say.  So an index that names new ones is put back as it was.
  */
-#include "sandbox/internal.h"
+#include "sandbox/parts.h"
+#include "sandbox/view.h"
 
 #include "base/mem.h"
 #include "base/path.h"

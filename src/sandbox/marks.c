@@ -7,7 +7,8 @@
  *
  * Where mounts guard what exists, only links and what is missing are marked; without them all is.
  */
-#include "sandbox/internal.h"
+#include "sandbox/parts.h"
+#include "sandbox/view.h"
 
 #include "base/mem.h"
 #include "base/path.h"

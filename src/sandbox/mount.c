@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Mounts by descriptor: nothing here goes through a link, whatever lies on the way. */
-#include "sandbox/internal.h"
+#include "sandbox/view.h"
 
 #include "base/mem.h"
 #include "base/path.h"

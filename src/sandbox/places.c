@@ -6,7 +6,8 @@
  *     HIDE    keys and private affairs; not readable
  *     CACHE   readable, what is written there lands in the scratch directory
  */
-#include "sandbox/internal.h"
+#include "sandbox/parts.h"
+#include "sandbox/view.h"
 
 #include "base/id.h"
 #include "base/log.h"

@@ -9,7 +9,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
-#include "sandbox/internal.h"
+#include "sandbox/parts.h"
 
 #include <stddef.h>
 #include <stdio.h>

@@ -17,7 +17,9 @@
 
 #include "base/mem.h"
 #include "base/path.h"
-#include "sandbox/internal.h"
+#include "sandbox/bpf.h"
+#include "sandbox/parts.h"
+#include "sandbox/view.h"
 #include "sandbox/remove.h"
 
 #include <errno.h>

@@ -18,7 +18,7 @@
  * 8) does not look at it, and many a service behind such a socket runs commands for whoever asks
  * (D-Bus, Docker).
  */
-#include "sandbox/internal.h"
+#include "sandbox/bpf.h"
 
 #include "base/mem.h"
 

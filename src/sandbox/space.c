@@ -9,7 +9,8 @@
  * Root uses its own rights; others, and a root without them, make a user namespace in which they
  * are themselves.  What did not work is left behind in a process that has ended.
  */
-#include "sandbox/internal.h"
+#include "sandbox/parts.h"
+#include "sandbox/view.h"
 
 #include "base/mem.h"
 

@@ -14,7 +14,8 @@
  * with it.  Each directory between a guarded path and its writable place is a mount too, but
  * writable: a mount point cannot be renamed or removed, so nobody can move it aside.
  */
-#include "sandbox/internal.h"
+#include "sandbox/parts.h"
+#include "sandbox/view.h"
 
 #include "base/mem.h"
 #include "base/path.h"

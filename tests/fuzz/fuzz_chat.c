@@ -2,10 +2,11 @@
 /* A saved chat of loaf, of any bytes (loaf.md 13.2): read with the form, and every message that was
  * understood has a role, and can be written and titled.
  */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/chats.h"
+#include "dialects/loaf/state.h"
 #include "engine/form.h"
 #include "engine/history.h"
-#include "engine/internal.h"
+#include "engine/engine_impl.h"
 #include "fuzz_place.h"
 #include "providers/provider.h"
 

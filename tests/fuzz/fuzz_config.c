@@ -5,7 +5,8 @@
  */
 #include "context/config.h"
 #include "context/diary.h"
-#include "dialects/scaiflux/internal.h"
+#include "dialects/scaiflux/messages.h"
+#include "dialects/scaiflux/workspace.h"
 #include "fuzz_place.h"
 
 static void check_safe(yyjson_val *v)

@@ -5,7 +5,7 @@
  * strings are what they were.
  */
 #include "base/secret.h"
-#include "dialects/kward/internal.h"
+#include "dialects/kward/methods.h"
 #include "fuzz.h"
 
 enum { DEPTH = 500 };

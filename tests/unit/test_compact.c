@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a compaction cuts, and the lists of files in its summary. */
-#include "engine/internal.h"
+#include "engine/compact.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Redaction of outgoing messages (kward.md 4). */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/methods.h"
 
 #include "base/secret.h"
 

@@ -4,7 +4,9 @@
  * makes of it is shown by tests/e2e/escape.py. */
 #include "base/mem.h"
 #include "base/path.h"
-#include "sandbox/internal.h"
+#include "sandbox/bpf.h"
+#include "sandbox/parts.h"
+#include "sandbox/view.h"
 #include "sandbox/remove.h"
 #include "sandbox/sandbox.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Images of turns/start (kward.md 14): checked in the documented order, then blocks. */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/events.h"
 
 #include "base/base64.h"
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* sessions/clone, forkMessages, fork, compact: new sessions from old ones, and shorter ones
  * (kward.md 8.6 to 8.9). */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/events.h"
+#include "dialects/kward/methods.h"
+#include "dialects/kward/registry.h"
 
 #include "base/time.h"
 #include "base/utf8.h"

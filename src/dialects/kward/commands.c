@@ -2,7 +2,9 @@
 /* prompts/..., commands/..., resources/startup (kward.md 20), and input that begins with a slash
  * (11.7): a template is expanded, a plugin's command runs as a turn of its own, anything else is
  * plain text. */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/events.h"
+#include "dialects/kward/methods.h"
+#include "dialects/kward/registry.h"
 
 #include "base/path.h"
 #include "context/library.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* config/read, config/update (kward.md 21), runtime/updateSetting and runtime/reload (16). */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/methods.h"
+#include "dialects/kward/models.h"
+#include "dialects/kward/registry.h"
 
 #include "base/secret.h"
 #include "context/config.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* How failures are worded and numbered (kward.md 3): wrong params are -32602, everything else that
  * fails inside a method is -32603, and `data` names the kind for developers. */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/methods.h"
 
 const struct dialect_error kw_errors[] = {
     {"-32700", "the body is not JSON"},

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* turn/event: every numbered event of the engine becomes one notification, here and when a turn is
  * replayed (kward.md 12).  The sequence is the engine's number within the turn. */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/events.h"
+#include "dialects/kward/methods.h"
+#include "dialects/kward/models.h"
+#include "dialects/kward/registry.h"
 
 #include "toolsets/plain.h"
 

@@ -3,7 +3,8 @@
 #include "context/export.h"
 
 #include "base/path.h"
-#include "dialects/kward/internal.h"
+#include "dialects/kward/methods.h"
+#include "dialects/kward/registry.h"
 
 struct export_params {
     struct str session_id, path, format;

@@ -4,7 +4,8 @@
  * Every list of methods holds exactly those of its group that the method table knows, and a group
  * without methods says that it is not supported; so the answer grows with the table.
  */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/events.h"
+#include "dialects/kward/methods.h"
 
 static bool has(const char *name)
 {

@@ -11,7 +11,10 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/time.h"
-#include "dialects/kward/internal.h"
+#include "dialects/kward/events.h"
+#include "dialects/kward/methods.h"
+#include "dialects/kward/models.h"
+#include "dialects/kward/registry.h"
 
 enum {
     EOF_LISTS_MS = 2000, /* after the end of input lists of models are awaited so long */

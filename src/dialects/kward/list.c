@@ -6,7 +6,8 @@
  *     |  '- B      depth 2, ancestorContinues [true] because of A
  *     '- C         depth 1, last
  */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/methods.h"
+#include "dialects/kward/registry.h"
 
 #include "engine/list.h"
 

@@ -2,7 +2,7 @@
 /* Lists of models: requested by models/list, which waits for them, and in the background after a
  * sign-in or a new key, and for the context window of the current model when the first session
  * opens.  One fiber makes all requests. */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/models.h"
 
 struct kw_lists_waiter { /* on the stack of its fiber */
     struct kw_lists_waiter *next;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* logging/stats, and what the log of figures hears of turns (kward.md 17): metadata, never what was
  * said. */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/events.h"
+#include "dialects/kward/methods.h"
+#include "dialects/kward/models.h"
 
 #include "base/num.h"
 #include "base/secret.h"

@@ -2,7 +2,8 @@
 /* Signing in to OpenAI (kward.md 22.3): the client shows the address, the browser comes back to our
  * port or the user pastes the code, and auth/loginFinished tells how it ended.  Logins that are
  * over are remembered for auth/loginStatus, the newest ones. */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/methods.h"
+#include "dialects/kward/models.h"
 
 #include "auth/keys.h"
 #include "auth/login.h"

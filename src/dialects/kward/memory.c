@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* memory/... (kward.md 18): the records, the two switches, what a turn is told of them and why. */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/events.h"
+#include "dialects/kward/methods.h"
+#include "dialects/kward/registry.h"
 
 #include "context/config.h"
 #include "context/memory.h"

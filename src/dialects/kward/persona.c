@@ -6,7 +6,9 @@
  *     "sessions": {"auto_resume": true}
  *     <session directory>/last_session.json    {"path": ..., "timestamp": ...}
  */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/events.h"
+#include "dialects/kward/methods.h"
+#include "dialects/kward/registry.h"
 
 #include "base/path.h"
 #include "base/time.h"

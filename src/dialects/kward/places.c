@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where things lie: the config directory, the session files of a workspace, workspaces as clients
  * name them (kward.md 7, 8.12 and 9.1). */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/registry.h"
 
 #include "base/path.h"
 #include "base/time.h"

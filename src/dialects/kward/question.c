@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The question bridge: a tool asks, the client shows it, the answer goes back as text. */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/events.h"
+#include "dialects/kward/methods.h"
+#include "dialects/kward/registry.h"
 
 void kw_ask(struct kw_file *f, struct str owner, const struct event *e)
 {

@@ -3,7 +3,9 @@
  *
  * What was told last stays with the session file, in a memory_state record behind the turn.
  */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/events.h"
+#include "dialects/kward/methods.h"
+#include "dialects/kward/registry.h"
 
 #include "base/utf8.h"
 #include "context/config.h"

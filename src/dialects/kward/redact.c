@@ -17,7 +17,7 @@
  * cannot do without.  Only a string that shows one, or a \u escape that may hide one, is looked at
  * again, with its escapes undone.  Until the first change nothing is copied.
  */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/methods.h"
 
 #include "base/secret.h"
 

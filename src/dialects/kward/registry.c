@@ -5,7 +5,9 @@
  * is_closing set, so that the events of that end reach the client; EV_TURN_ENDED frees it
  * (kw_on_event).
  */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/events.h"
+#include "dialects/kward/models.h"
+#include "dialects/kward/registry.h"
 
 enum { MOST_TURNS = 2048 }; /* kept before those that the engine has dropped are dropped here */
 

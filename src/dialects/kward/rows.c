@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows that several methods share. */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/methods.h"
 
 #include "base/time.h"
 

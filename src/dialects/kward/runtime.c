@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* runtime/state, runtime/stats (kward.md 16) and tools/list. */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/events.h"
+#include "dialects/kward/methods.h"
+#include "dialects/kward/models.h"
+#include "dialects/kward/registry.h"
 
 #include "base/num.h"
 #include "context/system.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* sessions/create, resume, rename, delete, close, transcript (kward.md 8); list has its own file.
  */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/events.h"
+#include "dialects/kward/methods.h"
+#include "dialects/kward/registry.h"
 
 #include "base/path.h"
 #include "base/time.h"

@@ -13,7 +13,8 @@
  * With the provider word "local" one of the providers for servers on this machine is pointed at the
  * user's and is called Local.
  */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/events.h"
+#include "dialects/kward/models.h"
 
 #include "auth/store.h"
 #include "context/config.h"

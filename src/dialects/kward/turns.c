@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* turns/start, turns/cancel, turns/status, turns/events (kward.md 11). */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/events.h"
+#include "dialects/kward/methods.h"
+#include "dialects/kward/registry.h"
 
 static void put_turn(struct jw *w, struct str owner, const struct turn_info *t)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* workspace/validate and workspace/info. */
-#include "dialects/kward/internal.h"
+#include "dialects/kward/methods.h"
+#include "dialects/kward/registry.h"
 
 #include "base/path.h"
 

@@ -2,7 +2,10 @@
 /* auth.status and the two keys.  Signing in is in connect.c.
  *
  * Keys are stored as they are given and never shown, not even in errors. */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/choice.h"
+#include "dialects/loaf/methods.h"
+#include "dialects/loaf/say.h"
+#include "dialects/loaf/state.h"
 
 #include "auth/store.h"
 

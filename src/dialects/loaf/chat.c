@@ -13,7 +13,9 @@
  * assistant message with a heading, as loaf has it; read back as the first message it is a summary
  * again.
  */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/chats.h"
+#include "dialects/loaf/choice.h"
+#include "dialects/loaf/state.h"
 
 #include "base/path.h"
 #include "base/time.h"

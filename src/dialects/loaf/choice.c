@@ -11,7 +11,8 @@
  *     rehearsal, "rehearsal/hello"    rehearsal/hello: providers that loaf does not know keep their
  *                                     name in front
  */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/choice.h"
+#include "dialects/loaf/say.h"
 
 #include <ctype.h>
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* command.execute: the slash commands (loaf.md 18), one row each.  Most say what a method says; the
  * prompt of a session is never looked at for commands. */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/chats.h"
+#include "dialects/loaf/choice.h"
+#include "dialects/loaf/methods.h"
+#include "dialects/loaf/say.h"
+#include "dialects/loaf/state.h"
 
 #include "base/utf8.h"
 

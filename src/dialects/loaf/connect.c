@@ -5,7 +5,10 @@
  *     auth.flow.started, auth.flow.url, [auth.flow.device_code], then
  *     auth.flow.completed, state.changed, the answer    or    auth.flow.failed, the error
  */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/choice.h"
+#include "dialects/loaf/methods.h"
+#include "dialects/loaf/say.h"
+#include "dialects/loaf/state.h"
 
 #include "auth/login.h"
 #include "base/time.h"

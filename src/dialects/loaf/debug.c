@@ -2,7 +2,7 @@
 /* session.debug (loaf.md 6.18): what goes to the model and comes back, between the documented
  * events, after debug.set.  Bodies of requests carry the whole conversation and no credentials:
  * these travel in headers, which are not shown. */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/say.h"
 
 #include "base/limits.h"
 #include "base/time.h"

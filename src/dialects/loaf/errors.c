@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Errors as loaf words them: {"code":..,"message":..,"data":{"reason":..}} (loaf.md 3).  Every
  * failure behind a valid request is -32603. */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/methods.h"
 
 /* The error object up to the open data object. */
 static void begin(struct jw *w, int code, struct str message, const char *reason)

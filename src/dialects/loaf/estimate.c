@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Token estimates by loaf's formulas (loaf.md 9.1, 9.2).  They are for display; when to compact is
  * the engine's business. */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/chats.h"
+#include "dialects/loaf/choice.h"
+#include "dialects/loaf/state.h"
 
 #include "base/utf8.h"
 

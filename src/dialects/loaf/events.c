@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Engine events become loaf's, in the order of loaf.md 7.1. */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/say.h"
 
 #include "base/utf8.h"
 

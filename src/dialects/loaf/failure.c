@@ -2,7 +2,7 @@
 /* A failed model request in loaf's words (loaf.md 7.6): `<status> <what the provider said>`,
  * `Connection error.`, `Request timed out.`  Behind these two follows what is known of the cause.
  */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/say.h"
 
 static void put_sentence(struct buf *out, const char *form, struct str cause)
 {

@@ -3,7 +3,10 @@
  *
  * Lists read the files anew each time: another loaf may have written them.  A file that is no chat
  * is named in `errors` and hides nobody else. */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/chats.h"
+#include "dialects/loaf/choice.h"
+#include "dialects/loaf/methods.h"
+#include "dialects/loaf/state.h"
 
 #include "base/path.h"
 #include "base/time.h"

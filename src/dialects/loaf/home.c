@@ -9,7 +9,8 @@
  * Which provider a model belongs to is not written down in loaf, and guessed.  A member of our own,
  * trivetModel, says it as provider/model-id; it counts while it fits selectedModel.
  */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/chats.h"
+#include "dialects/loaf/choice.h"
 
 #include "auth/store.h"
 #include "base/limits.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Pictures in session.send (loaf.md 17): by path or as data URL, at most 8 MiB each.  Elements that
  * name neither are ignored; what fails to load fails the turn, in these words. */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/chats.h"
 
 #include "base/base64.h"
 #include "base/path.h"

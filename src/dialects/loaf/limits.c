@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* limits.get: what is left of the subscriptions, asked for now (loaf.md 5.23). */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/choice.h"
+#include "dialects/loaf/methods.h"
+#include "dialects/loaf/state.h"
 
 static const struct row window_rows[] = {
     ROW_OUT("usedPercent", T_NUM, NEEDED, "0 to 100"),

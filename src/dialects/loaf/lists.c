@@ -3,7 +3,7 @@
  * background, of every provider for which there is a key or a sign-in; a start never waits for
  * them.  After a sign-in or a new key the call waits for the list, so that a model of it can be
  * chosen.  A list that failed is asked for again when the models are looked at. */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/choice.h"
 
 /* The name under which the provider's list is kept, or NULL. */
 static const char *kept_name(struct loaf *lf, const struct provider *p)

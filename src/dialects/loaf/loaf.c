@@ -4,7 +4,10 @@
  * However it ends (shutdown, end of input, signal, closed output), the steps are the same: no new
  * requests, running ones are answered, turns are stopped, output is flushed.
  */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/choice.h"
+#include "dialects/loaf/methods.h"
+#include "dialects/loaf/say.h"
+#include "dialects/loaf/state.h"
 
 #include "base/limits.h"
 

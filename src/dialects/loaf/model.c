@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* model.list and model.select.  What a selection is and how models are named: choice.c. */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/choice.h"
+#include "dialects/loaf/methods.h"
+#include "dialects/loaf/say.h"
+#include "dialects/loaf/state.h"
 
 /* ---- model.list ---- */
 

@@ -6,7 +6,8 @@
  * has no models, since what it may use is unknown.  The cache is read when a list is first needed
  * and written after every list that came over the network.
  */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/choice.h"
+#include "dialects/loaf/state.h"
 
 #include "base/log.h"
 #include "base/path.h"

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A session lets go of its conversation: history.clear_session, /clear, and resuming a saved chat
  * (loaf.md 5.26, 18).  What runs is stopped first, so that its result cannot come back later. */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/chats.h"
+#include "dialects/loaf/choice.h"
+#include "dialects/loaf/methods.h"
+#include "dialects/loaf/say.h"
+#include "dialects/loaf/state.h"
 
 #include "base/time.h"
 #include "engine/list.h"

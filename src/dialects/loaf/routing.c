@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* model.openrouter.providers: the upstreams of one model, asked for and remembered. */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/choice.h"
+#include "dialects/loaf/methods.h"
 
 static struct routes *find(struct loaf *lf, struct str model_id)
 {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The shapes of what goes out: shared types (loaf.md 4) and events (loaf.md 6).  Methods have
  * their rows beside them. */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/chats.h"
+#include "dialects/loaf/choice.h"
+#include "dialects/loaf/methods.h"
+#include "dialects/loaf/state.h"
 
 /* ---- StateSnapshot ---- */
 

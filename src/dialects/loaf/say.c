@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Writing events: {"type":..,"timestamp":..,"payload":{..}} inside a notification named "event".
  * Where the sources name different members for the same thing, all are sent (loaf.md 19). */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/chats.h"
+#include "dialects/loaf/choice.h"
+#include "dialects/loaf/say.h"
+#include "dialects/loaf/state.h"
 
 #include "base/limits.h"
 #include "base/shown.h"

@@ -4,7 +4,11 @@
  * All of these run in the main lane, so that requests written one after another act in that order
  * although a prompt is answered only when it is on disk.
  */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/chats.h"
+#include "dialects/loaf/choice.h"
+#include "dialects/loaf/methods.h"
+#include "dialects/loaf/say.h"
+#include "dialects/loaf/state.h"
 
 #include "base/time.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* What loaf asks of the engine: its numbers, and the base instruction for the model. */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/chats.h"
+#include "dialects/loaf/methods.h"
+#include "dialects/loaf/say.h"
+#include "dialects/loaf/state.h"
 
 static const char instruction[] =
     "You are a coding agent that works in the user's project through tools. Look before you "

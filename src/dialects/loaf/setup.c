@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* First steps and looking deeper: onboarding.status, onboarding.complete, debug.set. */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/choice.h"
+#include "dialects/loaf/methods.h"
+#include "dialects/loaf/say.h"
+#include "dialects/loaf/state.h"
 
 /* ---- onboarding ---- */
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Skills (loaf.md 14): skills.list, and what a turn tells the model about them and the web.  The
  * disk is looked at anew each time. */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/methods.h"
+#include "dialects/loaf/say.h"
+#include "dialects/loaf/state.h"
 
 #include "base/path.h"
 #include "context/skills.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* StateSnapshot, SessionState and what they are made of (loaf.md 4). */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/chats.h"
+#include "dialects/loaf/choice.h"
+#include "dialects/loaf/state.h"
 
 #include "base/utf8.h"
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The process itself: rpc.handshake, system.ping, system.shutdown, state.get. */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/methods.h"
+#include "dialects/loaf/say.h"
+#include "dialects/loaf/state.h"
 
 #include "base/time.h"
 

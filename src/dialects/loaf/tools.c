@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tools.list: what the model can call, straight from the toolset's rows. */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/methods.h"
+#include "dialects/loaf/state.h"
 
 static const struct row tool_rows[] = {
     ROW_OUT("name", T_STR, NEEDED, "as the model calls it"),

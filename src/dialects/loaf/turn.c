@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* How a turn begins and ends for the client (loaf.md 7.1, 7.5, 7.6).  Whatever ends it, the last
  * event is the status "ready". */
-#include "dialects/loaf/internal.h"
+#include "dialects/loaf/choice.h"
+#include "dialects/loaf/say.h"
+#include "dialects/loaf/state.h"
 
 #include "base/time.h"
 #include "base/utf8.h"

@@ -12,7 +12,8 @@
 #include "base/limits.h"
 #include "base/path.h"
 #include "context/foreign.h"
-#include "dialects/scaiflux/internal.h"
+#include "dialects/scaiflux/messages.h"
+#include "dialects/scaiflux/workspace.h"
 
 enum { CONFIG_BYTES = 1 << 20 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What errors are called on this wire (scaiflux.md 4.6 and 5.10): one table from the engine's codes
  * to the codes and origins of failed turns, one list for the description. */
-#include "dialects/scaiflux/internal.h"
+#include "dialects/scaiflux/messages.h"
 
 static const struct {
     const char *code, *origin;

@@ -10,7 +10,8 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "context/skills.h"
-#include "dialects/scaiflux/internal.h"
+#include "dialects/scaiflux/messages.h"
+#include "dialects/scaiflux/workspace.h"
 
 enum { GADGET_SKILLS = 0, ABOUT_CHARS = 300 };
 

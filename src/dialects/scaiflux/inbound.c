@@ -2,7 +2,8 @@
 /* Lines from the controller: five messages, and fourteen reasons to refuse a line
  * (scaiflux.md 4.6). The checks run in the order of that table; the first that fails gives the one
  * error. */
-#include "dialects/scaiflux/internal.h"
+#include "dialects/scaiflux/messages.h"
+#include "dialects/scaiflux/slash.h"
 
 #include "base/limits.h"
 #include "base/utf8.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line and the permission modes (scaiflux.md 7 and 11). */
-#include "dialects/scaiflux/internal.h"
+#include "dialects/scaiflux/messages.h"
 
 #include <limits.h>
 

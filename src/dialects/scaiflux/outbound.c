@@ -5,7 +5,9 @@
  * turn_started is written when the prompt is on disk and before anything else is done for it, so it
  * follows from the engine's "queued": here nothing ever waits in a queue.
  */
-#include "dialects/scaiflux/internal.h"
+#include "dialects/scaiflux/messages.h"
+#include "dialects/scaiflux/slash.h"
+#include "dialects/scaiflux/workspace.h"
 
 #include <stdio.h>
 

@@ -8,7 +8,8 @@
  * none; --resume looks into both.  Nothing is created here: the file and its directory appear with
  * the first prompt.
  */
-#include "dialects/scaiflux/internal.h"
+#include "dialects/scaiflux/messages.h"
+#include "dialects/scaiflux/workspace.h"
 
 #include "base/log.h"
 #include "base/path.h"

@@ -12,7 +12,8 @@
 #include "base/path.h"
 #include "base/log.h"
 #include "base/shown.h"
-#include "dialects/scaiflux/internal.h"
+#include "dialects/scaiflux/messages.h"
+#include "dialects/scaiflux/workspace.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
  * the three lists of error codes.  What rows cannot say (members that depend on each other) stands
  * here.
  */
-#include "dialects/scaiflux/internal.h"
+#include "dialects/scaiflux/messages.h"
 
 static const struct {
     const char *type;

@@ -6,7 +6,8 @@
  * Almost all are done at once.  One that takes time runs on a fiber, and lines that come meanwhile
  * wait for it (inbound.c), except those that the running turn waits for.
  */
-#include "dialects/scaiflux/internal.h"
+#include "dialects/scaiflux/messages.h"
+#include "dialects/scaiflux/slash.h"
 
 #include "base/utf8.h"
 

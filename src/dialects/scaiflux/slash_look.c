@@ -3,7 +3,9 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "context/system.h"
-#include "dialects/scaiflux/internal.h"
+#include "dialects/scaiflux/messages.h"
+#include "dialects/scaiflux/slash.h"
+#include "dialects/scaiflux/workspace.h"
 #include "engine/list.h"
 
 enum {

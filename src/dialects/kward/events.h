@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* Turns: their input, events, transcript, questions, memory and figures.  For this folder only. */
+#ifndef TRIVET_DIALECTS_KWARD_EVENTS_H
+#define TRIVET_DIALECTS_KWARD_EVENTS_H
+
+#include "dialects/kward/structs.h"
+
+/* events.c */
+void kw_on_event(void *file, struct session *s, const struct event *e);
+void kw_put_event(struct kward *k, struct str owner, const struct event *e, struct jw *w);
+extern const struct dialect_event kw_events[];
+
+/* transcript.c */
+void kw_put_messages(struct jw *w, const struct message *m, size_t n);
+/* Error:, Declined: and Cancelled. begin the text of a failed call. */
+bool kw_is_error_text(struct str text);
+
+/* attachments.c */
+/* Checks the value of `attachments` and turns it into blocks in the arena. */
+bool kw_take_attachments(yyjson_val *list, struct arena *a, struct input *in, struct error *err);
+
+/* commands.c */
+/* A template in the input is expanded, a plugin's command becomes an errand. */
+void kw_take_slash(struct kward *k, struct kw_session *s, struct arena *a, struct input *in);
+
+/* recall.c */
+void kw_memory_flags(const struct kward *k, bool *ret_on, bool *ret_summary);
+/* The user's AGENTS.md, the memories that fit the input, the skills. */
+void kw_put_context_await(void *kward, struct session *s, struct str input, struct buf *out);
+void kw_keep_context_await(void *kward, struct session *s);
+
+/* persona.c */
+void kw_take_persona(struct kward *k, yyjson_val *config);
+struct str kw_persona_label(const struct kward *k);
+/* The session is the one that its workspace goes on with; written in the background. */
+void kw_remember(struct kward *k, const struct kw_session *s);
+/* The file of the last session in this directory of sessions; false when there is none. */
+bool kw_remembered(struct str dir, struct arena *a, struct str *ret_path);
+
+/* logging.c */
+unsigned kw_log_categories(const struct kward *k); /* a bit each */
+void kw_put_log_categories(struct jw *w, unsigned enabled);
+void kw_log_event(struct kw_file *f, const struct event *e);
+
+/* branch.c */
+/* Tells every RPC session of the file. */
+void kw_tell_notice(struct kw_file *f, struct str text);
+extern const struct row kw_session_event_rows[];
+
+/* question.c */
+void kw_ask(struct kw_file *f, struct str owner, const struct event *e);
+
+#endif

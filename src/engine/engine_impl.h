@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine's data and the functions that belong to the process as a whole: keys, the
+ * catalogue of models, finished turns, the environment of commands.  For src/engine only.
+ *
+ *     engine --- sessions --- waiting turns, the running one --- its fiber
+ *            \-- finished turns (the newest 256, for status and replay)
+ *     session -- history (live conversation)  log (the file)  listeners
+ */
+#ifndef TRIVET_ENGINE_ENGINE_IMPL_H
+#define TRIVET_ENGINE_ENGINE_IMPL_H
+
+#include "auth/credential.h"
+#include "base/table.h"
+#include "engine/history.h"
+#include "engine/session.h"
+#include "providers/catalogue.h"
+
+enum { MAX_FINISHED_TURNS = 256 };
+
+struct engine {
+    struct loop *loop;
+    const struct provider *const *providers;
+    size_t n_providers;
+    struct session *sessions; /* all, in order of creation */
+    struct session **sessions_end;
+    struct table by_path;  /* the newest session of each file */
+    struct table turns;    /* by id: all that live */
+    struct turn *finished; /* oldest first */
+    struct turn **finished_end;
+    size_t n_finished, finished_bytes;
+    unsigned n_running; /* turns with a fiber, and compactions */
+    struct wait idle;   /* woken when n_running becomes 0 */
+    bool is_stopping;
+    bool has_told_sandbox;         /* what the kernel cannot enforce */
+    struct shell_state shell;      /* loaf's, shared by its sessions */
+    struct background *background; /* likewise; NULL before the first call */
+    struct arena arena;            /* for its whole life */
+    struct auth_store *auth;       /* keys and sign-ins; opened when first needed */
+    struct str exa_key;            /* of the store, or STR_NONE; in the arena */
+    bool is_exa_known;             /* it was looked for */
+    char **env;                    /* of children, cleaned */
+    struct custom *custom;         /* custom tools; NULL before somebody asks */
+    char *launch_dir;
+    struct catalogue *catalogue; /* made by the first lookup of a model; NULL before */
+    struct arena door;           /* what the catalogue was told last */
+    struct limits_book *limits;  /* what providers said, see engine_limits */
+};
+
+/* keys.c */
+/* For a provider that needs none ret->token stays STR_NONE.  ERR_NO_KEY, ERR_AUTH and what a
+ * refresh may run into. */
+bool engine_key_await(struct engine *e, const struct provider *p, struct credential *ret,
+                      struct error *err);
+/* ERR_NO_KEY, naming what is missing; returns false. */
+bool engine_no_key(const struct provider *p, struct error *err);
+/* The stored one as it is, if it is of the kind that the provider takes. */
+bool engine_peek_key(struct engine *e, const struct provider *p, struct credential *ret);
+/* Of the web search: the environment's, else the stored one, else STR_NONE. */
+struct str engine_exa_key(struct engine *e);
+/* The name in the store of what the provider is authorised with. */
+const char *engine_auth_entry(const struct provider *p);
+/* After a refusal of that token: there is another one now. */
+bool engine_renew_key_await(struct engine *e, const struct provider *p, struct str refused,
+                            struct error *err);
+
+/* engine.c */
+struct catalogue *engine_catalogue(struct engine *e);
+void engine_keep_finished(struct engine *e, struct turn *t);
+struct background *engine_background(struct engine *e);
+struct turn *engine_find_turn(struct engine *e, struct str id);
+void engine_add_turn(struct turn *t);
+void engine_drop_turn(struct turn *t);
+
+/* tools.c */
+/* What tools need of the process and the settings; the rest is the session's and the turn's. */
+void engine_fill_cx(struct engine *e, const struct session_settings *settings, struct str workspace,
+                    struct tool_cx *cx);
+const struct face *session_find_face(struct session *s, struct str name); /* NULL: not offered */
+
+/* environment.c */
+char **environment_for_children(void);
+void environment_free(char **env);
+
+#endif

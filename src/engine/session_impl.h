@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* A session's data and what the parts of the engine ask of it.  For src/engine only; the
+ * interface for dialects is engine/session.h. */
+#ifndef TRIVET_ENGINE_SESSION_IMPL_H
+#define TRIVET_ENGINE_SESSION_IMPL_H
+
+#include "engine/engine_impl.h"
+#include "loop/gate.h"
+#include "store/log.h"
+#include "tools/todo.h"
+
+struct session {
+    struct engine *engine;
+    struct session *next, **at; /* at: what points to it */
+    unsigned refs;
+    bool is_closing; /* gone when the running turn has ended */
+    const struct session_settings *settings;
+    char id[UUID_LEN + 1]; /* persistent; foreign ids are kept as they are, cut to fit */
+    char *long_id;         /* the id when it does not fit */
+    char *path, *workspace, *cwd, *name, *parent_id, *parent_path;
+    char *slug, *effort; /* model */
+    char *route;         /* OpenRouter: the upstream to use, or NULL */
+    char *memory;        /* last memory_state record, or NULL */
+    enum mode mode;
+    int64_t max_tokens;
+    int64_t created_ms, modified_ms;
+    struct slog *log; /* NULL while the file is closed, see file.c */
+    bool has_file;
+    bool is_unmade;     /* it was removed because nothing was in it; made again when needed */
+    bool is_deleted;    /* until the next input: nothing is written and nothing missed */
+    bool has_open_tail; /* of a file that another program wrote, see header */
+    bool is_rewriting;  /* the file is being written anew; lines wait in owed */
+    bool must_rewrite;  /* a sync failed: what it covered may be lost */
+    bool owes_info, owes_memory; /* the settings, the memory record: still to be written */
+    struct buf owed;             /* lines that follow when the file is open again */
+    struct gate file_gate;       /* one at a time opens, reads or rewrites the file */
+    struct slog_mark left;       /* the file when it was closed or read */
+    unsigned n_holds;            /* see session_hold */
+    int64_t kept_ms;             /* when the file in a dialect's form was last changed by a turn */
+    int64_t form_bytes;          /* of its lines that are in the form */
+    size_t n_settled;            /* entries that stand in the form; those behind are records */
+    bool settles_whole; /* the form needs a new file: records cannot say what has changed */
+    struct history history;
+    struct read_set *reads;
+    struct listener *listeners;
+    unsigned n_full;
+    struct turn *waiting, **waiting_end; /* accepted and reserved ones, in order */
+    struct turn *running;
+    struct stream *stream; /* the answer that comes now, of the turn or of a compaction; or NULL */
+    bool is_compacting;
+    int n_continuations;   /* turns in a row that ended in an overflow */
+    unsigned n_pauses;     /* nothing starts while there is one, see session_pause_await */
+    struct pause *pauses;  /* those that wait for the end of the running turn */
+    const char *deny_text; /* every question is answered so */
+    int64_t seq;
+    int64_t n_turns;
+    struct usage usage;
+    int64_t context_tokens, told_tokens;
+    struct journal *journal;        /* deltas of an unfinished reply */
+    struct sandbox_policy *sandbox; /* made at the first call */
+    struct proxy *proxy;            /* to the hosts that its commands may reach; NULL: none */
+    struct host_list *hosts;
+    struct room *room;      /* of its commands, with that policy; NULL: without walls */
+    struct todo_list todos; /* what the model has set itself to do */
+};
+
+/* session.c */
+struct session *session_alloc(struct engine *e, const struct session_spec *spec);
+void session_free(struct session *s);
+void session_set_id(struct session *s, struct str id);
+void session_set_str(char **slot, struct str s); /* replaces a copy by a copy */
+/* A model behind HTTP will need the network module: it is opened on another thread meanwhile. */
+void session_warm_up(struct session *s);
+void session_drop_waiting(struct session *s); /* in silence */
+void session_emit(struct session *s, struct turn *t, struct event *e);
+/* Between these two a story waits for something of the session: neither it nor the engine ends. */
+void session_hold(struct session *s);
+void session_release(struct session *s);
+void session_start_next(struct session *s);
+void session_turn_over(struct session *s, struct turn *t);
+/* Goes on as another, with the file `next`, or without one (NULL) until the first input.  Returns
+ * the old file, which may be NULL; it is the caller's. */
+struct slog *session_change_file(struct session *s, struct str id, struct str path,
+                                 struct slog *next);
+struct str session_id_str(const struct session *s);
+void session_measure(struct session *s); /* context tokens; tells when they changed */
+
+struct model session_model(struct session *s, struct arena *a, const struct provider **ret_p,
+                           bool *ret_ok, struct error *err);
+
+/* confine.c */
+const struct sandbox_policy *session_sandbox(struct session *s); /* NULL: none */
+struct room *session_room(struct session *s);                    /* NULL: without walls */
+/* Says on stderr, once, what the kernel cannot enforce, if these settings (NULL: those of the
+ * environment alone) ask for a sandbox. */
+void engine_tell_sandbox(struct engine *e, const struct session_settings *settings);
+void session_sandbox_free(struct session *s);
+
+/* While a listener is full nothing is read, neither from the provider nor from a command. */
+void session_pause_sources(struct session *s);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/* The file system as commands see it, and the checks after each command.  For src/sandbox
+ * only. */
+#ifndef TRIVET_SANDBOX_VIEW_H
+#define TRIVET_SANDBOX_VIEW_H
+
+#include "sandbox/policy.h"
+
+#include <sys/stat.h>
+
+/* ---- view.c ---- */
+
+bool view_make(struct sandbox_policy *p, struct error *err);
+bool view_refresh(const struct sandbox_policy *p, struct error *err);
+/* In the process of a command of plain git. */
+bool view_open_git(const struct sandbox_policy *p, struct error *err);
+/* A directory as it is outside, without guards: to put right what a command has done.  -1. */
+int view_open_outside(const struct sandbox_policy *p, struct str path);
+/* Those that will be made, empty, to be masked. */
+void view_note_missing(const struct sandbox_policy *p, struct sandbox_paths *out);
+
+/* The places a policy lets a command write to, by number; NULL behind the last. */
+const char *policy_writable(const struct sandbox_policy *p, size_t i);
+/* The one of them that path lies in, or NULL; and the same for caches. */
+const char *policy_place_of(const struct sandbox_policy *p, struct str path);
+const char *policy_cache_of(const struct sandbox_policy *p, struct str path);
+
+/* ---- mount.c ---- */
+
+/* A copy of the mounts from path on; -1 with errno.  It is put somewhere else and closed. */
+int mount_clone(const char *path);
+bool mount_put(int tree, const char *path, struct error *err);
+bool mount_read_only(const char *path, bool is_read_only, struct error *err); /* and all below */
+/* Without a link on the way; -1. */
+int mount_open_dir(int at, struct str path);
+
+struct spot { /* a name in a directory that is held */
+    int dir;
+    const char *name, *path; /* of the caller */
+};
+
+enum spot_kind { SPOT_MISSING, SPOT_LINK, SPOT_MOUNT, SPOT_DIR, SPOT_FILE };
+
+/* Good until the next one.  False: its directory is missing, or a link leads there. */
+bool spot_open(struct spot *s, const char *path);
+/* What was looked up may have changed since. */
+void spots_forget(void);
+enum spot_kind spot_look(const struct spot *s);
+bool spot_bind(const struct spot *s, bool is_read_only, struct error *err); /* over itself */
+bool spot_bind_from(const struct spot *s, const char *from, struct error *err);
+bool spot_mask(const struct spot *s, struct error *err); /* by an empty directory */
+
+/* ---- git.c ---- */
+
+/* Calls fn for each file that makes git run programs, whether it is there or not. */
+typedef void git_file_fn(void *arg, const char *dir, const char *path);
+void git_each(const struct sandbox_policy *p, git_file_fn *fn, void *arg);
+
+/* ---- marks.c ---- */
+
+struct mark {
+    char *path;
+    enum spot_kind kind;
+    char *target;   /* of a link */
+    uint64_t print; /* of the contents, without mounts */
+    bool is_git;
+};
+
+struct marks {
+    struct mark *v;
+    size_t n;
+    bool has_mounts, has_repository;
+};
+
+void marks_take(struct marks *l, const struct sandbox_policy *p);
+void marks_clear(struct marks *l);
+/* False: something changed that cannot be put right. */
+bool marks_check(const struct marks *was, const struct sandbox_policy *p, struct error *err);
+
+/* ---- links.c ---- */
+
+struct links { /* the index of git before a command */
+    int fd;    /* -1: there is none */
+    struct stat st;
+};
+
+void links_take(struct links *l, const struct sandbox_policy *p);
+void links_clear(struct links *l);
+/* False with ERR_EXISTS: it was put back; otherwise it could not be. */
+bool links_check(const struct links *l, const struct sandbox_policy *p, struct error *err);
+
+#endif
