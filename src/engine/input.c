@@ -135,9 +135,8 @@ static void end_waiting(struct session *s, struct turn *t)
     if (!t->errand)
         session_write(s, buf_str(&line), &ignored);
     session_flush(s);
-    t->state = TURN_CANCELED;
     t->finished_ms = time_now_ms();
-    session_emit(s, t, &(struct event){.kind = EV_TURN_ENDED, .end = &end});
+    turn_finish(t, &end);
     turn_drop_errand(t);
     arena_clear(&t->arena);
     engine_keep_finished(s->engine, t);

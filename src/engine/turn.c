@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The turn, told as one story: input, model, tools, model, ... answer, end.
  *
- * Every path leads to end_turn_await, and that is the only place that emits EV_TURN_ENDED.
+ * Every path leads to turn_finish, the only function that emits EV_TURN_ENDED.
  */
 #include "engine/compact.h"
 #include "engine/file.h"
@@ -270,9 +270,10 @@ static void settle_late_steering(struct turn *t)
         session_emit(s, t, &(struct event){.kind = EV_STEER_LATE, .count = n});
 }
 
-static void emit_end(struct turn *t, const struct event_end *end)
+void turn_finish(struct turn *t, const struct event_end *end)
 {
     struct session *s = t->session;
+    t->state = end->state;
     if (t->state == TURN_COMPLETED && !(t->errand && t->answer.n == 0))
         session_emit(s, t, &(struct event){.kind = EV_ANSWER, .text = t->answer});
     if (t->state == TURN_FAILED)
@@ -323,7 +324,7 @@ static void end_turn_await(struct turn *t, bool ok, struct error *err)
     }
     if (t->state == TURN_COMPLETED && s->settings->keep_context_await)
         s->settings->keep_context_await(s->settings->context_arg, s);
-    emit_end(t, &end);
+    turn_finish(t, &end);
     settle_late_steering(t); /* nothing waits between this and the end of the fiber */
 }
 

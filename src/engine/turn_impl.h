@@ -90,6 +90,9 @@ bool input_first(struct session *s, struct str text, struct error *err);
 
 /* turn.c, ask.c, call.c */
 void turn_start(struct turn *t);
+/* Sets the state and emits the last events of the turn, among them the one EV_TURN_ENDED; no other
+ * function emits that.  What must be on disk before has been written. */
+void turn_finish(struct turn *t, const struct event_end *end);
 bool turn_add_message(struct turn *t, const struct message *m, struct error *err);
 bool ask_model_await(struct turn *t, struct message *ret, enum stop_reason *ret_stop,
                      struct error *err);

@@ -33,6 +33,8 @@ enum { TELL_MODEL = 1, TELL_MODE = 2, TELL_CONTEXT = 4, TELL_GADGETS = 8 };
 /* state_changed with those of the members named by `what` that are news. */
 void flux_put_state(struct flux *f, unsigned what);
 void flux_put_event(struct flux *f, const struct event *e);
+/* turn_started and the terminal event of a turn, with a new id, that the engine did not start. */
+void flux_put_refused_turn(struct flux *f, const struct error *err);
 int64_t flux_context_pct(struct flux *f);
 
 /* schema.c */

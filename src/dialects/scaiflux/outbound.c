@@ -84,11 +84,16 @@ void flux_put_ready(struct flux *f)
 
 static const struct row turn_started_rows[] = {TYPE_ROW("turn_started"), TURN_ROW, ROW_END};
 
-static void put_turn_started(struct flux *f, const struct event *e)
+static void write_turn_started(struct flux *f, struct str turn_id)
 {
     struct jw w = begin_event(f, "turn_started");
-    jw_kstr(&w, "turn_id", e->turn_id);
+    jw_kstr(&w, "turn_id", turn_id);
     send_event(f, &w);
+}
+
+static void put_turn_started(struct flux *f, const struct event *e)
+{
+    write_turn_started(f, e->turn_id);
 }
 
 static const struct row text_delta_rows[] = {
@@ -227,26 +232,39 @@ static const struct row turn_complete_rows[] = {
     ROW_END,
 };
 
-static void put_turn_complete(struct flux *f, const struct event *e)
+static void write_turn_end(struct flux *f, struct str turn_id, const struct event_end *end,
+                           const struct error *err)
 {
+    if (end->state == TURN_FAILED) {
+        struct flux_error error = flux_turn_error(err, turn_id);
+        flux_put_error(f, &error);
+        return;
+    }
     struct jw w = begin_event(f, "turn_complete");
-    jw_kstr(&w, "turn_id", e->turn_id);
-    jw_kz(&w, "stop_reason", e->end->stop);
-    jw_kint(&w, "iterations", e->end->iterations);
-    jw_kint(&w, "input_tokens", e->end->usage.input);
-    jw_kint(&w, "output_tokens", e->end->usage.output);
-    jw_kraw(&w, "mutations", e->end->mutations);
+    jw_kstr(&w, "turn_id", turn_id);
+    jw_kz(&w, "stop_reason", end->stop);
+    jw_kint(&w, "iterations", end->iterations);
+    jw_kint(&w, "input_tokens", end->usage.input);
+    jw_kint(&w, "output_tokens", end->usage.output);
+    jw_kraw(&w, "mutations", end->mutations);
     send_event(f, &w);
 }
 
 static void put_turn_ended(struct flux *f, const struct event *e)
 {
-    if (e->end->state != TURN_FAILED) {
-        put_turn_complete(f, e);
-        return;
-    }
-    struct flux_error error = flux_turn_error(e->error, e->turn_id);
-    flux_put_error(f, &error);
+    write_turn_end(f, e->turn_id, e->end, e->error);
+}
+
+void flux_put_refused_turn(struct flux *f, const struct error *err)
+{
+    char id[UUID_LEN + 1];
+    bool is_canceled = err->code == ERR_CANCELED;
+    struct event_end end = {.state = is_canceled ? TURN_CANCELED : TURN_FAILED,
+                            .stop = "interrupted",
+                            .mutations = STR("[]")};
+    id_uuid(id);
+    write_turn_started(f, str_of(id));
+    write_turn_end(f, str_of(id), &end, err);
 }
 
 static const char *const origins[] = {"local", "remote", "unknown", NULL};

@@ -78,19 +78,13 @@ static void on_event(void *arg, struct session *s, const struct event *e)
         turn_over(f);
 }
 
-/* The engine did not take the prompt.  It was accepted all the same, so it gets its two events. */
-static void end_unborn(struct flux *f, const struct error *err)
+/* The engine refused the prompt after the dialect had accepted it: the client gets turn_started and
+ * the end of a turn that the engine does not have. */
+static void end_refused_prompt(struct flux *f, const struct error *err)
 {
-    char id[UUID_LEN + 1];
-    bool is_canceled = err->code == ERR_CANCELED;
-    struct event_end end = {.state = is_canceled ? TURN_CANCELED : TURN_FAILED,
-                            .stop = "interrupted",
-                            .mutations = STR("[]")};
-    id_uuid(id);
-    struct event e = {.kind = EV_TURN_QUEUED, .turn_id = str_of(id)};
-    on_event(f, f->session, &e);
-    e = (struct event){.kind = EV_TURN_ENDED, .turn_id = str_of(id), .end = &end, .error = err};
-    on_event(f, f->session, &e);
+    flux_put_refused_turn(f, err);
+    f->started = loop_soon(f->sv->loop, on_started, f);
+    turn_over(f);
 }
 
 static void prompt_fiber(void *arg)
@@ -100,7 +94,7 @@ static void prompt_fiber(void *arg)
     struct error err;
     struct input in = {.text = buf_str(&p->text)};
     if (!session_send_await(p->flux->session, &in, SEND_NEW, turn_id, &err))
-        end_unborn(p->flux, &err);
+        end_refused_prompt(p->flux, &err);
     buf_clear(&p->text);
     free(p);
 }
