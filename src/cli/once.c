@@ -36,9 +36,9 @@ struct once {
     struct reader *tty;    /* while a question is open */
     struct buf reply;      /* what was typed so far */
     struct str request_id; /* of the question, in the arena */
-    char *asked_tool;
-    bool owes_return; /* a \r of the answer is not written yet */
-    bool ends_line;   /* the last thing on stdout was a line end, or nothing yet */
+    char *always;          /* the rule that an answer for good adds; NULL: there is none */
+    bool owes_return;      /* a \r of the answer is not written yet */
+    bool ends_line;        /* the last thing on stdout was a line end, or nothing yet */
     int exit_code;
 };
 
@@ -96,10 +96,10 @@ static void on_typed(void *arg, struct str bytes)
     if (bytes.n && str_chr(buf_str(&o->reply), '\n') == SIZE_MAX)
         return;
     struct str word = str_trim(buf_str(&o->reply));
-    bool is_always = str_ieq(word, STR("a")) || str_ieq(word, STR("always"));
+    bool is_always = o->always && (str_ieq(word, STR("a")) || str_ieq(word, STR("always")));
     bool is_yes = is_always || str_ieq(word, STR("y")) || str_ieq(word, STR("yes"));
     if (is_always)
-        rules_add(&o->launch.rules, VERDICT_ALLOW, str_of(o->asked_tool), &ignored);
+        rules_add(&o->launch.rules, VERDICT_ALLOW, str_of(o->always), &ignored);
     buf_reset(&o->reply);
     answer(o, is_yes, is_yes ? NULL : "the user refused this call");
 }
@@ -114,22 +114,33 @@ static void put_question(int fd, const struct event *e)
     shown_add(&text, e->call->args, false);
     buf_addz(&text, "\n  ");
     shown_add(&text, e->permission->reason, false);
-    dprintf(fd, "%.*s%s[y]es, [N]o, [a]lways for this tool: ", STR_FMT(buf_str(&text)),
+    dprintf(fd, "%.*s%s[y]es, [N]o", STR_FMT(buf_str(&text)),
             e->permission->reason.n ? "\n  " : "");
+    struct str always = e->permission->always;
+    if (e->permission->is_outside && always.p)
+        dprintf(fd, ", [a]lways, by the rule %.*s: ", STR_FMT(always));
+    else
+        dprintf(fd, "%s: ", always.p ? ", [a]lways for this tool" : "");
 }
+
+static const char nobody[] =
+    "not permitted: nobody is there to ask; an allow rule or another mode would permit it";
+static const char nobody_outside[] =
+    "not permitted: only the user can let a command out of the sandbox, and nobody is there to ask; "
+    "the user can start trivet run on a terminal, or with --allow 'outside(COMMAND)' for commands "
+    "that begin so. Go on inside of the sandbox, or say what you would need.";
 
 static void ask(struct once *o, const struct event *e)
 {
     int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
     o->request_id = arena_str(&o->launch.arena, e->request_id);
     if (fd < 0) {
-        answer(o, false,
-               "not permitted: nobody is there to ask; an allow rule or another mode "
-               "would permit it");
+        answer(o, false, e->permission->is_outside ? nobody_outside : nobody);
         return;
     }
-    free(o->asked_tool);
-    o->asked_tool = str_dup(e->call->name);
+    free(take(&o->always));
+    if (e->permission->always.p)
+        o->always = str_dup(e->permission->always);
     put_question(fd, e);
     o->tty = reader_new(o->loop, fd, on_typed, o);
 }
@@ -257,7 +268,7 @@ static void clear(struct once *o)
         writer_free(o->out);
     buf_clear(&o->reply);
     run_options_clear(&o->options);
-    free(o->asked_tool);
+    free(o->always);
     engine_free(o->engine);
     loop_free(o->loop);
     launch_clear(&o->launch);

@@ -93,8 +93,11 @@ static bool begin_ask_await(struct session *s, struct arena *a, struct credentia
     if (s->running)
         buf_add(&base, s->running->context);
     const struct sandbox_policy *walls = session_sandbox(s);
-    if (walls)
-        sandbox_describe(walls, base.n ? "\n\n" : "", "", &base);
+    if (walls) {
+        buf_addz(&base, base.n ? "\n\n" : "");
+        sandbox_describe(walls, &base);
+        buf_addz(&base, session_leave_hint(s));
+    }
     system_prompt(&system, buf_str(&base), str_of(s->workspace), s->settings->instructions);
     ask->system = arena_str(a, buf_str(&system));
     return true;

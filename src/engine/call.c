@@ -27,6 +27,7 @@ struct call {
     struct tool_paths *paths; /* where its paths lead, for the gate and for the tool */
     struct tool_result result;
     bool is_interrupted;
+    bool is_outside; /* it was permitted to run outside of the sandbox */
     int64_t duration_us;
 };
 
@@ -67,20 +68,44 @@ const char *mode_name(enum mode m)
     return names[m];
 }
 
+/* What the listeners are asked. */
+struct question {
+    enum mode required;
+    struct str rule; /* that wants it asked, or STR_NONE */
+    bool is_outside; /* the call asks to run outside of the sandbox, */
+    struct str why;  /* for this reason */
+};
+
+static struct event_permission word_question(const struct call *c, const struct question *q)
+{
+    struct turn *t = c->turn;
+    enum mode has = t->session->mode;
+    struct event_permission ask = {.request_id = str_of(t->permission.id),
+                                   .required = q->required,
+                                   .is_outside = q->is_outside,
+                                   .always = c->event.name};
+    if (q->is_outside)
+        ask.always = rules_outside_like(&t->arena, c->face->command(c->decoded));
+    if (q->is_outside)
+        ask.reason = arena_fmt(&t->arena, "it asks to run outside of the sandbox: %.*s",
+                               STR_FMT(q->why));
+    else if (q->rule.p)
+        ask.reason = arena_fmt(&t->arena, "the rule %.*s asks", STR_FMT(q->rule));
+    else if (q->required > has)
+        ask.reason = arena_fmt(&t->arena, "%.*s needs %s, the session has %s",
+                               STR_FMT(c->event.name), mode_name(q->required), mode_name(has));
+    return ask;
+}
+
 /* Asks the listeners and waits.  True: decided, *ret_allowed says how. */
-static bool ask_await(struct call *c, enum mode required, struct str rule, bool *ret_allowed,
+static bool ask_await(struct call *c, const struct question *q, bool *ret_allowed,
                       struct error *err)
 {
     struct turn *t = c->turn;
     struct session *s = t->session;
     struct pending *p = &t->permission;
     id_hex(p->id, 12);
-    struct event_permission ask = {.request_id = str_of(p->id), .required = required};
-    if (rule.p)
-        ask.reason = arena_fmt(&t->arena, "the rule %.*s asks", STR_FMT(rule));
-    else if (required > s->mode)
-        ask.reason = arena_fmt(&t->arena, "%.*s needs %s, the session has %s",
-                               STR_FMT(c->event.name), mode_name(required), mode_name(s->mode));
+    struct event_permission ask = word_question(c, q);
     p->is_open = true;
     p->has_text = false;
     buf_reset(&p->text);
@@ -104,8 +129,7 @@ static void deny(struct call *c, struct str reason)
 }
 
 /* Puts the call to the listeners; false with a result, or with ERR_CANCELED in err. */
-static bool put_to_listeners_await(struct call *c, enum mode required, struct str rule,
-                                   struct error *err)
+static bool put_to_listeners_await(struct call *c, const struct question *q, struct error *err)
 {
     struct session *s = c->turn->session;
     bool allowed = false;
@@ -113,9 +137,49 @@ static bool put_to_listeners_await(struct call *c, enum mode required, struct st
         deny(c, str_of(s->deny_text));
         return false;
     }
-    if (ask_await(c, required, rule, &allowed, err) && !allowed)
+    if (ask_await(c, q, &allowed, err) && !allowed)
         deny(c, c->turn->permission.has_text ? buf_str(&c->turn->permission.text) : STR_NONE);
     return allowed;
+}
+
+static bool is_beyond_mode(struct call *c, enum mode required)
+{
+    struct session *s = c->turn->session;
+    return required > s->mode &&
+           tool_fail(&c->result, "not permitted: this needs %s, the session has %s",
+                     mode_name(required), mode_name(s->mode));
+}
+
+static bool is_denied(struct call *c, enum verdict v, struct str rule)
+{
+    return v == VERDICT_DENY &&
+           tool_fail(&c->result, "not permitted: denied by the rule %.*s", STR_FMT(rule));
+}
+
+/* A call that asks to run outside of the sandbox.  by_rules: what they say about the call itself.
+ */
+static bool permit_outside_await(struct call *c, struct str why, enum verdict by_rules,
+                                 struct error *err)
+{
+    struct session *s = c->turn->session;
+    const struct session_settings *set = s->settings;
+    struct tool_cx cx = judging_cx(c);
+    struct question q = {.required = MODE_FULL, .is_outside = true, .why = str_trim(why)};
+    enum verdict v = VERDICT_NONE;
+    if (session_sandbox(s)->is_required)
+        return !tool_fail(&c->result, "not permitted: TRIVET_SANDBOX=require lets nothing run "
+                                      "outside of the sandbox");
+    if (!q.why.n)
+        return !tool_fail(&c->result, "not permitted: to run outside of the sandbox, say why");
+    if (set->rules)
+        v = rules_judge_outside(set->rules, c->face, &cx, c->decoded, &q.rule);
+    if (is_denied(c, v, q.rule))
+        return false;
+    bool asks = v != VERDICT_ALLOW || by_rules == VERDICT_ASK;
+    if (asks && s->mode == MODE_READ_ONLY && !set->asks_beyond_mode)
+        return !is_beyond_mode(c, MODE_FULL);
+    c->is_outside = !asks || put_to_listeners_await(c, &q, err);
+    return c->is_outside;
 }
 
 /* Rules, then the mode. */
@@ -124,23 +188,22 @@ static bool permit_by_rules_await(struct call *c, enum mode required, struct err
     struct session *s = c->turn->session;
     const struct session_settings *set = s->settings;
     struct tool_cx cx = judging_cx(c);
-    struct str rule = STR_NONE;
+    struct question q = {.required = required};
+    struct str why;
     enum verdict v = VERDICT_NONE;
     if (set->rules)
-        v = rules_judge(set->rules, c->face, &cx, c->decoded, &rule);
-    if (v == VERDICT_DENY) {
-        tool_fail(&c->result, "not permitted: denied by the rule %.*s", STR_FMT(rule));
+        v = rules_judge(set->rules, c->face, &cx, c->decoded, &q.rule);
+    if (is_denied(c, v, q.rule))
         return false;
-    }
+    if (c->face->leaves && c->face->leaves(c->decoded, &why) && session_sandbox(s))
+        return permit_outside_await(c, why, v, err);
     if (v == VERDICT_ASK)
-        return put_to_listeners_await(c, required, rule, err);
+        return put_to_listeners_await(c, &q, err);
     if (v == VERDICT_ALLOW || required <= s->mode)
         return true;
     if (set->asks_beyond_mode)
-        return put_to_listeners_await(c, required, STR_NONE, err);
-    tool_fail(&c->result, "not permitted: this needs %s, the session has %s", mode_name(required),
-              mode_name(s->mode));
-    return false;
+        return put_to_listeners_await(c, &(struct question){.required = required}, err);
+    return !is_beyond_mode(c, required);
 }
 
 /* True when the call may run; false with a result, or with ERR_CANCELED in err. */
@@ -150,7 +213,7 @@ static bool permit_await(struct call *c, struct error *err)
     *err = ERROR_INIT;
     switch (c->turn->session->settings->permit) {
     case PERMIT_ASK:
-        return put_to_listeners_await(c, required, STR_NONE, err);
+        return put_to_listeners_await(c, &(struct question){.required = required}, err);
     case PERMIT_RULES:
         return permit_by_rules_await(c, required, err);
     case PERMIT_ALL:
@@ -291,8 +354,9 @@ static bool run_face_await(struct call *c, struct error *err)
     cx.shell = s->settings->shares_shell ? &s->engine->shell : NULL;
     cx.child = &t->child;
     cx.background = s->settings->shares_shell ? engine_background(s->engine) : NULL;
-    cx.sandbox = session_sandbox(s);
-    cx.room = session_room(s);
+    cx.sandbox = c->is_outside ? NULL : session_sandbox(s);
+    cx.room = c->is_outside ? NULL : session_room(s);
+    cx.leave_hint = session_leave_hint(s);
     cx.ask_await = ask_user_await;
     cx.ask_arg = t;
     cx.todos = &s->todos;

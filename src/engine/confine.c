@@ -101,6 +101,12 @@ const struct sandbox_policy *session_sandbox(struct session *s)
     return s->sandbox->kind == SANDBOX_OFF ? NULL : s->sandbox;
 }
 
+const char *session_leave_hint(struct session *s)
+{
+    const struct sandbox_policy *p = session_sandbox(s);
+    return p && !p->is_required ? s->settings->leave_hint : NULL;
+}
+
 static void on_offer(void *arg, int fd)
 {
     struct session *s = arg;

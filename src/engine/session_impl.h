@@ -90,7 +90,9 @@ struct model session_model(struct session *s, struct arena *a, const struct prov
 
 /* confine.c */
 const struct sandbox_policy *session_sandbox(struct session *s); /* NULL: none */
-struct room *session_room(struct session *s);                    /* NULL: without walls */
+/* How a call asks to run outside of it, with a blank in front; NULL: it cannot. */
+const char *session_leave_hint(struct session *s);
+struct room *session_room(struct session *s); /* NULL: without walls */
 /* Says on stderr, once, what the kernel cannot enforce, if these settings (NULL: those of the
  * environment alone) ask for a sandbox. */
 void engine_tell_sandbox(struct engine *e, const struct session_settings *settings);

@@ -342,11 +342,10 @@ void sandbox_policy_init(struct sandbox_policy *p, enum sandbox_kind kind, struc
     places_add(p);
 }
 
-void sandbox_describe(const struct sandbox_policy *p, const char *before, const char *after,
-                      struct buf *out)
+void sandbox_describe(const struct sandbox_policy *p, struct buf *out)
 {
     const char *tmp = p->shows_tmp ? "/tmp" : "$TMPDIR";
-    buf_addf(out, "%sCommands run in a sandbox. They may write ", before);
+    buf_addz(out, "Commands run in a sandbox. They may write ");
     if (p->kind == SANDBOX_WORKSPACE_WRITE)
         buf_addf(out, "in %s and ", p->root);
     for (size_t i = 0; p->kind == SANDBOX_WORKSPACE_WRITE && i < p->writable.n; i++)
@@ -354,9 +353,8 @@ void sandbox_describe(const struct sandbox_policy *p, const char *before, const 
     buf_addf(out, "in %s, which is kept until the session ends; ", tmp);
     if (p->kind == SANDBOX_WORKSPACE_WRITE)
         buf_addz(out, ".git only in a command line that consists of git commands alone; ");
-    buf_addf(out, "the network is %s.%s",
+    buf_addf(out, "the network is %s.",
              p->network   ? "on"
              : p->proxied ? "limited to certain hosts, by proxy"
-                          : "off, but for ports on localhost",
-             after);
+                          : "off, but for ports on localhost");
 }

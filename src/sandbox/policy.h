@@ -83,9 +83,8 @@ bool sandbox_may_read_open(const struct sandbox_policy *p, int fd);
 /* Whether an open file is hidden by every policy, also where none is in force. */
 bool sandbox_is_credential(int fd);
 
-/* What commands may do, in one sentence between two texts. */
-void sandbox_describe(const struct sandbox_policy *p, const char *before, const char *after,
-                      struct buf *out);
+/* What commands may do, in a sentence or two. */
+void sandbox_describe(const struct sandbox_policy *p, struct buf *out);
 
 const char *sandbox_kind_name(enum sandbox_kind kind);
 bool sandbox_kind_named(struct str name, enum sandbox_kind *ret);

@@ -3,6 +3,9 @@
 
 #include "base/path.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 static const char instruction[] =
     "You are a coding agent. You work in the workspace named below, with the tools you are given. "
     "Look before you change: read the files and search the code that matter. Make the smallest "
@@ -14,6 +17,10 @@ static const char plan_words[] =
     "\n\nYou are planning: look at everything you need, change nothing, and answer with a plan of "
     "concrete steps.";
 
+static const char leave_hint[] =
+    " A bash call with unsandboxed=true and the reason in `why` runs outside of the sandbox if the "
+    "user agrees; ask only for what cannot be done inside.";
+
 static bool load_rules(struct launch *l, struct error *err)
 {
     AUTO(buf) struct buf user = BUF_INIT;
@@ -21,7 +28,7 @@ static bool load_rules(struct launch *l, struct error *err)
     buf_addz(&user, "/trivet/permissions.json");
     struct str project = arena_fmt(&l->arena, "%.*s/.trivet/permissions.json",
                                    STR_FMT(l->workspace));
-    l->rules.tools = &toolset_scaiflux;
+    l->rules.tools = &toolset_run;
     for (size_t i = 0; i < l->options->n_rules; i++)
         if (!rules_add(&l->rules, l->options->rules[i].verdict, l->options->rules[i].text, err)) {
             l->is_usage = true;
@@ -48,6 +55,14 @@ static const struct retry_rules retry = {
     .max_retry_after_ms = 60000,
 };
 
+static bool has_terminal(void)
+{
+    int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
 static void fill_settings(struct launch *l)
 {
     const struct run_mode *mode = l->options->mode;
@@ -55,12 +70,13 @@ static void fill_settings(struct launch *l)
     if (mode->is_plan)
         system = arena_fmt(&l->arena, "%s%s", instruction, plan_words).p;
     l->settings = (struct session_settings){
-        .toolset = &toolset_scaiflux,
+        .toolset = &toolset_run,
         .permit = PERMIT_RULES,
         .rules = &l->rules,
         .asks_beyond_mode = mode->asks || l->options->asks,
         .sandbox = mode->sandbox,
         .network = l->options->network,
+        .leave_hint = has_terminal() ? leave_hint : NULL,
         .retry = retry,
         .compact = {.is_enabled = true,
                     .reserve_percent = 10,

@@ -30,6 +30,8 @@ const char run_usage[] =
     "                            directories; without a slash the last name counts\n"
     "       read_file(./src/**)  below the workspace; src/ is the same\n"
     "       read_file(~/.ssh/**) with / or ~/ in front, the whole path after links\n"
+    "       outside(gh pr)       commands that may run outside of the sandbox when the model asks\n"
+    "                            for it; no other rule lets them.  Else you are asked\n"
     "A rule of an unknown tool, or one that no call can fit, is an error.\n"
     "\n"
     "With - or nothing as PROMPT it is read from stdin.  More rules stand in\n"

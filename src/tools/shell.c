@@ -157,6 +157,13 @@ static void explain_limit(const struct sandbox_policy *p, enum child_limit limit
              (long long)p->limits[row], sandbox_limits[row].unit, sandbox_limits[row].variable);
 }
 
+static void explain_walls(const struct tool_cx *cx, struct buf *out)
+{
+    buf_addz(out, "[The sandbox may be the reason: ");
+    sandbox_describe(cx->sandbox, out);
+    buf_addf(out, "%s]\n", cx->leave_hint ? cx->leave_hint : "");
+}
+
 static void explain(const struct tool_cx *cx, struct shell_run *r)
 {
     AUTO(buf) struct buf text = BUF_INIT;
@@ -165,7 +172,7 @@ static void explain(const struct tool_cx *cx, struct shell_run *r)
     if (r->end.limit)
         explain_limit(cx->sandbox, r->end.limit, &text);
     else if (r->end.exit_code != 0 && !r->end.was_killed && looks_refused(r))
-        sandbox_describe(cx->sandbox, "[The sandbox may be the reason: ", "]\n", &text);
+        explain_walls(cx, &text);
     ring_add(&r->err, buf_str(&text));
 }
 

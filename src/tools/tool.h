@@ -58,6 +58,7 @@ struct tool_cx {
     struct tool_paths *paths; /* of this call; may be NULL: each is resolved when it is asked for */
     const struct sandbox_policy *sandbox; /* what tools may touch; NULL: everything */
     struct room *room;                    /* where commands run; NULL: without walls */
+    const char *leave_hint; /* how a call asks to run outside of it; NULL: it cannot */
     /* ask_user_question and other calls back into the session; may be NULL. */
     bool (*ask_await)(void *arg, struct str questions_json, struct buf *answer, struct error *err);
     void *ask_arg;

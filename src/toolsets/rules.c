@@ -276,9 +276,18 @@ static bool hits_paths(const struct rule *rule, const struct face *f, const stru
 
 /* ---- judging ---- */
 
-static bool names_tool(const struct rule *rule, const struct face *f)
+/* What is judged: a call of a tool, or its wish to leave the sandbox. */
+struct subject {
+    const struct face *face;
+    bool is_outside;
+};
+
+static bool names_tool(const struct rule *rule, const struct subject *s)
 {
-    return str_is(rule->tool, "*") || str_ieq(rule->tool, str_of(f->name));
+    bool is_outside = str_ieq(rule->tool, STR("outside"));
+    if (s->is_outside || is_outside)
+        return s->is_outside && is_outside;
+    return str_is(rule->tool, "*") || str_ieq(rule->tool, str_of(s->face->name));
 }
 
 static bool hits(const struct rule *rule, const struct face *f, const struct tool_cx *cx,
@@ -291,7 +300,7 @@ static bool hits(const struct rule *rule, const struct face *f, const struct too
 
 struct allowing {
     const struct rules *rules;
-    const struct face *face;
+    const struct subject *subject;
     struct str root;
     const struct rule *by; /* the rule that let the last one through */
     size_t n;              /* commands or paths */
@@ -300,7 +309,7 @@ struct allowing {
 
 static bool is_candidate(const struct allowing *x, const struct rule *rule)
 {
-    return rule->verdict == VERDICT_ALLOW && names_tool(rule, x->face) && rule->pattern.p;
+    return rule->verdict == VERDICT_ALLOW && names_tool(rule, x->subject) && rule->pattern.p;
 }
 
 static void allow_path(void *arg, struct str path)
@@ -342,32 +351,44 @@ static void allow_line(struct allowing *x, struct str line)
 }
 
 /* The rule by which all of the call is allowed, or NULL. */
-static const struct rule *allowed_by(const struct rules *r, const struct face *f,
+static const struct rule *allowed_by(const struct rules *r, const struct subject *s,
                                      const struct tool_cx *cx, const void *args)
 {
-    struct allowing x = {.rules = r, .face = f, .root = cx->root};
+    struct allowing x = {.rules = r, .subject = s, .root = cx->root};
     for (size_t i = 0; i < r->n; i++)
-        if (r->v[i].verdict == VERDICT_ALLOW && names_tool(&r->v[i], f) && !r->v[i].pattern.p)
+        if (r->v[i].verdict == VERDICT_ALLOW && names_tool(&r->v[i], s) && !r->v[i].pattern.p)
             return &r->v[i];
-    if (f->command)
-        allow_line(&x, f->command(args));
+    if (s->face->command)
+        allow_line(&x, s->face->command(args));
     else
-        face_each_target(f, cx, args, allow_path, &x);
+        face_each_target(s->face, cx, args, allow_path, &x);
     return x.n && !x.is_refused ? x.by : NULL;
 }
 
-enum verdict rules_judge(const struct rules *r, const struct face *f, const struct tool_cx *cx,
-                         const void *args, struct str *ret_text)
+static enum verdict judge(const struct rules *r, const struct subject *s, const struct tool_cx *cx,
+                          const void *args, struct str *ret_text)
 {
     const struct rule *best = NULL;
     for (size_t i = 0; i < r->n; i++) {
         const struct rule *rule = &r->v[i];
         bool is_stronger = rule->verdict > (best ? best->verdict : VERDICT_ALLOW);
-        if (is_stronger && names_tool(rule, f) && hits(rule, f, cx, args))
+        if (is_stronger && names_tool(rule, s) && hits(rule, s->face, cx, args))
             best = rule;
     }
     if (!best)
-        best = allowed_by(r, f, cx, args);
+        best = allowed_by(r, s, cx, args);
     *ret_text = best ? str_of(best->text) : STR_NONE;
     return best ? best->verdict : VERDICT_NONE;
+}
+
+enum verdict rules_judge(const struct rules *r, const struct face *f, const struct tool_cx *cx,
+                         const void *args, struct str *ret_text)
+{
+    return judge(r, &(struct subject){.face = f}, cx, args, ret_text);
+}
+
+enum verdict rules_judge_outside(const struct rules *r, const struct face *f,
+                                 const struct tool_cx *cx, const void *args, struct str *ret_text)
+{
+    return judge(r, &(struct subject){.face = f, .is_outside = true}, cx, args, ret_text);
 }

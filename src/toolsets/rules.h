@@ -8,6 +8,8 @@
  *                            directory; with ./ in front only at the top
  *     write_file(src/)       everything below src
  *     read_file(/etc/passwd) a pattern that begins with / or ~/ is held against the whole path
+ *     outside(gh pr)         commands that may run outside of the sandbox when the model asks for
+ * it
  *
  * A deny or ask rule fits as soon as one command of the line or one path of the call does; a call
  * is allowed when each of its commands or paths fits some allow rule.  Paths are judged after links
@@ -39,6 +41,14 @@ bool rules_load(struct rules *r, struct str path, struct str tree, struct error 
 /* Deny wins, then ask, then allow.  *ret_text is the deciding rule, borrowed. */
 enum verdict rules_judge(const struct rules *r, const struct face *f, const struct tool_cx *cx,
                          const void *args, struct str *ret_text);
+/* The same for a call that asks to run outside of the sandbox (face.leaves): only rules for
+ * `outside` count, so that no rule for a tool or for * grants it. */
+enum verdict rules_judge_outside(const struct rules *r, const struct face *f,
+                                 const struct tool_cx *cx, const void *args, struct str *ret_text);
+/* The rule that lets commands like this one run outside from now on, in the arena: by the first two
+ * words when the second is a subcommand, else by all of them.  STR_NONE where the beginning says
+ * too little about what will run: several commands, interpreters, build tools, rm. */
+struct str rules_outside_like(struct arena *a, struct str line);
 void rules_clear(struct rules *r);
 /* Whether a rule can fit at all; ERR_INVALID says why not.  pattern: STR_NONE for every call. */
 bool rule_check(const struct toolset *t, struct str tool, struct str pattern, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The faces of a ScaiFlux session: closed arguments, plain text results.  Searching lives in
- * scaiflux_search.c.
+ * scaiflux_search.c.  `trivet run` has the same, and a shell that can ask to leave the sandbox.
  */
 #include "toolsets/scaiflux.h"
 
@@ -18,6 +18,7 @@ enum {
     DIFF_BYTES = 64 << 10,
     KEEP_BYTES = 32 << 10, /* of the beginning and of the end of each stream */
     TIMEOUT_MS = 120000,
+    WHY_BYTES = 500,
 };
 
 struct read_args {
@@ -214,20 +215,40 @@ static const struct face edit_face = {
 };
 
 struct bash_args {
-    struct str command, description;
+    struct str command, description, why;
     int64_t timeout;
-    bool run_in_background;
+    bool run_in_background, unsandboxed;
 };
 
-static const struct row bash_rows[] = {
-    ROW(bash_args, command, T_STR, NEEDED | NOT_BLANK, "shell command", .max = LIMIT_COMMAND_BYTES),
-    ROW(bash_args, timeout, T_INT, OPTIONAL, "milliseconds until it is stopped (default 120000)",
-        .has_min = true, .min = 1),
-    ROW(bash_args, description, T_STR, OPTIONAL, "what the command does, in a few words"),
-    ROW(bash_args, run_in_background, T_BOOL, OPTIONAL,
-        "start it and do not wait; the result names the file that gets its output"),
+/* clang-format off */
+#define BASH_ROWS                                                                                  \
+    ROW(bash_args, command, T_STR, NEEDED | NOT_BLANK, "shell command",                            \
+        .max = LIMIT_COMMAND_BYTES),                                                               \
+    ROW(bash_args, timeout, T_INT, OPTIONAL, "milliseconds until it is stopped (default 120000)",  \
+        .has_min = true, .min = 1),                                                                \
+    ROW(bash_args, description, T_STR, OPTIONAL, "what the command does, in a few words"),         \
+    ROW(bash_args, run_in_background, T_BOOL, OPTIONAL,                                            \
+        "start it and do not wait; the result names the file that gets its output")
+/* clang-format on */
+
+static const struct row bash_rows[] = {BASH_ROWS, ROW_END};
+
+static const struct row run_bash_rows[] = {
+    BASH_ROWS,
+    ROW(bash_args, unsandboxed, T_BOOL, OPTIONAL,
+        "ask the user to let it run outside of the sandbox; only for a command that cannot work "
+        "inside"),
+    ROW(bash_args, why, T_STR, OPTIONAL, "with unsandboxed: the reason, which the user reads",
+        .max = WHY_BYTES),
     ROW_END,
 };
+
+static bool bash_leaves(const void *args, struct str *ret_why)
+{
+    const struct bash_args *a = args;
+    *ret_why = a->why;
+    return a->unsandboxed;
+}
 
 static struct str bash_command(const void *args)
 {
@@ -314,16 +335,15 @@ static bool bash_await(struct tool_cx *cx, const void *args, struct tool_result 
     return ok;
 }
 
-static const struct face bash_face = {
-    .name = "bash",
-    .about = "Runs a shell command in the workspace and returns what it prints. Each call is a new "
-             "shell; input is closed.",
-    .args = bash_rows,
-    .args_size = sizeof(struct bash_args),
-    .mode = MODE_FULL,
-    .command = bash_command,
-    .run_await = bash_await,
-};
+#define BASH_FACE                                                                                  \
+    .name = "bash",                                                                                \
+    .about = "Runs a shell command in the workspace and returns what it prints. Each call is a "   \
+             "new shell; input is closed.",                                                        \
+    .args_size = sizeof(struct bash_args), .mode = MODE_FULL, .command = bash_command,             \
+    .run_await = bash_await
+
+static const struct face bash_face = {BASH_FACE, .args = bash_rows};
+static const struct face run_bash_face = {BASH_FACE, .args = run_bash_rows, .leaves = bash_leaves};
 
 static void say_unknown(struct str name, struct str call_id, struct tool_result *r)
 {
@@ -339,16 +359,27 @@ static void say_invalid(const struct face *f, const struct fault *fault, struct 
     fault_say(fault, &r->text);
 }
 
-static const struct face *const faces[] = {
-    &read_face,          &scaiflux_glob_face,  &scaiflux_grep_face,  &write_face,
-    &edit_face,          &bash_face,           &scaiflux_fetch_face, &scaiflux_search_face,
-    &scaiflux_todo_face, &scaiflux_skill_face,
-};
+/* clang-format off */
+#define FACES(bash)                                                                                \
+    &read_face, &scaiflux_glob_face, &scaiflux_grep_face, &write_face, &edit_face, &bash,          \
+    &scaiflux_fetch_face, &scaiflux_search_face, &scaiflux_todo_face, &scaiflux_skill_face
+/* clang-format on */
+
+static const struct face *const faces[] = {FACES(bash_face)};
+static const struct face *const run_faces[] = {FACES(run_bash_face)};
 
 const struct toolset toolset_scaiflux = {
     .name = "scaiflux",
     .faces = faces,
     .n_faces = ARRAY_LEN(faces),
+    .say_unknown = say_unknown,
+    .say_invalid = say_invalid,
+};
+
+const struct toolset toolset_run = {
+    .name = "run",
+    .faces = run_faces,
+    .n_faces = ARRAY_LEN(run_faces),
     .say_unknown = say_unknown,
     .say_invalid = say_invalid,
 };

@@ -24,6 +24,8 @@ struct face {
     void (*targets)(const void *args, target_fn *fn, void *arg);
     /* The shell line of a call that runs one; NULL when it has none. */
     struct str (*command)(const void *args);
+    /* Whether the call asks to run outside of the sandbox, and why; NULL: it cannot ask. */
+    bool (*leaves)(const void *args, struct str *ret_why);
     bool from_launch_dir; /* relative paths mean the directory the process was started in */
     bool changes_files;   /* a successful call is a mutation of result.path */
     /* Runs with decoded arguments.  A failed call is a result with is_error; false only for
@@ -53,6 +55,7 @@ struct toolset {
 };
 
 extern const struct toolset toolset_loaf, toolset_scaiflux, toolset_kward;
+extern const struct toolset toolset_run; /* of `trivet run` */
 
 const struct face *toolset_find(const struct toolset *t, struct str name);
 /* Whether the model is told of it: its group is among the gadgets (NULL-ended, may be NULL) and it

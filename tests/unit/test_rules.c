@@ -312,6 +312,70 @@ static void test_files(void **state)
     assert_non_null(strstr(s->err.text, "`allow`"));
 }
 
+/* Only rules for `outside` let a command out, and they do nothing else. */
+static void test_outside(void **state)
+{
+    struct scene *s = *state;
+    struct str line = STR("gh pr list"), two = STR("gh pr list; id"), by;
+    add(s, VERDICT_ALLOW, "bash");
+    add(s, VERDICT_ALLOW, "*");
+    assert_int_equal(rules_judge_outside(&s->rules, &bash, &s->cx, &line, &by), VERDICT_NONE);
+    add(s, VERDICT_ALLOW, "outside(gh pr)");
+    assert_int_equal(rules_judge_outside(&s->rules, &bash, &s->cx, &line, &by), VERDICT_ALLOW);
+    assert_true(str_is(by, "outside(gh pr)"));
+    assert_int_equal(rules_judge_outside(&s->rules, &bash, &s->cx, &two, &by), VERDICT_NONE);
+    add(s, VERDICT_DENY, "Outside(gh pr list)");
+    assert_int_equal(rules_judge_outside(&s->rules, &bash, &s->cx, &line, &by), VERDICT_DENY);
+    assert_int_equal(judge(s, &bash, "gh pr list"), VERDICT_ALLOW);
+    s->rules.tools = &toolset_run;
+    add(s, VERDICT_ALLOW, "outside(docker build)");
+    assert_false(rules_add(&s->rules, VERDICT_ALLOW, STR("outside(a; b)"), &s->err));
+    s->rules.tools = &toolset_scaiflux;
+    assert_false(rules_add(&s->rules, VERDICT_ALLOW, STR("outside"), &s->err));
+    s->rules.tools = NULL;
+}
+
+static void test_outside_like(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *rule; /* NULL: none */
+    } cases[] = {
+        {"gh pr create --fill", "outside(gh pr)"},
+        {"systemctl --user restart x", "outside(systemctl --user restart x)"},
+        {"curl https://example.org/a.tgz", "outside(curl https://example.org/a.tgz)"},
+        {"gh", "outside(gh)"},
+        {"apt-get install -y jq", "outside(apt-get install)"},
+        {"curl 'a b'", NULL},
+        {"gh pr list && gh pr view", NULL},
+        {"gh pr list | cat", NULL},
+        {"gh pr list &", NULL},
+        {"gh pr $X", NULL},
+        {"gh pr list >x", NULL},
+        {"./gh pr", NULL},
+        {"/usr/bin/gh pr", NULL},
+        {"X=1 gh pr", NULL},
+        {"gh *", NULL},
+        {"rm -rf x", NULL},
+        {"python3 x", NULL},
+        {"python3.12 x", NULL},
+        {"pip3 install x", NULL},
+        {"gcc-13 x", NULL},
+        {"sh -c id", NULL},
+        {"env gh pr", NULL},
+        {"git push", NULL},
+        {"make", NULL},
+        {"", NULL},
+        {"'' x", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        AUTO(arena) struct arena a = ARENA_INIT;
+        struct str rule = rules_outside_like(&a, str_of(cases[i].line));
+        assert_int_equal(rule.p == NULL, cases[i].rule == NULL);
+        assert_true(!rule.p || str_is(rule, cases[i].rule));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +389,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_wall_18_rules_that_never_fit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad_rules, setup, teardown),
         cmocka_unit_test_setup_teardown(test_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_outside, setup, teardown),
+        cmocka_unit_test(test_outside_like),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
