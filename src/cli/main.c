@@ -3,7 +3,7 @@
  * everybody.
  *
  *     trivet loaf rpc | scaiflux serve ... | kward rpc      (or by program name: loaf rpc, ...)
- *     trivet run [FLAGS] PROMPT
+ *     trivet exec [OPTIONS] PROMPT                          (or run)
  *     trivet demo | doctor [--json] | describe WHAT [--json] | --help | --version
  *     trivet --record DIR ... | --replay DIR ...            (provider traffic, net/record.h)
  *
@@ -43,8 +43,8 @@ static const char help[] =
     "  trivet loaf rpc                serve the loaf protocol on stdin and stdout\n"
     "  trivet scaiflux serve [FLAGS]  serve the ScaiFlux protocol (trivet scaiflux --help)\n"
     "  trivet kward rpc               serve the Kward protocol\n"
-    "  trivet run [FLAGS] PROMPT      one turn in this directory, confined by the kernel; the answer\n"
-    "                                 goes to stdout (trivet run --help)\n"
+    "  trivet exec [OPTIONS] PROMPT   one prompt in this directory, tools confined by the kernel; the\n"
+    "                                 answer goes to stdout (trivet exec --help; also: trivet run)\n"
     "  trivet demo                    play one turn through each protocol, no key, no network\n"
     "  trivet doctor [--json]         what this machine offers: sandbox, modules, programs, keys\n"
     "  trivet describe WHAT [--json]  methods and events of loaf, scaiflux or kward;\n"
@@ -295,7 +295,7 @@ int main(int argc, char **argv)
         return 2;
     if (argc > 1 && (d = find_dialect(str_of(argv[1]))))
         return run_dialect(d, argc - 2, argv + 2);
-    if (is_word(argc, argv, 1, "run", NULL))
+    if (is_word(argc, argv, 1, "exec", "run"))
         return once_run(providers, ARRAY_LEN(providers), argc - 2, argv + 2);
     if (is_word(argc, argv, 1, "demo", NULL))
         return demo_run();

@@ -8,6 +8,7 @@
 #include "cli/once.h"
 
 #include "base/log.h"
+#include "base/path.h"
 #include "base/shown.h"
 #include "base/utf8.h"
 #include "loop/io.h"
@@ -127,7 +128,7 @@ static const char nobody[] =
     "not permitted: nobody is there to ask; an allow rule or another mode would permit it";
 static const char nobody_outside[] =
     "not permitted: only the user can let a command out of the sandbox, and nobody is there to ask; "
-    "the user can start trivet run on a terminal, or with --allow 'outside(COMMAND)' for commands "
+    "the user can start trivet exec on a terminal, or with --allow 'outside(COMMAND)' for commands "
     "that begin so. Go on inside of the sandbox, or say what you would need.";
 
 static void ask(struct once *o, const struct event *e)
@@ -170,11 +171,11 @@ static void tell_end(struct once *o, const struct event *e)
     if (o->tty)
         reader_free(take(&o->tty));
     if (e->end->state == TURN_FAILED)
-        shown_line(stderr, "trivet run: %s", e->error ? e->error->text : "the turn failed");
+        shown_line(stderr, "trivet exec: %s", e->error ? e->error->text : "the turn failed");
     else if (e->end->state == TURN_CANCELED)
-        fputs("trivet run: interrupted\n", stderr);
+        fputs("trivet exec: interrupted\n", stderr);
     else if (strcmp(e->end->stop, "end_turn") != 0)
-        shown_line(stderr, "trivet run: stopped early: %s", e->end->stop);
+        shown_line(stderr, "trivet exec: stopped early: %s", e->end->stop);
     finish(o, e->end->state == TURN_COMPLETED ? 0 : e->end->state == TURN_CANCELED ? 130 : 1);
 }
 
@@ -224,7 +225,7 @@ static void prompt_fiber(void *arg)
     struct error err;
     if (session_send_await(o->launch.session, &in, SEND_NEW, turn, &err))
         return;
-    shown_line(stderr, "trivet run: %s", err.text);
+    shown_line(stderr, "trivet exec: %s", err.text);
     finish(o, 1);
 }
 
@@ -280,15 +281,16 @@ int once_run(const struct provider *const *providers, size_t n, int argc, char *
     struct error err;
     int in_fd;
     if (!run_options_read(argc, argv, &o.options, &err)) {
-        shown_line(stderr, "trivet run: %s", err.text);
-        fputs("(trivet run --help)\n", stderr);
+        shown_line(stderr, "trivet exec: %s", err.text);
+        fputs("(trivet exec --help)\n", stderr);
         run_options_clear(&o.options);
         return 2;
     }
     if (o.options.asks_help) {
-        fputs(run_usage, stdout);
+        AUTO(buf) struct buf text = BUF_INIT;
+        run_options_usage(&text);
         run_options_clear(&o.options);
-        return 0;
+        return path_write_all(STDOUT_FILENO, buf_str(&text)) ? 0 : 1;
     }
     process_begin();
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* as in server_run: keys stand in our environment */
@@ -300,7 +302,7 @@ int once_run(const struct provider *const *providers, size_t n, int argc, char *
     if (begin(&o, &err))
         loop_run(o.loop);
     else
-        shown_line(stderr, "trivet run: %s", err.text);
+        shown_line(stderr, "trivet exec: %s", err.text);
     child_end_all(o.loop);
     clear(&o);
     return o.exit_code;

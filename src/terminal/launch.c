@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "terminal/launch.h"
 
+#include "base/mem.h"
 #include "base/path.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <unistd.h>
 
 static const char instruction[] =
@@ -82,12 +84,13 @@ static void fill_settings(struct launch *l)
                     .reserve_percent = 10,
                     .reserve_tokens = 16384,
                     .keep_recent_tokens = 20000},
-        .max_rounds = 200,
+        .max_rounds = l->options->max_rounds ? (int)MIN(l->options->max_rounds, INT_MAX) : 200,
         .max_rounds_is_stop = true,
         .stall_ms = 120000,
         .kill_grace_ms = 500,
         .locks_at_open = true,
         .file_at_first_input = true,
+        .keeps_no_file = l->options->is_ephemeral,
         .canceled_text = "interrupted",
         .system = system,
     };
@@ -96,7 +99,9 @@ static void fill_settings(struct launch *l)
 
 bool launch_prepare(struct launch *l, struct error *err)
 {
-    if (!engine_find_workspace(l->engine, l->options->workspace, &l->arena, &l->workspace, err) ||
+    if (!engine_find_workspace(l->engine,
+                               l->options->workspace.p ? l->options->workspace : STR("."),
+                               &l->arena, &l->workspace, err) ||
         !load_rules(l, err))
         return false;
     fill_settings(l);
@@ -117,6 +122,8 @@ bool launch_open(struct launch *l, struct str resumed, struct error *err)
         .is_workspace_fixed = true,
         .id = str_of(id),
         .model = model.p || resumed.p ? model : engine_default_model(l->engine),
+        .effort = l->options->effort,
+        .name = l->options->title,
         .mode = l->options->mode->covers,
         .settings = &l->settings,
     };

@@ -1,28 +1,93 @@
 /* SPDX-License-Identifier: MIT */
 #include "terminal/options.h"
 
-#include <errno.h>
+#include "base/mem.h"
+#include "terminal/prompt.h"
+
 #include <stdlib.h>
-#include <unistd.h>
 
-enum { PROMPT_BYTES = 16 << 20 };
+static const struct run_mode modes[] = {
+    {"read-only", MODE_READ_ONLY, SANDBOX_READ_ONLY, false, false},
+    {"plan", MODE_READ_ONLY, SANDBOX_READ_ONLY, false, true},
+    {"workspace-write", MODE_WORKSPACE_WRITE, SANDBOX_WORKSPACE_WRITE, false, false},
+    {"prompt", MODE_READ_ONLY, SANDBOX_WORKSPACE_WRITE, true, false},
+    {"danger-full-access", MODE_FULL, SANDBOX_OFF, false, false},
+};
+static const char *const mode_names[] = {"read-only",          "plan", "workspace-write", "prompt",
+                                         "danger-full-access", NULL};
+static const char *const efforts[] = {"off", "minimal", "low", "medium", "high", "xhigh", NULL};
 
-const char run_usage[] =
-    "trivet run [FLAGS] [--] PROMPT...   one turn; the answer goes to stdout\n"
-    "\n"
-    "  -m, --model SLUG      provider/model-id (default: TRIVET_MODEL)\n"
-    "  -w, --workspace DIR   where tools work (default: .)\n"
-    "      --mode MODE       read-only, plan, workspace-write (default), prompt or\n"
-    "                        danger-full-access; all but the last confine commands by the kernel\n"
-    "      --net             confined commands may use the network\n"
-    "      --allow RULE      let calls through: TOOL or TOOL(PATTERN), see below\n"
-    "      --ask RULE        ask on the terminal before such a call\n"
-    "      --deny RULE       never; deny wins over ask, ask over allow, rules over the mode\n"
-    "      --ask-beyond      ask for what the mode does not cover, instead of refusing it\n"
-    "  -r, --resume ID|PATH  go on with an earlier session\n"
-    "  -q, --quiet           do not print the session's id\n"
-    "  -h, --help\n"
-    "\n"
+static bool take_mode(void *into, const struct option *row, struct str value, struct error *err)
+{
+    struct run_options *o = into;
+    const char *meant;
+    for (size_t i = 0; i < ARRAY_LEN(modes); i++)
+        if (str_is(value, modes[i].name)) {
+            o->mode = &modes[i];
+            return true;
+        }
+    meant = nearest_name(value, mode_names);
+    return error_set(err, ERR_INVALID,
+                     "--%s is one of read-only, plan, workspace-write, prompt, "
+                     "danger-full-access, not %.*s%s%s",
+                     row->name, STR_FMT(str_cut(value, 60)), meant ? ": did you mean " : "",
+                     meant ? meant : "");
+}
+
+static bool take_rule(void *into, const struct option *row, struct str value, struct error *err)
+{
+    struct run_options *o = into;
+    (void)err;
+    o->rules = xrealloc(o->rules, (o->n_rules + 1) * sizeof *o->rules);
+    o->rules[o->n_rules++] = (struct run_rule){(enum verdict)row->number, value};
+    return true;
+}
+
+static bool take_more(void *into, const struct option *row, struct str value, struct error *err)
+{
+    struct str_list *list = (struct str_list *)(void *)((char *)into + row->offset);
+    (void)err;
+    list->v = xrealloc(list->v, (list->n + 1) * sizeof *list->v);
+    list->v[list->n++] = value;
+    return true;
+}
+
+#define RUN(member, ...) OPTION(run_options, member, __VA_ARGS__)
+
+static const struct option rows[] = {
+    RUN(model, OPT_TEXT, "model", 'm', "SLUG", "provider/model-id (default: TRIVET_MODEL)"),
+    RUN(effort, OPT_CHOICE, "effort", 0, "LEVEL",
+        "how hard the model thinks: off, minimal, low, medium, high, xhigh", .choices = efforts),
+    RUN(workspace, OPT_TEXT, "workspace", 'w', "DIR", "where tools work (default: .)"),
+    RUN(workspace, OPT_TEXT, "cd", 'C', "DIR", "the same"),
+    RUN(files, OPT_TAKEN, "file", 'f', "FILE",
+        "a text file that follows the prompt; may be repeated", .accept = take_more),
+    RUN(mode, OPT_TAKEN, "mode", 0, "MODE",
+        "read-only, plan, workspace-write (default), prompt or\n"
+        "danger-full-access; all but the last confine commands",
+        .accept = take_mode),
+    RUN(network, OPT_FLAG, "net", 0, NULL, "confined commands may use the network"),
+    RUN(rules, OPT_TAKEN, "allow", 0, "RULE", "let calls through: TOOL or TOOL(PATTERN), see below",
+        .accept = take_rule, .number = VERDICT_ALLOW),
+    RUN(rules, OPT_TAKEN, "ask", 0, "RULE", "ask on the terminal before such a call",
+        .accept = take_rule, .number = VERDICT_ASK),
+    RUN(rules, OPT_TAKEN, "deny", 0, "RULE",
+        "never; deny wins over ask, ask over allow, rules over the mode", .accept = take_rule,
+        .number = VERDICT_DENY),
+    RUN(asks, OPT_FLAG, "ask-beyond", 0, NULL,
+        "ask for what the mode does not cover, instead of refusing it"),
+    RUN(resume, OPT_TEXT, "resume", 'r', "ID",
+        "go on with an earlier session: its id, or its file"),
+    RUN(is_ephemeral, OPT_FLAG, "ephemeral", 0, NULL, "keep no session file"),
+    RUN(title, OPT_TEXT, "title", 0, "NAME", "name of the session"),
+    RUN(max_rounds, OPT_COUNT, "max-turns", 0, "N",
+        "stop after N rounds with tools (default: 200)"),
+    RUN(is_quiet, OPT_FLAG, "quiet", 'q', NULL, "stderr: errors only"),
+    RUN(asks_help, OPT_FLAG, "help", 'h', NULL, "this text"),
+    OPTION_END,
+};
+
+static const char rules_text[] =
     "Rules: bash                 every call of the tool; * is every tool\n"
     "       bash(git status)     commands that begin with these words; * is any one word\n"
     "       bash(git push*)      a * at the end: whatever begins so\n"
@@ -32,174 +97,37 @@ const char run_usage[] =
     "       read_file(~/.ssh/**) with / or ~/ in front, the whole path after links\n"
     "       outside(gh pr)       commands that may run outside of the sandbox when the model asks\n"
     "                            for it; no other rule lets them.  Else you are asked\n"
-    "A rule of an unknown tool, or one that no call can fit, is an error.\n"
-    "\n"
-    "With - or nothing as PROMPT it is read from stdin.  More rules stand in\n"
+    "A rule of an unknown tool, or one that no call can fit, is an error.  More rules stand in\n"
     "~/.config/trivet/permissions.json and, without allow, in .trivet/permissions.json of the\n"
-    "workspace: {\"allow\": [], \"ask\": [], \"deny\": []}.  TRIVET_SANDBOX overrides the "
-    "sandbox.\n"
-    "\n"
+    "workspace: {\"allow\": [], \"ask\": [], \"deny\": []}.  TRIVET_SANDBOX overrides the sandbox.\n";
+
+static const char exit_text[] =
     "Exit status: 0 answered, 1 failed, 2 wrong arguments, 130 interrupted.\n";
 
-static const struct run_mode modes[] = {
-    {"read-only", MODE_READ_ONLY, SANDBOX_READ_ONLY, false, false},
-    {"plan", MODE_READ_ONLY, SANDBOX_READ_ONLY, false, true},
-    {"workspace-write", MODE_WORKSPACE_WRITE, SANDBOX_WORKSPACE_WRITE, false, false},
-    {"prompt", MODE_READ_ONLY, SANDBOX_WORKSPACE_WRITE, true, false},
-    {"danger-full-access", MODE_FULL, SANDBOX_OFF, false, false},
-};
-
-enum option {
-    OPT_MODEL,
-    OPT_WORKSPACE,
-    OPT_MODE,
-    OPT_ALLOW,
-    OPT_ASK,
-    OPT_DENY,
-    OPT_RESUME,
-    OPT_N_VALUED,
-    OPT_NET = OPT_N_VALUED,
-    OPT_BEYOND,
-    OPT_QUIET,
-    OPT_HELP,
-};
-
-static const struct {
-    const char *name, *letter;
-    enum option option;
-} names[] = {
-    {"--model", "-m", OPT_MODEL},       {"--workspace", "-w", OPT_WORKSPACE},
-    {"--mode", NULL, OPT_MODE},         {"--allow", NULL, OPT_ALLOW},
-    {"--ask", NULL, OPT_ASK},           {"--deny", NULL, OPT_DENY},
-    {"--resume", "-r", OPT_RESUME},     {"--net", NULL, OPT_NET},
-    {"--ask-beyond", NULL, OPT_BEYOND}, {"--quiet", "-q", OPT_QUIET},
-    {"--help", "-h", OPT_HELP},
-};
-
-static bool set_mode(struct run_options *o, struct str name, struct error *err)
+void run_options_usage(struct buf *out)
 {
-    for (size_t i = 0; i < ARRAY_LEN(modes); i++)
-        if (str_is(name, modes[i].name)) {
-            o->mode = &modes[i];
-            return true;
-        }
-    return error_set(err, ERR_INVALID,
-                     "--mode is one of read-only, plan, workspace-write, prompt, "
-                     "danger-full-access, not %.*s",
-                     STR_FMT(str_cut(name, 60)));
-}
-
-static void add_rule(struct run_options *o, enum verdict v, struct str text)
-{
-    o->rules = xrealloc(o->rules, (o->n_rules + 1) * sizeof *o->rules);
-    o->rules[o->n_rules++] = (struct run_rule){v, text};
-}
-
-static bool set_value(struct run_options *o, enum option option, struct str value,
-                      struct error *err)
-{
-    switch (option) {
-    case OPT_MODEL:
-        o->model = value;
-        return true;
-    case OPT_WORKSPACE:
-        o->workspace = value;
-        return true;
-    case OPT_RESUME:
-        o->resume = value;
-        return true;
-    case OPT_MODE:
-        return set_mode(o, value, err);
-    case OPT_ALLOW:
-        add_rule(o, VERDICT_ALLOW, value);
-        return true;
-    case OPT_ASK:
-        add_rule(o, VERDICT_ASK, value);
-        return true;
-    default:
-        add_rule(o, VERDICT_DENY, value);
-        return true;
-    }
-}
-
-static void set_flag(struct run_options *o, enum option option)
-{
-    o->network = o->network || option == OPT_NET;
-    o->asks = o->asks || option == OPT_BEYOND;
-    o->is_quiet = o->is_quiet || option == OPT_QUIET;
-    o->asks_help = o->asks_help || option == OPT_HELP;
-}
-
-/* One option at argv[*at], with its value behind it or behind an equals sign. */
-static bool read_option(struct run_options *o, int argc, char **argv, int *at, struct error *err)
-{
-    struct str word = str_of(argv[*at]), name, value;
-    value = str_split(word, '=', &name);
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        if (!str_is(name, names[i].name) && !(names[i].letter && str_is(word, names[i].letter)))
-            continue;
-        bool takes_value = names[i].option < OPT_N_VALUED;
-        if (!takes_value && value.p)
-            return error_set(err, ERR_INVALID, "%s takes no value", names[i].name);
-        if (!takes_value) {
-            set_flag(o, names[i].option);
-            return true;
-        }
-        if (!value.p && *at + 1 < argc)
-            value = str_of(argv[++*at]);
-        if (!value.n)
-            return error_set(err, ERR_INVALID, "%s needs a value", names[i].name);
-        return set_value(o, names[i].option, value, err);
-    }
-    return error_set(err, ERR_INVALID, "unknown option %.*s", STR_FMT(str_cut(word, 60)));
-}
-
-static bool read_stdin(struct buf *out, struct error *err)
-{
-    for (;;) {
-        char *to = buf_space(out, 1 << 16);
-        ssize_t n = to ? read(STDIN_FILENO, to, 1 << 16) : 0;
-        if (!to)
-            return error_set(err, ERR_LIMIT, "the prompt is longer than %d bytes", PROMPT_BYTES);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return error_errno(err, errno, "stdin");
-        if (n == 0)
-            return true;
-        buf_added(out, (size_t)n);
-    }
-}
-
-static bool read_prompt(struct run_options *o, int argc, char **argv, int at, struct error *err)
-{
-    bool is_stdin = at == argc ? !isatty(STDIN_FILENO) : at + 1 == argc && !strcmp(argv[at], "-");
-    o->prompt = BUF_MAX(PROMPT_BYTES);
-    if (is_stdin && !read_stdin(&o->prompt, err))
-        return false;
-    for (int i = at; !is_stdin && i < argc; i++)
-        buf_addf(&o->prompt, "%s%s", i > at ? " " : "", argv[i]);
-    return !str_is_blank(buf_str(&o->prompt)) || error_set(err, ERR_INVALID, "there is no prompt");
+    buf_addz(out,
+             "trivet exec [OPTIONS] PROMPT...   (also: trivet run)\n"
+             "\n"
+             "One prompt, worked on until it is done.  The answer goes to stdout, progress to\n"
+             "stderr.  What a pipe or file brings on stdin follows the prompt; with - or nothing\n"
+             "as PROMPT it is the prompt.  Options stand anywhere; -- ends them.\n"
+             "\n");
+    options_help(rows, out);
+    buf_addf(out, "\n%s\n%s", rules_text, exit_text);
 }
 
 bool run_options_read(int argc, char **argv, struct run_options *ret, struct error *err)
 {
-    int at = 0;
-    *ret = (struct run_options){.workspace = STR(".")};
-    set_mode(ret, STR("workspace-write"), err);
-    for (; at < argc && argv[at][0] == '-' && argv[at][1]; at++) {
-        if (strcmp(argv[at], "--") == 0) {
-            at++;
-            break;
-        }
-        if (!read_option(ret, argc, argv, &at, err))
-            return false;
-    }
-    return ret->asks_help || read_prompt(ret, argc, argv, at, err);
+    *ret = (struct run_options){.mode = &modes[2]};
+    return options_read(rows, &argc, argv, ret, NULL, err) &&
+           (ret->asks_help || prompt_read(ret, argc, argv, err));
 }
 
 void run_options_clear(struct run_options *o)
 {
     free(o->rules);
+    free(o->images.v);
+    free(o->files.v);
     buf_clear(&o->prompt);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of `trivet run`. */
+/* The command line of `trivet exec` and of the chat. */
 #ifndef TRIVET_TERMINAL_OPTIONS_H
 #define TRIVET_TERMINAL_OPTIONS_H
 
+#include "base/options.h"
 #include "engine/settings.h"
 
 struct run_mode {
@@ -17,20 +18,35 @@ struct run_rule {
     struct str text;
 };
 
+struct str_list {
+    struct str *v;
+    size_t n;
+};
+
 struct run_options {
-    struct str model, resume; /* or STR_NONE */
-    struct str workspace;
+    struct str model, effort, resume; /* or STR_NONE */
+    struct str workspace;             /* STR_NONE: the current directory, or the session's own */
     const struct run_mode *mode;
     struct run_rule *rules;
     size_t n_rules;
-    bool network, asks, is_quiet, asks_help;
+    struct str_list images, files;
+    struct str title;
+    struct str schema_file, output_file; /* or STR_NONE */
+    int64_t max_rounds, max_tokens;      /* 0: not limited by the user */
+    double max_cost;
+    int64_t timeout_ms;
+    struct str color; /* "auto", "always", "never" */
+    bool network, asks, is_quiet, is_verbose, asks_help;
+    bool as_json, as_stream; /* one document, or one event per line */
+    bool continues, forks, is_ephemeral;
     struct buf prompt;
 };
 
-extern const char run_usage[];
+/* What --help prints, made from the rows. */
+void run_options_usage(struct buf *out);
 
-/* ERR_INVALID names the argument.  The prompt is read from stdin when it is "-" or, with nothing
- * said, when stdin is not a terminal. */
+/* Reads options anywhere among the words and joins the words, what stdin brings and --file to the
+ * prompt.  ERR_INVALID names the argument. */
 bool run_options_read(int argc, char **argv, struct run_options *ret, struct error *err);
 void run_options_clear(struct run_options *o);
 

@@ -86,7 +86,7 @@ def server_error(score, p):
                  OPENAI_BASE_URL=f"http://127.0.0.1:{provider.server.server_port}/v1")
     seen, status = on_terminal(p, "-m", "openai/gpt-4.1")
     provider.close()
-    score.check(f"an error of the server ({score.name})", status == 1 and "trivet run: " in seen
+    score.check(f"an error of the server ({score.name})", status == 1 and "trivet exec: " in seen
                 and not bad_in(seen) and "\n? bash" not in seen, (bad_in(seen), seen))
 
 
