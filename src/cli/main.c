@@ -3,6 +3,7 @@
  * everybody.
  *
  *     trivet loaf rpc | scaiflux serve ... | kward rpc      (or by program name: loaf rpc, ...)
+ *     trivet [chat] [OPTIONS] [PROMPT]                      on a terminal
  *     trivet exec [OPTIONS] PROMPT                          (or run)
  *     trivet demo | doctor [--json] | describe WHAT [--json] | --help | --version
  *     trivet --record DIR ... | --replay DIR ...            (provider traffic, net/record.h)
@@ -26,6 +27,7 @@
 #include "providers/rehearsal/rehearsal.h"
 #include "providers/responses/responses.h"
 #include "sandbox/sandbox.h"
+#include "terminal/chat.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -43,6 +45,8 @@ static const char help[] =
     "  trivet loaf rpc                serve the loaf protocol on stdin and stdout\n"
     "  trivet scaiflux serve [FLAGS]  serve the ScaiFlux protocol (trivet scaiflux --help)\n"
     "  trivet kward rpc               serve the Kward protocol\n"
+    "  trivet                         a chat on this terminal, trivet chat [OPTIONS] [PROMPT]\n"
+    "                                 (trivet chat --help)\n"
     "  trivet exec [OPTIONS] PROMPT   one prompt in this directory, tools confined by the kernel; the\n"
     "                                 answer goes to stdout (trivet exec --help; also: trivet run)\n"
     "  trivet demo                    play one turn through each protocol, no key, no network\n"
@@ -295,6 +299,10 @@ int main(int argc, char **argv)
         return 2;
     if (argc > 1 && (d = find_dialect(str_of(argv[1]))))
         return run_dialect(d, argc - 2, argv + 2);
+    if (is_word(argc, argv, 1, "chat", NULL))
+        return chat_run(providers, ARRAY_LEN(providers), argc - 2, argv + 2);
+    if (argc == 1 && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+        return chat_run(providers, ARRAY_LEN(providers), 0, argv + 1);
     if (is_word(argc, argv, 1, "exec", "run"))
         return once_run(providers, ARRAY_LEN(providers), argc - 2, argv + 2);
     if (is_word(argc, argv, 1, "demo", NULL))

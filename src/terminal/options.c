@@ -17,15 +17,28 @@ static const char *const mode_names[] = {"read-only",          "plan", "workspac
                                          "danger-full-access", NULL};
 static const char *const efforts[] = {"off", "minimal", "low", "medium", "high", "xhigh", NULL};
 
-static bool take_mode(void *into, const struct option *row, struct str value, struct error *err)
+const struct run_mode *run_mode_named(struct str name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(modes); i++)
+        if (str_is(name, modes[i].name))
+            return &modes[i];
+    return NULL;
+}
+
+const struct run_mode *run_mode_next(const struct run_mode *mode)
+{
+    return &modes[(size_t)(mode - modes + 1) % ARRAY_LEN(modes)];
+}
+
+bool run_take_mode(void *into, const struct option *row, struct str value, struct error *err)
 {
     struct run_options *o = into;
+    const struct run_mode *mode = run_mode_named(value);
     const char *meant;
-    for (size_t i = 0; i < ARRAY_LEN(modes); i++)
-        if (str_is(value, modes[i].name)) {
-            o->mode = &modes[i];
-            return true;
-        }
+    if (mode) {
+        o->mode = mode;
+        return true;
+    }
     meant = nearest_name(value, mode_names);
     return error_set(err, ERR_INVALID,
                      "--%s is one of read-only, plan, workspace-write, prompt, "
@@ -34,7 +47,7 @@ static bool take_mode(void *into, const struct option *row, struct str value, st
                      meant ? meant : "");
 }
 
-static bool take_rule(void *into, const struct option *row, struct str value, struct error *err)
+bool run_take_rule(void *into, const struct option *row, struct str value, struct error *err)
 {
     struct run_options *o = into;
     (void)err;
@@ -65,14 +78,14 @@ static const struct option rows[] = {
     RUN(mode, OPT_TAKEN, "mode", 0, "MODE",
         "read-only, plan, workspace-write (default), prompt or\n"
         "danger-full-access; all but the last confine commands",
-        .accept = take_mode),
+        .accept = run_take_mode),
     RUN(network, OPT_FLAG, "net", 0, NULL, "confined commands may use the network"),
     RUN(rules, OPT_TAKEN, "allow", 0, "RULE", "let calls through: TOOL or TOOL(PATTERN), see below",
-        .accept = take_rule, .number = VERDICT_ALLOW),
+        .accept = run_take_rule, .number = VERDICT_ALLOW),
     RUN(rules, OPT_TAKEN, "ask", 0, "RULE", "ask on the terminal before such a call",
-        .accept = take_rule, .number = VERDICT_ASK),
+        .accept = run_take_rule, .number = VERDICT_ASK),
     RUN(rules, OPT_TAKEN, "deny", 0, "RULE",
-        "never; deny wins over ask, ask over allow, rules over the mode", .accept = take_rule,
+        "never; deny wins over ask, ask over allow, rules over the mode", .accept = run_take_rule,
         .number = VERDICT_DENY),
     RUN(asks, OPT_FLAG, "ask-beyond", 0, NULL,
         "ask for what the mode does not cover, instead of refusing it"),

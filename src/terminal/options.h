@@ -39,6 +39,7 @@ struct run_options {
     bool network, asks, is_quiet, is_verbose, asks_help;
     bool as_json, as_stream; /* one document, or one event per line */
     bool continues, forks, is_ephemeral;
+    bool is_plain; /* the chat: lines of text only */
     struct buf prompt;
 };
 
@@ -49,5 +50,14 @@ void run_options_usage(struct buf *out);
  * prompt.  ERR_INVALID names the argument. */
 bool run_options_read(int argc, char **argv, struct run_options *ret, struct error *err);
 void run_options_clear(struct run_options *o);
+/* The same for the chat, whose prompt may be empty and never comes from stdin. */
+void chat_options_usage(struct buf *out);
+bool chat_options_read(int argc, char **argv, struct run_options *ret, struct error *err);
+
+const struct run_mode *run_mode_named(struct str name); /* or NULL */
+const struct run_mode *run_mode_next(const struct run_mode *mode);
+/* For rows of options. */
+bool run_take_mode(void *into, const struct option *row, struct str value, struct error *err);
+bool run_take_rule(void *into, const struct option *row, struct str value, struct error *err);
 
 #endif

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT */
+/* The chat: a client of the engine like every dialect, with a person at the other end. */
+#include "terminal/chat.h"
+
+#include "base/path.h"
+#include "base/shown.h"
+#include "base/time.h"
+#include "loop/process.h"
+#include "terminal/internal.h"
+#include "terminal/tty.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+enum {
+    FRAME_MS = 33,
+    ESCAPE_MS = 30,          /* an escape byte that is alone so long is the key */
+    QUEUE_BYTES = 256 << 10, /* more waiting for a slow terminal pauses the model */
+};
+
+/* ---- frames ---- */
+
+static void show_errors(struct chat *c)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    tty_take_stderr(&text);
+    struct str rest = buf_str(&text), line;
+    while (str_line(&rest, &line))
+        if (line.n)
+            view_notice(c, STYLE_YELLOW, "%.*s", STR_FMT(line));
+}
+
+void chat_draw(struct chat *c)
+{
+    timer_stop(c->frame);
+    if (!c->out || writer_queued(c->out))
+        return; /* on_written draws */
+    show_errors(c);
+    c->drawn_us = time_mono_us();
+    if (!c->screen.is_plain && !c->is_quitting)
+        live_draw(c);
+    screen_frame(&c->screen);
+    if (!c->screen.out.n)
+        return;
+    writer_put(c->out, buf_str(&c->screen.out));
+    buf_shrink(&c->screen.out, 1 << 16);
+    if (c->launch.session)
+        listener_set_full(c->launch.session, &c->listener, writer_queued(c->out) > QUEUE_BYTES);
+}
+
+static void on_frame(void *arg)
+{
+    chat_draw(arg);
+}
+
+void chat_dirty(struct chat *c)
+{
+    int64_t since_ms = (time_mono_us() - c->drawn_us) / 1000;
+    if (since_ms >= FRAME_MS)
+        timer_start(c->frame, 1);
+    else if (screen_has_text(&c->screen) || c->is_busy)
+        timer_start(c->frame, FRAME_MS - since_ms);
+    else
+        timer_start(c->frame, 1);
+}
+
+static void on_written(void *arg, bool is_broken)
+{
+    struct chat *c = arg;
+    if (is_broken) {
+        chat_quit(c);
+        return;
+    }
+    chat_dirty(c);
+}
+
+/* The running time in the status line. */
+static void on_second(void *arg)
+{
+    struct chat *c = arg;
+    if (c->is_busy && !c->screen.is_plain)
+        chat_draw(c);
+    timer_start(c->second, 1000);
+}
+
+void chat_set_pane(struct chat *c, const struct pane *pane)
+{
+    if (c->pane && c->pane != pane && c->pane->close)
+        c->pane->close(c);
+    c->pane = pane;
+    if (c->screen.is_plain && pane != &pane_edit) { /* what would be drawn is told */
+        pane->draw(c);
+        for (int i = 0; i < c->screen.next.n; i++)
+            screen_print(&c->screen, 0, "%s\n", c->screen.next.rows[i].text.p);
+        c->screen.next.n = 0;
+    }
+    chat_dirty(c);
+}
+
+/* ---- the end ---- */
+
+static void quit_fiber(void *arg)
+{
+    struct chat *c = arg;
+    engine_stop(c->engine);
+    engine_drain_through_await(c->engine);
+    loop_stop(c->loop);
+}
+
+void chat_quit(struct chat *c)
+{
+    if (c->is_quitting)
+        _exit(130);
+    c->is_quitting = true;
+    if (c->is_started)
+        fiber_start(c->loop, "quit", quit_fiber, c);
+    else
+        loop_stop(c->loop);
+}
+
+static void on_term(void *arg)
+{
+    struct chat *c = arg;
+    c->exit_code = 143;
+    chat_quit(c);
+}
+
+static void on_interrupt(void *arg)
+{
+    input_key(arg, &(struct key){'c', MOD_CTRL, STR_NONE});
+}
+
+static void on_resize(void *arg)
+{
+    struct chat *c = arg;
+    int cols, lines;
+    tty_size(c->out_fd, &cols, &lines);
+    screen_resize(&c->screen, cols, lines);
+    chat_draw(c);
+}
+
+/* ---- programs on the terminal ---- */
+
+static void write_raw(struct chat *c)
+{
+    struct str bytes = buf_str(&c->screen.out);
+    while (bytes.n) { /* the descriptor may be one that does not block */
+        ssize_t n = write(c->out_fd, bytes.p, bytes.n);
+        if (n < 0 && errno != EAGAIN && errno != EINTR)
+            break;
+        if (n > 0)
+            bytes = str_from(bytes, (size_t)n);
+    }
+    buf_reset(&c->screen.out);
+}
+
+static void leave_terminal(struct chat *c)
+{
+    screen_frame(&c->screen);
+    screen_leave(&c->screen);
+    write_raw(c);
+    tty_leave();
+}
+
+static void take_terminal(struct chat *c)
+{
+    if (!c->screen.is_plain)
+        tty_enter(c->in_fd);
+    screen_forget(&c->screen);
+    on_resize(c);
+}
+
+void chat_suspend(struct chat *c)
+{
+    leave_terminal(c);
+    tty_suspend();
+    take_terminal(c);
+}
+
+/* ---- bytes ---- */
+
+static void on_key(void *arg, const struct key *k)
+{
+    struct chat *c = arg;
+    if (!c->is_quitting)
+        input_key(c, k);
+}
+
+static void on_bytes(void *arg, struct str bytes)
+{
+    struct chat *c = arg;
+    if (!bytes.n) {
+        chat_quit(c);
+        return;
+    }
+    timer_stop(c->escape);
+    if (keys_add(&c->keys, bytes, on_key, c))
+        timer_start(c->escape, ESCAPE_MS);
+    if (!c->is_quitting)
+        chat_draw(c);
+}
+
+static void on_escape(void *arg)
+{
+    struct chat *c = arg;
+    keys_settle(&c->keys, on_key, c);
+    if (!c->is_quitting)
+        chat_draw(c);
+}
+
+/* ---- the session ---- */
+
+static void on_event(void *arg, struct session *s, const struct event *e)
+{
+    struct chat *c = arg;
+    (void)s;
+    view_event(c, e);
+    chat_dirty(c);
+}
+
+static void listen(struct chat *c)
+{
+    struct session_info info;
+    c->listener = (struct listener){.on_event = on_event, .arg = c};
+    session_listen(c->launch.session, &c->listener);
+    session_info(c->launch.session, &info);
+    c->context = info.context_tokens;
+    c->window = session_window(c->launch.session);
+    c->is_busy = false;
+}
+
+static void leave_session(struct chat *c)
+{
+    if (!c->launch.session)
+        return;
+    view_end_text(c);
+    session_unlisten(c->launch.session, &c->listener);
+    launch_close(&c->launch);
+    while (c->waiting)
+        input_drop_waiting(c, c->waiting);
+    ask_close(c);
+    c->is_busy = c->is_stopping = false;
+}
+
+bool chat_switch(struct chat *c, struct str resumed, struct error *err)
+{
+    struct session *old = c->launch.session;
+    struct str name = c->launch.name;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    resumed = arena_str(&a, resumed);
+    if (!launch_open(&c->launch, resumed, err)) {
+        c->launch.session = old;
+        c->launch.name = name;
+        return false;
+    }
+    struct session *fresh = c->launch.session;
+    struct str fresh_name = c->launch.name;
+    c->launch.session = old;
+    leave_session(c);
+    c->launch.session = fresh;
+    c->launch.name = fresh_name;
+    listen(c);
+    return true;
+}
+
+/* ---- the start ---- */
+
+/* The name of the checked-out branch, without asking git. */
+static void find_branch(struct chat *c)
+{
+    AUTO(buf) struct buf head = BUF_INIT, path = BUF_INIT;
+    struct error ignored;
+    buf_addf(&path, "%.*s/.git/HEAD", STR_FMT(c->launch.workspace));
+    c->branch[0] = '\0';
+    if (!path_read(&head, buf_str(&path), 4096, &ignored))
+        return;
+    struct str line = str_trim(buf_str(&head)), prefix = STR("ref: refs/heads/");
+    if (str_starts(line, prefix))
+        snprintf(c->branch, sizeof c->branch, "%.*s", STR_FMT(str_from(line, prefix.n)));
+}
+
+static bool open_chat(struct chat *c, struct error *err)
+{
+    c->launch.engine = c->engine;
+    c->launch.options = &c->options;
+    if (!launch_prepare(&c->launch, err))
+        return false;
+    c->launch.settings.asks_beyond_mode = true;
+    c->launch.settings.tells_output = true;
+    find_branch(c);
+    if (!launch_open(&c->launch, c->options.resume, err))
+        return false;
+    listen(c);
+    return true;
+}
+
+static void begin_screen(struct chat *c)
+{
+    int cols, lines;
+    const char *term = getenv("TERM"), *no_colour = getenv("NO_COLOR");
+    bool is_dumb = !term || !*term || strcmp(term, "dumb") == 0;
+    bool is_plain = c->options.is_plain || is_dumb;
+    tty_size(c->out_fd, &cols, &lines);
+    screen_init(&c->screen, cols, lines, is_plain, !(no_colour && *no_colour));
+    c->markdown.screen = &c->screen;
+    c->keys.is_plain = is_plain;
+    c->shows_thinking = true;
+    if (!is_plain)
+        tty_enter(c->in_fd);
+    c->pane = &pane_edit;
+}
+
+static void begin_loop(struct chat *c)
+{
+    c->frame = timer_new(c->loop, on_frame, c);
+    c->second = timer_new(c->loop, on_second, c);
+    c->escape = timer_new(c->loop, on_escape, c);
+    c->in = reader_new(c->loop, dup(c->in_fd), on_bytes, c);
+    c->out = writer_new(c->loop, dup(c->out_fd), on_written, c);
+    loop_on_signal(c->loop, SIGTERM, on_term, c);
+    loop_on_signal(c->loop, SIGHUP, on_term, c);
+    loop_on_signal(c->loop, SIGINT, on_interrupt, c);
+    loop_on_signal(c->loop, SIGWINCH, on_resize, c);
+    timer_start(c->second, 1000);
+}
+
+static void clear(struct chat *c)
+{
+    leave_session(c);
+    c->out = (writer_free(c->out), NULL);
+    reader_free(c->in);
+    timer_free(c->frame);
+    timer_free(c->second);
+    timer_free(c->escape);
+    chat_set_pane(c, &pane_edit);
+    engine_free(c->engine);
+    loop_free(c->loop);
+    launch_clear(&c->launch);
+    run_options_clear(&c->options);
+    screen_clear(&c->screen);
+    editor_clear(&c->editor);
+    keys_clear(&c->keys);
+    markdown_clear(&c->markdown);
+    buf_clear(&c->search);
+    buf_clear(&c->last_output);
+    free(c->doing);
+    free(c->last_prompt);
+}
+
+/* Everything behind the options, in the process that draws. */
+static int run(struct chat *c, const struct provider *const *providers, size_t n)
+{
+    struct error err;
+    process_begin();
+    tty_guard_crash();
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* as in server_run: keys stand in our environment */
+    engine_hide_environment();
+    io_claim_stdio(&c->in_fd, &c->out_fd);
+    begin_screen(c);
+    c->loop = loop_new();
+    begin_loop(c);
+    c->engine = engine_new(c->loop, providers, n);
+    bool ok = open_chat(c, &err);
+    if (ok) {
+        input_load_history(c);
+        view_welcome(c);
+        if (c->options.prompt.n)
+            input_send(c, buf_str(&c->options.prompt), false);
+        c->is_started = true;
+        chat_draw(c);
+        loop_run(c->loop);
+    } else {
+        c->exit_code = c->launch.is_usage ? 2 : 1;
+        shown_line(stderr, "trivet: %s", err.text);
+    }
+    view_end_text(c);
+    leave_terminal(c);
+    child_end_all(c->loop);
+    if (ok && !session_is_unused(c->launch.session))
+        dprintf(c->out_fd, "to go on: trivet chat -r %.*s\n", STR_FMT(c->launch.name));
+    clear(c);
+    return c->exit_code;
+}
+
+void chat_describe(struct buf *out)
+{
+    input_describe(out);
+}
+
+int chat_run(const struct provider *const *providers, size_t n, int argc, char **argv)
+{
+    static struct chat c; /* large, and one of a process */
+    struct error err;
+    if (!chat_options_read(argc, argv, &c.options, &err)) {
+        shown_line(stderr, "trivet chat: %s", err.text);
+        fputs("(trivet chat --help)\n", stderr);
+        run_options_clear(&c.options);
+        return 2;
+    }
+    if (c.options.asks_help) {
+        AUTO(buf) struct buf usage = BUF_INIT;
+        chat_options_usage(&usage);
+        run_options_clear(&c.options);
+        return path_write_all(STDOUT_FILENO, buf_str(&usage)) ? 0 : 1;
+    }
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+        fputs("trivet chat: this is not a terminal; trivet exec takes a prompt without one\n",
+              stderr);
+        run_options_clear(&c.options);
+        return 2;
+    }
+    tty_guard();
+    return run(&c, providers, n);
+}

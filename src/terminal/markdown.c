@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+#include "terminal/markdown.h"
+
+#include "base/mem.h"
+#include "base/shown.h"
+#include "terminal/highlight.h"
+#include "terminal/table.h"
+
+enum {
+    CODE_STYLE = STYLE_CYAN,
+    LINK_MAX = 600,  /* bytes that a link may have to be taken for one */
+    LINE_MAX = 4096, /* a line of code that is longer is printed in pieces */
+};
+
+void markdown_clear(struct markdown *m)
+{
+    buf_clear(&m->held);
+    buf_clear(&m->table);
+}
+
+/* ---- inside of a line ---- */
+
+static void print(struct markdown *m, unsigned more, struct str text)
+{
+    if (!text.n)
+        return;
+    screen_text(m->screen, m->base | m->on | more, text);
+    m->before = text.p[text.n - 1];
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\0';
+}
+
+static bool is_letter(char c)
+{
+    return (unsigned char)c >= 0x80 || (c >= '0' && c <= '9') ||
+           ((c | 32) >= 'a' && (c | 32) <= 'z');
+}
+
+static size_t count(struct str s, char c)
+{
+    size_t n = 0;
+    while (n < s.n && s.p[n] == c)
+        n++;
+    return n;
+}
+
+/* Each of these takes something off the front of s and returns its bytes; 0: more must come. */
+
+static size_t take_ticks(struct markdown *m, struct str s, bool is_over)
+{
+    size_t n = count(s, '`');
+    if (n == s.n && !is_over)
+        return 0;
+    if (m->n_ticks == 0)
+        m->n_ticks = n;
+    else if (m->n_ticks == n)
+        m->n_ticks = 0;
+    else
+        print(m, CODE_STYLE, str_cut(s, n));
+    return n;
+}
+
+static unsigned emphasis(char c, size_t n)
+{
+    if (c == '~')
+        return n == 2 ? STYLE_STRIKE : 0;
+    return n == 1 ? STYLE_ITALIC : n == 2 ? STYLE_BOLD : n == 3 ? STYLE_ITALIC | STYLE_BOLD : 0;
+}
+
+static size_t take_stars(struct markdown *m, struct str s, bool is_over)
+{
+    char c = s.p[0];
+    size_t n = count(s, c);
+    if (n == s.n && !is_over)
+        return 0;
+    char after = n < s.n ? s.p[n] : '\0';
+    unsigned style = emphasis(c, n);
+    bool closes = style && (m->on & style) == style && !is_blank(m->before);
+    bool opens = style && !(m->on & style) && !is_blank(after);
+    if (c == '_') {
+        closes = closes && !is_letter(after);
+        opens = opens && !is_letter(m->before);
+    }
+    if (closes)
+        m->on &= ~style;
+    else if (opens)
+        m->on |= style;
+    else
+        print(m, 0, str_cut(s, n));
+    return n;
+}
+
+/* Where a link [text](address) ends; 0: it is none, SIZE_MAX: not known yet. */
+static size_t link_end(struct str s, bool is_over, size_t *ret_text_end)
+{
+    size_t depth = 0, i;
+    for (i = 0; i < s.n && i < LINK_MAX && s.p[i] != '\n'; i++) {
+        depth += s.p[i] == '[';
+        if (s.p[i] == ']' && --depth == 0)
+            break;
+    }
+    if (i == s.n && i < LINK_MAX)
+        return is_over ? 0 : SIZE_MAX;
+    if (i >= LINK_MAX || s.p[i] != ']')
+        return 0;
+    *ret_text_end = i;
+    if (i + 1 == s.n)
+        return is_over ? 0 : SIZE_MAX;
+    if (s.p[i + 1] != '(')
+        return 0;
+    size_t parens = 0;
+    for (i++; i < s.n && i < LINK_MAX && s.p[i] != '\n'; i++) {
+        parens += s.p[i] == '(';
+        if (s.p[i] == ')' && --parens == 0)
+            return i + 1;
+    }
+    return i == s.n && i < LINK_MAX && !is_over ? SIZE_MAX : 0;
+}
+
+/* The address is printed too: it must be seen where a link leads. */
+static size_t take_link(struct markdown *m, struct str s, bool is_over)
+{
+    size_t text_end = 0, end = link_end(s, is_over, &text_end);
+    if (end == SIZE_MAX)
+        return 0;
+    if (end == 0) {
+        print(m, 0, str_cut(s, 1));
+        return 1;
+    }
+    struct str text = str_n(s.p + 1, text_end - 1);
+    struct str address = str_n(s.p + text_end + 2, end - text_end - 3);
+    print(m, STYLE_UNDER, text.n ? text : address);
+    if (text.n && !str_eq(text, address)) {
+        print(m, STYLE_DIM, STR(" ("));
+        print(m, STYLE_DIM, address);
+        print(m, STYLE_DIM, STR(")"));
+    }
+    return end;
+}
+
+static size_t take_escape(struct markdown *m, struct str s, bool is_over)
+{
+    if (s.n < 2 && !is_over)
+        return 0;
+    bool is_one = s.n > 1 && strchr("\\`*_{}[]()#+-.!|~<>", s.p[1]);
+    print(m, 0, is_one ? str_n(s.p + 1, 1) : str_cut(s, 1));
+    return is_one ? 2 : 1;
+}
+
+/* Text up to the next byte that may mean something. */
+static size_t take_plain(struct markdown *m, struct str s)
+{
+    const char *marks = m->n_ticks ? "`\n" : "`*_~[\\\n";
+    size_t n = 0;
+    while (n < s.n && !strchr(marks, s.p[n]))
+        n++;
+    print(m, m->n_ticks ? CODE_STYLE : 0, str_cut(s, n));
+    return n;
+}
+
+static size_t take_inline(struct markdown *m, struct str s, bool is_over)
+{
+    switch (s.p[0]) {
+    case '`':
+        return take_ticks(m, s, is_over);
+    case '*':
+    case '_':
+    case '~':
+        return m->n_ticks ? take_plain(m, s) : take_stars(m, s, is_over);
+    case '[':
+        return m->n_ticks ? take_plain(m, s) : take_link(m, s, is_over);
+    case '\\':
+        return m->n_ticks ? take_plain(m, s) : take_escape(m, s, is_over);
+    default:
+        return take_plain(m, s);
+    }
+}
+
+static void end_line(struct markdown *m)
+{
+    screen_text(m->screen, 0, STR("\n"));
+    m->is_inside = false;
+    m->base = m->on = 0;
+    m->n_ticks = 0;
+    m->before = '\0';
+}
+
+/* ---- the beginning of a line ---- */
+
+/* Whether the line is of these characters and blanks alone, three at least. */
+static bool is_rule(struct str line)
+{
+    size_t n = 0;
+    char c = line.n ? line.p[0] : '\0';
+    for (size_t i = 0; i < line.n; i++) {
+        if (line.p[i] != c && !is_blank(line.p[i]))
+            return false;
+        n += line.p[i] == c;
+    }
+    return n >= 3 && strchr("-*_", c);
+}
+
+static void begin_inline(struct markdown *m, unsigned base)
+{
+    m->is_inside = true;
+    m->base = base;
+}
+
+/* Whether enough of the line is there to tell what its first mark means. */
+static bool is_known(struct str s)
+{
+    if (s.p[0] == '#')
+        return count(s, '#') < s.n;
+    return s.n > 1 || !strchr("-*+", s.p[0]);
+}
+
+static size_t take_heading(struct markdown *m, struct str s)
+{
+    size_t n = count(s, '#');
+    bool is_one = n <= 6 && n < s.n && s.p[n] == ' ';
+    begin_inline(m, is_one ? STYLE_BOLD | (n == 1 ? STYLE_UNDER : 0) : 0);
+    if (is_one && m->screen->has_colour)
+        return n + 1;
+    print(m, 0, str_cut(s, n));
+    return n;
+}
+
+/* A line of code fences, whole. */
+static void take_fence_line(struct markdown *m, struct str line)
+{
+    char c = line.p[0];
+    m->n_fence = count(line, c);
+    m->fence = c;
+    m->language = highlight_language(str_trim(str_from(line, m->n_fence)));
+    m->in_comment = 0;
+    if (!m->screen->has_colour) {
+        screen_code(m->screen, 0, line);
+        screen_code(m->screen, 0, STR("\n"));
+    }
+}
+
+/* Kinds that need the whole line; false: it is none of these. */
+static bool take_whole_line(struct markdown *m, struct str line)
+{
+    char c = line.n ? line.p[0] : '\0';
+    if ((c == '`' || c == '~') && count(line, c) >= 3) {
+        take_fence_line(m, line);
+    } else if (c == '|') {
+        buf_add(&m->table, line);
+        buf_addc(&m->table, '\n');
+    } else if (is_rule(line)) {
+        screen_text(m->screen, STYLE_DIM, STR("---\n"));
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The line may be one of those as far as it is there. */
+static bool may_be_whole(struct str s)
+{
+    char c = s.p[0];
+    size_t n = count(s, c);
+    if (c == '`' || c == '~')
+        return n >= 3 || n == s.n;
+    return c == '|' || ((c == '-' || c == '*' || c == '_') &&
+                        (is_rule(s) || n == s.n || is_rule(str_cut(s, 3))));
+}
+
+/* The first mark of a line behind its blanks; 0: there is none. */
+static size_t take_mark(struct markdown *m, struct str s)
+{
+    if (s.p[0] == '#')
+        return take_heading(m, s);
+    begin_inline(m, s.p[0] == '>' ? STYLE_DIM : 0);
+    bool is_item = s.n > 1 && s.p[1] == ' ' && strchr("-*+", s.p[0]);
+    if (is_item)
+        print(m, 0, STR("- "));
+    return is_item ? 2 : 0;
+}
+
+static void end_table(struct markdown *m)
+{
+    if (m->table.n)
+        table_print(m->screen, buf_str(&m->table));
+    buf_reset(&m->table);
+}
+
+static size_t take_line_start(struct markdown *m, struct str s, bool is_over)
+{
+    size_t end = str_chr(s, '\n'), blanks = 0;
+    while (blanks < s.n && (s.p[blanks] == ' ' || s.p[blanks] == '\t'))
+        blanks++;
+    if (blanks == s.n && !is_over)
+        return 0;
+    struct str rest = str_from(s, blanks);
+    if (rest.n && rest.p[0] != '|')
+        end_table(m);
+    if (!rest.n || rest.p[0] == '\n') {
+        end_line(m);
+        return MIN(blanks + 1, s.n);
+    }
+    if (blanks < 4 && may_be_whole(rest)) {
+        if (end == SIZE_MAX && !is_over)
+            return 0;
+        if (take_whole_line(m, str_cut(rest, end == SIZE_MAX ? rest.n : end - blanks)))
+            return end == SIZE_MAX ? s.n : end + 1;
+        end_table(m);
+    }
+    if (!is_over && !is_known(rest))
+        return 0;
+    screen_text(m->screen, 0, str_cut(s, blanks));
+    return blanks + take_mark(m, rest);
+}
+
+/* ---- code ---- */
+
+static bool ends_fence(const struct markdown *m, struct str line)
+{
+    line = str_trim(line);
+    return line.n >= m->n_fence && count(line, m->fence) == line.n;
+}
+
+static size_t take_code(struct markdown *m, struct str s, bool is_over)
+{
+    size_t end = str_chr(s, '\n');
+    if (end == SIZE_MAX && !is_over && s.n < LINE_MAX)
+        return 0;
+    struct str line = str_cut(s, end == SIZE_MAX ? s.n : end);
+    bool is_end = ends_fence(m, line);
+    if (is_end)
+        m->fence = '\0';
+    if (!is_end)
+        highlight_line(m->screen, m->language, &m->in_comment, line);
+    else if (!m->screen->has_colour)
+        screen_code(m->screen, 0, line);
+    if (end != SIZE_MAX && (!is_end || !m->screen->has_colour))
+        screen_code(m->screen, 0, STR("\n"));
+    return end == SIZE_MAX ? s.n : end + 1;
+}
+
+/* ---- */
+
+static size_t take_piece(struct markdown *m, struct str s, bool is_over)
+{
+    if (m->fence)
+        return take_code(m, s, is_over);
+    if (!m->is_inside)
+        return take_line_start(m, s, is_over);
+    if (s.p[0] == '\n') {
+        end_line(m);
+        return 1;
+    }
+    return take_inline(m, s, is_over);
+}
+
+static void go_on(struct markdown *m, bool is_over)
+{
+    size_t at = 0;
+    while (at < m->held.n) {
+        bool was_inside = m->is_inside;
+        struct str s = str_from(buf_str(&m->held), at);
+        size_t n = take_piece(m, s, is_over);
+        if (n == 0 && was_inside == m->is_inside)
+            break;
+        at += n;
+    }
+    buf_drop(&m->held, at);
+}
+
+void markdown_add(struct markdown *m, struct str text)
+{
+    AUTO(buf) struct buf whole = BUF_INIT, shown = BUF_INIT;
+    buf_addz(&whole, m->owes_return ? "\r" : "");
+    buf_add(&whole, text);
+    m->owes_return = str_ends(buf_str(&whole), STR("\r"));
+    shown_add(&shown, str_cut(buf_str(&whole), whole.n - m->owes_return), true);
+    for (size_t i = 0; i < shown.n; i++)
+        if (shown.p[i] != '\r')
+            buf_addc(&m->held, shown.p[i]);
+    go_on(m, false);
+}
+
+void markdown_end(struct markdown *m)
+{
+    go_on(m, true);
+    end_table(m);
+    if (m->is_inside)
+        end_line(m);
+    buf_reset(&m->held);
+    m->owes_return = false;
+    m->fence = '\0';
+    screen_fresh(m->screen);
+}

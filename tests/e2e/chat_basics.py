@@ -1,0 +1,191 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The chat on a terminal: answers stream into the scrollback, calls get a line, keys stop and end
+it, and the terminal is as before whatever ends the process.
+"""
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+import harness  # noqa: E402
+import tmux  # noqa: E402
+
+
+def pids(pane):
+    """The guard and the process that draws."""
+    shell = int(pane.show("#{pane_pid}"))
+    guard = int(subprocess.check_output(["pgrep", "-P", str(shell)]).split()[0])
+    return guard, int(subprocess.check_output(["pgrep", "-P", str(guard)]).split()[0])
+
+
+def answers(base):
+    """A prompt, a call, an answer; then the same again; Ctrl-D ends it with the shell's prompt."""
+    with tmux.Pane(base) as pane:
+        with open(os.path.join(pane.workspace, "one.txt"), "w", encoding="utf-8") as file:
+            file.write("x\n")
+        pane.chat(model="rehearsal/default")
+        pane.enter("list the files")
+        pane.wait("one.txt")
+        pane.wait("esc stops", gone=True)
+        shown = pane.screen()
+        assert "> list the files" in shown and "* glob_search  *" in shown, shown
+        pane.enter("read one.txt")
+        pane.wait("* read_file  one.txt")
+        pane.wait("esc stops", gone=True)
+        assert re.search(r"rehearsal/default  \d+/128k  workspace-write ", pane.live()[-1])
+        pane.keys("C-d")
+        pane.wait("to go on: trivet chat")
+        assert pane.live()[-1] == "$", pane.screen()
+
+
+def bare(base):
+    """`trivet` alone on a terminal is the chat, with the prompt of the command line if there is one."""
+    with tmux.Pane(base, TRIVET_MODEL="rehearsal/echo") as pane:
+        pane.enter("$TRIVET")
+        pane.wait("ctrl-d quits")
+        pane.keys("C-d")
+        pane.until(lambda s: s.strip().split("\n")[-1] == "$")
+        pane.enter("$TRIVET chat hello from --model rehearsal/hello outside")
+        pane.wait("> hello from outside")
+        pane.wait("esc stops", gone=True)
+
+
+def streams(base):
+    """Text is seen while it comes, what is typed meanwhile stays, Esc stops."""
+    with tmux.Pane(base) as pane:
+        pane.chat(model="rehearsal/slow")
+        pane.enter("go")
+        pane.wait("Slowly, word")
+        assert "esc stops" in pane.screen()
+        pane.type("half a thou")
+        pane.wait("> half a thou")
+        pane.keys("Escape")
+        pane.wait("stopped")
+        pane.wait("esc stops", gone=True)
+        rows = pane.live()
+        assert rows[-2] == "> half a thou", rows
+        assert sum(row.startswith("rehearsal/slow") for row in rows) == 1, rows
+
+
+def calls(base):
+    """A failed command shows its status and last lines, a change its diff."""
+    scene = {"rounds": [[{"call": "bash", "args": {"command": "seq 1 9; exit 3"}}],
+                        [{"call": "write_file", "args": {"path": "a", "content": "one\ntwo\n"}}],
+                        [{"call": "edit_file", "args": {"path": "a", "old_string": "two",
+                                                        "new_string": "zwei"}}],
+                        [{"say": "over"}]]}
+    with tmux.Pane(base, rows=40) as pane:
+        pane.chat(scene=scene)
+        pane.enter("go")
+        pane.wait("\nover")
+        shown = pane.screen()
+        assert re.search(r"\* bash  seq 1 9; exit 3 .*exit status 3\n  \.\.\. 6 more lines "
+                         r"\(ctrl-o\)\n  7\n  8\n  9\n", shown), shown
+        assert "* edit_file  a  +1 -1" in shown, shown
+        assert "     2 - two\n     2 + zwei" in shown, shown
+
+
+def hostile(base):
+    """Orders to the terminal in an answer, in reasoning, in output and in arguments are shown."""
+    evil = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eend"
+    scene = {"rounds": [[{"think": evil}, {"say": evil}, {"call": "bash", "args": {
+        "command": "printf '\\033]0;owned\\007\\033[2J'; : " + evil}}], [{"say": "over"}]]}
+    with tmux.Pane(base, rows=40) as pane:
+        title = pane.show("#{pane_title}")
+        pane.enter("echo before")
+        pane.chat(scene=scene)
+        pane.enter("go")
+        pane.wait("\nover")
+        assert pane.show("#{pane_title}") == title
+        assert "before" in pane.screen() and "\\u001b]0;owned\\u0007" in pane.screen()
+
+
+def interrupts(base):
+    """Ctrl-C clears the line, twice it quits; while it works the first one stops."""
+    with tmux.Pane(base) as pane:
+        pane.chat(model="rehearsal/slow")
+        pane.type("some words")
+        pane.wait("> some words")
+        pane.keys("C-c")
+        pane.wait("some words", gone=True)
+        time.sleep(2.2)
+        pane.enter("go")
+        pane.wait("Slowly")
+        pane.keys("C-c")
+        pane.wait("stopped")
+        pane.keys("C-c")
+        pane.wait("to go on: trivet chat")
+
+
+def restored(base):
+    """The modes of the terminal after SIGTERM, SIGKILL, a crash, and a dead guard."""
+    with tmux.Pane(base) as pane:
+        def good(words):
+            assert "3" in words.split("\n"), words
+            assert pane.show("#{cursor_flag} #{alternate_on} #{mouse_any_flag}") == "1 0 0"
+        before = pane.stty()
+        good(before)
+        for who, signo in ((1, signal.SIGTERM), (0, signal.SIGTERM), (1, signal.SIGKILL),
+                           (1, signal.SIGSEGV), (1, signal.SIGABRT), (0, signal.SIGKILL)):
+            pane.enter("clear")
+            pane.chat(model="rehearsal/slow")
+            pane.enter("go")
+            pane.wait("Slowly")
+            both = pids(pane)
+            os.kill(both[who], signo)
+            pane.until(lambda s: re.search(r"^\$", s.rstrip("\n").split("\n")[-1]))
+            end = time.monotonic() + 5 * harness.slow()
+            while not all(harness.is_dead(p) for p in both):
+                assert time.monotonic() < end, f"{both} live after {signo}"
+                time.sleep(0.02)
+            good(pane.stty())
+
+
+def suspends(base):
+    """Ctrl-Z gives the terminal to the shell, fg takes it back."""
+    with tmux.Pane(base) as pane:
+        pane.chat(model="rehearsal/slow")
+        pane.enter("go")
+        pane.wait("Slowly")
+        pane.keys("C-z")
+        pane.wait("Stopped")
+        shown = pane.stty()
+        assert "3" in shown.split("\n"), shown
+        pane.enter("fg")
+        pane.wait("esc stops")
+        pane.type("typed after")
+        pane.wait("> typed after")
+        pane.keys("Escape")
+        pane.wait("stopped")
+
+
+def leaves_nothing(base):
+    """A closed window ends the processes."""
+    with tmux.Pane(base) as pane:
+        pane.chat(model="rehearsal/slow")
+        pane.enter("go")
+        pane.wait("Slowly")
+        both = pids(pane)
+        pane.close()
+        end = time.monotonic() + 2 * harness.slow()
+        while not all(harness.is_dead(p) for p in both):
+            assert time.monotonic() < end, "processes are left"
+            time.sleep(0.02)
+
+
+def without_terminal(base):
+    """No terminal: words on stderr and exit 2."""
+    env = harness.clean_env(base)
+    for args in ([], ["chat"], ["chat", "hi"]):
+        done = subprocess.run([os.environ["TRIVET"], *args], env=env, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == 2 and done.stdout == "" and done.stderr, (args, done)
+
+
+tmux.run([answers, bare, streams, calls, hostile, interrupts, restored, suspends, leaves_nothing,
+          without_terminal])
