@@ -46,8 +46,6 @@ struct auth_format {
 };
 
 extern const struct auth_format auth_format_trivet; /* file: {provider: entry} */
-extern const struct auth_format auth_format_kward;  /* files: auth.json, config.json */
-extern const struct auth_format auth_format_loaf;   /* files: secrets-fallback.json, auth.json */
 
 struct renewal;     /* credential.c */
 struct auth_client; /* a client of the settings */
@@ -58,7 +56,7 @@ struct auth_store {
     struct auth_client *clients; /* auth_store_set_client */
     struct renewal *renewals;    /* by provider, for the life of the store */
     unsigned n_users;            /* the owner, and stories that still need it */
-    bool ignores_env;            /* loaf: no key comes from the environment */
+    bool ignores_env;            /* no key comes from the environment */
 };
 
 /* Nothing is read yet.  other_path: the format's second file, or STR_NONE. */

@@ -19,10 +19,10 @@ bool config_read(struct str path, struct json *ret, struct error *err)
         return false;
     struct str body = str_trim(buf_str(&text));
     if (!json_parse(body.n ? body : STR("{}"), JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &j, &why))
-        return error_set(err, ERR_CORRUPT, "Invalid Kward config JSON: %.*s", STR_FMT(path));
+        return error_set(err, ERR_CORRUPT, "invalid config JSON: %.*s", STR_FMT(path));
     if (!yyjson_is_obj(j.root)) {
         json_clear(&j);
-        return error_set(err, ERR_CORRUPT, "Invalid Kward config JSON: %.*s", STR_FMT(path));
+        return error_set(err, ERR_CORRUPT, "invalid config JSON: %.*s", STR_FMT(path));
     }
     *ret = j;
     return true;

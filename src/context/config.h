@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "loop/loop.h"
 
-/* The object in the file; {} when there is no file.  ERR_CORRUPT "Invalid Kward config JSON:
- * <path>" when it holds anything else. */
+/* The object in the file; {} when there is no file.  ERR_CORRUPT "invalid config JSON: <path>"
+ * when it holds anything else. */
 bool config_read(struct str path, struct json *ret, struct error *err);
 
 /* Changes root; everything it adds lies in doc. */

@@ -32,17 +32,19 @@ static bool env_flag(const char *name, bool otherwise)
     return otherwise;
 }
 
-unsigned diary_enabled(yyjson_val *config)
+unsigned diary_enabled(yyjson_val *config, const char *env)
 {
-    static const char *const env[DIARY_N] = {"KWARD_LOGGING_TOKENS", "KWARD_LOGGING_PERFORMANCE",
-                                             "KWARD_LOGGING_TOOLS", "KWARD_LOGGING_ERRORS"};
+    static const char *const endings[DIARY_N] = {"TOKENS", "PERFORMANCE", "TOOLS", "ERRORS"};
     yyjson_val *logging = json_get(config, "logging");
     unsigned bits = 0;
-    if (!env_flag("KWARD_LOGGING", json_get_bool(logging, "enabled", false)))
+    if (!env_flag(env, json_get_bool(logging, "enabled", false)))
         return 0;
-    for (int i = 0; i < DIARY_N; i++)
-        if (env_flag(env[i], json_get_bool(logging, diary_names[i], false)))
+    for (int i = 0; i < DIARY_N; i++) {
+        AUTO(buf) struct buf name = BUF_INIT;
+        buf_addf(&name, "%s_%s", env, endings[i]);
+        if (env_flag(name.p, json_get_bool(logging, diary_names[i], false)))
             bits |= 1u << i;
+    }
     return bits;
 }
 

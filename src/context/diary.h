@@ -11,8 +11,9 @@
 enum diary_category { DIARY_TOKENS, DIARY_PERFORMANCE, DIARY_TOOLS, DIARY_ERRORS, DIARY_N };
 extern const char *const diary_names[DIARY_N];
 
-/* The categories that are on, a bit each: config `logging` and KWARD_LOGGING*. */
-unsigned diary_enabled(yyjson_val *config);
+/* The categories that are on, a bit each: config `logging`, and the environment, which counts more:
+ * the variable called `env` for all, <env>_TOKENS and so on for one category. */
+unsigned diary_enabled(yyjson_val *config, const char *env);
 /* Appends a line with these finished members (with a leading comma, or ""); failures are silent. */
 void diary_write(struct str dir, enum diary_category category, const char *event,
                  struct str members);

@@ -32,7 +32,7 @@ static void put_part(struct buf *out, const struct block *b)
                  STR_FMT(b->alt));
 }
 
-void export_transcript(struct buf *out, struct str title, const struct message *m, size_t n)
+void export_markdown(struct buf *out, struct str title, const struct message *m, size_t n)
 {
     buf_addf(out, "# %.*s\n\n", STR_FMT(title));
     for (size_t i = 0; i < n; i++) {
@@ -47,11 +47,6 @@ void export_transcript(struct buf *out, struct str title, const struct message *
                 put_part(out, &m[i].blocks[b]);
         buf_addc(out, '\n');
     }
-}
-
-void export_markdown(struct buf *out, const struct message *m, size_t n)
-{
-    export_transcript(out, STR("Kward Session"), m, n);
 }
 
 static const char *entity_of(char c)
@@ -86,12 +81,14 @@ static void escape(struct buf *out, struct str s)
     buf_add(out, str_from(s, from));
 }
 
-void export_html(struct buf *out, const struct message *m, size_t n)
+void export_html(struct buf *out, struct str title, const struct message *m, size_t n)
 {
     AUTO(buf) struct buf text = BUF_INIT;
-    export_markdown(&text, m, n);
+    export_markdown(&text, title, m, n);
     buf_addz(out, "<!doctype html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n"
-                  "<title>Kward Session</title>\n</head>\n<body>\n<pre>");
+                  "<title>");
+    escape(out, title);
+    buf_addz(out, "</title>\n</head>\n<body>\n<pre>");
     escape(out, buf_str(&text));
     buf_addz(out, "</pre>\n</body>\n</html>\n");
 }

@@ -6,10 +6,9 @@
 #include "chat/message.h"
 
 /* Markdown below a title of one line. */
-void export_transcript(struct buf *out, struct str title, const struct message *m, size_t n);
-void export_markdown(struct buf *out, const struct message *m, size_t n); /* "Kward Session" */
-/* The Markdown in a minimal page. */
-void export_html(struct buf *out, const struct message *m, size_t n);
+void export_markdown(struct buf *out, struct str title, const struct message *m, size_t n);
+/* The Markdown in a minimal page of that title. */
+void export_html(struct buf *out, struct str title, const struct message *m, size_t n);
 /* Replaces the file at path, an absolute one.  The directory must be there and be no link, and path
  * must lie inside one of two directories; ERR_INVALID "export path outside workspace or session
  * directory: <path>" otherwise. */

@@ -206,17 +206,22 @@ struct item *library_plugins(struct str config_dir, struct arena *a, size_t *ret
     return items;
 }
 
-static void add_ruby(struct shelf *s, struct str dir, struct str name, struct arena *a)
+static void add_file(struct shelf *s, struct str dir, struct str name, struct arena *a)
 {
-    if (str_ends(name, STR(".rb")))
-        s->items[s->n++] = (struct item){
-            .name = arena_str(a, name),
-            .path = arena_fmt(a, "%.*s/%.*s", STR_FMT(dir), STR_FMT(name))};
+    s->items[s->n++] = (struct item){
+        .name = arena_str(a, name), .path = arena_fmt(a, "%.*s/%.*s", STR_FMT(dir), STR_FMT(name))};
 }
 
-struct item *library_ruby_plugins(struct str config_dir, struct arena *a, size_t *ret_n)
+struct item *library_plugin_files(struct str config_dir, struct str ending, struct arena *a,
+                                  size_t *ret_n)
 {
-    return read_shelf(config_dir, "plugins", add_ruby, a, ret_n);
+    size_t n_files, n = 0;
+    struct item *items = read_shelf(config_dir, "plugins", add_file, a, &n_files);
+    for (size_t i = 0; i < n_files; i++)
+        if (str_ends(items[i].name, ending))
+            items[n++] = items[i];
+    *ret_n = n;
+    return items;
 }
 
 struct str item_expand(const struct item *template, struct str arguments, struct arena *a)

@@ -26,8 +26,9 @@ struct item *library_prompts(struct str config_dir, struct arena *a, size_t *ret
 struct item *library_skills(struct str config_dir, struct arena *a, size_t *ret_n);
 /* One per command; without those whose names are reserved or a template's. */
 struct item *library_plugins(struct str config_dir, struct arena *a, size_t *ret_n);
-/* Files in plugins/ that only Kward's own program could load: name and path. */
-struct item *library_ruby_plugins(struct str config_dir, struct arena *a, size_t *ret_n);
+/* Files in plugins/ whose names end so: name and path. */
+struct item *library_plugin_files(struct str config_dir, struct str ending, struct arena *a,
+                                  size_t *ret_n);
 /* NULL when there is none. */
 const struct item *item_find(const struct item *items, size_t n, struct str name);
 /* Every $ARGUMENTS of the template replaced. */

@@ -42,8 +42,7 @@ static bool read_core(struct memory *m, struct str dir, struct error *err)
                                                   : m->core_root;
     }
     return (ok && yyjson_mut_is_arr(m->core)) ||
-           error_set(err, ERR_CORRUPT, "Invalid Kward core memory JSON: %.*s/core.json",
-                     STR_FMT(dir));
+           error_set(err, ERR_CORRUPT, "invalid core memory JSON: %.*s/core.json", STR_FMT(dir));
 }
 
 static bool read_soft(struct memory *m, struct str dir, struct error *err)

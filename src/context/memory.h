@@ -61,7 +61,8 @@ struct retrieval {
     struct buf block; /* for the system instruction; empty when nothing was selected */
     bool has_soft;    /* the soft file must be saved: hits and dates changed */
 };
-void memory_retrieve(struct memory *m, struct str input, struct str workspace,
+/* tag: the name of the element that encloses the block. */
+void memory_retrieve(struct memory *m, struct str input, struct str workspace, const char *tag,
                      struct retrieval *ret);
 
 /* memory_text.c */

@@ -244,19 +244,21 @@ static void put_lines(struct buf *out, const char *title, const struct pick *p, 
     buf_addc(out, '\n');
 }
 
-static void put_block(struct buf *out, const struct pick *core, size_t n_core,
+static void put_block(struct buf *out, const char *tag, const struct pick *core, size_t n_core,
                       const struct pick *soft, size_t n_soft)
 {
     if (n_core + n_soft == 0)
         return;
-    buf_addz(out, "<kward_memory>\n");
+    buf_addf(out, "<%s>\n", tag);
     put_lines(out, "Core Memories", core, n_core);
     put_lines(out, "Relevant Soft Memories", soft, n_soft);
-    buf_addz(out, "Rules:\n- Core memories override soft memories.\n"
-                  "- Soft memories are contextual hints, not guaranteed facts.\n</kward_memory>");
+    buf_addf(out,
+             "Rules:\n- Core memories override soft memories.\n"
+             "- Soft memories are contextual hints, not guaranteed facts.\n</%s>",
+             tag);
 }
 
-void memory_retrieve(struct memory *m, struct str input, struct str workspace,
+void memory_retrieve(struct memory *m, struct str input, struct str workspace, const char *tag,
                      struct retrieval *ret)
 {
     struct pick core[PICKS_MAX], soft[PICKS_MAX];
@@ -267,7 +269,7 @@ void memory_retrieve(struct memory *m, struct str input, struct str workspace,
     for (size_t i = 0; i < n_soft; i++)
         touch(m, soft[i].record);
     ret->has_soft = n_soft > 0;
-    put_block(&ret->block, core, n_core, soft, n_soft);
+    put_block(&ret->block, tag, core, n_core, soft, n_soft);
     buf_addf(&scope, "workspace:%.*s", STR_FMT(workspace));
     jw_obj(&w);
     jw_kbool(&w, "enabled", true);

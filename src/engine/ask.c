@@ -85,7 +85,7 @@ static bool begin_ask_await(struct session *s, struct arena *a, struct credentia
         .account_id = key->account_id,
         .limits = s->engine->limits,
     };
-    if (p->list == LIST_CLOUDCODE && key->source == CREDENTIAL_STORED &&
+    if (p->needs_project && key->source == CREDENTIAL_STORED &&
         !catalogue_project_await(engine_catalogue(s->engine), p, a, &ask->project, err))
         return false;
     AUTO(buf) struct buf base = BUF_INIT, system = BUF_INIT;

@@ -124,7 +124,8 @@ static bool ask_await(struct call *c, const struct question *q, bool *ret_allowe
 
 static void deny(struct call *c, struct str reason)
 {
-    tool_fail(&c->result, "%s", reason.n ? "" : "denied by remote controller");
+    const char *text = c->turn->session->settings->denied_text;
+    tool_fail(&c->result, "%s", reason.n ? "" : text ? text : "denied");
     buf_add(&c->result.text, reason); /* not through printf: it may hold a NUL */
 }
 

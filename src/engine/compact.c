@@ -23,8 +23,7 @@ static const char instruction[] =
 
 static const char format[] =
     "Write the summary with these second-level headings, in this order: Goal, Project Context "
-    "(language and version, frameworks and packages, how it is built, run and tested; for Ruby "
-    "also gems, Rails and the test framework), Constraints & Preferences, Progress (with the "
+    "(language and version, frameworks and packages, how it is built, run and tested), Constraints & Preferences, Progress (with the "
     "third-level headings Done, In Progress, Blocked), Key Decisions, Files & Code (with the "
     "third-level headings Read, Modified, Important Objects), Commands & Results, Next Steps, "
     "Critical Context. Write (none) where there is nothing to say.";
@@ -112,7 +111,8 @@ static bool summarise_past_await(const struct work *k, struct buf *out, struct e
     put_earlier_summary(&question, h);
     buf_addz(&question, "The conversation so far:\n");
     put_part(&question, h, k->cut.from, k->cut.at);
-    buf_addf(&question, "\n%s", format);
+    const char *asked = k->session->settings->compact.format;
+    buf_addf(&question, "\n%s", asked ? asked : format);
     return ask_await(k, &question, 80, out, err);
 }
 
@@ -131,8 +131,9 @@ static bool summarise_split_await(const struct work *k, struct buf *out, struct 
 static void note_files(const struct work *k, struct arena *a, struct message *summary)
 {
     const struct history *h = &k->session->history;
-    compact_note_files(h, 0, k->cut.at, a, summary);
-    compact_note_files(h, k->cut.at, k->cut.split, a, summary);
+    const struct toolset *set = k->session->settings->toolset;
+    compact_note_files(set, h, 0, k->cut.at, a, summary);
+    compact_note_files(set, h, k->cut.at, k->cut.split, a, summary);
 }
 
 static bool summarise_await(const struct work *k, struct arena *a, struct message *ret,
@@ -143,8 +144,9 @@ static bool summarise_await(const struct work *k, struct arena *a, struct messag
     if (!summarise_past_await(k, &past, err) || !summarise_split_await(k, &split, err))
         return false;
     note_files(k, a, &m);
-    if (k->session->settings->compact.lists_files)
-        compact_list_files(&text, buf_str(&past), &m);
+    const struct files_words *files = k->session->settings->compact.files;
+    if (files)
+        compact_list_files(&text, buf_str(&past), files, &m);
     else
         buf_add(&text, buf_str(&past));
     struct str whole = arena_fmt(a, "%.*s%.*s", STR_FMT(str_trim(buf_str(&text))),
@@ -295,7 +297,7 @@ bool session_compact_await(struct session *s, struct str instructions, struct ar
                            struct compact_outcome *ret, struct error *err)
 {
     if (s->running || s->is_compacting)
-        return error_set(err, ERR_BUSY, "Session is busy");
+        return error_set(err, ERR_BUSY, "a turn or a compaction is running");
     s->is_compacting = true;
     session_hold(s);
     bool needs_file = s->has_file || s->settings->compact.repeats;

@@ -24,10 +24,11 @@ bool compact_cut(const struct history *h, int64_t budget, size_t keep_from, bool
  * the summary when all or nothing fits. */
 bool compact_flat_cut(const struct history *h, int64_t budget, size_t *ret_cut, struct error *err);
 /* Adds the files that the entries [from, to) read and changed. */
-void compact_note_files(const struct history *h, size_t from, size_t to, struct arena *a,
-                        struct message *summary);
-/* The text with the lists of its section Files & Code replaced by what is known. */
-void compact_list_files(struct buf *out, struct str text, const struct message *summary);
+void compact_note_files(const struct toolset *set, const struct history *h, size_t from, size_t to,
+                        struct arena *a, struct message *summary);
+/* The text with the lists in its section of files replaced by what is known. */
+void compact_list_files(struct buf *out, struct str text, const struct files_words *words,
+                        const struct message *summary);
 bool compact_if_needed_await(struct turn *t, struct error *err);
 /* The record first, then the memory: a crash leaves the old or the new conversation. */
 bool compact_apply(struct session *s, struct turn *t, const struct message *summary, size_t cut,

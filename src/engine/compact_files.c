@@ -26,26 +26,20 @@ static void add_file(struct files *f, struct arena *a, struct str name)
     f->n++;
 }
 
-static void add_call_file(const struct block *call, struct arena *a, struct files *read,
-                          struct files *modified)
+static void add_call_file(const struct toolset *set, const struct block *call, struct arena *a,
+                          struct files *read, struct files *modified)
 {
-    AUTO(json) struct json args = JSON_INIT;
-    struct error ignored;
-    if (!json_parse(call->arguments, 0, LIMIT_JSON_DEPTH, &args, &ignored)) {
-        args = JSON_INIT;
+    const struct face *f = toolset_find(set, call->name);
+    struct str path;
+    if (!f || !(f->reads_file || f->changes_files))
         return;
-    }
-    struct str path = json_get_str(args.root, "path");
-    if (!path.n)
-        path = json_get_str(args.root, "file_path");
-    if (path.n && str_is(call->name, "read_file"))
-        add_file(read, a, path);
-    else if (path.n && (str_is(call->name, "write_file") || str_is(call->name, "edit_file")))
-        add_file(modified, a, path);
+    path = face_call_target(f, call->arguments, a);
+    if (path.n)
+        add_file(f->reads_file ? read : modified, a, path);
 }
 
-void compact_note_files(const struct history *h, size_t from, size_t to, struct arena *a,
-                        struct message *summary)
+void compact_note_files(const struct toolset *set, const struct history *h, size_t from, size_t to,
+                        struct arena *a, struct message *summary)
 {
     struct files read = {summary->read_files, summary->n_read_files};
     struct files modified = {summary->modified_files, summary->n_modified_files};
@@ -57,7 +51,7 @@ void compact_note_files(const struct history *h, size_t from, size_t to, struct 
             add_file(&modified, a, m->modified_files[k]);
         for (size_t b = 0; b < m->n_blocks; b++)
             if (m->blocks[b].kind == BLOCK_CALL)
-                add_call_file(&m->blocks[b], a, &read, &modified);
+                add_call_file(set, &m->blocks[b], a, &read, &modified);
     }
     summary->read_files = read.names;
     summary->n_read_files = read.n;
@@ -69,6 +63,7 @@ void compact_note_files(const struct history *h, size_t from, size_t to, struct 
 
 struct lister {
     struct buf *out;
+    const struct files_words *words;
     const struct message *summary;
     bool is_inside;   /* the section of files */
     bool was_there;   /* it has been seen */
@@ -86,13 +81,13 @@ static void put_list(struct buf *out, const char *title, const struct str *names
 
 static void put_read(struct lister *l)
 {
-    put_list(l->out, "Read", l->summary->read_files, l->summary->n_read_files);
+    put_list(l->out, l->words->read, l->summary->read_files, l->summary->n_read_files);
     l->has_read = true;
 }
 
 static void put_modified(struct lister *l)
 {
-    put_list(l->out, "Modified", l->summary->modified_files, l->summary->n_modified_files);
+    put_list(l->out, l->words->modified, l->summary->modified_files, l->summary->n_modified_files);
     l->has_modified = true;
 }
 
@@ -122,15 +117,16 @@ static void put_line(struct lister *l, struct str line)
     size_t level = heading_level(line, &title);
     if (level > 0 && level <= 2) {
         leave_section(l);
-        l->is_inside = !l->was_there && str_ifind(title, STR("files & code")) != SIZE_MAX;
+        l->is_inside = !l->was_there && str_ifind(title, str_of(l->words->title)) != SIZE_MAX;
         l->was_there |= l->is_inside;
     }
     if (level > 2)
         l->is_skipping = false;
-    if (level > 2 && l->is_inside && !l->has_read && str_ieq(title, STR("read"))) {
+    if (level > 2 && l->is_inside && !l->has_read && str_ieq(title, str_of(l->words->read))) {
         put_read(l);
         l->is_skipping = true;
-    } else if (level > 2 && l->is_inside && !l->has_modified && str_ieq(title, STR("modified"))) {
+    } else if (level > 2 && l->is_inside && !l->has_modified &&
+               str_ieq(title, str_of(l->words->modified))) {
         put_modified(l);
         l->is_skipping = true;
     } else if (!l->is_skipping) {
@@ -138,16 +134,17 @@ static void put_line(struct lister *l, struct str line)
     }
 }
 
-void compact_list_files(struct buf *out, struct str text, const struct message *summary)
+void compact_list_files(struct buf *out, struct str text, const struct files_words *words,
+                        const struct message *summary)
 {
-    struct lister l = {.out = out, .summary = summary};
+    struct lister l = {.out = out, .words = words, .summary = summary};
     struct str line, rest = text;
     while (rest.n) {
         rest = str_split(rest, '\n', &line);
         put_line(&l, line);
     }
     if (!l.was_there) {
-        buf_addz(out, "\n## Files & Code\n");
+        buf_addf(out, "\n## %s\n", words->title);
         l.is_inside = true;
     }
     leave_section(&l);

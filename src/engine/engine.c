@@ -138,7 +138,10 @@ const struct provider *engine_slug_provider(struct engine *e, struct str slug, s
     struct str head, rest = str_split(slug, '/', &head);
     const struct provider *p = rest.n ? engine_find_provider(e, head) : NULL;
     *ret_id = p ? rest : slug;
-    return p ? p : engine_find_provider(e, STR("openai")); /* the gateway may know the name */
+    for (size_t i = 0; !p && i < e->n_providers; i++)
+        if (e->providers[i]->takes_any_name)
+            p = e->providers[i];
+    return p;
 }
 
 bool engine_find_model(struct engine *e, struct arena *a, struct str slug, struct model *ret,

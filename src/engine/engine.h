@@ -69,8 +69,8 @@ bool engine_public_models_await(struct engine *e, const struct provider *p, stru
 int64_t engine_models_fetched_ms(struct engine *e, const struct provider *p);
 /* The upstreams that OpenRouter can send a model's requests to, names as ask.route takes them; in
  * the arena.  An id without author has none. */
-bool engine_routes_await(struct engine *e, struct str model_id, struct arena *a, struct str **ret,
-                         size_t *ret_n, struct error *err);
+bool engine_routes_await(struct engine *e, const struct provider *p, struct str model_id,
+                         struct arena *a, struct str **ret, size_t *ret_n, struct error *err);
 /* What is left of a subscription (codex, antigravity); strings in the arena. */
 bool engine_quota_await(struct engine *e, const struct provider *p, struct arena *a,
                         struct quota *ret, struct error *err);

@@ -36,8 +36,8 @@ struct engine {
     struct background *background; /* likewise; NULL before the first call */
     struct arena arena;            /* for its whole life */
     struct auth_store *auth;       /* keys and sign-ins; opened when first needed */
-    struct str exa_key;            /* of the store, or STR_NONE; in the arena */
-    bool is_exa_known;             /* it was looked for */
+    struct str search_key;         /* of the store, or STR_NONE; in the arena */
+    bool is_search_key_known;      /* it was looked for */
     char **env;                    /* of children, cleaned */
     struct custom *custom;         /* custom tools; NULL before somebody asks */
     char *launch_dir;
@@ -56,7 +56,7 @@ bool engine_no_key(const struct provider *p, struct error *err);
 /* The stored one as it is, if it is of the kind that the provider takes. */
 bool engine_peek_key(struct engine *e, const struct provider *p, struct credential *ret);
 /* Of the web search: the environment's, else the stored one, else STR_NONE. */
-struct str engine_exa_key(struct engine *e);
+struct str engine_search_key(struct engine *e);
 /* The name in the store of what the provider is authorised with. */
 const char *engine_auth_entry(const struct provider *p);
 /* After a refusal of that token: there is another one now. */

@@ -226,7 +226,7 @@ static bool was_started(const struct history *h, struct str call_id)
 }
 
 /* Puts the missing results of entry i behind the results it has. */
-static int64_t close_entry(struct history *h, size_t i)
+static int64_t close_entry(struct history *h, size_t i, const char *prefix)
 {
     int64_t n = 0;
     size_t at = i + 1;
@@ -237,8 +237,9 @@ static int64_t close_entry(struct history *h, size_t i)
         if (call->kind != BLOCK_CALL || has_result(h, i + 1, call->id))
             continue;
         bool ran = was_started(h, call->id);
-        struct str text = ran ? STR("Error: outcome unknown, the engine stopped while this ran")
-                              : STR("Error: not run, the engine stopped before");
+        struct str text = arena_fmt(&h->arena, "%s%s", prefix ? prefix : "",
+                                    ran ? "outcome unknown, the engine stopped while this ran"
+                                        : "not run, the engine stopped before");
         struct message m = message_tool(&h->arena, call->id, call->name, text, true);
         struct mark *turn = h->entries[i].turn;
         make_room(h);
@@ -253,12 +254,12 @@ static int64_t close_entry(struct history *h, size_t i)
     return n;
 }
 
-int64_t history_close_calls(struct history *h)
+int64_t history_close_calls(struct history *h, const char *prefix)
 {
     int64_t n = 0;
     for (size_t i = 0; i < h->n; i++)
         if (h->messages[i].role == ROLE_ASSISTANT)
-            n += close_entry(h, i);
+            n += close_entry(h, i, prefix);
     return n;
 }
 

@@ -91,8 +91,8 @@ bool history_load(struct history *h, struct str path, const struct session_setti
 bool history_load_all(struct history *h, struct str path, const struct session_settings *st,
                       struct error *err);
 /* Calls without a result get one: "outcome unknown" when they were started, "not run" otherwise.
- * Returns how many had an unknown outcome. */
-int64_t history_close_calls(struct history *h);
+ * prefix (may be NULL) begins its text.  Returns how many had an unknown outcome. */
+int64_t history_close_calls(struct history *h, const char *prefix);
 struct entry *history_add(struct history *h, const struct message *m, struct mark *turn);
 /* The same, and long texts that `from` owns are taken over instead of copied. */
 struct entry *history_move(struct history *h, const struct message *m, struct arena *from,

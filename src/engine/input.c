@@ -400,7 +400,7 @@ bool engine_cancel_turn(struct engine *e, struct str turn_id, struct error *err)
 {
     struct turn *t = engine_find_turn(e, turn_id);
     if (!t)
-        return error_set(err, ERR_NOT_FOUND, "Unknown turn: %.*s", STR_FMT(turn_id));
+        return error_set(err, ERR_NOT_FOUND, "there is no turn %.*s", STR_FMT(turn_id));
     if (t->state == TURN_QUEUED && t->session->running != t)
         end_waiting(t->session, t);
     else if (t->session && t->session->running == t && !t->is_cancel_asked)

@@ -7,6 +7,7 @@
 #include "auth/keys.h"
 #include "base/path.h"
 #include "net/http.h"
+#include "tools/tool.h"
 
 /* $XDG_CONFIG_HOME/trivet/auth.json */
 static void put_default_path(struct buf *out)
@@ -32,7 +33,7 @@ static void learn_keys(struct engine *e)
     const struct provider *const *p = engine_providers(e, &n);
     for (size_t i = 0; i < n; i++)
         keys_find(p[i]->env_key);
-    keys_find("EXA_API_KEY");
+    keys_find(search_service.env_key);
 }
 
 void engine_use_auth(struct engine *e, struct auth_store *st)
@@ -44,31 +45,32 @@ void engine_use_auth(struct engine *e, struct auth_store *st)
     st->ignores_env = true; /* which name counts for which provider is in the provider's row */
 }
 
-struct str engine_exa_key(struct engine *e)
+struct str engine_search_key(struct engine *e)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
-    struct str key = keys_find("EXA_API_KEY");
+    struct str key = keys_find(search_service.env_key);
     struct auth_entry entry;
     struct error ignored;
     if (key.p)
         return key;
-    if (!e->is_exa_known) {
-        e->is_exa_known = true;
-        bool is_there = auth_store_get(engine_auth(e), STR("exa"), &a, &entry, &ignored);
+    if (!e->is_search_key_known) {
+        e->is_search_key_known = true;
+        bool is_there = auth_store_get(engine_auth(e), str_of(search_service.auth_entry), &a,
+                                       &entry, &ignored);
         /* In the engine's arena: a search that runs may still hold the one before. */
-        e->exa_key = is_there ? arena_str(&e->arena, entry.access) : STR_NONE;
+        e->search_key = is_there ? arena_str(&e->arena, entry.access) : STR_NONE;
     }
-    return e->exa_key;
+    return e->search_key;
 }
 
 bool engine_can_search(struct engine *e)
 {
-    return engine_exa_key(e).n > 0;
+    return engine_search_key(e).n > 0;
 }
 
 void engine_forget_keys(struct engine *e)
 {
-    e->is_exa_known = false;
+    e->is_search_key_known = false;
 }
 
 const char *engine_auth_entry(const struct provider *p)

@@ -151,12 +151,9 @@ bool engine_public_models_await(struct engine *e, const struct provider *p, stru
     return catalogue_public_await(engine_catalogue(e), p, a, ret, ret_n, err);
 }
 
-bool engine_routes_await(struct engine *e, struct str model_id, struct arena *a, struct str **ret,
-                         size_t *ret_n, struct error *err)
+bool engine_routes_await(struct engine *e, const struct provider *p, struct str model_id,
+                         struct arena *a, struct str **ret, size_t *ret_n, struct error *err)
 {
-    const struct provider *p = engine_find_provider(e, STR("openrouter"));
-    if (!p)
-        return error_set(err, ERR_INVALID, "there is no OpenRouter");
     return catalogue_routes_await(engine_catalogue(e), p, model_id, a, ret, ret_n, err);
 }
 

@@ -70,19 +70,27 @@ static void restore_partial(struct session *s)
     history_add(&s->history, &m, mark)->is_unsaved = true;
 }
 
+/* Files of other programs say nothing of is_error: there the text tells. */
+static bool has_failed(const struct toolset *set, const struct message *result)
+{
+    return result->is_error || !result->n_blocks ||
+           (set->error_prefix &&
+            str_starts(result->blocks[0].text, str_trim(str_of(set->error_prefix))));
+}
+
 /* The file a read call names counts as read again when its result was no error. */
 static void restore_read(struct session *s, const struct block *call, const struct message *result)
 {
-    AUTO(json) struct json args = JSON_INIT;
+    AUTO(arena) struct arena a = ARENA_INIT;
     AUTO(buf) struct buf path = BUF_INIT;
+    const struct toolset *set = s->settings->toolset;
+    const struct face *f = toolset_find(set, call->name);
     struct tool_cx cx = {.root = str_of(s->workspace)};
     struct error ignored;
-    if (!result || result->is_error || !result->n_blocks ||
-        str_starts(result->blocks[0].text, STR("Error:")))
+    if (!f || !f->reads_file || !result || has_failed(set, result))
         return;
-    if (json_parse(call->arguments, 0, LIMIT_JSON_DEPTH, &args, &ignored) &&
-        json_get_str(args.root, "path").p &&
-        tool_path(&cx, json_get_str(args.root, "path"), &path, &ignored))
+    struct str target = face_call_target(f, call->arguments, &a);
+    if (target.n && tool_path(&cx, target, &path, &ignored))
         read_set_add(s->reads, buf_str(&path));
 }
 
@@ -100,7 +108,7 @@ static void restore_reads(struct session *s) /* kward.md 9.4 */
     for (size_t i = 0; i < h->n; i++) {
         const struct message *m = &h->messages[i];
         for (size_t b = 0; m->role == ROLE_ASSISTANT && b < m->n_blocks; b++)
-            if (m->blocks[b].kind == BLOCK_CALL && str_is(m->blocks[b].name, "read_file"))
+            if (m->blocks[b].kind == BLOCK_CALL)
                 restore_read(s, &m->blocks[b], result_of(h, i, m->blocks[b].id));
     }
 }
@@ -157,7 +165,7 @@ static void take_reading(struct session *s, struct reading *r, struct session_re
     s->usage = hd->usage;
     ret->n_bad = hd->n_bad;
     restore_partial(s);
-    ret->n_unknown_calls = history_close_calls(&s->history);
+    ret->n_unknown_calls = history_close_calls(&s->history, s->settings->toolset->error_prefix);
     if (!hd->is_clean)
         s->seq += 10000; /* deltas that were shown and never written had numbers too */
     s->n_settled = 0;

@@ -51,6 +51,10 @@ struct retry_rules {
 /* Replaces every first wait by TRIVET_RETRY_MS, without random changes, when that is set. */
 void retry_rules_from_env(struct retry_rules *r);
 
+struct files_words { /* headings in a summary */
+    const char *title, *read, *modified;
+};
+
 struct compact_rules {
     bool is_enabled;            /* automatic compaction before a turn */
     int64_t reserve_tokens;     /* kept free below the window */
@@ -69,7 +73,8 @@ struct compact_rules {
     const char *continuation;
     int max_continuations;
     const char *const *overflow_words; /* failures with one of them are overflows too; NULL-ended */
-    bool lists_files;                  /* the summary names the files that were read and changed */
+    const char *format;              /* what the model is told of the summary's parts; NULL: ours */
+    const struct files_words *files; /* lists of files in the summary; NULL: it has none */
 };
 
 /* Tokens of the window that are kept free. */
@@ -106,6 +111,7 @@ struct session_settings {
                                  * NULL: nothing */
     bool tells_output;          /* the output of running commands is told, see output.c */
     const char *canceled_text;  /* result of a call that an interrupt stopped or prevented */
+    const char *denied_text;    /* result of a call that was denied without a reason */
     const char *system;         /* the base instruction */
     const char *const *instructions; /* files of the workspace that follow it, NULL-ended; NULL:
                                       * AGENTS.md */

@@ -47,8 +47,9 @@ static void put_said(struct buf *out, struct arena *a, const struct message *m)
         }
 }
 
-static struct message make_list(const struct history *h, size_t cut, struct arena *a)
+static struct message make_list(const struct session *s, size_t cut, struct arena *a)
 {
+    const struct history *h = &s->history;
     AUTO(buf) struct buf text = BUF_INIT;
     buf_addf(&text, "The first %zu messages of this conversation, shortened to who said what:\n\n",
              cut);
@@ -57,7 +58,7 @@ static struct message make_list(const struct history *h, size_t cut, struct aren
     struct message m = message_text(a, ROLE_SUMMARY, arena_str(a, buf_str(&text)));
     m.first_kept = arena_fmt(a, "message:%zu", cut);
     m.tokens_before = history_tokens(h);
-    compact_note_files(h, 0, cut, a, &m);
+    compact_note_files(s->settings->toolset, h, 0, cut, a, &m);
     return m;
 }
 
@@ -73,7 +74,7 @@ static bool shorten(struct session *s, size_t cut, bool *ret_done, struct error 
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     struct history *h = &s->history;
-    struct message list = make_list(h, cut, &a);
+    struct message list = make_list(s, cut, &a);
     *ret_done = message_tokens(&list) < count_tokens(h, cut);
     return !*ret_done || compact_apply(s, NULL, &list, cut, err);
 }

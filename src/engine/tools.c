@@ -6,7 +6,6 @@
 
 #include "auth/keys.h"
 #include "base/log.h"
-#include "tools/exa.h"
 #include "toolsets/custom.h"
 
 static bool is_switched_on(const char *variable)
@@ -37,8 +36,8 @@ void engine_fill_cx(struct engine *e, const struct session_settings *settings, s
         .env = (const char *const *)e->env,
         .kill_grace_ms = settings->kill_grace_ms,
         .config_dir = str_of(settings->config_dir),
-        .exa_key = engine_exa_key(e),
-        .exa_url = keys_base_url("EXA_BASE_URL", EXA_URL),
+        .search_key = engine_search_key(e),
+        .search_url = keys_base_url(search_service.env_base, search_service.base_url),
         .may_fetch_local = is_switched_on("TRIVET_FETCH_LOCAL"),
         .custom = custom_of(e, settings),
     };

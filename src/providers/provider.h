@@ -113,6 +113,9 @@ struct provider {
     const char *sign_in; /* whose stored entry it uses; NULL: its own */
     bool takes_tokens;   /* a sign-in's token, not a key */
     bool is_local;       /* a server on the user's machine, found by asking for it */
+    bool needs_project;  /* with a stored sign-in ask.project is looked up before each request */
+    bool
+        takes_any_name; /* serves names of models that carry no provider: a gateway may know them */
     enum live_list list;
     const struct model *models; /* known ones, ended by a zero id; others are asked for unseen */
     /* What can be said of others by the beginning of their id, the first that fits; ended by a NULL

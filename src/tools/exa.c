@@ -24,6 +24,13 @@ static void put_domains(struct jw *w, const char *name, yyjson_val *list)
     jw_arr_end(w);
 }
 
+const struct search_service search_service = {
+    .env_key = "EXA_API_KEY",
+    .env_base = "EXA_BASE_URL",
+    .auth_entry = "exa",
+    .base_url = "https://api.exa.ai",
+};
+
 static void put_highlights(struct jw *w, const struct exa_query *q)
 {
     jw_kobj(w, "highlights");
@@ -125,7 +132,7 @@ static bool read_answer(const struct fetched *f, struct json *ret, struct error 
 
 bool exa_is_offered(const struct tool_cx *cx)
 {
-    return cx->exa_key.n > 0;
+    return cx->search_key.n > 0;
 }
 
 bool exa_search_await(struct tool_cx *cx, const struct exa_query *q, struct json *ret,
@@ -136,13 +143,14 @@ bool exa_search_await(struct tool_cx *cx, const struct exa_query *q, struct json
     struct http_header headers[] = {
         {STR("Content-Type"), STR("application/json")},
         {STR("Accept"), STR("application/json")},
-        {STR("x-api-key"), cx->exa_key},
+        {STR("x-api-key"), cx->search_key},
     };
     if (!tool_may_use_network(cx, err))
         return false;
-    if (!cx->exa_key.n)
+    if (!cx->search_key.n)
         return error_set(err, ERR_NO_KEY, "no API key for Exa; set EXA_API_KEY");
-    buf_addf(&url, "%.*s/search", STR_FMT(cx->exa_url.n ? cx->exa_url : STR(EXA_URL)));
+    buf_addf(&url, "%.*s/search",
+             STR_FMT(cx->search_url.n ? cx->search_url : str_of(search_service.base_url)));
     put_query(&body, q);
     struct fetch what = {
         .method = "POST",

@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "tools/tool.h"
 
-#define EXA_URL "https://api.exa.ai"
 enum { EXA_MAX_RESULTS = 25 };
 
 struct exa_query {

@@ -39,6 +39,14 @@ struct tool_paths;
 struct tool_paths *tool_paths_new(void);
 void tool_paths_free(struct tool_paths *p);
 
+/* The service that answers web searches: where its key and its address come from. */
+struct search_service {
+    const char *env_key, *env_base; /* environment names */
+    const char *auth_entry;         /* among the stored keys */
+    const char *base_url;
+};
+extern const struct search_service search_service;
+
 struct todo_list;
 struct custom;
 
@@ -62,13 +70,13 @@ struct tool_cx {
     /* ask_user_question and other calls back into the session; may be NULL. */
     bool (*ask_await)(void *arg, struct str questions_json, struct buf *answer, struct error *err);
     void *ask_arg;
-    struct str config_dir;       /* of the dialect: skills/, tools/, js-runtime/; or STR_NONE */
-    struct str exa_key, exa_url; /* of the web search; STR_NONE: no key, the usual address */
-    bool may_fetch_local;        /* web pages may lie on this machine or its network */
-    struct todo_list *todos;     /* of the session; may be NULL */
-    struct custom *custom;       /* custom tools (toolsets/custom.h); may be NULL */
-    const void *self;            /* what the called face stands for */
-    struct str arguments;        /* of this call, a JSON object */
+    struct str config_dir; /* of the dialect: skills/, tools/, js-runtime/; or STR_NONE */
+    struct str search_key, search_url; /* of the web search; STR_NONE: no key, the usual address */
+    bool may_fetch_local;              /* web pages may lie on this machine or its network */
+    struct todo_list *todos;           /* of the session; may be NULL */
+    struct custom *custom;             /* custom tools (toolsets/custom.h); may be NULL */
+    const void *self;                  /* what the called face stands for */
+    struct str arguments;              /* of this call, a JSON object */
 };
 
 struct tool_result {

@@ -54,11 +54,6 @@ static const struct row list_rows[] = {
     ROW_END,
 };
 
-static struct str list_target(const void *args)
-{
-    return ((const struct list_args *)args)->path;
-}
-
 static bool list_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                             struct error *err)
 {
@@ -87,7 +82,7 @@ static const struct face list_face = {
     .args = list_rows,
     .args_size = sizeof(struct list_args),
     .mode = MODE_READ_ONLY,
-    .target = list_target,
+    .target = TARGET(struct list_args, path),
     .run_await = list_face_await,
 };
 
@@ -104,11 +99,6 @@ static const struct row read_rows[] = {
     ROW(read_args, limit, T_INT, OPTIONAL | NULLABLE, "lines to read"),
     ROW_END,
 };
-
-static struct str read_target(const void *args)
-{
-    return ((const struct read_args *)args)->path;
-}
 
 /* Lines first .. last - 1 of the text (from 0), and where they lie. */
 struct part {
@@ -220,7 +210,8 @@ static const struct face read_face = {
     .args_size = sizeof(struct read_args),
     .defaults = &read_defaults,
     .mode = MODE_READ_ONLY,
-    .target = read_target,
+    .target = TARGET(struct read_args, path),
+    .reads_file = true,
     .run_await = read_face_await,
 };
 

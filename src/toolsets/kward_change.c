@@ -38,11 +38,6 @@ static const struct row write_rows[] = {
     ROW_END,
 };
 
-static struct str write_target(const void *args)
-{
-    return ((const struct write_args *)args)->path;
-}
-
 /* Whether the file may be written; says why not. */
 static bool check_write(const struct tool_cx *cx, struct str path, struct str name,
                         struct tool_result *ret)
@@ -87,7 +82,7 @@ const struct face kward_write_face = {
     .args = write_rows,
     .args_size = sizeof(struct write_args),
     .mode = MODE_WORKSPACE_WRITE,
-    .target = write_target,
+    .target = TARGET(struct write_args, path),
     .changes_files = true,
     .run_await = write_face_await,
 };
@@ -108,11 +103,6 @@ static const struct row edit_rows[] = {
                   "\"additionalProperties\":false}}"),
     ROW_END,
 };
-
-static struct str edit_target(const void *args)
-{
-    return ((const struct edit_args *)args)->path;
-}
 
 /* Both spellings are taken: clients show the second one. */
 static struct str edit_text(yyjson_val *item, const char *name, const char *camel)
@@ -206,7 +196,7 @@ const struct face kward_edit_face = {
     .args = edit_rows,
     .args_size = sizeof(struct edit_args),
     .mode = MODE_WORKSPACE_WRITE,
-    .target = edit_target,
+    .target = TARGET(struct edit_args, path),
     .changes_files = true,
     .run_await = edit_face_await,
 };

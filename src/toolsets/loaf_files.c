@@ -60,11 +60,6 @@ static const struct row read_rows[] = {
     ROW_END,
 };
 
-static struct str read_target(const void *args)
-{
-    return ((const struct read_args *)args)->file_path;
-}
-
 static void put_lines(const struct read_lines *lines, size_t low, size_t high, int64_t first,
                       struct buf *out)
 {
@@ -146,7 +141,8 @@ const struct face loaf_read_face = {
     .args_size = sizeof(struct read_args),
     .defaults = &read_defaults,
     .mode = MODE_READ_ONLY,
-    .target = read_target,
+    .target = TARGET(struct read_args, file_path),
+    .reads_file = true,
     .run_await = read_face_await,
 };
 
@@ -166,11 +162,6 @@ static const struct row list_rows[] = {
     ROW(list_args, depth, T_NUM, OPTIONAL, "levels to descend (default 2)"),
     ROW_END,
 };
-
-static struct str list_target(const void *args)
-{
-    return ((const struct list_args *)args)->dir_path;
-}
 
 static const char *mark_of(enum walk_kind kind)
 {
@@ -231,7 +222,7 @@ const struct face loaf_list_face = {
     .args_size = sizeof(struct list_args),
     .defaults = &list_defaults,
     .mode = MODE_READ_ONLY,
-    .target = list_target,
+    .target = TARGET(struct list_args, dir_path),
     .run_await = list_face_await,
 };
 
@@ -251,12 +242,6 @@ static const struct row grep_rows[] = {
     ROW(grep_args, limit, T_NUM, OPTIONAL, "paths to return (default 100, at most 2000)"),
     ROW_END,
 };
-
-static struct str grep_target(const void *args)
-{
-    struct str path = ((const struct grep_args *)args)->path;
-    return path.n ? path : STR(".");
-}
 
 /* Relative paths mean the directory the process was started in. */
 static bool grep_root(struct tool_cx *cx, struct str path, struct buf *ret, struct error *err)
@@ -318,7 +303,7 @@ const struct face loaf_grep_face = {
     .args_size = sizeof(struct grep_args),
     .defaults = &grep_defaults,
     .mode = MODE_READ_ONLY,
-    .target = grep_target,
+    .target = TARGET(struct grep_args, path),
     .from_launch_dir = true,
     .run_await = grep_face_await,
 };

@@ -145,7 +145,7 @@ static bool search_await(struct tool_cx *cx, const void *args, struct tool_resul
 {
     AUTO(json) struct json answer = JSON_INIT;
     struct exa_query q = query_of(args);
-    if (!cx->exa_key.n)
+    if (!cx->search_key.n)
         return loaf_refuse(ret, "search_web unavailable: missing exa api key. run /onboarding to "
                                 "set one.");
     if (!exa_search_await(cx, &q, &answer, err))

@@ -35,11 +35,6 @@ static const struct row read_rows[] = {
     ROW_END,
 };
 
-static struct str read_target(const void *args)
-{
-    return ((const struct read_args *)args)->path;
-}
-
 static void put_lines(const struct read_lines *lines, int64_t offset, struct buf *out)
 {
     for (size_t i = 0; i < lines->n; i++)
@@ -83,7 +78,8 @@ static const struct face read_face = {
     .args = read_rows,
     .args_size = sizeof(struct read_args),
     .mode = MODE_READ_ONLY,
-    .target = read_target,
+    .target = TARGET(struct read_args, path),
+    .reads_file = true,
     .run_await = read_await,
 };
 
@@ -107,11 +103,6 @@ static const struct row write_rows[] = {
     ROW(write_args, content, T_STR, NEEDED | TEXT, "the whole new text"),
     ROW_END,
 };
-
-static struct str write_target(const void *args)
-{
-    return ((const struct write_args *)args)->path;
-}
 
 static bool write_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                         struct error *err)
@@ -139,7 +130,7 @@ static const struct face write_face = {
     .args = write_rows,
     .args_size = sizeof(struct write_args),
     .mode = MODE_WORKSPACE_WRITE,
-    .target = write_target,
+    .target = TARGET(struct write_args, path),
     .changes_files = true,
     .run_await = write_await,
 };
@@ -158,11 +149,6 @@ static const struct row edit_rows[] = {
     ROW(edit_args, replace_all, T_BOOL, OPTIONAL, "replace every occurrence (default false)"),
     ROW_END,
 };
-
-static struct str edit_target(const void *args)
-{
-    return ((const struct edit_args *)args)->path;
-}
 
 static bool say_edit_fault(const struct edit_args *a, struct edit_report r, struct tool_result *ret)
 {
@@ -209,7 +195,7 @@ static const struct face edit_face = {
     .args = edit_rows,
     .args_size = sizeof(struct edit_args),
     .mode = MODE_WORKSPACE_WRITE,
-    .target = edit_target,
+    .target = TARGET(struct edit_args, path),
     .changes_files = true,
     .run_await = edit_await,
 };

@@ -46,11 +46,6 @@ static const struct row glob_rows[] = {
     ROW_END,
 };
 
-static struct str glob_target(const void *args)
-{
-    return ((const struct glob_args *)args)->path;
-}
-
 static void put_paths(const struct glob_found *found, struct str prefix, struct buf *out)
 {
     size_t i = 0;
@@ -88,7 +83,7 @@ const struct face scaiflux_glob_face = {
     .args = glob_rows,
     .args_size = sizeof(struct glob_args),
     .mode = MODE_READ_ONLY,
-    .target = glob_target,
+    .target = TARGET(struct glob_args, path),
     .run_await = glob_face_await,
 };
 
@@ -126,11 +121,6 @@ static const struct row grep_rows[] = {
     ROW(grep_args, multiline, T_BOOL, OPTIONAL, "a match may reach over line ends"),
     ROW_END,
 };
-
-static struct str grep_target(const void *args)
-{
-    return ((const struct grep_args *)args)->path;
-}
 
 static const struct {
     const char *name;
@@ -320,6 +310,6 @@ const struct face scaiflux_grep_face = {
     .args_size = sizeof(struct grep_args),
     .defaults = &grep_defaults,
     .mode = MODE_READ_ONLY,
-    .target = grep_target,
+    .target = TARGET(struct grep_args, path),
     .run_await = grep_face_await,
 };

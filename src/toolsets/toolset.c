@@ -62,11 +62,19 @@ static void on_target(void *arg, struct str path, bool is_entry)
     t->fn(t->arg, ok ? buf_str(&real) : STR_NONE);
 }
 
+struct str face_target(const struct face *f, const void *args)
+{
+    if (!f->target)
+        return STR_NONE;
+    struct str path = *(const struct str *)((const char *)args + f->target - 1);
+    return !path.n && f->from_launch_dir ? STR(".") : path;
+}
+
 void face_each_target(const struct face *f, const struct tool_cx *cx, const void *args,
                       resolved_fn *fn, void *arg)
 {
     struct telling t = {f, cx, fn, arg};
-    struct str path = f->target ? f->target(args) : STR_NONE;
+    struct str path = face_target(f, args);
     if (path.n)
         on_target(&t, path, false);
     if (f->targets)
@@ -113,4 +121,18 @@ void face_schema(const struct face *f, struct jw *w)
         jw_raw(w, f->schema);
     else
         rows_schema(f->args, true, w);
+}
+
+struct str face_call_target(const struct face *f, struct str arguments, struct arena *a)
+{
+    AUTO(json) struct json j = JSON_INIT;
+    struct error ignored;
+    if (!f->target || !json_parse(arguments, 0, LIMIT_JSON_DEPTH, &j, &ignored)) {
+        j = JSON_INIT;
+        return STR_NONE;
+    }
+    for (const struct row *r = f->args; r->name; r++)
+        if (r->offset == f->target - 1)
+            return arena_str(a, json_get_str(j.root, r->name));
+    return STR_NONE;
 }

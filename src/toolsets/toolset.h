@@ -17,16 +17,18 @@ struct face {
     size_t args_size;
     const void *defaults; /* arguments before decoding; NULL: all zero */
     enum mode mode;       /* required mode */
-    /* The path that decides whether the call leaves the workspace, from the decoded arguments;
-     * NULL when it has none. */
-    struct str (*target)(const void *args);
-    /* The same for calls with several paths: tells every one. */
+    /* Where in the decoded arguments the path stands that decides whether the call leaves the
+     * workspace: TARGET(struct, member), 0 when it has none. */
+    size_t target;
+    /* For calls with several paths: tells every one. */
     void (*targets)(const void *args, target_fn *fn, void *arg);
     /* The shell line of a call that runs one; NULL when it has none. */
     struct str (*command)(const void *args);
     /* Whether the call asks to run outside of the sandbox, and why; NULL: it cannot ask. */
     bool (*leaves)(const void *args, struct str *ret_why);
-    bool from_launch_dir; /* relative paths mean the directory the process was started in */
+    bool from_launch_dir; /* relative paths, and a missing one, mean the directory the process was
+                           * started in */
+    bool reads_file;      /* a successful call has read the file at its target */
     bool changes_files;   /* a successful call is a mutation of result.path */
     /* Runs with decoded arguments.  A failed call is a result with is_error; false only for
      * ERR_CANCELED, with the output so far in the result. */
@@ -40,6 +42,10 @@ struct face {
     const void *self;    /* run_await finds it in cx->self */
 };
 
+#define TARGET(type, member) (offsetof(type, member) + 1)
+/* The path at f->target; STR_NONE when the call has none. */
+struct str face_target(const struct face *f, const void *args);
+
 struct toolset {
     const char *name;
     const struct face *const *faces;
@@ -48,7 +54,7 @@ struct toolset {
     bool bad_arguments_run;      /* loaf, Kward: unreadable arguments count as {} */
     bool ignores_unknown;        /* loaf: members that no row names */
     bool wrong_types_are_absent; /* loaf: types are not enforced */
-    const char *error_prefix;    /* before the errors of custom tools; NULL: nothing */
+    const char *error_prefix;    /* begins the text of a failed call; NULL: nothing does */
     void (*say_unknown)(struct str name, struct str call_id, struct tool_result *r);
     void (*say_invalid)(const struct face *f, const struct fault *fault, struct str raw,
                         struct tool_result *r);
@@ -72,6 +78,9 @@ void face_each_target(const struct face *f, const struct tool_cx *cx, const void
 /* Decodes arguments into f->args_size bytes at `into`, as strictly as the toolset wants it. */
 bool face_decode(const struct toolset *t, const struct face *f, yyjson_val *arguments, void *into,
                  struct fault *ret_fault);
+/* The path of a call as the model wrote its arguments; STR_NONE when there is none.  In the arena.
+ */
+struct str face_call_target(const struct face *f, struct str arguments, struct arena *a);
 /* The JSON Schema of a face's arguments. */
 void face_schema(const struct face *f, struct jw *w);
 

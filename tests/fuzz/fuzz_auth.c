@@ -3,6 +3,8 @@
  * then got, what is taken out is not there any more, no member that the format does not know is
  * lost, and a file that is no JSON object is left as it was.
  */
+#include "dialects/kward/kward.h"
+#include "dialects/loaf/loaf.h"
 #include "auth/store.h"
 #include "base/path.h"
 #include "fuzz_place.h"

@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     fuzz_write("chat.jsonl", str_n((const char *)data, n), 0600);
     if (history_load(&h, fuzz_path(path, "chat.jsonl"), &st, &hd, &err)) {
         PROMISE(hd.id.n > 0 && hd.n_bad >= 0);
-        history_close_calls(&h);
+        history_close_calls(&h, NULL);
         PROMISE(history_tokens(&h) >= 0);
         view(&h, &st);
     } else

@@ -65,9 +65,9 @@ static void load(void)
     }
     PROMISE(hd.id.n > 0);
     size_t n = h.n;
-    history_close_calls(&h);
+    history_close_calls(&h, NULL);
     PROMISE(h.n >= n);
-    PROMISE(history_close_calls(&h) == 0);
+    PROMISE(history_close_calls(&h, NULL) == 0);
     PROMISE(history_tokens(&h) >= 0);
     view(&h, false, false);
     view(&h, true, true);

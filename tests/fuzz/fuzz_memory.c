@@ -16,7 +16,7 @@ static void add(struct memory *m, enum memory_layer layer, struct str text)
 static void retrieve(struct memory *m, struct str input)
 {
     struct retrieval r = {0};
-    memory_retrieve(m, input, STR("/w"), &r);
+    memory_retrieve(m, input, STR("/w"), "memory", &r);
     fuzz_expect_json(buf_str(&r.json));
     buf_clear(&r.json);
     buf_clear(&r.block);

@@ -13,7 +13,7 @@ static struct str text_of(const void *args)
 
 static const struct face faces[] = {
     {.name = "bash", .mode = MODE_FULL, .command = text_of},
-    {.name = "write_file", .mode = MODE_WORKSPACE_WRITE, .target = text_of},
+    {.name = "write_file", .mode = MODE_WORKSPACE_WRITE, .target = 1},
     {.name = "todo", .mode = MODE_READ_ONLY},
 };
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The files of sign-ins: our own layout, Kward's and loaf's; what stays, what is refused, who may
  * read them, and what many writers leave behind. */
+#include "dialects/kward/kward.h"
+#include "dialects/loaf/loaf.h"
 #include "auth/store.h"
 
 #include "base/path.h"

@@ -140,7 +140,8 @@ static void check_lists(const char *text, const char *expected)
     struct str names[] = {STR("a.c"), STR("b.c")};
     struct message m = {.read_files = names, .n_read_files = 2};
     AUTO(buf) struct buf out = BUF_INIT;
-    compact_list_files(&out, str_of(text), &m);
+    static const struct files_words words = {"Files & Code", "Read", "Modified"};
+    compact_list_files(&out, str_of(text), &words, &m);
     assert_string_equal(out.p, expected);
 }
 
@@ -181,8 +182,8 @@ static void test_note_files(void **state)
     first.n_read_files = 2;
     history_add(&h, &first, NULL);
     history_add(&h, &second, NULL);
-    compact_note_files(&h, 0, 1, &a, &sum);
-    compact_note_files(&h, 1, 2, &a, &sum);
+    compact_note_files(&toolset_kward, &h, 0, 1, &a, &sum);
+    compact_note_files(&toolset_kward, &h, 1, 2, &a, &sum);
     assert_int_equal(sum.n_read_files, 3);
     assert_true(str_is(sum.read_files[0], "a") && str_is(sum.read_files[2], "z"));
     assert_int_equal(sum.n_modified_files, 1);

@@ -83,7 +83,7 @@ static unsigned enabled(const char *config)
     AUTO(json) struct json j = JSON_INIT;
     struct error err;
     assert_true(json_parse(str_of(config), 0, 8, &j, &err));
-    return diary_enabled(j.root);
+    return diary_enabled(j.root, "KWARD_LOGGING");
 }
 
 /* covers: kward 279 */

@@ -35,7 +35,7 @@ static void markdown(void **state)
         {.role = ROLE_TOOL, .name = STR("read_file"), .blocks = done, .n_blocks = 1},
         {.role = ROLE_SUMMARY, .blocks = done, .n_blocks = 1},
     };
-    export_markdown(&out, m, ARRAY_LEN(m));
+    export_markdown(&out, STR("Kward Session"), m, ARRAY_LEN(m));
     assert_string_equal(out.p, "# Kward Session\n\n"
                                "## User\n\n/typed\n[image/png: a.png]\n[image/gif]\n\n"
                                "## Assistant\n\nReasoning:\nhm\nyes\n\n"
@@ -50,13 +50,13 @@ static void html(void **state)
     AUTO(buf) struct buf out = BUF_INIT;
     struct block said[] = {{.kind = BLOCK_TEXT, .text = STR("</pre><script>\"&'ä")}};
     struct message m = {.role = ROLE_USER, .blocks = said, .n_blocks = 1};
-    export_html(&out, &m, 1);
+    export_html(&out, STR("Kward Session"), &m, 1);
     assert_true(str_starts(buf_str(&out), STR("<!doctype html>\n")));
     assert_non_null(strstr(out.p, "<title>Kward Session</title>"));
     assert_non_null(strstr(out.p, "&lt;/pre&gt;&lt;script&gt;&quot;&amp;&#39;ä\n"));
     assert_true(str_ends(buf_str(&out), STR("</pre>\n</body>\n</html>\n")));
     buf_reset(&out);
-    export_html(&out, &m, 0);
+    export_html(&out, STR("Kward Session"), &m, 0);
     assert_non_null(strstr(out.p, "<pre># Kward Session\n\n</pre>"));
 }
 

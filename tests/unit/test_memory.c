@@ -173,7 +173,7 @@ static void broken_core_is_told(void **state)
     struct error err;
     put_file("core.json", "[{");
     assert_false(memory_open(&m, str_of(dir), false, &err));
-    assert_true(str_starts(str_of(err.text), STR("Invalid Kward core memory JSON: ")));
+    assert_true(str_starts(str_of(err.text), STR("invalid core memory JSON: ")));
     memory_clear(&m);
     put_file("core.json", "{\"memories\":7}");
     assert_false(memory_open(&m, str_of(dir), false, &err));
@@ -207,7 +207,7 @@ static void files_are_private(void **state)
 static void retrieved(struct memory *m, const char *input, struct json *ret, struct retrieval *r)
 {
     struct error err;
-    memory_retrieve(m, str_of(input), STR("/w"), r);
+    memory_retrieve(m, str_of(input), STR("/w"), "kward_memory", r);
     assert_true(json_parse(buf_str(&r->json), 0, 16, ret, &err));
 }
 

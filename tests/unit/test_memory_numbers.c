@@ -83,7 +83,7 @@ static void test_huge_numbers(void **state)
                "{\"id\":\"soft_002\",\"text\":\"never use tabs\",\"confidence\":0.5,"
                "\"ttl_days\":60,\"last_seen_at\":\"2001-01-01T00:00:00Z\"}\n");
     assert_true(memory_open(&s->m, str_of(s->dir), true, &s->err));
-    memory_retrieve(&s->m, STR("tabs"), STR("/w"), &r);
+    memory_retrieve(&s->m, STR("tabs"), STR("/w"), "memory", &r);
     assert_true(json_parse(buf_str(&r.json), 0, 16, &j, &s->err));
     yyjson_val *soft = json_get(j.root, "soft"), *reasons = json_get(j.root, "reasons");
     assert_int_equal(yyjson_arr_size(soft), 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* LINK: -Wl,--wrap=write,--wrap=renameat,--wrap=linkat,--wrap=mkdirat,--wrap=unlinkat,--wrap=close
- */
+/* LINK: -Wl,--wrap=write,--wrap=renameat,--wrap=linkat */
+/* LINK: -Wl,--wrap=mkdirat,--wrap=unlinkat,--wrap=close */
 /* A patch of many files while the system refuses things: the n-th write, rename, link, for every n.
  * Afterwards all files are old or all are new, down to inodes and times, and nothing lies about. */
 #include "patch_scene.h"

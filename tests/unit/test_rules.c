@@ -56,8 +56,7 @@ static struct str text_of(const void *args)
 }
 
 static const struct face bash = {.name = "bash", .mode = MODE_FULL, .command = text_of};
-static const struct face writer = {
-    .name = "write_file", .mode = MODE_WORKSPACE_WRITE, .target = text_of};
+static const struct face writer = {.name = "write_file", .mode = MODE_WORKSPACE_WRITE, .target = 1};
 static const struct face todo = {.name = "todo", .mode = MODE_READ_ONLY};
 
 static enum verdict judge(struct scene *s, const struct face *f, const char *about)

@@ -91,7 +91,7 @@ static void test_loaf_search(void **state) /* loaf.md 15.5 */
     tool_result_clear(&r);
     assert_true(scene_call(&s, LOAF, "search_web", "{\"query\":\"broken\"}", &r));
     assert_has(buf_str(&r.error), "exa search failed: ");
-    s.cx.exa_key = STR("exa-bad");
+    s.cx.search_key = STR("exa-bad");
     tool_result_clear(&r);
     assert_true(scene_call(&s, LOAF, "search_web", "{\"query\":\"x\"}", &r));
     assert_string_equal(r.error.p, "exa search failed (401): Invalid API key");
@@ -100,7 +100,7 @@ static void test_loaf_search(void **state) /* loaf.md 15.5 */
                   "search_web `include_domains[1]` must be a string");
     check_refused(&s, "search_web", "{\"query\":5}",
                   "search_web requires a non-empty `query` string.");
-    s.cx.exa_key = STR_NONE; /* providers.md 13: 51 (nobody is asked) */
+    s.cx.search_key = STR_NONE; /* providers.md 13: 51 (nobody is asked) */
     buf_reset(&log);
     web_log(&web, &log);
     size_t asked = log.n;
@@ -383,7 +383,7 @@ static void test_scaiflux_web(void **state) /* scaiflux.md 7 */
                       "the search failed: Slow down");
     assert_call_fails(&s, FLUX, "WebSearch", "{\"query\":\"x\",\"allowed_domains\":[1]}",
                       "invalid arguments for WebSearch: `allowed_domains[0]` must be a string");
-    s.cx.exa_key = STR_NONE;
+    s.cx.search_key = STR_NONE;
     assert_call_fails(&s, FLUX, "WebSearch", "{\"query\":\"x\"}",
                       "the search failed: no API key for Exa; set EXA_API_KEY");
     web_close(&web, &s);

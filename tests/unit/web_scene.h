@@ -48,8 +48,8 @@ static inline void web_open(struct web *web, struct scene *s)
     close(out[0]);
     assert_int_equal(sscanf(line, "PORT %d", &port), 1);
     snprintf(web->root, sizeof web->root, "http://127.0.0.1:%d", port);
-    s->cx.exa_url = str_of(web->root);
-    s->cx.exa_key = STR("exa-good");
+    s->cx.search_url = str_of(web->root);
+    s->cx.search_key = STR("exa-good");
     s->cx.may_fetch_local = true;
 }
 

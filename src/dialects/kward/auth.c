@@ -3,6 +3,7 @@
  * what the user can be authorised with, and keys.  Signing in is told in login.c.
  *
  * Secrets come in here and never go out: answers say whether there is a key, never which. */
+#include "dialects/kward/kward.h"
 #include "dialects/kward/methods.h"
 #include "dialects/kward/models.h"
 

@@ -221,7 +221,7 @@ static void put_section(struct jw *w, const char *name, const char *sign, const 
 static void put_plugins(struct jw *w, struct kward *k, const struct shelves *s, struct arena *a)
 {
     size_t n_ruby;
-    const struct item *ruby = library_ruby_plugins(str_of(k->config_dir), a, &n_ruby);
+    const struct item *ruby = library_plugin_files(str_of(k->config_dir), STR(".rb"), a, &n_ruby);
     if (s->n_plugins + n_ruby == 0)
         return;
     jw_obj(w);

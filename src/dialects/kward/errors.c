@@ -124,8 +124,25 @@ void kw_put_params_fault(const struct method *m, const struct fault *f, struct j
     put(w, RPC_PARAMS, buf_str(&text), f->kind == FAULT_MISSING ? "KeyError" : "ArgumentError");
 }
 
+/* Failures of the layers below that Kward words in its own way, by how they begin. */
+static const struct {
+    const char *below, *ours;
+} wordings[] = {
+    {"invalid config JSON: ", "Invalid Kward config JSON: "},
+    {"invalid core memory JSON: ", "Invalid Kward core memory JSON: "},
+};
+
 void kw_put_error(const struct request *rq, const struct error *err, struct jw *w)
 {
+    AUTO(buf) struct buf text = BUF_INIT;
     int code = err->code == ERR_INVALID ? RPC_PARAMS : RPC_INTERNAL;
-    put(w, rq->rpc_code ? rq->rpc_code : code, error_str(err), kw_error_kind(err->code));
+    struct str rest = error_str(err);
+    for (size_t i = 0; i < ARRAY_LEN(wordings); i++)
+        if (str_starts(rest, str_of(wordings[i].below))) {
+            buf_addz(&text, wordings[i].ours);
+            rest = str_from(rest, strlen(wordings[i].below));
+            break;
+        }
+    buf_add(&text, rest);
+    put(w, rq->rpc_code ? rq->rpc_code : code, buf_str(&text), kw_error_kind(err->code));
 }

@@ -54,7 +54,7 @@ static bool export_session_await(struct request *rq, struct jw *w, struct error 
         path_absolute(&path, info.workspace, p->path);
     else
         buf_addf(&path, "%.*s%s", (int)stem, info.path.p, is_html ? ".html" : ".md");
-    (is_html ? export_html : export_markdown)(&text, m, n);
+    (is_html ? export_html : export_markdown)(&text, STR("Kward Session"), m, n);
     if (!export_write_await(buf_str(&path), info.workspace, path_dir(info.path), buf_str(&text),
                             err))
         return false;

@@ -188,6 +188,16 @@ static const struct retry_rules retry = {
     .max_retry_after_ms = 60000,
 };
 
+/* kward.md 9.5 */
+static const char summary_format[] =
+    "Write the summary with these second-level headings, in this order: Goal, Project Context "
+    "(language and version, frameworks and packages, how it is built, run and tested; for Ruby "
+    "also gems, Rails and the test framework), Constraints & Preferences, Progress (with the "
+    "third-level headings Done, In Progress, Blocked), Key Decisions, Files & Code (with the "
+    "third-level headings Read, Modified, Important Objects), Commands & Results, Next Steps, "
+    "Critical Context. Write (none) where there is nothing to say.";
+static const struct files_words files_words = {"Files & Code", "Read", "Modified"};
+
 static struct session_settings make_settings(void)
 {
     struct session_settings made = {
@@ -196,7 +206,8 @@ static struct session_settings make_settings(void)
         .retry = retry,
         .compact = {.reserve_percent = 10,
                     .least_reserve = 12000,
-                    .lists_files = true}, /* the rest stands in the config */
+                    .format = summary_format,
+                    .files = &files_words}, /* the rest stands in the config */
         .max_rounds = 500,
         .stall_ms = env_ms("TRIVET_STALL_MS", 120000),
         .kill_grace_ms = 200,

@@ -4,8 +4,10 @@
 #ifndef TRIVET_DIALECTS_KWARD_KWARD_H
 #define TRIVET_DIALECTS_KWARD_KWARD_H
 
+#include "auth/store.h"
 #include "dialects/dialect.h"
 
 extern const struct dialect dialect_kward;
+extern const struct auth_format auth_format_kward; /* files: auth.json, config.json */
 
 #endif

@@ -19,7 +19,7 @@ unsigned kw_log_categories(const struct kward *k)
     struct error ignored;
     if (!config_read(str_of(k->config_path), &config, &ignored))
         config = JSON_INIT;
-    return diary_enabled(config.root);
+    return diary_enabled(config.root, "KWARD_LOGGING");
 }
 
 /* ---- writing ---- */

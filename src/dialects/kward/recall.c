@@ -85,7 +85,7 @@ static void put_memory_await(struct kward *k, struct session *s, struct str inpu
     if (!on || !file_of(s) || !memory_change_await(&m, dir, &ignored))
         return;
     session_info(s, &info);
-    memory_retrieve(&m, input, info.workspace, &r);
+    memory_retrieve(&m, input, info.workspace, "kward_memory", &r);
     if (r.has_soft)
         memory_save_await(&m, &ignored);
     note_retrieval(dir, buf_str(&r.json));

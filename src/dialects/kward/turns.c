@@ -148,7 +148,9 @@ static bool cancel(struct request *rq, struct jw *w, struct error *err)
 {
     const struct turn_params *p = rq->args;
     struct kward *k = rq->dialect;
-    return engine_cancel_turn(k->sv->engine, p->turn_id, err) && status(rq, w, err);
+    struct turn_info info;
+    return find_turn(k, p->turn_id, &info, err) &&
+           engine_cancel_turn(k->sv->engine, p->turn_id, err) && status(rq, w, err);
 }
 
 static bool can_stop(struct request *rq)

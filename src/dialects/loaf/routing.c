@@ -67,7 +67,7 @@ static bool model_openrouter_providers_await(struct request *rq, struct jw *w, s
     size_t n;
     if (!router || !engine_has_credential(lf->sv->engine, router))
         return error_set(err, ERR_NO_KEY, "openrouter api key is not configured");
-    if (!engine_routes_await(lf->sv->engine, p->model_id, &rq->arena, &routes, &n, err))
+    if (!engine_routes_await(lf->sv->engine, router, p->model_id, &rq->arena, &routes, &n, err))
         return false;
     jw_arr(&list);
     for (size_t i = 0; i < n; i++)

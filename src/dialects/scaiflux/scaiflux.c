@@ -239,6 +239,7 @@ static void fill_settings(struct flux *f)
         .file_at_first_input = true,
         .locks_at_open = true,
         .canceled_text = "interrupted",
+        .denied_text = "denied by remote controller",
         .system = instruction,
         .instructions = flux_instructions,
         .put_context_await = flux_put_skills_await,

@@ -174,7 +174,7 @@ static void run_export_await(struct flux *f, struct str args, struct flux_answer
                              : arena_fmt(&arena, "scaiflux-%.*s.md", STR_FMT(str_cut(info.id, 8)));
     path_absolute(&path, f->workspace, name);
     const struct message *m = session_messages(f->session, &arena, &n);
-    export_transcript(&text, arena_fmt(&arena, "ScaiFlux session %.*s", STR_FMT(info.id)), m, n);
+    export_markdown(&text, arena_fmt(&arena, "ScaiFlux session %.*s", STR_FMT(info.id)), m, n);
     if (path_is_dir(buf_str(&path))) {
         flux_fail(a, "invalid_args", "%.*s is a directory", STR_FMT(utf8_cut_chars(name, 100)));
         return;

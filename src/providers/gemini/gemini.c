@@ -87,6 +87,7 @@ const struct provider provider_antigravity = {
     .needs_key = true,
     .takes_tokens = true,
     .list = LIST_CLOUDCODE,
+    .needs_project = true,
     .models = no_models,
     .start = start_antigravity,
     VENDOR_METHODS};

@@ -13,9 +13,9 @@
  *
  * When an OpenAI token ends is not written down; the token itself says it.
  */
-#include "auth/jwt.h"
-#include "auth/store.h"
+#include "dialects/loaf/loaf.h"
 
+#include "auth/jwt.h"
 #include "base/time.h"
 
 enum { SECRETS_JSON, AUTH_JSON, INNER_DEPTH = 16 };

@@ -8,7 +8,7 @@
  *
  * Times are ISO 8601 text.  Signing out of OpenAI deletes auth.json.
  */
-#include "auth/store.h"
+#include "dialects/kward/kward.h"
 
 #include "base/time.h"
 
