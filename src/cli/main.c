@@ -15,7 +15,6 @@
 #include "base/shown.h"
 #include "cli/demo.h"
 #include "cli/doctor.h"
-#include "cli/once.h"
 #include "dialects/dialect.h"
 #include "dialects/kward/kward.h"
 #include "dialects/loaf/loaf.h"
@@ -28,6 +27,7 @@
 #include "providers/responses/responses.h"
 #include "sandbox/sandbox.h"
 #include "terminal/chat.h"
+#include "terminal/exec.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -52,7 +52,7 @@ static const char help[] =
     "  trivet demo                    play one turn through each protocol, no key, no network\n"
     "  trivet doctor [--json]         what this machine offers: sandbox, modules, programs, keys\n"
     "  trivet describe WHAT [--json]  methods and events of loaf, scaiflux or kward;\n"
-    "                                 or: tools, limits, events, providers\n"
+    "                                 or: exec, tools, limits, events, providers\n"
     "  trivet --help, --version\n"
     "\n"
     "Before any of these:\n"
@@ -246,6 +246,8 @@ static int describe(int argc, char **argv)
         dialect_describe_json(d, &out);
     else if (d)
         dialect_describe_text(d, &out);
+    else if (str_is(what, "exec"))
+        exec_describe(&out, as_json);
     else if (str_is(what, "tools"))
         describe_tools(&out, as_json);
     else if (str_is(what, "limits"))
@@ -255,7 +257,7 @@ static int describe(int argc, char **argv)
     else if (str_is(what, "providers"))
         describe_providers(&out, as_json);
     else {
-        fputs("trivet describe: name one of loaf, scaiflux, kward, tools, limits, events, "
+        fputs("trivet describe: name one of loaf, scaiflux, kward, exec, tools, limits, events, "
               "providers\n",
               stderr);
         return 2;
@@ -304,7 +306,7 @@ int main(int argc, char **argv)
     if (argc == 1 && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
         return chat_run(providers, ARRAY_LEN(providers), 0, argv + 1);
     if (is_word(argc, argv, 1, "exec", "run"))
-        return once_run(providers, ARRAY_LEN(providers), argc - 2, argv + 2);
+        return exec_run(providers, ARRAY_LEN(providers), argc - 2, argv + 2);
     if (is_word(argc, argv, 1, "demo", NULL))
         return demo_run();
     if (is_word(argc, argv, 1, "doctor", NULL))

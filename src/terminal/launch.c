@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "terminal/find.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -23,21 +24,25 @@ static const char leave_hint[] =
     " A bash call with unsandboxed=true and the reason in `why` runs outside of the sandbox if the "
     "user agrees; ask only for what cannot be done inside.";
 
+/* Of the command line and of the user; those of a workspace come when it is known. */
 static bool load_rules(struct launch *l, struct error *err)
 {
     AUTO(buf) struct buf user = BUF_INIT;
     path_xdg(&user, "XDG_CONFIG_HOME", ".config");
     buf_addz(&user, "/trivet/permissions.json");
-    struct str project = arena_fmt(&l->arena, "%.*s/.trivet/permissions.json",
-                                   STR_FMT(l->workspace));
     l->rules.tools = &toolset_run;
     for (size_t i = 0; i < l->options->n_rules; i++)
         if (!rules_add(&l->rules, l->options->rules[i].verdict, l->options->rules[i].text, err)) {
             l->is_usage = true;
             return false;
         }
-    return rules_load(&l->rules, buf_str(&user), STR_NONE, err) &&
-           rules_load(&l->rules, project, l->workspace, err);
+    return rules_load(&l->rules, buf_str(&user), STR_NONE, err);
+}
+
+static bool load_project_rules(struct launch *l, struct error *err)
+{
+    struct str path = arena_fmt(&l->arena, "%.*s/.trivet/permissions.json", STR_FMT(l->workspace));
+    return rules_load(&l->rules, path, l->workspace, err);
 }
 
 #define TRANSIENT                                                                                  \
@@ -102,40 +107,127 @@ bool launch_prepare(struct launch *l, struct error *err)
     if (!engine_find_workspace(l->engine,
                                l->options->workspace.p ? l->options->workspace : STR("."),
                                &l->arena, &l->workspace, err) ||
-        !load_rules(l, err))
+        !load_rules(l, err)) {
+        l->is_usage = true;
         return false;
+    }
     fill_settings(l);
     return true;
 }
 
-bool launch_open(struct launch *l, struct str resumed, struct error *err)
+bool launch_find_await(struct launch *l, struct error *err)
 {
-    char id[UUID_LEN + 1];
-    AUTO(buf) struct buf state = BUF_INIT;
-    struct str model = l->options->model;
-    struct session_report report;
-    path_xdg(&state, "XDG_STATE_HOME", ".local/state");
-    id_uuid(id);
-    l->name = arena_str(&l->arena, resumed.p ? resumed : str_of(id));
-    struct session_spec spec = {
+    struct str word = l->options->resume;
+    struct session_row row;
+    if (!word.p && !l->options->continues)
+        return true;
+    if (str_chr(word, '/') != SIZE_MAX) {
+        l->path = word;
+        return path_exists(word) ||
+               error_set(err, ERR_NOT_FOUND, "there is no file %.*s", STR_FMT(str_cut(word, 300)));
+    }
+    bool ok = word.p ? find_session_await(l->engine, &l->arena, word, &row, err)
+                     : find_newest_await(l->engine, &l->arena, l->workspace, &row, err);
+    if (ok)
+        l->path = row.path;
+    return ok;
+}
+
+static struct session_spec spec_of(struct launch *l, struct str id)
+{
+    return (struct session_spec){
         .workspace = l->workspace,
-        .is_workspace_fixed = true,
-        .id = str_of(id),
-        .model = model.p || resumed.p ? model : engine_default_model(l->engine),
+        .is_workspace_fixed = l->options->workspace.p != NULL,
+        .id = id,
+        .model = l->options->model,
         .effort = l->options->effort,
         .name = l->options->title,
         .mode = l->options->mode->covers,
         .settings = &l->settings,
     };
-    spec.path = str_chr(l->name, '/') != SIZE_MAX
-                    ? l->name
-                    : arena_fmt(&l->arena, "%.*s/trivet/sessions/%.*s.jsonl",
-                                STR_FMT(buf_str(&state)), STR_FMT(l->name));
-    l->session = resumed.p ? session_open(l->engine, &spec, &report, err)
-                           : session_new(l->engine, &spec, err);
-    if (l->session && resumed.p)
-        session_clear_queue(l->session); /* what never ran was asked for another time */
-    return l->session != NULL;
+}
+
+static struct session *new_session(struct launch *l, struct str id, struct error *err)
+{
+    AUTO(buf) struct buf dir = BUF_INIT;
+    struct session_spec spec = spec_of(l, id);
+    find_sessions_dir(&dir);
+    spec.path = arena_fmt(&l->arena, "%.*s/%.*s.jsonl", STR_FMT(buf_str(&dir)), STR_FMT(id));
+    if (!spec.model.p)
+        spec.model = engine_default_model(l->engine);
+    return session_new(l->engine, &spec, err);
+}
+
+/* The session goes on in its own directory, unless the command line names one. */
+static bool use_session(struct launch *l, struct session *s, struct error *err)
+{
+    struct session_info info;
+    session_info(s, &info);
+    l->session = s;
+    l->name = arena_str(&l->arena, info.id);
+    l->workspace = arena_str(&l->arena, info.workspace);
+    return load_project_rules(l, err);
+}
+
+static struct session *resume(struct launch *l, struct error *err)
+{
+    struct session_report report;
+    struct session_spec spec = spec_of(l, STR_NONE);
+    spec.path = l->path;
+    struct session *s = session_open(l->engine, &spec, &report, err);
+    if (s)
+        session_clear_queue(s); /* what never ran was asked for another time */
+    return s;
+}
+
+/* A copy in a file of its own; the other session is read and may be in use. */
+static struct session *fork_await(struct launch *l, struct str id, struct error *err)
+{
+    struct session_report report;
+    struct session_settings *reading = arena_array(&l->arena, struct session_settings, 1);
+    *reading = l->settings;
+    reading->locks_at_open = false;
+    struct session_spec spec = spec_of(l, STR_NONE);
+    spec.path = l->path;
+    spec.settings = reading;
+    struct session *from = session_open_await(l->engine, &spec, &report, err);
+    if (!from)
+        return NULL;
+    struct session_info info;
+    session_info(from, &info);
+    l->workspace = arena_str(&l->arena, info.workspace);
+    struct session *to = new_session(l, id, err);
+    if (to && !l->options->model.p && info.model.p)
+        session_set_model(to, info.model, err);
+    if (to && !session_copy_await(from, SIZE_MAX, true, to, err))
+        session_close(take(&to));
+    session_close(from);
+    return to;
+}
+
+bool launch_open_await(struct launch *l, struct error *err)
+{
+    char id[UUID_LEN + 1];
+    id_uuid(id);
+    struct session *s = !l->path.p          ? new_session(l, str_of(id), err)
+                        : l->options->forks ? fork_await(l, str_of(id), err)
+                                            : resume(l, err);
+    return s && use_session(l, s, err);
+}
+
+bool launch_open(struct launch *l, struct str resumed, struct error *err)
+{
+    AUTO(buf) struct buf dir = BUF_INIT;
+    char id[UUID_LEN + 1];
+    id_uuid(id);
+    find_sessions_dir(&dir);
+    l->path = !resumed.p ? STR_NONE
+              : str_chr(resumed, '/') != SIZE_MAX
+                  ? arena_str(&l->arena, resumed)
+                  : arena_fmt(&l->arena, "%.*s/%.*s.jsonl", STR_FMT(buf_str(&dir)),
+                              STR_FMT(resumed));
+    struct session *s = resumed.p ? resume(l, err) : new_session(l, str_of(id), err);
+    return s && use_session(l, s, err);
 }
 
 void launch_close(struct launch *l)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `trivet run` and the chat share: the rules, the settings and the session that the command
+/* What `trivet exec` and the chat share: the rules, the settings and the session that the command
  * line asks for.
  *
  * Unlike the protocols both confine their tools by default, and both decide by rules and by mode
@@ -25,12 +25,18 @@ struct launch {
     struct rules rules;
     struct session_settings settings;
     struct session *session;
+    struct str path; /* of the session that goes on, or STR_NONE */
     struct str name; /* of the session, as --resume takes it */
     bool is_usage;   /* launch_prepare failed because of a rule on the command line */
 };
 
 /* Finds the workspace, loads the rules, fills the settings. */
 bool launch_prepare(struct launch *l, struct error *err);
+/* Finds the session of --resume or --continue.  ERR_NOT_FOUND, or ERR_INVALID for a word that fits
+ * several. */
+bool launch_find_await(struct launch *l, struct error *err);
+/* Opens it, a copy of it with --fork, or a new one. */
+bool launch_open_await(struct launch *l, struct error *err);
 /* Opens the session of this id or file; a new one for STR_NONE. */
 bool launch_open(struct launch *l, struct str resumed, struct error *err);
 void launch_close(struct launch *l); /* the session; fine when there is none */

@@ -16,6 +16,7 @@ static const struct run_mode modes[] = {
 static const char *const mode_names[] = {"read-only",          "plan", "workspace-write", "prompt",
                                          "danger-full-access", NULL};
 static const char *const efforts[] = {"off", "minimal", "low", "medium", "high", "xhigh", NULL};
+static const char *const colors[] = {"auto", "always", "never", NULL};
 
 const struct run_mode *run_mode_named(struct str name)
 {
@@ -73,6 +74,8 @@ static const struct option rows[] = {
         "how hard the model thinks: off, minimal, low, medium, high, xhigh", .choices = efforts),
     RUN(workspace, OPT_TEXT, "workspace", 'w', "DIR", "where tools work (default: .)"),
     RUN(workspace, OPT_TEXT, "cd", 'C', "DIR", "the same"),
+    RUN(images, OPT_TAKEN, "image", 'i', "FILE", "a picture for the model; may be repeated",
+        .accept = take_more),
     RUN(files, OPT_TAKEN, "file", 'f', "FILE",
         "a text file that follows the prompt; may be repeated", .accept = take_more),
     RUN(mode, OPT_TAKEN, "mode", 0, "MODE",
@@ -89,13 +92,28 @@ static const struct option rows[] = {
         .number = VERDICT_DENY),
     RUN(asks, OPT_FLAG, "ask-beyond", 0, NULL,
         "ask for what the mode does not cover, instead of refusing it"),
+    RUN(continues, OPT_FLAG, "continue", 'c', NULL,
+        "go on with the newest session of the workspace"),
     RUN(resume, OPT_TEXT, "resume", 'r', "ID",
-        "go on with an earlier session: its id, or its file"),
+        "go on with a session: its id or the start of it (4 characters),\n"
+        "its name, or its file"),
+    RUN(forks, OPT_FLAG, "fork", 0, NULL, "with -c or -r: in a copy, the session stays as it is"),
     RUN(is_ephemeral, OPT_FLAG, "ephemeral", 0, NULL, "keep no session file"),
     RUN(title, OPT_TEXT, "title", 0, "NAME", "name of the session"),
     RUN(max_rounds, OPT_COUNT, "max-turns", 0, "N",
         "stop after N rounds with tools (default: 200)"),
+    RUN(timeout_ms, OPT_TIME, "timeout", 0, "TIME", "stop after 90s, 5m, 2h ..."),
+    RUN(as_json, OPT_FLAG, "json", 0, NULL, "stdout: one JSON document at the end"),
+    RUN(as_stream, OPT_FLAG, "stream-json", 0, NULL,
+        "stdout: one JSON object per event; the last is the result\n"
+        "(schema: trivet describe exec --json)"),
+    RUN(schema_file, OPT_TEXT, "output-schema", 0, "FILE",
+        "the answer must be JSON that fits this JSON Schema"),
+    RUN(output_file, OPT_TEXT, "output", 'o', "FILE", "write the answer there, too"),
+    RUN(color, OPT_CHOICE, "color", 0, "WHEN", "auto (default), always or never",
+        .choices = colors),
     RUN(is_quiet, OPT_FLAG, "quiet", 'q', NULL, "stderr: errors only"),
+    RUN(is_verbose, OPT_FLAG, "verbose", 'v', NULL, "stderr: reasoning and results of tools, too"),
     RUN(asks_help, OPT_FLAG, "help", 'h', NULL, "this text"),
     OPTION_END,
 };
@@ -115,7 +133,10 @@ static const char rules_text[] =
     "workspace: {\"allow\": [], \"ask\": [], \"deny\": []}.  TRIVET_SANDBOX overrides the sandbox.\n";
 
 static const char exit_text[] =
-    "Exit status: 0 answered, 1 failed, 2 wrong arguments, 130 interrupted.\n";
+    "Exit status: 0 complete answer, 1 failed, 2 wrong arguments, 3 no model or no key, 4 stopped by\n"
+    "a limit, 5 a call needed a permission that nobody could give, 6 the answer does not fit the\n"
+    "schema, 7 session in use, 8 no such session, 9 output could not be written, 124 timeout,\n"
+    "130 interrupted, 141 stdout was closed, 143 terminated.\n";
 
 void run_options_usage(struct buf *out)
 {
@@ -130,11 +151,24 @@ void run_options_usage(struct buf *out)
     buf_addf(out, "\n%s\n%s", rules_text, exit_text);
 }
 
+static bool check(const struct run_options *o, struct error *err)
+{
+    if (o->as_json && o->as_stream)
+        return error_set(err, ERR_INVALID, "--json and --stream-json exclude each other");
+    if (o->continues && o->resume.p)
+        return error_set(err, ERR_INVALID, "--continue and --resume exclude each other");
+    if (o->forks && !o->continues && !o->resume.p)
+        return error_set(err, ERR_INVALID, "--fork needs --continue or --resume");
+    if (o->is_quiet && o->is_verbose)
+        return error_set(err, ERR_INVALID, "--quiet and --verbose exclude each other");
+    return true;
+}
+
 bool run_options_read(int argc, char **argv, struct run_options *ret, struct error *err)
 {
-    *ret = (struct run_options){.mode = &modes[2]};
+    *ret = (struct run_options){.mode = &modes[2], .color = STR("auto")};
     return options_read(rows, &argc, argv, ret, NULL, err) &&
-           (ret->asks_help || prompt_read(ret, argc, argv, err));
+           (ret->asks_help || (check(ret, err) && prompt_read(ret, argc, argv, err)));
 }
 
 void run_options_clear(struct run_options *o)

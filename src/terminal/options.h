@@ -32,8 +32,7 @@ struct run_options {
     struct str_list images, files;
     struct str title;
     struct str schema_file, output_file; /* or STR_NONE */
-    int64_t max_rounds, max_tokens;      /* 0: not limited by the user */
-    double max_cost;
+    int64_t max_rounds;                  /* 0: the usual limit */
     int64_t timeout_ms;
     struct str color; /* "auto", "always", "never" */
     bool network, asks, is_quiet, is_verbose, asks_help;

@@ -4,7 +4,6 @@
 #include "base/path.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -87,19 +86,15 @@ static bool add_stdin(struct buf *prompt, bool is_quiet, struct error *err)
 
 static bool add_file(struct buf *prompt, struct str path, struct error *err)
 {
-    AUTO(buf) struct buf text = BUF_MAX(PROMPT_BYTES), name = BUF_INIT;
-    struct stat st;
-    buf_add(&name, path);
-    int fd = open(name.p, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return error_errno(err, errno, "--file %.*s", STR_FMT(path));
-    bool ok = fstat(fd, &st) == 0 && S_ISREG(st.st_mode)
-                  ? read_all(fd, name.p, &text, err)
-                  : error_set(err, ERR_INVALID, "--file %.*s is not a file", STR_FMT(path));
-    close(fd);
-    if (ok)
-        add_block(prompt, path, buf_str(&text));
-    return ok;
+    AUTO(buf) struct buf text = BUF_INIT;
+    int fd = path_open_file(STR_NONE, path, err);
+    bool ok = fd >= 0 && path_read_fd(&text, fd, path, PROMPT_BYTES, err);
+    if (fd >= 0)
+        close(fd);
+    if (!ok)
+        return error_prefix(err, "--file");
+    add_block(prompt, path, buf_str(&text));
+    return true;
 }
 
 bool prompt_read(struct run_options *o, int argc, char **argv, struct error *err)

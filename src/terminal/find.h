@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Which saved session the user means. */
+#ifndef TRIVET_TERMINAL_FIND_H
+#define TRIVET_TERMINAL_FIND_H
+
+#include "engine/list.h"
+
+enum { SHORT_ID = 4 }; /* characters of an id that are enough, if only one session begins so */
+
+/* The directory of the sessions of `trivet exec` and the chat. */
+void find_sessions_dir(struct buf *out);
+/* The session whose id is or begins with `word`, or whose name it is; *ret lies in the arena.
+ * ERR_NOT_FOUND says where was searched, ERR_INVALID names the sessions when there are several. */
+bool find_session_await(struct engine *e, struct arena *a, struct str word, struct session_row *ret,
+                        struct error *err);
+/* The newest session of a workspace.  ERR_NOT_FOUND when it has none. */
+bool find_newest_await(struct engine *e, struct arena *a, struct str workspace,
+                       struct session_row *ret, struct error *err);
+
+#endif

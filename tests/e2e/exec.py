@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`trivet exec` as a script uses it: the answer alone on stdout, JSON that fits its schema, and an
+exit status for each way to end.
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.dirname(HERE), os.path.join(os.path.dirname(HERE), "fake"),
+                os.path.join(os.path.dirname(HERE), "talk")]
+import harness   # noqa: E402
+import provider  # noqa: E402
+import schema    # noqa: E402
+
+PROGRAM = os.environ["TRIVET"]
+PNG = bytes.fromhex("89504e470d0a1a0a0000000d4948445200000001000000010806000000")
+passed, failed = 0, 0
+
+
+def check(name, ok, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(ok), failed + (not ok)
+    if not ok:
+        print(f"FAILED: {name}: {str(detail)[:600]}")
+
+
+def scene(base, name, data):
+    with open(os.path.join(base, name), "w", encoding="utf-8") as file:
+        json.dump(data, file)
+    return f"rehearsal/{name}"
+
+
+class Shell:
+    """Runs the command in a directory of its own."""
+
+    def __init__(self, base):
+        self.base = base
+        self.env = harness.clean_env(base)
+        self.cwd = os.path.join(base, "work")
+        os.makedirs(self.cwd, exist_ok=True)
+        root = json.loads(subprocess.run([PROGRAM, "describe", "exec", "--json"], check=True,
+                                         stdout=subprocess.PIPE).stdout)
+        self.schema = schema.Schema(root)
+        self.n_valid = 0
+
+    def run(self, *args, stdin=b"", env=None, cwd=None, **more):
+        return subprocess.run([PROGRAM, "exec", *args], input=stdin, cwd=cwd or self.cwd,
+                              env=env or self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              timeout=60 * harness.slow(), check=False, **more)
+
+    def valid(self, line):
+        """The line as an object, after a look at the schema."""
+        value = json.loads(line)
+        self.schema.check(value["type"], value)
+        self.n_valid += 1
+        return value
+
+    def result(self, *args, **more):
+        done = self.run(*args, "--json", "-q", **more)
+        return done, self.valid(done.stdout)
+
+
+def check_text(sh):
+    done = sh.run("-m", "rehearsal/tools", "go")
+    check("the answer alone is on stdout", done.returncode == 0 and b">" not in done.stdout
+          and done.stdout.endswith(b"\n") and b"session " in done.stderr, done)
+    done = sh.run("-m", "rehearsal/hello", "-q", "go")
+    check("quiet: nothing on stderr", done.stderr == b"" and done.stdout, done)
+    done = sh.run("-m", "rehearsal/echo", "-q", "what is this?", stdin=b"a log\n```\n")
+    check("stdin follows the prompt in a longer fence",
+          done.stdout == b"what is this?\n\nstdin:\n````\na log\n```\n````\n", done.stdout)
+    with open(os.path.join(sh.cwd, "n.txt"), "w", encoding="utf-8") as file:
+        file.write("note")
+    done = sh.run("-m", "rehearsal/echo", "-q", "see", "-f", "n.txt", stdin=b"")
+    check("--file follows it, too", done.stdout == b"see\n\nn.txt:\n```\nnote\n```\n", done.stdout)
+    done = sh.run("-m", "rehearsal/echo", "-q", "-f", "gone.txt", "x")
+    check("a file that is not there: 2", done.returncode == 2 and b"gone.txt" in done.stderr, done)
+    done = sh.run("-m", "rehearsal/echo", "-o", "answer.txt", "-q", "keep me")
+    with open(os.path.join(sh.cwd, "answer.txt"), encoding="utf-8") as file:
+        check("--output has the answer", file.read() == "keep me\n" and done.returncode == 0)
+
+
+def check_stdin(sh):
+    begin = time.monotonic()
+    r, w = os.pipe()
+    with open(r, "rb") as silent:
+        done = subprocess.run([PROGRAM, "exec", "-m", "rehearsal/echo", "-q", "hi"], stdin=silent,
+                              cwd=sh.cwd, env=sh.env, capture_output=True, check=False,
+                              timeout=60 * harness.slow())
+    os.close(w)
+    check("a silent pipe is not waited for",
+          done.stdout == b"hi\n" and time.monotonic() - begin < 5 * harness.slow(), done)
+    closed = f'exec 0<&-; exec "{PROGRAM}" exec -m rehearsal/echo -q hi'
+    done = subprocess.run(["sh", "-c", closed], cwd=sh.cwd, env=sh.env, capture_output=True,
+                          check=False)
+    check("closed stdin", done.stdout == b"hi\n" and done.returncode == 0, done)
+    closed = f'exec 1>&-; exec "{PROGRAM}" exec -m rehearsal/echo -q hi'
+    done = subprocess.run(["sh", "-c", closed], cwd=sh.cwd, env=sh.env, capture_output=True,
+                          check=False)
+    check("closed stdout ends with an error", done.returncode in (9, 141), done)
+    bare = {"HOME": sh.env["HOME"]}
+    done = sh.run("-m", "rehearsal/hello", "-q", "hi", env=bare)
+    check("env -i", done.returncode == 0 and done.stdout, done)
+
+
+def check_exits(sh):
+    said = scene(sh.cwd, "ask.json", {"rounds": [
+        [{"call": "write_file", "args": {"path": "../beyond", "content": "x"}}], [{"say": "."}]]})
+    looping = scene(sh.cwd, "loop.json", {"rounds": [
+        [{"call": "bash", "args": {"command": f"echo {i}"}}] for i in range(9)] + [[{"say": "."}]]})
+    for name, code, status, args in [
+            ("done", 0, "ok", ["-m", "rehearsal/hello", "x"]),
+            ("provider fails", 1, "failed", ["-m", "rehearsal/fail500", "x"]),
+            ("unknown option", 2, "failed", ["--nonsense", "x"]),
+            ("a rule of no tool", 2, "failed", ["-m", "rehearsal/hello", "--allow", "Bsh(x)", "x"]),
+            ("no model", 3, "failed", ["x"]),
+            ("key refused", 3, "failed", ["-m", "rehearsal/fail401", "x"]),
+            ("rounds", 4, "unfinished", ["-m", looping, "--max-turns", "2", "x"]),
+            ("nobody to ask", 5, "denied", ["-m", said, "--ask-beyond", "x"]),
+            ("no such session", 8, "failed", ["-r", "abcdef", "x"]),
+            ("nothing to continue", 8, "failed", ["-c", "-w", "/", "-m", "rehearsal/hello", "x"]),
+            ("output cannot be made", 9, "failed", ["-o", "/nowhere/x", "-m", "rehearsal/hello", "x"]),
+            ("time is over", 124, "timeout", ["-m", "rehearsal/stall", "--timeout", "300ms", "x"]),
+    ]:
+        env = dict(sh.env, TRIVET_RETRY_MS="1")
+        done, result = sh.result(*args, env=env, preexec_fn=os.setsid)
+        check(f"exit status: {name}", done.returncode == code == result["exit"]
+              and result["status"] == status, (done, result))
+        check(f"{name}: an error has words", status == "ok" or done.stderr, done)
+    done, result = sh.result("-m", said, "--ask-beyond", "x", preexec_fn=os.setsid)
+    check("what was denied is named", result["denied"] ==
+          [{"tool": "write_file", "args": {"path": "../beyond", "content": "x"}}], result)
+
+
+def check_signals(sh):
+    for signo in (signal.SIGINT, signal.SIGTERM):
+        run = subprocess.Popen([PROGRAM, "exec", "-m", "rehearsal/slow", "--stream-json", "-q", "x"],
+                               cwd=sh.cwd, env=sh.env, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+        lines = []
+        while not lines or lines[-1]["type"] != "text":
+            lines.append(sh.valid(run.stdout.readline()))
+        run.send_signal(signo)
+        out, _ = run.communicate(timeout=30 * harness.slow())
+        lines += [sh.valid(line) for line in out.splitlines()]
+        check(f"{signo.name}: the result is the last line",
+              lines[-1]["type"] == "result" and lines[-1]["exit"] == run.returncode == 128 + signo
+              and [one["seq"] for one in lines] == list(range(1, len(lines) + 1)),
+              (run.returncode, lines[-1]))
+    run = subprocess.Popen([PROGRAM, "exec", "-m", "rehearsal/slow", "--stream-json", "-q", "x"],
+                           cwd=sh.cwd, env=sh.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    run.stdout.readline()
+    run.stdout.close()
+    check("a reader that goes ends it: 141", run.wait(timeout=30 * harness.slow()) == 141,
+          run.returncode)
+
+
+def check_stream(sh):
+    writing = scene(sh.cwd, "write.json", {"rounds": [
+        [{"think": "hm"}, {"say": "I write. "},
+         {"call": "write_file", "args": {"path": "made.txt", "content": "x\n"}}],
+        [{"call": "bash", "args": {"command": "false"}}], [{"say": "Done."}]]})
+    done = sh.run("-m", writing, "--stream-json", "x")
+    lines = [sh.valid(line) for line in done.stdout.splitlines()]
+    types = [one["type"] for one in lines]
+    check("session first, result last", types[0] == "session" and types[-1] == "result"
+          and types.count("result") == 1 and types.count("turn_ended") == 1, types)
+    last = lines[-1]
+    check("the result", last["answer"] == "Done." and last["files"] == ["made.txt"]
+          and last["rounds"] == 2 and last["session"] == lines[0]["id"], last)
+    check("the text before tools is no answer", b"I write." in done.stderr, done.stderr)
+    results = [one for one in lines if one["type"] == "call_done"]
+    check("results of tools", [one["is_error"] for one in results] == [False, True]
+          and "+x" in results[0]["diff"], results)
+
+
+def check_sessions(sh):
+    _, first = sh.result("-m", "rehearsal/echo", "--title", "my work", "one")
+    _, again = sh.result("-c", "two")
+    check("--continue", again["session"] == first["session"] and again["answer"] == "two", again)
+    _, short = sh.result("-r", first["session"][:6], "three")
+    check("--resume by a short id", short["session"] == first["session"], short)
+    _, named = sh.result("-r", "my work", "four")
+    check("--resume by name", named["session"] == first["session"], named)
+    _, other = sh.result("-r", "my work", "--fork", "five")
+    check("--fork is another session", other["session"] != first["session"]
+          and other["answer"] == "five", other)
+    files = os.path.join(sh.env["XDG_STATE_HOME"], "trivet", "sessions")
+    with open(os.path.join(files, first["session"] + ".jsonl"), encoding="utf-8") as file:
+        old = file.read()
+    with open(os.path.join(files, other["session"] + ".jsonl"), encoding="utf-8") as file:
+        new = file.read()
+    check("the copy has what was said, the other stays", "four" in new and "five" in new
+          and "five" not in old)
+    before = set(os.listdir(files))
+    done, _ = sh.result("-m", "rehearsal/echo", "--ephemeral", "secret")
+    check("--ephemeral keeps no file", set(os.listdir(files)) == before and done.returncode == 0)
+    elsewhere = os.path.join(sh.base, "elsewhere")
+    os.makedirs(elsewhere)
+    run = subprocess.run([PROGRAM, "exec", "-r", first["session"], "--stream-json", "-q", "six"],
+                         cwd=elsewhere, env=sh.env, capture_output=True, check=False, input=b"")
+    told = sh.valid(run.stdout.splitlines()[0])
+    check("a session goes on in its own directory", told["cwd"] == os.path.realpath(sh.cwd), told)
+    done, result = sh.result("-c", "--fork", "--resume", "x", "y")
+    check("--continue with --resume: 2", result["exit"] == 2, result)
+    slow = subprocess.Popen([PROGRAM, "exec", "-r", first["session"], "-m", "rehearsal/slow", "x"],
+                            cwd=sh.cwd, env=sh.env, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE)
+    slow.stderr.readline()
+    time.sleep(0.3)
+    done, result = sh.result("-r", first["session"], "x")
+    check("in use: 7", result["exit"] == done.returncode == 7, (done, result))
+    slow.terminate()
+    slow.communicate()
+
+
+def check_schema(sh):
+    with open(os.path.join(sh.cwd, "s.json"), "w", encoding="utf-8") as file:
+        json.dump({"type": "object", "properties": {"n": {"type": "integer"}},
+                   "required": ["n"], "additionalProperties": False}, file)
+    for name, replies, code, output in [
+            ("at once", ['{"n": 3}'], 0, {"n": 3}),
+            ("in a fence", ['Here:\n```json\n{"n": 4}\n```\n'], 0, {"n": 4}),
+            ("after one repair", ["three", '{"n": 5}'], 0, {"n": 5}),
+            ("after two", ["three", '{"n": "5"}', '{"n": 6}'], 0, {"n": 6}),
+            ("never", ["a", "b", "c", '{"n": 1}'], 6, None)]:
+        with provider.Server([{"text": one} for one in replies]) as server:
+            env = dict(sh.env, OPENAI_API_KEY="test-key-123456",
+                       OPENAI_BASE_URL=f"http://127.0.0.1:{server.port}/v1")
+            done, result = sh.result("-m", "openai/fake", "--output-schema", "s.json", "how many?",
+                                     env=env)
+        log = server.log
+        check(f"schema met {name}", done.returncode == code and result.get("output") == output,
+              (done, result))
+        asked = [one for one in log if "body" in one]
+        check(f"{name}: requests", len(asked) == min(len(replies), 3), len(asked))
+    for name, text in [("no JSON", "{"), ("not checkable", '{"pattern": "x"}')]:
+        with open(os.path.join(sh.cwd, "bad.json"), "w", encoding="utf-8") as file:
+            file.write(text)
+        done, result = sh.result("-m", "rehearsal/hello", "--output-schema", "bad.json", "x")
+        check(f"a schema that is {name}: 2", result["exit"] == 2 and "bad.json" in
+              result["error"]["text"], result)
+
+
+def check_images(sh):
+    with open(os.path.join(sh.cwd, "p.bin"), "wb") as file:
+        file.write(PNG)
+    with provider.Server([{"text": "a dot"}]) as server:
+        env = dict(sh.env, OPENAI_API_KEY="test-key-123456",
+                   OPENAI_BASE_URL=f"http://127.0.0.1:{server.port}/v1")
+        _, result = sh.result("-m", "openai/fake", "-i", "p.bin", "what is it?", env=env)
+    asked = json.dumps([one["body"] for one in server.log if "body" in one])
+    check("a picture by its content", result["answer"] == "a dot"
+          and "data:image/png;base64," in asked, (result, asked[:300]))
+    _, result = sh.result("-m", "rehearsal/hello", "-i", "s.json", "x")
+    check("what is no picture", result["exit"] == 1 and "no PNG" in result["error"]["text"], result)
+
+
+def main():
+    with harness.private_place() as base:
+        sh = Shell(base)
+        for part in (check_text, check_stdin, check_exits, check_signals, check_stream,
+                     check_sessions, check_schema, check_images):
+            part(sh)
+        check("lines that were compared with the schema", sh.n_valid >= 60, sh.n_valid)
+    harness.finish(passed, failed)
+
+
+main()
