@@ -123,6 +123,9 @@ struct message message_move(struct arena *a, struct arena *from, const struct me
     c.entry_id = arena_str(a, m->entry_id);
     c.read_files = strs_copy(a, m->read_files, m->n_read_files);
     c.modified_files = strs_copy(a, m->modified_files, m->n_modified_files);
+    c.said = strs_copy(a, m->said, m->n_said);
+    c.context = arena_str(a, m->context);
+    c.brief = arena_str(a, m->brief);
     return c;
 }
 
@@ -146,4 +149,35 @@ int64_t message_tokens(const struct message *m)
     count_piece(&chars, m->call_id);
     count_piece(&chars, m->name);
     return (chars + 3) / 4;
+}
+
+int64_t text_weight(struct str text)
+{
+    int64_t plain = 0, others = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+        plain += c < 0x80;
+        others += c >= 0xc0; /* the first byte of a character */
+    }
+    return (plain + 3) / 4 + others;
+}
+
+static int64_t block_weight(const struct block *b)
+{
+    if (b->kind == BLOCK_IMAGE)
+        return PICTURE_WEIGHT;
+    return text_weight(b->text) + text_weight(b->opaque) + text_weight(b->name) +
+           text_weight(b->id) + text_weight(b->arguments);
+}
+
+int64_t message_weight(const struct message *m)
+{
+    enum { AROUND = 8 }; /* role, braces and names of members */
+    int64_t n = AROUND + text_weight(m->context) + text_weight(m->call_id) + text_weight(m->name);
+    for (size_t i = 0; i < m->n_said; i++)
+        n += text_weight(m->said[i]);
+    for (size_t i = 0; i < m->n_blocks; i++)
+        if (!m->brief.n || m->blocks[i].kind != BLOCK_TEXT)
+            n += block_weight(&m->blocks[i]);
+    return n + text_weight(m->brief);
 }

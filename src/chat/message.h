@@ -49,6 +49,11 @@ struct message {
     int64_t n_skipped;          /* SUMMARY: entries behind the first kept one that are gone, too */
     struct str *read_files, *modified_files; /* SUMMARY */
     size_t n_read_files, n_modified_files;
+    struct str *said; /* SUMMARY: what the user said in the summarised part, word for word */
+    size_t n_said;
+    struct str context;  /* for the model alone, or STR_NONE.  USER: facts that came with it;
+                          * SUMMARY: what is given again behind it */
+    struct str brief;    /* TOOL: what the model gets instead of the text, or STR_NONE; not saved */
     struct str entry_id; /* of a version 2 file, or STR_NONE */
     int64_t number;      /* its place in the whole conversation, from 0: a compaction does not
                           * change it; SUMMARY: of the first message behind it */
@@ -71,6 +76,11 @@ struct message message_move(struct arena *to, struct arena *from, const struct m
 struct message message_copy(struct arena *a, const struct message *m);
 /* Characters / 4, rounded up, of everything in it (kward.md 9.5). */
 int64_t message_tokens(const struct message *m);
+/* What it may cost in a request: a quarter of the bytes, but one for each character beyond ASCII,
+ * and a fixed number for a picture.  What the model gets counts: brief, context. */
+int64_t message_weight(const struct message *m);
+int64_t text_weight(struct str text);
+enum { PICTURE_WEIGHT = 1600 };
 const char *role_name(enum role role); /* "user", "assistant", "tool", "compactionSummary" */
 
 void message_put(struct jw *w, const struct message *m);

@@ -241,6 +241,9 @@ static void put_summary(struct jw *w, const struct message *m)
     put_files(w, "read_files", m->read_files, m->n_read_files);
     put_files(w, "modified_files", m->modified_files, m->n_modified_files);
     jw_obj_end(w);
+    if (m->n_said)
+        put_files(w, "trivet_said", m->said, m->n_said);
+    jw_kstr_opt(w, "trivet_context", m->context);
 }
 
 static void put_assistant(struct jw *w, const struct message *m)
@@ -271,6 +274,7 @@ void message_put(struct jw *w, const struct message *m)
         }
         put_content(w, m);
         jw_kstr_opt(w, "display_content", m->display);
+        jw_kstr_opt(w, "trivet_context", m->context);
         break;
     case ROLE_ASSISTANT:
         put_assistant(w, m);
@@ -467,6 +471,7 @@ static void get_summary(struct arena *a, yyjson_val *v, struct message *m)
     m->read_files = get_files(a, get_either(details, "read_files", "readFiles"), &m->n_read_files);
     m->modified_files = get_files(a, get_either(details, "modified_files", "modifiedFiles"),
                                   &m->n_modified_files);
+    m->said = get_files(a, json_get(v, "trivet_said"), &m->n_said);
 }
 
 static void get_tool(struct arena *a, yyjson_val *v, struct message *m)
@@ -502,6 +507,8 @@ bool message_get(struct arena *a, yyjson_val *v, struct message *ret)
     m.blocks = arena_array(a, struct block, room);
     m.entry_id = arena_str(a, json_get_str(v, "id"));
     m.is_branch = str_is(json_get_str(v, "role"), branch_role);
+    if (m.role == ROLE_USER || m.role == ROLE_SUMMARY)
+        m.context = arena_str(a, json_get_str(v, "trivet_context"));
     if (m.role == ROLE_SUMMARY || (m.is_branch && json_get(v, "summary")))
         get_summary(a, v, &m);
     else

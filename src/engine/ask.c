@@ -245,6 +245,23 @@ static void tell_request(struct turn *t, const struct provider *p)
                      .kind = EV_REQUEST, .text = str_of(p->name), .json = body, .count = t->round});
 }
 
+static void put_messages(struct turn *t, struct arena *a, struct ask *ask)
+{
+    struct session *s = t->session;
+    const struct message *messages = history_peek(&s->history, s->settings, t->mark, s->n_settled);
+    size_t n = s->history.n;
+    bool is_whole = messages != NULL;
+    if (!is_whole)
+        messages = history_view(&s->history, s->settings, t->mark, 0, s->history.n, a, &n);
+    ask->messages = history_for_model(messages, &n, a);
+    ask->n_messages = n;
+    if (is_whole && ask->messages == s->history.messages)
+        ask->message_bytes = history_bytes(&s->history);
+    s->gauge.sent = s->gauge.fixed;
+    for (size_t i = 0; i < n; i++)
+        s->gauge.sent += message_weight(&ask->messages[i]);
+}
+
 static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret,
                            enum stop_reason *ret_stop, int64_t *ret_bytes, struct error *err)
 {
@@ -260,14 +277,11 @@ static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret
     ask.turn_state = t->provider_state;
     if (!engine_load_tools_await(s->engine, s->settings, str_of(s->workspace), err))
         return false;
-    ask.messages = history_peek(&s->history, s->settings, t->mark, s->n_settled);
-    ask.n_messages = s->history.n;
-    if (ask.messages)
-        ask.message_bytes = history_bytes(&s->history);
-    else
-        ask.messages = history_view(&s->history, s->settings, t->mark, 0, s->history.n, &a,
-                                    &ask.n_messages);
     ask.tools = make_tools(s, &a, &ask.n_tools);
+    window_begin(s, &ask);
+    if (!window_fit_await(t, err))
+        return false;
+    put_messages(t, &a, &ask);
     t->round++;
     if (!open_stream(k, p, &ask, err))
         return false;
@@ -283,6 +297,8 @@ static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret
         *ret = reply_take_message(reply, &t->arena);
         *ret_stop = reply->stop;
         add_usage(t, &ask.model, ret, reply);
+        window_accepted(s, &ret->usage);
+        t->n_refusals = 0;
     } else if (err->code == ERR_CANCELED ||
                (s->settings->compact.continuation && overflow_recognise(s, err))) {
         keep_partial(t, &ask.model, reply);
@@ -332,20 +348,16 @@ bool ask_model_await(struct turn *t, struct message *ret, enum stop_reason *ret_
         int64_t bytes = 0;
         if (ask_once_await(t, &k, ret, ret_stop, &bytes, err))
             return true;
-        if (overflow_recognise(t->session, err) && t->session->settings->compact.continuation)
+        bool is_too_long = overflow_recognise(t->session, err);
+        if (is_too_long && t->session->settings->compact.continuation) {
+            window_learn_await(t, err);
             return false; /* the next turn goes on */
+        }
         if (k.is_shown || err->code == ERR_CANCELED)
             return false;
-        if (err->code == ERR_OVERFLOW && !t->has_compacted) {
-            struct compact_outcome out;
-            struct error why;
-            t->has_compacted = true;
-            if (!compact_await(t->session, t, "overflow", STR_NONE, t->first_entry, &t->arena, &out,
-                               &why)) {
-                if (why.code == ERR_CANCELED)
-                    *err = why;
+        if (is_too_long) {
+            if (!window_refused_await(t, err))
                 return false;
-            }
             attempt--;
             continue;
         }
@@ -378,6 +390,17 @@ bool ask_model_await(struct turn *t, struct message *ret, enum stop_reason *ret_
 
 /* ---- plain requests, for summaries ---- */
 
+/* The model's own limit, as a model that thinks may spend most of it on that; but no more than is
+ * left of the window.  0: the provider's default. */
+static int64_t summary_tokens(struct session *s, const struct ask *ask)
+{
+    enum { LEAST = 1024 };
+    int64_t most = ask->model.max_output ? ask->model.max_output : s->max_tokens;
+    int64_t asked = text_weight(ask->system) + message_weight(&ask->messages[0]);
+    int64_t left = s->gauge.window - asked * 5 / 4;
+    return most ? MAX(MIN(most, left), LEAST) : 0;
+}
+
 bool ask_plain_await(struct session *s, struct turn *t, const struct summary_ask *what,
                      struct buf *ret_text, struct error *err)
 {
@@ -392,7 +415,8 @@ bool ask_plain_await(struct session *s, struct turn *t, const struct summary_ask
     ask.system = what->system;
     ask.messages = &question;
     ask.n_messages = 1;
-    ask.max_tokens = what->max_tokens;
+    window_model(s, &ask);
+    ask.max_tokens = summary_tokens(s, &ask);
     if (s->settings->compact.without_thinking && ask.effort.n)
         ask.effort = STR("none");
     if (!open_stream(&k, p, &ask, err))

@@ -6,9 +6,6 @@
 #include "engine/turn_impl.h"
 
 /* compact.c, compact_cut.c, compact_files.c */
-bool compact_await(struct session *s, struct turn *t, const char *reason, struct str instructions,
-                   size_t keep_from, struct arena *a, struct compact_outcome *ret,
-                   struct error *err);
 /* Everything, that of the turn too, because of this overflow. */
 bool compact_all_await(struct session *s, struct turn *t, const struct error *cause,
                        struct compact_outcome *ret, struct error *err);
@@ -20,6 +17,10 @@ struct cut {
 };
 bool compact_cut(const struct history *h, int64_t budget, size_t keep_from, bool must,
                  struct cut *ret, struct error *err);
+/* For a turn that is running: what follows weighs no more than that (message_weight), the question
+ * of the turn, which begins at `turn`, is kept if it is not too long, and so is the last reply. */
+bool compact_turn_cut(const struct history *h, int64_t weight, size_t turn, struct cut *ret,
+                      struct error *err);
 /* A cut that splits no turn: what follows *ret_cut has at most `budget` tokens.  Everything becomes
  * the summary when all or nothing fits. */
 bool compact_flat_cut(const struct history *h, int64_t budget, size_t *ret_cut, struct error *err);
@@ -30,13 +31,23 @@ void compact_note_files(const struct toolset *set, const struct history *h, size
 void compact_list_files(struct buf *out, struct str text, const struct files_words *words,
                         const struct message *summary);
 bool compact_if_needed_await(struct turn *t, struct error *err);
+/* Between two requests of a turn: everything but the newest, which may weigh so much, becomes one
+ * summary by the model, or a list when the model fails. */
+bool compact_in_turn_await(struct turn *t, int64_t weight, struct error *err);
+/* shorten.c: the part that a cut takes away as a list of who said what, of about so many characters
+ * at most. */
+struct message compact_list(const struct history *h, const struct cut *c, size_t max,
+                            struct arena *a);
+/* carry.c: what a summary carries besides its text: the words of the user, the things to do, the
+ * files.  budget: weight of the words. */
+void compact_carry(struct session *s, const struct cut *c, int64_t budget, struct arena *a,
+                   struct message *summary);
 /* The record first, then the memory: a crash leaves the old or the new conversation. */
 bool compact_apply(struct session *s, struct turn *t, const struct message *summary, size_t cut,
                    struct error *err);
 /* The plain request without tools that compaction makes. */
 struct summary_ask {
     struct str system, text;
-    int64_t max_tokens;
 };
 bool ask_plain_await(struct session *s, struct turn *t, const struct summary_ask *what,
                      struct buf *ret_text, struct error *err);

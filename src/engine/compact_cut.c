@@ -72,6 +72,42 @@ static bool choose(const struct history *h, size_t start, size_t turn, int64_t b
     return true;
 }
 
+/* The first message of the user or the model from `from` on whose rest weighs no more than that;
+ * h->n: none. */
+static size_t find_light(const struct history *h, size_t from, int64_t weight)
+{
+    for (size_t i = from; i < h->n; i++)
+        if (h->messages[i].role != ROLE_TOOL && history_weight(h, i) <= weight)
+            return i;
+    return h->n;
+}
+
+static size_t find_last_reply(const struct history *h, size_t start)
+{
+    for (size_t i = h->n; i-- > start;)
+        if (h->messages[i].role == ROLE_ASSISTANT)
+            return i;
+    return start;
+}
+
+bool compact_turn_cut(const struct history *h, int64_t weight, size_t turn, struct cut *ret,
+                      struct error *err)
+{
+    size_t start = h->n > 0 && h->messages[0].role == ROLE_SUMMARY;
+    size_t at = find_light(h, start, weight);
+    if (at == h->n) /* the last round alone is too long; its results can be shortened */
+        at = find_last_reply(h, MAX(start, turn));
+    bool has_question = turn >= start && turn < at && h->messages[turn].role == ROLE_USER &&
+                        history_weight(h, turn) - history_weight(h, turn + 1) <= weight / 2;
+    *ret = has_question ? (struct cut){start, turn, at} : (struct cut){start, at, at};
+    bool has_middle = has_question && at > turn + 1;
+    if (has_question && !has_middle)
+        *ret = (struct cut){start, turn, turn};
+    if (ret->at <= start && !has_middle)
+        return error_set(err, ERR_INVALID, "Nothing to compact");
+    return true;
+}
+
 static bool check(const struct history *h, size_t start, struct error *err)
 {
     if (h->n == 0)

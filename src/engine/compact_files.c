@@ -26,6 +26,15 @@ static void add_file(struct files *f, struct arena *a, struct str name)
     f->n++;
 }
 
+/* Whether the call has a result that is no error; it stands right behind the reply. */
+static bool has_succeeded(const struct history *h, size_t reply, struct str call_id)
+{
+    for (size_t i = reply + 1; i < h->n && h->messages[i].role == ROLE_TOOL; i++)
+        if (str_eq(h->messages[i].call_id, call_id))
+            return !h->messages[i].is_error;
+    return false;
+}
+
 static void add_call_file(const struct toolset *set, const struct block *call, struct arena *a,
                           struct files *read, struct files *modified)
 {
@@ -50,7 +59,7 @@ void compact_note_files(const struct toolset *set, const struct history *h, size
         for (size_t k = 0; k < m->n_modified_files; k++)
             add_file(&modified, a, m->modified_files[k]);
         for (size_t b = 0; b < m->n_blocks; b++)
-            if (m->blocks[b].kind == BLOCK_CALL)
+            if (m->blocks[b].kind == BLOCK_CALL && has_succeeded(h, i, m->blocks[b].id))
                 add_call_file(set, &m->blocks[b], a, &read, &modified);
     }
     summary->read_files = read.names;

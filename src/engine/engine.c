@@ -51,6 +51,7 @@ void engine_free(struct engine *e)
     http_close(e->loop);
     catalogue_free(e->catalogue);
     limits_book_free(e->limits);
+    learned_free(e->learned);
     free(e->launch_dir);
     free(e);
 }

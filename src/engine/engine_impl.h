@@ -12,6 +12,7 @@
 #include "auth/credential.h"
 #include "base/table.h"
 #include "engine/history.h"
+#include "engine/learned.h"
 #include "engine/session.h"
 #include "providers/catalogue.h"
 
@@ -44,6 +45,7 @@ struct engine {
     struct catalogue *catalogue; /* made by the first lookup of a model; NULL before */
     struct arena door;           /* what the catalogue was told last */
     struct limits_book *limits;  /* what providers said, see engine_limits */
+    struct learned *learned;     /* windows; NULL before the first request */
 };
 
 /* keys.c */

@@ -90,6 +90,7 @@ static void sum_up(struct history *h, size_t i)
     bool has_usage = m->role == ROLE_ASSISTANT && m->usage.input + m->usage.output > 0;
     e->tokens = message_tokens(m) + (i ? e[-1].tokens : 0);
     e->bytes = message_bytes(m) + (i ? e[-1].bytes : 0);
+    e->weight = message_weight(m) + (i ? e[-1].weight : 0);
     e->usage_at = has_usage ? i + 1 : i ? e[-1].usage_at : 0;
 }
 
@@ -277,6 +278,22 @@ int64_t history_tokens(const struct history *h)
         return last->tokens;
     const struct usage *u = &h->messages[last->usage_at - 1].usage;
     return u->input + u->output + last->tokens - h->entries[last->usage_at - 1].tokens;
+}
+
+int64_t history_weight(const struct history *h, size_t from)
+{
+    if (from >= h->n)
+        return 0;
+    return h->entries[h->n - 1].weight - (from ? h->entries[from - 1].weight : 0);
+}
+
+void history_shorten_result(struct history *h, size_t at, struct str brief)
+{
+    int64_t before = message_weight(&h->messages[at]);
+    h->messages[at].brief = arena_str(&h->arena, brief);
+    int64_t less = before - message_weight(&h->messages[at]);
+    for (size_t i = at; i < h->n; i++)
+        h->entries[i].weight -= less;
 }
 
 /* ---- the projection ---- */

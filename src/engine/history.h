@@ -26,7 +26,7 @@ struct entry {         /* what is known of a message */
     bool is_unsaved;   /* made while opening; written before the next record */
     size_t usage_at;   /* the last message up to this one that tells its usage, counted from 1; 0:
                           none */
-    int64_t tokens, bytes; /* of all messages up to this one, about */
+    int64_t tokens, bytes, weight; /* of all messages up to this one, about */
 };
 
 struct waiting { /* an input that was accepted and never ran */
@@ -127,6 +127,13 @@ const struct message *history_peek(const struct history *h, const struct session
 int64_t history_bytes(const struct history *h);
 /* Tokens of the next request by the last usage and estimates behind it. */
 int64_t history_tokens(const struct history *h);
+/* What the messages [from, h->n) may cost in a request, see message_weight. */
+int64_t history_weight(const struct history *h, size_t from);
+/* Gives the model a short form of a result instead of its text, which is copied. */
+void history_shorten_result(struct history *h, size_t at, struct str brief);
+/* The messages as a request has them, in a: short forms, what belongs to a message for the model
+ * alone as a message before it, a summary in its frame.  The same pointer when nothing differs. */
+const struct message *history_for_model(const struct message *messages, size_t *n, struct arena *a);
 
 /* ---- lines of the file ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Overflow: the model refused a request as too long.  Where the dialect wants it so, the turn ends
- * there like an interrupted one, everything becomes a summary, and a turn of our own goes on before
- * whatever waits:
+ * there like an interrupted one, everything becomes a summary, calls and results too, and a turn of
+ * our own goes on before whatever waits:
  *
  *     turn A   request, request, overflow   settled, compacted, ends "continued"
  *     turn B   "go on"                      summary + "go on"
@@ -33,8 +33,9 @@ bool overflow_continue_await(struct turn *t, struct error *err)
     if (!r->continuation || t->round == 0 || s->n_continuations >= r->max_continuations)
         return false;
     t->mark->state = TURN_CANCELED;
-    bool ok = session_settle_through_await(s, true, &why) &&
-              compact_all_await(s, t, err, &out, &why) &&
+    /* The summary is made while calls and results are still there. */
+    bool ok = compact_all_await(s, t, err, &out, &why) &&
+              session_settle_through_await(s, true, &why) &&
               input_first(s, str_of(r->continuation), &why);
     if (ok)
         s->n_continuations++;

@@ -101,6 +101,7 @@ void session_free(struct session *s)
     free(s->route);
     free(s->memory);
     free(s->long_id);
+    free(s->gauge.server);
     free(s);
 }
 

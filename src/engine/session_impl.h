@@ -5,6 +5,7 @@
 #define TRIVET_ENGINE_SESSION_IMPL_H
 
 #include "engine/engine_impl.h"
+#include "engine/window.h"
 #include "loop/gate.h"
 #include "store/log.h"
 #include "tools/todo.h"
@@ -62,6 +63,7 @@ struct session {
     struct host_list *hosts;
     struct room *room;      /* of its commands, with that policy; NULL: without walls */
     struct todo_list todos; /* what the model has set itself to do */
+    struct gauge gauge;     /* of its requests */
 };
 
 /* session.c */

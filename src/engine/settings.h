@@ -56,11 +56,14 @@ struct files_words { /* headings in a summary */
 };
 
 struct compact_rules {
-    bool is_enabled;            /* automatic compaction before a turn */
+    bool is_enabled; /* automatic compaction, whenever a request would not fit (window.h) */
+    /* Besides, a turn begins with a compaction when less than this is free of the window; all 0:
+     * it does not. */
     int64_t reserve_tokens;     /* kept free below the window */
     int reserve_percent;        /* at least this share of the window is kept free */
     int64_t least_reserve;      /* and at least this */
-    int64_t keep_recent_tokens; /* 0: everything becomes the summary */
+    int64_t keep_recent_tokens; /* of a compaction before a turn; 0: everything becomes the summary.
+                                 * Inside a turn not more than this, if it is given */
     /* Says itself why it is time ("auto", "provider_switch"), or NULL that it is not; then the
      * numbers above do not count.  arg: context_arg. */
     const char *(*why)(void *arg, struct session *s);

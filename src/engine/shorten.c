@@ -47,15 +47,41 @@ static void put_said(struct buf *out, struct arena *a, const struct message *m)
         }
 }
 
+/* The newest lines of a list, and how many there were before them. */
+static void put_newest(struct buf *out, struct str lines, size_t max)
+{
+    size_t from = lines.n > max ? lines.n - max : 0, n = 0;
+    while (from > 0 && from < lines.n && lines.p[from - 1] != '\n')
+        from++;
+    for (size_t i = 0; i < from; i++)
+        n += lines.p[i] == '\n';
+    if (n)
+        buf_addf(out, "(%zu earlier lines are left out)\n", n);
+    buf_add(out, str_from(lines, from));
+}
+
+struct message compact_list(const struct history *h, const struct cut *c, size_t max,
+                            struct arena *a)
+{
+    AUTO(buf) struct buf text = BUF_INIT, lines = BUF_INIT;
+    bool is_split = c->split > c->at;
+    buf_addf(&text, "The first %zu messages of this conversation, shortened to who said what:\n\n",
+             is_split ? c->split - 1 : c->at);
+    if (c->from)
+        put_said(&text, a, &h->messages[0]);
+    for (size_t i = c->from; i < c->at; i++)
+        put_said(&lines, a, &h->messages[i]);
+    for (size_t i = c->at + 1; i < c->split; i++)
+        put_said(&lines, a, &h->messages[i]);
+    put_newest(&text, buf_str(&lines), max);
+    return message_text(a, ROLE_SUMMARY, arena_str(a, buf_str(&text)));
+}
+
 static struct message make_list(const struct session *s, size_t cut, struct arena *a)
 {
     const struct history *h = &s->history;
-    AUTO(buf) struct buf text = BUF_INIT;
-    buf_addf(&text, "The first %zu messages of this conversation, shortened to who said what:\n\n",
-             cut);
-    for (size_t i = 0; i < cut; i++)
-        put_said(&text, a, &h->messages[i]);
-    struct message m = message_text(a, ROLE_SUMMARY, arena_str(a, buf_str(&text)));
+    bool has_summary = h->n > 0 && h->messages[0].role == ROLE_SUMMARY;
+    struct message m = compact_list(h, &(struct cut){has_summary, cut, cut}, SIZE_MAX, a);
     m.first_kept = arena_fmt(a, "message:%zu", cut);
     m.tokens_before = history_tokens(h);
     compact_note_files(s->settings->toolset, h, 0, cut, a, &m);

@@ -71,8 +71,10 @@ void session_info(struct session *s, struct session_info *ret)
 struct message *session_messages_from(struct session *s, size_t from, struct arena *a,
                                       size_t *ret_n)
 {
-    return history_view(&s->history, s->settings, s->running ? s->running->mark : NULL, from,
-                        s->history.n, a, ret_n);
+    const struct mark *mark = s->running ? s->running->mark : NULL;
+    if (mark && mark->state != TURN_RUNNING)
+        mark = NULL; /* it ends just now */
+    return history_view(&s->history, s->settings, mark, from, s->history.n, a, ret_n);
 }
 
 struct message *session_messages(struct session *s, struct arena *a, size_t *ret_n)

@@ -64,7 +64,7 @@ struct turn {
     int64_t request_bytes;     /* of the last one */
     int iterations;            /* rounds with tool results */
     int n_calls;               /* for making ids */
-    bool has_compacted;        /* after an overflow, once */
+    int n_refusals;            /* of the next request, as too long */
     bool is_continued;         /* it ended in an overflow, and another turn goes on */
     struct str provider_state; /* what the provider wants back with the next round */
     bool has_renewed;          /* the sign-in, after a refusal, once */

@@ -109,6 +109,7 @@ static bool ask_face_await(struct tool_cx *cx, const void *args, struct tool_res
 
 const struct face kward_ask_face = {
     .name = "ask_user_question",
+    .is_kept_whole = true,
     .about =
         "Asks the user one to four questions with two to four answers each to choose from, and "
         "waits. Use it when the way forward is the user's decision.",

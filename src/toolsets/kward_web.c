@@ -158,6 +158,7 @@ static bool has_skills(const struct tool_cx *cx)
 
 const struct face kward_skill_face = {
     .name = "read_skill",
+    .is_kept_whole = true,
     .about = "Reads a file of a skill: its SKILL.md, or another one in its folder.",
     .args = skill_rows,
     .args_size = sizeof(struct skill_args),

@@ -157,6 +157,7 @@ static bool todo_await(struct tool_cx *cx, const void *args, struct tool_result 
 }
 
 const struct face scaiflux_todo_face = {
+    .is_kept_whole = true,
     .name = "TodoWrite",
     .about = "Replaces the list of things to do in this session. Use it for work of several steps.",
     .args = todo_rows,
@@ -214,6 +215,7 @@ static bool has_skills(const struct tool_cx *cx)
 }
 
 const struct face scaiflux_skill_face = {
+    .is_kept_whole = true,
     .name = "Skill",
     .about = "Reads the instructions of a skill: how something is done in this project or by this "
              "user.",

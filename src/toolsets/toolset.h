@@ -40,6 +40,8 @@ struct face {
     struct str schema;   /* finished JSON Schema, instead of what the rows give */
     bool takes_anything; /* arguments that no row names are no fault: see cx->arguments */
     const void *self;    /* run_await finds it in cx->self */
+    /* What it gave stays whole while older results are shortened: skills, answers, things to do. */
+    bool is_kept_whole;
 };
 
 #define TARGET(type, member) (offsetof(type, member) + 1)

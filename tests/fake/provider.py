@@ -296,6 +296,8 @@ class Connection:
             return self.server.script.next("")
         if method != "POST" or not format_of(path):
             return None, {"status": 404, "body": {"error": {"message": f"no such path: {path}"}}}
+        if self.server.model:
+            return None, self.server.model(body)
         return self.server.script.next(gemini.last_user_text(body) or last_user_text(body))
 
     # ---- writing
@@ -379,8 +381,12 @@ class Connection:
 
 
 class Server:
+    """script: replies, or a function that makes one of the body of a request."""
+
     def __init__(self, script, log=None, port=0):
-        self.script, self.log = Script(script), [] if log is None else log
+        self.model = script if callable(script) else None
+        self.script = Script([] if self.model else script)
+        self.log = [] if log is None else log
         self.numbers = itertools.count(1)
         self.sock = socket.create_server(("127.0.0.1", port), backlog=256)
         self.port = self.sock.getsockname()[1]

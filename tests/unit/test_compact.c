@@ -101,6 +101,44 @@ static void test_cut(void **state)
     }
 }
 
+/* Rule 16: where a running turn is cut.  The question stays unless it is too long, and so does the
+ * last reply with its results. */
+static void test_turn_cut(void **state)
+{
+    (void)state;
+    /* clang-format off */
+    static const struct {
+        const char *letters;
+        int64_t weight;
+        size_t turn;
+        bool ok;
+        size_t from, at, split;
+    } turns[] = {
+        {"ucTcTct", 60, 0, true, 0, 0, 5},    /* what lies between the question and the end */
+        {"sucTcTct", 60, 1, true, 1, 1, 6},   /* behind a summary likewise */
+        {"uaucTct", 60, 2, true, 0, 2, 5},    /* and what came before the turn */
+        {"UcTct", 60, 0, true, 0, 3, 3},      /* the question is too long: it goes, too */
+        {"ucT", 60, 0, false, 0, 0, 0},       /* only the last round is left */
+        {"sucT", 60, 1, false, 0, 0, 0},
+        {"uaucT", 60, 2, true, 0, 2, 2},      /* the turns before go, the last round stays */
+        {"UAuct", 60, 2, true, 0, 2, 2},
+        {"", 60, 0, false, 0, 0, 0},
+    };
+    /* clang-format on */
+    for (size_t i = 0; i < ARRAY_LEN(turns); i++) {
+        struct history h;
+        struct cut c = {0};
+        struct error err = ERROR_INIT;
+        build(&h, turns[i].letters);
+        bool ok = compact_turn_cut(&h, turns[i].weight, turns[i].turn, &c, &err);
+        if (ok != turns[i].ok ||
+            (ok && (c.from != turns[i].from || c.at != turns[i].at || c.split != turns[i].split)))
+            fail_msg("%s: %s %zu %zu %zu", turns[i].letters, ok ? "cut" : err.text, c.from, c.at,
+                     c.split);
+        history_clear(&h);
+    }
+}
+
 static void test_ends_with_compaction(void **state)
 {
     (void)state;
@@ -174,6 +212,14 @@ static void test_note_files(void **state)
         {.kind = BLOCK_CALL, .name = STR("read_file"), .arguments = STR("not JSON")},
         {.kind = BLOCK_CALL, .name = STR("write_file"), .arguments = STR("{\"path\":\"b\"}")},
         {.kind = BLOCK_CALL, .name = STR("list_directory"), .arguments = STR("{\"path\":\"d\"}")},
+        {.kind = BLOCK_CALL,
+         .id = STR("bad"),
+         .name = STR("edit_file"),
+         .arguments = STR("{\"path\":\"unchanged\"}")},
+        {.kind = BLOCK_CALL,
+         .id = STR("lost"),
+         .name = STR("write_file"),
+         .arguments = STR("{\"path\":\"unknown\"}")},
     };
     struct str earlier[] = {STR("a"), STR("b")};
     struct message first = message_text(&h.arena, ROLE_SUMMARY, STR("s")), sum = {0};
@@ -182,19 +228,26 @@ static void test_note_files(void **state)
     first.n_read_files = 2;
     history_add(&h, &first, NULL);
     history_add(&h, &second, NULL);
+    struct message good = message_tool(&h.arena, STR(""), STR("n"), STR("done"), false);
+    struct message bad = message_tool(&h.arena, STR("bad"), STR("n"), STR("no match"), true);
+    history_add(&h, &good, NULL); /* of all calls without an id */
+    history_add(&h, &bad, NULL);
     compact_note_files(&toolset_kward, &h, 0, 1, &a, &sum);
     compact_note_files(&toolset_kward, &h, 1, 2, &a, &sum);
     assert_int_equal(sum.n_read_files, 3);
     assert_true(str_is(sum.read_files[0], "a") && str_is(sum.read_files[2], "z"));
-    assert_int_equal(sum.n_modified_files, 1);
+    assert_int_equal(sum.n_modified_files, 1); /* neither what failed nor what has no result */
     history_clear(&h);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cut),        cmocka_unit_test(test_ends_with_compaction),
-        cmocka_unit_test(test_skipped),    cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_turn_cut),
+        cmocka_unit_test(test_ends_with_compaction),
+        cmocka_unit_test(test_skipped),
+        cmocka_unit_test(test_lists),
         cmocka_unit_test(test_note_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,7 +62,7 @@ void loaf_compaction_started(struct loaf_session *ls, const struct event *e)
     struct window window = loaf_window_of(ls->loaf);
     if (is_overflow(e) && e->error)
         end_overflown(ls, e);
-    size_t n = MIN(ls->turn_id[0] ? ls->n_history : SIZE_MAX, (size_t)e->compaction->n_before);
+    size_t n = MIN(ls->turn_id[0] ? ls->n_history : SIZE_MAX, loaf_count_messages(ls));
     ls->tokens_before = loaf_history_tokens(ls, n);
     ls->n_compacted = (int64_t)n;
     if (ls->turn_id[0]) {

@@ -202,7 +202,6 @@ void flux_fit_model(struct flux *f)
     if (!f->max_tokens)
         f->max_tokens = MAX(1, MIN(16384, f->window / 4));
     session_set_max_tokens(f->session, f->max_tokens);
-    f->settings.compact.reserve_tokens = MIN(f->max_tokens, f->window / 2);
     f->settings.compact.keep_recent_tokens = MIN(20000, f->window / 4);
 }
 
@@ -231,7 +230,7 @@ static void fill_settings(struct flux *f)
         .toolset = &toolset_scaiflux,
         .permit = PERMIT_ASK,
         .retry = retry,
-        .compact = {.is_enabled = true, .reserve_percent = 10},
+        .compact = {.is_enabled = true},
         .max_rounds = (int)f->options.max_iterations,
         .max_rounds_is_stop = true,
         .stall_ms = stall_ms,

@@ -349,9 +349,8 @@ void anthropic_put_messages(struct jw *w, const struct ask *ask)
         case ROLE_ASSISTANT:
             i += put_assistant(&t, m, ask->n_messages - i - 1);
             break;
-        case ROLE_SUMMARY: /* stands first, where only a user may speak */
-            say_as_user(&t, arena_fmt(&a, "Summary of the conversation so far:\n\n%.*s",
-                                      STR_FMT(message_text_of(&a, m))));
+        case ROLE_SUMMARY:
+            say_as_user(&t, message_text_of(&a, m));
             break;
         case ROLE_TOOL: /* its call is gone */
             break;

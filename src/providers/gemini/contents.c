@@ -127,9 +127,7 @@ static void put_summary(struct contents *c, const struct message *m)
     if (text.n == 0)
         return;
     content_end(c);
-    put_text(c, "user",
-             arena_fmt(c->arena, "Summary of the conversation so far:\n\n%.*s", STR_FMT(text)),
-             STR_NONE);
+    put_text(c, "user", text, STR_NONE);
     content_end(c);
 }
 

@@ -256,7 +256,7 @@ static void put_messages(struct jw *w, const struct flavour *f, const struct ask
             i += put_assistant(w, f, ask, m, ask->n_messages - i - 1, &a);
             break;
         case ROLE_SUMMARY:
-            put_text_message(w, "assistant", message_text_of(&a, m));
+            put_text_message(w, "user", message_text_of(&a, m));
             break;
         case ROLE_TOOL: /* its call is gone */
             break;

@@ -264,7 +264,7 @@ static void put_input(struct jw *w, const struct ask *ask)
             i += put_assistant(w, ask, m, ask->n_messages - i - 1, &a);
             break;
         case ROLE_SUMMARY:
-            put_said(w, message_text_of(&a, m));
+            put_user(w, ask, m, &a);
             break;
         case ROLE_TOOL: /* its call is gone */
             break;

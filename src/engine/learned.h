@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Context windows that servers have told by refusing a request, per model and server, kept in
+ * $XDG_CACHE_HOME/trivet/windows.json for the next process:
+ *
+ *     {"windows":[{"model":"vllm/qwen","server":"http://127.0.0.1:8000/v1","tokens":32768,
+ *                  "at_ms":1790000000000}]}
+ *
+ * An entry counts for 30 days.  A file that is broken or of another user counts as absent.
+ */
+#ifndef TRIVET_ENGINE_LEARNED_H
+#define TRIVET_ENGINE_LEARNED_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "loop/loop.h"
+
+struct learned;
+struct learned *learned_new(void); /* reads the file */
+void learned_free(struct learned *l);
+/* 0: nothing is known.  Credentials in the address do not count. */
+int64_t learned_find(const struct learned *l, struct str model, struct str server);
+/* Notes it and writes the file, with what other processes added.  A file that cannot be written is
+ * logged: what was learned then counts for this process. */
+void learned_note_await(struct learned *l, struct str model, struct str server, int64_t tokens);
+
+/* The window that the words of a refusal name, in tokens; 0: none.  "maximum context length is
+ * 32768 tokens", "213462 tokens > 200000 maximum", "context size (4096 tokens)". */
+int64_t learned_from_text(struct str text);
+
+#endif
