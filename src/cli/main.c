@@ -19,6 +19,7 @@
 #include "dialects/kward/kward.h"
 #include "dialects/loaf/loaf.h"
 #include "dialects/scaiflux/scaiflux.h"
+#include "engine/sandbox_flags.h"
 #include "loop/child.h"
 #include "providers/anthropic/anthropic.h"
 #include "providers/gemini/gemini.h"
@@ -59,6 +60,7 @@ static const char help[] =
     "  --record DIR  keep a copy of all traffic with providers there, without secrets\n"
     "  --replay DIR  answer from such a copy, without a network; the first request that differs\n"
     "                fails and says where\n"
+    "  --sandbox...  see below\n"
     "\n"
     "Called under the name loaf, scaiflux or kward it behaves as that program.\n"
     "\n"
@@ -74,22 +76,23 @@ static const char help[] =
     "  ANTIGRAVITY_ACCESS_TOKEN, ANTIGRAVITY_PROJECT, ANTIGRAVITY_BASE_URL  the same for\n"
     "                    antigravity/... models\n"
     "  TRIVET_STALL_MS   give a silent model so long before the request counts as failed\n"
-    "  TRIVET_PASS_ENV   names of variables that tools may see beyond the usual ones\n"
-    "  TRIVET_SANDBOX    off, read-only, workspace-write, or require (workspace-write that refuses\n"
-    "                    to run where the kernel cannot enforce all of it)\n"
-    "  TRIVET_SANDBOX_NET    on, off, or the hosts that confined commands may reach: HOST,*.HOST:PORT\n"
-    "  TRIVET_SANDBOX_UNIX   on: they may connect to named local sockets\n"
-    "  TRIVET_SANDBOX_WRITE  further writable directories, separated by colons\n"
-    "  TRIVET_SANDBOX_HIDE   further unreadable paths; !PATH shows one of the usual ones again\n"
-    "  TRIVET_SANDBOX_MEMORY     MB of all processes of a command (a quarter of the machine's)\n"
-    "  TRIVET_SANDBOX_PROCESSES  processes and threads of a session's commands (512)\n"
-    "  TRIVET_SANDBOX_CPU        seconds of processor time, each process (3600)\n"
-    "  TRIVET_SANDBOX_OPEN       open files, each process (65536)\n"
-    "  TRIVET_SANDBOX_DISK       MB of the scratch directory, and of each single file (8192)\n";
+    "  TRIVET_PASS_ENV   names of variables that tools may see beyond the usual ones\n";
+
+static const char sandbox_help[] =
+    "\n"
+    "Sandbox: options before the command, or of trivet exec and chat.  Each is also a variable of the\n"
+    "same name, TRIVET_SANDBOX_NET for --sandbox-net; the option wins:\n";
 
 static int print(struct str text)
 {
     return path_write_all(STDOUT_FILENO, text) ? 0 : 1;
+}
+
+static void put_help(FILE *out)
+{
+    AUTO(buf) struct buf flags = BUF_INIT;
+    sandbox_flags_help(&flags);
+    fprintf(out, "%s%s%.*s", help, sandbox_help, STR_FMT(buf_str(&flags)));
 }
 
 static const struct dialect *find_dialect(struct str name)
@@ -265,11 +268,30 @@ static int describe(int argc, char **argv)
     return print(buf_str(&out));
 }
 
+static bool take_sandbox_flag(int *argc, char ***argv)
+{
+    struct error err;
+    int at = 1;
+    if (!sandbox_flag_take(*argc, *argv, &at, &err)) {
+        shown_line(stderr, "trivet: %s", err.text);
+        return false;
+    }
+    (*argv)[at] = (*argv)[0];
+    *argc -= at;
+    *argv += at;
+    return true;
+}
+
 /* Takes the options that hold for every command off the front.  They travel as environment
- * variables, which net reads at the first request. */
+ * variables, which net reads at the first request and the engine with the first session. */
 static bool take_options(int *argc, char ***argv)
 {
     while (*argc > 1) {
+        if (sandbox_flag_is((*argv)[1])) {
+            if (!take_sandbox_flag(argc, argv))
+                return false;
+            continue;
+        }
         bool is_record = is_word(*argc, *argv, 1, "--record", NULL);
         if (!is_record && !is_word(*argc, *argv, 1, "--replay", NULL))
             break;
@@ -316,9 +338,9 @@ int main(int argc, char **argv)
     if (is_word(argc, argv, 1, "--version", "-V"))
         return print(str_of("trivet " TRIVET_VERSION "\n"));
     if (is_word(argc, argv, 1, "--help", "-h"))
-        return print(str_of(help));
+        return put_help(stdout), fflush(stdout) == 0 ? 0 : 1;
     if (argc > 1)
         shown_line(stderr, "trivet: unknown command %s", argv[1]);
-    fputs(help, stderr);
+    put_help(stderr);
     return 2;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "terminal/options.h"
 
+#include "engine/sandbox_flags.h"
+
 enum { PROMPT_BYTES = 16 << 20 };
 
 static const char *const efforts[] = {"off", "minimal", "low", "medium", "high", "xhigh", NULL};
@@ -19,6 +21,7 @@ static const struct option rows[] = {
          "danger-full-access; all but the last confine commands",
          .accept = run_take_mode),
     CHAT(network, OPT_FLAG, "net", 0, NULL, "confined commands may use the network"),
+    SANDBOX_OPTIONS,
     CHAT(rules, OPT_TAKEN, "allow", 0, "RULE", "let calls through, see trivet exec --help",
          .accept = run_take_rule, .number = VERDICT_ALLOW),
     CHAT(rules, OPT_TAKEN, "ask", 0, "RULE", "ask before such a call", .accept = run_take_rule,

@@ -2,6 +2,7 @@
 #include "terminal/options.h"
 
 #include "base/mem.h"
+#include "engine/sandbox_flags.h"
 #include "terminal/prompt.h"
 
 #include <stdlib.h>
@@ -83,6 +84,7 @@ static const struct option rows[] = {
         "danger-full-access; all but the last confine commands",
         .accept = run_take_mode),
     RUN(network, OPT_FLAG, "net", 0, NULL, "confined commands may use the network"),
+    SANDBOX_OPTIONS,
     RUN(rules, OPT_TAKEN, "allow", 0, "RULE", "let calls through: TOOL or TOOL(PATTERN), see below",
         .accept = run_take_rule, .number = VERDICT_ALLOW),
     RUN(rules, OPT_TAKEN, "ask", 0, "RULE", "ask on the terminal before such a call",
@@ -130,7 +132,8 @@ static const char rules_text[] =
     "                            for it; no other rule lets them.  Else you are asked\n"
     "A rule of an unknown tool, or one that no call can fit, is an error.  More rules stand in\n"
     "~/.config/trivet/permissions.json and, without allow, in .trivet/permissions.json of the\n"
-    "workspace: {\"allow\": [], \"ask\": [], \"deny\": []}.  TRIVET_SANDBOX overrides the sandbox.\n";
+    "workspace: {\"allow\": [], \"ask\": [], \"deny\": []}.  --sandbox and\n"
+    "TRIVET_SANDBOX override what the mode says about the sandbox.\n";
 
 static const char exit_text[] =
     "Exit status: 0 complete answer, 1 failed, 2 wrong arguments, 3 no model or no key, 4 stopped by\n"

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/sandbox_flags.h"
+
+#include "base/mem.h"
+#include "net/hosts.h"
+#include "sandbox/policy.h"
+
+#include <stdlib.h>
+
+static bool is_switch(struct str value)
+{
+    return str_is(value, "on") || str_is(value, "off");
+}
+
+static bool is_kind(struct str value)
+{
+    enum sandbox_kind kind;
+    return str_is(value, "require") || sandbox_kind_named(value, &kind);
+}
+
+static bool is_net(struct str value)
+{
+    struct host_list hosts = {0};
+    struct error ignored;
+    if (is_switch(value))
+        return true;
+    bool ok = host_list_parse(value, &hosts, &ignored);
+    host_list_clear(&hosts);
+    return ok;
+}
+
+static bool is_path_list(struct str rest)
+{
+    while (rest.p) {
+        struct str path;
+        rest = str_split(rest, ':', &path);
+        if (!path.n || (path.p[0] != '/' && path.p[0] != '~'))
+            return false;
+    }
+    return true;
+}
+
+static bool is_hide_list(struct str rest)
+{
+    while (rest.p) {
+        struct str path;
+        rest = str_split(rest, ':', &path);
+        if (!is_path_list(str_starts(path, STR("!")) ? str_from(path, 1) : path))
+            return false;
+    }
+    return true;
+}
+
+static bool is_number(struct str value)
+{
+    for (size_t i = 0; i < value.n; i++)
+        if (value.p[i] < '0' || value.p[i] > '9')
+            return false;
+    return value.n > 0 && value.n < 10;
+}
+
+static const struct {
+    bool (*fits)(struct str value);
+    const char *takes;
+} values[] = {
+    [VALUE_KIND] = {is_kind, "off, read-only, workspace-write or require"},
+    [VALUE_NET] = {is_net, "on, off, or hosts: HOST,*.HOST:PORT"},
+    [VALUE_SWITCH] = {is_switch, "on or off"},
+    [VALUE_PATHS] = {is_path_list, "paths with / or ~ in front, joined by colons"},
+    [VALUE_HIDE] = {is_hide_list, "paths with / or ~ in front, joined by colons"},
+    [VALUE_NUMBER] = {is_number, "a number, 0 for no limit"},
+};
+
+static void set_variable(const char *name, struct str value)
+{
+    AUTO(buf) struct buf variable = BUF_INIT;
+    AUTO_FREE char *z = str_dup(value);
+    buf_addz(&variable, "TRIVET_");
+    for (; *name; name++)
+        buf_addc(&variable, *name == '-' ? '_' : (char)(*name - 32));
+    setenv(variable.p, z, 1);
+}
+
+bool sandbox_option_take(void *into, const struct option *row, struct str value, struct error *err)
+{
+    (void)into;
+    if (!values[row->number].fits(value))
+        return error_set(err, ERR_INVALID, "--%s takes %s; not %.*s", row->name,
+                         values[row->number].takes, STR_FMT(str_cut(value, 100)));
+    set_variable(row->name, value);
+    return true;
+}
+
+static const struct option rows[] = {SANDBOX_OPTIONS, OPTION_END};
+
+/* *ret_value: what stands behind the equals sign, or STR_NONE. */
+static const struct option *find(const char *word, struct str *ret_value)
+{
+    struct str name;
+    *ret_value = str_split(str_of(word), '=', &name);
+    for (const struct option *row = rows; row->name && str_starts(name, STR("--")); row++)
+        if (str_is(str_from(name, 2), row->name))
+            return row;
+    return NULL;
+}
+
+bool sandbox_flag_is(const char *word)
+{
+    struct str ignored;
+    return find(word, &ignored) != NULL;
+}
+
+bool sandbox_flag_take(int argc, char **argv, int *at, struct error *err)
+{
+    struct str value;
+    const struct option *row = find(argv[*at], &value);
+    if (!row)
+        BUG("this is no option of the sandbox");
+    if (!value.p && *at + 1 < argc)
+        value = str_of(argv[++*at]);
+    if (!value.n)
+        return error_set(err, ERR_INVALID, "--%s needs a value", row->name);
+    return sandbox_option_take(NULL, row, value, err);
+}
+
+void sandbox_flags_help(struct buf *out)
+{
+    options_help(rows, out);
+}
