@@ -107,6 +107,11 @@ static void tell_sandbox(struct doctor *d, const struct sandbox_report *r)
             doctor_say(d, is_required() ? FOUND_BROKEN : FOUND_RISKY, sandbox_ability_name(a),
                        "not enforced: %s", sandbox_ability_loss(a));
     }
+    doctor_say(d, r->has_loopback ? FOUND_GOOD : FOUND_RISKY, "loopback", "%s",
+               r->has_loopback
+                   ? "commands have a localhost of their own"
+                   : "commands cannot open ports, and the network is off or on: no list "
+                     "of hosts");
 }
 
 /* What trivet does itself is not confined. */
@@ -303,7 +308,7 @@ int doctor_run(const struct provider *const *providers, size_t n, int argc, char
     d.w = JW(&d.out);
     if (d.as_json)
         jw_obj(&d.w);
-    sandbox_report(&report, true); /* forks: before there are threads */
+    sandbox_report(&report);
     tell_kernel(&d, &report);
     tell_sandbox(&d, &report);
     tell_outside(&d);

@@ -47,9 +47,18 @@ static void add_writable(struct sandbox_policy *p)
     }
 }
 
+/* Found out once, when it is first needed. */
+static const struct sandbox_report *report_of(struct engine *e)
+{
+    if (!e->report) {
+        e->report = arena_alloc(&e->arena, sizeof *e->report);
+        sandbox_report(e->report);
+    }
+    return e->report;
+}
+
 void engine_tell_sandbox(struct engine *e, const struct session_settings *settings)
 {
-    struct sandbox_report r;
     bool is_required;
     if (e->has_told_sandbox || choose(settings, &is_required) == SANDBOX_OFF)
         return;
@@ -58,9 +67,9 @@ void engine_tell_sandbox(struct engine *e, const struct session_settings *settin
     if (is_required && !str_is(word, "require"))
         log_warn("TRIVET_SANDBOX is off, read-only, workspace-write or require, not %.*s",
                  STR_FMT(word));
-    sandbox_report(&r, false);
+    const struct sandbox_report *r = report_of(e);
     for (int i = 0; i < SANDBOX_N_ABILITIES; i++)
-        if (!r.can[i])
+        if (!r->can[i])
             log_warn("this kernel cannot enforce all of the sandbox%s: %s",
                      is_required ? ", so no command will run" : "",
                      sandbox_ability_loss((enum sandbox_ability)i));
@@ -82,6 +91,14 @@ static void choose_network(struct session *s)
         log_warn("TRIVET_SANDBOX_NET: %s", err.text);
 }
 
+/* What the model is told, and where file tools look for /tmp, goes by what can be had here. */
+static void expect_space(struct sandbox_policy *p, const struct sandbox_report *r)
+{
+    p->has_mounts = r->can[SANDBOX_MOUNTS];
+    p->has_loopback = r->has_loopback;
+    p->shows_tmp = p->shows_tmp && p->has_mounts;
+}
+
 const struct sandbox_policy *session_sandbox(struct session *s)
 {
     bool is_required;
@@ -92,6 +109,7 @@ const struct sandbox_policy *session_sandbox(struct session *s)
             return NULL; /* remembered: a policy of all zeros is off */
         sandbox_policy_init(s->sandbox, kind, str_of(s->workspace));
         s->sandbox->is_required = is_required;
+        expect_space(s->sandbox, report_of(s->engine));
         choose_network(s);
         s->sandbox->unix_sockets = is_on("TRIVET_SANDBOX_UNIX", false);
         add_writable(s->sandbox);

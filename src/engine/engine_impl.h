@@ -33,6 +33,7 @@ struct engine {
     struct wait idle;   /* woken when n_running becomes 0 */
     bool is_stopping;
     bool has_told_sandbox;         /* what the kernel cannot enforce */
+    struct sandbox_report *report; /* of it; NULL before it is needed; in the arena */
     struct shell_state shell;      /* loaf's, shared by its sessions */
     struct background *background; /* likewise; NULL before the first call */
     struct arena arena;            /* for its whole life */

@@ -90,7 +90,8 @@ void child_end_all(struct loop *l);
 struct hold_hooks {
     /* In the outer process, once, with the room's arguments: forks the keeper into its walls and
      * returns as fork does; 0 without a fork where the process itself is to be the keeper.  *err is
-     * set where the walls cannot stand: then no command runs. */
+     * set where the walls cannot stand: then no command runs; ERR_EXISTS is a remark for the first.
+     */
     int (*enter)(int argc, char **argv, struct error *err);
     /* In the keeper, before each command: sees to it that the walls stand.  is_alone: no other
      * command runs. */
@@ -105,6 +106,8 @@ struct hold_hooks {
     bool (*check)(struct error *err);
     /* In the outer process, when nobody is left. */
     void (*release)(void);
+    /* In a process without a room: what walls could be had here, 0 to 127 (room_probe). */
+    int (*probe)(void);
 };
 
 /* In the keeper: hands a descriptor to the engine (room_on_offer). */

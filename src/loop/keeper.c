@@ -72,14 +72,19 @@ static bool kill_strays(const struct keeper *k)
     return found;
 }
 
+/* What went wrong but prevents nothing is told to the next command. */
+static void sort_trouble(struct keeper *k)
+{
+    if (k->trouble.code != ERR_EXISTS)
+        return;
+    k->remark = k->trouble;
+    k->trouble = ERROR_INIT;
+}
+
 static void check_walls(struct keeper *k)
 {
-    if (!k->hooks->check || k->trouble.code || k->hooks->check(&k->trouble))
-        return;
-    if (k->trouble.code == ERR_EXISTS) {
-        k->remark = k->trouble;
-        k->trouble = ERROR_INIT;
-    }
+    if (k->hooks->check && !k->trouble.code && !k->hooks->check(&k->trouble))
+        sort_trouble(k);
 }
 
 static void forget(struct keeper *k, struct running **link)
@@ -190,6 +195,7 @@ static void start(struct keeper *k, struct job *j)
 static _Noreturn void keep(const struct hold_hooks *hooks, const struct error *trouble)
 {
     struct keeper k = {.hooks = hooks, .trouble = *trouble, .signals = hold_signals()};
+    sort_trouble(&k);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     (void)!chdir("/"); /* so as not to keep a directory busy; nothing depends on it */
     for (;;) {
@@ -235,6 +241,13 @@ static void wait_for_all(void)
         tree_signal(getpid(), SIGKILL); /* the keeper is gone, or this is nobody of importance */
 }
 
+static _Noreturn void probe(const struct hold_hooks *hooks)
+{
+    char found = hooks->probe ? (char)hooks->probe() : 0;
+    (void)!write(LINE_FD, &found, 1);
+    _exit(0);
+}
+
 int hold_main(int argc, char **argv, const struct hold_hooks *hooks)
 {
     static const struct hold_hooks none = {0};
@@ -244,6 +257,8 @@ int hold_main(int argc, char **argv, const struct hold_hooks *hooks)
     sigset_t every;
     sigfillset(&every);
     sigprocmask(SIG_SETMASK, &every, NULL);
+    if (argc == 2 && strcmp(argv[1], "probe") == 0)
+        probe(hooks);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (!hooks->enter)
         keep(hooks, &trouble);

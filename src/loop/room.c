@@ -36,8 +36,9 @@ enum {
     SWEEP_MS = 5,         /* between two looks for strays */
     SWEEP_SLOW_MS = 1000, /* for strays that cannot be killed */
     SWEEP_LIMIT_MS = 5000,
-    LINE_TARGET = 3,          /* the descriptor in the room */
-    LIFT_FD = 10,             /* descriptors to hand over lie above the targets */
+    LINE_TARGET = 3, /* the descriptor in the room */
+    LIFT_FD = 10,    /* descriptors to hand over lie above the targets */
+    PROBE_MS = 2000,
     MAX_ARGUMENT = 128 << 10, /* MAX_ARG_STRLEN of the kernel */
 };
 
@@ -385,6 +386,30 @@ static int spawn(pid_t *ret_pid, char **argv, int line)
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&actions);
     return rc;
+}
+
+int room_probe(void)
+{
+    char *argv[] = {"hold", "probe", NULL};
+    int line[2], far;
+    pid_t pid = 0;
+    signed char found = -1;
+    if (pipe2(line, O_CLOEXEC) != 0)
+        return -1;
+    far = fcntl(line[1], F_DUPFD_CLOEXEC, LIFT_FD);
+    close(line[1]);
+    bool is_started = far >= 0 && spawn(&pid, argv, far) == 0;
+    if (far >= 0)
+        close(far);
+    struct pollfd answer = {.fd = line[0], .events = POLLIN};
+    if (is_started && (poll(&answer, 1, PROBE_MS) <= 0 || read(line[0], &found, 1) != 1))
+        found = -1;
+    close(line[0]);
+    if (is_started && found < 0)
+        kill(pid, SIGKILL);
+    while (is_started && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return found;
 }
 
 static void on_offer(void *arg, int events)

@@ -18,6 +18,9 @@ struct room *room_new(struct loop *l, const char *const *args);
 /* fn gets a descriptor that the room hands out when it is started (hold_offer), and owns it. */
 typedef void room_offer_fn(void *arg, int fd);
 void room_on_offer(struct room *r, room_offer_fn *fn, void *arg);
+/* What the probe hook (child.h) says in a process of its own; -1: it could not be asked.  Waits for
+ * it, some milliseconds. */
+int room_probe(void);
 /* Ends everything in it; the process cleans up by itself. */
 void room_free(struct room *r);
 

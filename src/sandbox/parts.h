@@ -28,10 +28,14 @@ struct space { /* what could be had */
 /* Like fork: the new process is inside, with the view made; p is then what it sees.  -1: nothing
  * could be had, err says why. */
 pid_t space_fork(struct sandbox_policy *p, struct space *ret, struct error *err);
-/* Whether that would work here; in a process of its own. */
-bool space_probe(void);
-/* The same by the settings of the system alone, which may be too hopeful. */
-bool space_looks_possible(void);
+/* Tries it and leaves nothing behind. */
+struct space space_probe(void);
+
+/* ---- sandbox.c ---- */
+
+enum { PROBE_MOUNTS = 1, PROBE_NETWORK = 2 }; /* what the probe hook says */
+struct sandbox_report;
+void report_kernel(struct sandbox_report *ret); /* all but what namespaces give */
 
 /* ---- limits.c ---- */
 

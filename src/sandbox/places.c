@@ -331,7 +331,11 @@ void sandbox_policy_init(struct sandbox_policy *p, enum sandbox_kind kind, struc
     struct error ignored;
     char name[17];
     const char *base = getenv("TMPDIR");
-    *p = (struct sandbox_policy){.kind = kind, .root = str_dup(root), .home = str_dup(path_home())};
+    *p = (struct sandbox_policy){.kind = kind,
+                                 .has_mounts = true,
+                                 .has_loopback = true,
+                                 .root = str_dup(root),
+                                 .home = str_dup(path_home())};
     if (!base || base[0] != '/' || !path_resolve(&parent, str_of(base), &ignored))
         buf_addz(&parent, "/tmp");
     id_hex(name, sizeof name - 1);
@@ -342,19 +346,28 @@ void sandbox_policy_init(struct sandbox_policy *p, enum sandbox_kind kind, struc
     places_add(p);
 }
 
+static const char *describe_network(const struct sandbox_policy *p)
+{
+    if (p->network)
+        return "on";
+    if (!p->has_loopback)
+        return "off, and so are ports on localhost";
+    return p->proxied ? "limited to certain hosts, by proxy" : "off, but for ports on localhost";
+}
+
 void sandbox_describe(const struct sandbox_policy *p, struct buf *out)
 {
-    const char *tmp = p->shows_tmp ? "/tmp" : "$TMPDIR";
+    bool is_work = p->kind == SANDBOX_WORKSPACE_WRITE;
     buf_addz(out, "Commands run in a sandbox. They may write ");
-    if (p->kind == SANDBOX_WORKSPACE_WRITE)
+    if (is_work)
         buf_addf(out, "in %s and ", p->root);
-    for (size_t i = 0; p->kind == SANDBOX_WORKSPACE_WRITE && i < p->writable.n; i++)
+    for (size_t i = 0; is_work && i < p->writable.n; i++)
         buf_addf(out, "%s and ", p->writable.v[i]);
-    buf_addf(out, "in %s, which is kept until the session ends; ", tmp);
-    if (p->kind == SANDBOX_WORKSPACE_WRITE)
-        buf_addz(out, ".git only in a command line that consists of git commands alone; ");
-    buf_addf(out, "the network is %s.",
-             p->network   ? "on"
-             : p->proxied ? "limited to certain hosts, by proxy"
-                          : "off, but for ports on localhost");
+    buf_addf(out, "in %s, which is kept until the session ends; ",
+             p->shows_tmp ? "/tmp" : "$TMPDIR");
+    if (is_work)
+        buf_addz(out, p->has_mounts
+                          ? ".git only in a command line that consists of git commands alone; "
+                          : "not the settings and hooks in .git; ");
+    buf_addf(out, "the network is %s.", describe_network(p));
 }

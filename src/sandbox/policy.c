@@ -94,6 +94,8 @@ static const struct {
     {"net", PART_FLAG, offsetof(struct sandbox_policy, network)},
     {"proxy", PART_FLAG, offsetof(struct sandbox_policy, proxied)},
     {"unix", PART_FLAG, offsetof(struct sandbox_policy, unix_sockets)},
+    {"mounts", PART_FLAG, offsetof(struct sandbox_policy, has_mounts)},
+    {"loopback", PART_FLAG, offsetof(struct sandbox_policy, has_loopback)},
     {"show-tmp", PART_FLAG, offsetof(struct sandbox_policy, shows_tmp)},
     {"root", PART_TEXT, offsetof(struct sandbox_policy, root)},
     {"tmp", PART_TEXT, offsetof(struct sandbox_policy, tmp)},

@@ -39,6 +39,8 @@ struct sandbox_policy {
     bool network;      /* internet sockets lead outside */
     bool proxied;      /* a proxy on loopback leads to certain hosts; network is false */
     bool unix_sockets; /* named local sockets are allowed, whoever listens on them */
+    bool has_mounts;   /* the room will have namespaces, as far as is known, */
+    bool has_loopback; /* and a network of its own */
     bool shows_tmp;    /* the scratch directory is /tmp for commands, where that can be had */
     char *root;        /* the workspace */
     char *tmp;         /* the scratch directory of the session */
@@ -56,7 +58,7 @@ struct sandbox_policy {
 #define SANDBOX_POLICY_INIT ((struct sandbox_policy){0})
 
 /* The policy for a workspace (a real path); docs/sandbox.md says what is guarded and hidden.
- * Forbids the network.  The scratch directory is named, not made. */
+ * Forbids the network, and expects all namespaces.  The scratch directory is named, not made. */
 void sandbox_policy_init(struct sandbox_policy *p, enum sandbox_kind kind, struct str root);
 void sandbox_policy_clear(struct sandbox_policy *p);
 /* The directories of trivet and of the programs whose place it takes, and the files in them that

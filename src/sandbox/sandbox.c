@@ -97,7 +97,7 @@ static bool is_covered(const struct sandbox_policy *p, struct error *err)
     struct sandbox_report now;
     if (!p->is_required)
         return true;
-    sandbox_report(&now, false);
+    report_kernel(&now);
     for (int i = 0; i < SANDBOX_N_ABILITIES; i++)
         if (!now.can[i] && i != SANDBOX_MOUNTS) /* these are tried for real */
             return error_set(err, ERR_DENIED, "this kernel cannot enforce: %s (%s)",
@@ -148,6 +148,10 @@ static int room_enter(int argc, char **argv, struct error *err)
     pid_t pid = space_fork(&policy, &space, err);
     if (pid < 0 && !policy.is_required) {
         *err = ERROR_INIT; /* what works is taken */
+        if (policy.has_mounts)
+            error_set(err, ERR_EXISTS,
+                      "there are no namespaces for this sandbox, although there were "
+                      "some before; /tmp is not private, and there is no localhost");
         policy.shows_tmp = false;
         pid = fork();
     } else if (pid < 0) {
@@ -263,6 +267,12 @@ static bool room_confine(int purpose, struct error *err)
     return policy.kind == SANDBOX_OFF || confine((enum sandbox_purpose)purpose, err);
 }
 
+static int room_probed(void)
+{
+    struct space found = space_probe();
+    return (found.has_mounts ? PROBE_MOUNTS : 0) | (found.has_network ? PROBE_NETWORK : 0);
+}
+
 const struct hold_hooks sandbox_hooks = {
     .enter = room_enter,
     .refresh = room_refresh,
@@ -270,6 +280,7 @@ const struct hold_hooks sandbox_hooks = {
     .measure = room_measure,
     .check = room_check,
     .release = room_release,
+    .probe = room_probed,
 };
 
 /* ---- the report ---- */
@@ -300,7 +311,7 @@ const char *sandbox_ability_loss(enum sandbox_ability a)
     return abilities[a].loss;
 }
 
-void sandbox_report(struct sandbox_report *ret, bool probes_mounts)
+void report_kernel(struct sandbox_report *ret)
 {
     int abi = landlock_abi();
     bool has_filter = filter_is_available();
@@ -312,5 +323,4 @@ void sandbox_report(struct sandbox_report *ret, bool probes_mounts)
     ret->can[SANDBOX_DEVICES] = abi >= 5;
     ret->can[SANDBOX_SIGNALS] = abi >= 6;
     ret->can[SANDBOX_CALLS] = has_filter;
-    ret->can[SANDBOX_MOUNTS] = probes_mounts ? space_probe() : space_looks_possible();
 }

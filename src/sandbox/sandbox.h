@@ -30,11 +30,11 @@ enum sandbox_ability {
 struct sandbox_report {
     int landlock_abi; /* 0: none */
     bool can[SANDBOX_N_ABILITIES];
+    bool has_loopback; /* commands can have a network of their own */
 };
 
-/* With probes_mounts a process is forked to try a namespace; the engine itself never does that and
- * goes by the system's settings. */
-void sandbox_report(struct sandbox_report *ret, bool probes_mounts);
+/* Tries namespaces for real, in a process of its own, and waits for it: some milliseconds. */
+void sandbox_report(struct sandbox_report *ret);
 const char *sandbox_ability_name(enum sandbox_ability a);
 /* What is lost where the kernel cannot. */
 const char *sandbox_ability_loss(enum sandbox_ability a);

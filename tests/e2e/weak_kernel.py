@@ -16,6 +16,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import client       # noqa: E402
 import harness      # noqa: E402
+import wall_place   # noqa: E402
 
 LANDLOCK_CREATE_RULESET = 444
 UNSHARE = {"x86_64": 272, "aarch64": 97}
@@ -25,13 +26,13 @@ ENOSYS, EPERM = 38, 1
 LOSS = "commands read and write whatever the user may"
 
 
-def weaken():
-    """In the child, before it becomes the program."""
+def weaken(landlock=True):
+    """In the child, before it becomes the program: no namespaces, and no Landlock either."""
     def step(code, jt, jf, k):
         return struct.pack("HBBI", code, jt, jf, k)
     load, equal, any_bit, ret = 0x20, 0x15, 0x45, 0x06
     code = b"".join((step(load, 0, 0, 0),
-                     step(equal, 0, 1, LANDLOCK_CREATE_RULESET), step(ret, 0, 0, 0x50000 | ENOSYS),
+                     step(equal, 0, 1, LANDLOCK_CREATE_RULESET if landlock else 0xffffffff), step(ret, 0, 0, 0x50000 | ENOSYS),
                      step(equal, 0, 1, UNSHARE[platform.machine()]),
                      step(ret, 0, 0, 0x50000 | EPERM),
                      step(equal, 0, 3, CLONE[platform.machine()]),
@@ -102,6 +103,38 @@ def check_serve(t, base):
     t.check("nothing is said where no sandbox is asked for", said == "")
 
 
+def run(base, place, *flags):
+    """`trivet run` without namespaces alone: what stood on stderr, and what the model was asked."""
+    provider = wall_place.Provider()
+    port = provider.server.server_address[1]
+    env = {**harness.clean_env(base), "OPENAI_API_KEY": "sk-x",
+           "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1"}
+    work = os.path.join(base, place)
+    os.makedirs(work, exist_ok=True)
+    done = subprocess.run([client.PROGRAM, "run", "-q", "-m", "openai/x", *flags, "go"], cwd=work,
+                          env=env, preexec_fn=lambda: weaken(False), capture_output=True, text=True,
+                          check=False, stdin=subprocess.DEVNULL)
+    provider.close()
+    assert done.returncode == 0, done.stderr
+    return done.stderr, "".join(provider.asked)
+
+
+def check_namespaces(t, base):
+    """The settings of the system allow them, and yet there are none."""
+    said, asked = run(base, "work")
+    t.check("missing namespaces are told at the start",
+            said.count("is only looked at after each command") == 1)
+    t.check("the prompt tells the truth about localhost",
+            "and so are ports on localhost" in asked and "$TMPDIR" in asked
+            and "git commands alone" not in asked)
+    said, asked = run(base, "work", "--sandbox", "off", "--mode", "danger-full-access")
+    t.check("nothing is told without a sandbox", said == "" and "in a sandbox" not in asked)
+    weak = subprocess.run([client.PROGRAM, "doctor"], preexec_fn=lambda: weaken(False),
+                          capture_output=True, text=True, check=False).stdout
+    t.check("doctor tells it", "risky    mounts" in weak and "risky    loopback" in weak
+            and "ok       files" in weak)
+
+
 class Tally:
     passed = failed = 0
 
@@ -118,6 +151,7 @@ def main():
         os.environ.update(harness.clean_env(base))
         check_doctor(t)
         check_serve(t, base)
+        check_namespaces(t, base)
     harness.finish(t.passed, t.failed)
 
 
