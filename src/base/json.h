@@ -41,6 +41,9 @@ enum json_flags {
 bool json_parse(struct str text, unsigned flags, unsigned max_depth, struct json *ret,
                 struct error *err);
 void json_clear(struct json *j);
+/* Appends the text with control characters inside strings escaped and backslashes that begin no
+ * escape doubled.  False when there is nothing to mend, or when it ends inside a string. */
+bool json_mend(struct str text, struct buf *out);
 
 /* Lookup in an object; the last of equal names wins; NULL when absent or obj is no object. */
 yyjson_val *json_get(yyjson_val *obj, const char *name);

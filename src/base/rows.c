@@ -12,7 +12,7 @@ static bool fail(struct fault *f, enum fault_kind kind, const struct row *row, s
     return false;
 }
 
-static const struct row *find_row(const struct row *rows, struct str name)
+const struct row *row_find(const struct row *rows, struct str name)
 {
     for (; rows->name; rows++)
         if (str_is(name, rows->name))
@@ -79,7 +79,7 @@ static enum fault_kind take_num(const struct row *row, yyjson_val *v, void *slot
     return FAULT_NONE;
 }
 
-static bool is_of_type(yyjson_val *v, enum row_type type)
+bool row_type_fits(enum row_type type, yyjson_val *v)
 {
     int64_t whole;
     switch (type) {
@@ -119,7 +119,7 @@ static bool check_item(const struct row *row, unsigned flags, size_t i, yyjson_v
                        struct fault *f)
 {
     struct fault inner;
-    if (!is_of_type(item, row->items))
+    if (!row_type_fits(row->items, item))
         return fail_item(f, FAULT_TYPE, row, i, NULL);
     if (row->rows && !rows_decode(row->rows, ROWS_CLOSED | (flags & ROWS_TIDY), item, NULL, &inner))
         return fail_item(f, inner.kind, row, i, &inner);
@@ -162,7 +162,7 @@ static enum fault_kind take_value(const struct row *row, unsigned flags, yyjson_
             *(bool *)slot = yyjson_get_bool(v);
         return FAULT_NONE;
     default:
-        if (!is_of_type(v, row->type))
+        if (!row_type_fits(row->type, v))
             return FAULT_TYPE;
         if (slot)
             *(yyjson_val **)slot = v;
@@ -206,7 +206,7 @@ static bool check_names(const struct row *rows, yyjson_val *obj, struct fault *f
     size_t i, max;
     yyjson_val *key, *val;
     yyjson_obj_foreach(obj, i, max, key, val) {
-        if (!find_row(rows, json_str(key)))
+        if (!row_find(rows, json_str(key)))
             return fail(f, FAULT_UNKNOWN, NULL, json_str(key));
     }
     for (const struct row *row = rows; row->name; row++)
@@ -221,7 +221,7 @@ static bool check_doubles(const struct row *rows, yyjson_val *obj, struct fault 
     yyjson_val *key, *val;
     yyjson_obj_foreach(obj, i, max, key, val) {
         if (is_repeated(obj, json_str(key), i))
-            return fail(f, FAULT_DUPLICATE, find_row(rows, json_str(key)), json_str(key));
+            return fail(f, FAULT_DUPLICATE, row_find(rows, json_str(key)), json_str(key));
     }
     return true;
 }
@@ -275,6 +275,9 @@ static void say_what(const struct fault *f, struct buf *out)
     case FAULT_DUPLICATE:
         buf_addz(out, "is given twice");
         break;
+    case FAULT_CLASH:
+        buf_addf(out, "and `%s` are one argument, but their values differ", f->row->name);
+        break;
     case FAULT_MISSING:
         buf_addz(out, "is missing");
         break;
@@ -307,8 +310,9 @@ static void say_what(const struct fault *f, struct buf *out)
 
 void fault_say(const struct fault *f, struct buf *out)
 {
-    if (f->kind == FAULT_NOT_OBJECT) {
-        buf_addz(out, "expected an object");
+    if (f->kind == FAULT_NOT_OBJECT || f->kind == FAULT_NOT_JSON) {
+        buf_addz(out, f->kind == FAULT_NOT_OBJECT ? "expected an object"
+                                                  : "arguments were cut or are not JSON");
         return;
     }
     buf_addz(out, f->kind == FAULT_UNKNOWN ? "unknown member `" : "`");

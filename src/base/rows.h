@@ -74,7 +74,9 @@ struct row {
 enum fault_kind {
     FAULT_NONE,
     FAULT_NOT_OBJECT,
+    FAULT_NOT_JSON,  /* the text could not be read */
     FAULT_UNKNOWN,   /* a member no row names */
+    FAULT_CLASH,     /* name is another name of the row, and both are given with different values */
     FAULT_DUPLICATE, /* a member given twice */
     FAULT_MISSING,
     FAULT_TYPE,
@@ -88,7 +90,7 @@ enum fault_kind {
 
 struct fault {
     enum fault_kind kind;
-    const struct row *row; /* NULL for NOT_OBJECT and UNKNOWN; the inner one when nested */
+    const struct row *row; /* NULL for NOT_OBJECT, NOT_JSON, UNKNOWN; the inner one when nested */
     struct str name;       /* the member, as it was written by the peer */
     char inside[100];      /* where in the member's value: "[2].status"; empty: all of it */
     bool is_item;          /* an item of the row's list is meant, not the list */
@@ -114,6 +116,10 @@ void fault_say(const struct fault *f, struct buf *out);
 /* The member to blame and the place in it: "todos[2].status". */
 void fault_name(const struct fault *f, struct buf *out);
 
+/* The row of a member, or NULL. */
+const struct row *row_find(const struct row *rows, struct str name);
+/* Whether a value has the type, whatever else is wrong with it. */
+bool row_type_fits(enum row_type type, yyjson_val *v);
 /* "string", "integer", ... as JSON Schema names it. */
 const char *row_type_name(enum row_type type);
 /* Writes {"type":"object","properties":{...},"required":[...],"additionalProperties":false}. */

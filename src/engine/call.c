@@ -13,16 +13,19 @@
 
 #include "base/path.h"
 #include "base/time.h"
+#include "toolsets/doctor.h"
 
 /* A call on its way. */
 struct call {
     struct turn *turn;
     const struct block *block;
     struct json args; /* parsed; a root of {} when unreadable */
+    bool is_cut;      /* unreadable because it is no JSON */
     struct buf args_text;
     struct str doubled; /* name of a member that was given twice, or STR_NONE */
     struct event_call event;
     const struct face *face;
+    struct doctor doctor;     /* the arguments as they are decoded, and what was ignored */
     void *decoded;            /* in the turn's arena */
     struct tool_paths *paths; /* where its paths lead, for the gate and for the tool */
     struct tool_result result;
@@ -35,6 +38,7 @@ static void call_clear(struct call *c)
 {
     json_clear(&c->args);
     buf_clear(&c->args_text);
+    doctor_clear(&c->doctor);
     tool_result_clear(&c->result);
     tool_paths_free(c->paths);
 }
@@ -282,15 +286,34 @@ bool session_answer(struct session *s, struct str request_id, struct str text)
 
 /* ---- preparing ---- */
 
+/* Reads a text as JSON, mended when that is needed; an object that stands in a string is read. */
+static bool parse_arguments(struct str raw, struct json *ret)
+{
+    AUTO(buf) struct buf mended = BUF_INIT;
+    AUTO(json) struct json inner = JSON_INIT;
+    struct error ignored;
+    if (!json_parse(raw, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, ret, &ignored) &&
+        (!json_mend(raw, &mended) ||
+         !json_parse(buf_str(&mended), JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, ret, &ignored)))
+        return false;
+    struct str text = json_str(ret->root);
+    if (text.n && json_parse(text, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &inner, &ignored) &&
+        yyjson_is_obj(inner.root)) {
+        json_clear(ret);
+        *ret = take(&inner);
+    }
+    return true;
+}
+
 static void read_arguments(struct call *c)
 {
     struct error ignored;
     struct str raw = c->block->arguments;
     bool is_empty = str_is_blank(raw);
-    bool ok = !is_empty &&
-              json_parse(raw, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &c->args, &ignored);
+    bool ok = !is_empty && parse_arguments(raw, &c->args);
+    c->is_cut = !ok && !is_empty;
     /* Two values for one name: what is asked for and what is done could differ. */
-    bool is_strict = !c->turn->session->settings->toolset->bad_arguments_run;
+    bool is_strict = !c->turn->session->settings->toolset->takes_doubles;
     struct str doubled;
     if (ok && is_strict && json_has_double(c->args.root, &doubled))
         c->doubled = arena_str(&c->turn->arena, doubled);
@@ -315,31 +338,63 @@ static void read_arguments(struct call *c)
     };
 }
 
+/* Says that there is no such tool, and which are like it. */
+static void say_unknown(struct call *c)
+{
+    struct session *s = c->turn->session;
+    size_t n;
+    const struct face **faces = engine_faces(s->engine, s->settings, str_of(s->workspace),
+                                             &c->turn->arena, &n);
+    s->settings->toolset->say_unknown(c->event.name, c->event.id, &c->result);
+    doctor_say_tools(faces, n, c->event.name, &c->result.text);
+    c->result.is_error = true;
+}
+
+/* Unreadable arguments are no arguments, or a fault. */
+static bool check_readable(const struct call *c, struct fault *ret_fault)
+{
+    const struct toolset *set = c->turn->session->settings->toolset;
+    if (!c->event.args_are_bad || set->unreadable_is_empty)
+        return true;
+    enum fault_kind kind = c->doubled.p ? FAULT_DUPLICATE
+                           : c->is_cut  ? FAULT_NOT_JSON
+                                        : FAULT_NOT_OBJECT;
+    *ret_fault = (struct fault){.kind = kind, .name = c->doubled};
+    return false;
+}
+
+static bool decode(struct call *c, struct fault *ret_fault)
+{
+    const struct toolset *set = c->turn->session->settings->toolset;
+    if (!check_readable(c, ret_fault) ||
+        !doctor_mend(set, c->face, c->args.root, &c->doctor, ret_fault))
+        return false;
+    yyjson_val *args = c->doctor.args.root ? c->doctor.args.root : c->args.root;
+    c->decoded = arena_alloc(&c->turn->arena, c->face->args_size);
+    return face_decode(set, c->face, args, c->decoded, ret_fault);
+}
+
 /* Finds the face and decodes the arguments; false with a result when that fails. */
 static bool prepare(struct call *c)
 {
     const struct toolset *set = c->turn->session->settings->toolset;
+    struct buf *text = &c->result.text;
     struct fault fault;
     c->face = session_find_face(c->turn->session, c->event.name);
     if (!c->face) {
-        set->say_unknown(c->event.name, c->event.id, &c->result);
-        c->result.is_error = true;
+        say_unknown(c);
         return false;
     }
-    if (c->event.args_are_bad && !set->bad_arguments_run) {
-        fault = (struct fault){.kind = c->doubled.p ? FAULT_DUPLICATE : FAULT_NOT_OBJECT,
-                               .name = c->doubled};
-        set->say_invalid(c->face, &fault, c->event.raw, &c->result);
-        c->result.is_error = true;
-        return false;
-    }
-    c->decoded = arena_alloc(&c->turn->arena, c->face->args_size);
-    if (!face_decode(set, c->face, c->args.root, c->decoded, &fault)) {
-        set->say_invalid(c->face, &fault, c->event.raw, &c->result);
-        c->result.is_error = true;
-        return false;
-    }
-    return true;
+    if (decode(c, &fault))
+        return true;
+    set->say_invalid(c->face, &fault, c->event.raw, &c->result);
+    if (c->is_cut && fault.kind != FAULT_NOT_JSON)
+        buf_addz(text, "\narguments were cut or are not JSON");
+    if (c->is_cut)
+        doctor_say_cut(c->event.raw, text);
+    doctor_say_names(c->face, &fault, text);
+    c->result.is_error = true;
+    return false;
 }
 
 /* ---- running ---- */
@@ -372,6 +427,17 @@ static bool run_face_await(struct call *c, struct error *err)
     c->duration_us = time_mono_us() - started_us;
     t->child = NULL;
     return ok;
+}
+
+/* Behind the result: what of the arguments was ignored. */
+static void add_note(struct call *c)
+{
+    struct buf *text = &c->result.text;
+    if (!c->doctor.note.n)
+        return;
+    if (text->n && text->p[text->n - 1] != '\n')
+        buf_addc(text, '\n');
+    buf_add(text, buf_str(&c->doctor.note));
 }
 
 /* The output so far, then a line that says what happened.  A result with a structure of its own
@@ -453,6 +519,8 @@ static bool run_call_await(struct turn *t, const struct block *block, struct err
         tool_fail(&c.result, "%s", why.text);
     if (why.code == ERR_CANCELED)
         mark_interrupted(&c);
+    else if (runs)
+        add_note(&c);
     if (!finish_call(&c, err))
         return false;
     if (why.code == ERR_CANCELED)

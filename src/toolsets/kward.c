@@ -78,6 +78,7 @@ static bool list_face_await(struct tool_cx *cx, const void *args, struct tool_re
 
 static const struct face list_face = {
     .name = "list_directory",
+    .kind = TOOL_LIST,
     .about = "Lists the entries of a directory in the workspace; directories end with a slash.",
     .args = list_rows,
     .args_size = sizeof(struct list_args),
@@ -204,6 +205,7 @@ static bool read_face_await(struct tool_cx *cx, const void *args, struct tool_re
 
 static const struct face read_face = {
     .name = "read_file",
+    .kind = TOOL_READ,
     .about = "Reads a text file of the workspace, up to 2000 lines at once. A file must be read "
              "before it is written or edited.",
     .args = read_rows,
@@ -282,6 +284,7 @@ static bool shell_face_await(struct tool_cx *cx, const void *args, struct tool_r
 
 static const struct face shell_face = {
     .name = "run_shell_command",
+    .kind = TOOL_SHELL,
     .about = "Runs a shell command in the workspace and returns its exit status and output.",
     .args = shell_rows,
     .args_size = sizeof(struct shell_args),
@@ -320,7 +323,7 @@ const struct toolset toolset_kward = {
     .name = "kward",
     .faces = faces,
     .n_faces = ARRAY_LEN(faces),
-    .bad_arguments_run = true,
+    .takes_doubles = true,
     .error_prefix = "Error: ",
     .say_unknown = say_unknown,
     .say_invalid = say_invalid,

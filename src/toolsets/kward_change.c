@@ -78,6 +78,7 @@ static bool write_face_await(struct tool_cx *cx, const void *args, struct tool_r
 
 const struct face kward_write_face = {
     .name = "write_file",
+    .kind = TOOL_WRITE,
     .about = "Writes a whole file. An existing file must be read first; its directory must exist.",
     .args = write_rows,
     .args_size = sizeof(struct write_args),
@@ -92,9 +93,16 @@ struct edit_args {
     yyjson_val *edits;
 };
 
+static const struct row item_rows[] = {
+    ROW_OUT("old_text", T_STR, NEEDED | TEXT, "text that stands in the file exactly once"),
+    ROW_OUT("new_text", T_STR, NEEDED | TEXT, "text to put in its place"),
+    ROW_END,
+};
+
 static const struct row edit_rows[] = {
     ROW(edit_args, path, T_STR, NEEDED, "file, relative to the workspace", .max = LIMIT_PATH_BYTES),
-    ROW(edit_args, edits, T_ARR, NEEDED, "replacements", .items = T_OBJ, .max = MAX_EDITS,
+    ROW(edit_args, edits, T_ARR, NEEDED, "replacements", .items = T_OBJ, .rows = item_rows,
+        .max = MAX_EDITS,
         .schema = "{\"type\":\"array\",\"minItems\":1,\"description\":\"replacements, each held "
                   "against the original text\",\"items\":{\"type\":\"object\",\"properties\":{"
                   "\"old_text\":{\"type\":\"string\",\"description\":\"text that stands in the "
@@ -104,28 +112,14 @@ static const struct row edit_rows[] = {
     ROW_END,
 };
 
-/* Both spellings are taken: clients show the second one. */
-static struct str edit_text(yyjson_val *item, const char *name, const char *camel)
-{
-    struct str s = json_get_str(item, name);
-    return s.p ? s : json_get_str(item, camel);
-}
-
-/* Reads the edits; false after it has said what is wrong with them. */
-static bool take_edits(yyjson_val *list, struct edit *edits, struct tool_result *ret)
+static void take_edits(yyjson_val *list, struct edit *edits)
 {
     size_t i, max;
     yyjson_val *item;
     yyjson_arr_foreach(list, i, max, item) {
-        edits[i].old_text = edit_text(item, "old_text", "oldText");
-        edits[i].new_text = edit_text(item, "new_text", "newText");
-        if (!edits[i].old_text.p || !edits[i].new_text.p) {
-            tool_fail(ret, "Error: edits[%zu].%s must be a string", i,
-                      edits[i].old_text.p ? "new_text" : "old_text");
-            return false;
-        }
+        edits[i].old_text = json_get_str(item, "old_text");
+        edits[i].new_text = json_get_str(item, "new_text");
     }
-    return true;
 }
 
 static bool say_edit_fault(struct edit_report r, struct str path, struct tool_result *ret)
@@ -177,8 +171,7 @@ static bool edit_face_await(struct tool_cx *cx, const void *args, struct tool_re
     AUTO_FREE struct edit *edits = xcalloc(n + 1, sizeof *edits);
     if (!kward_path_write(cx, a->path, &path, ret) || !check_edit(cx, buf_str(&path), a->path, ret))
         return true;
-    if (!take_edits(a->edits, edits, ret))
-        return true;
+    take_edits(a->edits, edits);
     if (!change_edit(buf_str(&path), edits, n, false, &change, &report, err))
         return tool_fail(ret, "Error: cannot edit %.*s: %s", STR_FMT(a->path), cause_of(err));
     if (report.fault != EDIT_FINE)
@@ -191,6 +184,7 @@ static bool edit_face_await(struct tool_cx *cx, const void *args, struct tool_re
 
 const struct face kward_edit_face = {
     .name = "edit_file",
+    .kind = TOOL_EDIT,
     .about = "Replaces pieces of text in a file that was read before. Each old_text must stand in "
              "the file exactly once; all replacements are made or none.",
     .args = edit_rows,

@@ -350,6 +350,7 @@ static bool bash_face_await(struct tool_cx *cx, const void *args, struct tool_re
 
 const struct face loaf_bash_face = {
     .name = "bash",
+    .kind = TOOL_SHELL,
     .about =
         "Runs a shell command. The working directory and exported variables are kept for the "
         "next call. Servers, watchers and programs that ask questions belong in the background.",

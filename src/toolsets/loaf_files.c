@@ -136,6 +136,7 @@ static bool read_face_await(struct tool_cx *cx, const void *args, struct tool_re
 
 const struct face loaf_read_face = {
     .name = "read_file",
+    .kind = TOOL_READ,
     .about = "Reads lines of a file, each with its number, or the indented block around a line.",
     .args = read_rows,
     .args_size = sizeof(struct read_args),
@@ -216,6 +217,7 @@ static bool list_face_await(struct tool_cx *cx, const void *args, struct tool_re
 
 const struct face loaf_list_face = {
     .name = "list_dir",
+    .kind = TOOL_LIST,
     .about = "Lists a directory and what is below it as an indented tree. / marks directories, @ "
              "links.",
     .args = list_rows,
@@ -296,6 +298,7 @@ static bool grep_face_await(struct tool_cx *cx, const void *args, struct tool_re
 
 const struct face loaf_grep_face = {
     .name = "grep_files",
+    .kind = TOOL_GREP,
     .about =
         "Finds files whose contents match a regular expression and lists their paths, the last "
         "changed first.",

@@ -200,6 +200,7 @@ static bool patch_face_await(struct tool_cx *cx, const void *args, struct tool_r
 
 const struct face loaf_patch_face = {
     .name = "apply_patch",
+    .kind = TOOL_PATCH,
     .about = "Adds, updates, moves and deletes files by a patch that begins with *** Begin Patch "
              "and ends with *** End Patch. All of its files are changed or none.",
     .args = patch_rows,

@@ -74,6 +74,7 @@ static bool read_await(struct tool_cx *cx, const void *args, struct tool_result 
 
 static const struct face read_face = {
     .name = "read_file",
+    .kind = TOOL_READ,
     .about = "Reads a text file of the workspace. Long files come in parts: use offset and limit.",
     .args = read_rows,
     .args_size = sizeof(struct read_args),
@@ -124,6 +125,7 @@ static bool write_await(struct tool_cx *cx, const void *args, struct tool_result
 
 static const struct face write_face = {
     .name = "write_file",
+    .kind = TOOL_WRITE,
     .about =
         "Writes a whole file, creating it and its directories when needed. To change a part of "
         "an existing file use edit_file.",
@@ -190,6 +192,7 @@ static bool edit_await(struct tool_cx *cx, const void *args, struct tool_result 
 
 static const struct face edit_face = {
     .name = "edit_file",
+    .kind = TOOL_EDIT,
     .about = "Replaces a piece of text in a file. old_string must be found exactly once, unless "
              "replace_all is set.",
     .args = edit_rows,
@@ -322,7 +325,7 @@ static bool bash_await(struct tool_cx *cx, const void *args, struct tool_result 
 }
 
 #define BASH_FACE                                                                                  \
-    .name = "bash",                                                                                \
+    .name = "bash", .kind = TOOL_SHELL,                                                            \
     .about = "Runs a shell command in the workspace and returns what it prints. Each call is a "   \
              "new shell; input is closed.",                                                        \
     .args_size = sizeof(struct bash_args), .mode = MODE_FULL, .command = bash_command,             \

@@ -78,6 +78,7 @@ static bool glob_face_await(struct tool_cx *cx, const void *args, struct tool_re
 
 const struct face scaiflux_glob_face = {
     .name = "glob_search",
+    .kind = TOOL_GLOB,
     .about = "Lists the files whose path matches a pattern, one per line. ** stands for any number "
              "of directories.",
     .args = glob_rows,
@@ -304,6 +305,7 @@ static bool grep_face_await(struct tool_cx *cx, const void *args, struct tool_re
 
 const struct face scaiflux_grep_face = {
     .name = "grep_search",
+    .kind = TOOL_GREP,
     .about = "Searches the contents of files for a regular expression. Ignored files and binary "
              "files are left out.",
     .args = grep_rows,

@@ -104,8 +104,7 @@ enum mode face_required_mode(const struct face *f, const struct tool_cx *cx, con
 bool face_decode(const struct toolset *t, const struct face *f, yyjson_val *arguments, void *into,
                  struct fault *ret_fault)
 {
-    bool is_open = t->ignores_unknown || f->takes_anything;
-    unsigned flags = ROWS_TIDY | (is_open ? 0 : ROWS_CLOSED);
+    unsigned flags = ROWS_TIDY | (f->takes_anything ? 0 : ROWS_CLOSED);
     if (t->wrong_types_are_absent)
         flags |= ROWS_LENIENT;
     if (f->defaults)

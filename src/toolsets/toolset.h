@@ -10,9 +10,23 @@
  * link is judged by where it lies; else by where it leads. */
 typedef void target_fn(void *arg, struct str path, bool is_entry);
 
+/* What a tool does, whatever its name: other names of its arguments go by it (doctor.h). */
+enum tool_kind {
+    TOOL_OTHER,
+    TOOL_READ,
+    TOOL_WRITE,
+    TOOL_EDIT,
+    TOOL_PATCH,
+    TOOL_SHELL,
+    TOOL_LIST,
+    TOOL_GLOB,
+    TOOL_GREP,
+};
+
 struct face {
     const char *name; /* model-facing */
     const char *about;
+    enum tool_kind kind;
     const struct row *args;
     size_t args_size;
     const void *defaults; /* arguments before decoding; NULL: all zero */
@@ -53,8 +67,8 @@ struct toolset {
     const struct face *const *faces;
     size_t n_faces;
     /* Otherwise these three are faults; what is missing or wrong is worded by say_invalid. */
-    bool bad_arguments_run;      /* loaf, Kward: unreadable arguments count as {} */
-    bool ignores_unknown;        /* loaf: members that no row names */
+    bool unreadable_is_empty;    /* loaf: unreadable arguments count as {} */
+    bool takes_doubles;          /* loaf, Kward: the last of two members of one name counts */
     bool wrong_types_are_absent; /* loaf: types are not enforced */
     const char *error_prefix;    /* begins the text of a failed call; NULL: nothing does */
     void (*say_unknown)(struct str name, struct str call_id, struct tool_result *r);

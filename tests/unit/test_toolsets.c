@@ -127,8 +127,8 @@ static void test_scaiflux_calls_that_do_not_run(void **state)
     assert_call_fails(&s, SCAIFLUX, "fly", "{}", "unknown tool: fly"); /* 84 */
     assert_call_fails(&s, SCAIFLUX, "read_file", "{}",
                       "invalid arguments for read_file: `path` is missing"); /* 86 */
-    assert_call_fails(&s, SCAIFLUX, "read_file", "{\"path\":\"a\",\"x\":1}",
-                      "invalid arguments for read_file: unknown member `x`");
+    assert_call_fails(&s, SCAIFLUX, "write_file", "{\"path\":\"a\",\"content\":\"\",\"x\":1}",
+                      "invalid arguments for write_file: unknown member `x`");
     assert_call_fails(&s, SCAIFLUX, "read_file", "{\"path\":1}",
                       "invalid arguments for read_file: `path` must be a string");
     assert_call_fails(&s, SCAIFLUX, "read_file", "{\"path\":\"a\",\"offset\":-1}",

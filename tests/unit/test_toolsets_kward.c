@@ -124,7 +124,7 @@ static void test_kward_edit_faults(void **state)
     edit_fails(&s, "[{\"old_text\":\"xyz\",\"new_text\":\"xyz\"}]", "Error: no changes made to a");
     edit_fails(&s, "[{\"old_text\":\"\",\"new_text\":\"x\"}]",
                "Error: edits[0].old_text must not be empty");
-    edit_fails(&s, "[{\"old_text\":\"xyz\"}]", "Error: edits[0].new_text must be a string");
+    edit_fails(&s, "[{\"old_text\":\"xyz\"}]", "Error: edits[0].new_text is required");
     edit_fails(&s, "[5]", "Error: `edits[0]` must be an object");
     /* A diff of more than 8192 bytes is cut, with a note. */
     AUTO(tool_result) struct tool_result r = TOOL_RESULT_INIT;

@@ -45,7 +45,7 @@ static void test_loaf_read(void **state)
                 args(&s, "{\"file_path\":\"%s/a\",\"offset\":2,\"limit\":1}"), "L2: two");
     /* Wrong types count as absent, unknown members are ignored. */
     assert_call(&s, LOAF, "read_file",
-                args(&s, "{\"file_path\":\"%s/a\",\"offset\":\"2\",\"limit\":1,\"x\":1}"),
+                args(&s, "{\"file_path\":\"%s/a\",\"offset\":\"b\",\"limit\":1,\"x\":1}"),
                 "L1: one");
     loaf_fails(&s, "read_file", "{\"file_path\":\"a\"}", "file_path must be an absolute path");
     loaf_fails(&s, "read_file", "{}", "read_file requires a non-empty `file_path`.");

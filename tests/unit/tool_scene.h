@@ -9,7 +9,7 @@
 #include "base/module.h"
 #include "base/path.h"
 #include "loop/fiber.h"
-#include "toolsets/toolset.h"
+#include "toolsets/doctor.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -166,6 +166,7 @@ static inline bool scene_call(struct scene *s, const struct toolset *set, const 
     struct error err;
     struct fault fault;
     AUTO(json) struct json doc = JSON_INIT;
+    AUTO(doctor) struct doctor mended = DOCTOR_INIT;
     *ret = TOOL_RESULT_INIT;
     struct scene_call c = {.scene = s, .face = toolset_find(set, str_of(name)), .ret = ret};
     if (!c.face) {
@@ -178,7 +179,8 @@ static inline bool scene_call(struct scene *s, const struct toolset *set, const 
     s->cx.arguments = str_of(json);
     AUTO_FREE void *args = xcalloc(1, c.face->args_size);
     c.args = args;
-    if (!face_decode(set, c.face, doc.root, args, &fault)) {
+    if (!doctor_mend(set, c.face, doc.root, &mended, &fault) ||
+        !face_decode(set, c.face, mended.args.root ? mended.args.root : doc.root, args, &fault)) {
         set->say_invalid(c.face, &fault, str_of(json), ret);
         return true;
     }
