@@ -14,13 +14,18 @@ void time_fix(int64_t ms)
     last_ms = 0;
 }
 
-int64_t time_now_ms(void)
+int64_t time_real_ms(void)
 {
     struct timespec ts;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+int64_t time_now_ms(void)
+{
     if (fixed_ms)
         return fixed_ms++;
-    clock_gettime(CLOCK_REALTIME, &ts);
-    int64_t now = (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+    int64_t now = time_real_ms();
     if (now > last_ms)
         last_ms = now;
     return last_ms;

@@ -11,6 +11,7 @@
  * Called as `hold`, the program is the holder of a running command (loop/child.h).
  */
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/path.h"
 #include "base/shown.h"
 #include "cli/demo.h"
@@ -61,6 +62,7 @@ static const char help[] =
     "  --replay DIR  answer from such a copy, without a network; the first request that differs\n"
     "                fails and says where\n"
     "  --sandbox...  see below\n"
+    "  --log-file FILE  log there what TRIVET_LOG asks for (info), as JSON lines if it is *.jsonl\n"
     "\n"
     "Called under the name loaf, scaiflux or kward it behaves as that program.\n"
     "\n"
@@ -75,6 +77,10 @@ static const char help[] =
     "  GEMINI_API_KEY, GEMINI_BASE_URL  the same for gemini/... models\n"
     "  ANTIGRAVITY_ACCESS_TOKEN, ANTIGRAVITY_PROJECT, ANTIGRAVITY_BASE_URL  the same for\n"
     "                    antigravity/... models\n"
+    "  TRIVET_LOG        what is logged: debug, info, warn (the default), error or silent, and other\n"
+    "                    levels for single folders of the source: info,engine=debug,store=debug\n"
+    "  TRIVET_LOG_FILE   the same as --log-file\n"
+    "  TRIVET_LOG_FORMAT plain or json\n"
     "  TRIVET_STALL_MS   give a silent model so long before the request counts as failed\n"
     "  TRIVET_PASS_ENV   names of variables that tools may see beyond the usual ones\n";
 
@@ -282,8 +288,17 @@ static bool take_sandbox_flag(int *argc, char ***argv)
     return true;
 }
 
-/* Takes the options that hold for every command off the front.  They travel as environment
- * variables, which net reads at the first request and the engine with the first session. */
+/* Options that hold for every command.  They travel as environment variables, which net reads at
+ * the first request, the engine with the first session and the log at the start. */
+static const struct {
+    const char *name, *env, *needs;
+} options[] = {
+    {"--record", "TRIVET_RECORD", "directory"},
+    {"--replay", "TRIVET_REPLAY", "directory"},
+    {"--log-file", "TRIVET_LOG_FILE", "file"},
+};
+
+/* Takes them off the front. */
 static bool take_options(int *argc, char ***argv)
 {
     while (*argc > 1) {
@@ -292,14 +307,16 @@ static bool take_options(int *argc, char ***argv)
                 return false;
             continue;
         }
-        bool is_record = is_word(*argc, *argv, 1, "--record", NULL);
-        if (!is_record && !is_word(*argc, *argv, 1, "--replay", NULL))
+        size_t i = 0;
+        while (i < ARRAY_LEN(options) && !is_word(*argc, *argv, 1, options[i].name, NULL))
+            i++;
+        if (i == ARRAY_LEN(options))
             break;
         if (*argc < 3 || !*(*argv)[2]) {
-            fprintf(stderr, "trivet: %s needs a directory\n", (*argv)[1]);
+            fprintf(stderr, "trivet: %s needs a %s\n", options[i].name, options[i].needs);
             return false;
         }
-        setenv(is_record ? "TRIVET_RECORD" : "TRIVET_REPLAY", (*argv)[2], 1);
+        setenv(options[i].env, (*argv)[2], 1);
         (*argv)[2] = (*argv)[0];
         *argc -= 2;
         *argv += 2;
@@ -317,10 +334,15 @@ int main(int argc, char **argv)
     if (str_is(name, "hold"))
         return hold_main(argc, argv, &sandbox_hooks);
     const struct dialect *d = find_dialect(name);
+    struct error err;
+    if (!d && !take_options(&argc, &argv))
+        return 2;
+    if (!log_open(&err)) {
+        shown_line(stderr, "trivet: %s", err.text);
+        return 2;
+    }
     if (d)
         return run_dialect(d, argc - 1, argv + 1);
-    if (!take_options(&argc, &argv))
-        return 2;
     if (argc > 1 && (d = find_dialect(str_of(argv[1]))))
         return run_dialect(d, argc - 2, argv + 2);
     if (is_word(argc, argv, 1, "chat", NULL))

@@ -10,6 +10,7 @@
 #include "engine/journal.h"
 
 #include "auth/keys.h"
+#include "base/log.h"
 #include "base/time.h"
 #include "context/system.h"
 #include "toolsets/custom.h"
@@ -339,6 +340,20 @@ static void tell_attempts(struct turn *t, int attempt, struct error *err)
     error_prefix(err, "%s request failed after %d attempts", p ? p->label : "Model", attempt);
 }
 
+/* err: NULL when it was answered. */
+static void log_request(const struct turn *t, int attempt, int64_t began_us, int64_t bytes,
+                        const struct error *err)
+{
+    log_write(&(struct log_entry){.level = LOG_INFO,
+                                  .source = __FILE__,
+                                  .what = "request",
+                                  .us = time_mono_us() - began_us,
+                                  .session = session_id_str(t->session),
+                                  .turn = str_of(t->id)},
+              "%s, attempt %d, %lld bytes%s%s", t->session->slug, attempt, (long long)bytes,
+              err ? ": " : "", err ? err->text : "");
+}
+
 bool ask_model_await(struct turn *t, struct message *ret, enum stop_reason *ret_stop,
                      struct error *err)
 {
@@ -346,7 +361,10 @@ bool ask_model_await(struct turn *t, struct message *ret, enum stop_reason *ret_
     for (int attempt = 1;; attempt++) {
         struct asking k = {.turn = t, .session = t->session};
         int64_t bytes = 0;
-        if (ask_once_await(t, &k, ret, ret_stop, &bytes, err))
+        int64_t began_us = time_mono_us();
+        bool ok = ask_once_await(t, &k, ret, ret_stop, &bytes, err);
+        log_request(t, attempt, began_us, bytes, ok ? NULL : err);
+        if (ok)
             return true;
         bool is_too_long = overflow_recognise(t->session, err);
         if (is_too_long && t->session->settings->compact.continuation) {

@@ -11,6 +11,7 @@
 #include "engine/file.h"
 #include "engine/turn_impl.h"
 
+#include "base/log.h"
 #include "base/path.h"
 #include "base/time.h"
 #include "toolsets/doctor.h"
@@ -498,6 +499,17 @@ static bool finish_call(struct call *c, struct error *err)
     record_call_end(&line, &c->event, &r);
     ok = ok && session_write(s, buf_str(&line), err);
     note_mutation(c);
+    log_write(&(struct log_entry){.level = LOG_INFO,
+                                  .source = __FILE__,
+                                  .what = "tool",
+                                  .us = c->duration_us,
+                                  .session = session_id_str(s),
+                                  .turn = str_of(t->id)},
+              "%.*s %s, %zu bytes", STR_FMT(c->event.name),
+              c->is_interrupted    ? "interrupted"
+              : c->result.is_error ? "failed"
+                                   : "done",
+              c->result.text.n);
     session_emit(s, t, &(struct event){.kind = EV_CALL_DONE, .call = &c->event, .result = &r});
     return ok;
 }

@@ -13,6 +13,8 @@
 #include "engine/compact.h"
 #include "engine/file.h"
 
+#include "base/log.h"
+#include "base/time.h"
 #include "base/utf8.h"
 
 enum {
@@ -329,10 +331,19 @@ static bool do_work_await(struct work *k, const char *reason, const struct error
                                   .tokens_before = history_tokens(&s->history)};
     session_emit(s, k->turn,
                  &(struct event){.kind = EV_COMPACTION_STARTED, .compaction = &ev, .error = cause});
+    int64_t began_us = time_mono_us();
     bool ok = find_cut(k, reason, keep_from, err) && summarise_await(k, a, &summary, err) &&
               compact_apply(s, k->turn, &summary, k->cut.at, err);
     if (ok)
         tell_outcome(s, &summary, a, ret, &ev);
+    log_write(&(struct log_entry){.level = LOG_INFO,
+                                  .source = __FILE__,
+                                  .what = "compaction",
+                                  .us = time_mono_us() - began_us,
+                                  .session = session_id_str(s),
+                                  .turn = k->turn ? str_of(k->turn->id) : STR_NONE},
+              "%s, %lld tokens before%s%s", reason, (long long)ev.tokens_before, ok ? "" : ": ",
+              ok ? "" : err->text);
     session_emit(
         s, k->turn,
         &(struct event){.kind = EV_COMPACTION_DONE, .compaction = &ev, .error = ok ? NULL : err});

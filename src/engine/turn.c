@@ -278,6 +278,15 @@ void turn_finish(struct turn *t, const struct event_end *end)
         session_emit(s, t, &(struct event){.kind = EV_ANSWER, .text = t->answer});
     if (t->state == TURN_FAILED)
         session_emit(s, t, &(struct event){.kind = EV_FAILED, .error = &t->error});
+    log_write(&(struct log_entry){.level = LOG_INFO,
+                                  .source = __FILE__,
+                                  .what = "turn",
+                                  .us = t->started_ms ? (t->finished_ms - t->started_ms) * 1000 : 0,
+                                  .session = session_id_str(s),
+                                  .turn = str_of(t->id)},
+              "%s, %s, %d rounds, %lld tokens in, %lld out%s%s", turn_state_name(t->state),
+              end->stop, end->iterations, (long long)end->usage.input, (long long)end->usage.output,
+              t->state == TURN_FAILED ? ": " : "", t->state == TURN_FAILED ? t->error.text : "");
     session_emit(s, t,
                  &(struct event){.kind = EV_TURN_ENDED,
                                  .end = end,

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "net/fetch.h"
 
+#include "base/log.h"
+#include "base/time.h"
+
 struct fetching {
     struct fetched *out;
     struct wait wait;
@@ -83,6 +86,7 @@ bool fetch_await(struct loop *l, const struct fetch *what, struct fetched *ret, 
                               .on_end = on_end,
                               .is_public = what->is_public,
                               .arg = &k};
+    int64_t began_us = time_mono_us();
     struct http *h = http_start(l, &rq, err);
     if (!h)
         return false;
@@ -96,6 +100,10 @@ bool fetch_await(struct loop *l, const struct fetch *what, struct fetched *ret, 
         why = k.err;
         ok = false;
     }
+    struct str place;
+    str_split(what->url, '?', &place); /* a query may hold a key */
+    log_took("request", began_us, "%s %.*s, status %d%s%s", what->method, STR_FMT(place),
+             out.status, ok ? "" : ": ", ok ? "" : why.text);
     if (ok) {
         *ret = out;
     } else {

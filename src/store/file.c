@@ -6,6 +6,7 @@
 #include "store/file.h"
 
 #include "base/id.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/time.h"
@@ -26,9 +27,11 @@ bool file_sync_dir(struct str dir, struct error *err)
     if (fd < 0)
         return error_errno(err, errno, "cannot open the directory %s", z);
     /* Some file systems cannot sync a directory and need not. */
+    int64_t began_us = time_mono_us();
     bool ok = fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP;
     if (!ok)
         error_errno(err, errno, "cannot sync the directory %s", z);
+    log_took("sync", began_us, "%s", z);
     close(fd);
     return ok;
 }
@@ -38,9 +41,11 @@ static bool write_new(const char *path, struct str bytes, unsigned mode, struct 
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd < 0)
         return error_errno(err, errno, "cannot create %s", path);
+    int64_t began_us = time_mono_us();
     bool ok = fchmod(fd, mode) == 0 && path_write_all(fd, bytes) && fsync(fd) == 0;
     if (!ok)
         error_errno(err, errno, "cannot write %s", path);
+    log_took("sync", began_us, "%s", path);
     if (close(fd) != 0 && ok)
         ok = error_errno(err, errno, "cannot write %s", path);
     return ok;
@@ -174,6 +179,7 @@ static bool open_lock(struct file_lock *k, struct str path, struct error *err)
 bool file_lock(struct file_lock *k, struct str path, int wait_ms, struct error *err)
 {
     const struct timespec step = {.tv_nsec = STEP_MS * 1000000L};
+    int64_t began_us = time_mono_us();
     struct file_lock mine = FILE_LOCK_INIT;
     struct error why;
     if (!open_lock(&mine, path, err))
@@ -181,11 +187,13 @@ bool file_lock(struct file_lock *k, struct str path, int wait_ms, struct error *
     for (int waited = 0; !try_lock(mine.fd, path, &why); waited += STEP_MS) {
         if (why.code != ERR_LOCKED || waited >= wait_ms) {
             file_lock_clear(&mine);
+            log_took("lock", began_us, "%s", why.text);
             *err = why;
             return false;
         }
         nanosleep(&step, NULL);
     }
+    log_took("lock", began_us, "%.*s", STR_FMT(path));
     *k = mine;
     return true;
 }
@@ -194,18 +202,20 @@ bool file_lock_await(struct file_lock *k, struct str path, int wait_ms, struct e
 {
     struct file_lock mine = FILE_LOCK_INIT;
     struct error why;
-    int64_t end_us = time_mono_us() + wait_ms * 1000LL, step_ms = STEP_MS;
+    int64_t began_us = time_mono_us(), end_us = began_us + wait_ms * 1000LL, step_ms = STEP_MS;
     if (!open_lock(&mine, path, err))
         return false;
     while (!try_lock(mine.fd, path, &why)) {
         if (why.code != ERR_LOCKED || time_mono_us() >= end_us ||
             !sleep_await(fiber_loop(), step_ms, &why)) {
             file_lock_clear(&mine);
+            log_took("lock", began_us, "%s", why.text);
             *err = why;
             return false;
         }
         step_ms = MIN(step_ms * 2, LONGEST_STEP_MS);
     }
+    log_took("lock", began_us, "%.*s", STR_FMT(path));
     *k = mine;
     return true;
 }

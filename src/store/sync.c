@@ -10,7 +10,9 @@
  */
 #include "store/log_internal.h"
 
+#include "base/log.h"
 #include "base/path.h"
+#include "base/time.h"
 #include "store/file.h"
 
 #include <errno.h>
@@ -48,11 +50,14 @@ int slog_sync_dirs(const char *path, unsigned n)
 static void sync_run(void *arg) /* on a thread for disks */
 {
     struct sync_job *j = arg;
+    int64_t began_us = time_mono_us();
     int rc;
     do
         rc = fdatasync(j->fd);
     while (rc != 0 && errno == EINTR);
     j->failed = rc != 0 ? errno : slog_sync_dirs(j->path, j->n_new_dirs);
+    log_took("sync", began_us, "%s%s%s", j->path, j->failed ? ": " : "",
+             j->failed ? strerror(j->failed) : "");
 }
 
 static struct sync_job sync_begin(const struct slog *g)

@@ -224,7 +224,7 @@ static struct session_settings make_settings(void)
 static bool start(struct server *sv)
 {
     struct kward *k = xnew(struct kward);
-    log_set_level(LOG_ERROR); /* clients show whatever comes on stderr as an error */
+    log_set_stderr(LOG_ERROR); /* clients show whatever comes on stderr as an error */
     k->sv = sv;
     k->settings = make_settings();
     k->config_path = kw_config_path();
