@@ -4,6 +4,7 @@ what a person would see comes out with capture-pane.
 """
 import json
 import os
+import re
 import subprocess
 import tempfile
 import time
@@ -105,6 +106,29 @@ class Pane:
         self.enter(" ".join(["$TRIVET", "chat", *flags]))
         if wait:
             self.wait(wait)
+
+    def turn(self, text, seconds=10):
+        """Says something and waits for the end of the answer."""
+        self.enter(text)
+        self.idle(1, seconds)
+
+    def idle(self, more=0, seconds=10):
+        """Until no turn runs, and so many more have ended than at the last call."""
+        self.ended = getattr(self, "ended", 0) + more
+        end = time.monotonic() + seconds * harness.slow()
+        while "esc stops" in self.screen() or self.n_ended() < self.ended:
+            assert time.monotonic() < end, f"a turn does not end:\n{self.screen()}"
+            time.sleep(0.03)
+
+    def n_ended(self):
+        """Turns of all sessions of this home that have ended."""
+        folder = os.path.join(self.env["XDG_STATE_HOME"], "trivet/sessions")
+        n = 0
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():
+            with open(os.path.join(folder, name), "rb") as file:
+                n += len(re.findall(rb'"trivet_turn".{0,200}"(?:completed|failed|canceled)"',
+                                    file.read()))
+        return n
 
     def live(self):
         """The rows behind the last one that is not empty, and that one."""

@@ -27,8 +27,11 @@ static void draw_waiting(struct chat *c)
             break;
         }
         live_row(&c->screen);
-        live_print(&c->screen, STYLE_DIM, w->is_steer ? "  next: " : "  queued: ");
-        put_cut(c, STYLE_DIM, str_of(w->text), LIVE_COLUMNS);
+        live_print(&c->screen, STYLE_DIM, "%s",
+                   !w->is_late   ? "> "
+                   : w->is_steer ? "  next: "
+                                 : "  queued: ");
+        put_cut(c, w->is_late ? STYLE_DIM : STYLE_BOLD, str_of(w->text), LIVE_COLUMNS);
     }
 }
 
