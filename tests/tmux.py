@@ -102,6 +102,7 @@ class Pane:
             with open(os.path.join(self.workspace, "scene.json"), "w", encoding="utf-8") as file:
                 json.dump(scene, file)
             model = "rehearsal/scene.json"
+        self.ended = self.n_ended()
         flags = (*(("-m", model) if model else ()), *flags)
         self.enter(" ".join(["$TRIVET", "chat", *flags]))
         if wait:
@@ -114,11 +115,12 @@ class Pane:
 
     def idle(self, more=0, seconds=10):
         """Until no turn runs, and so many more have ended than at the last call."""
-        self.ended = getattr(self, "ended", 0) + more
+        self.ended += more
         end = time.monotonic() + seconds * harness.slow()
         while "esc stops" in self.screen() or self.n_ended() < self.ended:
             assert time.monotonic() < end, f"a turn does not end:\n{self.screen()}"
             time.sleep(0.03)
+        time.sleep(0.1)
 
     def n_ended(self):
         """Turns of all sessions of this home that have ended."""

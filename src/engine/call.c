@@ -87,6 +87,7 @@ static struct event_permission word_question(const struct call *c, const struct 
     enum mode has = t->session->mode;
     struct event_permission ask = {.request_id = str_of(t->permission.id),
                                    .required = q->required,
+                                   .is_by_rule = q->rule.p != NULL,
                                    .is_outside = q->is_outside,
                                    .always = c->event.name};
     if (q->is_outside)

@@ -1,65 +1,350 @@
 /* SPDX-License-Identifier: MIT */
-/* The question before a call that the mode does not cover, or that a rule wants asked. */
+/* The question before a call that the mode does not cover, or that a rule wants asked.
+ *
+ *     y once   a always in this workspace   w the same, wider   s for this session
+ *     e edit the rule   n no   r no, with a reason
+ *
+ * The rules that an answer would make are shown before it is given.  `a` and `w` write to the
+ * user's own file below the name of the workspace, never into the workspace.
+ */
+#include "base/path.h"
 #include "base/shown.h"
 #include "terminal/internal.h"
+#include "terminal/width.h"
+#include "toolsets/rules_offer.h"
+
+#include <stdio.h>
+
+enum entry { ENTRY_NONE, ENTRY_RULE, ENTRY_REASON }; /* what is being typed */
 
 struct asked {
     struct arena arena;
-    struct str request_id, tool, reason;
+    struct str request_id, tool, gist, reason;
+    struct rule_offer offer;
+    bool is_outside;
+    enum entry entry;
+    struct editor editor;
+    char trouble[520]; /* why the typed rule is none */
 };
+
+/* ---- answering ---- */
 
 static void answer(struct chat *c, bool allow, struct str reason)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
-    struct str id = arena_str(&a, c->asked->request_id);
+    struct str id = arena_str(&a, c->asked->request_id), why = arena_str(&a, reason);
     ask_close(c);
-    session_permit(c->launch.session, id, allow, reason);
+    session_permit(c->launch.session, id, allow, why);
 }
 
-static void ask_draw(struct chat *c)
+struct saving {
+    struct chat *c;
+    char *rule;
+};
+
+static void save_fiber(void *arg)
 {
-    struct screen *s = &c->screen;
-    live_row(s);
-    live_print(s, STYLE_YELLOW, "%.*s wants to run", STR_FMT(c->asked->tool));
-    if (c->asked->reason.n) {
-        live_row(s);
-        live_print(s, STYLE_DIM, "  %.*s", STR_FMT(c->asked->reason));
+    struct saving *s = arg;
+    AUTO(buf) struct buf path = BUF_INIT;
+    struct error err;
+    path_xdg(&path, "XDG_CONFIG_HOME", ".config");
+    buf_addz(&path, "/trivet/permissions.json");
+    if (!rules_save_await(buf_str(&path), s->c->launch.workspace, str_of(s->rule), &err))
+        view_notice(s->c, STYLE_RED, "the rule holds for this session only: %s", err.text);
+    chat_dirty(s->c);
+    free(s->rule);
+    free(s);
+}
+
+/* The rule counts from now on, in the file too when it is to stay. */
+static bool add_rule(struct chat *c, struct str rule, bool is_kept, struct error *err)
+{
+    if (!rules_add(&c->launch.rules, VERDICT_ALLOW, rule, err))
+        return false;
+    view_notice(c, STYLE_DIM, "%s: %.*s", is_kept ? "always here" : "this session", STR_FMT(rule));
+    if (is_kept) {
+        struct saving *s = xnew(struct saving);
+        *s = (struct saving){c, str_dup(rule)};
+        fiber_start(c->loop, "save rule", save_fiber, s);
     }
-    live_row(s);
-    live_print(s, 0, "y  once   n  no ");
-    live_cursor(s);
+    return true;
+}
+
+static void allow_like(struct chat *c, bool is_wide, bool is_kept)
+{
+    const struct rule_offer *o = &c->asked->offer;
+    struct error err;
+    size_t n = is_wide ? o->wide.p != NULL : o->n;
+    if (!n)
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (!add_rule(c, is_wide ? o->wide : o->rules[i], is_kept, &err)) {
+            snprintf(c->asked->trouble, sizeof c->asked->trouble, "%s", err.text);
+            return;
+        }
+    answer(c, true, STR_NONE);
+}
+
+static void begin_entry(struct chat *c, enum entry entry)
+{
+    struct asked *q = c->asked;
+    q->entry = entry;
+    q->trouble[0] = '\0';
+    editor_set(&q->editor, entry == ENTRY_RULE && q->offer.n ? q->offer.rules[0] : STR(""));
+    if (c->screen.is_plain) {
+        screen_print(&c->screen, 0, "%s: ", entry == ENTRY_RULE ? "rule" : "reason");
+        c->screen.is_whole = true;
+    }
+}
+
+static void end_entry(struct chat *c)
+{
+    struct asked *q = c->asked;
+    AUTO(buf) struct buf text = BUF_INIT;
+    struct error err;
+    editor_take(&q->editor, &text);
+    struct str typed = str_trim(buf_str(&text));
+    if (q->entry == ENTRY_REASON) {
+        AUTO(buf) struct buf words = BUF_INIT;
+        buf_addz(&words, "the user refused this call");
+        if (typed.n)
+            buf_addf(&words, ": %.*s", STR_FMT(typed));
+        answer(c, false, buf_str(&words));
+    } else if (!add_rule(c, typed, true, &err)) {
+        snprintf(q->trouble, sizeof q->trouble, "%s", err.text);
+        editor_set(&q->editor, typed);
+    } else {
+        answer(c, true, STR_NONE);
+    }
+}
+
+/* ---- keys ---- */
+
+static void press_once(struct chat *c)
+{
+    answer(c, true, STR_NONE);
+}
+
+static void press_always(struct chat *c)
+{
+    allow_like(c, false, true);
+}
+
+static void press_wider(struct chat *c)
+{
+    allow_like(c, true, true);
+}
+
+static void press_session(struct chat *c)
+{
+    allow_like(c, false, false);
+}
+
+static void press_edit(struct chat *c)
+{
+    if (c->asked->offer.n || c->asked->is_outside)
+        begin_entry(c, ENTRY_RULE);
+}
+
+static void press_no(struct chat *c)
+{
+    answer(c, false, STR("the user refused this call"));
+}
+
+static void press_reason(struct chat *c)
+{
+    begin_entry(c, ENTRY_REASON);
+}
+
+static void press_help(struct chat *c)
+{
+    view_notice(
+        c, STYLE_DIM,
+        "A rule names a tool and, in brackets, what its calls are about: bash(npm test) fits "
+        "commands that begin with these words, write_file(src/**) files below src. Rules that "
+        "are kept stand in ~/.config/trivet/permissions.json below the name of this workspace; "
+        "/permissions lists them.");
+}
+
+static const struct {
+    char key;
+    void (*press)(struct chat *c);
+    const char *about;
+} answers[] = {
+    {'y', press_once, "let this call run"},
+    {'a', press_always, "and every call that the shown rule fits, in this workspace, from now on"},
+    {'w', press_wider, "the same with the wider rule"},
+    {'s', press_session, "the same for this session only"},
+    {'e', press_edit, "edit the rule first"},
+    {'n', press_no, "do not run it; the model is told"},
+    {'r', press_reason, "do not run it, and say why"},
+    {'?', press_help, "what a rule is"},
+};
+
+static void stop_asking(struct chat *c)
+{
+    answer(c, false, STR("the user refused this call"));
+    session_interrupt(c->launch.session);
 }
 
 static void ask_key(struct chat *c, const struct key *k)
 {
+    struct asked *q = c->asked;
     bool is_stop = k->code == KEY_ESC || ((k->mods & MOD_CTRL) && k->code == 'c');
-    if (k->code == 'y')
-        answer(c, true, STR_NONE);
-    else if (k->code == 'n' || is_stop)
-        answer(c, false, STR("the user refused this call"));
-    if (is_stop)
-        session_interrupt(c->launch.session);
+    if (q->entry != ENTRY_NONE && k->code == KEY_ENTER) {
+        end_entry(c);
+    } else if (q->entry != ENTRY_NONE && is_stop) {
+        q->entry = ENTRY_NONE;
+        q->trouble[0] = '\0';
+    } else if (q->entry != ENTRY_NONE) {
+        editor_key(&q->editor, k);
+    } else if (is_stop) {
+        stop_asking(c);
+    } else if (!k->mods) {
+        for (size_t i = 0; i < ARRAY_LEN(answers); i++)
+            if (k->code == (uint32_t)answers[i].key) {
+                answers[i].press(c);
+                return;
+            }
+    }
+}
+
+/* ---- drawing ---- */
+
+static void put_row(struct chat *c, unsigned style, const char *head, struct str text)
+{
+    struct screen *s = &c->screen;
+    live_row(s);
+    live_print(s, 0, "%s", head);
+    live_put(s, style, width_cut(text, live_left(s, LIVE_COLUMNS)));
+}
+
+static void draw_rules(struct chat *c)
+{
+    const struct rule_offer *o = &c->asked->offer;
+    for (size_t i = 0; i < o->n; i++)
+        put_row(c, STYLE_BOLD, i ? "                " : "a  always here: ", o->rules[i]);
+    if (o->wide.p)
+        put_row(c, STYLE_BOLD, "w  wider:       ", o->wide);
+}
+
+static void on_entry_row(void *arg, struct str shown, bool has_cursor, int col)
+{
+    struct chat *c = arg;
+    put_row(c, 0, c->asked->entry == ENTRY_RULE ? "rule> " : "why> ", shown);
+    if (has_cursor) {
+        live_cursor(&c->screen);
+        c->screen.next.cursor_col = (c->asked->entry == ENTRY_RULE ? 6 : 5) + col;
+    }
+}
+
+static void ask_draw(struct chat *c)
+{
+    struct asked *q = c->asked;
+    struct screen *s = &c->screen;
+    AUTO(buf) struct buf head = BUF_INIT;
+    buf_addf(&head, "%.*s wants to run%s", STR_FMT(q->tool),
+             q->is_outside ? " outside of the sandbox" : "");
+    put_row(c, STYLE_YELLOW | STYLE_BOLD, "", buf_str(&head));
+    put_row(c, 0, "  ", q->gist);
+    if (q->reason.n)
+        put_row(c, STYLE_DIM, "", q->reason);
+    if (q->offer.open.n && !str_eq(q->offer.open, q->gist))
+        put_row(c, STYLE_DIM, "not covered: ", q->offer.open);
+    if (q->trouble[0])
+        put_row(c, STYLE_RED, "", str_of(q->trouble));
+    if (q->entry != ENTRY_NONE) {
+        q->editor.width = LIVE_COLUMNS - 8;
+        editor_rows(&q->editor, on_entry_row, c);
+        return;
+    }
+    put_row(c, 0, "y  once", STR(""));
+    draw_rules(c);
+    live_row(s);
+    if (q->offer.n)
+        live_print(s, 0, "s  this session   e  edit the rule   ");
+    live_print(s, 0, "n  no   r  no, and why ");
+    live_cursor(s);
 }
 
 const struct pane pane_ask = {.draw = ask_draw, .key = ask_key, .has_popup = true};
 
+/* ---- the question ---- */
+
+static void print_lines(struct screen *s, unsigned style, const char *mark, struct str text)
+{
+    AUTO(buf) struct buf shown = BUF_INIT;
+    struct str line, rest;
+    shown_add(&shown, text, true);
+    rest = buf_str(&shown);
+    while (str_line(&rest, &line)) {
+        screen_code(s, style, str_of(mark));
+        screen_code(s, style, line);
+        screen_code(s, 0, STR("\n"));
+    }
+}
+
 /* The whole call goes into the scrollback: what is allowed must have been seen. */
+static void print_call(struct chat *c, const struct event_call *call)
+{
+    struct screen *s = &c->screen;
+    AUTO(json) struct json j = JSON_INIT;
+    struct error ignored;
+    AUTO(buf) struct buf args = BUF_INIT;
+    shown_add(&args, call->args, false);
+    screen_paragraph(s);
+    screen_print(s, STYLE_YELLOW | STYLE_BOLD, "? %.*s", STR_FMT(c->asked->tool));
+    screen_text(s, 0, STR("  "));
+    bool is_read = json_parse(call->args, JSON_FIX_SURROGATES, 64, &j, &ignored);
+    struct str command = is_read ? json_get_str(j.root, "command") : STR_NONE;
+    struct str path = is_read ? json_get_str(j.root, "path") : STR_NONE;
+    struct str old = json_get_str(j.root, "old_string"), now = json_get_str(j.root, "new_string");
+    struct str content = is_read ? json_get_str(j.root, "content") : STR_NONE;
+    if (command.p) {
+        screen_text(s, 0, STR("\n"));
+        print_lines(s, 0, "  ", command);
+    } else if (path.p && (old.p || content.p)) {
+        print_lines(s, 0, "", path);
+        print_lines(s, STYLE_RED, "  - ", old);
+        print_lines(s, STYLE_GREEN, "  + ", now.p ? now : content);
+    } else {
+        screen_text(s, 0, buf_str(&args));
+    }
+    screen_fresh(s);
+}
+
+static void make_offer(struct chat *c, const struct event *e)
+{
+    struct asked *q = c->asked;
+    if (e->permission->is_outside) {
+        q->offer.rules = arena_array(&q->arena, struct str, 1);
+        q->offer.rules[0] = arena_str(&q->arena, e->permission->always);
+        q->offer.n = e->permission->always.p != NULL;
+    } else if (!e->permission->is_by_rule) {
+        rules_offer(&c->launch.rules, e->call->name, e->call->args, c->launch.workspace, &q->arena,
+                    &q->offer);
+    }
+}
+
 void ask_open(struct chat *c, const struct event *e)
 {
-    AUTO(buf) struct buf name = BUF_INIT, args = BUF_INIT, reason = BUF_INIT;
+    AUTO(buf) struct buf name = BUF_INIT, gist = BUF_INIT, reason = BUF_INIT;
     ask_close(c);
-    c->asked = xnew(struct asked);
+    struct asked *q = c->asked = xnew(struct asked);
     shown_add(&name, e->call->name, false);
-    shown_add(&args, e->call->args, false);
+    view_gist(e->call->args, &gist);
     shown_add(&reason, e->permission->reason, false);
-    c->asked->request_id = arena_str(&c->asked->arena, e->request_id);
-    c->asked->tool = arena_str(&c->asked->arena, buf_str(&name));
-    c->asked->reason = arena_str(&c->asked->arena, buf_str(&reason));
+    q->request_id = arena_str(&q->arena, e->request_id);
+    q->tool = arena_str(&q->arena, buf_str(&name));
+    q->gist = arena_str(&q->arena, buf_str(&gist));
+    q->reason = arena_str(&q->arena, buf_str(&reason));
+    q->is_outside = e->permission->is_outside;
+    make_offer(c, e);
     view_end_text(c);
-    screen_print(&c->screen, STYLE_YELLOW, "? %s ", name.p);
-    screen_text(&c->screen, 0, buf_str(&args));
-    screen_fresh(&c->screen);
+    print_call(c, e->call);
     chat_set_pane(c, &pane_ask);
+    if (!c->screen.is_plain)
+        buf_addc(&c->screen.out, '\a');
 }
 
 void ask_close(struct chat *c)
@@ -68,8 +353,16 @@ void ask_close(struct chat *c)
     if (!old)
         return;
     c->asked = NULL;
+    editor_clear(&old->editor);
     arena_clear(&old->arena);
     free(old);
     if (c->pane == &pane_ask)
         chat_set_pane(c, &pane_edit);
+}
+
+void ask_describe(struct buf *out)
+{
+    buf_addz(out, "| answer | meaning |\n|---|---|\n");
+    for (size_t i = 0; i < ARRAY_LEN(answers); i++)
+        buf_addf(out, "| %c | %s |\n", answers[i].key, answers[i].about);
 }

@@ -17,6 +17,7 @@
 
 enum {
     FRAME_MS = 33,
+    HOLD_MS = 300,           /* after a resize: more may come, and some are told late */
     ESCAPE_MS = 30,          /* an escape byte that is alone so long is the key */
     QUEUE_BYTES = 256 << 10, /* more waiting for a slow terminal pauses the model */
 };
@@ -33,6 +34,19 @@ static void show_errors(struct chat *c)
             view_notice(c, STYLE_YELLOW, "%.*s", STR_FMT(line));
 }
 
+/* A terminal that was resized has moved the open row; text that is printed before this is known
+ * would be printed over other text.  tmux tells a second resize up to 250 ms later. */
+static void look_at_size(struct chat *c)
+{
+    int cols, lines;
+    tty_size(c->out_fd, &cols, &lines);
+    if (cols == c->screen.cols && lines == c->screen.lines)
+        return;
+    if (cols != c->screen.cols)
+        c->resized_us = time_mono_us();
+    screen_resize(&c->screen, cols, lines);
+}
+
 void chat_draw(struct chat *c)
 {
     timer_stop(c->frame);
@@ -40,9 +54,13 @@ void chat_draw(struct chat *c)
         return; /* on_written draws */
     show_errors(c);
     c->drawn_us = time_mono_us();
+    look_at_size(c);
+    c->screen.is_held = !c->is_quitting && c->drawn_us - c->resized_us < HOLD_MS * 1000LL;
     if (!c->screen.is_plain && !c->is_quitting)
         live_draw(c);
     screen_frame(&c->screen);
+    if (c->screen.is_held)
+        timer_start(c->frame, HOLD_MS);
     if (!c->screen.out.n)
         return;
     writer_put(c->out, buf_str(&c->screen.out));
@@ -135,11 +153,7 @@ static void on_interrupt(void *arg)
 
 static void on_resize(void *arg)
 {
-    struct chat *c = arg;
-    int cols, lines;
-    tty_size(c->out_fd, &cols, &lines);
-    screen_resize(&c->screen, cols, lines);
-    chat_draw(c);
+    chat_draw(arg);
 }
 
 /* ---- programs on the terminal ---- */
@@ -159,6 +173,7 @@ static void write_raw(struct chat *c)
 
 static void leave_terminal(struct chat *c)
 {
+    c->screen.is_held = false;
     screen_frame(&c->screen);
     screen_leave(&c->screen);
     write_raw(c);
@@ -170,7 +185,7 @@ static void take_terminal(struct chat *c)
     if (!c->screen.is_plain)
         tty_enter(c->in_fd);
     screen_forget(&c->screen);
-    on_resize(c);
+    chat_draw(c);
 }
 
 void chat_suspend(struct chat *c)

@@ -52,7 +52,7 @@ struct chat {
     struct writer *out;
     int in_fd, out_fd;
     struct timer *frame, *second, *escape;
-    int64_t drawn_us;
+    int64_t drawn_us, resized_us;
     const struct pane *pane;
     /* the turn */
     bool is_busy, is_stopping, is_thinking /* the last text was reasoning */, in_answer;
@@ -119,5 +119,6 @@ void input_images(struct chat *c, struct str text, struct arena *a, struct input
 /* ask.c */
 void ask_open(struct chat *c, const struct event *e);
 void ask_close(struct chat *c);
+void ask_describe(struct buf *out);
 
 #endif

@@ -31,6 +31,7 @@ static bool load_rules(struct launch *l, struct error *err)
     path_xdg(&user, "XDG_CONFIG_HOME", ".config");
     buf_addz(&user, "/trivet/permissions.json");
     l->rules.tools = &toolset_run;
+    l->rules.workspace = l->workspace;
     for (size_t i = 0; i < l->options->n_rules; i++)
         if (!rules_add(&l->rules, l->options->rules[i].verdict, l->options->rules[i].text, err)) {
             l->is_usage = true;

@@ -308,6 +308,10 @@ static void lay_out(struct screen *s)
     while (lay_one(&l))
         ;
     drop(&l);
+    if (s->is_plain && s->is_whole && !s->n_runs) { /* a prompt */
+        put_blanks(s, s->gap);
+        s->gap = 0;
+    }
     set_style(s, 0);
 }
 
@@ -493,7 +497,7 @@ void screen_frame(struct screen *s)
     size_t before = s->out.n;
     buf_addz(&s->out, "\033[?2026h");
     size_t begun = s->out.n;
-    if (s->n_runs && draw_text(s))
+    if (s->n_runs && !s->is_held && draw_text(s))
         draw_all(s);
     else if (!is_unchanged(s))
         draw_live(s);

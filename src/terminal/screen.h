@@ -63,6 +63,7 @@ struct screen {
     struct run *runs;
     size_t n_runs, room_runs;
     bool is_whole; /* the pending text ends here: a word at its end is one */
+    bool is_held;  /* no text is printed for now */
     /* the open row */
     int col;     /* where its text ends; 0: there is none */
     bool is_cut; /* a resize moved it: text goes on in a new row */

@@ -72,8 +72,8 @@ void tty_size(int fd, int *ret_cols, int *ret_lines)
 {
     struct winsize w = {0};
     bool is_known = ioctl(fd, TIOCGWINSZ, &w) == 0 && w.ws_col && w.ws_row;
-    *ret_cols = is_known ? w.ws_col : 80;
-    *ret_lines = is_known ? w.ws_row : 24;
+    *ret_cols = is_known ? MAX(w.ws_col, 8) : 80;
+    *ret_lines = is_known ? MAX(w.ws_row, 4) : 24;
 }
 
 void tty_take_stderr(struct buf *out)

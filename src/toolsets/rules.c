@@ -65,6 +65,22 @@ static bool add_list(struct rules *r, size_t kind, yyjson_val *list, struct erro
     return true;
 }
 
+static bool add_lists(struct rules *r, yyjson_val *root, bool may_allow, struct error *err);
+
+/* The lists of this workspace alone. */
+static bool add_workspace(struct rules *r, yyjson_val *all, struct error *err)
+{
+    size_t i, n;
+    yyjson_val *key, *value;
+    if (!yyjson_is_obj(all))
+        return error_set(err, ERR_INVALID, "`workspaces` must hold an object");
+    yyjson_obj_foreach(all, i, n, key, value)
+        if (r->workspace.p && str_eq(json_str(key), r->workspace) &&
+            !add_lists(r, value, true, err))
+            return error_prefix(err, "`workspaces`");
+    return true;
+}
+
 static bool add_lists(struct rules *r, yyjson_val *root, bool may_allow, struct error *err)
 {
     if (!yyjson_is_obj(root))
@@ -72,6 +88,11 @@ static bool add_lists(struct rules *r, yyjson_val *root, bool may_allow, struct 
     size_t i, n, kind;
     yyjson_val *key, *value;
     yyjson_obj_foreach(root, i, n, key, value) {
+        if (may_allow && str_is(json_str(key), "workspaces")) {
+            if (!add_workspace(r, value, err))
+                return false;
+            continue;
+        }
         for (kind = 0; kind < ARRAY_LEN(kinds) && !str_is(json_str(key), kinds[kind].name);)
             kind++;
         if (kind == ARRAY_LEN(kinds))
@@ -101,7 +122,7 @@ void rules_clear(struct rules *r)
     for (size_t i = 0; i < r->n; i++)
         free(r->v[i].text);
     free(r->v);
-    *r = (struct rules){.tools = r->tools};
+    *r = (struct rules){.tools = r->tools, .workspace = r->workspace};
 }
 
 /* ---- commands ---- */
@@ -348,6 +369,20 @@ static void allow_line(struct allowing *x, struct str line)
     for (size_t i = 0; i < list.n && !x->is_refused; i++)
         allow_command(x, &list.v[i], &a);
     arena_clear(&a);
+}
+
+bool rules_cover(const struct rules *r, const struct face *f, const struct command *c)
+{
+    struct subject subject = {.face = f};
+    struct allowing x = {.rules = r, .subject = &subject};
+    struct arena a = ARENA_INIT;
+    for (size_t i = 0; i < r->n; i++)
+        if (r->v[i].verdict == VERDICT_ALLOW && names_tool(&r->v[i], &subject) &&
+            !r->v[i].pattern.p)
+            return true;
+    allow_command(&x, c, &a);
+    arena_clear(&a);
+    return !x.is_refused;
 }
 
 /* The rule by which all of the call is allowed, or NULL. */

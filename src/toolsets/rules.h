@@ -29,6 +29,7 @@ struct rules {
     struct rule *v;
     size_t n, room;
     const struct toolset *tools; /* whose calls are judged; NULL: a rule may name any tool */
+    struct str workspace;        /* its own lists in the user's file count too; STR_NONE: none do */
 };
 #define RULES_INIT ((struct rules){0})
 
@@ -36,7 +37,8 @@ struct rules {
 bool rules_add(struct rules *r, enum verdict verdict, struct str text, struct error *err);
 /* The object {"allow": [...], "ask": [...], "deny": [...]} of a file; no file is fine.  tree:
  * the workspace that brings the file along (context/foreign.h), which cannot allow anything, such a
- * list is an error; STR_NONE: the file is the user's own. */
+ * list is an error; STR_NONE: the file is the user's own, and may hold such objects by workspace:
+ * {"workspaces": {"/path": {"allow": [...]}}}. */
 bool rules_load(struct rules *r, struct str path, struct str tree, struct error *err);
 /* Deny wins, then ask, then allow.  *ret_text is the deciding rule, borrowed. */
 enum verdict rules_judge(const struct rules *r, const struct face *f, const struct tool_cx *cx,
@@ -49,6 +51,9 @@ enum verdict rules_judge_outside(const struct rules *r, const struct face *f,
  * words when the second is a subcommand, else by all of them.  STR_NONE where the beginning says
  * too little about what will run: several commands, interpreters, build tools, rm. */
 struct str rules_outside_like(struct arena *a, struct str line);
+/* Whether an allow rule fits this command of a line. */
+struct command;
+bool rules_cover(const struct rules *r, const struct face *f, const struct command *c);
 void rules_clear(struct rules *r);
 /* Whether a rule can fit at all; ERR_INVALID says why not.  pattern: STR_NONE for every call. */
 bool rule_check(const struct toolset *t, struct str tool, struct str pattern, struct error *err);

@@ -214,7 +214,7 @@ def plain(base):
             assert os.path.exists(os.path.join(pane.workspace, "made"))
             pane.enter("two\\")
             pane.enter("lines")
-            pane.until(lambda s: s.count("plain answer") == 2)
+            pane.until(lambda _: pane.all().count("plain answer") == 2)
             pane.keys("C-d")
             pane.wait("to go on")
             with open(record, "rb") as file:

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The chat's question before a call: every answer, the rules that answers make, and where they are
+kept.
+"""
+import json
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+import tmux  # noqa: E402
+
+
+def bash(*commands):
+    """A scene that runs one command a round."""
+    return {"rounds": [[{"call": "bash", "args": {"command": c}}] for c in commands] +
+            [[{"say": "all is over"}]]}
+
+
+def made(pane):
+    return sorted(n for n in os.listdir(pane.workspace) if n != "scene.json" and n[0] != ".")
+
+
+def kept(pane):
+    """The rules in the user's file for this workspace."""
+    path = os.path.join(pane.env["XDG_CONFIG_HOME"], "trivet/permissions.json")
+    if not os.path.exists(path):
+        return []
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)["workspaces"][os.path.realpath(pane.workspace)]["allow"]
+
+
+def ask(base, answers, scene, files, rules=(), flags=("--mode", "prompt"), end="all is over"):
+    """Plays the keys that answer; each waits for a question."""
+    with tmux.Pane(base, rows=40) as pane:
+        pane.chat(*flags, scene=scene)
+        pane.enter("go")
+        seen = ""
+        for i, keys in enumerate(answers):
+            pane.until(lambda _, n=i + 1: pane.all().count("\n? ") == n)
+            seen += pane.wait("wants to run")
+            for key in keys:
+                pane.keys(key) if len(key) > 1 and " " not in key else pane.type(key)
+        pane.wait(end)
+        assert made(pane) == files, made(pane)
+        pane.until(lambda _: kept(pane) == list(rules))
+        assert not os.path.exists(os.path.join(pane.workspace, ".trivet/permissions.json"))
+        return seen + pane.all()
+
+
+def once(base):
+    ask(base, ["y", "n"], bash("touch one", "touch two"), ["one"])
+
+
+def always(base):
+    """The rule is shown before, it is kept, and the next chat does not ask."""
+    shown = ask(base, ["a"], bash("touch one", "touch two"), ["one", "two"], ["bash(touch)"])
+    assert "always here: bash(touch)" in shown
+    with tmux.Pane(base) as pane:
+        os.remove(os.path.join(pane.workspace, "two"))
+        pane.chat("--mode", "prompt", scene=bash("touch two"))
+        pane.turn("go")
+        assert made(pane) == ["one", "two"]
+    elsewhere = os.path.join(base, "elsewhere")
+    with tmux.Pane(base) as pane:
+        os.makedirs(elsewhere)
+        pane.enter(f"cd {elsewhere}; clear")
+        pane.chat("--mode", "prompt", model="rehearsal/../work/scene.json")
+        pane.enter("go")
+        pane.wait("wants to run")
+
+
+def covered(base):
+    """Only the commands that no rule covers are offered; more words that follow are covered."""
+    shown = ask(base, ["a"], bash("true one && git status --short", "git status"), [],
+                ["bash(git status)"], ("--mode", "prompt", "--allow", "'bash(true)'"))
+    assert "not covered: git status --short" in shown, shown
+
+
+def wider(base):
+    ask(base, ["w"], bash("git status", "git log"), [], ["bash(git *)"])
+
+
+def session(base):
+    """Counts until the end of the chat and is not kept."""
+    ask(base, ["s"], bash("touch one", "touch two"), ["one", "two"])
+
+
+def edited(base):
+    """A rule can be edited; one that is none is refused in words."""
+    keys = ("e", "C-u", "bsh(x)", "Enter", "C-u", "bash(touch one)", "Enter")
+    ask(base, [keys, "n"], bash("touch one", "touch two"), ["one"], ["bash(touch one)"])
+
+
+def reason(base):
+    """The reason reaches the model."""
+    scene = {"rounds": [[{"call": "bash", "args": {"command": "touch one"}}],
+                        [{"say": "heard: {{tool_output}} all is over"}]]}
+    shown = ask(base, [("r", "use another name", "Enter")], scene, [])
+    assert "heard: the user refused this call: use another name" in shown.replace("\n", " "), shown
+
+
+def nothing_offered(base):
+    """No rule for a line that only the shell reads, for sudo, and where an ask rule asks."""
+    for command in ("touch $(echo one)", "sudo touch one", "sh -c 'touch one'"):
+        shown = ask(base, ["n"], bash(command), [])
+        assert "always here" not in shown, shown
+    shown = ask(base, ["n"], bash("touch one"), [], flags=("--ask", "bash"))
+    assert "always here" not in shown and "the rule bash asks" in shown, shown
+
+
+def files(base):
+    """A change is shown before it is allowed; the rule is for the directory."""
+    scene = {"rounds": [[{"call": "write_file", "args": {"path": "src/a.c", "content": "int a;\n"}}],
+                        [{"call": "write_file", "args": {"path": "src/b.c", "content": "int b;\n"}}],
+                        [{"say": "all is over"}]]}
+    shown = ask(base, ["a"], scene, ["src"], ["write_file(src/**)"])
+    assert "  + int a;" in shown, shown
+
+
+def stopped(base):
+    """Esc refuses and stops the turn."""
+    ask(base, [("Escape",)], bash("touch one"), [], end="stopped")
+
+
+tmux.run([once, always, covered, wider, session, edited, reason, nothing_offered, files, stopped])
