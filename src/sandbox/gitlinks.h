@@ -27,4 +27,7 @@ typedef void git_link_fn(void *arg, struct str name);
 bool git_index_links(struct str index, unsigned hash_bytes, git_link_fn *fn, void *arg,
                      struct error *err);
 
+/* Whether a config has no setting but those that never make git run a program (gitconfig.c). */
+bool git_config_is_harmless(struct str text);
+
 #endif

@@ -187,6 +187,12 @@ static bool repair(const struct sandbox_policy *p, const struct mark *was, const
     return ok;
 }
 
+static bool is_of_root(const struct sandbox_policy *p, const char *path)
+{
+    size_t n = strlen(p->root);
+    return strncmp(path, p->root, n) == 0 && strncmp(path + n, "/.git", 5) == 0;
+}
+
 bool marks_check(const struct marks *was, const struct sandbox_policy *p, struct error *err)
 {
     AUTO(marks) struct marks is = {.has_mounts = was->has_mounts};
@@ -196,7 +202,8 @@ bool marks_check(const struct marks *was, const struct sandbox_policy *p, struct
     marks_take(&is, p);
     for (size_t i = 0; i < is.n && ok; i++) {
         const struct mark *before = find(was, is.v[i].path);
-        bool is_new_repository = is.v[i].is_git && !was->has_repository;
+        bool is_new_repository = is.v[i].is_git && !was->has_repository &&
+                                 is_of_root(p, is.v[i].path);
         if (is_new_repository || is_same(before, &is.v[i]) || repair(p, before, &is.v[i]))
             continue;
         ok = error_set(err, ERR_DENIED,

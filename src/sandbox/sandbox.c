@@ -143,6 +143,7 @@ static int room_enter(int argc, char **argv, struct error *err)
         return 0;
     }
     scratch = xstrdup(policy.tmp);
+    nested_guard(&policy);
     if (policy.kind == SANDBOX_WORKSPACE_WRITE)
         view_note_missing(&policy, &made);
     pid_t pid = space_fork(&policy, &space, err);
@@ -185,7 +186,8 @@ static bool room_refresh(bool is_alone, struct error *err)
 static bool room_check(struct error *err)
 {
     return policy.kind != SANDBOX_WORKSPACE_WRITE ||
-           (marks_check(&marks, &policy, err) && links_check(&links, &policy, err));
+           (marks_check(&marks, &policy, err) && links_check(&links, &policy, err) &&
+            nested_check(&policy, err));
 }
 
 static int room_measure(void)

@@ -56,6 +56,14 @@ bool spot_mask(const struct spot *s, struct error *err); /* by an empty director
 typedef void git_file_fn(void *arg, const char *dir, const char *path);
 void git_each(const struct sandbox_policy *p, git_file_fn *fn, void *arg);
 
+/* ---- nested.c ---- */
+
+/* Adds the repositories below the writable places to the policy; once, before the view is made. */
+void nested_guard(struct sandbox_policy *p);
+/* Looks at those that were made since.  False with ERR_EXISTS: one was put aside; otherwise it
+ * could not be. */
+bool nested_check(const struct sandbox_policy *p, struct error *err);
+
 /* ---- marks.c ---- */
 
 struct mark {

@@ -26,6 +26,9 @@ __attribute__((constructor)) static void loaded(void)
 """
 
 
+EVIL = "printf '[core]\\n\\tfsmonitor = touch %s/pwned; false\\n' >>%s"
+
+
 def bash(p, *commands, **env):
     """Runs the commands one after the other in one session; what the model got."""
     p.scene(*(("bash", {"command": c, "timeout": 60000}) for c in commands))
@@ -135,12 +138,58 @@ def commondir(score, p):
 
 def submodule(score, p):
     repository(p)
-    told = bash(p, "mkdir sub; cd sub; git init -q; printf '[core]\\n\\tfsmonitor = touch "
-                   f"{p.out}/pwned; false\\n' >>.git/config; echo x >x; git add x; git commit -qm x",
-                "rm -f check; echo y >y", "git add sub y", "sleep 0.1; git status --short", "true")
+    told = bash(p, "mkdir sub; cd sub; git init -q; echo x >x; git add x; git commit -qm x",
+                "rm -f check; echo y >y", "git add sub y", EVIL % (p.out, "sub/.git/config"), "true")
     git(p, "status")
     score.check(f"git above runs nothing of it ({score.name})", not os.path.exists(f"{p.out}/pwned"))
     score.check(f"it is told ({score.name})", "has undone the last change of the index" in told, told)
+
+
+def nested_before(score, p):
+    """A repository below the workspace that is there at the start, and that no index names."""
+    repository(p)
+    for name in ("sub", "a/b/deep"):
+        os.makedirs(f"{p.work}/{name}")
+        p.give_away()
+        git(p, "-C", name, "init", "-q")
+    hook, config = f"{p.work}/sub/.git/hooks/pre-commit", text_of(f"{p.work}/sub/.git/config")
+    told = bash(p, *(EVIL % (p.out, f"{n}/.git/config") for n in ("sub", "a/b/deep")),
+                "echo x >sub/.git/hooks/pre-commit; mv sub sub2; mv a/b a/c; rm -rf sub/.git",
+                "cd sub && git config core.fsmonitor 'touch x'", "echo 1 >sub/x",
+                "cd sub && git add x && git commit -m one")
+    for name in ("sub", "a/b/deep"):
+        score.check(f"settings of {name} are as they were ({score.name})",
+                    text_of(f"{p.work}/{name}/.git/config") == config, told)
+    score.check(f"no hook in it ({score.name})", not os.path.exists(hook), told)
+    score.check(f"git alone writes it ({score.name})",
+                git(p, "-C", "sub", "log", "--format=%s") == "one\n", told)
+
+
+def nested_made(score, p):
+    """One that a command makes: a usual one stays, one that runs programs is put aside."""
+    repository(p)
+    told = bash(p, "git init -q good", "echo 1 >good/x", "cd good && git add x && git commit -qm one",
+                "git init -q bad; " + EVIL % (p.out, "bad/.git/config"), "echo next",
+                "git init -q d/hook; echo 'touch x' >d/hook/.git/hooks/pre-commit",
+                "git init -q far; mv far/.git hidden; echo 'gitdir: ../hidden' >far/.git; "
+                + EVIL % (p.out, "hidden/config"),
+                "mkdir link; ln -s ../hidden link/.git",
+                "git init -q shut; printf ../../hidden >shut/.git/commondir; chmod 555 shut",
+                "git init -q bad; " + EVIL % (p.out, "bad/.git/config"),
+                "(sleep 0.3; git init -q late; " + EVIL % (p.out, "late/.git/config") + ") & true",
+                "sleep 0.6")
+    score.check(f"a usual repository stays ({score.name})",
+                git(p, "-C", "good", "log", "--format=%s") == "one\n", told)
+    for name in ("bad", "d/hook", "far", "link", "shut", "late"):
+        score.check(f"{name} is put aside ({score.name})",
+                    not os.path.lexists(f"{p.work}/{name}/.git")
+                    and os.path.lexists(f"{p.work}/{name}/.git.untrusted"), told)
+        git(p, "-C", name, "status")
+    score.check(f"a second one as well ({score.name})",
+                os.path.exists(f"{p.work}/bad/.git.untrusted-2"), told)
+    score.check(f"nothing of it was run ({score.name})", not os.path.exists(f"{p.out}/pwned"))
+    score.check(f"the next command is told ({score.name})",
+                "has renamed" in told and "bad/.git" in told, told)
 
 
 def own_program(score, p):
@@ -207,5 +256,5 @@ def limits(score, p):
 
 
 play(missing, linked, git_file, read_only_but_for_git, read_only, hidden,
-     commondir, submodule, own_program, processes, empty_environment,
+     commondir, submodule, nested_before, nested_made, own_program, processes, empty_environment,
      preload, limits)

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/* Repositories below the workspace that no index names.  A user who goes there and calls git, or an
+ * editor that looks for repositories, runs what their settings and hooks say.
+ *
+ *     there at the start   guarded like the one of the workspace
+ *     made by a command    looked at after each command: harmless ones stay; one with settings or
+ *                          hooks that run programs is renamed, so that git does not find it
+ *
+ * The search goes by breadth and has an end: MAX_NAMES names and MAX_DEPTH directories deep in each
+ * writable place.
+ */
+#include "sandbox/parts.h"
+#include "sandbox/view.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "sandbox/gitlinks.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_NAMES = 5000, MAX_DEPTH = 5, MAX_GUARDED = 64, CONFIG_BYTES = 64 << 10 };
+
+/* ---- finding ---- */
+
+/* Hears of a .git below a writable place; dir is the directory it lies in, path its name. */
+typedef void nested_fn(void *arg, int dir, const char *path);
+
+struct search {
+    char **dirs; /* found so far; those before `at` were looked into */
+    size_t n_dirs, at, n_names, n_place;
+    nested_fn *fn;
+    void *arg;
+};
+
+static void search_clear(struct search *s)
+{
+    for (size_t i = 0; i < s->n_dirs; i++)
+        free(s->dirs[i]);
+    free(s->dirs);
+}
+
+static void push(struct search *s, char *path)
+{
+    if ((s->n_dirs & (s->n_dirs - 1)) == 0) /* room for the next power of two */
+        s->dirs = xrealloc(s->dirs, (s->n_dirs ? s->n_dirs * 2 : 1) * sizeof *s->dirs);
+    s->dirs[s->n_dirs++] = path;
+}
+
+static bool is_dir(int at, const struct dirent *e)
+{
+    struct stat st;
+    if (e->d_type != DT_UNKNOWN)
+        return e->d_type == DT_DIR;
+    return fstatat(at, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+static int depth_of(struct str path)
+{
+    int n = 0;
+    for (size_t i = 0; i < path.n; i++)
+        n += path.p[i] == '/';
+    return n;
+}
+
+static void take_entry(struct search *s, int fd, const char *dir, const struct dirent *e)
+{
+    struct buf path = BUF_INIT;
+    bool is_git = strcmp(e->d_name, ".git") == 0;
+    bool is_deep = depth_of(str_from(str_of(dir), s->n_place)) >= MAX_DEPTH;
+    if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || (is_git && s->at == 0) ||
+        (!is_git && (is_deep || !is_dir(fd, e))))
+        return;
+    buf_addf(&path, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, e->d_name);
+    if (!is_git) {
+        push(s, buf_take(&path));
+        return;
+    }
+    s->fn(s->arg, fd, path.p);
+    buf_clear(&path);
+}
+
+/* For reading, without a link on the way, as it is outside; -1. */
+static int open_dir(const struct sandbox_policy *p, struct str path)
+{
+    int way = view_open_outside(p, path);
+    int fd = way < 0 ? -1 : openat(way, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (way >= 0)
+        close(way);
+    return fd;
+}
+
+static void search(const struct sandbox_policy *p, const char *place, nested_fn *fn, void *arg)
+{
+    AUTO(search) struct search s = {.fn = fn, .arg = arg, .n_place = strlen(place)};
+    push(&s, xstrdup(place));
+    for (; s.at < s.n_dirs && s.n_names < MAX_NAMES; s.at++) {
+        int fd = open_dir(p, str_of(s.dirs[s.at]));
+        DIR *d = fd < 0 ? NULL : fdopendir(fd);
+        for (struct dirent *e; d && s.n_names++ < MAX_NAMES && (e = readdir(d));)
+            take_entry(&s, fd, s.dirs[s.at], e);
+        if (d)
+            closedir(d);
+    }
+}
+
+static void search_all(const struct sandbox_policy *p, nested_fn *fn, void *arg)
+{
+    for (size_t i = 1; policy_writable(p, i); i++) /* the first is the scratch directory */
+        search(p, policy_writable(p, i), fn, arg);
+}
+
+/* ---- there at the start ---- */
+
+static bool is_known(const struct sandbox_policy *p, const char *path)
+{
+    return paths_have(&p->git, str_of(path)) || paths_have(&p->guarded, str_of(path));
+}
+
+static void guard(void *arg, int dir, const char *path)
+{
+    struct sandbox_policy *p = arg;
+    struct stat st;
+    if (is_known(p, path) || p->git.n > MAX_GUARDED ||
+        fstatat(dir, ".git", &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return;
+    paths_put(S_ISDIR(st.st_mode) ? &p->git : &p->guarded, str_of(path));
+}
+
+void nested_guard(struct sandbox_policy *p)
+{
+    if (p->kind == SANDBOX_WORKSPACE_WRITE)
+        search_all(p, guard, p);
+}
+
+/* ---- made by a command ---- */
+
+static bool is_missing(int dir, const char *name)
+{
+    struct stat st;
+    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT;
+}
+
+static bool read_small(int dir, const char *name, struct buf *ret)
+{
+    struct stat st;
+    struct error ignored;
+    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool ok = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+              path_read_fd(ret, fd, STR("config"), CONFIG_BYTES, &ignored);
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+static bool has_only_samples(int git)
+{
+    int fd = openat(git, "hooks", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *d = fd < 0 ? NULL : fdopendir(fd);
+    bool ok = d != NULL;
+    for (struct dirent *e; ok && (e = readdir(d));)
+        ok = e->d_name[0] == '.' || str_ends(str_of(e->d_name), STR(".sample"));
+    if (d)
+        closedir(d);
+    return ok;
+}
+
+static bool is_harmless_dir(int git)
+{
+    AUTO(buf) struct buf config = BUF_INIT;
+    if (git < 0 || !is_missing(git, "config.worktree") || !is_missing(git, "commondir") ||
+        (!is_missing(git, "hooks") && !has_only_samples(git)))
+        return false;
+    return is_missing(git, "config") ||
+           (read_small(git, "config", &config) && git_config_is_harmless(buf_str(&config)));
+}
+
+/* A .git that is a file leads to a repository; in the same writable place it is judged there. */
+static bool is_harmless_file(const struct sandbox_policy *p, int dir, const char *path)
+{
+    AUTO(buf) struct buf text = BUF_INIT, target = BUF_INIT;
+    if (!read_small(dir, ".git", &text) || !str_starts(buf_str(&text), STR("gitdir:")))
+        return false;
+    path_absolute(&target, path_dir(str_of(path)), str_trim(str_from(buf_str(&text), 7)));
+    const char *place = policy_place_of(p, buf_str(&target));
+    if (!place || place != policy_place_of(p, str_of(path)))
+        return false;
+    int fd = open_dir(p, buf_str(&target));
+    bool ok = is_harmless_dir(fd);
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+static bool is_harmless(const struct sandbox_policy *p, int dir, const char *path)
+{
+    int git = openat(dir, ".git", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    bool ok = git >= 0 ? is_harmless_dir(git) : is_harmless_file(p, dir, path);
+    if (git >= 0)
+        close(git);
+    return ok;
+}
+
+/* A command may have taken the right to write from the directory. */
+static bool put_aside(int dir, char *ret_name, size_t size)
+{
+    for (int i = 1; i < 100; i++) {
+        snprintf(ret_name, size, i > 1 ? ".git.untrusted-%d" : ".git.untrusted", i);
+        if (renameat2(dir, ".git", dir, ret_name, RENAME_NOREPLACE) == 0)
+            return true;
+        if (errno == EACCES && fchmod(dir, 0755) == 0 &&
+            renameat2(dir, ".git", dir, ret_name, RENAME_NOREPLACE) == 0)
+            return true;
+        if (errno != EEXIST)
+            break;
+    }
+    return false;
+}
+
+struct finding {
+    const struct sandbox_policy *policy;
+    struct error *err;
+    bool ok;
+};
+
+static void judge(void *arg, int dir, const char *path)
+{
+    struct finding *f = arg;
+    char name[30];
+    if (is_known(f->policy, path) || is_harmless(f->policy, dir, path))
+        return;
+    bool is_aside = put_aside(dir, name, sizeof name);
+    if (!f->ok && f->err->code != ERR_EXISTS)
+        return; /* the worst is told */
+    f->ok = false;
+    if (is_aside)
+        error_set(f->err, ERR_EXISTS,
+                  "the sandbox has renamed %s, which a command made, to %s: its settings or hooks "
+                  "are none of the usual ones, and git would run what they name",
+                  path, name);
+    else
+        error_set(f->err, ERR_DENIED,
+                  "a command made %s with settings or hooks that git would run: remove it, then "
+                  "start a new session",
+                  path);
+}
+
+bool nested_check(const struct sandbox_policy *p, struct error *err)
+{
+    struct finding f = {.policy = p, .err = err, .ok = true};
+    if (p->kind == SANDBOX_WORKSPACE_WRITE)
+        search_all(p, judge, &f);
+    return f.ok;
+}
