@@ -22,7 +22,7 @@ def outside(command, why=WHY, **more):
 def run(p, *flags, **env):
     """Without a terminal.  What the model got."""
     done = p.run("run", "-m", "rehearsal/scene.json", *flags, "go", **env)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode in (0, 5), done.stderr  # 5: a permission that nobody could give
     return p.results()
 
 
@@ -73,7 +73,7 @@ def nobody_to_ask(score, p):
     told = run(p)
     score.check(f"denied without a terminal ({score.name})", not here(p, "out"), told)
     score.check(f"the text says how ({score.name})",
-                "nobody is there to ask" in told and "--allow 'outside(COMMAND)'" in told, told)
+                "no terminal to ask on" in told and "--allow 'outside(COMMAND)'" in told, told)
     p.scene(("bash", {"command": "echo 1 >~/out"}))
     told = run(p)
     score.check(f"no way is named that is not there ({score.name})",
