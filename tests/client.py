@@ -18,6 +18,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import rpc_stream  # noqa: E402
 import scaiflux_stream  # noqa: E402
 import evidence  # noqa: E402
 import harness  # noqa: E402
@@ -62,7 +63,7 @@ class Client:
                 self.inbox.put((time.monotonic(), message))
         except (OSError, ValueError):
             pass
-        except scaiflux_stream.Broken as error:
+        except (scaiflux_stream.Broken, rpc_stream.Broken) as error:
             self.inbox.put((time.monotonic(), error))
         self.inbox.put((time.monotonic(), None))
 
@@ -134,11 +135,25 @@ class Client:
 
 
 class Rpc(Client):
-    """What loaf and Kward share: requests with ids."""
+    """What loaf and Kward share: requests with ids.  Every message is checked against the schema
+    of the program; one that does not fit is the last one heard, as the exception `next` raises."""
 
     def __init__(self, *args, **names):
         self.last_id = 0
+        self.stream = rpc_stream.Stream(PROGRAM, self.args[0])
         super().__init__(*args, **names)
+
+    def send(self, message):
+        self.stream.sent(message)
+        super().send(message)
+
+    def messages(self, stream):
+        for message in self.parse(stream):
+            self.stream.take(message)
+            yield message
+
+    def parse(self, stream):
+        return super().messages(stream)
 
     def ask(self, method, params=None):
         self.last_id += 1
@@ -235,7 +250,7 @@ class Scaiflux(Client):
 class Kward(Rpc):
     args = ("kward", "rpc")
 
-    def messages(self, stream):
+    def parse(self, stream):
         while True:
             length = 0
             while (line := stream.readline()) not in (b"\r\n", b""):

@@ -333,90 +333,6 @@ const char *row_type_name(enum row_type type)
     return names[type];
 }
 
-static void value_schema(const struct row *row, struct jw *w);
-
-static void type_schema(const struct row *row, struct jw *w)
-{
-    if (row->type == T_ANY)
-        return;
-    if (row->flags & NULLABLE) {
-        jw_karr(w, "type");
-        jw_str(w, str_of(row_type_name(row->type)));
-        jw_str(w, STR("null"));
-        jw_arr_end(w);
-    } else {
-        jw_kz(w, "type", row_type_name(row->type));
-    }
-}
-
-static void item_schema(const struct row *row, struct jw *w)
-{
-    jw_key(w, "items");
-    if (row->rows) {
-        rows_schema(row->rows, true, w);
-        return;
-    }
-    jw_obj(w);
-    if (row->items != T_ANY)
-        jw_kz(w, "type", row_type_name(row->items));
-    jw_obj_end(w);
-}
-
-static void members_schema(const struct row *rows, bool is_closed, struct jw *w)
-{
-    jw_kobj(w, "properties");
-    for (const struct row *row = rows; row->name; row++) {
-        if (row->flags & UNLISTED)
-            continue;
-        jw_key(w, row->name);
-        value_schema(row, w);
-    }
-    jw_obj_end(w);
-    bool has_needed = false;
-    for (const struct row *row = rows; row->name; row++)
-        has_needed |= row->flags & NEEDED;
-    if (has_needed) {
-        jw_karr(w, "required");
-        for (const struct row *row = rows; row->name; row++)
-            if (row->flags & NEEDED)
-                jw_str(w, str_of(row->name));
-        jw_arr_end(w);
-    }
-    if (is_closed)
-        jw_kbool(w, "additionalProperties", false);
-}
-
-static void value_schema(const struct row *row, struct jw *w)
-{
-    if (row->schema) {
-        jw_raw(w, str_of(row->schema));
-        return;
-    }
-    jw_obj(w);
-    type_schema(row, w);
-    if (row->choices)
-        jw_klist(w, "enum", row->choices);
-    if (row->has_min)
-        jw_kint(w, row->type == T_ARR ? "minItems" : "minimum", row->min);
-    if (row->max && row->type == T_ARR)
-        jw_kint(w, "maxItems", row->max);
-    if (row->about)
-        jw_kz(w, "description", row->about);
-    if (row->type == T_ARR)
-        item_schema(row, w);
-    else if (row->type == T_OBJ && row->rows)
-        members_schema(row->rows, !(row->flags & OPEN), w);
-    jw_obj_end(w);
-}
-
-void rows_schema(const struct row *rows, bool is_closed, struct jw *w)
-{
-    jw_obj(w);
-    jw_kz(w, "type", "object");
-    members_schema(rows, is_closed, w);
-    jw_obj_end(w);
-}
-
 void rows_text(const struct row *rows, int indent, struct buf *out)
 {
     for (const struct row *row = rows; row->name; row++) {
@@ -426,5 +342,10 @@ void rows_text(const struct row *rows, int indent, struct buf *out)
                  row->flags & NEEDED ? "needed" : "optional", row->about ? row->about : "");
         if (row->rows)
             rows_text(row->rows, indent + 4, out);
+        for (const struct row_variant *v = row->variants; v && v->value; v++) {
+            buf_addf(out, "%*s%s%s%s\n", indent + 4, "", v->value, v->about ? ": " : "",
+                     v->about ? v->about : "");
+            rows_text(v->rows, indent + 6, out);
+        }
     }
 }

@@ -25,13 +25,20 @@ enum row_flags {
     NULLABLE = 2,  /* null counts as absent; absent is not null otherwise */
     NOT_BLANK = 4, /* T_STR: white space only is a fault (NEEDED) or counts as absent */
     TRIM = 8,      /* T_STR: outer white space is removed */
-    OPEN = 16,     /* T_OBJ: further members are allowed in the schema */
+    OPEN = 16,     /* T_OBJ, T_ARR of T_OBJ: the schema allows further members */
     TEXT = 32,     /* T_STR: any text of any length, whatever ROWS_TIDY says */
     UNLISTED = 64, /* taken, but not shown in schema and documentation */
     WIDE = 128,    /* T_STR: white space is what JavaScript takes for it, not only that of ASCII */
     PATH = 256,    /* T_STR: becomes a path, which ends at a NUL: one inside is a fault */
+    MAP = 512,     /* T_OBJ: members of any name, whose values are `items`, or objects of `rows` */
 };
 /* NOT_BLANK and TEXT of a T_ARR of T_STR hold for its items. */
+
+struct row_variant {
+    const char *value; /* NULL ends the list */
+    const struct row *rows;
+    const char *about;
+};
 
 struct row {
     const char *name;
@@ -41,7 +48,11 @@ struct row {
     const char *about;
     const struct row *rows;     /* T_OBJ: its members; T_ARR of T_OBJ: the members of an item */
     enum row_type items;        /* T_ARR: what an item is (T_ANY: anything) */
-    const char *const *choices; /* T_STR: closed list, NULL-ended */
+    const char *const *choices; /* T_STR, T_ARR of T_STR: closed list, NULL-ended */
+    /* T_OBJ, T_ARR of T_OBJ: the object or each item is one of these.  With `by` the value of that
+     * member beside this one says which; without it a member inside, which has one choice. */
+    const struct row_variant *variants;
+    const char *by;
     bool has_min;
     int64_t min;        /* T_INT, T_NUM: smallest value; T_ARR: fewest items */
     int64_t max;        /* T_STR: most bytes; T_ARR: most items; 0: no limit */
@@ -122,8 +133,25 @@ const struct row *row_find(const struct row *rows, struct str name);
 bool row_type_fits(enum row_type type, yyjson_val *v);
 /* "string", "integer", ... as JSON Schema names it. */
 const char *row_type_name(enum row_type type);
+
+/* Rows with a name.  Where a schema comes to rows of this list it writes a reference to the
+ * definition of that name instead of their members.  The list ends with a NULL name. */
+struct row_shape {
+    const char *name;
+    const struct row *rows;             /* or: */
+    const struct row_variant *variants; /* one of these */
+    bool is_open;                       /* further members are allowed */
+};
+
 /* Writes {"type":"object","properties":{...},"required":[...],"additionalProperties":false}. */
 void rows_schema(const struct row *rows, bool is_closed, struct jw *w);
+/* The same with references to shapes (NULL: none); the rows themselves are always written out. */
+void rows_schema_with(const struct row *rows, bool is_closed, const struct row_shape *shapes,
+                      struct jw *w);
+/* The definition of a shape. */
+void shape_schema(const struct row_shape *shape, const struct row_shape *shapes, struct jw *w);
+/* {"$ref":"#/$defs/NAME"} */
+void schema_ref(struct jw *w, const char *name);
 /* A plain text table, one line per row, each line indented by `indent` blanks. */
 void rows_text(const struct row *rows, int indent, struct buf *out);
 

@@ -9,7 +9,7 @@
 #ifndef TRIVET_CHAT_MESSAGE_H
 #define TRIVET_CHAT_MESSAGE_H
 
-#include "base/json.h"
+#include "base/rows.h"
 
 enum role { ROLE_USER, ROLE_ASSISTANT, ROLE_TOOL, ROLE_SUMMARY };
 
@@ -84,6 +84,20 @@ enum { PICTURE_WEIGHT = 1600 };
 const char *role_name(enum role role); /* "user", "assistant", "tool", "compactionSummary" */
 
 void message_put(struct jw *w, const struct message *m);
+/* The shapes of a reply (ROLE_ASSISTANT) and of a call in it, as message_put writes them. */
+extern const struct row message_reply_rows[], message_call_rows[];
+/* A row for the content of a message: a text, parts when there are images, or null. */
+#define MESSAGE_CONTENT_ROW(name, about)                                                            \
+    ROW_OUT(                                                                                        \
+        name, T_ANY, NEEDED, about,                                                                 \
+        .schema =                                                                                   \
+            "{\"description\":\"" about "\",\"anyOf\":[{\"type\":[\"string\",\"null\"]},"           \
+            "{\"type\":\"array\",\"items\":{\"oneOf\":[{\"type\":\"object\",\"properties\":{"       \
+            "\"type\":{\"const\":\"text\"},\"text\":{\"type\":\"string\"}},\"required\":[\"type\"," \
+            "\"text\"],\"additionalProperties\":false},{\"type\":\"object\",\"properties\":{"       \
+            "\"type\":{\"const\":\"image\"},\"data\":{\"type\":\"string\"},\"mimeType\":{"          \
+            "\"type\":\"string\"},\"alt\":{\"type\":\"string\"}},\"required\":[\"type\",\"data\"]," \
+            "\"additionalProperties\":false}]}}]}")
 /* False for roles we do not know ("system" too); alternative spellings are understood. */
 bool message_get(struct arena *a, yyjson_val *v, struct message *ret);
 

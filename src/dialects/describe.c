@@ -42,14 +42,6 @@ void dialect_describe_text(const struct dialect *d, struct buf *out)
         buf_addf(out, "  %-28s %s\n", e->code, e->when);
 }
 
-static void put_schema(struct jw *w, const char *name, const struct row *rows, bool is_closed)
-{
-    if (!rows)
-        return;
-    jw_key(w, name);
-    rows_schema(rows, is_closed, w);
-}
-
 void dialect_tools_json(const struct dialect *d, struct jw *w)
 {
     jw_kobj(w, d->name);
@@ -65,41 +57,4 @@ void dialect_tools_json(const struct dialect *d, struct jw *w)
         jw_obj_end(w);
     }
     jw_obj_end(w);
-}
-
-void dialect_describe_json(const struct dialect *d, struct buf *out)
-{
-    struct jw w = JW(out);
-    if (d->put_schema) {
-        d->put_schema(out);
-        buf_addc(out, '\n');
-        return;
-    }
-    jw_obj(&w);
-    jw_kz(&w, "dialect", d->name);
-    jw_kz(&w, "about", d->about);
-    jw_kobj(&w, "methods");
-    for (size_t i = 0; i < d->n_methods; i++) {
-        const struct method *m = d->methods[i];
-        jw_kobj(&w, m->name);
-        jw_kz(&w, "description", m->about);
-        put_schema(&w, "params", m->params, false);
-        put_schema(&w, "result", m->result, false);
-        jw_obj_end(&w);
-    }
-    jw_obj_end(&w);
-    jw_kobj(&w, "events");
-    for (const struct dialect_event *e = d->events; e->name; e++) {
-        jw_kobj(&w, e->name);
-        jw_kz(&w, "description", e->about);
-        put_schema(&w, "schema", e->rows, true);
-        jw_obj_end(&w);
-    }
-    jw_obj_end(&w);
-    jw_kobj(&w, "errors");
-    for (const struct dialect_error *e = d->errors; e->code; e++)
-        jw_kz(&w, e->code, e->when);
-    jw_obj_end(&w);
-    jw_obj_end(&w);
-    buf_addc(out, '\n');
 }

@@ -50,8 +50,14 @@ struct dialect {
     size_t n_methods;
     const struct dialect_event *events; /* ended by a NULL name */
     const struct dialect_error *errors; /* ended by a NULL code */
-    /* What `describe --json` prints instead of the usual: one JSON Schema of all messages; NULL:
-     * there is none. */
+    /* For the JSON Schema of the JSON-RPC dialects. */
+    const char *protocol; /* its version */
+    /* All events are notifications of this method, with params {type, timestamp, payload}; NULL:
+     * the name of the event is the method and its rows are the params. */
+    const char *event_method;
+    const struct row *error_rows;   /* the error object of an answer */
+    const struct row_shape *shapes; /* rows that have a definition of their own */
+    /* Writes the JSON Schema of a dialect that is not JSON-RPC; NULL otherwise. */
     void (*put_schema)(struct buf *out);
     const struct toolset *toolset; /* of its sessions */
 };
@@ -65,7 +71,7 @@ void server_quit(struct server *sv, int exit_code, bool stop_turns);
 int server_run(const struct dialect *d, const struct provider *const *providers, size_t n,
                const char *version, int argc, char **argv);
 
-/* Everything the rows know, as text or as JSON (JSON Schema for params, results and events). */
+/* Everything the rows know: as text, or as one JSON Schema document of all messages. */
 void dialect_describe_text(const struct dialect *d, struct buf *out);
 void dialect_describe_json(const struct dialect *d, struct buf *out);
 /* All tools of its toolset, whether or not they can work on this machine; as JSON a member with the

@@ -15,6 +15,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 import harness  # noqa: E402
+import rpc_stream  # noqa: E402
 from client import PROGRAM  # noqa: E402
 
 FAKE = os.path.join(harness.TOP, "tests", "fake")
@@ -69,8 +70,7 @@ def run_client(base, env):
 
 
 def rows():
-    told = subprocess.run([PROGRAM, "describe", "kward", "--json"], capture_output=True, check=True)
-    return set(json.loads(told.stdout)["methods"])
+    return set(rpc_stream.dialect_of(PROGRAM, "kward").results)
 
 
 def main():

@@ -4,20 +4,14 @@
 
     kward_page.py [--write]     --write puts them into the page
 """
-import json
 import os
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
 import page  # noqa: E402
+import rpc_stream  # noqa: E402
 from client import PROGRAM  # noqa: E402
-
-
-def describe():
-    done = subprocess.run([PROGRAM, "describe", "kward", "--json"], stdout=subprocess.PIPE, check=True)
-    return json.loads(done.stdout)
 
 
 def members(schema):
@@ -28,21 +22,21 @@ def members(schema):
 
 def methods(root):
     rows = ["| method | params | what it does |\n|---|---|---|"]
-    for name, row in root["methods"].items():
-        about = row["description"].replace("|", "\\|")
-        rows.append(f"| `{name}` | {members(row.get('params', {}))} | {about} |")
+    for name, about, params, _ in root.methods():
+        about = about.replace("|", "\\|")
+        rows.append(f"| `{name}` | {members(params)} | {about} |")
     return "\n".join(rows)
 
 
 def notifications(root):
     rows = ["| notification | params | when |\n|---|---|---|"]
-    for name, row in root["events"].items():
-        rows.append(f"| `{name}` | {members(row['schema'])} | {row['description']} |")
+    for name, about, schema in root.events():
+        rows.append(f"| `{name}` | {members(schema)} | {about} |")
     return "\n".join(rows)
 
 
 def main():
-    root = describe()
+    root = rpc_stream.dialect_of(PROGRAM, "kward")
     same = page.put("kward.md", {"methods": methods(root), "notifications": notifications(root)},
                     "--write" in sys.argv)
     harness.finish(int(same), int(not same))

@@ -15,6 +15,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
+import rpc_stream  # noqa: E402
 from client import PROGRAM  # noqa: E402
 
 NOBODY = 65534
@@ -32,7 +33,11 @@ def ask(base, root, env):
                "params": {"workspaceRoot": root}}
     done = subprocess.run([os.path.join(base, "trivet"), "kward", "rpc"], input=frame(request), cwd=base, env=env,
                           capture_output=True, timeout=30, check=True, **who)
-    return json.loads(done.stdout.split(b"\r\n\r\n")[1])["result"]
+    answer = json.loads(done.stdout.split(b"\r\n\r\n")[1])
+    stream = rpc_stream.Stream(PROGRAM, "kward")
+    stream.sent(request)
+    stream.take(answer)
+    return answer["result"]
 
 
 def main():

@@ -4,15 +4,14 @@
 
 Also: the page names each method that the handshake names, and nothing else.
 """
-import json
 import os
 import re
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
 import page     # noqa: E402
+import rpc_stream  # noqa: E402
 from client import PROGRAM, Loaf  # noqa: E402
 
 
@@ -28,19 +27,18 @@ def table(head, rows):
 
 
 def make(told):
-    methods = [(f"`{name}`", members(m.get("params") or {}), members(m["result"]), m["description"])
-               for name, m in told["methods"].items()]
-    events = [(f"`{name}`", members(e["schema"]), e["description"])
-              for name, e in told["events"].items()]
+    methods = [(f"`{name}`", members(params), members(result), about)
+               for name, about, params, result in told.methods()]
+    events = [(f"`{name}`", members(schema), about) for name, about, schema in told.events()]
     return {"methods": table(("method", "params", "result", ""), methods),
             "events": table(("event", "payload", ""), events),
-            "errors": table(("code and `data.reason`", "when"), told["errors"].items())}
+            "errors": table(("code and `data.reason`", "when"), told.errors())}
 
 
 def main():
     passed = failed = 0
-    done = subprocess.run([PROGRAM, "describe", "loaf", "--json"], stdout=subprocess.PIPE, check=True)
-    checks = [page.put("loaf.md", make(json.loads(done.stdout)), "--write" in sys.argv)]
+    checks = [page.put("loaf.md", make(rpc_stream.dialect_of(PROGRAM, "loaf")),
+                       "--write" in sys.argv)]
     with harness.private_place() as base, Loaf(cwd=base, env=harness.clean_env(base)) as c:
         named = c.call("rpc.handshake")["methods"]
         c.close()

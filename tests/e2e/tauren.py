@@ -27,6 +27,7 @@ import traceback
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.dirname(HERE), os.path.join(os.path.dirname(HERE), "fake")]
 import harness  # noqa: E402
+import rpc_stream  # noqa: E402
 from client import PROGRAM  # noqa: E402
 from provider import Server  # noqa: E402
 
@@ -69,6 +70,7 @@ class Tauren:
                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                       stderr=subprocess.PIPE)
         self.last_id, self.answers, self.inbox = 0, {}, queue.SimpleQueue()
+        self.stream = rpc_stream.Stream(PROGRAM, "kward")
         self.threads = [threading.Thread(target=run, daemon=True)
                         for run in (self.read, self.read_stderr)]
         self.errors, self.listeners = b"", []
@@ -87,7 +89,12 @@ class Tauren:
                 end = at + 4 + int(header[1])
                 if len(buffer) < end:
                     break
-                self.inbox.put(json.loads(buffer[at + 4:end]))
+                message = json.loads(buffer[at + 4:end])
+                try:
+                    self.stream.take(message)
+                except rpc_stream.Broken as error:
+                    message = AssertionError(str(error))
+                self.inbox.put(message)
                 buffer = buffer[end:]
         self.inbox.put(None)
 
@@ -120,6 +127,7 @@ class Tauren:
         if params is not None:
             message["params"] = params
         body = json.dumps(message).encode()
+        self.stream.sent(message)
         self.answers[self.last_id] = None
         self.child.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         self.child.stdin.flush()

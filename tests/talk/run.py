@@ -24,6 +24,7 @@ import evidence     # noqa: E402
 import harness      # noqa: E402
 import pattern      # noqa: E402
 import process      # noqa: E402
+import rpc_stream   # noqa: E402
 import scaiflux_stream  # noqa: E402
 import script       # noqa: E402
 
@@ -152,7 +153,8 @@ class Player:
         self.dialect = first if first in script.DIALECTS else None
         frame = self.frame or {None: "text", "kward": "length"}.get(self.dialect, "lines")
         self.note("$", " ".join(argv))
-        self.stream = scaiflux_stream.Stream()
+        self.stream = None if self.dialect is None else scaiflux_stream.Stream() \
+            if self.dialect == "scaiflux" else rpc_stream.Stream(self.binary, self.dialect)
         self.program = process.Process(argv, self.env, self.workspace, frame,
                                        os.path.join(self.base, "stderr"), self.bytewise)
 
@@ -247,6 +249,7 @@ class Player:
         if isinstance(params, dict) and isinstance(params.get("api_key"), str):
             evidence.note_secret(params["api_key"].strip())
         self.note(">", text)
+        self.tell_stream(text.encode())
         program = self.running()
         program.send(program.framing.wrap(text), self.limit())
 
@@ -259,7 +262,13 @@ class Player:
 
     def do_raw(self, step):
         self.note(">raw", step.text)
+        self.tell_stream(self.unescape(step.text))
         self.running().send(self.unescape(step.text), self.limit())
+
+    def tell_stream(self, data):
+        """Answers are checked by the method of the request with their id."""
+        if isinstance(self.stream, rpc_stream.Stream):
+            self.stream.sent_bytes(data)
 
     def do_times(self, step):
         n, _, text = step.text.partition(" ")
@@ -289,11 +298,11 @@ class Player:
             return text
         try:
             value = pattern.parse(text)
-            if self.dialect == "scaiflux":
+            if self.stream:
                 self.stream.take(value)
         except ValueError as error:
             raise Failed(f"not JSON: {error}: {text[:200]}") from None
-        except scaiflux_stream.Broken as error:
+        except (scaiflux_stream.Broken, rpc_stream.Broken) as error:
             raise Failed(str(error)) from None
         return value
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Validates a value against the subset of JSON Schema that scaiflux.schema.json uses.
+"""Validates a value against the subset of JSON Schema that `trivet describe DIALECT --json` uses.
 
 A keyword that is not known here is an error, so the subset cannot fall behind silently.
 """
+import json
 import re
 
 from pattern import same, show
@@ -23,24 +24,49 @@ class Invalid(Exception):
     pass
 
 
+def is_constant(schema):
+    return isinstance(schema, dict) and ("const" in schema or len(schema.get("enum", ())) == 1)
+
+
+def constant(schema):
+    return schema["const"] if "const" in schema else schema["enum"][0]
+
+
 class Schema:
     def __init__(self, root):
         self.root = root
+        self.indexes = {}           # see index()
 
     def check(self, name, value):
-        """Raises Invalid unless value fits $defs/name.  Names the variant by its `type` member."""
-        variants = self.root["$defs"][name].get("oneOf", [])
-        for variant in variants:
-            schema = self.resolve(variant["$ref"])
-            const = schema.get("properties", {}).get("type", {}).get("const")
-            if isinstance(value, dict) and const == value.get("type"):
-                return self.fit(schema, value, "$")
-        if variants:
-            raise Invalid(f"{show(value)} is no {name} message")
-        return self.fit(self.root["$defs"][name], value, "$")
+        """Raises Invalid unless value fits $defs/name."""
+        self.fit(self.root["$defs"][name], value, "$")
 
     def resolve(self, ref):
         return self.root["$defs"][ref.removeprefix("#/$defs/")]
+
+    def may_be(self, schema, value):
+        """False when a constant member of the schema says that value is meant by another one."""
+        if isinstance(schema, dict) and "$ref" in schema:
+            schema = self.resolve(schema["$ref"])
+        if not isinstance(schema, dict):
+            return True
+        if is_constant(schema):
+            return same(constant(schema), value)
+        if not isinstance(value, dict):
+            return schema.get("type") != "object"
+        inner = schema.get("properties", {})
+        names = [name for name in inner if isinstance(inner[name], dict)]
+        needed = [name for name in schema.get("required", ()) if is_constant(inner.get(name))]
+        return all(name in value for name in needed) and \
+            all(self.may_be(inner[name], value[name]) for name in names if name in value
+                and (is_constant(inner[name]) or "properties" in inner[name]))
+
+    def n_constants(self, schema):
+        """How many members of the schema, besides the version, have one value only."""
+        if "$ref" in schema:
+            schema = self.resolve(schema["$ref"])
+        inner = schema.get("properties", {})
+        return sum(is_constant(inner[name]) for name in inner if name != "jsonrpc")
 
     def fits(self, schema, value):
         try:
@@ -70,24 +96,60 @@ class Schema:
     def rule_ref(self, wanted, value, where, _):
         self.fit(self.resolve(wanted), value, where)
 
+    def rule_allOf(self, wanted, value, where, _):
+        for schema in wanted:
+            self.fit(schema, value, where)
+
+    def rule_anyOf(self, wanted, value, where, _):
+        if not any(self.fits(schema, value) for schema in wanted):
+            raise Invalid(f"{where}: {show(value)} fits no variant")
+
+    def index(self, variants):
+        """(name of a member that has another constant in each variant, {constant: variant})"""
+        if id(variants) not in self.indexes:
+            known = [self.resolve(one["$ref"]) if "$ref" in one else one for one in variants]
+            inner = [one.get("properties", {}) for one in known]
+            found = None, {}
+            for name in inner[0]:
+                if all(is_constant(one.get(name)) for one in inner):
+                    by_value = {json.dumps(constant(one[name])): schema
+                                for one, schema in zip(inner, variants)}
+                    if len(by_value) == len(variants):
+                        found = name, by_value
+            self.indexes[id(variants)] = found
+        return self.indexes[id(variants)]
+
     def rule_oneOf(self, wanted, value, where, _):
+        name, by_value = self.index(wanted)
+        if name and isinstance(value, dict) and name in value:
+            chosen = by_value.get(json.dumps(value[name]))
+            if chosen is None:
+                raise Invalid(f"{where}.{name}: {show(value[name])} fits 0 variants")
+            return self.fit(chosen, value, where)
+        likely = [schema for schema in wanted if self.may_be(schema, value)]
+        named = [schema for schema in likely if self.n_constants(schema)] or likely
+        if len(named) == 1 and not any(self.fits(schema, value) for schema in likely
+                                       if schema is not named[0]):
+            return self.fit(named[0], value, where)     # the usual case, which says what is wrong
         n = sum(self.fits(variant, value) for variant in wanted)
-        self.need(n == 1, where, f"{show(value)} fits {n} variants instead of one")
+        if n != 1:
+            raise Invalid(f"{where}: {show(value)} fits {n} variants instead of one")
 
     def rule_if(self, wanted, value, where, schema):
         self.fit(schema.get("then" if self.fits(wanted, value) else "else", True), value, where)
 
     def rule_type(self, wanted, value, where, _):
         names = wanted if isinstance(wanted, list) else [wanted]
-        self.need(any(TYPES[name](value) for name in names), where,
-                  f"{show(value)} is not of type {' or '.join(names)}")
+        if not any(TYPES[name](value) for name in names):
+            raise Invalid(f"{where}: {show(value)} is not of type {' or '.join(names)}")
 
     def rule_const(self, wanted, value, where, _):
-        self.need(same(wanted, value), where, f"{show(value)} is not {show(wanted)}")
+        if not same(wanted, value):
+            raise Invalid(f"{where}: {show(value)} is not {show(wanted)}")
 
     def rule_enum(self, wanted, value, where, _):
-        self.need(any(same(one, value) for one in wanted), where,
-                  f"{show(value)} is not in {wanted}")
+        if not any(same(one, value) for one in wanted):
+            raise Invalid(f"{where}: {show(value)} is not in {wanted}")
 
     def rule_properties(self, wanted, value, where, _):
         if isinstance(value, dict):
@@ -99,10 +161,11 @@ class Schema:
             self.need(not isinstance(value, dict) or name in value, where, f"{name} is missing")
 
     def rule_additionalProperties(self, wanted, value, where, schema):
-        self.need(wanted is False, where, "only additionalProperties: false is known here")
         if isinstance(value, dict):
             extra = value.keys() - schema.get("properties", {}).keys()
-            self.need(not extra, where, f"unknown members {sorted(extra)}")
+            self.need(wanted is not False or not extra, where, f"unknown members {sorted(extra)}")
+            for name in extra:
+                self.fit(wanted, value[name], f"{where}.{name}")
 
     def rule_minProperties(self, wanted, value, where, _):
         self.need(not isinstance(value, dict) or len(value) >= wanted, where, "too few members")

@@ -6,6 +6,7 @@ The program (PROGRAM below) answers in the framing of the dialect it is called w
 is asked for by the messages: {"say": x} answers x, and so on.  Each case is a talk and, when it
 must fail, a part of the report it must give.
 """
+import json
 import os
 import sys
 import tempfile
@@ -15,7 +16,7 @@ import run
 PROGRAM = r'''#!@PYTHON@
 import json, os, signal, subprocess, sys, time
 out, inp = sys.stdout.buffer, sys.stdin.buffer
-framed = sys.argv[1:2] == ["kward"] or os.path.basename(sys.argv[0]) == "kward"
+framed = sys.argv[1:2] in (["kward"], ["length"]) or os.path.basename(sys.argv[0]) == "length"
 def put(value):
     body = json.dumps(value, ensure_ascii=False).encode()
     out.write(b"Content-Length: %d\r\n\r\n" % len(body) + body if framed else body + b"\n")
@@ -30,6 +31,9 @@ def take():
     return inp.read(int(head.split(b":")[1]))
 if sys.argv[1:2] == ["--version"]:
     print("fake 1.2.3")
+    sys.exit(0)
+if sys.argv[1:2] == ["describe"]:
+    print(r"""@SCHEMA@""")
     sys.exit(0)
 if sys.argv[1:2] == ["usage"]:
     print("usage: fake", file=sys.stderr)
@@ -69,7 +73,34 @@ FLUX = ('@run scaiflux serve\n> {"say": {"type": "ready", "protocol": 1, "versio
         '"max_tokens": 1, "gadgets": []}}\n< "..."\n')
 FLUX_END = ('{"type": "turn_complete", "turn_id": "1", "stop_reason": "end_turn", "iterations": 0, '
             '"input_tokens": 0, "output_tokens": 0, "mutations": []}')
-LOAF = "@run loaf rpc\n"
+LINES = "@frame lines\n@run lines\n"
+FRAMED = "@frame length\n@run length\n"
+
+# The schemas that the program prints for loaf and Kward: one method, one event.
+TEXT = {"type": "string"}
+ID_ROWS = {"type": "object", "properties": {"id": TEXT, "note": TEXT}, "required": ["id"],
+           "additionalProperties": False}
+
+
+def message(members):
+    return {"type": "object", "properties": members, "required": list(members),
+            "additionalProperties": False}
+
+
+SCHEMA = {"$defs": {
+    "Inbound": {"oneOf": [{"$ref": "#/$defs/MakeRequest"}]},
+    "MakeRequest": message({"method": {"const": "make"}}),
+    "MakeResult": ID_ROWS,
+    "Outbound": {"oneOf": [{"$ref": "#/$defs/Response"}, {"$ref": "#/$defs/MadeEvent"}]},
+    "Response": message({"id": {"type": "integer"}, "result": {"anyOf": [ID_ROWS]}}),
+    "MadeEvent": message({"method": {"const": "made"}, "params": ID_ROWS})}}
+LOOSE = {"$defs": dict(SCHEMA["$defs"], MakeResult={"type": "object"})}
+
+
+def rpc(dialect, *answers):
+    """A talk in which the program answers a request in these words."""
+    said = "".join("> " + json.dumps({"say": one}) + "\n< \"...\"\n" for one in answers)
+    return f"@run {dialect} rpc\n" + '> {"id": 1, "method": "make"}\n' + said
 
 PROVIDER = '@provider inline <<END\n[{"text": "hi"}]\nEND\n'
 POST = ('> {"post": {"model": "m", "stream": true, '
@@ -77,67 +108,67 @@ POST = ('> {"post": {"model": "m", "stream": true, '
 
 # (name, talk, None or what the report must contain)
 CASES = [
-    ("plain", LOAF + '> {"say": {"a": 1, "b": [1, 2]}}\n< {"a": 1.0, "b": [1, 2]}\n', None),
-    ("wrong value", LOAF + '> {"say": {"a": 1}}\n< {"a": 2}\n', "$.a: expected 2, got 1"),
-    ("true is not 1", LOAF + '> {"say": {"a": true}}\n< {"a": 1}\n', "expected 1, got true"),
-    ("missing member", LOAF + '> {"say": {"a": 1}}\n< {"a": 1, "b": "..."}\n', 'no member "b"'),
-    ("closed object", LOAF + '> {"say": {"a": 1, "b": 2}}\n< {"a": 1}\n', 'unexpected member "b"'),
-    ("open object", LOAF + '> {"say": {"a": 1, "b": 2}}\n< {"a": 1, "...": "..."}\n', None),
-    ("any value", LOAF + '> {"say": {"a": [1]}}\n< {"a": "..."}\n', None),
-    ("open array", LOAF + '> {"say": [1, 2, 3]}\n< [1, "..."]\n', None),
-    ("closed array", LOAF + '> {"say": [1, 2, 3]}\n< [1, 2]\n', "expected 2 items, got 3"),
-    ("regex", LOAF + '> {"say": "abc-12"}\n< "~^[a-z]+-[0-9]+$"\n', None),
-    ("wrong regex", LOAF + '> {"say": "abc"}\n< "~^[0-9]+$"\n', "expected text like"),
-    ("binding", LOAF + '> {"say": {"id": "x7"}}\n< {"id": "$id"}\n> {"say": ["$id", "(${id})"]}\n'
+    ("plain", LINES + '> {"say": {"a": 1, "b": [1, 2]}}\n< {"a": 1.0, "b": [1, 2]}\n', None),
+    ("wrong value", LINES + '> {"say": {"a": 1}}\n< {"a": 2}\n', "$.a: expected 2, got 1"),
+    ("true is not 1", LINES + '> {"say": {"a": true}}\n< {"a": 1}\n', "expected 1, got true"),
+    ("missing member", LINES + '> {"say": {"a": 1}}\n< {"a": 1, "b": "..."}\n', 'no member "b"'),
+    ("closed object", LINES + '> {"say": {"a": 1, "b": 2}}\n< {"a": 1}\n', 'unexpected member "b"'),
+    ("open object", LINES + '> {"say": {"a": 1, "b": 2}}\n< {"a": 1, "...": "..."}\n', None),
+    ("any value", LINES + '> {"say": {"a": [1]}}\n< {"a": "..."}\n', None),
+    ("open array", LINES + '> {"say": [1, 2, 3]}\n< [1, "..."]\n', None),
+    ("closed array", LINES + '> {"say": [1, 2, 3]}\n< [1, 2]\n', "expected 2 items, got 3"),
+    ("regex", LINES + '> {"say": "abc-12"}\n< "~^[a-z]+-[0-9]+$"\n', None),
+    ("wrong regex", LINES + '> {"say": "abc"}\n< "~^[0-9]+$"\n', "expected text like"),
+    ("binding", LINES + '> {"say": {"id": "x7"}}\n< {"id": "$id"}\n> {"say": ["$id", "(${id})"]}\n'
      '< ["$id", "(x7)"]\n> {"say": "say ${id}!"}\n< "say ${id}!"\n', None),
-    ("wrong binding", LOAF + '> {"all": [1, 2]}\n< "$n"\n< "$n"\n', "$n is 1, got 2"),
-    ("unbound", LOAF + '> {"say": "$nobody"}\n', "used before it was bound"),
-    ("literal dollar", LOAF + '> {"say": "\\u0024x"}\n< "\\\\$x"\n', None),
-    ("unfinished pattern", LOAF + '> {"say": 1}\n< {"a"\n', "the pattern is not JSON"),
-    ("continued lines", LOAF + '> {"say":\n    {"a": 1}}\n< {"a":\n   1}\n', None),
-    ("skip", LOAF + '> {"all": [1, 2, 3]}\n<~ 3\n', None),
-    ("skip as directive", LOAF + '> {"all": [1, 2, 3]}\n@skip-until\n< 3\n', None),
-    ("skip misses", LOAF + '@within 300\n> {"all": [1, 2, 3]}\n<~ 4\n', "nothing came in time"),
-    ("any order", LOAF + '> {"all": [1, 2, 3]}\n@any-order\n< 3\n< 1\n< 2\n@end\n', None),
-    ("any order, wrong", LOAF + '> {"all": [1, 4]}\n@any-order\n< 3\n< 1\n@end\n', "fits none"),
-    ("left over", LOAF + '> {"all": [1, 2]}\n< 1\n', "nobody expected"),
-    ("left over allowed", LOAF + '> {"all": [1, 2]}\n< 1\n@ignore-rest\n', None),
-    ("too late", LOAF + '@within 100\n> {"wait": 5}\n> {"say": 1}\n< 1\n', "nothing came in time"),
-    ("silent", LOAF + '@silent 100\n', None),
-    ("not silent", LOAF + '> {"say": 1}\n@silent 1000\n', "silence expected"),
-    ("exit", LOAF + '> {"exit": 3}\n@expect-exit 3\n', None),
-    ("wrong exit", LOAF + '> {"exit": 3}\n@expect-exit 0\n', "exit status 3, expected 0"),
-    ("exit nobody asked for", LOAF + '> {"exit": 1}\n', "exit status 1, expected 0"),
-    ("exit that does not come", LOAF + '@within 200\n@expect-exit 0\n', "still running"),
-    ("end of output", LOAF + '> {"exit": 0}\n< 1\n', "stdout was closed"),
-    ("signal", LOAF + '> {"say": 1}\n< 1\n@signal TERM\n< {"bye": "term"}\n@expect-exit 0\n', None),
-    ("raw", LOAF + '>raw {"say": \\x31}\\r\\n\n< 1\n>raw no\\n\n< {"error": "parse"}\n', None),
-    ("raw quotes", LOAF + '>raw {"say": "a\\"b"}\\n\n< "a\\"b"\n', None),
-    ("times", LOAF + '>raw {"len": "\n>times 100000 x\n>raw "}\\n\n< 100000\n', None),
-    ("not JSON", LOAF + '> {"say": }\n', "use >raw"),
-    ("output not JSON", LOAF + '> {"print": "hello\\n"}\n< "..."\n', "not JSON"),
-    ("double member", LOAF + '> {"print": "{\\"a\\":1,\\"a\\":2}\\n"}\n< "..."\n', "comes twice"),
-    ("blank line", LOAF + '> {"print": "\\n"}\n< "..."\n', "no message"),
-    ("torn line", LOAF + '> {"print": "{}"}\n@close\n< {}\n', "inside a message"),
-    ("stderr", LOAF + '@stderr grum\n> {"grumble": "grumble"}\n', None),
-    ("stderr not empty", LOAF + '@stderr-empty\n> {"grumble": "grumble"}\n', "stderr is not empty"),
-    ("stderr not so", LOAF + '@stderr other\n> {"grumble": "grumble"}\n', "stderr is not like"),
-    ("sanitizer", LOAF + '> {"grumble": "x.c:1: runtime error: y"}\n', "reports a fault"),
-    ("env", '@env OPENAI_X=1\n' + LOAF + '> {"env": "OPENAI_X"}\n< "1"\n> {"env": "SELFTEST_KEY"}\n'
+    ("wrong binding", LINES + '> {"all": [1, 2]}\n< "$n"\n< "$n"\n', "$n is 1, got 2"),
+    ("unbound", LINES + '> {"say": "$nobody"}\n', "used before it was bound"),
+    ("literal dollar", LINES + '> {"say": "\\u0024x"}\n< "\\\\$x"\n', None),
+    ("unfinished pattern", LINES + '> {"say": 1}\n< {"a"\n', "the pattern is not JSON"),
+    ("continued lines", LINES + '> {"say":\n    {"a": 1}}\n< {"a":\n   1}\n', None),
+    ("skip", LINES + '> {"all": [1, 2, 3]}\n<~ 3\n', None),
+    ("skip as directive", LINES + '> {"all": [1, 2, 3]}\n@skip-until\n< 3\n', None),
+    ("skip misses", LINES + '@within 300\n> {"all": [1, 2, 3]}\n<~ 4\n', "nothing came in time"),
+    ("any order", LINES + '> {"all": [1, 2, 3]}\n@any-order\n< 3\n< 1\n< 2\n@end\n', None),
+    ("any order, wrong", LINES + '> {"all": [1, 4]}\n@any-order\n< 3\n< 1\n@end\n', "fits none"),
+    ("left over", LINES + '> {"all": [1, 2]}\n< 1\n', "nobody expected"),
+    ("left over allowed", LINES + '> {"all": [1, 2]}\n< 1\n@ignore-rest\n', None),
+    ("too late", LINES + '@within 100\n> {"wait": 5}\n> {"say": 1}\n< 1\n', "nothing came in time"),
+    ("silent", LINES + '@silent 100\n', None),
+    ("not silent", LINES + '> {"say": 1}\n@silent 1000\n', "silence expected"),
+    ("exit", LINES + '> {"exit": 3}\n@expect-exit 3\n', None),
+    ("wrong exit", LINES + '> {"exit": 3}\n@expect-exit 0\n', "exit status 3, expected 0"),
+    ("exit nobody asked for", LINES + '> {"exit": 1}\n', "exit status 1, expected 0"),
+    ("exit that does not come", LINES + '@within 200\n@expect-exit 0\n', "still running"),
+    ("end of output", LINES + '> {"exit": 0}\n< 1\n', "stdout was closed"),
+    ("signal", LINES + '> {"say": 1}\n< 1\n@signal TERM\n< {"bye": "term"}\n@expect-exit 0\n', None),
+    ("raw", LINES + '>raw {"say": \\x31}\\r\\n\n< 1\n>raw no\\n\n< {"error": "parse"}\n', None),
+    ("raw quotes", LINES + '>raw {"say": "a\\"b"}\\n\n< "a\\"b"\n', None),
+    ("times", LINES + '>raw {"len": "\n>times 100000 x\n>raw "}\\n\n< 100000\n', None),
+    ("not JSON", LINES + '> {"say": }\n', "use >raw"),
+    ("output not JSON", LINES + '> {"print": "hello\\n"}\n< "..."\n', "not JSON"),
+    ("double member", LINES + '> {"print": "{\\"a\\":1,\\"a\\":2}\\n"}\n< "..."\n', "comes twice"),
+    ("blank line", LINES + '> {"print": "\\n"}\n< "..."\n', "no message"),
+    ("torn line", LINES + '> {"print": "{}"}\n@close\n< {}\n', "inside a message"),
+    ("stderr", LINES + '@stderr grum\n> {"grumble": "grumble"}\n', None),
+    ("stderr not empty", LINES + '@stderr-empty\n> {"grumble": "grumble"}\n', "stderr is not empty"),
+    ("stderr not so", LINES + '@stderr other\n> {"grumble": "grumble"}\n', "stderr is not like"),
+    ("sanitizer", LINES + '> {"grumble": "x.c:1: runtime error: y"}\n', "reports a fault"),
+    ("env", '@env OPENAI_X=1\n' + LINES + '> {"env": "OPENAI_X"}\n< "1"\n> {"env": "SELFTEST_KEY"}\n'
      '< null\n> {"env": "HOME"}\n< "$HOME"\n', None),
-    ("workspace", LOAF + '> {"cwd": 0}\n< "$WORKSPACE"\n', None),
-    ("file", '@file sub/a.txt <<END\none $WORKSPACE\n\nEND\n' + LOAF + '> {"say": 1}\n< 1\n'
+    ("workspace", LINES + '> {"cwd": 0}\n< "$WORKSPACE"\n', None),
+    ("file", '@file sub/a.txt <<END\none $WORKSPACE\n\nEND\n' + LINES + '> {"say": 1}\n< 1\n'
      '@sh test "$(wc -l <sub/a.txt)" = 2\n> {"write": "b"}\n> {"say": 2}\n< 2\n'
      '@expect-file b <<X\nwritten\nX\n', None),
-    ("sh fails", LOAF + '@sh exit 4\n', "ended with 4"),
-    ("wrong file", '@file a <<X\n1\nX\n' + LOAF + '@expect-file a <<X\n2\nX\n', "expected '2"),
-    ("process left", LOAF + '> {"spawn": 1}\n> {"say": 1}\n< 1\n', "left a process behind"),
-    ("framed", '@run kward rpc\n> {"say": "grüß"}\n< "grüß"\n', None),
-    ("framed, wrong", '@run kward rpc\n> {"print": "{}\\n"}\n@close\n< {}\n', "inside a message"),
-    ("bad header", '@run kward rpc\n> {"print": "content-length: 2\\r\\n\\r\\n{}"}\n< {}\n',
+    ("sh fails", LINES + '@sh exit 4\n', "ended with 4"),
+    ("wrong file", '@file a <<X\n1\nX\n' + LINES + '@expect-file a <<X\n2\nX\n', "expected '2"),
+    ("process left", LINES + '> {"spawn": 1}\n> {"say": 1}\n< 1\n', "left a process behind"),
+    ("framed", FRAMED + '> {"say": "grüß"}\n< "grüß"\n', None),
+    ("framed, wrong", FRAMED + '> {"print": "{}\\n"}\n@close\n< {}\n', "inside a message"),
+    ("bad header", FRAMED + '> {"print": "content-length: 2\\r\\n\\r\\n{}"}\n< {}\n',
      "not ours"),
-    ("by name", '@run-as kward rpc\n> {"say": 1}\n< 1\n', None),
-    ("twice", LOAF + '> {"say": 1}\n< 1\n@run kward rpc\n> {"say": 2}\n< 2\n', None),
+    ("by name", '@frame length\n@run-as length\n> {"say": 1}\n< 1\n', None),
+    ("twice", LINES + '> {"say": 1}\n< 1\n@frame length\n@run length\n> {"say": 2}\n< 2\n', None),
     ("text", '@run --version\n< "~^fake [0-9.]+$"\n', None),
     ("usage", '@run usage\n@stderr ^usage\n@expect-exit 2\n', None),
     ("schema", FLUX + '> {"say": {"type": "turn_started", "turn_id": "1"}}\n'
@@ -161,20 +192,32 @@ CASES = [
     ("schema, extra", '@run scaiflux serve\n> {"say": {"type": "turn_started", "turn_id": "1", '
      '"x": 1}}\n< "..."\n', "unknown members"),
     ("schema, unknown", '@run scaiflux serve\n> {"say": {"type": "hello"}}\n< "..."\n',
-     "no Outbound"),
-    ("hold", LOAF + '@hold\n> {"all": [1, 2]}\n@silent 50\n@release\n< 1\n< 2\n', None),
-    ("provider", PROVIDER + LOAF + POST + '< 200\n'
+     "fits 0 variants"),
+    ("rpc schema", rpc("loaf", {"id": 1, "result": {"id": "a", "note": "n"}},
+                       {"method": "made", "params": {"id": "a"}}), None),
+    ("rpc schema, framed", rpc("kward", {"id": 1, "result": {"id": "a"}}), None),
+    ("rpc schema, renamed", rpc("loaf", {"id": 1, "result": {"ident": "a"}}), "id is missing"),
+    ("rpc schema, renamed optional", rpc("kward", {"id": 1, "result": {"id": "a", "notes": "n"}}),
+     "unknown members ['notes']"),
+    ("rpc schema, renamed in event", rpc("loaf", {"method": "made", "params": {"ID": "a"}}),
+     "id is missing"),
+    ("rpc schema, renamed in ignored rest", rpc("loaf") + '@ignore-rest\n> {"say": {"id": 1, '
+     '"result": {"ident": "a"}}}\n', "id is missing"),
+    ("rpc schema, too loose", rpc("kward", {"id": 1, "result": {"id": "a"}}),
+     "does not notice a renamed member: make .result.id"),
+    ("hold", LINES + '@hold\n> {"all": [1, 2]}\n@silent 50\n@release\n< 1\n< 2\n', None),
+    ("provider", PROVIDER + LINES + POST + '< 200\n'
      '@request {"method": "POST", "path": "/v1/chat/completions", '
      '"body": {"model": "m", "...": "..."}, "...": "..."}\n@sh grep -q hello $REQUESTS\n', None),
-    ("provider, wrong", PROVIDER + LOAF + POST + '< 200\n'
+    ("provider, wrong", PROVIDER + LINES + POST + '< 200\n'
      '@request {"body": {"model": "n", "...": "..."}, '
      '"...": "..."}\n', '$.body.model: expected "n"'),
-    ("provider, none", PROVIDER + LOAF + '@within 200\n@request "..."\n', "no further request"),
-    ("unknown directive", LOAF + '@expct 1\n', "not understood"),
-    ("no end", LOAF + '@any-order\n< 1\n', "without @end"),
+    ("provider, none", PROVIDER + LINES + '@within 200\n@request "..."\n', "no further request"),
+    ("unknown directive", LINES + '@expct 1\n', "not understood"),
+    ("no end", LINES + '@any-order\n< 1\n', "without @end"),
     ("no run", '> {}\n', "no @run"),
-    ("covers", '@covers loaf 1 3-5\n' + LOAF, None),
-    ("wrong covers", '@covers loaf one\n' + LOAF, "@covers"),
+    ("covers", '@covers loaf 1 3-5\n' + LINES, None),
+    ("wrong covers", '@covers loaf one\n' + LINES, "@covers"),
 ]
 
 
@@ -182,10 +225,13 @@ def main():
     os.environ["SELFTEST_KEY"] = "must not be seen"
     passed = failed = 0
     with tempfile.TemporaryDirectory(prefix="trivet-selftest-") as folder:
-        program = os.path.join(folder, "fake")
-        with open(program, "w", encoding="utf-8") as file:
-            file.write(PROGRAM.replace("@PYTHON@", sys.executable))
-        os.chmod(program, 0o755)
+        programs = {}
+        for kind, schema in (("fake", SCHEMA), ("loose", LOOSE)):
+            programs[kind] = os.path.join(folder, kind)
+            with open(programs[kind], "w", encoding="utf-8") as file:
+                file.write(PROGRAM.replace("@PYTHON@", sys.executable)
+                           .replace("@SCHEMA@", json.dumps(schema)))
+            os.chmod(programs[kind], 0o755)
         path = os.path.join(folder, "case.talk")
         for bytewise in (False, True):
             for name, text, wanted in CASES:
@@ -193,6 +239,7 @@ def main():
                     continue
                 with open(path, "w", encoding="utf-8") as file:
                     file.write(text)
+                program = programs["loose" if "too loose" in name else "fake"]
                 report = run.play(path, program, bytewise)
                 good = report is None if wanted is None else bool(report and wanted in report)
                 passed, failed = passed + good, failed + (not good)

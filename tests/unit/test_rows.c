@@ -207,6 +207,53 @@ static void test_schema(void **state)
     assert_null(json_get(doc.root, "additionalProperties"));
 }
 
+static const char *const only_a[] = {"a", NULL};
+static const struct row kind_a_rows[] = {
+    ROW_OUT("kind", T_STR, NEEDED, NULL, .choices = only_a),
+    ROW_END,
+};
+static const struct row_variant kinds[] = {{"a", kind_a_rows, "the a"}, {NULL, NULL, NULL}};
+static const struct row_shape shapes[] = {
+    {"Item", .rows = item_rows},
+    {"Kind", .variants = kinds},
+    {NULL},
+};
+
+static void test_schema_of_variants_maps_and_shapes(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        ROW_OUT("type", T_STR, NEEDED, NULL),
+        ROW_OUT("payload", T_OBJ, NEEDED, NULL, .by = "type", .variants = kinds),
+        ROW_OUT("item", T_OBJ, NULLABLE, "one", .rows = item_rows),
+        ROW_OUT("kinds", T_ARR, OPTIONAL, NULL, .items = T_OBJ, .variants = kinds),
+        ROW_OUT("counts", T_OBJ, MAP, NULL, .items = T_INT),
+        ROW_OUT("mood", T_STR, NULLABLE, NULL, .choices = moods),
+        ROW_END,
+    };
+    AUTO(buf) struct buf out = BUF_INIT;
+    struct jw w = JW(&out);
+    rows_schema_with(rows, true, shapes, &w);
+    assert_string_equal(
+        out.p, "{\"type\":\"object\",\"properties\":{\"type\":{\"type\":\"string\"},"
+               "\"payload\":{\"type\":\"object\"},"
+               "\"item\":{\"anyOf\":[{\"$ref\":\"#/$defs/Item\"},{\"type\":\"null\"}],"
+               "\"description\":\"one\"},"
+               "\"kinds\":{\"type\":\"array\",\"items\":{\"$ref\":\"#/$defs/Kind\"}},"
+               "\"counts\":{\"type\":\"object\",\"additionalProperties\":{\"type\":\"integer\"}},"
+               "\"mood\":{\"type\":[\"string\",\"null\"],\"enum\":[\"good\",\"bad\",null]}},"
+               "\"required\":[\"type\",\"payload\"],\"additionalProperties\":false,"
+               "\"oneOf\":[{\"properties\":{\"type\":{\"const\":\"a\"},\"payload\":{\"type\":"
+               "\"object\",\"description\":\"the a\",\"properties\":{\"kind\":{\"type\":\"string\","
+               "\"enum\":[\"a\"]}},\"required\":[\"kind\"],\"additionalProperties\":false}}}]}");
+    buf_reset(&out);
+    w = JW(&out);
+    shape_schema(&shapes[1], NULL, &w);
+    assert_string_equal(out.p, "{\"oneOf\":[{\"type\":\"object\",\"properties\":{\"kind\":{"
+                               "\"type\":\"string\",\"enum\":[\"a\"]}},\"required\":[\"kind\"],"
+                               "\"additionalProperties\":false}]}");
+}
+
 static void test_text(void **state)
 {
     (void)state;
@@ -226,6 +273,7 @@ int main(void)
         cmocka_unit_test(test_wrong_types_count_as_absent),
         cmocka_unit_test(test_first_fault_in_row_order),
         cmocka_unit_test(test_schema),
+        cmocka_unit_test(test_schema_of_variants_maps_and_shapes),
         cmocka_unit_test(test_text),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);

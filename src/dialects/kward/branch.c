@@ -70,8 +70,14 @@ const struct method kw_sessions_clone = {
     .errors = "Unknown session: <id>",
 };
 
+static const struct row entry_rows[] = {
+    ROW_OUT("entryId", T_STR, NEEDED, "for sessions/fork"),
+    ROW_OUT("text", T_STR, NEEDED, "how the message begins"),
+    ROW_END,
+};
+
 static const struct row fork_messages_rows[] = {
-    ROW_OUT("messages", T_ARR, NEEDED, "{entryId, text} of every user message"),
+    ROW_OUT("messages", T_ARR, NEEDED, "of the user", .items = T_OBJ, .rows = entry_rows),
     ROW_END,
 };
 
@@ -212,14 +218,6 @@ static const struct row compact_params_rows[] = {
     ROW_END,
 };
 
-static const struct row compact_rows[] = {
-    ROW_OUT("summary", T_STR, NEEDED, "what was said"),
-    ROW_OUT("firstKeptEntryId", T_STR, NEEDED, "message:<n> of sessions/forkMessages"),
-    ROW_OUT("tokensBefore", T_INT, NEEDED, "estimate of the context before"),
-    ROW_OUT("details", T_OBJ, NEEDED, "read_files, modified_files"),
-    ROW_END,
-};
-
 static void put_outcome(struct jw *w, const struct compact_outcome *o)
 {
     jw_obj(w);
@@ -304,19 +302,10 @@ const struct method kw_sessions_compact = {
     .name = "sessions/compact",
     .params = compact_params_rows,
     .params_size = sizeof(struct compact_params),
-    .result = compact_rows,
+    .result = kw_compact_rows,
     .how = RUN_FIBER,
     .lane = LANE_SLOW,
     .run = compact_await,
     .about = "Summarises older history now.",
     .errors = "Nothing to compact; Already compacted; Session is busy",
-};
-
-const struct row kw_session_event_rows[] = {
-    ROW_OUT("timestamp", T_STR, NEEDED, "when it happened"),
-    ROW_OUT("sessionId", T_STR, NEEDED, "RPC session"),
-    ROW_OUT("type", T_STR, NEEDED, "compactionStart, compactionEnd or notice"),
-    ROW_OUT("payload", T_OBJ, NEEDED | OPEN,
-            "result, aborted, willRetry, errorMessage; message of a notice"),
-    ROW_END,
 };

@@ -122,9 +122,40 @@ static struct shelves read_shelves(const struct kward *k, struct arena *a)
     return s;
 }
 
+#define SOURCE(name) ROW_OUT("source", T_STR, NEEDED, NULL, .choices = KW_ONLY(name))
+#define COMMAND_ROWS                                                                               \
+    ROW_OUT("name", T_STR, NEEDED, "what is typed behind the slash"),                              \
+        ROW_OUT("description", T_STR, NEEDED, "for humans"),                                       \
+        ROW_OUT("path", T_STR, NEEDED, "the file it comes from")
+
+static const struct row prompt_command_rows[] = {
+    SOURCE("prompt"),
+    COMMAND_ROWS,
+    ROW_OUT("location", T_STR, NEEDED, "as path"),
+    ROW_OUT("sourceInfo", T_OBJ, NEEDED, "empty"),
+    ROW_END,
+};
+
+static const struct row skill_command_rows[] = {SOURCE("skill"), COMMAND_ROWS, ROW_END};
+
+static const struct row plugin_command_rows[] = {
+    SOURCE("plugin"),
+    COMMAND_ROWS,
+    ROW_OUT("argumentHint", T_STR, NEEDED, "what it takes"),
+    ROW_OUT("executable", T_BOOL, NEEDED, "true"),
+    ROW_END,
+};
+
+static const struct row_variant command_kinds[] = {
+    {"prompt", prompt_command_rows, NULL},
+    {"skill", skill_command_rows, NULL},
+    {"plugin", plugin_command_rows, NULL},
+    {NULL, NULL, NULL},
+};
+
 static const struct row commands_rows[] = {
-    ROW_OUT("commands", T_ARR, NEEDED,
-            "prompts, skills, plugins: {name, description, source, path}"),
+    ROW_OUT("commands", T_ARR, NEEDED, "prompts, skills, plugins", .items = T_OBJ,
+            .variants = command_kinds),
     ROW_END,
 };
 
@@ -192,8 +223,17 @@ const struct method kw_commands_list = {
     .errors = "Unknown session: <id>",
 };
 
+static const char *const section_names[] = {"Context", "Skills", "Prompts", "Plugins", NULL};
+
+static const struct row section_rows[] = {
+    ROW_OUT("name", T_STR, NEEDED, "title", .choices = section_names),
+    ROW_OUT("items", T_ARR, NEEDED, "names", .items = T_STR),
+    ROW_END,
+};
+
 static const struct row startup_rows[] = {
-    ROW_OUT("sections", T_ARR, NEEDED, "{name, items}; Context, Skills, Prompts, Plugins"),
+    ROW_OUT("sections", T_ARR, NEEDED, "those that are not empty", .items = T_OBJ,
+            .rows = section_rows),
     ROW_END,
 };
 
@@ -344,7 +384,7 @@ static const struct row run_params_rows[] = {
 
 static const struct row run_rows[] = {
     ROW_OUT("command", T_STR, OPTIONAL, "without the slash"),
-    ROW_OUT("output", T_ARR, OPTIONAL, "the lines it wrote"),
+    ROW_OUT("output", T_ARR, OPTIONAL, "the lines it wrote", .items = T_STR),
     ROW_OUT("result", T_STR, OPTIONAL | NULLABLE, "null"),
     ROW_OUT("ok", T_BOOL, OPTIONAL, "false for copy"),
     ROW_OUT("error", T_STR, OPTIONAL, "unsupported"),

@@ -12,6 +12,19 @@ const struct dialect_error kw_errors[] = {
     {NULL, NULL},
 };
 
+static const struct row data_rows[] = {
+    ROW_OUT("code", T_STR, NEEDED, "class of the failure: ArgumentError, NotFoundError, ..."),
+    ROW_OUT("message", T_STR, NEEDED, "as in the error itself"),
+    ROW_END,
+};
+
+const struct row kw_error_rows[] = {
+    ROW_OUT("code", T_INT, NEEDED, "as JSON-RPC numbers it"),
+    ROW_OUT("message", T_STR, NEEDED, "what went wrong, for humans"),
+    ROW_OUT("data", T_OBJ, OPTIONAL, "absent when the envelope was wrong", .rows = data_rows),
+    ROW_END,
+};
+
 /* Classes of failures as clients see them in error.data.code and in the error of a turn. */
 static const char *const kinds[ERR_N_CODES] = {
     [ERR_CANCELED] = "Canceled",

@@ -309,29 +309,29 @@ void kw_on_event(void *file, struct session *s, const struct event *e)
         kw_free_file(f);
 }
 
-static const struct row turn_event_rows[] = {
-    ROW_OUT("sequence", T_INT, NEEDED, "number within the turn, from 1, without gaps"),
-    ROW_OUT("timestamp", T_STR, NEEDED, "when it happened"),
-    ROW_OUT("sessionId", T_STR, NEEDED, "RPC session that started the turn"),
-    ROW_OUT("turnId", T_STR, NEEDED, "the turn"),
-    ROW_OUT("type", T_STR, NEEDED,
-            "turnQueued, turnSteered, turnStarted, reasoningDelta, assistantDelta, "
-            "assistantMessage, modelRetry, toolCall, toolUpdate, toolResult, answer, "
-            "turnCancelRequested, error or turnFinished"),
-    ROW_OUT("payload", T_OBJ, NEEDED | OPEN, "what belongs to the type"),
+static const struct row option_rows[] = {
+    ROW_OUT("label", T_STR, NEEDED, "the answer"),
+    ROW_OUT("description", T_STR, NEEDED, "what choosing it means"),
+    ROW_END,
+};
+
+static const struct row asked_rows[] = {
+    ROW_OUT("question", T_STR, NEEDED, "the whole question"),
+    ROW_OUT("header", T_STR, NEEDED, "a short title"),
+    ROW_OUT("options", T_ARR, NEEDED, "to choose from", .items = T_OBJ, .rows = option_rows),
     ROW_END,
 };
 
 static const struct row question_rows[] = {
     ROW_OUT("sessionId", T_STR, NEEDED, "RPC session whose turn asks"),
     ROW_OUT("questionRequestId", T_STR, NEEDED, "for ui/answerQuestion"),
-    ROW_OUT("questions", T_ARR, NEEDED,
-            "1 to 4 of {question, header, options[{label, description}]}"),
+    ROW_OUT("questions", T_ARR, NEEDED, "1 to 4", .items = T_OBJ, .rows = asked_rows),
     ROW_END,
 };
 
 const struct dialect_event kw_events[] = {
-    {"turn/event", turn_event_rows, "What happens in a turn, in order; turnFinished is the last."},
+    {"turn/event", kw_turn_event_rows,
+     "What happens in a turn, in order; turnFinished is the last."},
     {"session/event", kw_session_event_rows,
      "A compaction asked for by a client begins or ends, or the user should know something."},
     {"ui/question", question_rows, "The model asks the user; ui/answerQuestion answers."},

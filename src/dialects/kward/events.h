@@ -45,7 +45,6 @@ void kw_log_event(struct kw_file *f, const struct event *e);
 /* branch.c */
 /* Tells every RPC session of the file. */
 void kw_tell_notice(struct kw_file *f, struct str text);
-extern const struct row kw_session_event_rows[];
 
 /* question.c */
 void kw_ask(struct kw_file *f, struct str owner, const struct event *e);

@@ -336,7 +336,8 @@ static const struct row initialize_rows[] = {
     ROW_OUT("protocolVersion", T_INT, NEEDED, "1"),
     ROW_OUT("serverName", T_STR, NEEDED, "kward"),
     ROW_OUT("experimental", T_BOOL, NEEDED, "true"),
-    ROW_OUT("capabilities", T_OBJ, NEEDED | OPEN, "what this server can, in groups"),
+    ROW_OUT("capabilities", T_OBJ, NEEDED, "what this server can, in groups",
+            .rows = kw_capabilities_rows),
     ROW_END,
 };
 

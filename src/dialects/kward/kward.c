@@ -298,5 +298,8 @@ const struct dialect dialect_kward = {
     .n_methods = ARRAY_LEN(kw_methods),
     .events = kw_events,
     .errors = kw_errors,
+    .protocol = "1",
+    .error_rows = kw_error_rows,
+    .shapes = kw_shapes,
     .toolset = &toolset_kward,
 };

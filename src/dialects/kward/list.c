@@ -39,7 +39,8 @@ static const struct row item_rows[] = {
     ROW_OUT("parentPath", T_STR, NEEDED | NULLABLE, "file of that session"),
     ROW_OUT("depth", T_INT, NEEDED, "0 for roots"),
     ROW_OUT("isLast", T_BOOL, NEEDED, "last among its siblings"),
-    ROW_OUT("ancestorContinues", T_ARR, NEEDED, "per ancestor from depth 1: has later siblings"),
+    ROW_OUT("ancestorContinues", T_ARR, NEEDED, "per ancestor from depth 1: has later siblings",
+            .items = T_BOOL),
     ROW_END,
 };
 

@@ -182,17 +182,70 @@ static const struct row stats_params_rows[] = {
     ROW_END,
 };
 
+#define COUNTS(name, about) ROW_OUT(name, T_OBJ, NEEDED | MAP, about, .items = T_INT)
+
+static const struct row range_rows[] = {
+    ROW_OUT("input", T_STR, NEEDED, "as it was asked for"),
+    ROW_OUT("count", T_INT, NEEDED, "how many units"),
+    ROW_OUT("unit", T_STR, NEEDED, "minute, hour, day, week, month or year"),
+    ROW_OUT("startAt", T_STR, NEEDED, "UTC"),
+    ROW_OUT("endAt", T_STR, NEEDED, "UTC"),
+    ROW_END,
+};
+
+static const struct row usage_rows[] = {
+    ROW_OUT("modelUsageEvents", T_INT, NEEDED, "requests that reported their tokens"),
+    ROW_OUT("totals", T_OBJ, NEEDED | MAP, "by kind of tokens, and the cost", .items = T_NUM),
+    ROW_END,
+};
+
+static const struct row duration_rows[] = {
+    ROW_OUT("min", T_NUM, NEEDED | NULLABLE, "milliseconds"),
+    ROW_OUT("avg", T_NUM, NEEDED | NULLABLE, "milliseconds"),
+    ROW_OUT("max", T_NUM, NEEDED | NULLABLE, "milliseconds"),
+    ROW_END,
+};
+
+static const struct row timed_rows[] = {
+    ROW_OUT("count", T_INT, NEEDED, "how often"),
+    COUNTS("statuses", "by how it ended"),
+    ROW_OUT("durationMs", T_OBJ, NEEDED, "how long it took", .rows = duration_rows),
+    ROW_END,
+};
+
+static const struct row performance_rows[] = {
+    ROW_OUT("events", T_OBJ, NEEDED | MAP, "by name", .items = T_OBJ, .rows = timed_rows),
+    ROW_END,
+};
+
+static const struct row tool_rows[] = {
+    ROW_OUT("calls", T_INT, NEEDED, "how many"),
+    ROW_OUT("resultBytes", T_INT, NEEDED, "of all results"),
+    COUNTS("byName", "calls by tool"),
+    COUNTS("byStatus", "calls by how they ended"),
+    ROW_END,
+};
+
+static const struct row failure_rows[] = {
+    ROW_OUT("count", T_INT, NEEDED, "how many"),
+    COUNTS("byEvent", "by what failed"),
+    COUNTS("byClass", "by class of the failure"),
+    COUNTS("byProvider", "by provider"),
+    COUNTS("byCode", "by code"),
+    ROW_END,
+};
+
 static const struct row stats_rows[] = {
-    ROW_OUT("range", T_OBJ, NEEDED, "input, count, unit, startAt, endAt"),
+    ROW_OUT("range", T_OBJ, NEEDED, "what was counted", .rows = range_rows),
     ROW_OUT("logDir", T_STR, NEEDED, "where the files lie"),
-    ROW_OUT("enabledCategories", T_ARR, NEEDED, "what is counted"),
+    ROW_OUT("enabledCategories", T_ARR, NEEDED, "what is written", .items = T_STR),
     ROW_OUT("recordCount", T_INT, NEEDED, "records in the range"),
-    ROW_OUT("recordsByCategory", T_OBJ, NEEDED | OPEN, "counts"),
-    ROW_OUT("recordsByEvent", T_OBJ, NEEDED | OPEN, "counts"),
-    ROW_OUT("usageStats", T_OBJ, NEEDED | OPEN, "modelUsageEvents, totals"),
-    ROW_OUT("performance", T_OBJ, NEEDED | OPEN, "events"),
-    ROW_OUT("tools", T_OBJ, NEEDED | OPEN, "calls, resultBytes, byName, byStatus"),
-    ROW_OUT("errors", T_OBJ, NEEDED | OPEN, "count, byEvent, byClass, byProvider, byCode"),
+    COUNTS("recordsByCategory", "records by category"),
+    COUNTS("recordsByEvent", "records by event"),
+    ROW_OUT("usageStats", T_OBJ, NEEDED, "tokens", .rows = usage_rows),
+    ROW_OUT("performance", T_OBJ, NEEDED, "durations", .rows = performance_rows),
+    ROW_OUT("tools", T_OBJ, NEEDED, "tool calls", .rows = tool_rows),
+    ROW_OUT("errors", T_OBJ, NEEDED, "failures", .rows = failure_rows),
     ROW_END,
 };
 

@@ -126,12 +126,19 @@ SWITCH(kw_memory_summary_disable, "memory/autoSummary/disable", disable_summary_
 
 /* ---- looking ---- */
 
+static const struct row path_rows[] = {
+    ROW_OUT("core", T_STR, NEEDED, "core records"),
+    ROW_OUT("soft", T_STR, NEEDED, "soft records"),
+    ROW_OUT("events", T_STR, NEEDED, "what was done to them"),
+    ROW_END,
+};
+
 static const struct row status_rows[] = {
     ROW_OUT("enabled", T_BOOL, NEEDED, "memories are told to the model"),
     ROW_OUT("autoSummary", T_BOOL, NEEDED, "turns are searched for new ones"),
-    ROW_OUT("paths", T_OBJ, NEEDED, "core, soft, events"),
-    ROW_OUT("core", T_ARR, OPTIONAL, "core records"),
-    ROW_OUT("soft", T_ARR, OPTIONAL, "soft records"),
+    ROW_OUT("paths", T_OBJ, NEEDED, "the files", .rows = path_rows),
+    ROW_OUT("core", T_ARR, OPTIONAL, "core records", .items = T_OBJ, .rows = kw_core_rows),
+    ROW_OUT("soft", T_ARR, OPTIONAL, "soft records", .items = T_OBJ, .rows = kw_soft_rows),
     ROW_END,
 };
 
@@ -205,11 +212,14 @@ static const struct row list_params_rows[] = {
 };
 
 static const struct row list_rows[] = {
-    ROW_OUT("core", T_ARR, NEEDED, "core records"),
-    ROW_OUT("soft", T_ARR, NEEDED, "soft records"),
-    ROW_OUT("global_core", T_ARR, NEEDED, "core records for every workspace"),
-    ROW_OUT("workspace_core", T_ARR, NEEDED, "core records for one"),
-    ROW_OUT("workspace_soft", T_ARR, NEEDED, "soft records that may be told there"),
+    ROW_OUT("core", T_ARR, NEEDED, "core records", .items = T_OBJ, .rows = kw_core_rows),
+    ROW_OUT("soft", T_ARR, NEEDED, "soft records", .items = T_OBJ, .rows = kw_soft_rows),
+    ROW_OUT("global_core", T_ARR, NEEDED, "core records for every workspace", .items = T_OBJ,
+            .rows = kw_core_rows),
+    ROW_OUT("workspace_core", T_ARR, NEEDED, "core records for one", .items = T_OBJ,
+            .rows = kw_core_rows),
+    ROW_OUT("workspace_soft", T_ARR, NEEDED, "soft records that may be told there", .items = T_OBJ,
+            .rows = kw_soft_rows),
     ROW_END,
 };
 
@@ -293,7 +303,7 @@ static const struct row add_params_rows[] = {
 };
 
 static const struct row memory_rows[] = {
-    ROW_OUT("memory", T_OBJ, NEEDED | OPEN, "the record"),
+    ROW_OUT("memory", T_OBJ, NEEDED, "the record", .variants = kw_memories),
     ROW_END,
 };
 

@@ -8,6 +8,7 @@
 
 /* errors.c */
 extern const struct dialect_error kw_errors[];
+extern const struct row kw_error_rows[];
 const char *kw_error_kind(enum err_code code);
 void kw_put_turn_error(struct jw *w, const struct error *err); /* {message, code, fatal} */
 bool kw_put_fault(enum rpc_fault fault, bool has_id, struct str detail, struct jw *w);
@@ -24,7 +25,17 @@ struct kw_session_params {
     struct str session_id;
 };
 extern const struct row kw_session_params_rows[], kw_session_rows[], kw_turn_rows[],
-    kw_model_rows[], kw_ok_rows[];
+    kw_model_rows[], kw_ok_rows[], kw_core_rows[], kw_soft_rows[];
+extern const struct row_variant kw_memories[]; /* one of the two kinds of records */
+extern const struct row kw_capabilities_rows[];
+/* event_rows.c */
+extern const struct row kw_turn_event_rows[], kw_session_event_rows[], kw_turn_error_rows[],
+    kw_compact_rows[];
+extern const struct row_variant kw_parts[], kw_messages[]; /* of a transcript */
+/* A closed list of one text, which tells variants apart. */
+#define KW_ONLY(text) ((const char *const[]){text, NULL})
+/* Rows that have a name in the schema. */
+extern const struct row_shape kw_shapes[];
 void kw_put_time(struct jw *w, const char *name, int64_t ms);
 
 extern const struct method kw_initialize, kw_shutdown, kw_workspace_info, kw_workspace_validate,

@@ -257,7 +257,8 @@ void kw_keep_context_await(void *kward, struct session *s)
 }
 
 static const struct row memories_rows[] = {
-    ROW_OUT("memories", T_ARR, NEEDED, "soft records that were added now"),
+    ROW_OUT("memories", T_ARR, NEEDED, "soft records that were added now", .items = T_OBJ,
+            .rows = kw_soft_rows),
     ROW_END,
 };
 
@@ -298,15 +299,25 @@ static const struct row why_params_rows[] = {
     ROW_END,
 };
 
+static const struct row reason_rows[] = {
+    ROW_OUT("id", T_STR, NEEDED, "the record"),
+    ROW_OUT("layer", T_STR, NEEDED, "core or soft"),
+    ROW_OUT("score", T_NUM, NEEDED, "how well it fitted"),
+    ROW_OUT("reasons", T_ARR, NEEDED, "what counted", .items = T_STR),
+    ROW_END,
+};
+
 static const struct row why_rows[] = {
     ROW_OUT("enabled", T_BOOL, NEEDED, "memory was on"),
-    ROW_OUT("scopes", T_ARR, OPTIONAL, "where records were looked for"),
-    ROW_OUT("core", T_ARR, NEEDED, "core records that were told"),
-    ROW_OUT("soft", T_ARR, NEEDED, "soft records that were told"),
-    ROW_OUT("reasons", T_ARR, NEEDED, "{id, layer, score, reasons}"),
+    ROW_OUT("scopes", T_ARR, OPTIONAL, "where records were looked for", .items = T_STR),
+    ROW_OUT("core", T_ARR, NEEDED, "core records that were told", .items = T_OBJ,
+            .rows = kw_core_rows),
+    ROW_OUT("soft", T_ARR, NEEDED, "soft records that were told", .items = T_OBJ,
+            .rows = kw_soft_rows),
+    ROW_OUT("reasons", T_ARR, NEEDED, "for each record", .items = T_OBJ, .rows = reason_rows),
     ROW_OUT("message", T_STR, OPTIONAL, "when nothing was retrieved yet"),
     ROW_OUT("explanation", T_STR, OPTIONAL, "the reasons as one text"),
-    ROW_OUT("memories", T_ARR, OPTIONAL, "core and soft"),
+    ROW_OUT("memories", T_ARR, OPTIONAL, "core and soft", .items = T_OBJ, .variants = kw_memories),
     ROW_END,
 };
 

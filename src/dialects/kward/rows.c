@@ -22,19 +22,23 @@ const struct row kw_session_rows[] = {
     ROW_OUT("parentPath", T_STR, NEEDED | NULLABLE, "file of that session"),
     ROW_OUT("activePersonaLabel", T_STR, NEEDED, "of the active persona; Assistant without one"),
     ROW_OUT("resumed", T_BOOL, OPTIONAL, "true: sessions/create went on with the last session"),
-    ROW_OUT("messages", T_ARR, OPTIONAL, "then: its conversation, as sessions/transcript has it"),
+    ROW_OUT("messages", T_ARR, OPTIONAL, "then: its conversation, as sessions/transcript has it",
+            .items = T_OBJ, .variants = kw_messages),
     ROW_END,
 };
+
+static const char *const turn_states[] = {"queued", "running",  "completed",
+                                          "failed", "canceled", NULL};
 
 const struct row kw_turn_rows[] = {
     ROW_OUT("id", T_STR, NEEDED, "id of the turn"),
     ROW_OUT("sessionId", T_STR, NEEDED, "RPC session that started it"),
-    ROW_OUT("status", T_STR, NEEDED, "queued, running, completed, failed or canceled"),
+    ROW_OUT("status", T_STR, NEEDED, "where it is", .choices = turn_states),
     ROW_OUT("cancelRequested", T_BOOL, NEEDED, "somebody asked it to stop"),
     ROW_OUT("createdAt", T_STR, NEEDED, "when the input was accepted"),
     ROW_OUT("startedAt", T_STR, OPTIONAL, "when it left the queue"),
     ROW_OUT("finishedAt", T_STR, OPTIONAL, "when it ended"),
-    ROW_OUT("error", T_OBJ, OPTIONAL, "why it failed: message, code, fatal"),
+    ROW_OUT("error", T_OBJ, OPTIONAL, "why it failed", .rows = kw_turn_error_rows),
     ROW_END,
 };
 
@@ -50,9 +54,60 @@ const struct row kw_model_rows[] = {
     ROW_END,
 };
 
+/* ---- records of memory, as the files have them ---- */
+
+#define RECORD_ROWS                                                                                \
+    ROW_OUT("text", T_STR, NEEDED, "what is remembered"),                                          \
+        ROW_OUT("scope", T_STR, NEEDED, "global or workspace:<path>"),                             \
+        ROW_OUT("tags", T_ARR, NEEDED, "words", .items = T_STR),                                   \
+        ROW_OUT("created_at", T_STR, NEEDED, "UTC"), ROW_OUT("updated_at", T_STR, NEEDED, "UTC"),  \
+        ROW_OUT("source", T_STR, NEEDED, "how it came there")
+
+const struct row kw_core_rows[] = {
+    ROW_OUT("id", T_STR, NEEDED, "core_<number>"),
+    RECORD_ROWS,
+    ROW_OUT("pinned", T_BOOL, NEEDED, "always told"),
+    ROW_END,
+};
+
+const struct row kw_soft_rows[] = {
+    ROW_OUT("id", T_STR, NEEDED, "soft_<number>"),
+    RECORD_ROWS,
+    ROW_OUT("confidence", T_NUM, NEEDED, "0 to 1"),
+    ROW_OUT("hits", T_INT, NEEDED, "how often it was told"),
+    ROW_OUT("last_seen_at", T_STR, NEEDED, "UTC"),
+    ROW_OUT("ttl_days", T_INT, NEEDED, "how long it is told"),
+    ROW_OUT("status", T_STR, NEEDED, "active or forgotten"),
+    ROW_END,
+};
+
+const struct row_variant kw_memories[] = {
+    {"core", kw_core_rows, NULL},
+    {"soft", kw_soft_rows, NULL},
+    {NULL, NULL, NULL},
+};
+
 const struct row kw_ok_rows[] = {
     ROW_OUT("ok", T_BOOL, NEEDED, "always true"),
     ROW_END,
+};
+
+const struct row_shape kw_shapes[] = {
+    {"Session", .rows = kw_session_rows},
+    {"Turn", .rows = kw_turn_rows},
+    {"TurnEvent", .rows = kw_turn_event_rows},
+    {"TurnError", .rows = kw_turn_error_rows},
+    {"Reply", .rows = message_reply_rows},
+    {"ToolCall", .rows = message_call_rows},
+    {"Compaction", .rows = kw_compact_rows},
+    {"Model", .rows = kw_model_rows},
+    {"Capabilities", .rows = kw_capabilities_rows},
+    {"CoreMemory", .rows = kw_core_rows, .is_open = true},
+    {"SoftMemory", .rows = kw_soft_rows, .is_open = true},
+    {"Memory", .variants = kw_memories},
+    {"TranscriptPart", .variants = kw_parts},
+    {"TranscriptMessage", .variants = kw_messages},
+    {NULL},
 };
 
 void kw_put_time(struct jw *w, const char *name, int64_t ms)

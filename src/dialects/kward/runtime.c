@@ -59,7 +59,7 @@ static const struct row state_rows[] = {
     ROW_OUT("imageAutoResize", T_BOOL, NEEDED, "false"),
     ROW_OUT("blockImages", T_BOOL, NEEDED, "false"),
     ROW_OUT("transport", T_STR, NEEDED, "kward-rpc"),
-    ROW_OUT("enabledModels", T_ARR, NEEDED, "empty"),
+    ROW_OUT("enabledModels", T_ARR, NEEDED, "empty", .items = T_STR),
     ROW_OUT("enableSkillCommands", T_BOOL, NEEDED, "true"),
     ROW_OUT("activePersonaLabel", T_STR, NEEDED, "of the active persona; Assistant without one"),
     ROW_OUT("messageCount", T_INT, NEEDED, "messages of the conversation"),
@@ -254,8 +254,21 @@ const struct method kw_runtime_stats = {
 
 /* ---- tools/list ---- */
 
+static const struct row function_rows[] = {
+    ROW_OUT("name", T_STR, NEEDED, "as the model calls it"),
+    ROW_OUT("description", T_STR, NEEDED, "for the model"),
+    ROW_OUT("parameters", T_OBJ, NEEDED | OPEN, "JSON Schema of its arguments"),
+    ROW_END,
+};
+
+static const struct row tool_rows[] = {
+    ROW_OUT("type", T_STR, NEEDED, NULL, .choices = KW_ONLY("function")),
+    ROW_OUT("function", T_OBJ, NEEDED, "the tool", .rows = function_rows),
+    ROW_END,
+};
+
 static const struct row tools_rows[] = {
-    ROW_OUT("tools", T_ARR, NEEDED, "{type, function: {name, description, parameters}}"),
+    ROW_OUT("tools", T_ARR, NEEDED, "in the order of the model", .items = T_OBJ, .rows = tool_rows),
     ROW_END,
 };
 

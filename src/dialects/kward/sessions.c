@@ -341,7 +341,8 @@ const struct method kw_sessions_close = {
 
 static const struct row transcript_rows[] = {
     ROW_OUT("session", T_OBJ, NEEDED, "the session", .rows = kw_session_rows),
-    ROW_OUT("messages", T_ARR, NEEDED, "the conversation, format tauren-transcript-v1"),
+    ROW_OUT("messages", T_ARR, NEEDED, "the conversation, format tauren-transcript-v1",
+            .items = T_OBJ, .variants = kw_messages),
     ROW_END,
 };
 

@@ -182,7 +182,8 @@ static const struct row events_params_rows[] = {
 
 static const struct row events_rows[] = {
     ROW_OUT("turn", T_OBJ, NEEDED, "the turn", .rows = kw_turn_rows),
-    ROW_OUT("events", T_ARR, NEEDED, "turn/event params, oldest first"),
+    ROW_OUT("events", T_ARR, NEEDED, "turn/event params, oldest first", .items = T_OBJ,
+            .rows = kw_turn_event_rows),
     ROW_END,
 };
 

@@ -72,7 +72,8 @@ const struct row loaf_auth_status_rows[] = {
     ROW_OUT("has_openai_token", T_BOOL, NEEDED, "there are credentials for openai"),
     ROW_OUT("has_openrouter_key", T_BOOL, NEEDED, "for openrouter"),
     ROW_OUT("has_antigravity_token", T_BOOL, NEEDED, "for antigravity"),
-    ROW_OUT("antigravity_profile", T_OBJ, NEEDED | NULLABLE | OPEN, "email, name, picture"),
+    ROW_OUT("antigravity_profile", T_OBJ, NEEDED | NULLABLE, "of antigravity",
+            .rows = loaf_profile_rows),
     ROW_END,
 };
 

@@ -183,7 +183,7 @@ static const struct row execute_rows[] = {
 
 static const struct row execute_result[] = {
     ROW_OUT("handled", T_BOOL, NEEDED, "false for text that is no command"),
-    ROW_OUT("output", T_ANY, OPTIONAL, "of the command; {error} for one that is not known"),
+    ROW_OUT("output", T_OBJ, OPTIONAL, "of the command", .variants = loaf_outputs),
     ROW_END,
 };
 

@@ -225,7 +225,7 @@ const struct method loaf_auth_connect_openai = {
 
 static const struct row antigravity_result[] = {
     ROW_OUT("provider", T_STR, NEEDED, "antigravity"),
-    ROW_OUT("profile", T_OBJ, NEEDED | NULLABLE | OPEN, "email, name, picture"),
+    ROW_OUT("profile", T_OBJ, NEEDED | NULLABLE, "of the account", .rows = loaf_profile_rows),
     ROW_END,
 };
 

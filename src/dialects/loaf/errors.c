@@ -121,3 +121,18 @@ const struct dialect_error loaf_errors[] = {
     {"-32603 internal_error", "everything that fails behind a valid request"},
     {NULL, NULL},
 };
+
+static const struct row data_rows[] = {
+    ROW_OUT("reason", T_STR, NEEDED, "why, as a word"),
+    ROW_OUT("field", T_STR, OPTIONAL, "of invalid_params: the member of params"),
+    ROW_OUT("method", T_STR, OPTIONAL, "of method_not_found: its name"),
+    ROW_OUT("supported", T_STR, OPTIONAL, "of unsupported_protocol_version: this version"),
+    ROW_END,
+};
+
+const struct row loaf_error_rows[] = {
+    ROW_OUT("code", T_INT, NEEDED, "as JSON-RPC numbers it"),
+    ROW_OUT("message", T_STR, NEEDED, "what went wrong, for humans"),
+    ROW_OUT("data", T_OBJ, NEEDED, "the same for programs", .rows = data_rows),
+    ROW_END,
+};

@@ -145,7 +145,7 @@ static const struct row list_rows[] = {
     ROW_END,
 };
 
-static const struct row list_result[] = {
+const struct row loaf_chats_rows[] = {
     ROW_OUT("total", T_INT, NEEDED, "saved chats"),
     ROW_OUT("cursor", T_INT, NEEDED, "of this page"),
     ROW_OUT("limit", T_INT, NEEDED, "of this page"),
@@ -198,7 +198,7 @@ const struct method loaf_history_list = {
     .name = "history.list",
     .params = list_rows,
     .params_size = sizeof(struct list_params),
-    .result = list_result,
+    .result = loaf_chats_rows,
     .how = RUN_FIBER,
     .run = history_list_await,
     .about = "Saved chats, last changed first; what is in the files counts.",

@@ -207,5 +207,9 @@ const struct dialect dialect_loaf = {
     .n_methods = ARRAY_LEN(loaf_methods),
     .events = loaf_events,
     .errors = loaf_errors,
+    .protocol = LOAF_PROTOCOL,
+    .event_method = "event",
+    .error_rows = loaf_error_rows,
+    .shapes = loaf_shapes,
     .toolset = &toolset_loaf,
 };

@@ -29,13 +29,18 @@ void loaf_put_error(const struct request *rq, const struct error *err, struct jw
 /* -32602 for a value that only the method can judge. */
 bool loaf_refuse_param(struct request *rq, struct error *err, const char *field, const char *text);
 extern const struct dialect_error loaf_errors[];
+extern const struct row loaf_error_rows[];
 
 /* ---- rows.c ---- */
 
 extern const struct row loaf_snapshot_rows[], loaf_session_state_rows[], loaf_queue_item_rows[],
     loaf_compression_rows[], loaf_model_option_rows[], loaf_history_message_rows[],
-    loaf_auth_status_rows[], loaf_limits_rows[], loaf_skills_rows[];
+    loaf_auth_status_rows[], loaf_limits_rows[], loaf_skills_rows[], loaf_profile_rows[],
+    loaf_onboarding_rows[], loaf_models_rows[], loaf_tools_rows[], loaf_chats_rows[];
+extern const struct row_variant loaf_outputs[]; /* of slash commands */
+extern const struct row_variant loaf_stages[];  /* data of session.debug */
 extern const struct dialect_event loaf_events[];
+extern const struct row_shape loaf_shapes[]; /* rows that have a name in the schema */
 
 /* ---- methods ---- */
 

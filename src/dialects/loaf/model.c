@@ -17,7 +17,7 @@ static const struct row list_rows[] = {
     ROW_END,
 };
 
-static const struct row list_result[] = {
+const struct row loaf_models_rows[] = {
     ROW_OUT("providers", T_ARR, NEEDED, "whose models are listed", .items = T_STR),
     ROW_OUT("models", T_ARR, NEEDED, "grouped by provider", .items = T_OBJ,
             .rows = loaf_model_option_rows),
@@ -103,7 +103,7 @@ const struct method loaf_model_list = {
     .name = "model.list",
     .params = list_rows,
     .params_size = sizeof(struct list_params),
-    .result = list_result,
+    .result = loaf_models_rows,
     .lane = LANE_MAIN,
     .run = model_list,
     .about = "Models that can be selected; asks no server.",

@@ -8,12 +8,20 @@
 
 /* ---- StateSnapshot ---- */
 
+const struct row loaf_profile_rows[] = {
+    ROW_OUT("email", T_STR, NEEDED, "of the account"),
+    ROW_OUT("name", T_STR, NEEDED, "of its owner"),
+    ROW_OUT("picture", T_STR, OPTIONAL, "address of a picture"),
+    ROW_END,
+};
+
 static const struct row auth_rows[] = {
     ROW_OUT("enabledProviders", T_ARR, NEEDED, "providers that can be asked", .items = T_STR),
     ROW_OUT("hasOpenAiToken", T_BOOL, NEEDED, "there are credentials for openai"),
     ROW_OUT("hasOpenRouterKey", T_BOOL, NEEDED, "for openrouter"),
     ROW_OUT("hasAntigravityToken", T_BOOL, NEEDED, "for antigravity"),
-    ROW_OUT("antigravityProfile", T_OBJ, NEEDED | NULLABLE | OPEN, "email, name, picture"),
+    ROW_OUT("antigravityProfile", T_OBJ, NEEDED | NULLABLE, "of antigravity",
+            .rows = loaf_profile_rows),
     ROW_END,
 };
 
@@ -84,7 +92,7 @@ const struct row loaf_history_message_rows[] = {
 const struct row loaf_queue_item_rows[] = {
     ROW_OUT("id", T_STR, NEEDED, "id of its coming turn"),
     ROW_OUT("text", T_STR, NEEDED, "the prompt"),
-    ROW_OUT("images", T_ARR, NEEDED, "as they were given"),
+    ROW_OUT("images", T_ARR, NEEDED, "as the client sent them", .items = T_OBJ),
     ROW_OUT("enqueuedAt", T_STR, NEEDED, "UTC"),
     ROW_END,
 };
@@ -378,7 +386,7 @@ static const struct row flow_completed_rows[] = {
     PROVIDER,
     ROW_OUT("login_method", T_STR, OPTIONAL, "of openai", .choices = flow_types),
     ROW_OUT("account_id", T_STR, OPTIONAL | NULLABLE, "of openai"),
-    ROW_OUT("profile", T_OBJ, OPTIONAL | NULLABLE | OPEN, "of antigravity"),
+    ROW_OUT("profile", T_OBJ, OPTIONAL | NULLABLE, "of antigravity", .rows = loaf_profile_rows),
     ROW_END,
 };
 
@@ -392,8 +400,8 @@ static const struct row flow_failed_rows[] = {
 static const struct row debug_rows[] = {
     SESSION,
     TURN(NEEDED),
-    ROW_OUT("stage", T_STR, NEEDED, "request, retry_429, response_raw, tool_calls, ..."),
-    ROW_OUT("data", T_OBJ, NEEDED | OPEN, "of that stage"),
+    ROW_OUT("stage", T_STR, NEEDED, "what happened"),
+    ROW_OUT("data", T_OBJ, NEEDED, "of that stage", .by = "stage", .variants = loaf_stages),
     ROW_END,
 };
 
@@ -421,4 +429,26 @@ const struct dialect_event loaf_events[] = {
     {"auth.flow.failed", flow_failed_rows, "The sign-in is over without success."},
     {"state.changed", state_rows, "The state of the process changed."},
     {NULL, NULL, NULL},
+};
+
+const struct row_shape loaf_shapes[] = {
+    {"StateSnapshot", .rows = loaf_snapshot_rows},
+    {"SessionState", .rows = loaf_session_state_rows},
+    {"Message", .rows = message_rows},
+    {"HistoryMessage", .rows = loaf_history_message_rows},
+    {"QueueItem", .rows = loaf_queue_item_rows},
+    {"Image", .rows = image_rows},
+    {"TokenBreakdown", .rows = breakdown_rows},
+    {"ModelOption", .rows = loaf_model_option_rows},
+    {"Compression", .rows = loaf_compression_rows},
+    {"ExecutedCall", .rows = executed_rows},
+    {"Profile", .rows = loaf_profile_rows},
+    {"AuthStatus", .rows = loaf_auth_status_rows},
+    {"Limits", .rows = loaf_limits_rows},
+    {"Skills", .rows = loaf_skills_rows},
+    {"Models", .rows = loaf_models_rows},
+    {"Chats", .rows = loaf_chats_rows},
+    {"Reply", .rows = message_reply_rows},
+    {"ToolCall", .rows = message_call_rows},
+    {NULL},
 };

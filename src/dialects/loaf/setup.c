@@ -7,7 +7,7 @@
 
 /* ---- onboarding ---- */
 
-static const struct row onboarding_result[] = {
+const struct row loaf_onboarding_rows[] = {
     ROW_OUT("completed", T_BOOL, NEEDED, "the user has been through it"),
     ROW_END,
 };
@@ -28,7 +28,7 @@ static bool onboarding_status(struct request *rq, struct jw *w, struct error *er
 
 const struct method loaf_onboarding_status = {
     .name = "onboarding.status",
-    .result = onboarding_result,
+    .result = loaf_onboarding_rows,
     .lane = LANE_MAIN,
     .run = onboarding_status,
     .about = "Whether the first steps are done; ignores params.",
@@ -50,7 +50,7 @@ static bool onboarding_complete_await(struct request *rq, struct jw *w, struct e
 
 const struct method loaf_onboarding_complete = {
     .name = "onboarding.complete",
-    .result = onboarding_result,
+    .result = loaf_onboarding_rows,
     .how = RUN_FIBER,
     .lane = LANE_MAIN,
     .run = onboarding_complete_await,

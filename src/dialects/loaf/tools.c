@@ -10,7 +10,7 @@ static const struct row tool_rows[] = {
     ROW_END,
 };
 
-static const struct row list_result[] = {
+const struct row loaf_tools_rows[] = {
     ROW_OUT("tools", T_ARR, NEEDED, "sorted by name", .items = T_OBJ, .rows = tool_rows),
     ROW_END,
 };
@@ -53,7 +53,7 @@ static bool tools_list_await(struct request *rq, struct jw *w, struct error *err
 
 const struct method loaf_tools_list = {
     .name = "tools.list",
-    .result = list_result,
+    .result = loaf_tools_rows,
     .how = RUN_FIBER,
     .lane = LANE_MAIN,
     .run = tools_list_await,
