@@ -8,11 +8,11 @@
 #include "auth/oauth.h"
 #include "auth/pkce.h"
 #include "base/id.h"
+#include "base/limits.h"
 #include "base/time.h"
 #include "net/listen.h"
 
 enum {
-    TIMEOUT_MS = 15 * 60 * 1000,
     SLOW_DOWN_MS = 5000,
     LINGER_MS = 2000, /* the browser may still fetch the page that says it is done */
 };
@@ -390,7 +390,7 @@ static void copy_options(struct login *lg, const struct login_options *o)
     lg->o.client_id = arena_str(a, o->client_id);
     lg->o.scope = arena_str(a, o->scope);
     lg->o.originator = arena_str(a, o->originator);
-    lg->o.timeout_ms = o->timeout_ms > 0 ? o->timeout_ms : TIMEOUT_MS;
+    lg->o.timeout_ms = o->timeout_ms > 0 ? o->timeout_ms : LIMIT_LOGIN_MS;
     lg->o.slow_down_ms = o->slow_down_ms > 0 ? o->slow_down_ms : SLOW_DOWN_MS;
 }
 

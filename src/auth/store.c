@@ -2,13 +2,14 @@
 /* The store: files read, guarded and replaced.  What is in them is told by the formats. */
 #include "auth/store.h"
 
+#include "base/limits.h"
 #include "base/path.h"
 #include "base/secret.h"
 #include "store/file.h"
 
 #include <yyjson.h>
 
-enum { FILE_BYTES = 1 << 20, FILE_DEPTH = 64, LOCK_MS = 5000 };
+enum { FILE_DEPTH = 64 };
 
 struct auth_client {
     struct auth_client *next;
@@ -95,7 +96,7 @@ static bool read_file(const char *path, struct json *ret, struct error *err)
     struct json doc = JSON_INIT;
     if (!path)
         return true;
-    if (!path_read(&text, str_of(path), FILE_BYTES, err))
+    if (!path_read(&text, str_of(path), LIMIT_SECRETS_BYTES, err))
         return err->code == ERR_NOT_FOUND;
     if (str_is_blank(buf_str(&text)))
         return true;
@@ -235,7 +236,7 @@ static bool change(struct changing *c, struct error *err)
     size_t n = find_files(c, files, err);
     bool is_locked = n > 0;
     for (size_t i = 0; is_locked && i < n; i++)
-        is_locked = file_lock(&c->locks[i], files[i], LOCK_MS, err);
+        is_locked = file_lock(&c->locks[i], files[i], LIMIT_LOCK_MS, err);
     if (is_locked)
         change_run(c);
     return finish(c, is_locked, err);
@@ -247,7 +248,7 @@ static bool change_await(struct changing *c, struct error *err)
     size_t n = find_files(c, files, err);
     bool is_locked = n > 0;
     for (size_t i = 0; is_locked && i < n; i++)
-        is_locked = file_lock_await(&c->locks[i], files[i], LOCK_MS, err);
+        is_locked = file_lock_await(&c->locks[i], files[i], LIMIT_LOCK_MS, err);
     if (is_locked)
         disk_through_await(fiber_loop(), change_run, c);
     return finish(c, is_locked, err);

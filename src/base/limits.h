@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Every limit of the program in one table: `trivet describe limits` prints it.  Where a protocol
- * document names a number of its own, that number is data of the dialect and named there. */
+/* Every limit that a user can meet, in one table: `trivet describe limits` prints it.  Not here:
+ * numbers that a protocol document names, which are data of the dialect or of its toolset; those of
+ * the sandbox, which the environment sets (sandbox/places.c); and sizes of buffers and pauses
+ * between attempts, which are constants of the file that uses them. */
 #ifndef TRIVET_BASE_LIMITS_H
 #define TRIVET_BASE_LIMITS_H
 
@@ -47,6 +49,53 @@
     X(CHILD_INPUT_BYTES, 1 << 20, "bytes written to a background job that it has not read",        \
       "the input is refused")                                                                      \
     X(IMAGE_BYTES, 10 << 20, "bytes of one image", "the input is refused")                         \
+    X(FINISHED_TURNS, 256, "finished turns whose state and events are kept",                       \
+      "the oldest are forgotten; the session file has them")                                       \
+    X(CALL_ID_BYTES, 256, "bytes of a tool call's id", "the call gets another id")                 \
+    X(JOURNAL_BYTES, 64 << 20, "bytes of an unfinished reply that are read back after a crash",    \
+      "the reply is lost")                                                                         \
+    X(CONFIG_BYTES, 4 << 20, "bytes of a settings file", "the file is refused")                    \
+    X(LOCK_MS, 5000, "milliseconds that a lock of settings, memory or keys is waited for",         \
+      "the change is refused")                                                                     \
+    X(MEMORY_BYTES, 16 << 20, "bytes of a memory file", "the file is refused")                     \
+    X(SECRETS_BYTES, 1 << 20, "bytes of a file of keys and sign-ins", "the file is refused")       \
+    X(LOGIN_MS, 15 * 60 * 1000, "milliseconds of a sign-in, unless the client says otherwise",     \
+      "it fails")                                                                                  \
+    X(RULES_BYTES, 1 << 20, "bytes of a file of rules", "the file is refused")                     \
+    X(SKILL_BYTES, 1 << 20, "bytes of a skill", "the skill is left out")                           \
+    X(SKILL_DEPTH, 6, "directories below a directory of skills", "deeper ones are not looked at")  \
+    X(SKILL_DIRS, 2000, "directories that are looked at for skills",                               \
+      "further ones are not looked at")                                                            \
+    X(TEMPLATE_BYTES, 1 << 20, "bytes of a prompt template or a plugin.json", "it is left out")    \
+    X(LIBRARY_ITEMS, 1000, "prompt templates, and plugins, of a user",                             \
+      "further ones are left out")                                                                 \
+    X(PLUGIN_BYTES, 4 << 20, "bytes of a plugin's output", "it is stopped and fails")              \
+    X(CUSTOM_MANIFEST_BYTES, 256 << 10, "bytes of a custom tool's tool.json",                      \
+      "the tool is left out")                                                                      \
+    X(CUSTOM_OUTPUT_BYTES, 256 << 10, "bytes of the beginning of a custom tool's output",          \
+      "the middle is left out and counted")                                                        \
+    X(CUSTOM_SECONDS, 120, "seconds of a custom tool that names no time", "the call fails")        \
+    X(CUSTOM_MOST_SECONDS, 1200, "seconds that a custom tool may name", "it gets so many")         \
+    X(CUSTOM_JS_FILES, 200, "files of JavaScript tools", "further ones are left out")              \
+    X(CUSTOM_JS_MS, 600000, "milliseconds of a call of a JavaScript tool", "the call fails")       \
+    X(CUSTOM_JS_BYTES, 4 << 20, "bytes of a JavaScript tool's result", "the call fails")           \
+    X(GREP_FILE_BYTES, 64 << 20, "bytes of a file that is searched", "the file is skipped")        \
+    X(REGEX_STEPS, 1000000, "steps of matching an expression in one place",                        \
+      "the search says that it gave up there")                                                     \
+    X(IGNORE_BYTES, 1 << 20, "bytes of a .gitignore", "it is not read")                            \
+    X(IGNORE_RULES, 20000, "rules of a .gitignore", "further ones do not count")                   \
+    X(SEARCH_BYTES, 8 << 20, "bytes of a web search's answer", "the search fails")                 \
+    X(SEARCH_MS, 30000, "milliseconds of a web search", "the search fails")                        \
+    X(PATCH_STEPS, 100000000, "comparisons of lines to find where a patch belongs",                \
+      "the patch is refused")                                                                      \
+    X(CONNECT_MS, 30000, "milliseconds to connect to a server", "the request fails")               \
+    X(RESPONSE_HEAD_BYTES, 256 << 10, "bytes of the head of a response", "the request fails")      \
+    X(PROXY_IDLE_MS, 300000, "milliseconds without traffic on a connection of a confined command", \
+      "it is closed")                                                                              \
+    X(MODELS, 4000, "models in the list of a provider", "further ones are left out")               \
+    X(MODELS_FILE_BYTES, 4 << 20, "bytes of the user's own list of models", "it is ignored")       \
+    X(INDEXED_BYTES, 64 << 10, "bytes of a message that searching sessions sees",                  \
+      "the rest is not found")                                                                     \
     X(STACK_BYTES, 256 << 10, "stack of a fiber", "guard page")
 
 enum {

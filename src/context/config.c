@@ -8,14 +8,12 @@
 
 #include <sys/stat.h>
 
-enum { CONFIG_MAX = 4 << 20, LOCK_WAIT_MS = 5000 };
-
 bool config_read(struct str path, struct json *ret, struct error *err)
 {
     AUTO(buf) struct buf text = BUF_INIT;
     struct json j = JSON_INIT;
     struct error why;
-    if (path_exists(path) && !path_read(&text, path, CONFIG_MAX, err))
+    if (path_exists(path) && !path_read(&text, path, LIMIT_CONFIG_BYTES, err))
         return false;
     struct str body = str_trim(buf_str(&text));
     if (!json_parse(body.n ? body : STR("{}"), JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &j, &why))
@@ -97,7 +95,7 @@ static bool finish(struct changing *c, struct error *err)
 static bool change(struct changing *c, struct error *err)
 {
     if (!path_make_dirs(path_dir(c->at.beside), 0700, err) ||
-        !file_lock(&c->lock, c->at.beside, LOCK_WAIT_MS, err))
+        !file_lock(&c->lock, c->at.beside, LIMIT_LOCK_MS, err))
         return false;
     change_run(c);
     return finish(c, err);
@@ -106,7 +104,7 @@ static bool change(struct changing *c, struct error *err)
 static bool change_await(struct changing *c, struct error *err)
 {
     if (!path_make_dirs(path_dir(c->at.beside), 0700, err) ||
-        !file_lock_await(&c->lock, c->at.beside, LOCK_WAIT_MS, err))
+        !file_lock_await(&c->lock, c->at.beside, LIMIT_LOCK_MS, err))
         return false;
     disk_through_await(fiber_loop(), change_run, c);
     return finish(c, err);

@@ -12,15 +12,13 @@
 #include <dirent.h>
 #include <unistd.h>
 
-enum { FILE_MAX = 1 << 20, ITEMS_MAX = 1000 };
-
 /* Commands of clients, which nobody may take. */
 static const char *const reserved[] = {
     "exit",   "quit",  "new",   "resume",    "name",   "clone", "copy",   "export", "compact",
     "redraw", "login", "model", "reasoning", "status", "stats", "memory", "crew",   "settings"};
 
 struct shelf {
-    struct item items[ITEMS_MAX];
+    struct item items[LIMIT_LIBRARY_ITEMS];
     size_t n;
 };
 
@@ -73,7 +71,7 @@ static bool read_text(struct str path, struct arena *a, struct str *ret)
 {
     AUTO(buf) struct buf bytes = BUF_INIT, text = BUF_INIT;
     struct error ignored;
-    if (!foreign_read(STR_NONE, path, FILE_MAX, &bytes, &ignored))
+    if (!foreign_read(STR_NONE, path, LIMIT_TEMPLATE_BYTES, &bytes, &ignored))
         return false;
     utf8_repair(&text, buf_str(&bytes));
     *ret = arena_str(a, buf_str(&text));
@@ -99,7 +97,7 @@ static struct item *read_shelf(struct str config_dir, const char *folder, entry_
     DIR *dir = opendir(path.p);
     struct dirent *e;
     while (dir && (e = readdir(dir)))
-        if (e->d_name[0] != '.' && s->n < ITEMS_MAX)
+        if (e->d_name[0] != '.' && s->n < LIMIT_LIBRARY_ITEMS)
             fn(s, path, str_of(e->d_name), a);
     if (dir)
         closedir(dir);
@@ -164,7 +162,7 @@ static void add_command(struct shelf *s, yyjson_val *command, struct str program
                       .hint = arena_str(a, json_get_str(command, "argumentHint")),
                       .path = program};
     if (!is_name(it.name) || is_reserved(it.name) || item_find(s->items, s->n, it.name) ||
-        s->n == ITEMS_MAX)
+        s->n == LIMIT_LIBRARY_ITEMS)
         return;
     if (!it.about.p)
         it.about = about;

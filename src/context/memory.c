@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { FILES_MAX = 16 << 20, LOCK_WAIT_MS = 5000, TAGS_MAX = 10, TTL_DAYS = 60 };
+enum { TAGS_MAX = 10, TTL_DAYS = 60 };
 
 /* ---- files ---- */
 
@@ -22,7 +22,7 @@ static bool read_file(struct str dir, const char *name, struct buf *ret, struct 
 {
     AUTO(buf) struct buf path = BUF_INIT;
     file_path(&path, dir, name);
-    return !path_exists(buf_str(&path)) || path_read(ret, buf_str(&path), FILES_MAX, err);
+    return !path_exists(buf_str(&path)) || path_read(ret, buf_str(&path), LIMIT_MEMORY_BYTES, err);
 }
 
 /* An array, or an object that holds one as `memories`. */
@@ -78,7 +78,7 @@ bool memory_open(struct memory *m, struct str dir, bool for_change, struct error
     AUTO(buf) struct buf path = BUF_INIT;
     file_path(&path, dir, "core.json");
     if (for_change && (!path_make_dirs(dir, 0700, err) ||
-                       !file_lock(&m->lock, buf_str(&path), LOCK_WAIT_MS, err)))
+                       !file_lock(&m->lock, buf_str(&path), LIMIT_LOCK_MS, err)))
         return false;
     return read_all(m, dir, err);
 }
@@ -109,7 +109,7 @@ bool memory_change_await(struct memory *m, struct str dir, struct error *err)
     struct file_work f = {.m = m, .dir = dir};
     file_path(&path, dir, "core.json");
     if (!path_make_dirs(dir, 0700, err) ||
-        !file_lock_await(&m->lock, buf_str(&path), LOCK_WAIT_MS, err))
+        !file_lock_await(&m->lock, buf_str(&path), LIMIT_LOCK_MS, err))
         return false;
     disk_through_await(fiber_loop(), read_run, &f);
     return finish(&f, err);

@@ -2,10 +2,11 @@
 #include "context/plugin.h"
 
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
-enum { OUTPUT_MAX = 4 << 20, WHY_MAX = 300, GRACE_MS = 200, LINGER_MS = 500, FEW_LINES = 16 };
+enum { WHY_MAX = 300, GRACE_MS = 200, LINGER_MS = 500, FEW_LINES = 16 };
 
 struct hearing {
     const struct plugin_call *call;
@@ -53,9 +54,9 @@ static void on_output(void *arg, int stream, struct str bytes)
         return;
     }
     h->n_bytes += bytes.n;
-    if (h->n_bytes > OUTPUT_MAX && !h->is_too_much && h->child)
+    if (h->n_bytes > LIMIT_PLUGIN_BYTES && !h->is_too_much && h->child)
         child_kill(h->child);
-    h->is_too_much |= h->n_bytes > OUTPUT_MAX;
+    h->is_too_much |= h->n_bytes > LIMIT_PLUGIN_BYTES;
     if (h->is_too_much)
         return;
     const char *last = memrchr(bytes.p, '\n', bytes.n);
@@ -85,7 +86,7 @@ static bool judge(const struct plugin_call *c, const struct child_end *end, bool
     struct str line;
     if (is_too_much)
         return error_set(err, ERR_LIMIT, "/%.*s failed: it wrote more than %d bytes",
-                         STR_FMT(c->command), OUTPUT_MAX);
+                         STR_FMT(c->command), LIMIT_PLUGIN_BYTES);
     if (end->exit_code == 0)
         return true;
     why = str_trim(why);

@@ -3,6 +3,7 @@
 #include "context/skills.h"
 
 #include "base/err.h"
+#include "base/limits.h"
 #include "base/path.h"
 #include "context/foreign.h"
 #include "context/front.h"
@@ -12,8 +13,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
-
-enum { MAX_DEPTH = 6, MAX_DIRS = 2000, FILE_BYTES = 1 << 20 };
 
 void skills_clear(struct skills *s)
 {
@@ -118,7 +117,7 @@ static void read_skill(struct skills *s, struct str tree, struct str path, struc
     struct error err;
     if (is_known(s, path))
         return;
-    if (!foreign_read(tree, path, FILE_BYTES, &text, &err)) {
+    if (!foreign_read(tree, path, LIMIT_SKILL_BYTES, &text, &err)) {
         add_error(s, arena_fmt(&s->arena, "failed reading %.*s: %s", STR_FMT(path),
                                err.status ? strerror(err.status) : err.text));
         return;
@@ -155,7 +154,7 @@ static void queue_add(struct skills *s, struct queue *q, struct str path, int de
 {
     AUTO(buf) struct buf real = BUF_INIT;
     struct error ignored;
-    if (!path_resolve(&real, path, &ignored) || q->n >= MAX_DIRS + 1)
+    if (!path_resolve(&real, path, &ignored) || q->n >= LIMIT_SKILL_DIRS + 1)
         return;
     if (q->tree.n && !path_is_inside(q->tree, buf_str(&real))) {
         add_error(s,
@@ -212,7 +211,7 @@ static void scan_dir(struct skills *s, struct queue *q, struct queued at)
         buf_addf(&path, "%.*s/%.*s", STR_FMT(at.path), STR_FMT(names[i]));
         buf_reset(&real);
         if (path_is_dir(buf_str(&path))) {
-            if (at.depth < (s->depth ? s->depth : MAX_DEPTH))
+            if (at.depth < (s->depth ? s->depth : LIMIT_SKILL_DEPTH))
                 queue_add(s, q, buf_str(&path), at.depth + 1);
         } else if (str_is(names[i], "SKILL.md") && path_resolve(&real, buf_str(&path), &ignored)) {
             read_skill(s, q->tree, buf_str(&real), at.path, at.depth);
@@ -227,10 +226,10 @@ static void scan_root(struct skills *s, struct str root)
     if (path_is_dir(root))
         queue_add(s, &q, root, 0);
     for (size_t i = 0; i < q.n; i++) {
-        if (i == MAX_DIRS) {
+        if (i == LIMIT_SKILL_DIRS) {
             add_error(s,
                       arena_fmt(&s->arena, "skills scan truncated under %.*s after %d directories",
-                                STR_FMT(root), MAX_DIRS));
+                                STR_FMT(root), LIMIT_SKILL_DIRS));
             break;
         }
         scan_dir(s, &q, q.items[i]);

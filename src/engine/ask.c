@@ -28,24 +28,20 @@ struct asking {
     struct str token; /* that was used, in the turn's arena */
 };
 
-struct model session_model(struct session *s, struct arena *a, const struct provider **ret_p,
-                           bool *ret_ok, struct error *err)
+bool session_model(struct session *s, struct arena *a, struct model *ret,
+                   const struct provider **ret_p, struct error *err)
 {
-    struct model m = {0};
-    *ret_ok = false;
-    if (!s->slug) {
-        error_set(err, ERR_NO_MODEL, "no model is chosen; name one as provider/model-id");
-        return m;
-    }
+    struct model m;
+    if (!s->slug)
+        return error_set(err, ERR_NO_MODEL, "no model is chosen; name one as provider/model-id");
     if (!engine_find_model(s->engine, a, str_of(s->slug), &m, err))
-        return m;
-    *ret_p = engine_find_provider(s->engine, str_of(m.provider));
-    if (!engine_has_key(s->engine, *ret_p)) {
-        engine_no_key(*ret_p, err);
-        return m;
-    }
-    *ret_ok = true;
-    return m;
+        return false;
+    const struct provider *p = engine_find_provider(s->engine, str_of(m.provider));
+    if (!engine_has_key(s->engine, p))
+        return engine_no_key(p, err);
+    *ret = m;
+    *ret_p = p;
+    return true;
 }
 
 /* ---- building ---- */
@@ -70,9 +66,8 @@ static struct tool_def *make_tools(struct session *s, struct arena *a, size_t *r
 static bool begin_ask_await(struct session *s, struct arena *a, struct credential *key,
                             const struct provider **ret_p, struct ask *ask, struct error *err)
 {
-    bool has_model;
-    struct model m = session_model(s, a, ret_p, &has_model, err);
-    if (!has_model || !engine_key_await(s->engine, *ret_p, key, err))
+    struct model m;
+    if (!session_model(s, a, &m, ret_p, err) || !engine_key_await(s->engine, *ret_p, key, err))
         return false;
     const struct provider *p = *ret_p;
     *ask = (struct ask){
@@ -315,9 +310,9 @@ static void tell_retry(struct turn *t, const struct retry_rule *rule, int attemp
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     const struct provider *p = NULL;
+    struct model m = {0};
     struct error ignored;
-    bool ok;
-    struct model m = session_model(t->session, &a, &p, &ok, &ignored);
+    session_model(t->session, &a, &m, &p, &ignored);
     struct event_retry retry = {.provider = str_of(p ? p->label : ""),
                                 .model = m.id,
                                 .attempt = attempt,
@@ -334,9 +329,9 @@ static void tell_attempts(struct turn *t, int attempt, struct error *err)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     const struct provider *p = NULL;
+    struct model m;
     struct error ignored;
-    bool ok;
-    session_model(t->session, &a, &p, &ok, &ignored);
+    session_model(t->session, &a, &m, &p, &ignored);
     error_prefix(err, "%s request failed after %d attempts", p ? p->label : "Model", attempt);
 }
 

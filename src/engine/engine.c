@@ -194,7 +194,7 @@ void engine_keep_finished(struct engine *e, struct turn *t)
     e->n_finished++;
     e->finished_bytes += t->ring.bytes;
     while (e->n_finished > 1 &&
-           (e->n_finished > MAX_FINISHED_TURNS || e->finished_bytes > LIMIT_RINGS_BYTES))
+           (e->n_finished > LIMIT_FINISHED_TURNS || e->finished_bytes > LIMIT_RINGS_BYTES))
         forget_oldest(e);
 }
 

@@ -10,13 +10,12 @@
 #define TRIVET_ENGINE_ENGINE_IMPL_H
 
 #include "auth/credential.h"
+#include "base/limits.h"
 #include "base/table.h"
 #include "engine/history.h"
 #include "engine/learned.h"
 #include "engine/session.h"
 #include "providers/catalogue.h"
-
-enum { MAX_FINISHED_TURNS = 256 };
 
 struct engine {
     struct loop *loop;

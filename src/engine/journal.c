@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* The side journal: what was shown of a reply that is not finished yet.
  *
- * Deltas are collected in memory and written every quarter of a second, or when they are many, to
- * <session file>.live, off the hot path and without sync.  The file goes away when the reply is in
- * the session file.  A reply that is finished sooner never touches the disk here.  After a crash
- * the text up to the last batch becomes a partial answer.
+ * Deltas are collected in memory and appended to <session file>.live: 250 ms after the first of
+ * them, when they reach 256 KiB, and when reasoning changes to text or back.  They are written on
+ * the loop's thread and not synced, so that they reach the page cache and no more.  A reply that
+ * ends before the first of these writes makes no file.  The file is removed when the reply is
+ * complete or the turn ends.  After a crash the text up to the last write becomes a partial answer.
  */
 #include "engine/journal.h"
 
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/path.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
-enum { BATCH_MS = 250, BATCH_BYTES = 256 << 10, JOURNAL_MAX = 64 << 20 };
+enum { BATCH_MS = 250, BATCH_BYTES = 256 << 10 };
 
 struct journal {
     struct session *session;
@@ -118,7 +120,7 @@ bool journal_recover(struct str session_path, struct arena *a, struct str *ret_t
     AUTO(buf) struct buf text = BUF_INIT;
     struct error ignored;
     add_suffix(&path, session_path);
-    if (!path_read(&bytes, buf_str(&path), JOURNAL_MAX, &ignored))
+    if (!path_read(&bytes, buf_str(&path), LIMIT_JOURNAL_BYTES, &ignored))
         return false;
     struct str rest = buf_str(&bytes), line;
     *ret_turn = STR_NONE;

@@ -87,8 +87,9 @@ struct slog *session_change_file(struct session *s, struct str id, struct str pa
 struct str session_id_str(const struct session *s);
 void session_measure(struct session *s); /* context tokens; tells when they changed */
 
-struct model session_model(struct session *s, struct arena *a, const struct provider **ret_p,
-                           bool *ret_ok, struct error *err);
+/* The chosen model and who serves it.  ERR_NO_MODEL, ERR_NO_KEY. */
+bool session_model(struct session *s, struct arena *a, struct model *ret,
+                   const struct provider **ret_p, struct error *err);
 
 /* confine.c */
 const struct sandbox_policy *session_sandbox(struct session *s); /* NULL: none */

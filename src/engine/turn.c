@@ -7,6 +7,7 @@
 #include "engine/file.h"
 #include "engine/journal.h"
 
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/time.h"
 
@@ -79,8 +80,6 @@ static bool take_steering(struct turn *t, bool *ret_any, struct error *err)
     return true;
 }
 
-enum { CALL_ID_MAX = 256 }; /* bytes; a longer id is replaced like a missing one */
-
 /* Gives calls ids that are unique in the turn, before anybody sees them. */
 static void name_calls(struct turn *t, struct message *m)
 {
@@ -93,7 +92,7 @@ static void name_calls(struct turn *t, struct message *m)
             call->id = arena_fmt(&t->arena, "%.*s-%d-%d",
                                  STR_FMT(call->name.n ? call->name : STR("tool")), t->round, place);
         place++;
-        bool is_used = call->id.n == 0 || call->id.n > CALL_ID_MAX;
+        bool is_used = call->id.n == 0 || call->id.n > LIMIT_CALL_ID_BYTES;
         for (size_t i = t->first_entry; i < t->session->history.n && !is_used; i++) {
             const struct message *old = &t->session->history.messages[i];
             is_used = old->role == ROLE_TOOL && str_eq(old->call_id, call->id);
@@ -210,6 +209,7 @@ static bool run_turn_await(struct turn *t, struct error *err)
     struct session *s = t->session;
     AUTO(arena) struct arena a = ARENA_INIT;
     const struct provider *p;
+    struct model m;
     t->state = TURN_RUNNING;
     t->started_ms = time_now_ms();
     if (fiber_is_canceled())
@@ -223,9 +223,7 @@ static bool run_turn_await(struct turn *t, struct error *err)
         *err = *t->refusal;
         return false;
     }
-    bool has_model;
-    session_model(s, &a, &p, &has_model, err);
-    if (!has_model)
+    if (!session_model(s, &a, &m, &p, err))
         return false;
     put_context_await(t);
     if (!take_input(t, err) || !compact_if_needed_await(t, err))

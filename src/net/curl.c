@@ -18,6 +18,7 @@
  * from the environment, which libcurl reads by itself.  No signals, no redirects, no total timeout.
  */
 #include "base/buf.h"
+#include "base/limits.h"
 #include "net/address.h"
 #include "net/curl_fault.h"
 #include "net/http.h"
@@ -28,12 +29,10 @@
 #include <sys/socket.h>
 
 enum {
-    CONNECT_TIMEOUT_MS = 30000,
     LEAVE_MS = 1000,        /* how long an answer nobody wants may take to end */
     READ_BYTES = 64 << 10,  /* what libcurl asks a socket for at once */
     FULL_INBOX = 128 << 10, /* then it is told before more is taken */
     KEEP_INBOX = 256 << 10, /* bytes of an emptied inbox that stay until the request is over */
-    HEAD_BYTES = 256 << 10,
 };
 
 #define CERT_DIR "/etc/ssl/certs"
@@ -511,7 +510,7 @@ static void set_options(struct http *h)
     curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)READ_BYTES);
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* a cancel never waits for the name server */
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
-                     (long)(connect_ms > 0 ? connect_ms : CONNECT_TIMEOUT_MS));
+                     (long)(connect_ms > 0 ? connect_ms : LIMIT_CONNECT_MS));
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
     curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, ""); /* what comes compressed is decoded */
     curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
@@ -539,7 +538,7 @@ static struct http *net_start(struct loop *l, const struct http_request *rq, str
     struct net *n = net_for(l);
     struct http *h = xnew(struct http);
     *h = (struct http){.rq = *rq, .net = n, .easy = easy, .headers = header_list(rq)};
-    h->head = BUF_MAX(HEAD_BYTES);
+    h->head = BUF_MAX(LIMIT_RESPONSE_HEAD_BYTES);
     h->next = n->requests;
     h->prev = &n->requests;
     if (h->next)

@@ -15,6 +15,7 @@
 #include "net/proxy.h"
 
 #include "base/buf.h"
+#include "base/limits.h"
 #include "net/proxy_head.h"
 
 #include <arpa/inet.h>
@@ -35,7 +36,6 @@ enum {
     MAX_LOOKUPS = 2, /* at once: the pool has other work */
     HEAD_MS = 10000,
     CONNECT_MS = 30000, /* lookup included */
-    IDLE_MS = 300000,
     LEAVE_MS = 1000,
     REST_MS = 200, /* before accepting again when descriptors ran out */
 };
@@ -627,7 +627,7 @@ struct proxy *proxy_new(struct loop *l, int listen_fd, const struct host_list *a
     }
     struct proxy *p = xnew(struct proxy);
     *p = (struct proxy){.l = l, .fd = listen_fd, .allowed = allowed};
-    proxy_patience(p, HEAD_MS, CONNECT_MS, IDLE_MS);
+    proxy_patience(p, HEAD_MS, CONNECT_MS, LIMIT_PROXY_IDLE_MS);
     p->watch = watch_new(l, listen_fd, on_port, p, err);
     if (!p->watch) {
         close(listen_fd);

@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-enum { USER_FILE_BYTES = 4 << 20, CACHE_BYTES = 16 << 20 };
+enum { CACHE_BYTES = 16 << 20 };
 
 struct catalogue *catalogue_new(struct loop *l, const struct provider *const *providers, size_t n,
                                 catalogue_door_fn *door, void *arg)
@@ -68,7 +68,7 @@ static bool read_user_file(struct str path, struct model_rows *ret, struct error
     AUTO(buf) struct buf text = BUF_INIT;
     AUTO(json) struct json json = JSON_INIT;
     struct fault fault;
-    if (!path_read(&text, path, USER_FILE_BYTES, err) ||
+    if (!path_read(&text, path, LIMIT_MODELS_FILE_BYTES, err) ||
         !json_parse(buf_str(&text), 0, LIMIT_JSON_DEPTH, &json, err))
         return false;
     if (!rows_decode(rows, ROWS_CLOSED | ROWS_NO_DOUBLES, json.root, &file, &fault)) {

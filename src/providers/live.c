@@ -20,7 +20,6 @@
 #include "base/utf8.h"
 
 enum {
-    MOST_MODELS = 4000,
     MOST_ID = 200,     /* bytes */
     MOST_NAME = 200,   /* bytes */
     MOST_ABOUT = 4000, /* bytes */
@@ -120,7 +119,7 @@ static bool is_id(struct str id)
 static struct model_row *add_row(struct model_rows *rows, struct str provider, struct str id)
 {
     id = str_trim(id);
-    bool is_new = is_id(id) && rows->n < MOST_MODELS && !model_rows_find(rows, provider, id);
+    bool is_new = is_id(id) && rows->n < LIMIT_MODELS && !model_rows_find(rows, provider, id);
     return is_new ? model_rows_add(rows, provider, id) : NULL;
 }
 

@@ -14,6 +14,7 @@
  *
  * The tokenizer keeps "_" inside of words, so that names in code are found as they are written.
  */
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/utf8.h"
@@ -28,7 +29,6 @@ enum {
     SCHEMA_VERSION = 2,
     BUSY_MS = 3000,
     MESSAGE_BITS = 24,
-    TEXT_BYTES = 64 << 10, /* of one message that are searched */
     SNIPPET_WORDS = 32,
     QUERY_BYTES = 1000,
 };
@@ -296,7 +296,7 @@ static void insert_text(void *arg, struct str role, struct str text, int64_t mes
         return;
     s->n_bound = 0;
     bind_int(s, t->file << MESSAGE_BITS | message);
-    bind_str(s, utf8_cut(text, TEXT_BYTES));
+    bind_str(s, utf8_cut(text, LIMIT_INDEXED_BYTES));
     bind_str(s, role);
     finish(s);
     sqlite3_reset(s->h);

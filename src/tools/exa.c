@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/exa.h"
 
+#include "base/limits.h"
 #include "base/time.h"
 #include "base/utf8.h"
 #include "net/fetch.h"
 
-enum { ANSWER_BYTES = 8 << 20, ANSWER_MS = 30000, DEPTH = 32, REASON_CHARS = 300 };
+enum { DEPTH = 32, REASON_CHARS = 300 };
 
 /* ---- asking ---- */
 
@@ -158,8 +159,8 @@ bool exa_search_await(struct tool_cx *cx, const struct exa_query *q, struct json
         .headers = headers,
         .n_headers = ARRAY_LEN(headers),
         .body = buf_str(&body),
-        .max_bytes = ANSWER_BYTES,
-        .timeout_ms = ANSWER_MS,
+        .max_bytes = LIMIT_SEARCH_BYTES,
+        .timeout_ms = LIMIT_SEARCH_MS,
     };
     return fetch_await(cx->loop, &what, &answer, err) && read_answer(&answer, ret, err);
 }

@@ -7,6 +7,7 @@
  */
 #include "tools/grep.h"
 
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/module.h"
 #include "base/path.h"
@@ -25,7 +26,6 @@
 #include <unistd.h>
 
 enum {
-    MAX_FILE_BYTES = 64 << 20,
     START_BYTES = 256 << 10, /* of a member's buffer, which most files fit into */
     KEEP_ROOM = 4 << 20,     /* what it keeps after a larger one */
 };
@@ -86,7 +86,7 @@ static bool load_open(struct member *m, int fd, struct stat *st)
     struct buf *b = &m->bytes;
     if (fstat(fd, st) != 0 || !S_ISREG(st->st_mode))
         return false;
-    if (st->st_size > MAX_FILE_BYTES) {
+    if (st->st_size > LIMIT_GREP_FILE_BYTES) {
         m->n_too_large++;
         return false;
     }
@@ -99,7 +99,7 @@ static bool load_open(struct member *m, int fd, struct stat *st)
         if (n <= 0)
             return n == 0;
         buf_added(b, (size_t)n);
-        if (b->n > MAX_FILE_BYTES || (is_first && read_is_binary(buf_str(b))))
+        if (b->n > LIMIT_GREP_FILE_BYTES || (is_first && read_is_binary(buf_str(b))))
             return false;
         if (b->n == size)
             return true;

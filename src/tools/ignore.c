@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/ignore.h"
 
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "tools/match.h"
-
-enum { MAX_BYTES = 1 << 20, MAX_RULES = 20000 };
 
 /* Most rules are names or endings; those need no pattern matching. */
 enum how { HOW_NAME, HOW_ENDING, HOW_PATTERN };
@@ -32,7 +31,7 @@ static void add_rule(struct ignore_file *f, struct str line)
 {
     struct ignore_rule r = {0};
     line = trim_line(line);
-    if (line.n == 0 || line.p[0] == '#' || f->n_rules == MAX_RULES)
+    if (line.n == 0 || line.p[0] == '#' || f->n_rules == LIMIT_IGNORE_RULES)
         return;
     if (line.p[0] == '!') {
         r.is_negated = true;
@@ -87,7 +86,7 @@ void ignore_load(struct ignore_file *f, struct str dir, const char *name)
     AUTO(buf) struct buf path = BUF_INIT;
     buf_addf(&path, "%.*s/%s", STR_FMT(dir), name);
     if (path_exists(buf_str(&path)) && !path_is_dir(buf_str(&path)) &&
-        path_read(&f->text, buf_str(&path), MAX_BYTES, &ignored))
+        path_read(&f->text, buf_str(&path), LIMIT_IGNORE_BYTES, &ignored))
         parse_text(f, dir);
     else
         buf_clear(&f->text);

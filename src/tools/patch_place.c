@@ -6,14 +6,15 @@
  * the whole rest of the text, so an exact place further down is better than a similar one nearby.
  *
  * The naive search costs (lines of the text) * (lines of the chunk) in the worst case, which
- * nobody meets by accident; MAX_STEPS ends it for those who try.
+ * nobody meets by accident; LIMIT_PATCH_STEPS ends it for those who try.
  */
 #include "tools/patch.h"
 
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
-enum { MAX_STEPS = 100000000, STEPS_PER_LOOK = 1 << 16 };
+enum { STEPS_PER_LOOK = 1 << 16 };
 
 enum level { LEVEL_EXACT, LEVEL_TRIM_END, LEVEL_TRIM, LEVEL_FOLD, N_LEVELS };
 
@@ -145,11 +146,11 @@ static bool split(struct placing *p, struct str text, struct patch_fault *fault)
 
 static bool is_over(struct placing *p)
 {
-    if (p->n_steps >= MAX_STEPS)
+    if (p->n_steps >= LIMIT_PATCH_STEPS)
         return true;
     if (p->n_steps++ % STEPS_PER_LOOK == 0 && p->stop && atomic_load(p->stop))
-        p->n_steps = MAX_STEPS;
-    return p->n_steps >= MAX_STEPS;
+        p->n_steps = LIMIT_PATCH_STEPS;
+    return p->n_steps >= LIMIT_PATCH_STEPS;
 }
 
 static bool stands_at(struct placing *p, const struct str *want, size_t n, size_t at, enum level l)
@@ -178,7 +179,7 @@ static size_t seek(struct placing *p, const struct str *want, size_t n, size_t f
 static bool fail(struct placing *p, enum patch_fault_kind kind, const struct patch_chunk *c,
                  struct patch_fault *fault)
 {
-    fault->kind = p->n_steps >= MAX_STEPS ? PATCH_TOO_SLOW : kind;
+    fault->kind = p->n_steps >= LIMIT_PATCH_STEPS ? PATCH_TOO_SLOW : kind;
     fault->chunk = c;
     return false;
 }

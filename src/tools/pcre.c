@@ -3,12 +3,13 @@
  * trivet-search.so only; nothing else in the house sees a pcre2_* name.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
+#include "base/limits.h"
 #include "base/mem.h"
 #include "tools/grep.h"
 
 #include <pcre2.h>
 
-enum { MATCH_LIMIT = 1000000, STACK_START = 32 << 10, STACK_MAX = 1 << 20 };
+enum { STACK_START = 32 << 10, STACK_MAX = 1 << 20 };
 
 struct regex {
     pcre2_code *code; /* read only when it is made: shared between threads */
@@ -62,7 +63,7 @@ static struct regex *regex_over(pcre2_code *code, bool has_jit)
     r->code = code;
     r->data = pcre2_match_data_create(1, NULL);
     r->context = pcre2_match_context_create(NULL);
-    pcre2_set_match_limit(r->context, MATCH_LIMIT);
+    pcre2_set_match_limit(r->context, LIMIT_REGEX_STEPS);
     if (has_jit) {
         r->stack = pcre2_jit_stack_create(STACK_START, STACK_MAX, NULL);
         pcre2_jit_stack_assign(r->context, NULL, r->stack);

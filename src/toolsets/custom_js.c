@@ -9,6 +9,7 @@
  */
 #include "toolsets/custom_internal.h"
 
+#include "base/limits.h"
 #include "base/utf8.h"
 #include "tools/js.h"
 #include "tools/program.h"
@@ -18,11 +19,8 @@
 #include <sys/stat.h>
 
 enum {
-    MAX_FILES = 200,
     MAX_DEPTH = 8,
     IMPORT_MS = 10000,
-    CALL_MS = 600000,
-    ANSWER_BYTES = 4 << 20,
     SAID_BYTES = 4096,
     REASON_BYTES = 2000,
 };
@@ -98,7 +96,7 @@ static bool ask_await(struct tool_cx *cx, struct str request, int64_t timeout_ms
         .timeout_ms = timeout_ms,
         .head_max = SAID_BYTES,
         .tail_max = SAID_BYTES,
-        .extra_max = ANSWER_BYTES,
+        .extra_max = LIMIT_CUSTOM_JS_BYTES,
     };
     return program_await(cx, &o, run, err);
 }
@@ -109,9 +107,9 @@ static void put_reason(const struct program_run *run, struct buf *out)
 {
     AUTO(buf) struct buf said = BUF_INIT;
     if (run->end.timed_out)
-        buf_addf(out, "timed out after %d seconds", CALL_MS / 1000);
+        buf_addf(out, "timed out after %d seconds", LIMIT_CUSTOM_JS_MS / 1000);
     else if (run->extra.full)
-        buf_addf(out, "the result is larger than %d bytes", ANSWER_BYTES);
+        buf_addf(out, "the result is larger than %d bytes", LIMIT_CUSTOM_JS_BYTES);
     else
         buf_addz(out, "the tool ended without a result");
     ring_put(&run->err, &said);
@@ -154,7 +152,7 @@ static bool run_js_await(struct tool_cx *cx, const void *args, struct tool_resul
     jw_kz(&w, "name", t->face.name);
     jw_kraw(&w, "input", cx->arguments.n ? cx->arguments : STR("{}"));
     jw_obj_end(&w);
-    bool ok = ask_await(cx, buf_str(&request), CALL_MS, &run, err);
+    bool ok = ask_await(cx, buf_str(&request), LIMIT_CUSTOM_JS_MS, &run, err);
     if (ok)
         return take_answer(t, &run, ret);
     return err->code != ERR_CANCELED && custom_finish(t, false, NULL, error_str(err), ret);
@@ -207,7 +205,7 @@ bool custom_import_await(struct custom *c, struct tool_cx *cx, const struct tool
 }
 
 struct files {
-    char *paths[MAX_FILES + 1];
+    char *paths[LIMIT_CUSTOM_JS_FILES + 1];
     size_t n;
 };
 
@@ -241,7 +239,8 @@ static void find_scripts(const char *dir, int depth, struct files *to)
         bool is_there = stat(path.p, &st) == 0;
         if (is_there && S_ISDIR(st.st_mode) && depth < MAX_DEPTH)
             find_scripts(path.p, depth + 1, to);
-        else if (is_there && S_ISREG(st.st_mode) && is_script(buf_str(&path)) && to->n < MAX_FILES)
+        else if (is_there && S_ISREG(st.st_mode) && is_script(buf_str(&path)) &&
+                 to->n < LIMIT_CUSTOM_JS_FILES)
             to->paths[to->n++] = buf_take(&path);
         free(entries[i]);
     }

@@ -2,6 +2,7 @@
 /* Custom tools that are programs: their manifests, and running them. */
 #include "toolsets/custom_internal.h"
 
+#include "base/limits.h"
 #include "base/path.h"
 #include "base/utf8.h"
 #include "tools/program.h"
@@ -9,11 +10,7 @@
 #include <dirent.h>
 
 enum {
-    MANIFEST_BYTES = 256 << 10,
     DEPTH = 64,
-    OUTPUT_BYTES = 256 << 10, /* kept of the beginning; the end gets a quarter of it */
-    TIMEOUT_S = 120,
-    TIMEOUT_MAX_S = 1200,
     REASON_BYTES = 2000,
 };
 
@@ -136,8 +133,8 @@ static bool run_program_await(struct tool_cx *cx, const void *args, struct tool_
         .cwd = cwd,
         .input = cx->arguments.n ? cx->arguments : STR("{}"),
         .timeout_ms = t->timeout_ms,
-        .head_max = OUTPUT_BYTES,
-        .tail_max = OUTPUT_BYTES / 4,
+        .head_max = LIMIT_CUSTOM_OUTPUT_BYTES,
+        .tail_max = LIMIT_CUSTOM_OUTPUT_BYTES / 4,
     };
     bool ok = program_await(cx, &o, &run, err);
     if (!ok && err->code != ERR_CANCELED)
@@ -187,7 +184,7 @@ static void read_manifest(struct custom *c, const struct toolset *set, struct st
     buf_addf(&path, "%.*s/tool.json", STR_FMT(folder));
     if (!path_exists(buf_str(&path)))
         return;
-    if (!path_read(&text, buf_str(&path), MANIFEST_BYTES, &err) ||
+    if (!path_read(&text, buf_str(&path), LIMIT_CUSTOM_MANIFEST_BYTES, &err) ||
         !json_parse(buf_str(&text), 0, DEPTH, &doc, &err)) {
         custom_note(c, "%s: %s", path.p, err.text);
         return;
@@ -212,10 +209,10 @@ static void read_manifest(struct custom *c, const struct toolset *set, struct st
                                         buf_str(&path));
     if (!t)
         return;
-    double seconds = json_get_num(doc.root, "timeout_seconds", TIMEOUT_S);
+    double seconds = json_get_num(doc.root, "timeout_seconds", LIMIT_CUSTOM_SECONDS);
     t->argv = argv;
     t->folder = arena_strz(&c->arena, folder);
-    t->timeout_ms = (int64_t)(MIN(MAX(seconds, 1.0), (double)TIMEOUT_MAX_S) * 1000);
+    t->timeout_ms = (int64_t)(MIN(MAX(seconds, 1.0), (double)LIMIT_CUSTOM_MOST_SECONDS) * 1000);
     t->face.run_await = run_program_await;
     custom_add(c, t);
 }

@@ -2,12 +2,13 @@
 #include "toolsets/rules.h"
 
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/path.h"
 #include "context/foreign.h"
 #include "tools/command.h"
 #include "tools/match.h"
 
-enum { FILE_BYTES = 1 << 20, FILE_DEPTH = 8 };
+enum { FILE_DEPTH = 8 };
 
 struct rule {
     enum verdict verdict;
@@ -110,7 +111,7 @@ bool rules_load(struct rules *r, struct str path, struct str tree, struct error 
 {
     AUTO(buf) struct buf text = BUF_INIT;
     AUTO(json) struct json j = JSON_INIT;
-    if (!foreign_read(tree, path, FILE_BYTES, &text, err))
+    if (!foreign_read(tree, path, LIMIT_RULES_BYTES, &text, err))
         return err->code == ERR_NOT_FOUND;
     bool ok = json_parse(buf_str(&text), 0, FILE_DEPTH, &j, err) &&
               add_lists(r, j.root, !tree.p, err);
