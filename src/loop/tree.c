@@ -42,17 +42,23 @@ static void add_thread(const char *dir, const char *tid, struct pids *out)
     fclose(f);
 }
 
+bool tree_read(const char *path, char *text, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+    if (fd >= 0)
+        close(fd);
+    if (n > 0)
+        text[n] = '\0';
+    return n > 0;
+}
+
 static pid_t parent_of(const char *name)
 {
     char path[300], text[512];
     snprintf(path, sizeof path, "/proc/%s/stat", name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    if (n <= 0)
+    if (!tree_read(path, text, sizeof text))
         return 0;
-    text[n] = '\0';
     const char *end = strrchr(text, ')'); /* the program's name may hold anything */
     int parent = 0;
     return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;

@@ -5,6 +5,7 @@
 #ifndef TRIVET_LOOP_TREE_H
 #define TRIVET_LOOP_TREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -24,5 +25,7 @@ void tree_descendants(pid_t pid, struct pids *out);
 void tree_signal(pid_t pid, int signo);
 /* The same to those who are not among told, and adds them. */
 void tree_signal_new(pid_t pid, int signo, struct pids *told);
+/* The beginning of a small file of /proc, as text.  False: it is gone. */
+bool tree_read(const char *path, char *text, size_t size);
 
 #endif

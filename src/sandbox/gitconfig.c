@@ -12,7 +12,8 @@ static const struct {
     const char *section, *keys; /* in lower case; a blank around each key */
 } known[] = {
     {"core", " repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode "
-             "symlinks autocrlf eol safecrlf abbrev worktree quotepath "},
+             "symlinks autocrlf eol safecrlf abbrev worktree quotepath sparsecheckout "
+             "sparsecheckoutcone longpaths "},
     {"remote", " url fetch pushurl tagopt prune mirror promisor partialclonefilter "},
     {"branch", " remote merge rebase pushremote "},
     {"user", " name email "},
@@ -23,6 +24,8 @@ static const struct {
     {"fetch", " prune "},
     {"submodule", " active url "},
     {"gc", " auto "},
+    {"advice", " detachedhead "},
+    {"lfs", " repositoryformatversion access "},
 };
 /* clang-format on */
 

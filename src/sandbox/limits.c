@@ -56,14 +56,8 @@ static int64_t private_bytes(pid_t pid)
     char path[40], text[100];
     long long all, resident, shared;
     snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (fd >= 0)
-        close(fd);
-    if (n <= 0)
-        return 0;
-    text[n] = '\0';
-    if (sscanf(text, "%lld %lld %lld", &all, &resident, &shared) != 3 || resident < shared)
+    if (!tree_read(path, text, sizeof text) ||
+        sscanf(text, "%lld %lld %lld", &all, &resident, &shared) != 3 || resident < shared)
         return 0;
     return (resident - shared) * sysconf(_SC_PAGESIZE);
 }

@@ -86,6 +86,12 @@ static bool guard(const char *path, bool is_masked, struct error *err)
     return ok;
 }
 
+/* Of a nested repository: where one was, none needs to be kept from coming. */
+static bool is_nested(const struct sandbox_policy *p, struct str path)
+{
+    return str_is(path_base(path), ".git") && !str_is(path_dir(path), p->root);
+}
+
 static bool guard_all(const struct sandbox_policy *p, const struct sandbox_paths *l, bool is_masked,
                       struct error *err)
 {
@@ -93,7 +99,8 @@ static bool guard_all(const struct sandbox_policy *p, const struct sandbox_paths
         const char *place = policy_place_of(p, str_of(l->v[i]));
         if (!place || strcmp(place, l->v[i]) == 0)
             continue;
-        if (!pin_parents(str_of(place), str_of(l->v[i]), err) || !guard(l->v[i], is_masked, err))
+        bool masks = is_masked && !is_nested(p, str_of(l->v[i]));
+        if (!pin_parents(str_of(place), str_of(l->v[i]), err) || !guard(l->v[i], masks, err))
             return false;
     }
     return true;

@@ -161,6 +161,8 @@ def nested_before(score, p):
         score.check(f"settings of {name} are as they were ({score.name})",
                     text_of(f"{p.work}/{name}/.git/config") == config, told)
     score.check(f"no hook in it ({score.name})", not os.path.exists(hook), told)
+    score.check(f"it is not put aside ({score.name})", not any(
+        name.startswith(".git.") for name in os.listdir(f"{p.work}/sub")), told)
     score.check(f"git alone writes it ({score.name})",
                 git(p, "-C", "sub", "log", "--format=%s") == "one\n", told)
 

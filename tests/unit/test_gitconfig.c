@@ -19,6 +19,8 @@ static void test_usual(void **state)
         "\tfetch = +refs/heads/*:refs/remotes/origin/*\r\n[branch \"main\"]\r\n\tremote = origin\r\n",
         "# a comment\n; another\n[user]\nname = [core] fsmonitor\nemail=a@b",
         "[Core]\nbare",
+        "[lfs]\n\trepositoryformatversion = 0\n[lfs \"https://example.org/a\"]\n\taccess = basic\n",
+        "[advice]\n\tdetachedHead = false\n",
         "[submodule \"x\"]\n\tactive = true\n\turl = ../x\n",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
