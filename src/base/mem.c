@@ -38,7 +38,9 @@ char *xstrdup(const char *s)
 
 void mem_trim(void)
 {
+#ifdef __GLIBC__
     malloc_trim(0);
+#endif
 }
 
 void die(const char *fmt, ...)

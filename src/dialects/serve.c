@@ -102,7 +102,9 @@ int server_run(const struct dialect *d, const struct provider *const *providers,
     process_begin();
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     engine_hide_environment();
+#ifdef M_MMAP_THRESHOLD
     mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+#endif
     io_claim_stdio(&sv.in_fd, &sv.out_fd);
     sv.loop = loop_new();
     sv.engine = engine_new(sv.loop, providers, n);

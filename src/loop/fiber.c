@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Fibers over ucontext: each has its own stack; the loop's drain switches to it, an await
- * switches back.
+/* Each fiber has its own stack; the loop's drain switches to it (switch.h), an await switches back.
  *
  *     drain: resume ----> fn(arg) ... wait_await: suspend
  *                <-------------------------'
@@ -15,9 +14,9 @@
 #include "base/limits.h"
 #include "base/time.h"
 #include "loop/internal.h"
+#include "loop/switch.h"
 
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define FIBER_ASAN 1
@@ -59,8 +58,8 @@ struct fiber {
     void *arg;
     char *stack; /* GUARD_BYTES below it belong to the mapping */
     unsigned valgrind_id;
-    ucontext_t here, back; /* where it sleeps, who resumed it */
-    struct wait *wait;     /* a cancelable wait it sleeps on */
+    struct stack_place here, back; /* where it sleeps, and where it was resumed */
+    struct wait *wait;             /* a cancelable wait it sleeps on */
     bool is_canceled;
     bool is_over;
     const void *back_stack; /* the resumer's, for the sanitizer */
@@ -118,7 +117,7 @@ static void suspend(struct fiber *f)
     void *fake = NULL;
     __sanitizer_start_switch_fiber(f->is_over ? NULL : &fake, f->back_stack, f->back_bytes);
 #endif
-    swapcontext(&f->here, &f->back);
+    stack_switch(&f->here, &f->back);
 #if FIBER_ASAN
     __sanitizer_finish_switch_fiber(fake, &f->back_stack, &f->back_bytes);
 #endif
@@ -161,7 +160,7 @@ static void resume(void *arg)
     void *fake = NULL;
     __sanitizer_start_switch_fiber(&fake, f->stack, STACK_BYTES);
 #endif
-    swapcontext(&f->back, &f->here);
+    stack_switch(&f->back, &f->here);
 #if FIBER_ASAN
     __sanitizer_finish_switch_fiber(fake, NULL, NULL);
 #endif
@@ -185,11 +184,7 @@ struct fiber *fiber_start(struct loop *l, const char *name, loop_fn *fn, void *a
     f->ready.arg = f;
     f->stack = stack_take(l);
     f->valgrind_id = VALGRIND_STACK_REGISTER(f->stack, f->stack + STACK_BYTES);
-    getcontext(&f->here);
-    f->here.uc_stack.ss_sp = f->stack;
-    f->here.uc_stack.ss_size = STACK_BYTES;
-    f->here.uc_link = NULL;
-    makecontext(&f->here, on_first_switch, 0);
+    stack_begin(&f->here, f->stack, STACK_BYTES, on_first_switch);
     f->link = l->fibers_end;
     *f->link = f;
     l->fibers_end = &f->next;

@@ -60,11 +60,12 @@ static _Noreturn void fail(const char *what, const char *why)
     _exit(127);
 }
 
-/* posix_spawn has set all but the two that libc keeps for itself; these need the bare call. */
+/* posix_spawn has set all but the few that libc keeps for itself; these need the bare call. */
 static void signals_default(void)
 {
+    enum { FIRST_REALTIME = 32 };   /* the kernel's SIGRTMIN */
     static const char all_zero[64]; /* the kernel's struct: SIG_DFL, no flags, no mask */
-    for (int signo = __SIGRTMIN; signo < SIGRTMIN; signo++)
+    for (int signo = FIRST_REALTIME; signo < SIGRTMIN; signo++)
         syscall(SYS_rt_sigaction, signo, all_zero, NULL, (size_t)8);
     sigset_t none;
     sigemptyset(&none);

@@ -26,6 +26,7 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -223,11 +224,19 @@ bool hold_offer(int fd)
 
 /* ---- the program ---- */
 
+static void close_above(int last)
+{
+    if (syscall(SYS_close_range, last + 1, ~0U, 0) == 0)
+        return;
+    for (long fd = sysconf(_SC_OPEN_MAX); fd > last; fd--) /* Linux before 5.9 */
+        close((int)fd);
+}
+
 /* Places that descriptors of a job will have stay taken, see hold.c. */
 static void take_places(void)
 {
     int fd;
-    closefrom(LINE_FD + 1);
+    close_above(LINE_FD);
     while ((fd = fcntl(0, F_DUPFD_CLOEXEC, LINE_FD + 1)) >= 0 && fd < FIRST_FREE_FD - 1)
         ;
     fcntl(LINE_FD, F_SETFD, FD_CLOEXEC);

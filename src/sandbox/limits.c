@@ -22,19 +22,25 @@
 #include <unistd.h>
 
 enum { FIRST_FOREIGN_FD = 4, CLOEXEC_RANGE = 4 /* CLOSE_RANGE_CLOEXEC */, MAX_FILES = 50000 };
+#ifdef __GLIBC__
+typedef __rlimit_resource_t limit_kind; /* an enum there, so that no int fits */
+#else
+typedef int limit_kind;
+#endif
+
 enum { DISK_EVERY = 4 /* measurements */, MB = 1 << 20 };
 
-static void set(int which, int64_t value)
+static void set(limit_kind which, int64_t value)
 {
     struct rlimit now;
     rlim_t wanted = (rlim_t)value;
-    if (value <= 0 || getrlimit((__rlimit_resource_t)which, &now) != 0)
+    if (value <= 0 || getrlimit(which, &now) != 0)
         return;
     if (now.rlim_max != RLIM_INFINITY && now.rlim_max < wanted)
         wanted = now.rlim_max;
     now.rlim_max = wanted;
     now.rlim_cur = which == RLIMIT_NOFILE ? MIN(now.rlim_cur, wanted) : wanted;
-    setrlimit((__rlimit_resource_t)which, &now);
+    setrlimit(which, &now);
 }
 
 void limits_set(const struct sandbox_policy *p, const struct space *space)

@@ -14,6 +14,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#ifndef STATX_TYPE /* musl before 1.2.5 */
+#include <linux/stat.h>
+static int statx(int dir, const char *name, int flags, unsigned mask, struct statx *ret)
+{
+    return (int)syscall(SYS_statx, dir, name, flags, mask, ret);
+}
+#endif
+
 #ifndef SYS_open_tree
 #define SYS_open_tree 428
 #define SYS_move_mount 429

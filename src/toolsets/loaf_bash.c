@@ -215,21 +215,33 @@ void loaf_put_shell(struct jw *w, const char *shell, const char *flags, struct s
     jw_kstr(w, "command", command);
 }
 
+static const char *signal_name(int signo)
+{
+    static const char *const names[] = {
+        [SIGHUP] = "SIGHUP",       [SIGINT] = "SIGINT",   [SIGQUIT] = "SIGQUIT",
+        [SIGILL] = "SIGILL",       [SIGTRAP] = "SIGTRAP", [SIGABRT] = "SIGABRT",
+        [SIGBUS] = "SIGBUS",       [SIGFPE] = "SIGFPE",   [SIGKILL] = "SIGKILL",
+        [SIGUSR1] = "SIGUSR1",     [SIGSEGV] = "SIGSEGV", [SIGUSR2] = "SIGUSR2",
+        [SIGPIPE] = "SIGPIPE",     [SIGALRM] = "SIGALRM", [SIGTERM] = "SIGTERM",
+        [SIGSTKFLT] = "SIGSTKFLT", [SIGXCPU] = "SIGXCPU", [SIGXFSZ] = "SIGXFSZ",
+        [SIGVTALRM] = "SIGVTALRM", [SIGPROF] = "SIGPROF", [SIGPOLL] = "SIGPOLL",
+        [SIGPWR] = "SIGPWR",       [SIGSYS] = "SIGSYS",
+    }; /* those that end a process */
+    return signo > 0 && (size_t)signo < ARRAY_LEN(names) ? names[signo] : NULL;
+}
+
 void loaf_put_exit(struct jw *w, const struct child_end *end)
 {
     if (end && end->exit_code >= 0)
         jw_kint(w, "exit_code", end->exit_code);
     else
         jw_knull(w, "exit_code");
-    const char *name = end && end->signal ? sigabbrev_np(end->signal) : NULL;
+    const char *name = end && end->signal ? signal_name(end->signal) : NULL;
     jw_key(w, "signal");
-    if (name) {
-        AUTO(buf) struct buf full = BUF_INIT;
-        buf_addf(&full, "SIG%s", name);
-        jw_str(w, buf_str(&full));
-    } else {
+    if (name)
+        jw_str(w, str_of(name));
+    else
         jw_null(w);
-    }
 }
 
 static void put_end(const struct call *c, struct jw *w)
