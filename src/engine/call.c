@@ -48,10 +48,12 @@ static void call_clear(struct call *c)
 
 static struct tool_cx judging_cx(const struct call *c)
 {
-    const struct session *s = c->turn->session;
+    struct session *s = c->turn->session;
     return (struct tool_cx){.root = str_of(s->workspace),
                             .launch_dir = str_of(s->engine->launch_dir),
-                            .paths = c->paths};
+                            .paths = c->paths,
+                            .sandbox = session_sandbox(s),
+                            .saved = session_saved(s)};
 }
 
 /* What the call needs.  With rules a confined command needs no more than its walls let it do. */
@@ -411,7 +413,9 @@ static bool run_face_await(struct call *c, struct error *err)
     cx.paths = c->paths;
     cx.shell = s->settings->shares_shell ? &s->engine->shell : NULL;
     cx.child = &t->child;
-    cx.background = s->settings->shares_shell ? engine_background(s->engine) : NULL;
+    cx.background = s->settings->toolset->has_jobs ? engine_background(s->engine) : NULL;
+    cx.saved = session_saved(s);
+    cx.cut = s->settings->toolset->cut;
     cx.sandbox = c->is_outside ? NULL : session_sandbox(s);
     cx.room = c->is_outside ? NULL : session_room(s);
     cx.leave_hint = session_leave_hint(s);

@@ -148,8 +148,25 @@ struct room *session_room(struct session *s)
     return s->room;
 }
 
+struct saved_dir *session_saved(struct session *s)
+{
+    const struct sandbox_policy *p = session_sandbox(s);
+    AUTO(buf) struct buf dir = BUF_INIT;
+    if (s->saved)
+        return s->saved;
+    if (!p) {
+        sandbox_scratch_name(&dir);
+        s->saved = saved_dir_new(buf_str(&dir), buf_str(&dir));
+        return s->saved;
+    }
+    buf_addf(&dir, "%s/output", p->tmp);
+    s->saved = saved_dir_new(buf_str(&dir), p->shows_tmp ? STR("/tmp/output") : buf_str(&dir));
+    return s->saved;
+}
+
 void session_sandbox_free(struct session *s)
 {
+    saved_dir_free(s->saved);
     room_free(s->room);
     proxy_free(s->proxy);
     if (s->hosts)

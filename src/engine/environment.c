@@ -6,16 +6,19 @@
  * An address is handed down without the user and password in it (https://ann:secret@proxy), unless
  * TRIVET_PASS_ENV names its variable.
  *
+ * Commands have no terminal: variables that say so (shell_settled) replace the user's.
+ *
  * What is not handed down is also taken out of the block of memory that /proc/PID/environ shows: a
  * tool of root can read that of every process, whatever PR_SET_DUMPABLE says. */
 #include "engine/engine_impl.h"
+#include "tools/shell.h"
 
 #include <unistd.h>
 
 /* clang-format off */
 static const char *const allowed[] = {
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "LANG", "LANGUAGE", "TERM", "COLORTERM",
-    "TZ", "TMPDIR", "TMP", "TEMP", "EDITOR", "VISUAL", "PAGER", "DISPLAY", "WAYLAND_DISPLAY",
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "LANG", "LANGUAGE", "TZ",
+    "TMPDIR", "TMP", "TEMP", "EDITOR", "VISUAL", "DISPLAY", "WAYLAND_DISPLAY",
     "HOSTNAME", "CI", "DEBIAN_FRONTEND", "LD_LIBRARY_PATH", "PKG_CONFIG_PATH", "MANPATH",
     "CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "MAKEFLAGS", "VIRTUAL_ENV",
     "GOPATH", "GOROOT", "GOFLAGS", "JAVA_HOME", "MAVEN_OPTS", "GRADLE_USER_HOME", "ANDROID_HOME",
@@ -106,11 +109,19 @@ char **environment_for_children(void)
     size_t n = 0, room = 1;
     for (char **v = environ; *v; v++)
         room++;
-    char **env = xcalloc(room + 1, sizeof *env);
+    char **env = xcalloc(room + shell_n_settled + 1, sizeof *env);
     for (char **v = environ; *v; v++) {
         struct str name, value = str_split(str_of(*v), '=', &name);
         if (is_allowed(name))
             env[n++] = line_for_children(*v, name, value);
+    }
+    for (size_t i = 0; i < shell_n_settled; i++) {
+        const struct shell_variable *v = &shell_settled[i];
+        struct buf line = BUF_INIT;
+        if (is_passed_by_user(str_of(v->name)) && getenv(v->name))
+            continue;
+        buf_addf(&line, "%s=%s", v->name, v->value);
+        env[n++] = buf_take(&line);
     }
     env[n] = xstrdup("AI_AGENT=trivet");
     return env;

@@ -61,9 +61,10 @@ struct session {
     struct sandbox_policy *sandbox; /* made at the first call */
     struct proxy *proxy;            /* to the hosts that its commands may reach; NULL: none */
     struct host_list *hosts;
-    struct room *room;      /* of its commands, with that policy; NULL: without walls */
-    struct todo_list todos; /* what the model has set itself to do */
-    struct gauge gauge;     /* of its requests */
+    struct room *room;       /* of its commands, with that policy; NULL: without walls */
+    struct saved_dir *saved; /* see session_saved; NULL before the first call */
+    struct todo_list todos;  /* what the model has set itself to do */
+    struct gauge gauge;      /* of its requests */
 };
 
 /* session.c */
@@ -96,6 +97,9 @@ const struct sandbox_policy *session_sandbox(struct session *s); /* NULL: none *
 /* How a call asks to run outside of it, with a blank in front; NULL: it cannot. */
 const char *session_leave_hint(struct session *s);
 struct room *session_room(struct session *s); /* NULL: without walls */
+/* Where outputs are kept that the model reads in part: in the scratch directory of the sandbox, so
+ * that commands and file tools can read them, or in a directory of the same kind without one. */
+struct saved_dir *session_saved(struct session *s);
 /* Says on stderr, once, what the kernel cannot enforce, if these settings (NULL: those of the
  * environment alone) ask for a sandbox. */
 void engine_tell_sandbox(struct engine *e, const struct session_settings *settings);

@@ -321,6 +321,14 @@ void child_pause(struct child *c, bool paused)
         timer_start(c->linger, 0); /* the end waited for this; it comes from the loop */
 }
 
+void child_hand_over(struct child *c, child_output_fn *on_output, child_end_fn *on_end, void *arg)
+{
+    c->on_output = on_output;
+    c->on_pid = NULL;
+    c->on_end = on_end;
+    c->output_arg = c->end_arg = arg;
+}
+
 void child_free(struct child *c)
 {
     if (!c || c->is_dead)

@@ -72,6 +72,8 @@ bool child_write(struct child *c, struct str bytes, struct error *err);
 bool child_resize(struct child *c, int cols, int rows, struct error *err);
 /* Stops reading its output (back-pressure) or goes on. */
 void child_pause(struct child *c, bool paused);
+/* Output and end go to another owner from now on. */
+void child_hand_over(struct child *c, child_output_fn *on_output, child_end_fn *on_end, void *arg);
 /* Forgets it: callbacks stop.  Kills what still runs at once, unless the command ended by itself:
  * what it left in the background then lives on until the process ends. */
 void child_free(struct child *c);

@@ -324,22 +324,27 @@ static bool can_show_tmp(const struct sandbox_policy *p)
            !path_is_inside(STR("/tmp"), str_of(path_program()));
 }
 
-void sandbox_policy_init(struct sandbox_policy *p, enum sandbox_kind kind, struct str root)
+void sandbox_scratch_name(struct buf *out)
 {
     AUTO(buf) struct buf parent = BUF_INIT;
-    struct buf tmp = BUF_INIT;
     struct error ignored;
     char name[17];
     const char *base = getenv("TMPDIR");
+    if (!base || base[0] != '/' || !path_resolve(&parent, str_of(base), &ignored))
+        buf_addz(&parent, "/tmp");
+    id_hex(name, sizeof name - 1);
+    buf_addf(out, "%s/trivet-%s", parent.p, name);
+}
+
+void sandbox_policy_init(struct sandbox_policy *p, enum sandbox_kind kind, struct str root)
+{
+    struct buf tmp = BUF_INIT;
     *p = (struct sandbox_policy){.kind = kind,
                                  .has_mounts = true,
                                  .has_loopback = true,
                                  .root = str_dup(root),
                                  .home = str_dup(path_home())};
-    if (!base || base[0] != '/' || !path_resolve(&parent, str_of(base), &ignored))
-        buf_addz(&parent, "/tmp");
-    id_hex(name, sizeof name - 1);
-    buf_addf(&tmp, "%s/trivet-%s", parent.p, name);
+    sandbox_scratch_name(&tmp);
     p->tmp = buf_take(&tmp);
     p->shows_tmp = can_show_tmp(p);
     set_limits(p);

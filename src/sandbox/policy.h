@@ -77,6 +77,8 @@ bool sandbox_policy_decode(int argc, char **argv, struct sandbox_policy *ret, st
  * top of the guarded paths, what makes git run programs is guarded in any .git directory. */
 bool sandbox_may_read(const struct sandbox_policy *p, struct str path);
 bool sandbox_may_write(const struct sandbox_policy *p, struct str path);
+/* A new name for a directory of temporary files; nothing is made. */
+void sandbox_scratch_name(struct buf *out);
 /* Where a path that a command uses lies for us: /tmp is the scratch directory. */
 void sandbox_outside_path(const struct sandbox_policy *p, struct str path, struct buf *ret);
 

@@ -24,6 +24,7 @@ static void job_free(struct background_job *j)
     child_free(j->child);
     tape_clear(&j->out);
     tape_clear(&j->err);
+    cut_pair_free(j->text);
     free(j->name);
     free(j->shell);
     free(j->flags);
@@ -52,7 +53,11 @@ static unsigned count_running(const struct background *b)
 static void on_output(void *arg, int stream, struct str bytes)
 {
     struct background_job *j = arg;
+    if (stream > 2)
+        return;
     tape_add(stream == 1 ? &j->out : &j->err, bytes);
+    if (j->text)
+        cut_pair_add(j->text, stream, bytes);
     j->updated_ms = time_now_ms();
 }
 
@@ -71,6 +76,10 @@ static void on_end(void *arg, const struct child_end *end)
     j->updated_ms = time_now_ms();
     tape_finish(&j->out);
     tape_finish(&j->err);
+    if (j->text)
+        cut_pair_flush(j->text);
+    if (j->text && j->text->saved.told)
+        saved_settle(&j->text->saved);
     child_free(take(&j->child));
     wait_wake(&j->started);
     if (count_running(j->set) == 0)
@@ -157,6 +166,8 @@ static struct background_job *job_new(struct background *b, const struct backgro
     j->rows = o->rows;
     tape_init(&j->out, o->keep_chars);
     tape_init(&j->err, o->keep_chars);
+    if (o->saved)
+        j->text = cut_pair_new(o->saved);
     return j;
 }
 
@@ -168,7 +179,7 @@ static bool job_start(struct background_job *j, const struct background_options 
         .argv = argv,
         .env = o->env,
         .cwd = j->cwd,
-        .keeps_input = true,
+        .keeps_input = !o->has_no_input,
         .has_terminal = j->has_terminal,
         .cols = j->cols,
         .rows = j->rows,
@@ -209,6 +220,32 @@ bool background_start_await(struct background *b, const struct background_option
     else
         job_remove(j); /* nobody would know of it */
     return ok;
+}
+
+bool background_adopt(struct background *b, const struct background_options *o, struct child *child,
+                      int pid, struct cut_pair *text, struct background_job **ret,
+                      struct error *err)
+{
+    if (b->is_closed)
+        return error_set(err, ERR_BUSY, "the process is about to end");
+    if (!make_room(b, err))
+        return false;
+    struct background_job *j = job_new(b, o);
+    cut_pair_free(j->text);
+    j->text = text;
+    j->pid = pid;
+    j->child = child;
+    j->is_running = true;
+    child_hand_over(child, on_output, on_end, j);
+    j->next = b->first;
+    b->first = j;
+    *ret = j;
+    return true;
+}
+
+const char *background_log(struct background_job *j)
+{
+    return j->text ? saved_path(&j->text->saved) : NULL;
 }
 
 /* --- while it runs --- */

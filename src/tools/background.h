@@ -22,8 +22,10 @@ struct background_options {
     const char *const *env; /* complete */
     bool has_terminal;      /* everything it says comes on one stream */
     int cols, rows;
-    int64_t keep_chars; /* of each stream */
-    struct room *room;  /* where it runs; NULL: without walls */
+    int64_t keep_chars;      /* of each stream */
+    struct room *room;       /* where it runs; NULL: without walls */
+    bool has_no_input;       /* its stdin is /dev/null */
+    struct saved_dir *saved; /* for the file that gets everything it says; NULL: no file */
 };
 
 struct background_job {          /* for others to read; changed here alone */
@@ -38,9 +40,10 @@ struct background_job {          /* for others to read; changed here alone */
     bool is_running;      /* until the command has ended; after a stop until nobody of it is left */
     struct child_end end; /* when it does not run */
     struct tape out, err;
-    struct child *child; /* while it runs */
-    struct wait started; /* its process exists, or will not */
-    int n_users;         /* awaits that hold on to it */
+    struct cut_pair *text; /* all it has said, for its log; may be NULL */
+    struct child *child;   /* while it runs */
+    struct wait started;   /* its process exists, or will not */
+    int n_users;           /* awaits that hold on to it */
 };
 
 struct background *background_new(struct loop *l);
@@ -49,6 +52,13 @@ void background_free(struct background *b); /* kills what runs */
 /* ERR_LIMIT when too many run (LIMIT_BACKGROUND_JOBS), ERR_BUSY after background_close. */
 bool background_start_await(struct background *b, const struct background_options *o,
                             struct background_job **ret, struct error *err);
+/* Makes a running command a job; what it says from now on is to be read.  Takes child and text
+ * over; both stay the caller's when false is returned. */
+bool background_adopt(struct background *b, const struct background_options *o, struct child *child,
+                      int pid, struct cut_pair *text, struct background_job **ret,
+                      struct error *err);
+/* The path of the file with all that it has said, or NULL. */
+const char *background_log(struct background_job *j);
 struct background_job *background_first(const struct background *b); /* the newest */
 struct background_job *background_find(const struct background *b, struct str id);
 /* A running one with the same name, directory and kind of input and output. */

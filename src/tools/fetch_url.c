@@ -153,7 +153,7 @@ static void add_text(struct buf *out, struct str body, struct str content_type)
         html_put_latin(out, (unsigned char)body.p[i]);
 }
 
-static void cut_text(struct fetched_page *p, size_t max)
+static void shorten_text(struct fetched_page *p, size_t max)
 {
     if (p->text.n <= max)
         return;
@@ -179,7 +179,7 @@ static bool read_answer(const struct fetched *f, size_t max_text, struct fetched
         ret->text = text;
         text = BUF_INIT;
     }
-    cut_text(ret, max_text);
+    shorten_text(ret, max_text);
     return true;
 }
 

@@ -54,6 +54,26 @@ bool read_resolved(struct str path, size_t max, struct buf *ret, struct error *e
     return ok;
 }
 
+struct whole {
+    struct job job;
+    struct str path;
+    size_t max;
+    struct buf *ret;
+};
+
+static bool run_whole(struct job *j, struct error *err)
+{
+    struct whole *w = CONTAINER_OF(j, struct whole, job);
+    return read_resolved(w->path, w->max, w->ret, err);
+}
+
+bool read_resolved_await(struct loop *l, struct str path, size_t max, struct buf *ret,
+                         struct error *err)
+{
+    struct whole w = {.job.run = run_whole, .path = path, .max = max, .ret = ret};
+    return job_await(l, &w.job, err);
+}
+
 bool read_is_binary(struct str text)
 {
     return str_chr(str_cut(text, READ_BINARY_WINDOW), '\0') != SIZE_MAX;
@@ -72,6 +92,7 @@ struct scan {
     struct read_lines *ret;
     struct buf line; /* what is kept of the current one */
     size_t line_n;   /* bytes of it so far */
+    int64_t chars;   /* characters of it so far */
     size_t bytes;    /* of the lines kept */
     bool is_full;    /* nothing more is wanted */
 };
@@ -89,6 +110,8 @@ static void line_add(struct scan *s, struct str piece)
     if (!is_wanted(s))
         return;
     size_t max = s->o->max_line_chars ? s->o->max_line_chars * 4 : s->o->max_bytes;
+    for (size_t i = 0; i < piece.n && s->o->max_line_chars; i++)
+        s->chars += ((unsigned char)piece.p[i] & 0xc0) != 0x80;
     if (s->line.n < max)
         buf_add(&s->line, str_cut(piece, max - s->line.n));
 }
@@ -96,8 +119,6 @@ static void line_add(struct scan *s, struct str piece)
 static void keep_line(struct scan *s, struct str text)
 {
     struct read_lines *r = s->ret;
-    if (s->o->max_line_chars)
-        text = utf8_cut_chars(text, s->o->max_line_chars);
     if (s->bytes + text.n > s->o->max_bytes && r->n > 0) {
         r->is_cut = r->has_more = s->is_full = true;
         return;
@@ -110,23 +131,48 @@ static void keep_line(struct scan *s, struct str text)
     s->bytes += text.n;
 }
 
+/* Of an overlong line the beginning stays. */
+static void shorten_line(struct scan *s)
+{
+    size_t max = s->o->max_line_chars;
+    if (max == 0 || s->chars <= (int64_t)max)
+        return;
+    buf_cut(&s->line, utf8_cut_chars(buf_str(&s->line), max).n);
+    if (s->o->says_length)
+        buf_addf(&s->line, " [... cut; the line has %lld characters]", (long long)s->chars);
+    s->ret->longest = MAX(s->ret->longest, s->chars);
+}
+
 static void line_done(struct scan *s, bool has_end)
 {
-    if (is_wanted(s)) {
-        struct str text = buf_str(&s->line);
-        if (!s->o->keep_ends && str_ends(text, STR("\r")) && text.n == s->line_n)
-            text.n--;
-        if (s->o->keep_ends && has_end) {
-            buf_addc(&s->line, '\n');
-            text = buf_str(&s->line);
+    if (is_wanted(s) && !s->is_full) {
+        if (!s->o->keep_ends && str_ends(buf_str(&s->line), STR("\r")) && s->line.n == s->line_n) {
+            buf_cut(&s->line, s->line.n - 1);
+            s->chars--;
         }
-        keep_line(s, text);
-        if (s->is_full)
+        shorten_line(s);
+        if (s->o->keep_ends && has_end)
+            buf_addc(&s->line, '\n');
+        keep_line(s, buf_str(&s->line));
+        if (s->is_full && !s->o->counts)
             return;
     }
     buf_reset(&s->line);
     s->line_n = 0;
+    s->chars = 0;
     s->ret->n_seen++;
+}
+
+/* Nothing more is kept. */
+static void count_piece(struct scan *s, struct str piece)
+{
+    size_t at;
+    while ((at = str_chr(piece, '\n')) != SIZE_MAX) {
+        s->ret->n_seen++;
+        s->line_n = 0;
+        piece = str_from(piece, at + 1);
+    }
+    s->line_n += piece.n;
 }
 
 static void scan_piece(struct scan *s, struct str piece)
@@ -134,7 +180,7 @@ static void scan_piece(struct scan *s, struct str piece)
     while (piece.n && !s->is_full) {
         if (s->ret->n_seen + 1 >= s->o->first && !is_wanted(s)) {
             s->ret->has_more = s->is_full = true;
-            return;
+            break;
         }
         size_t at = str_chr(piece, '\n');
         line_add(s, str_cut(piece, at));
@@ -143,12 +189,14 @@ static void scan_piece(struct scan *s, struct str piece)
         line_done(s, true);
         piece = str_from(piece, at + 1);
     }
+    if (s->is_full && s->o->counts)
+        count_piece(s, piece);
 }
 
 static bool scan_file(struct scan *s, int fd, char *piece, struct error *err)
 {
     bool is_first = true;
-    while (!s->is_full) {
+    while (!s->is_full || s->o->counts) {
         if (job_is_stopped(&s->job))
             return error_set(err, ERR_CANCELED, "the reading was stopped");
         ssize_t n = read(fd, piece, PIECE);
@@ -163,7 +211,9 @@ static bool scan_file(struct scan *s, int fd, char *piece, struct error *err)
         is_first = false;
         scan_piece(s, str_n(piece, (size_t)n));
     }
-    if (!s->is_full && s->line_n)
+    if (s->is_full)
+        s->ret->n_seen += s->o->counts && s->line_n > 0;
+    else if (s->line_n)
         line_done(s, false);
     return true;
 }

@@ -20,6 +20,9 @@ bool read_stat(struct str path, struct read_info *ret, struct error *err);
 /* A regular file of at most max bytes; of a path that was resolved and judged: no link is followed
  * any more. */
 bool read_resolved(struct str path, size_t max, struct buf *ret, struct error *err);
+/* The same on the thread pool. */
+bool read_resolved_await(struct loop *l, struct str path, size_t max, struct buf *ret,
+                         struct error *err);
 bool read_is_binary(struct str text);
 
 struct read_options {
@@ -29,15 +32,18 @@ struct read_options {
     size_t max_line_chars; /* characters kept of a line; 0: all */
     size_t max_bytes;      /* of all lines together */
     bool keep_ends;        /* lines keep their \n and \r\n, else both are removed */
+    bool says_length;      /* a cut line ends with its true length */
+    bool counts;           /* the file is read to its end, so that n_seen is its length */
 };
 
 struct read_lines {
     struct arena arena;
     struct str *lines; /* may hold invalid UTF-8 */
     size_t n, room;
-    int64_t n_seen; /* lines of the file that were looked at: all of them unless has_more */
-    bool has_more;  /* the file goes on behind the last line */
-    bool is_cut;    /* max_bytes stopped it before count did */
+    int64_t n_seen;  /* lines of the file that were looked at: all of them unless has_more */
+    int64_t longest; /* characters of the longest line that was cut, 0: none was */
+    bool has_more;   /* the file goes on behind the last line */
+    bool is_cut;     /* max_bytes stopped it before count did */
     bool is_binary;
 };
 #define READ_LINES_INIT ((struct read_lines){0})

@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "tools/background.h"
 #include "tools/plain_git.h"
 
 #include <unistd.h>
@@ -23,17 +24,55 @@ static const char wrapper[] = "__trivet_command=$1; shift; eval \"$__trivet_comm
                               "{ pwd; printf '\\0'; command -p env -0; } >&3 2>/dev/null\n"
                               "exit $__trivet_status";
 
+const struct shell_variable shell_settled[] = {
+    {"TERM", "dumb"},
+    {"NO_COLOR", "1"},
+    {"PAGER", "cat"},
+    {"GIT_PAGER", "cat"},
+    {"GH_PAGER", "cat"},
+    {"MANPAGER", "cat"},
+    {"GIT_TERMINAL_PROMPT", "0"},
+    {"GIT_EDITOR", "true"},
+    {"TQDM_DISABLE", "1"},
+    {"PIP_PROGRESS_BAR", "off"},
+};
+const size_t shell_n_settled = ARRAY_LEN(shell_settled);
+
 struct capture {
     const struct tool_cx *cx;
     struct shell_run *run;
     struct buf state; /* what came on descriptor 3 */
+    int pid;
+    struct wait over;
 };
 
 void shell_run_clear(struct shell_run *r)
 {
     ring_clear(&r->out);
     ring_clear(&r->err);
+    cut_pair_free(r->text);
     shell_state_clear(&r->state);
+}
+
+struct cut_pair *shell_text(const struct shell_run *r)
+{
+    return r->job ? r->job->text : r->text;
+}
+
+bool shell_is_fine(const struct shell_run *r)
+{
+    return r->end.exit_code == 0 && !r->end.timed_out;
+}
+
+bool shell_is_killed(struct str command)
+{
+    size_t n = 0;
+    while (command.n && strchr(" \t\n", command.p[0]))
+        command = str_from(command, 1);
+    while (n < command.n && !strchr(" \t\n;&|<>()", command.p[n]))
+        n++;
+    struct str word = path_base(str_cut(command, n));
+    return str_is(word, "git") || str_is(word, "sleep");
 }
 
 static struct str env_value(const char *const *env, const char *name)
@@ -74,12 +113,27 @@ static void on_output(void *arg, int stream, struct str bytes)
     struct capture *c = arg;
     if (c->cx->on_output && stream <= 2)
         c->cx->on_output(c->cx->output_arg, bytes);
+    if (stream <= 2)
+        cut_pair_add(c->run->text, stream, bytes);
     if (stream == 1)
         ring_add(&c->run->out, bytes);
     else if (stream == 2)
         ring_add(&c->run->err, bytes);
     else
         buf_add(&c->state, bytes);
+}
+
+static void on_pid(void *arg, int pid)
+{
+    struct capture *c = arg;
+    c->pid = pid;
+}
+
+static void on_end(void *arg, const struct child_end *end)
+{
+    struct capture *c = arg;
+    c->run->end = *end;
+    wait_wake(&c->over);
 }
 
 /* Variables that belong to the one shell that wrote them. */
@@ -174,6 +228,64 @@ static void explain(const struct tool_cx *cx, struct shell_run *r)
     else if (r->end.exit_code != 0 && !r->end.was_killed && looks_refused(r))
         explain_walls(cx, &text);
     ring_add(&r->err, buf_str(&text));
+    cutter_add(&r->text->err, buf_str(&text));
+}
+
+/* ---- running ---- */
+
+static bool may_stay(const struct tool_cx *cx, const struct shell_options *o)
+{
+    return o->job_name && cx->background && !shell_is_killed(o->command);
+}
+
+/* The time is over: the command goes on as a job.  False when it cannot. */
+static bool become_job(struct tool_cx *cx, const struct shell_options *o, struct capture *c,
+                       struct child *child)
+{
+    struct error ignored;
+    struct background_options job = {
+        .name = str_of(o->job_name),
+        .prefix = o->job_prefix,
+        .shell = o->shell,
+        .flags = o->flags,
+        .command = o->command,
+        .cwd = o->cwd,
+        .keep_chars = o->job_chars,
+    };
+    cut_pair_flush(c->run->text);
+    if (!background_adopt(cx->background, &job, child, c->pid, c->run->text, &c->run->job,
+                          &ignored))
+        return false;
+    child_pause(child, false);
+    c->run->text = NULL;
+    c->run->end = (struct child_end){.exit_code = -1, .timed_out = true};
+    c->run->end.duration_us = o->timeout_ms * 1000;
+    return true;
+}
+
+/* Waits for its end; false with ERR_CANCELED when all of it is gone.  A child that became a job is
+ * not ours any more. */
+static bool wait_for_end_await(struct tool_cx *cx, const struct shell_options *o, struct capture *c,
+                               struct child *child, struct error *err)
+{
+    struct error why;
+    bool ok = may_stay(cx, o) ? wait_timed_await(cx->loop, &c->over, o->timeout_ms, &why)
+                              : wait_await(&c->over, &why);
+    if (cx->child)
+        *cx->child = NULL; /* it cannot be paused any more */
+    bool is_late = !ok && why.code == ERR_TIMEOUT;
+    if (is_late && become_job(cx, o, c, child))
+        return true;
+    if (!ok) {
+        child_pause(child, false);
+        child_kill(child);
+        wait_through_await(&c->over);
+        c->run->end.timed_out |= is_late;
+    }
+    child_free(child);
+    if (!ok && !is_late)
+        *err = why;
+    return ok || is_late;
 }
 
 bool shell_await(struct tool_cx *cx, const struct shell_options *o, struct shell_run *ret,
@@ -188,21 +300,33 @@ bool shell_await(struct tool_cx *cx, const struct shell_options *o, struct shell
         .env = o->env,
         .cwd = o->cwd,
         .has_extra = o->wants_state,
-        .timeout_ms = o->timeout_ms,
+        .timeout_ms = may_stay(cx, o) ? 0 : o->timeout_ms,
         .grace_ms = cx->kill_grace_ms,
         .linger_ms = LINGER_MS,
         .room = cx->room,
         .purpose = shell_is_plain_git(o->command) ? SANDBOX_PLAIN_GIT : SANDBOX_ANY_COMMAND,
         .on_output = on_output,
+        .on_pid = on_pid,
+        .on_end = on_end,
         .arg = &c,
     };
     ring_init(&ret->out, o->head_max, o->tail_max);
     ring_init(&ret->err, o->head_max, o->tail_max);
-    bool ok = child_run_await(cx->loop, &child, cx->child, &ret->end, err);
-    if (ok && o->wants_state)
+    ret->text = cut_pair_new(cx->saved);
+    ret->end = (struct child_end){.exit_code = -1};
+    if (fiber_is_canceled())
+        return error_set(err, ERR_CANCELED, "canceled");
+    struct child *started = child_start(cx->loop, &child, err);
+    if (!started)
+        return false;
+    if (cx->child)
+        *cx->child = started;
+    bool ok = wait_for_end_await(cx, o, &c, started, err);
+    if (ok && o->wants_state && !ret->job)
         take_state(&c);
-    if (ok)
+    if (ok && !ret->job)
         explain(cx, ret);
+    cut_pair_flush(shell_text(ret));
     buf_clear(&c.state);
     return ok;
 }

@@ -218,6 +218,12 @@ bool tool_path_write(const struct tool_cx *cx, struct str path, struct buf *ret,
     return true;
 }
 
+struct cut_size tool_cut_size(const struct tool_cx *cx, bool has_failed)
+{
+    const struct cut_rules *rules = cx->cut ? cx->cut : &cut_usual;
+    return has_failed ? rules->failed : rules->good;
+}
+
 bool tool_may_use_network(const struct tool_cx *cx, struct error *err)
 {
     bool is_shut = cx->sandbox && cx->sandbox->is_required && !cx->sandbox->network;

@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "loop/child.h"
 #include "sandbox/policy.h"
+#include "tools/cutter.h"
 
 /* What a call may touch; also the order of permission. */
 enum mode { MODE_READ_ONLY, MODE_WORKSPACE_WRITE, MODE_FULL };
@@ -75,6 +76,8 @@ struct tool_cx {
     bool may_fetch_local;              /* web pages may lie on this machine or its network */
     struct todo_list *todos;           /* of the session; may be NULL */
     struct custom *custom;             /* custom tools (toolsets/custom.h); may be NULL */
+    struct saved_dir *saved;           /* for outputs that are shown in part; may be NULL */
+    const struct cut_rules *cut;       /* how much of them is shown; NULL: cut_usual */
     const void *self;                  /* what the called face stands for */
     struct str arguments;              /* of this call, a JSON object */
 };
@@ -101,6 +104,9 @@ bool tool_path(const struct tool_cx *cx, struct str path, struct buf *ret, struc
 /* The same for a file that is to be written; ERR_DENIED when the sandbox forbids that.  Every tool
  * that changes files takes its paths from here. */
 bool tool_path_write(const struct tool_cx *cx, struct str path, struct buf *ret, struct error *err);
+
+/* How much of an output the model gets. */
+struct cut_size tool_cut_size(const struct tool_cx *cx, bool has_failed);
 
 /* Web tools run in trivet itself, outside of the sandbox.  ERR_DENIED where it is required and
  * shuts the network off: then nothing shall get out. */

@@ -10,6 +10,7 @@
 #include "tools/list.h"
 #include "tools/read.h"
 #include "tools/shell.h"
+#include "toolsets/look.h"
 #include "toolsets/words.h"
 
 enum {
@@ -163,41 +164,59 @@ static void put_part(const struct part *p, bool has_limit, struct buf *out)
                  (long long)(p->total - p->last), (long long)p->last + 1);
 }
 
-/* Puts the text of a file that may be read into out, or says why not. */
-static bool load(struct str path, struct str name, struct buf *out, struct tool_result *ret)
+/* Says why a file cannot be read, then what helps.  False with ERR_CANCELED. */
+static bool say_unreadable_await(struct tool_cx *cx, struct str path, struct str name,
+                                 struct tool_result *ret, struct error *err)
 {
-    struct error err;
     struct read_info info;
-    if (!read_stat(path, &info, &err) || !info.is_file)
+    struct error ignored;
+    bool is_there = read_stat(path, &info, &ignored);
+    if (!is_there || !info.is_file) {
         tool_fail(ret, "Error: not a file: %.*s", STR_FMT(name));
-    else if (info.size > FILE_BYTES)
-        tool_fail(ret, "Error: file too large: %.*s is %lld bytes; limit is %d bytes",
-                  STR_FMT(name), (long long)info.size, FILE_BYTES);
-    else if (!read_resolved(path, FILE_BYTES, out, &err))
-        tool_fail(ret, "Error: cannot read %.*s: %s", STR_FMT(name), cause_of(&err));
-    else if (str_chr(buf_str(out), '\0') != SIZE_MAX)
-        tool_fail(ret, "Error: not a text file: %.*s", STR_FMT(name));
-    else
-        return true;
-    return false;
+        return look_hint_await(cx, name, path, "list_directory", &ret->text, err);
+    }
+    if (info.size <= FILE_BYTES)
+        return tool_fail(ret, "Error: cannot read %.*s: %s", STR_FMT(name), cause_of(err));
+    return tool_fail(ret,
+                     "Error: file too large: %.*s is %lld bytes; limit is %d bytes\n"
+                     "run_shell_command can show parts of it: grep -n, sed -n '1,200p'",
+                     STR_FMT(name), (long long)info.size, FILE_BYTES);
+}
+
+/* The text with overlong lines cut. */
+static void cut_lines(struct str text, struct buf *out)
+{
+    struct str line;
+    while (text.n && str_line(&text, &line)) {
+        cut_line(line, 0, out);
+        if (text.p)
+            buf_addc(out, '\n');
+    }
 }
 
 static bool read_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                             struct error *err)
 {
     const struct read_args *a = args;
-    AUTO(buf) struct buf path = BUF_INIT, text = BUF_INIT;
+    AUTO(buf) struct buf path = BUF_INIT, whole = BUF_INIT, text = BUF_INIT;
     int64_t offset = MAX(a->offset, 1);
-    (void)err;
-    if (!kward_path(cx, a->path, &path, ret) || !load(buf_str(&path), a->path, &text, ret))
+    if (!kward_path(cx, a->path, &path, ret))
         return true;
+    if (!read_resolved_await(cx->loop, buf_str(&path), FILE_BYTES, &whole, err))
+        return err->code != ERR_CANCELED &&
+               say_unreadable_await(cx, buf_str(&path), a->path, ret, err);
+    if (str_chr(buf_str(&whole), '\0') != SIZE_MAX)
+        return tool_fail(ret, "Error: not a text file: %.*s", STR_FMT(a->path));
     if (a->limit <= 0)
         return tool_fail(ret, "Error: limit must be positive");
+    cut_lines(buf_str(&whole), &text);
     struct part p = take_part(buf_str(&text), offset - 1, a->limit);
     if (offset > 1 && offset > p.total)
         return tool_fail(ret, "Error: offset %lld is beyond end of file (%lld lines total)",
                          (long long)offset, (long long)p.total);
     put_part(&p, a->limit != INT64_MAX, &ret->text);
+    if (whole.n == 0)
+        buf_addz(&ret->text, "[The file is empty.]");
     if (cx->reads)
         read_set_add(cx->reads, buf_str(&path));
     return true;
@@ -232,26 +251,34 @@ static const struct row shell_rows[] = {
     ROW_END,
 };
 
-static void put_stream(const struct ring *r, const char *title, struct buf *out)
+static void put_stream(struct str text, const char *title, struct buf *out)
 {
-    if (r->total == 0)
+    if (text.n == 0)
         return;
     if (!str_ends(buf_str(out), STR("\n")))
         buf_addc(out, '\n');
     buf_addf(out, "\n%s:\n", title);
-    ring_put(r, out);
+    buf_add(out, text);
 }
 
-static void put_run(const struct shell_run *run, struct buf *out)
+/* The streams, and the line about the limit when something is left out. */
+static void put_output(const struct tool_cx *cx, const struct shell_run *run, struct buf *out)
+{
+    AUTO(buf) struct buf text = BUF_INIT, err = BUF_INIT;
+    bool is_cut = cut_pair_put(run->text, tool_cut_size(cx, !shell_is_fine(run)), &text, &err,
+                               NULL);
+    put_stream(buf_str(&text), "STDOUT", out);
+    put_stream(buf_str(&err), "STDERR", out);
+    if (is_cut)
+        buf_addf(out, "%s... truncated to %d bytes", str_ends(buf_str(out), STR("\n")) ? "" : "\n",
+                 SHELL_BYTES);
+}
+
+static void put_run(const struct tool_cx *cx, const struct shell_run *run, struct buf *out)
 {
     int status = run->end.exit_code >= 0 ? run->end.exit_code : 128 + run->end.signal;
     buf_addf(out, "Exit status: %d\n", status);
-    put_stream(&run->out, "STDOUT", out);
-    put_stream(&run->err, "STDERR", out);
-    if (out->n <= SHELL_BYTES)
-        return;
-    buf_cut(out, utf8_cut(buf_str(out), SHELL_BYTES).n);
-    buf_addf(out, "\n... truncated to %d bytes", SHELL_BYTES);
+    put_output(cx, run, out);
 }
 
 static bool shell_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
@@ -271,14 +298,18 @@ static bool shell_face_await(struct tool_cx *cx, const void *args, struct tool_r
         .cwd = cwd,
         .env = cx->env,
         .timeout_ms = MAX((int64_t)(MIN(seconds, SHELL_MOST_SECONDS) * 1000), 1),
-        .head_max = SHELL_BYTES + 4,
+        .head_max = SHELL_BYTES,
+        .tail_max = SHELL_BYTES,
     };
     bool ok = shell_await(cx, &o, &run, err);
     if (!ok && err->code != ERR_CANCELED)
         return tool_fail(ret, "Error: the command could not be started: %s", err->text);
-    if (ok && run.end.timed_out)
-        return tool_fail(ret, "Error: command timed out after %g seconds", seconds);
-    put_run(&run, &ret->text);
+    if (ok && run.end.timed_out) {
+        tool_fail(ret, "Error: command timed out after %g seconds", seconds);
+        put_output(cx, &run, &ret->text);
+        return true;
+    }
+    put_run(cx, &run, &ret->text);
     return ok;
 }
 
@@ -319,12 +350,19 @@ static const struct face *const faces[] = {
     &kward_code_face, &kward_search_face, &kward_skill_face, &kward_ask_face,
 };
 
+/* With the headings and the marks it stays below SHELL_BYTES. */
+static const struct cut_rules cut = {
+    .good = {8 << 10, 11 << 10},
+    .failed = {4 << 10, 15 << 10},
+};
+
 const struct toolset toolset_kward = {
     .name = "kward",
     .faces = faces,
     .n_faces = ARRAY_LEN(faces),
     .takes_doubles = true,
     .error_prefix = "Error: ",
+    .cut = &cut,
     .say_unknown = say_unknown,
     .say_invalid = say_invalid,
 };

@@ -145,6 +145,7 @@ const struct toolset toolset_loaf = {
     .unreadable_is_empty = true,
     .takes_doubles = true,
     .wrong_types_are_absent = true,
+    .has_jobs = true,
     .say_unknown = say_unknown,
     .say_invalid = say_invalid,
 };

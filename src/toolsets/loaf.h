@@ -46,6 +46,9 @@ void loaf_put_exit(struct jw *w, const struct child_end *end);
 void loaf_put_stream(struct jw *w, const char *name, const struct ring *r, bool trims,
                      bool *ret_is_cut);
 
+/* stdout and stderr for the model, and full_output, the path of all of it, when they are cut. */
+void loaf_put_text(struct jw *w, struct cut_pair *text, struct cut_size size, bool trims);
+
 /* bash with run_in_background. */
 struct job_args {
     struct str command;
@@ -59,6 +62,8 @@ bool loaf_job_start_await(struct tool_cx *cx, const struct job_args *a, struct t
                           struct error *err);
 struct background_job;
 bool loaf_job_is_js(const struct background_job *j);
+/* The ids of a job that a command became at its time limit; for the model with advice. */
+void loaf_put_job(struct jw *w, struct background_job *j, bool for_model);
 
 /* Block mode of read_file: the range [*low, *high] of lines (from 0) that belongs to the anchor. */
 struct block_options {

@@ -253,18 +253,47 @@ static void put_end(const struct call *c, struct jw *w)
     jw_kint(w, "duration_ms", end->duration_us / 1000);
 }
 
-static void put_output(const struct call *c, const char *cwd_after, struct buf *out)
+/* The streams for the client: as they came, up to a size. */
+static void put_streams(const struct call *c, struct jw *w)
 {
     bool out_is_cut, err_is_cut;
+    loaf_put_stream(w, "stdout", &c->run.out, c->run.has_state, &out_is_cut);
+    loaf_put_stream(w, "stderr", &c->run.err, false, &err_is_cut);
+    jw_kbool(w, "truncated_stdout", out_is_cut);
+    jw_kbool(w, "truncated_stderr", err_is_cut);
+}
+
+void loaf_put_text(struct jw *w, struct cut_pair *text, struct cut_size size, bool trims)
+{
+    AUTO(buf) struct buf out = BUF_INIT, err = BUF_INIT;
+    const char *path = NULL;
+    cut_pair_put(text, size, &out, &err, &path);
+    while (trims && str_ends(buf_str(&out), STR("\n")))
+        buf_cut(&out, out.n - 1);
+    jw_kstr(w, "stdout", buf_str(&out));
+    jw_kstr(w, "stderr", buf_str(&err));
+    jw_kbool(w, "truncated_stdout", text->out_is_cut);
+    jw_kbool(w, "truncated_stderr", text->err_is_cut);
+    if (path)
+        jw_kz(w, "full_output", path);
+}
+
+/* for_model: the streams are cut for a reader, else they are the client's. */
+static void put_output(const struct tool_cx *cx, const struct call *c, bool for_model,
+                       struct buf *out)
+{
+    const char *cwd_after = c->run.has_state ? c->run.state.cwd : c->base.cwd;
     struct jw w = JW(out);
     jw_obj(&w);
-    jw_kz(&w, "status", is_fine(c) ? "ok" : "error");
+    jw_kz(&w, "status", c->run.job ? "running" : is_fine(c) ? "ok" : "error");
+    if (c->run.job)
+        loaf_put_job(&w, c->run.job, for_model);
     loaf_put_shell(&w, c->shell, c->flags, c->command, LOAF_COMMAND);
     put_end(c, &w);
-    loaf_put_stream(&w, "stdout", &c->run.out, c->run.has_state, &out_is_cut);
-    loaf_put_stream(&w, "stderr", &c->run.err, false, &err_is_cut);
-    jw_kbool(&w, "truncated_stdout", out_is_cut);
-    jw_kbool(&w, "truncated_stderr", err_is_cut);
+    if (for_model && shell_text(&c->run))
+        loaf_put_text(&w, shell_text(&c->run), tool_cut_size(cx, !is_fine(c)), c->run.has_state);
+    else
+        put_streams(c, &w);
     jw_kz(&w, "cwd_before", c->base.cwd);
     jw_kz(&w, "cwd_after", cwd_after);
     jw_kbool(&w, "state_captured", c->run.has_state);
@@ -275,7 +304,7 @@ static void put_output(const struct call *c, const char *cwd_after, struct buf *
 static void put_error(const struct call *c, struct buf *out)
 {
     const char *what = c->is_aborted ? "aborted" : c->run.end.timed_out ? "timed out" : "failed";
-    if (is_fine(c))
+    if (is_fine(c) || c->run.job)
         return;
     if (c->has_run && c->run.end.exit_code >= 0)
         buf_addf(out, "process %s (exit code %d)", what, c->run.end.exit_code);
@@ -283,12 +312,12 @@ static void put_error(const struct call *c, struct buf *out)
         buf_addf(out, "process %s (no exit code)", what);
 }
 
-static void finish(const struct call *c, struct tool_result *ret)
+static void finish(const struct tool_cx *cx, const struct call *c, struct tool_result *ret)
 {
-    put_output(c, c->run.has_state ? c->run.state.cwd : c->base.cwd, &ret->value);
-    buf_add(&ret->text, buf_str(&ret->value));
+    put_output(cx, c, false, &ret->value);
+    put_output(cx, c, true, &ret->text);
     put_error(c, &ret->error);
-    ret->is_error = !is_fine(c);
+    ret->is_error = !is_fine(c) && !c->run.job;
 }
 
 /* Runs it; a command that cannot be started is a call that failed without an exit code. */
@@ -303,6 +332,9 @@ static bool run_await(struct tool_cx *cx, struct call *c, struct error *err)
         .timeout_ms = c->timeout_ms,
         .head_max = STREAM_CHARS * 3,
         .wants_state = true,
+        .job_name = "background-bash",
+        .job_prefix = "bg-bash",
+        .job_chars = STREAM_CHARS,
     };
     c->run.end.exit_code = -1;
     if (!path_is_dir(str_of(c->base.cwd)))
@@ -353,8 +385,9 @@ static bool bash_face_await(struct tool_cx *cx, const void *args, struct tool_re
         ring_clear(&c.run.err);
         ring_init(&c.run.err, STREAM_CHARS, 0);
         ring_add(&c.run.err, error_str(err));
+        cut_pair_free(take(&c.run.text)); /* the error is short */
     }
-    finish(&c, ret);
+    finish(cx, &c, ret);
     if (c.has_run)
         keep_state(cx, &c);
     return ok || !c.is_aborted;

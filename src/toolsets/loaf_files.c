@@ -6,11 +6,13 @@
 #include "tools/grep.h"
 #include "tools/list.h"
 #include "toolsets/loaf.h"
+#include "toolsets/look.h"
 #include "toolsets/words.h"
 
 enum {
     LINE_CHARS = 500,
     READ_LINES = 2000,
+    READ_BYTES = 50 << 10,
     BLOCK_BYTES = 16 << 20, /* largest file for block mode */
     LIST_ENTRIES = 25,
     LIST_DEPTH = 2,
@@ -97,6 +99,18 @@ static bool put_block(const struct read_args *a, const struct read_lines *lines,
     return loaf_done(ret);
 }
 
+/* For the model alone: the output itself is prescribed. */
+static void put_notes(const struct read_lines *lines, int64_t offset, struct buf *out)
+{
+    int64_t last = offset + (int64_t)lines->n - 1;
+    if (lines->longest)
+        buf_addf(out, "\n[lines are cut at %d characters; the longest has %lld]", LINE_CHARS,
+                 (long long)lines->longest);
+    if (lines->has_more)
+        buf_addf(out, "\n[lines %lld-%lld of %lld; use offset %lld to continue]", (long long)offset,
+                 (long long)last, (long long)lines->n_seen, (long long)last + 1);
+}
+
 static bool read_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                             struct error *err)
 {
@@ -118,20 +132,28 @@ static bool read_face_await(struct tool_cx *cx, const void *args, struct tool_re
         .first = is_block ? 1 : offset,
         .count = is_block ? INT64_MAX : limit,
         .max_line_chars = LINE_CHARS,
-        .max_bytes = is_block ? BLOCK_BYTES : LIMIT_TOOL_OUTPUT_BYTES,
+        .max_bytes = is_block ? BLOCK_BYTES : READ_BYTES,
+        .counts = !is_block,
     };
-    if (!read_lines_await(cx->loop, &o, &lines, err))
-        return err->code != ERR_CANCELED &&
-               loaf_fail(ret, "failed to read file: %s", cause_of(err));
+    if (!read_lines_await(cx->loop, &o, &lines, err)) {
+        if (err->code == ERR_CANCELED)
+            return false;
+        loaf_fail(ret, "failed to read file: %s", cause_of(err));
+        return look_hint_await(cx, a->file_path, buf_str(&path), "list_dir", &ret->text, err);
+    }
     if (is_block)
         return put_block(a, &lines, offset, limit, ret);
-    if (lines.n == 0)
-        return loaf_fail(ret, "offset exceeds file length");
+    if (lines.n == 0) {
+        loaf_fail(ret, "offset exceeds file length");
+        buf_addf(&ret->text, "\n%s", lines.n_seen ? "" : "The file is empty.");
+        if (lines.n_seen)
+            buf_addf(&ret->text, "The file has %lld lines.", (long long)lines.n_seen);
+        return true;
+    }
     put_lines(&lines, 0, lines.n - 1, offset, &ret->text);
-    if (lines.is_cut)
-        buf_addf(&ret->text, "\n[output cut at %d bytes; use offset %lld to continue]",
-                 LIMIT_TOOL_OUTPUT_BYTES, (long long)(offset + (int64_t)lines.n));
-    return loaf_done(ret);
+    loaf_done(ret);
+    put_notes(&lines, offset, &ret->text);
+    return true;
 }
 
 const struct face loaf_read_face = {

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "tools/background.h"
 #include "tools/js.h"
+#include "tools/shell.h"
 #include "toolsets/loaf.h"
 #include "toolsets/words.h"
 
@@ -67,6 +68,20 @@ static void put_ids(struct jw *w, const struct background_job *j)
 {
     jw_kz(w, "session_id", j->id);
     jw_kz(w, "session_name", j->name);
+}
+
+void loaf_put_job(struct jw *w, struct background_job *j, bool for_model)
+{
+    const char *log = background_log(j);
+    put_ids(w, j);
+    jw_kbool(w, "running", true);
+    if (for_model)
+        jw_kz(w, "message",
+              "The time limit is over; the command goes on as a background job. "
+              "read_background_bash with this session_id shows what it says from now on, "
+              "stop_background_bash ends it.");
+    if (for_model && log)
+        jw_kz(w, "log", log);
 }
 
 static void put_end(struct jw *w, const struct background_job *j)
@@ -170,7 +185,17 @@ static bool say_started(const struct background_job *j, const char *status, cons
     return finish(&w, ret, NULL);
 }
 
-/* The environment with another TERM; the strings are borrowed, the list is the caller's. */
+/* Whether the entry says that there is no terminal. */
+static bool is_settled(const char *entry)
+{
+    struct str name, value = str_split(str_of(entry), '=', &name);
+    for (size_t i = 0; i < shell_n_settled; i++)
+        if (str_is(name, shell_settled[i].name))
+            return str_is(name, "TERM") || str_is(value, shell_settled[i].value);
+    return false;
+}
+
+/* The environment of a terminal; the strings are borrowed, the list is the caller's. */
 static const char **terminal_env(char *const *env)
 {
     size_t n = 0;
@@ -179,7 +204,7 @@ static const char **terminal_env(char *const *env)
     const char **list = xcalloc(n + 2, sizeof *list);
     size_t at = 0;
     for (size_t i = 0; i < n; i++)
-        if (!str_starts(str_of(env[i]), STR("TERM=")))
+        if (!is_settled(env[i]))
             list[at++] = env[i];
     list[at] = "TERM=xterm-color";
     return list;

@@ -4,19 +4,22 @@
  */
 #include "toolsets/scaiflux.h"
 
-#include "base/id.h"
 #include "base/path.h"
+#include "tools/background.h"
 #include "tools/change.h"
-#include "tools/program.h"
+#include "tools/list.h"
 #include "tools/read.h"
 #include "tools/shell.h"
+#include "toolsets/look.h"
 #include "toolsets/words.h"
 
 enum {
     READ_LINES = 2000,
-    READ_BYTES = 256 << 10,
+    READ_BYTES = 50 << 10,
+    READ_ENTRIES = 200, /* of a directory */
     DIFF_BYTES = 64 << 10,
-    KEEP_BYTES = 32 << 10, /* of the beginning and of the end of each stream */
+    LOOK_BYTES = 32 << 10, /* of each stream, to find out why it failed */
+    JOB_CHARS = 1000,      /* of a job's streams: all of them is in its log */
     TIMEOUT_MS = 120000,
     WHY_BYTES = 500,
 };
@@ -39,10 +42,41 @@ static void put_lines(const struct read_lines *lines, int64_t offset, struct buf
 {
     for (size_t i = 0; i < lines->n; i++)
         buf_add(out, lines->lines[i]);
+    if (lines->n == 0 && lines->n_seen == 0)
+        buf_addz(out, "[the file is empty]\n");
     if (lines->has_more)
-        buf_addf(out, "%s[the file goes on; use offset=%lld to continue]\n",
-                 str_ends(buf_str(out), STR("\n")) ? "" : "\n",
+        buf_addf(out, "%s[the file goes on: %lld lines; use offset=%lld to continue]\n",
+                 str_ends(buf_str(out), STR("\n")) ? "" : "\n", (long long)lines->n_seen,
                  (long long)(offset + (int64_t)lines->n));
+}
+
+/* A directory is no file, but what the model wants to see is clear. */
+static bool read_dir_await(struct tool_cx *cx, struct str name, struct str path,
+                           struct tool_result *ret, struct error *err)
+{
+    AUTO(listing) struct listing found = LISTING_INIT;
+    struct list_options o = {.root = path, .depth = 1, .first = 1, .max = READ_ENTRIES};
+    if (!list_await(cx->loop, &o, &found, err))
+        return err->code != ERR_CANCELED &&
+               tool_fail(ret, "cannot read %.*s: %s", STR_FMT(name), cause_of(err));
+    buf_addf(&ret->text, "%.*s is a directory%s\n", STR_FMT(name),
+             found.n ? ":" : " without entries");
+    for (size_t i = 0; i < found.n; i++)
+        buf_addf(&ret->text, "%.*s%s\n", STR_FMT(found.entries[i].rel),
+                 found.entries[i].is_dir ? "/" : "");
+    if (found.has_more)
+        buf_addf(&ret->text, "[more than %d entries; glob_search finds the others]\n",
+                 READ_ENTRIES);
+    return true;
+}
+
+static bool read_fault_await(struct tool_cx *cx, const struct read_args *a, struct str path,
+                             struct tool_result *ret, struct error *err)
+{
+    if (err->code == ERR_CANCELED)
+        return false;
+    tool_fail(ret, "cannot read %.*s: %s", STR_FMT(a->path), cause_of(err));
+    return look_hint_await(cx, a->path, path, NULL, &ret->text, err);
 }
 
 static bool read_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
@@ -53,16 +87,20 @@ static bool read_await(struct tool_cx *cx, const void *args, struct tool_result 
     AUTO(read_lines) struct read_lines lines = READ_LINES_INIT;
     if (!tool_path(cx, a->path, &path, err))
         return tool_fail(ret, "cannot read %.*s: %s", STR_FMT(a->path), cause_of(err));
+    if (path_is_dir(buf_str(&path)))
+        return read_dir_await(cx, a->path, buf_str(&path), ret, err);
     struct read_options o = {
         .path = buf_str(&path),
         .first = MIN(a->offset, INT64_MAX - 1) + 1,
         .count = a->limit ? a->limit : READ_LINES,
+        .max_line_chars = CUT_LINE_CHARS,
         .max_bytes = READ_BYTES,
         .keep_ends = true,
+        .says_length = true,
+        .counts = true,
     };
     if (!read_lines_await(cx->loop, &o, &lines, err))
-        return err->code != ERR_CANCELED &&
-               tool_fail(ret, "cannot read %.*s: %s", STR_FMT(a->path), cause_of(err));
+        return read_fault_await(cx, a, buf_str(&path), ret, err);
     if (lines.is_binary)
         return tool_fail(ret, "%.*s is not a text file", STR_FMT(a->path));
     if (a->offset > 0 && lines.n == 0)
@@ -244,18 +282,19 @@ static struct str bash_command(const void *args)
     return ((const struct bash_args *)args)->command;
 }
 
-static void put_streams(const struct shell_run *run, struct buf *out)
+static void put_streams(const struct tool_cx *cx, const struct shell_run *run, struct buf *out)
 {
-    ring_put(&run->out, out);
-    if (run->err.total && out->n && !str_ends(buf_str(out), STR("\n")))
+    AUTO(buf) struct buf err = BUF_INIT;
+    cut_pair_put(shell_text(run), tool_cut_size(cx, !shell_is_fine(run)), out, &err, NULL);
+    if (err.n && out->n && !str_ends(buf_str(out), STR("\n")))
         buf_addc(out, '\n');
-    ring_put(&run->err, out);
+    buf_add(out, buf_str(&err));
 }
 
 static void put_ending(const struct shell_run *run, int64_t timeout_ms, struct tool_result *ret)
 {
     const struct child_end *end = &run->end;
-    if (end->exit_code == 0 && !end->timed_out)
+    if (shell_is_fine(run))
         return;
     ret->is_error = true;
     if (ret->text.n && !str_ends(buf_str(&ret->text), STR("\n")))
@@ -270,31 +309,51 @@ static void put_ending(const struct shell_run *run, int64_t timeout_ms, struct t
 
 static const char *const shells[] = {"bash", "sh", NULL};
 
-/* The shell starts the command and ends; what it left behind lives until the session does.  Its
- * output goes to a file of the workspace, where the model can read it. */
+static void put_job(struct background_job *j, struct buf *out)
+{
+    const char *log = background_log(j);
+    buf_addf(out, "runs in the background as process %d; ", j->pid);
+    if (log)
+        buf_addf(out, "its output goes to %s\n", log);
+    else
+        buf_addz(out, "its output is lost\n");
+}
+
 static bool start_job_await(struct tool_cx *cx, const struct bash_args *a, struct tool_result *ret,
                             struct error *err)
 {
-    static const char script[] = "eval \"$1\" </dev/null >\"$2\" 2>&1 & echo $!";
-    AUTO(program_run) struct program_run run = PROGRAM_RUN_INIT;
-    AUTO(buf) struct buf name = BUF_INIT, path = BUF_INIT;
-    AUTO_FREE char *cwd = str_dup(cx->root), *command = str_dup(a->command);
-    const char *shell = shell_pick(shells, cx->env);
-    char id[9];
-    id_hex(id, 8);
-    buf_addf(&name, ".scaiflux/jobs/%s.log", id);
-    if (!tool_path_write(cx, buf_str(&name), &path, err) ||
-        !path_make_dirs_straight(path_dir(buf_str(&path)), 0700, err))
-        return tool_fail(ret, "the command could not be started: %s", err->text);
-    const char *const argv[] = {shell, "-c", script, shell, command, path.p, NULL};
-    struct program_options o = {
-        .argv = argv, .env = cx->env, .cwd = cwd, .timeout_ms = TIMEOUT_MS, .head_max = KEEP_BYTES};
-    if (!program_await(cx, &o, &run, err))
+    AUTO_FREE char *cwd = str_dup(cx->root);
+    struct background_job *job;
+    struct background_options o = {
+        .name = STR("bash"),
+        .prefix = "job",
+        .shell = shell_pick(shells, cx->env),
+        .flags = "-c",
+        .command = a->command,
+        .cwd = cwd,
+        .env = cx->env,
+        .has_no_input = true,
+        .keep_chars = JOB_CHARS,
+        .room = cx->room,
+        .saved = cx->saved,
+    };
+    if (!cx->background)
+        return tool_fail(ret,
+                         "the command could not be started: there are no background jobs here");
+    if (!background_start_await(cx->background, &o, &job, err))
         return err->code != ERR_CANCELED &&
                tool_fail(ret, "the command could not be started: %s", err->text);
-    buf_addf(&ret->text, "runs in the background as process %.*s; its output goes to %s\n",
-             STR_FMT(str_trim(buf_str(&run.out.head))), name.p);
+    put_job(job, &ret->text);
     return true;
+}
+
+/* The time is over, and the command was left running. */
+static void put_late(const struct shell_run *run, int64_t timeout_ms, struct tool_result *ret)
+{
+    if (ret->text.n && !str_ends(buf_str(&ret->text), STR("\n")))
+        buf_addc(&ret->text, '\n');
+    buf_addf(&ret->text, "not finished after %lld ms; the command ", (long long)timeout_ms);
+    put_job(run->job, &ret->text);
 }
 
 static bool bash_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
@@ -312,14 +371,19 @@ static bool bash_await(struct tool_cx *cx, const void *args, struct tool_result 
         .cwd = cwd,
         .env = cx->env,
         .timeout_ms = a->timeout ? a->timeout : TIMEOUT_MS,
-        .head_max = KEEP_BYTES,
-        .tail_max = KEEP_BYTES,
+        .head_max = LOOK_BYTES,
+        .tail_max = LOOK_BYTES,
+        .job_name = "bash",
+        .job_prefix = "job",
+        .job_chars = JOB_CHARS,
     };
     bool ok = shell_await(cx, &o, &run, err);
     if (!ok && err->code != ERR_CANCELED)
         return tool_fail(ret, "the command could not be started: %s", err->text);
-    put_streams(&run, &ret->text);
-    if (ok)
+    put_streams(cx, &run, &ret->text);
+    if (run.job)
+        put_late(&run, o.timeout_ms, ret);
+    else if (ok)
         put_ending(&run, o.timeout_ms, ret);
     return ok;
 }
@@ -361,6 +425,7 @@ const struct toolset toolset_scaiflux = {
     .name = "scaiflux",
     .faces = faces,
     .n_faces = ARRAY_LEN(faces),
+    .has_jobs = true,
     .say_unknown = say_unknown,
     .say_invalid = say_invalid,
 };
@@ -369,6 +434,7 @@ const struct toolset toolset_run = {
     .name = "run",
     .faces = run_faces,
     .n_faces = ARRAY_LEN(run_faces),
+    .has_jobs = true,
     .say_unknown = say_unknown,
     .say_invalid = say_invalid,
 };

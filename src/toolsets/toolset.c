@@ -35,7 +35,9 @@ static bool resolve(const struct face *f, const struct tool_cx *cx, struct str p
     if (str_chr(path, '\0') != SIZE_MAX)
         return false;
     path_absolute(&absolute, from_launch ? cx->launch_dir : cx->root, path);
-    struct str judged = buf_str(&absolute);
+    AUTO(buf) struct buf outside = BUF_INIT;
+    sandbox_outside_path(cx->sandbox, buf_str(&absolute), &outside);
+    struct str judged = buf_str(&outside);
     if (is_entry && str_eq(judged, cx->root)) /* the workspace's own name lies outside of it */
         return false;
     if (!tool_path(&bare, is_entry ? path_dir(judged) : judged, ret, &ignored))
@@ -82,14 +84,16 @@ void face_each_target(const struct face *f, const struct tool_cx *cx, const void
 }
 
 struct judge {
-    struct str root;
+    struct str root, saved; /* saved: STR_NONE where it does not count */
     bool is_outside;
 };
 
 static void on_resolved(void *arg, struct str path)
 {
     struct judge *j = arg;
-    j->is_outside = j->is_outside || !path.p || !path_is_inside(j->root, path);
+    bool is_inside = path.p && (path_is_inside(j->root, path) ||
+                                (j->saved.n && path_is_inside(j->saved, path)));
+    j->is_outside |= !is_inside;
 }
 
 enum mode face_required_mode(const struct face *f, const struct tool_cx *cx, const void *args)
@@ -97,6 +101,8 @@ enum mode face_required_mode(const struct face *f, const struct tool_cx *cx, con
     struct judge j = {.root = cx->root};
     if (f->mode == MODE_FULL)
         return f->mode;
+    if (f->mode == MODE_READ_ONLY && cx->saved)
+        j.saved = saved_dir_path(cx->saved);
     face_each_target(f, cx, args, on_resolved, &j);
     return j.is_outside ? MODE_FULL : f->mode;
 }

@@ -71,6 +71,8 @@ struct toolset {
     bool takes_doubles;          /* loaf, Kward: the last of two members of one name counts */
     bool wrong_types_are_absent; /* loaf: types are not enforced */
     const char *error_prefix;    /* begins the text of a failed call; NULL: nothing does */
+    const struct cut_rules *cut; /* how much of long outputs the model reads; NULL: cut_usual */
+    bool has_jobs;               /* commands may go on in the background */
     void (*say_unknown)(struct str name, struct str call_id, struct tool_result *r);
     void (*say_invalid)(const struct face *f, const struct fault *fault, struct str raw,
                         struct tool_result *r);
@@ -84,7 +86,8 @@ const struct face *toolset_find(const struct toolset *t, struct str name);
  * can work here. */
 bool face_is_offered(const struct face *f, const struct tool_cx *cx, const char *const *gadgets);
 /* The mode a call needs: the face's own, raised to MODE_FULL when one of its paths leaves the
- * workspace (cx->root) after links are resolved, or cannot be judged. */
+ * workspace (cx->root) after links are resolved, or cannot be judged.  Saved outputs (cx->saved)
+ * may be read as the workspace may. */
 enum mode face_required_mode(const struct face *f, const struct tool_cx *cx, const void *args);
 /* Hears every path that a call touches, absolute with links resolved; STR_NONE for one that cannot
  * be judged. */

@@ -3,6 +3,7 @@
  * error.  Numbers in comments are items of the checklists of the protocol documents.  loaf and
  * Kward have files of their own. */
 #include "tool_scene.h"
+#include "tools/background.h"
 
 #define LOAF &toolset_loaf
 #define SCAIFLUX &toolset_scaiflux
@@ -90,7 +91,7 @@ static void test_scaiflux_files(void **state)
     assert_string_equal(r.target.p, scene_path(&s, "d/a.txt"));
     assert_call(&s, SCAIFLUX, "read_file", "{\"path\":\"d/a.txt\"}", "one\ntwo\nthree\n");
     assert_call(&s, SCAIFLUX, "read_file", "{\"path\":\"d/a.txt\",\"offset\":1,\"limit\":1}",
-                "two\n[the file goes on; use offset=2 to continue]\n");
+                "two\n[the file goes on: 3 lines; use offset=2 to continue]\n");
     assert_call_fails(&s, SCAIFLUX, "read_file", "{\"path\":\"d/a.txt\",\"offset\":3}",
                       "offset 3 is beyond the end of d/a.txt (3 lines)");
     assert_call_fails(&s, SCAIFLUX, "read_file", "{\"path\":\"none\"}",
@@ -218,10 +219,16 @@ static void test_scaiflux_bash(void **state)
                       "x\nexit status 3\n"); /* 82 */
     assert_call_fails(&s, SCAIFLUX, "bash", "{\"command\":\"sleep 30\",\"timeout\":100}",
                       "timed out after 100 ms\n");
+    s.cx.background = background_new(s.loop);
+    s.cx.saved = saved_dir_new(str_of(scene_path(&s, "saved")), STR("/told"));
     assert_true(
         scene_call(&s, SCAIFLUX, "bash", "{\"command\":\"true\",\"run_in_background\":true}", &r));
-    assert_has(buf_str(&r.text), "its output goes to .scaiflux/jobs/");
+    assert_has(buf_str(&r.text), "its output goes to /told/output-1.txt");
     assert_false(r.is_error);
+    background_free(s.cx.background);
+    saved_dir_free(s.cx.saved);
+    s.cx.background = NULL;
+    s.cx.saved = NULL;
     tool_result_clear(&r);
     r = TOOL_RESULT_INIT;
     assert_call(&s, SCAIFLUX, "bash", "{\"command\":\"printf 'a\\\\377b'\"}",

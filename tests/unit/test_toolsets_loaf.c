@@ -26,7 +26,7 @@ static void loaf_fails(struct scene *s, const char *name, const char *json, cons
     AUTO(json) struct json value = JSON_INIT;
     assert_true(scene_call(s, LOAF, name, json, &r));
     assert_true(r.is_error);
-    assert_string_equal(buf_str(&r.text).p, text);
+    assert_true(str_starts(buf_str(&r.text), str_of(text))); /* hints follow */
     assert_string_equal(buf_str(&r.error).p, text);
     assert_true(json_parse(buf_str(&r.value), 0, 4, &value, &err));
     assert_true(str_is(json_str(value.root), text));
@@ -42,11 +42,12 @@ static void test_loaf_read(void **state)
     assert_call(&s, LOAF, "read_file", args(&s, "{\"file_path\":\"%s/a\"}"),
                 "L1: one\nL2: two\nL3: three");
     assert_call(&s, LOAF, "read_file",
-                args(&s, "{\"file_path\":\"%s/a\",\"offset\":2,\"limit\":1}"), "L2: two");
+                args(&s, "{\"file_path\":\"%s/a\",\"offset\":2,\"limit\":1}"),
+                "L2: two\n[lines 2-2 of 3; use offset 3 to continue]");
     /* Wrong types count as absent, unknown members are ignored. */
     assert_call(&s, LOAF, "read_file",
                 args(&s, "{\"file_path\":\"%s/a\",\"offset\":\"b\",\"limit\":1,\"x\":1}"),
-                "L1: one");
+                "L1: one\n[lines 1-1 of 3; use offset 2 to continue]");
     loaf_fails(&s, "read_file", "{\"file_path\":\"a\"}", "file_path must be an absolute path");
     loaf_fails(&s, "read_file", "{}", "read_file requires a non-empty `file_path`.");
     loaf_fails(&s, "read_file", args(&s, "{\"file_path\":\"%s/a\",\"offset\":0}"),
@@ -66,7 +67,8 @@ static void test_loaf_read(void **state)
     scene_put_bytes(&s, "long", buf_str(&line));
     AUTO(tool_result) struct tool_result r = TOOL_RESULT_INIT;
     assert_true(scene_call(&s, LOAF, "read_file", args(&s, "{\"file_path\":\"%s/long\"}"), &r));
-    assert_int_equal(utf8_chars(buf_str(&r.text)), 4 + 500);
+    assert_int_equal(utf8_chars(buf_str(&r.value)), 4 + 500 + 2);
+    assert_true(str_ends(buf_str(&r.text), STR("the longest has 600]")));
     scene_close(&s);
 }
 
@@ -171,7 +173,7 @@ static yyjson_val *loaf_bash(struct scene *s, const char *json, struct tool_resu
     json_clear(value);
     scene_call(s, LOAF, "bash", json, r);
     assert_true(json_parse(buf_str(&r->value), 0, 16, value, &err));
-    assert_true(str_eq(buf_str(&r->text), buf_str(&r->value)));
+    assert_true(str_starts(buf_str(&r->text), STR("{\"status\":\""))); /* its streams may be cut */
     return value->root;
 }
 

@@ -176,6 +176,7 @@ static inline bool scene_call(struct scene *s, const struct toolset *set, const 
     if (!json_parse(str_of(json), 0, 64, &doc, &err))
         fail_msg("%s: %s", json, err.text);
     s->cx.self = c.face->self;
+    s->cx.cut = set->cut;
     s->cx.arguments = str_of(json);
     AUTO_FREE void *args = xcalloc(1, c.face->args_size);
     c.args = args;

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/near.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "tools/job.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+enum { NAME_BYTES = 128, MANY_ENTRIES = 20000 };
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+}
+
+size_t near_distance(struct str a, struct str b)
+{
+    size_t rows[3][NAME_BYTES + 1];
+    size_t *before = rows[0], *above = rows[1], *now = rows[2];
+    if (a.n > NAME_BYTES || b.n > NAME_BYTES)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= b.n; j++)
+        above[j] = j;
+    for (size_t i = 1; i <= a.n; i++) {
+        now[0] = i;
+        for (size_t j = 1; j <= b.n; j++) {
+            bool is_same = lower(a.p[i - 1]) == lower(b.p[j - 1]);
+            now[j] = MIN(MIN(above[j] + 1, now[j - 1] + 1), above[j - 1] + !is_same);
+            if (i > 1 && j > 1 && lower(a.p[i - 1]) == lower(b.p[j - 2]) &&
+                lower(a.p[i - 2]) == lower(b.p[j - 1]))
+                now[j] = MIN(now[j], before[j - 2] + 1);
+        }
+        size_t *free_row = before;
+        before = above;
+        above = now;
+        now = free_row;
+    }
+    return above[b.n];
+}
+
+struct near_job {
+    struct job job;
+    struct str path;
+    struct {
+        char name[NAME_BYTES + 1];
+        size_t distance;
+    } best[NEAR_MOST];
+    size_t n;
+};
+
+/* Names are alike when a third of them differs, or when one begins with the other. */
+static size_t judge(struct str wanted, struct str name)
+{
+    size_t d = near_distance(wanted, name);
+    size_t n = MIN(wanted.n, name.n);
+    if (n >= 3 && str_ieq(str_cut(wanted, n), str_cut(name, n)))
+        return MIN(d, MAX(wanted.n, name.n) / 3);
+    return d <= MAX(wanted.n, 3) / 3 ? d : SIZE_MAX;
+}
+
+static void consider(struct near_job *j, struct str wanted, const char *name)
+{
+    size_t d = judge(wanted, str_of(name)), at = j->n;
+    if (d == SIZE_MAX || strlen(name) > NAME_BYTES)
+        return;
+    while (at > 0 && (d < j->best[at - 1].distance ||
+                      (d == j->best[at - 1].distance && strcmp(name, j->best[at - 1].name) < 0)))
+        at--;
+    if (at == NEAR_MOST)
+        return;
+    size_t n_after = MIN(j->n, (size_t)NEAR_MOST - 1) - at;
+    memmove(&j->best[at + 1], &j->best[at], n_after * sizeof j->best[0]);
+    strcpy(j->best[at].name, name);
+    j->best[at].distance = d;
+    j->n = MIN(j->n + 1, (size_t)NEAR_MOST);
+}
+
+static bool run_near(struct job *job, struct error *err)
+{
+    struct near_job *j = CONTAINER_OF(job, struct near_job, job);
+    AUTO_FREE char *dir = str_dup(path_dir(j->path));
+    int fd = path_open_straight(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    (void)err;
+    if (fd >= 0 && !d)
+        close(fd);
+    struct dirent *e;
+    for (int n = 0; d && n < MANY_ENTRIES && (e = readdir(d)) && !job_is_stopped(job); n++)
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            consider(j, path_base(j->path), e->d_name);
+    if (d)
+        closedir(d);
+    return true;
+}
+
+bool near_names_await(struct loop *l, struct str path, struct str shown, struct buf *ret,
+                      struct error *err)
+{
+    struct near_job j = {.job.run = run_near, .path = path};
+    if (!job_await(l, &j.job, err))
+        return false;
+    for (size_t i = 0; i < j.n; i++)
+        buf_addf(ret, "%s%.*s%s", i ? ", " : "", STR_FMT(shown), j.best[i].name);
+    return true;
+}
