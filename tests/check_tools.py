@@ -26,9 +26,9 @@ import proofs
 MARK = re.compile(r"^# tool: +(\w+) +([\w-]+): +(.+)$")
 KINDS = ("normal", "limit", "error")
 
-NO_LIMIT_OF_STOP = "loaf.md 15.2 names none: one job is told to stop"
-NO_LIMIT_OF_LIST = "loaf.md 15.2 names none: all jobs that run are listed"
-NO_ERROR_OF_LIST = "it needs no argument, and a wrong type counts as absent (loaf.md 15.1)"
+NO_LIMIT_OF_STOP = "none is known: one job is told to stop"
+NO_LIMIT_OF_LIST = "none is known: all jobs that run are listed"
+NO_ERROR_OF_LIST = "it needs no argument, and a wrong type counts as absent"
 NOT_THERE = {
     ("loaf", "stop_background_bash", "limit"): NO_LIMIT_OF_STOP,
     ("loaf", "stop_background_js", "limit"): NO_LIMIT_OF_STOP,
@@ -37,8 +37,8 @@ NOT_THERE = {
     ("loaf", "list_background_bash", "error"): NO_ERROR_OF_LIST,
     ("loaf", "list_background_js", "error"): NO_ERROR_OF_LIST,
     ("loaf", "write_background_js", "limit"):
-        "loaf.md 15.5 names none; input that the job does not read is in e2e/bad_arguments.py",
-    ("loaf", "create_persistent_tool", "limit"): "loaf.md 15.5 names none",
+        "none is known; input that the job does not read is in e2e/bad_arguments.py",
+    ("loaf", "create_persistent_tool", "limit"): "none is known",
 }
 
 # tool: arguments, `!` behind the required ones; `name:type`, a string when no type is given.

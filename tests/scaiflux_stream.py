@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Checks what a ScaiFlux process writes: every line against the closed schema, and all of them
-against the order of events (scaiflux.md 6.1 and 10).
+against the order of events (scaiflux 37-59, 167-168).
 
     stream = Stream()
     for line in process.stdout:

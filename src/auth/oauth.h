@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The exchanges with an issuer, one function each (providers.md 9).  The stories made of them are
+/* The exchanges with an issuer, one function each (providers 57-62).  The stories made of them are
  * login.c and credential.c.  All are for fibers; strings of answers are copied into the arena. */
 #ifndef TRIVET_AUTH_OAUTH_H
 #define TRIVET_AUTH_OAUTH_H

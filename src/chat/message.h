@@ -2,7 +2,7 @@
 /* The common vocabulary: what was said, by whom, in which pieces.  Everything a message points to
  * lies in one arena.
  *
- * The JSON is that of Kward session files (kward.md 9.4): OpenAI-chat-like objects.  What that
+ * The JSON is that of Kward session files (kward 113): OpenAI-chat-like objects.  What that
  * format has no member for (provider-opaque reasoning, error flags) goes into members of our own,
  * which other readers ignore.
  */
@@ -74,7 +74,7 @@ enum { LONG_TEXT = 64 << 10 };
  * valid as long as the copy. */
 struct message message_move(struct arena *to, struct arena *from, const struct message *m);
 struct message message_copy(struct arena *a, const struct message *m);
-/* Characters / 4, rounded up, of everything in it (kward.md 9.5). */
+/* Characters / 4, rounded up, of everything in it (kward 146-157). */
 int64_t message_tokens(const struct message *m);
 /* What it may cost in a request: a quarter of the bytes, but one for each character beyond ASCII,
  * and a fixed number for a picture.  What the model gets counts: brief, context. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A conversation as a text for humans, in a file of its own (kward.md 8.10). */
+/* A conversation as a text for humans, in a file of its own (kward 158-166). */
 #ifndef TRIVET_CONTEXT_EXPORT_H
 #define TRIVET_CONTEXT_EXPORT_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the agent remembers of its user across sessions (kward.md 18).
+/* What the agent remembers of its user across sessions (kward 280-301).
  *
  *     core.json     array of core records: always told
  *     soft.jsonl    one soft record per line: told when they fit the input

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which memories fit an input, and why (kward.md 18.4 and 18.5). */
+/* Which memories fit an input, and why (kward 294-301). */
 #include "context/memory.h"
 
 #include "base/num.h"

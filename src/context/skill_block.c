@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the model is told about skills (loaf.md 14.4). */
+/* What the model is told about skills (loaf 184). */
 #include "context/skills.h"
 
 #include "base/err.h"

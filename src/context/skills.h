@@ -32,21 +32,21 @@ struct skills {
 #define SKILLS_INIT ((struct skills){0})
 void skills_clear(struct skills *s);
 
-/* loaf.md 14.1: .agents/skills of every directory from the repository's root down to cwd, then
+/* loaf 180: .agents/skills of every directory from the repository's root down to cwd, then
  * <config_dir>/skills and <home>/.agents/skills.  Only notes the roots. */
 void skills_add_roots(struct skills *s, struct str cwd, struct str config_dir, struct str home);
 void skills_add_root(struct skills *s, struct str dir);
-/* loaf.md 14.2: every SKILL.md below the roots, so many levels deep; the folder's name is the
+/* loaf 180-181: every SKILL.md below the roots, so many levels deep; the folder's name is the
  * skill's name. */
 void skills_scan(struct skills *s);
 
 /* The skill of exactly this name; NULL when there is none. */
 const struct skill *skills_find(const struct skills *s, struct str name);
-/* loaf.md 14.3: skills that the text mentions as $name, each once, in this order.  A name that
+/* loaf 182-183: skills that the text mentions as $name, each once, in this order.  A name that
  * several skills have selects none.  The array lies in the arena. */
 const struct skill **skills_mentioned(const struct skills *s, struct str text, struct arena *a,
                                       size_t *ret_n);
-/* loaf.md 14.4: the list of all skills with the rules for using them, and the whole text of those
+/* loaf 184: the list of all skills with the rules for using them, and the whole text of those
  * chosen.  Nothing when there is no skill. */
 void skills_put_block(const struct skills *s, const struct skill *const *chosen, size_t n,
                       struct buf *out);

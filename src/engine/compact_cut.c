@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a compaction cuts (kward.md 9.5).
+/* Where a compaction cuts (kward 146-157).
  *
  *     [summary] m m m | kept ...                 the usual: at a message of the user
  *     [summary] m m m | user - - - | kept ...    one turn is too long: its question and its end

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The files that the summarised part of a conversation read and changed: found in its calls, kept
- * with the summary, and put into its text, where the model may have forgotten some (kward.md 9.5).
+ * with the summary, and put into its text, where the model may have forgotten some (kward 146-157).
  */
 #include "engine/compact.h"
 

@@ -102,7 +102,7 @@ static const struct message *result_of(const struct history *h, size_t i, struct
     return NULL;
 }
 
-static void restore_reads(struct session *s) /* kward.md 9.4 */
+static void restore_reads(struct session *s)
 {
     struct history *h = &s->history;
     for (size_t i = 0; i < h->n; i++) {

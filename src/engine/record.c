@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The lines of a session file: Kward version 1 records (kward.md 9.2), version 2 where the file
- * is of that kind, and record types of our own, all named trivet_*, which other readers skip:
+/* The lines of a session file: Kward version 1 records (kward 96-97, 243-244), version 2 where the
+ * file is of that kind, and record types of our own, all named trivet_*, which other readers skip:
  *
  *   trivet_input       an input that waits: turn, kind (queue, steer), message; of: the steer it
  * was trivet_input_over  it waits no longer: turn, how (dropped; refused: it was never

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What must not stand in a recording: keys, tokens, cookies, account ids (providers.md 1.1).
+/* What must not stand in a recording: keys, tokens, cookies, account ids (providers 57).
  *
  * Some secrets are known by their place: the value of a header or of a query key with a certain
  * name.  Whatever was found that way is remembered as a literal and taken out wherever else it

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Server-sent events, a push parser (providers.md 1.2). */
+/* Server-sent events, a push parser (providers 1-9). */
 #ifndef TRIVET_NET_SSE_H
 #define TRIVET_NET_SSE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a provider's failure means: a status, an error body and the retry headers become one of our
- * error codes, a line for humans and a waiting time (providers.md 2.5 and 12).
+ * error codes, a line for humans and a waiting time (providers 20, 53-56, 68).
  *
  * Bodies come in many shapes: {"error":{"message","code","type"}}, {"error":"text"},
  * {"object":"error","message"}, {"message"}, {"detail"}, {"errors":[..]}, a list around one of

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What Google's error objects say beyond a message (providers.md 5.1, "Errors"). */
+/* What Google's error objects say beyond a message (providers 48-49). */
 #ifndef TRIVET_PROVIDERS_GOOGLE_H
 #define TRIVET_PROVIDERS_GOOGLE_H
 

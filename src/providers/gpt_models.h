@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The models of OpenAI, for the two formats that serve them (providers.md 11): id, name, priced
+/* The models of OpenAI, for the two formats that serve them: id, name, priced
  * window, output limit, reasoning levels, USD per million tokens in, out and from the cache. */
 #ifndef TRIVET_PROVIDERS_GPT_MODELS_H
 #define TRIVET_PROVIDERS_GPT_MODELS_H

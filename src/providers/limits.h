@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What providers say in their answers about how much may still be asked (providers.md 1.5): counts
+/* What providers say in their answers about how much may still be asked (providers 53-55): counts
  * per minute, windows of a subscription, credits, and when to come back.
  *
  * The engine owns one book; the transport writes every answer's headers into it, whatever its

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What providers answer when asked for their models (providers.md 2.6 and 2.7), as rows.
+/* What providers answer when asked for their models (providers 19-20), as rows.
  *
  *     OpenRouter   everything: window, output, modalities, efforts, prices as strings per token
  *     vLLM         max_model_len             LM Studio, others   ids, sometimes a window
@@ -347,7 +347,7 @@ static bool has_word(struct str text, const char *word)
     return str_ifind(text, str_of(word)) != SIZE_MAX;
 }
 
-/* What loaf takes for the usual level: by the name, else by the tokens it may think (loaf.md 11.2).
+/* What loaf takes for the usual level: by the name, else by the tokens it may think (loaf 146).
  */
 static unsigned cloudcode_level(struct str id, yyjson_val *item)
 {

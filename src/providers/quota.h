@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How much of a subscription is left, as the provider tells it when asked (loaf.md 5.23, 10).  The
+/* How much of a subscription is left, as the provider tells it when asked (loaf 71, 159).  The
  * counts that come with every answer are another matter: limits.h. */
 #ifndef TRIVET_PROVIDERS_QUOTA_H
 #define TRIVET_PROVIDERS_QUOTA_H

@@ -43,8 +43,8 @@ struct str vendor_request_body(const struct stream *s);
     .request_bytes = vendor_request_bytes, .request_body = vendor_request_body,
 struct str vendor_turn_state(const struct stream *s);
 
-/* Turns a status and an error body into an error (providers.md 2.5): code, text without secrets,
- * retry_after_ms.  Also finds overflow and quota by wording. */
+/* Turns a status and an error body into an error (providers 20, 53, 68): code, text without
+ * secrets, retry_after_ms.  Also finds overflow and quota by wording. */
 void error_from_http(struct error *err, const char *label, int status, struct str body,
                      struct str retry_after, struct str retry_after_ms);
 /* ---- for readers ---- */

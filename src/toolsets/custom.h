@@ -3,7 +3,7 @@
  *
  *     <dir>/NAME/tool.json    {"name", "description", "input_schema", "command", "timeout_seconds"}
  *                             any program: arguments as JSON on stdin, output on stdout
- *     <dir>/x.mjs             loaf's JavaScript tools (loaf.md 16), at any depth, through Node or
+ *     <dir>/x.mjs             loaf's JavaScript tools, at any depth, through Node or
  *                             bun; without a runtime they are not there
  *
  * `command` is a program or a list of program and arguments; one that begins with a dot lies in the

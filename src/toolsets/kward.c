@@ -247,7 +247,7 @@ static const struct row shell_rows[] = {
     ROW(shell_args, timeout_seconds, T_NUM, OPTIONAL | NULLABLE,
         "seconds until it is stopped (default 30)"),
     ROW_AS(shell_args, timeout_seconds, "timeout", T_NUM, OPTIONAL | NULLABLE | UNLISTED,
-           "another spelling (kward.md 13.2)"),
+           "another spelling"),
     ROW_END,
 };
 

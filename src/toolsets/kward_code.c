@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kward's code_search (kward.md 13.3): code and documentation outside of the workspace.
+/* Kward's code_search (kward 309-317): code and documentation outside of the workspace.
  *
  *     search   places where code lies or is explained, by a question
  *     read     one of these as text; a file shown on GitHub or GitLab is fetched as it is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kward's web_search and read_skill (kward.md 13.3).
+/* Kward's web_search and read_skill (kward 309-317).
  *
  * domain_filter: a domain that begins with a minus is left out of the results, the others are the
  * only ones wanted.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* loaf's JavaScript tools that run to their end: a script, a module from the registry, an
- * installation (loaf.md 15.5).  Their output looks like that of bash.  Offered only where a runtime
+ * installation.  Their output looks like that of bash.  Offered only where a runtime
  * or a package manager is installed.
  */
 #include "base/path.h"

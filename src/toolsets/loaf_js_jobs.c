@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* start_background_js of loaf: a script that goes on while turns come and go (loaf.md 15.5).  The
+/* start_background_js of loaf: a script that goes on while turns come and go.  The
  * tools that work with it are in loaf_jobs.c.
  *
  * A shell stands between, which removes the script's file when the script has ended:

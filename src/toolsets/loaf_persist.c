@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* create_persistent_tool of loaf: the model writes a tool of its own (loaf.md 15.5).  It becomes a
+/* create_persistent_tool of loaf: the model writes a tool of its own.  It becomes a
  * module in the directory of custom tools and can be called from the next request on. */
 #include "base/path.h"
 #include "base/utf8.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* search_web of loaf (loaf.md 15.5): Exa's results as an object. */
+/* search_web of loaf: Exa's results as an object. */
 #include "base/utf8.h"
 #include "tools/exa.h"
 #include "toolsets/loaf.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The plain names of tools: what Kward's events, transcripts and session files call a call,
- * whatever toolset it came from (kward.md 13.1, 13.2). */
+ * whatever toolset it came from (kward 196-201). */
 #ifndef TRIVET_TOOLSETS_PLAIN_H
 #define TRIVET_TOOLSETS_PLAIN_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The optional tools of ScaiFlux, in groups that are switched on and off as a whole (scaiflux.md 7
- * and 12): web, todo, skills.
+/* The optional tools of ScaiFlux, in groups that are switched on and off as a whole (scaiflux
+ * 73-103 and 12): web, todo, skills.
  */
 #include "base/path.h"
 #include "context/skills.h"

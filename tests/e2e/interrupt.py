@@ -3,7 +3,7 @@
 """Interrupt in every kind of waiting, in every dialect: one terminal event within the bound, and no
 process left.  The bound is 100 ms, plus the kill grace of a running command.
 """
-# providers.md 13: 56 (the kind "retry")
+# covers: providers 56 (the kind "retry")
 import json
 import os
 import random

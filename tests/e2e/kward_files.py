@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """An existing Kward installation is opened, continued, and still readable for others.
 
-The installation is composed here by the facts of kward.md 9, 17, 18, 20 and 21: config, sessions of
+The installation is composed here (docs/conformance/kward.md 93-96, 271-301, 318-332): config, sessions of
 version 1 and 2 with a branch, a label and records of types nobody knows, memories, templates, skills
 and logs.  trivet lists, resumes and continues them.  Then a small reader of our own, which knows
 only those facts, must find the same conversations in the files, every old byte must be where it was,
@@ -103,7 +103,7 @@ def records_of(path):
 
 
 def conversation(path):
-    """(role, text) of the active conversation, by kward.md 9.3 and 9.4."""
+    """(role, text) of the active conversation, by kward 113, 181."""
     records = records_of(path)
     kept = {"message", "compaction", "branch_summary"}
     if records[0]["version"] < 2:

@@ -6,7 +6,7 @@ The first case: a short text among long members that nobody reads; 8 MB are what
 client (limit OUT_STOP_BYTES).  The second, 8 MB of text: at its peak the program holds it twice, in the
 conversation and in the line of the session file; the bound is three times.
 """
-# providers.md 13: 67
+# covers: providers 67
 import os
 import sys
 

@@ -10,7 +10,7 @@
     strings     several strings that must be there           model.select
 
 Each case is the documented error, or the documented answer where the fault is none for that shape
-(loaf.md 2.2, 3, 5).  After each the next request works, the connection is the same, and the session
+(loaf 9-25, 41-53).  After each the next request works, the connection is the same, and the session
 that stood there before is as it was.
 
 covers: loaf 9, 10, 12, 15, 25, 27, 43, 44, 47, 79, 81

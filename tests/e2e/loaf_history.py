@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Saved chats of a loaf installation: listed, opened, continued, and still readable by loaf.
 
-The directory is composed from what is known of loaf's files (loaf.md 13.2, 13.3), with everything
+The directory is composed from what is known of loaf's files (loaf 161-174), with everything
 that its reader tolerates and everything that it refuses.  `read_like_loaf` is that reader, written
 from the same facts: whatever trivet writes must pass it.
 

@@ -7,7 +7,7 @@
 Each session has a running turn and a queue of up to five prompts.  Random operations (prompts,
 queued prompts, steering, interrupts, clearing of queue or session, and on the side of the provider
 pieces of text, tool calls, answers and failures) go to a dozen sessions at a time.  `Model` is what
-loaf.md 5.7 to 5.11, 5.26 and 7 say, in a few lines; at the end, and at every fiftieth operation, the
+loaf 74-88, 93, 96-117 say, in a few lines; at the end, and at every fiftieth operation, the
 state of the sessions and of their saved chats must be the model's.
 
 The provider answers nothing by itself: a request waits until an operation gives it a reply, so every

@@ -7,7 +7,7 @@ Where a format has the conversation last, everything up to its end must be a pre
 cache marks of Anthropic move on and are taken out first.  In the envelope of Cloud Code other
 members follow the conversation; there the bytes in front of them count.
 """
-# providers.md 13: 66
+# covers: providers 66
 import json
 import os
 import sys

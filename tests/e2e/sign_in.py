@@ -123,7 +123,7 @@ def ending_token(base):
         s.end()
 
 
-def refused_token(base):  # providers.md 13: 30
+def refused_token(base):  # covers: providers 30
     s = Stage(base, "refused", token(3600), [REFUSED, OK])
     try:
         assert s.turn("codex/gpt-5.5")["type"] == "turn_complete"

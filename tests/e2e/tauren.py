@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The manners of Tauren, the Visual Studio Code extension, imitated (kward.md 24).
+"""The manners of Tauren, the Visual Studio Code extension, imitated.
 
 It starts `<path>/kward rpc` in the directory of the program, numbers its requests from 1, never
 sends a notification and never `shutdown`: it closes stdin and sends SIGTERM at once.  It has no

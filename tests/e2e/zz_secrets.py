@@ -11,7 +11,7 @@ What is searched for is every part of ten characters of a key's random half, pla
 that a key that was cut or wrapped is found as well.  A word that must be there shows that the
 search looks in the right places.
 """
-# providers.md 13: 57
+# covers: providers 57
 import base64
 import os
 import secrets

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A saved chat of loaf, of any bytes (loaf.md 13.2): read with the form, and every message that was
+/* A saved chat of loaf, of any bytes (loaf 161-174): read with the form, and every message that was
  * understood has a role, and can be written and titled.
  */
 #include "dialects/loaf/chats.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Any JSON text on its way to a Kward client (kward.md 4).  It stays JSON of the same shape, and
- * what the rules forbid is nowhere in it: no string below a member with a secret name, no own key
- * in a text that is no path, no word with the form of a key in what tells of a failure.  All other
- * strings are what they were.
+/* Any JSON text on its way to a Kward client (kward 40-47, 350-352).  It stays JSON of the same
+ * shape, and what the rules forbid is nowhere in it: no string below a member with a secret name,
+ * no own key in a text that is no path, no word with the form of a key in what tells of a failure.
+ * All other strings are what they were.
  */
 #include "base/secret.h"
 #include "dialects/kward/methods.h"

@@ -239,7 +239,7 @@ static void test_images(void **state)
 #define OURS .role = ROLE_ASSISTANT, .provider = STR("anthropic"), .model = STR(MODEL_ID)
 
 /* Results in another order, one missing, one empty, one without a call; then the user speaks.
- * providers.md 13: 34, 64 */
+ * covers: providers 34, 64 */
 static void test_calls(void **state)
 {
     (void)state;
@@ -271,7 +271,7 @@ static void test_calls(void **state)
                                     M "}") "]}");
 }
 
-/* providers.md 13: 35 */
+/* covers: providers 35 */
 static void test_result_images(void **state)
 {
     (void)state;
@@ -299,7 +299,7 @@ static void test_result_images(void **state)
                                       "seen") "}," JPEG "}]}," JPEG M "}"));
 }
 
-/* Ids of others may be of any shape and come again in every message.  providers.md 13: 63 (the
+/* Ids of others may be of any shape and come again in every message.  covers: providers 63 (the
  * half about names that no tool can have) */
 static void test_foreign_calls(void **state)
 {
@@ -330,7 +330,7 @@ static void test_foreign_calls(void **state)
 #define SIGNED(s) STR("{\"type\":\"thinking\",\"signature\":\"" s "\"}")
 #define HIDDEN(s) STR("{\"type\":\"redacted_thinking\",\"data\":\"" s "\"}")
 
-/* providers.md 13: 32, 33 */
+/* covers: providers 32, 33 */
 static void test_thoughts(void **state)
 {
     (void)state;
@@ -428,7 +428,7 @@ static void test_first_is_user(void **state)
                           "}") "," SAID(TEXT("hello") "}") "," USER(TEXT("hi") M "}") "]}");
 }
 
-/* providers.md 13: 65 */
+/* covers: providers 65 */
 static void test_broken_utf8(void **state)
 {
     (void)state;
@@ -472,7 +472,7 @@ static struct str before_mark(struct arena *a, struct str body, int nth_last)
 
 /* Rounds of a session, longer by a message each: but for the marks every body begins with all of
  * the one before, up to the brackets that close it, and a mark stands where the last request that
- * ended with a user message had its end.  providers.md 13: 41, 66 */
+ * ended with a user message had its end.  covers: providers 41, 66 */
 static void test_prefix_and_marks(void **state)
 {
     (void)state;

@@ -43,7 +43,7 @@ static void expect_failure(struct str stream, enum err_code code, int status, co
 #define ARGS(i, json) DELTA(i, "\"type\":\"input_json_delta\",\"partial_json\":\"" json "\"")
 #define SIGNED(s) "{\"type\":\"thinking\",\"signature\":\"" s "\"}"
 
-/* providers.md 13: 1 */
+/* covers: providers 1 */
 static void test_text(void **state)
 {
     (void)state;
@@ -115,7 +115,7 @@ static void test_thoughts(void **state)
 }
 
 /* What is shown of a thought may be nothing; what is not signed has no blob; what was never closed
- * does not run into the next.  providers.md 13: 33 */
+ * does not run into the next.  covers: providers 33 */
 static void test_odd_thoughts(void **state)
 {
     (void)state;
@@ -152,7 +152,7 @@ static void test_long_signature(void **state)
 }
 
 /* The blob that the reader keeps is the block that the next request carries.
- * providers.md 13: 32 */
+ * covers: providers 32 */
 static void test_round_trip(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ static void test_round_trip(void **state)
 
 /* ---- calls ---- */
 
-/* providers.md 13: 31 */
+/* covers: providers 31 */
 static void test_call_in_pieces(void **state)
 {
     (void)state;
@@ -285,7 +285,7 @@ static void expect_usage(const char *stream, struct usage u)
     assert_int_equal(h.reply.usage.cache_write, u.cache_write);
 }
 
-/* providers.md 13: 36 */
+/* covers: providers 36 */
 static void test_usage(void **state)
 {
     (void)state;
@@ -309,7 +309,7 @@ static void test_usage(void **state)
 
 /* ---- errors ---- */
 
-/* providers.md 13: 38 (that it is of a kind that is retried), 68 */
+/* covers: providers 38 (that it is of a kind that is retried), 68 */
 static void test_error_events(void **state)
 {
     (void)state;
@@ -349,7 +349,7 @@ static void test_broken_events(void **state)
                  "", STOP_END);
 }
 
-/* providers.md 13: 9, 37 */
+/* covers: providers 9, 37 */
 static void test_ignores_the_unknown(void **state)
 {
     (void)state;
@@ -365,7 +365,7 @@ static void test_ignores_the_unknown(void **state)
                  "t:a;", STOP_END);
 }
 
-/* Cut behind every event but the last, and in the middle of each.  providers.md 13: 7, 40 */
+/* Cut behind every event but the last, and in the middle of each.  covers: providers 7, 40 */
 static void test_cut(void **state)
 {
     (void)state;

@@ -151,7 +151,7 @@ static void test_kept_list(void **state)
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
     read_file("trivet/models-openrouter.json", &text);
-    assert_null(strstr(text.p, "sk-good")); /* providers.md 13: 57 */
+    assert_null(strstr(text.p, "sk-good")); /* covers: providers 57 */
     assert_non_null(strstr(text.p, "\"fetched_at\":\""));
 
     new_catalogue(); /* the next process asks nobody */
@@ -232,7 +232,7 @@ static void test_failures(void **state)
     stage.key = "sk-secret-0123456789";
     s = refresh(&provider_vllm);
     assert_true(!s.ok && s.err.code == ERR_PROVIDER && s.err.status == 500);
-    assert_null(strstr(s.err.text, "secret")); /* providers.md 13: 57 */
+    assert_null(strstr(s.err.text, "secret")); /* covers: providers 57 */
     s = refresh(&provider_openrouter);
     assert_true(!s.ok && s.err.code == ERR_PROVIDER);
 }

@@ -132,7 +132,7 @@ static void test_refresh(void **state)
     assert_int_equal(scene_refreshes(&c), 1);
 }
 
-static void test_omitted(void **state) /* providers.md 13: 59 */
+static void test_omitted(void **state) /* covers: providers 59 */
 {
     (void)state;
     AUTO(scene) struct scene c;
@@ -240,7 +240,7 @@ static void test_refused_token(void **state)
     scene_sign_in(&c, "rt-a", 3600);
     ask(&k, &c, STR("at-old")); /* a 401 although it looks good */
     assert_true(k.is_ok && !str_is(k.got.token, "at-old"));
-    ask(&late, &c, STR("at-old")); /* somebody had it renewed already: providers.md 13: 30 */
+    ask(&late, &c, STR("at-old")); /* somebody had it renewed already: covers: providers 30 */
     assert_true(late.is_ok && str_eq(late.got.token, k.got.token));
     assert_int_equal(scene_refreshes(&c), 1);
     AUTO(asked) struct asked again;
@@ -420,7 +420,7 @@ static void test_google(void **state)
     assert_int_equal(scene_count(&c, "\"path\": \"/token\"", "\"client_secret\": \"gsecret\""), 1);
 }
 
-/* No token in an error, whatever the issuer says.  providers.md 13: 57 */
+/* No token in an error, whatever the issuer says.  covers: providers 57 */
 static void test_no_secrets(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* context/diary*.c: the log of figures, its ranges and sums (kward.md 17). */
+/* context/diary*.c: the log of figures, its ranges and sums (kward 271-279). */
 #include "context/diary.h"
 
 #include "base/path.h"

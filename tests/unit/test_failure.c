@@ -109,7 +109,7 @@ static void test_long_text(void **state)
     assert_true(strlen(err.text) > 300);
 }
 
-static void test_retry_after(void **state) /* providers.md 13: 53, 54 */
+static void test_retry_after(void **state) /* covers: providers 53, 54 */
 {
     (void)state;
     static const char again[] = "{\"error\":{\"message\":\"Please try again in 1m2.5s. Thanks\"}}";
@@ -132,7 +132,7 @@ static void test_retry_after(void **state) /* providers.md 13: 53, 54 */
     time_fix(0);
 }
 
-static void test_overflow_words(void **state) /* providers.md 13: 68 */
+static void test_overflow_words(void **state) /* covers: providers 68 */
 {
     (void)state;
     static const char *const yes[] = {

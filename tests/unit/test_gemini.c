@@ -31,7 +31,7 @@ static const char transcript[] = D(THOUGHT("Looking") "}") D(THOUGHT(" at it.") 
                "\"usageMetadata\":{\"promptTokenCount\":800,\"cachedContentTokenCount\":512,"
                "\"candidatesTokenCount\":20,\"thoughtsTokenCount\":64,\"totalTokenCount\":884}");
 
-/* providers.md 13: 42, 43, 46 */
+/* covers: providers 42, 43, 46 */
 static void test_read_transcript(void **state)
 {
     (void)state;
@@ -55,7 +55,7 @@ static void test_read_transcript(void **state)
 static void test_read_text(void **state)
 {
     (void)state;
-    /* providers.md 13: 1, 7, 9 */
+    /* covers: providers 1, 7, 9 */
     expect_reply(STR(": comment\r\n\r\n" D(T("Gr\xc3\xbc")) "event: x\n\n" D(T(
                      "\xc3\x9f")) "data: {\"candidates\":[{\"new\":1,\"finishReason\":\"STOP\"}]}"),
                  "t:Gr\xc3\xbc\xc3\x9f;", STOP_END);
@@ -127,7 +127,7 @@ static void test_read_too_many_calls(void **state)
     expect_error(buf_str(&stream), ERR_BAD_REPLY, "more than 128 tool calls");
 }
 
-/* providers.md 13: 47 */
+/* covers: providers 47 */
 static void test_read_blocked(void **state)
 {
     (void)state;
@@ -175,7 +175,7 @@ static void test_read_cut(void **state)
     assert_int_equal(n, 6);
 }
 
-/* providers.md 13: 50 */
+/* covers: providers 50 */
 static void test_read_wrapped(void **state)
 {
     (void)state;
@@ -218,7 +218,7 @@ static void expect_replay(const struct message *m, const char *provider, const c
     expect_body(&ask, text.p);
 }
 
-/* providers.md 13: 44; a reply goes back to its model part by part as it came. */
+/* covers: providers 44; a reply goes back to its model part by part as it came. */
 static void test_replay(void **state)
 {
     (void)state;

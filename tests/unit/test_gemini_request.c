@@ -181,7 +181,7 @@ static void test_body_images(void **state)
 }
 
 /* Results in another order, one missing, one empty, one without a call.
- * providers.md 13: 45, 64 */
+ * covers: providers 45, 64 */
 static void test_body_calls(void **state)
 {
     (void)state;
@@ -264,7 +264,7 @@ static void test_body_odd_history(void **state)
 }
 
 /* The next round's body begins with all of this one's, up to the end of the contents.
- * providers.md 13: 66 */
+ * covers: providers 66 */
 static void test_body_prefix(void **state)
 {
     (void)state;
@@ -293,7 +293,7 @@ static void test_body_prefix(void **state)
     }
 }
 
-/* providers.md 13: 65 */
+/* covers: providers 65 */
 static void test_body_broken_utf8(void **state)
 {
     (void)state;

@@ -25,7 +25,7 @@ static struct error failure(int status, const char *body, const char *after)
     return err;
 }
 
-/* providers.md 13: 49, 68 */
+/* covers: providers 49, 68 */
 static void test_classes(void **state)
 {
     (void)state;
@@ -73,7 +73,7 @@ static void test_classes(void **state)
     }
 }
 
-/* providers.md 13: 48 */
+/* covers: providers 48 */
 static void test_retry_delay(void **state)
 {
     (void)state;

@@ -267,7 +267,7 @@ static void test_stream(void **state)
     assert_null(strstr(log.p, "closed_early"));
 }
 
-static void test_one_byte_writes(void **state) /* providers.md 13: 1, 2 */
+static void test_one_byte_writes(void **state) /* covers: providers 1, 2 */
 {
     (void)state;
     AUTO(room) struct room r;
@@ -302,7 +302,7 @@ static void test_parallel(void **state)
     }
 }
 
-static void test_done_ends_an_open_connection(void **state) /* providers.md 13: 8 */
+static void test_done_ends_an_open_connection(void **state) /* covers: providers 8 */
 {
     (void)state;
     AUTO(room) struct room r;

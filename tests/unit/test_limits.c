@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What providers say about limits: their headers one by one (providers.md 1.5), and the way from an
+/* What providers say about limits: their headers one by one (providers 53-55), and the way from an
  * answer into the book.  The answers come from recordings that the test writes. */
 #include "base/json.h"
 #include "base/time.h"
@@ -260,7 +260,7 @@ static void test_transport(void **state)
     assert_int_equal(run_ask(l, &ask), ERR_RATE);
     assert_true(limits_get(b, "openai", &got));
     assert_int_equal(got.requests.remaining, 0);
-    /* providers.md 13: 54 */
+    /* covers: providers 54 */
     assert_in_range(got.retry_at_ms, before + 2500, time_now_ms() + 2500);
     assert_int_equal(run_ask(l, &ask), ERR_N_CODES);
     assert_true(limits_get(b, "openai", &got));

@@ -229,7 +229,7 @@ static void test_taken_port(void **state)
 }
 
 /* Every other address of this machine refuses. */
-static void test_loopback_only(void **state) /* providers.md 13: 62 */
+static void test_loopback_only(void **state) /* covers: providers 62 */
 {
     (void)state;
     AUTO(scene) struct scene c;

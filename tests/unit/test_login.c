@@ -42,10 +42,10 @@ static void test_browser(void **state)
                      1);
     while (fiber_count(c.l) > 0)
         loop_step(c.l, true);
-    assert_false(is_open(port)); /* providers.md 13: 62 */
+    assert_false(is_open(port)); /* covers: providers 62 */
 }
 
-static void test_wrong_state(void **state) /* providers.md 13: 61 */
+static void test_wrong_state(void **state) /* covers: providers 61 */
 {
     (void)state;
     AUTO(scene) struct scene c;
@@ -72,7 +72,7 @@ static void test_wrong_state(void **state) /* providers.md 13: 61 */
     assert_int_equal(login_status(u.lg), LOGIN_COMPLETED);
 }
 
-static void test_wrong_state_ends(void **state) /* loaf.md 12.1 */
+static void test_wrong_state_ends(void **state) /* loaf 157 */
 {
     (void)state;
     AUTO(scene) struct scene c;

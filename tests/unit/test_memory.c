@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* context/memory*.c: records, their files, which of them fit an input, what a text is worth
- * (kward.md 18). */
+ * (kward 280-301). */
 #include "context/memory.h"
 
 #include "fiber_scene.h"

@@ -222,7 +222,7 @@ static void test_fix_08_odd_items(void **state)
     assert_true(r.rows[1].given & GIVEN_NAME); /* a name of its own, though it is the same */
 }
 
-/* The window by any name, and what loaf makes of Cloud Code's figures (loaf.md 10, 11.2). */
+/* The window by any name, and what loaf makes of Cloud Code's figures (loaf 146, 159). */
 static void test_fix_08_windows(void **state)
 {
     (void)state;

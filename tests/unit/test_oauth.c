@@ -37,7 +37,7 @@ static void child_run(struct scene *c, int out)
     _exit(is_written ? 0 : 1);
 }
 
-static void test_ten_processes(void **state) /* providers.md 13: 58 */
+static void test_ten_processes(void **state) /* covers: providers 58 */
 {
     (void)state;
     enum { PROCESSES = 10 };

@@ -146,7 +146,7 @@ static void test_body_calls(void **state)
                                                                                                           "{\"role\":\"user\",\"content\":\"and?\"}]}");
 }
 
-static void test_body_odd_history(void **state) /* providers.md 13: 64 */
+static void test_body_odd_history(void **state) /* covers: providers 64 */
 {
     (void)state;
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -181,7 +181,7 @@ static void test_body_odd_history(void **state) /* providers.md 13: 64 */
 }
 
 /* The next round's body begins with all of this one's, up to the end of the messages. */
-static void test_body_prefix(void **state) /* providers.md 13: 66 */
+static void test_body_prefix(void **state) /* covers: providers 66 */
 {
     (void)state;
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -198,7 +198,7 @@ static void test_body_prefix(void **state) /* providers.md 13: 66 */
     assert_true(str_starts(buf_str(&second), str_cut(buf_str(&first), first.n - 2)));
 }
 
-static void test_body_broken_utf8(void **state) /* providers.md 13: 65 */
+static void test_body_broken_utf8(void **state) /* covers: providers 65 */
 {
     (void)state;
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -254,14 +254,14 @@ static void test_read_text(void **state)
     expect_reply(STR(D("\"refusal\":\"No.\"") END("stop")), "t:No.;", STOP_END);
 }
 
-static void test_read_ends_at_done(void **state) /* providers.md 13: 8 */
+static void test_read_ends_at_done(void **state) /* covers: providers 8 */
 {
     (void)state;
     expect_reply(STR(D("\"content\":\"a\"") END("stop") DONE D("\"content\":\"b\"")), "t:a;",
                  STOP_END);
 }
 
-static void test_read_reasoning(void **state) /* providers.md 13: 16 */
+static void test_read_reasoning(void **state) /* covers: providers 16 */
 {
     (void)state;
     struct str stream = STR(D("\"reasoning_content\":\"think\",\"reasoning\":\"think\"")
@@ -382,7 +382,7 @@ static void test_read_calls_in_pieces(void **state)
     assert_int_equal(h.n_alive, 1 + (int)strlen(arguments));
 }
 
-static void test_read_calls_interleaved(void **state) /* providers.md 13: 11 */
+static void test_read_calls_interleaved(void **state) /* covers: providers 11 */
 {
     (void)state;
     expect_reply(STR(CALLS(FIRST("0", "a", "read")) CALLS(FIRST("1", "b", "list"))
@@ -394,7 +394,7 @@ static void test_read_calls_interleaved(void **state) /* providers.md 13: 11 */
 #define WHOLE(more, name, args)                                                                    \
     "{" more "\"function\":{\"name\":\"" name "\",\"arguments\":\"" args "\"}}"
 
-static void test_read_calls_of_other_servers(void **state) /* providers.md 13: 12, 13, 14 */
+static void test_read_calls_of_other_servers(void **state) /* covers: providers 12, 13, 14 */
 {
     (void)state;
     /* Ollama: whole calls, and "stop" although there are calls. */
@@ -420,7 +420,7 @@ static void test_read_calls_of_other_servers(void **state) /* providers.md 13: 1
     expect_reply(STR(CALLS(WHOLE("", "read", "{")) END("length")), "c:call_1,read,{;", STOP_LENGTH);
 }
 
-static void test_read_usage(void **state) /* providers.md 13: 15 */
+static void test_read_usage(void **state) /* covers: providers 15 */
 {
     (void)state;
     static const char *const streams[] = {
@@ -452,7 +452,7 @@ static void test_read_usage(void **state) /* providers.md 13: 15 */
     assert_false(h.reply.has_usage);
 }
 
-static void test_read_errors(void **state) /* providers.md 13: 18 */
+static void test_read_errors(void **state) /* covers: providers 18 */
 {
     (void)state;
     expect_error(STR(D("\"content\":\"a\"") "data: "
@@ -476,14 +476,14 @@ static void test_read_errors(void **state) /* providers.md 13: 18 */
                  "t:a;", STOP_END);
 }
 
-static void test_read_cut(void **state) /* providers.md 13: 17 */
+static void test_read_cut(void **state) /* covers: providers 17 */
 {
     (void)state;
     expect_error(STR(""), ERR_CUT, "before the reply was complete");
     expect_error(STR(D("\"content\":\"a\"")), ERR_CUT, "before the reply was complete");
 }
 
-static void test_read_ignores_the_unknown(void **state) /* providers.md 13: 9 */
+static void test_read_ignores_the_unknown(void **state) /* covers: providers 9 */
 {
     (void)state;
     expect_reply(

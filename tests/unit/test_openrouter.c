@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What OpenRouter and local servers do differently from OpenAI (providers.md 2.6, 2.7). */
+/* What OpenRouter and local servers do differently from OpenAI (providers 19-20). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ static bool feed(struct openai_reader *r, struct reply *reply, const char *data)
 
 #define D(details) "{\"choices\":[{\"delta\":{\"reasoning_details\":[" details "]}}]}"
 
-static void typed_reasoning_goes_back_verbatim(void **state) /* providers.md 13: 19 */
+static void typed_reasoning_goes_back_verbatim(void **state) /* covers: providers 19 */
 {
     (void)state;
     AUTO(arena) struct arena a = ARENA_INIT;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The patch format, case by case: what is parsed, where chunks go, what files become, what is said.
- * Numbers in comments are items of the checklist of the protocol document (loaf.md). */
+ * Numbers in comments are lines of docs/conformance/loaf.md. */
 #include "patch_scene.h"
 
 #define BOM "\xef\xbb\xbf"

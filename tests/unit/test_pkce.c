@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-static void test_challenge(void **state) /* providers.md 13: 60 */
+static void test_challenge(void **state) /* covers: providers 60 */
 {
     (void)state;
     char out[PKCE_CHALLENGE_LEN + 1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What accounts say: lists of models (live.c) and what is left of a subscription, as loaf.md 10.1
+/* What accounts say: lists of models (live.c) and what is left of a subscription, as loaf 159
  * and 10.3 describe the answers. */
 #include "providers/model_rows.h"
 #include "providers/quota.h"

@@ -210,7 +210,7 @@ static void record_one(struct loop *l)
     heard_clear(&h);
 }
 
-static void test_lines(void **state) /* providers.md 13: 57 */
+static void test_lines(void **state) /* covers: providers 57 */
 {
     (void)state;
     struct loop *l = loop_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Redaction of outgoing messages (kward.md 4). */
+/* Redaction of outgoing messages (kward 40-47, 350-352). */
 #include "dialects/kward/methods.h"
 
 #include "base/secret.h"

@@ -211,7 +211,7 @@ static void test_body_image_in_result(void **state)
         .kind = BLOCK_CALL, .id = STR(i), .name = STR(n), .arguments = STR(args)                   \
     }
 
-/* Results in another order, one missing, one empty, one without a call.  providers.md 13: 64 */
+/* Results in another order, one missing, one empty, one without a call.  covers: providers 64 */
 static void test_body_calls(void **state)
 {
     (void)state;
@@ -253,7 +253,7 @@ static void test_body_odd_history(void **state)
         message_tool(&a, STR("gone"), STR("read"), STR("its call was compacted"), false),
         {.role = ROLE_ASSISTANT, .blocks = &nothing, .n_blocks = 1},
         {.role = ROLE_ASSISTANT, .blocks = &call, .n_blocks = 1},
-        message_tool(&a, call.id, STR("ls"), STR("a\xff"), false), /* providers.md 13: 65 */
+        message_tool(&a, call.id, STR("ls"), STR("a\xff"), false), /* covers: providers 65 */
     };
     struct ask ask = ask_for(messages, ARRAY_LEN(messages));
     char id[40], text[1000];
@@ -287,7 +287,7 @@ static struct message *round_of(struct arena *a, size_t *ret_n)
     return m;
 }
 
-/* providers.md 13: 25 */
+/* covers: providers 25 */
 static void test_reasoning_is_replayed_in_place(void **state)
 {
     (void)state;
@@ -299,7 +299,7 @@ static void test_reasoning_is_replayed_in_place(void **state)
                            "So.") "," RESULT("c1", "x") "," SAID("done"));
 }
 
-/* providers.md 13: 26 */
+/* covers: providers 26 */
 static void test_reasoning_goes_to_its_maker_only(void **state)
 {
     (void)state;
@@ -322,7 +322,7 @@ static void test_reasoning_goes_to_its_maker_only(void **state)
 }
 
 /* The items of a round are a prefix of those of the next, and all before them is the same.
- * providers.md 13: 66 */
+ * covers: providers 66 */
 static void test_body_prefix(void **state)
 {
     (void)state;
@@ -348,7 +348,7 @@ static void test_body_prefix(void **state)
 
 /* ---- the Codex backend ---- */
 
-/* providers.md 13: 27 */
+/* covers: providers 27 */
 static void test_codex_body(void **state)
 {
     (void)state;
@@ -388,7 +388,7 @@ static void test_codex_headers(void **state)
     assert_null(responses_vendor.headers);
 }
 
-/* providers.md 13: 29 */
+/* covers: providers 29 */
 static void test_usage_limit(void **state)
 {
     (void)state;

@@ -70,7 +70,7 @@ static void test_text(void **state)
                 ENDED("0", MESSAGE ",\"content\":[{\"type\":\"output_text\",\"text\":"
                                    "\"Gr\xc3\xbc\xc3\x9f!\"}]") COMPLETED);
     AUTO(heard) struct heard h;
-    listen(&h, stream, 1); /* providers.md 13: 1 */
+    listen(&h, stream, 1); /* covers: providers 1 */
     assert_true(h.is_fine && h.is_over);
     assert_string_equal(h.text.p, "Gr\xc3\xbc\xc3\x9f!");
     assert_string_equal(h.reply.raw_stop.p, "completed");
@@ -220,7 +220,7 @@ static void test_calls_by_name(void **state)
                  "c:a,read,{};", STOP_CALLS);
 }
 
-/* providers.md 13: 21 */
+/* covers: providers 21 */
 static void test_item_done_overrides(void **state)
 {
     (void)state;
@@ -230,7 +230,7 @@ static void test_item_done_overrides(void **state)
                  "c:b,read,{\"p\":1};", STOP_CALLS);
 }
 
-/* providers.md 13: 22 */
+/* covers: providers 22 */
 static void test_calls_and_the_list(void **state)
 {
     (void)state;
@@ -274,7 +274,7 @@ static void test_other_items_are_passed_over(void **state)
                                 EV("codex.rate_limits", "") TEXT("2", "t")
                                     COMPLETED_WITH("{\"type\":\"custom_tool_call\"}"));
     AUTO(heard) struct heard h;
-    expect_reply(stream, "t:t;", STOP_END); /* providers.md 13: 9 */
+    expect_reply(stream, "t:t;", STOP_END); /* covers: providers 9 */
     listen(&h, stream, 1);
     assert_int_equal(h.n_alive, 3);
 }
@@ -293,7 +293,7 @@ static void test_too_many_items(void **state)
 static void test_stops(void **state)
 {
     (void)state;
-    /* providers.md 13: 23 */
+    /* covers: providers 23 */
     expect_reply(STR(TEXT("0", "a") INCOMPLETE("max_output_tokens")), "t:a;", STOP_LENGTH);
     expect_reply(STR(TEXT("0", "a") INCOMPLETE("content_filter")), "t:a;", STOP_FILTER);
     expect_reply(STR(TEXT("0", "a") INCOMPLETE("steered")), "t:a;", STOP_OTHER);
@@ -327,7 +327,7 @@ static void test_usage(void **state)
     assert_false(none.reply.has_usage);
 }
 
-/* providers.md 13: 24, 68 */
+/* covers: providers 24, 68 */
 static void test_error_codes(void **state)
 {
     (void)state;

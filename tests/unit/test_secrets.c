@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is taken out of recordings, by place and by value (providers.md 1.1). */
+/* What is taken out of recordings, by place and by value (providers 57). */
 #include "net/secrets.h"
 
 #include <setjmp.h>

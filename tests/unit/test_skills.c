@@ -19,7 +19,7 @@ static struct str below(struct scene *s, struct arena *a, const char *rel)
     return arena_str(a, str_of(scene_path(s, rel)));
 }
 
-static void test_roots_and_scan(void **state) /* loaf.md 14.1, 14.2 */
+static void test_roots_and_scan(void **state) /* loaf 180-181 */
 {
     (void)state;
     struct scene s;
@@ -123,7 +123,7 @@ static void test_descriptions(void **state)
     assert_string_equal(out.p, "a b c d e f g h");
 }
 
-static void test_block(void **state) /* loaf.md 14.4 */
+static void test_block(void **state) /* loaf 184 */
 {
     (void)state;
     struct scene s;
@@ -162,7 +162,7 @@ static void check_mentions(const struct skills *s, const char *text, const char 
     assert_string_equal(buf_str(&names).p, want);
 }
 
-static void test_mentions(void **state) /* loaf.md 14.3 */
+static void test_mentions(void **state) /* loaf 182-183 */
 {
     (void)state;
     struct skill items[] = {{.name = STR("deploy")},

@@ -65,7 +65,7 @@ static void expect(struct str stream, const char *events)
     }
 }
 
-static void test_fields(void **state) /* providers.md 13: 3, 4, 9 */
+static void test_fields(void **state) /* covers: providers 3, 4, 9 */
 {
     (void)state;
     expect(STR("data: a\n\n"), "[|a]");
@@ -82,7 +82,7 @@ static void test_fields(void **state) /* providers.md 13: 3, 4, 9 */
     expect(STR("Data: a\n data: b\n\n"), "");
 }
 
-static void test_line_ends(void **state) /* providers.md 13: 2 */
+static void test_line_ends(void **state) /* covers: providers 2 */
 {
     (void)state;
     expect(STR("data: a\r\n\r\ndata: b\r\n\r\n"), "[|a][|b]");
@@ -110,7 +110,7 @@ static void test_long_lines(void **state)
         }
 }
 
-static void test_byte_order_mark(void **state) /* providers.md 13: 6 */
+static void test_byte_order_mark(void **state) /* covers: providers 6 */
 {
     (void)state;
     expect(STR("\xef\xbb\xbf"
@@ -126,14 +126,14 @@ static void test_byte_order_mark(void **state) /* providers.md 13: 6 */
     expect(STR("\xef\xbb\xbf\n\ndata: a\n\n"), "[|a]");
 }
 
-static void test_comments(void **state) /* providers.md 13: 5 */
+static void test_comments(void **state) /* covers: providers 5 */
 {
     (void)state;
     expect(STR(": OPENROUTER PROCESSING\n\ndata: a\n:\ndata: b\n\n"), "##[|a\nb]");
     expect(STR(":data: x\n\n"), "#");
 }
 
-static void test_end_of_stream(void **state) /* providers.md 13: 7 */
+static void test_end_of_stream(void **state) /* covers: providers 7 */
 {
     (void)state;
     expect(STR("data: a\n\ndata: b"), "[|a][|b]");
@@ -144,7 +144,7 @@ static void test_end_of_stream(void **state) /* providers.md 13: 7 */
     expect(STR("data: [DONE]\n\n"), "[|[DONE]]");
 }
 
-static void test_bytes_stay_whole(void **state) /* providers.md 13: 1 */
+static void test_bytes_stay_whole(void **state) /* covers: providers 1 */
 {
     (void)state;
     expect(STR("data: gr\xc3\xbc\xc3\x9f \xf0\x9f\x98\x80\n\n"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* loaf's background shells (loaf.md 15.2): every tool with a normal call, its limits, its errors.
+/* loaf's background shells (loaf 185-190): every tool with a normal call, its limits, its errors.
  * Checklist items 189 and 190. */
 #include "tool_scene.h"
 

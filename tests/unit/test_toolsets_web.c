@@ -41,7 +41,7 @@ static void check_offered(const struct toolset *set, const char *name, const str
 
 /* ---- loaf ---- */
 
-static void test_loaf_search(void **state) /* loaf.md 15.5 */
+static void test_loaf_search(void **state)
 {
     (void)state;
     struct scene s;
@@ -75,7 +75,7 @@ static void test_loaf_search(void **state) /* loaf.md 15.5 */
                               "\"numSentences\":2,\"highlightsPerUrl\":3},"
                               "\"includeDomains\":[\"a.org\"]}");
     tool_result_clear(&r);
-    /* providers.md 13: 52 (the server sends two) */
+    /* covers: providers 52 (the server sends two) */
     assert_true(scene_call(&s, LOAF, "search_web", "{\"query\":\"cats\",\"num_results\":1}", &r));
     member(&doc, &r, "status");
     assert_int_equal(yyjson_arr_size(json_get(doc.root, "results")), 1);
@@ -100,7 +100,7 @@ static void test_loaf_search(void **state) /* loaf.md 15.5 */
                   "search_web `include_domains[1]` must be a string");
     check_refused(&s, "search_web", "{\"query\":5}",
                   "search_web requires a non-empty `query` string.");
-    s.cx.search_key = STR_NONE; /* providers.md 13: 51 (nobody is asked) */
+    s.cx.search_key = STR_NONE; /* covers: providers 51 (nobody is asked) */
     buf_reset(&log);
     web_log(&web, &log);
     size_t asked = log.n;
@@ -113,7 +113,7 @@ static void test_loaf_search(void **state) /* loaf.md 15.5 */
     scene_close(&s);
 }
 
-static void test_loaf_js(void **state) /* loaf.md 15.5 */
+static void test_loaf_js(void **state)
 {
     (void)state;
     struct scene s;
@@ -203,7 +203,7 @@ static void test_loaf_packages(void **state)
     scene_close(&s);
 }
 
-static void test_loaf_persist(void **state) /* loaf.md 15.5 */
+static void test_loaf_persist(void **state)
 {
     (void)state;
     struct scene s;
@@ -283,7 +283,7 @@ static yyjson_val *call(struct scene *s, const char *tool, const char *json, str
     return doc->root;
 }
 
-static void test_loaf_js_jobs(void **state) /* loaf.md 15.2, 15.5 */
+static void test_loaf_js_jobs(void **state) /* loaf 185-190 */
 {
     (void)state;
     struct scene s;
@@ -345,7 +345,7 @@ static void test_loaf_js_jobs(void **state) /* loaf.md 15.2, 15.5 */
 
 /* ---- ScaiFlux ---- */
 
-static void test_scaiflux_web(void **state) /* scaiflux.md 7 */
+static void test_scaiflux_web(void **state) /* scaiflux 73-103 */
 {
     (void)state;
     struct scene s;
@@ -434,7 +434,7 @@ static void test_scaiflux_skill(void **state)
 
 /* ---- Kward ---- */
 
-static void test_kward_search(void **state) /* kward.md 13.3 */
+static void test_kward_search(void **state) /* kward 309-317 */
 {
     (void)state;
     struct scene s;
@@ -470,7 +470,7 @@ static void test_kward_search(void **state) /* kward.md 13.3 */
     scene_close(&s);
 }
 
-static void test_kward_skill(void **state) /* kward.md 13.3, 20.2 */
+static void test_kward_skill(void **state) /* kward 309-317 */
 {
     (void)state;
     struct scene s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Images of turns/start (kward.md 14): checked in the documented order, then blocks. */
+/* Images of turns/start (kward 245-254): checked in the documented order, then blocks. */
 #include "dialects/kward/events.h"
 
 #include "base/base64.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* auth/status, auth/providers, auth/loginWithApiKey, auth/logoutProvider (kward.md 22.1, 22.2):
+/* auth/status, auth/providers, auth/loginWithApiKey, auth/logoutProvider (kward 333-338):
  * what the user can be authorised with, and keys.  Signing in is told in login.c.
  *
  * Secrets come in here and never go out: answers say whether there is a key, never which. */

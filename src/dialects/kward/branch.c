@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sessions/clone, forkMessages, fork, compact: new sessions from old ones, and shorter ones
- * (kward.md 8.6 to 8.9). */
+ * (kward 133-135). */
 #include "dialects/kward/events.h"
 #include "dialects/kward/methods.h"
 #include "dialects/kward/registry.h"

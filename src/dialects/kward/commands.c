@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* prompts/..., commands/..., resources/startup (kward.md 20), and input that begins with a slash
+/* prompts/..., commands/..., resources/startup (kward 318-327), and input that begins with a slash
  * (11.7): a template is expanded, a plugin's command runs as a turn of its own, anything else is
  * plain text. */
 #include "dialects/kward/events.h"

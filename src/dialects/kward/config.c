@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* config/read, config/update (kward.md 21), runtime/updateSetting and runtime/reload (16). */
+/* config/read, config/update (kward 328-332), runtime/updateSetting and runtime/reload (267-270).
+ */
 #include "dialects/kward/methods.h"
 #include "dialects/kward/models.h"
 #include "dialects/kward/registry.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How failures are worded and numbered (kward.md 3): wrong params are -32602, everything else that
+/* How failures are worded and numbered (kward 22-39): wrong params are -32602, everything else that
  * fails inside a method is -32603, and `data` names the kind for developers. */
 #include "dialects/kward/methods.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* turn/event: every numbered event of the engine becomes one notification, here and when a turn is
- * replayed (kward.md 12).  The sequence is the engine's number within the turn. */
+ * replayed (kward 184-215).  The sequence is the engine's number within the turn. */
 #include "dialects/kward/events.h"
 #include "dialects/kward/methods.h"
 #include "dialects/kward/models.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sessions/export: the conversation as Markdown or HTML (kward.md 8.10). */
+/* sessions/export: the conversation as Markdown or HTML (kward 158-166). */
 #include "context/export.h"
 
 #include "base/path.h"

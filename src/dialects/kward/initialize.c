@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* initialize: who we are and what we can (kward.md 5), and shutdown.
+/* initialize: who we are and what we can (kward 48-82), and shutdown.
  *
  * Every list of methods holds exactly those of its group that the method table knows, and a group
  * without methods says that it is not supported; so the answer grows with the table.

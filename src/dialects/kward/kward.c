@@ -169,7 +169,7 @@ static int64_t env_ms(const char *name, int64_t otherwise)
     return str_int(str_of(getenv(name) ? getenv(name) : ""), &ms) && ms > 0 ? ms : otherwise;
 }
 
-/* kward.md 12, the retry rule.  An error inside an answer that names one of these statuses counts
+/* The retry rule, kward 211-215.  An error inside an answer that names one of these statuses counts
  * as the status. */
 #define TRANSIENT                                                                                  \
     {                                                                                              \
@@ -188,7 +188,7 @@ static const struct retry_rules retry = {
     .max_retry_after_ms = 60000,
 };
 
-/* kward.md 9.5 */
+/* kward 146-157 */
 static const char summary_format[] =
     "Write the summary with these second-level headings, in this order: Goal, Project Context "
     "(language and version, frameworks and packages, how it is built, run and tested; for Ruby "

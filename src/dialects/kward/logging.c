@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* logging/stats, and what the log of figures hears of turns (kward.md 17): metadata, never what was
- * said. */
+/* logging/stats, and what the log of figures hears of turns (kward 271-279): metadata, never what
+ * was said. */
 #include "dialects/kward/events.h"
 #include "dialects/kward/methods.h"
 #include "dialects/kward/models.h"

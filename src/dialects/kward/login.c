@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Signing in to OpenAI (kward.md 22.3): the client shows the address, the browser comes back to our
+/* Signing in to OpenAI (kward 339-346): the client shows the address, the browser comes back to our
  * port or the user pastes the code, and auth/loginFinished tells how it ended.  Logins that are
  * over are remembered for auth/loginStatus, the newest ones. */
 #include "dialects/kward/methods.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* memory/... (kward.md 18): the records, the two switches, what a turn is told of them and why. */
+/* memory/... (kward 280-301): the records, the two switches, what a turn is told of them and why.
+ */
 #include "dialects/kward/events.h"
 #include "dialects/kward/methods.h"
 #include "dialects/kward/registry.h"

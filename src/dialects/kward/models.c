@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* models/..., reasoning/set, openrouter/catalog: one current model for the whole process
- * (kward.md 19).  How it is chosen and kept is told in settings.c. */
+ * (kward 302-308).  How it is chosen and kept is told in settings.c. */
 #include "dialects/kward/methods.h"
 #include "dialects/kward/models.h"
 

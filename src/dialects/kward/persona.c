@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Personas and the session that a workspace goes on with: what the config says of both
- * (kward.md 25.1, 25.2), and the file that remembers the last session of a workspace.
+ *, and the file that remembers the last session of a workspace.
  *
  *     "personas": {"active": "sam", "sam": {"label": "Samantha", "prompt": "You are Samantha."}}
  *     "sessions": {"auto_resume": true}

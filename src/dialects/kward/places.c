@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where things lie: the config directory, the session files of a workspace, workspaces as clients
- * name them (kward.md 7, 8.12 and 9.1). */
+ * name them (kward 85-90, 94-96, 167-168). */
 #include "dialects/kward/registry.h"
 
 #include "base/path.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory in turns (kward.md 18.4 to 18.6): what a turn is told, memory/why, memory/summarize.
+/* Memory in turns (kward 294-301): what a turn is told, memory/why, memory/summarize.
  *
  * What was told last stays with the session file, in a memory_state record behind the turn.
  */
@@ -124,7 +124,7 @@ static void put_persona(const struct kward *k, struct buf *out)
         buf_addf(out, "\n\n%s", k->persona_text);
 }
 
-/* In the order of kward.md 19.5; the file of the workspace follows by itself. */
+/* In the order that Kward has; the file of the workspace follows by itself. */
 void kw_put_context_await(void *kward, struct session *s, struct str input, struct buf *out)
 {
     put_agents(kward, out);

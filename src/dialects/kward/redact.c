@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* No secret leaves through the protocol (kward.md 4), and nothing that a client sends back is
- * changed.  Three rules (base/secret.h):
+/* No secret leaves through the protocol (kward 40-47, 350-352), and nothing that a client sends
+ * back is changed.  Three rules (base/secret.h):
  *
  *     members with secret names     lose their strings, everywhere
  *     keys that trivet itself holds  are blanked in every text that is no path

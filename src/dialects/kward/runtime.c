@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* runtime/state, runtime/stats (kward.md 16) and tools/list. */
+/* runtime/state, runtime/stats (kward 261-270) and tools/list. */
 #include "dialects/kward/events.h"
 #include "dialects/kward/methods.h"
 #include "dialects/kward/models.h"

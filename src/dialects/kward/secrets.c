@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Kward's files (kward.md 22.2, 22.3):
+/* Kward's files (kward 336-346):
  *
  *     auth.json    {auth_mode: "openai_oauth", tokens: {access_token, refresh_token, id_token, ...,
  *                  account_id}, account_id, saved_at, expires_at}      the OpenAI sign-in, whole

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sessions/create, resume, rename, delete, close, transcript (kward.md 8); list has its own file.
+/* sessions/create, resume, rename, delete, close, transcript (kward 91-171); list has its own file.
  */
 #include "dialects/kward/events.h"
 #include "dialects/kward/methods.h"

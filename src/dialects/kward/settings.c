@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the environment and the config file say about model, effort and compaction (kward.md 9.5,
- * 19.3 and 21), and how choices are written down.
+/* What the environment and the config file say about model, effort and compaction
+ * (kward 146-157, 302-307), and how choices are written down.
  *
  *     provider   KWARD_PROVIDER, config provider, the first that has a key
  *     model      OPENAI_MODEL ..., config openai_model ..., config model, a default

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The transcript format tauren-transcript-v1 (kward.md 10): the conversation as clients show it. */
+/* The transcript format tauren-transcript-v1 (kward 172-181): the conversation as clients show it.
+ */
 #include "dialects/kward/events.h"
 
 #include "toolsets/plain.h"

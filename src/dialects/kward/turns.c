@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* turns/start, turns/cancel, turns/status, turns/events (kward.md 11). */
+/* turns/start, turns/cancel, turns/status, turns/events (kward 182-187). */
 #include "dialects/kward/events.h"
 #include "dialects/kward/methods.h"
 #include "dialects/kward/registry.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Saved chats in loaf's form (loaf.md 13.2): a line session_meta, then one line per message.
+/* Saved chats in loaf's form (loaf 161-174): a line session_meta, then one line per message.
  *
  *     {"type":"session_meta","id":..,"title":..,"provider":..,"model":..,"thinkingLevel":..,
  *      "createdAt":..,"updatedAt":..,"messageCount":2}
@@ -9,7 +9,7 @@
  * While a turn runs, the engine's own records follow (engine/form.h); the head behind them says
  * with `trivet_settles` from which message on the lines before it take their place.
  *
- * Titles follow the first prompt, not the last one as in loaf (loaf.md 20 o).  A summary is an
+ * Titles follow the first prompt, not the last one as in loaf.  A summary is an
  * assistant message with a heading, as loaf has it; read back as the first message it is a summary
  * again.
  */

@@ -23,7 +23,7 @@ struct str loaf_text_of(yyjson_val *v, const char *name);
 /* A title as loaf shows it: white space collapsed, at most 80 UTF-16 units. */
 void loaf_put_short(struct buf *out, struct str text);
 
-/* Saved chats as loaf writes them (loaf.md 13.2): during a turn the engine's records stand behind
+/* Saved chats as loaf writes them (loaf 161-174): during a turn the engine's records stand behind
  * them, which loaf skips. */
 extern const struct file_form loaf_form;
 /* A name for a new chat and its file. */
@@ -55,7 +55,7 @@ struct images {
 /* How many of the elements name a picture at all. */
 size_t loaf_images_count(yyjson_val *list);
 void loaf_images_put_raw(struct jw *w, yyjson_val *list);
-/* Loads all or fails with the words of loaf.md 17. */
+/* Loads all or fails in the words of loaf (197-199). */
 bool loaf_images_load(struct arena *a, struct str dir, yyjson_val *list, struct images *ret,
                       struct error *err);
 /* Takes data:<mime>;base64,<payload> apart; false when it is none.  ret_data is strict base64 of

@@ -128,7 +128,7 @@ bool loaf_selected_model(struct loaf *lf, struct arena *a, struct model *ret)
     return engine_find_model(lf->sv->engine, a, str_of(lf->model), ret, &ignored);
 }
 
-/* By the name alone (loaf.md 11.3). */
+/* By the name alone (loaf 145-147). */
 static const char *guess_provider(struct str id)
 {
     size_t slash = str_rchr(id, '/');
@@ -282,7 +282,7 @@ static bool put_first(struct loaf *lf, const char *name, struct buf *slug)
     return true;
 }
 
-/* Selects a model of the first enabled provider that has one (loaf.md 11.3).  Without any list the
+/* Selects a model of the first enabled provider that has one (loaf 145-147).  Without any list the
  * selection does not change: a list may arrive later. */
 static void choose_first(struct loaf *lf)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* command.execute: the slash commands (loaf.md 18), one row each.  Most say what a method says; the
- * prompt of a session is never looked at for commands. */
+/* command.execute: the slash commands (loaf 200-203), one row each.  Most say what a method says;
+ * the prompt of a session is never looked at for commands. */
 #include "dialects/loaf/chats.h"
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/methods.h"

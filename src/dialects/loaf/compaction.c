@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Compaction as loaf tells it: five events that nobody documented, and a note for the user
- * (loaf.md 6.17, 9.3).  The anchors count events of a log that trivet does not keep: always 0. */
+ * (loaf 131-142).  The anchors count events of a log that trivet does not keep: always 0. */
 #include "dialects/loaf/chats.h"
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/methods.h"

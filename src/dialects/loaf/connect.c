@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* auth.connect.openai and auth.connect.antigravity (loaf.md 12): the whole sign-in is one call, its
- * steps are events.  No browser is opened; whoever reads the events shows the address.
+/* auth.connect.openai and auth.connect.antigravity (loaf 152-158): the whole sign-in is one call,
+ * its steps are events.  No browser is opened; whoever reads the events shows the address.
  *
  *     auth.flow.started, auth.flow.url, [auth.flow.device_code], then
  *     auth.flow.completed, state.changed, the answer    or    auth.flow.failed, the error

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session.debug (loaf.md 6.18): what goes to the model and comes back, between the documented
+/* session.debug: what goes to the model and comes back, between the documented
  * events, after debug.set.  Bodies of requests carry the whole conversation and no credentials:
  * these travel in headers, which are not shown. */
 #include "dialects/loaf/say.h"

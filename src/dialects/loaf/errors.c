@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Errors as loaf words them: {"code":..,"message":..,"data":{"reason":..}} (loaf.md 3).  Every
+/* Errors as loaf words them: {"code":..,"message":..,"data":{"reason":..}} (loaf 9-25).  Every
  * failure behind a valid request is -32603. */
 #include "dialects/loaf/methods.h"
 

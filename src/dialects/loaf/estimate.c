@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Token estimates by loaf's formulas (loaf.md 9.1, 9.2).  They are for display; when to compact is
+/* Token estimates by loaf's formulas (loaf 142).  They are for display; when to compact is
  * the engine's business. */
 #include "dialects/loaf/chats.h"
 #include "dialects/loaf/choice.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Engine events become loaf's, in the order of loaf.md 7.1. */
+/* Engine events become loaf's, in the order of loaf 96-117. */
 #include "dialects/loaf/say.h"
 
 #include "base/utf8.h"

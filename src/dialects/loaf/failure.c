@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A failed model request in loaf's words (loaf.md 7.6): `<status> <what the provider said>`,
+/* A failed model request in loaf's words (loaf 115): `<status> <what the provider said>`,
  * `Connection error.`, `Request timed out.`  Behind these two follows what is known of the cause.
  */
 #include "dialects/loaf/say.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* history.list, history.get, and how a saved chat is found (loaf.md 5.24, 5.25).
+/* history.list, history.get, and how a saved chat is found (loaf 165-168).
  *
  * Lists read the files anew each time: another loaf may have written them.  A file that is no chat
  * is named in `errors` and hides nobody else. */

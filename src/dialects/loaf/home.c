@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* loaf's data directory and its state.json (loaf.md 13, 13.1): what survives a restart.
+/* loaf's data directory and its state.json (loaf 161-179): what survives a restart.
  *
  * The file is shared with a real loaf and with other processes of ours: each write takes the file's
  * lock, reads it again and changes only what it knows.  Settings are on disk before the call that

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Pictures in session.send (loaf.md 17): by path or as data URL, at most 8 MiB each.  Elements that
- * name neither are ignored; what fails to load fails the turn, in these words. */
+/* Pictures in session.send (loaf 197-199): by path or as data URL, at most 8 MiB each.  Elements
+ * that name neither are ignored; what fails to load fails the turn, in these words. */
 #include "dialects/loaf/chats.h"
 
 #include "base/base64.h"

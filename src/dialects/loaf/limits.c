@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* limits.get: what is left of the subscriptions, asked for now (loaf.md 5.23). */
+/* limits.get: what is left of the subscriptions, asked for now (loaf 71, 159). */
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/methods.h"
 #include "dialects/loaf/state.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of models over the network (loaf.md 11.1).  At the start they are asked for in the
+/* Lists of models over the network (loaf 149).  At the start they are asked for in the
  * background, of every provider for which there is a key or a sign-in; a start never waits for
  * them.  After a sign-in or a new key the call waits for the list, so that a model of it can be
  * chosen.  A list that failed is asked for again when the models are looked at. */

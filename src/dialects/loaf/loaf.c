@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows by which the house knows loaf, and how its process begins and ends (loaf.md 2).
+/* The rows by which the house knows loaf, and how its process begins and ends (loaf 1-40).
  *
  * However it ends (shutdown, end of input, signal, closed output), the steps are the same: no new
  * requests, running ones are answered, turns are stopped, output is flushed.

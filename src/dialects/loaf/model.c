@@ -36,7 +36,7 @@ void loaf_put_selection(struct loaf *lf, struct jw *w)
     jw_kz(w, "selected_openrouter_provider", lf->routing);
 }
 
-/* Enabled ones, antigravity at the end if it can be used (loaf.md 5.20). */
+/* Enabled ones, antigravity at the end if it can be used (loaf 143-144). */
 static size_t list_providers(struct loaf *lf, const char **names)
 {
     size_t n = loaf_enabled_providers(lf, names, LOAF_MOST_PROVIDERS), n_kept = 0;

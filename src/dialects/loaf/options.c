@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ModelOption (loaf.md 4, 11): what the catalogue knows, in loaf's terms, and models-cache.json.
+/* ModelOption (loaf 62, 76, 143-148): what the catalogue knows, in loaf's terms, and
+ * models-cache.json.
  *
  * The models of a provider come from its live list; while there is none, from models-cache.json;
  * for providers with an API key otherwise from the program's own rows.  An account without a list

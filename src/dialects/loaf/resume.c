@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A session lets go of its conversation: history.clear_session, /clear, and resuming a saved chat
- * (loaf.md 5.26, 18).  What runs is stopped first, so that its result cannot come back later. */
+ * (loaf 93, 200-203).  What runs is stopped first, so that its result cannot come back later. */
 #include "dialects/loaf/chats.h"
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/methods.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The shapes of what goes out: shared types (loaf.md 4) and events (loaf.md 6).  Methods have
+/* The shapes of what goes out: shared types (loaf 62, 76) and events (loaf 96-117).  Methods have
  * their rows beside them. */
 #include "dialects/loaf/chats.h"
 #include "dialects/loaf/choice.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writing events: {"type":..,"timestamp":..,"payload":{..}} inside a notification named "event".
- * Where the sources name different members for the same thing, all are sent (loaf.md 19). */
+ * Where the sources name different members for the same thing, all are sent. */
 #include "dialects/loaf/chats.h"
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/say.h"

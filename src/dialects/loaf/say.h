@@ -14,7 +14,7 @@ struct jw *loaf_session_event(struct loaf_session *ls, const char *type); /* wit
 struct jw *loaf_turn_event(struct loaf_session *ls, const char *type);    /* with turn_id too */
 void loaf_event_end(struct loaf *lf);
 void loaf_say_state_changed(struct loaf *lf, struct str reason, const struct loaf_session *created);
-/* Sets the session's label and says it; with_turn: the labels marked T in loaf.md 7.2. */
+/* Sets the session's label and says it; with_turn: with the id of the turn. */
 void loaf_say_status(struct loaf_session *ls, struct str label, bool with_turn);
 /* Adds a message to what the client shows; and says it. */
 const struct ui_message *loaf_add_message(struct loaf_session *ls, const char *kind,
@@ -41,7 +41,7 @@ void loaf_turn_ended(struct loaf_session *ls, const struct event *e);
 void loaf_put_failure(struct buf *out, const struct error *err);
 void loaf_flash_compressing(struct loaf_session *ls);
 void loaf_flush_round(struct loaf_session *ls);
-/* Before a turn (loaf.md 9.3): "auto", "provider_switch", or NULL. */
+/* Before a turn (loaf 131-133): "auto", "provider_switch", or NULL. */
 const char *loaf_why_compact(void *arg, struct session *s);
 /* What /compress does: stops a running turn in silence, summarises, writes the eight members. */
 bool loaf_compress_await(struct loaf_session *ls, struct arena *a, struct jw *w, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* loaf's files (loaf.md 12.4, 13.1):
+/* loaf's files (loaf 175-178):
  *
  *     secrets-fallback.json   {account: value}; a value is a key, or an object as JSON text:
  *         openai_chatgpt_auth           {version: 1, accessToken, accountId, refreshToken?,

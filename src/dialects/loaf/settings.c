@@ -13,7 +13,7 @@ static const char instruction[] =
     "files included; read_file and list_dir want absolute paths. Be brief: say what you found or "
     "did, and what is left open.";
 
-/* loaf.md 9.4 */
+/* see loaf 131-139 */
 static const char continuation[] =
     "The conversation became too long for the model and was replaced by the summary above. Go on "
     "with the work where it was interrupted; if it is not clear what comes next, ask.";
@@ -34,7 +34,7 @@ static const char *const overflow_words[] = {
     NULL,
 };
 
-/* loaf.md 8.3.  What fails inside an answer that began with 200 is not repeated, unless it speaks
+/* What fails inside an answer that began with 200 is not repeated, unless it speaks
  * of a rate limit. */
 #define AS_CLIENT                                                                                  \
     {                                                                                              \

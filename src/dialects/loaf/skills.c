@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Skills (loaf.md 14): skills.list, and what a turn tells the model about them and the web.  The
+/* Skills (loaf 180-184): skills.list, and what a turn tells the model about them and the web.  The
  * disk is looked at anew each time. */
 #include "dialects/loaf/methods.h"
 #include "dialects/loaf/say.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* StateSnapshot, SessionState and what they are made of (loaf.md 4). */
+/* StateSnapshot, SessionState and what they are made of (loaf 62, 76). */
 #include "dialects/loaf/chats.h"
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/state.h"

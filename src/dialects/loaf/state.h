@@ -32,7 +32,7 @@ struct estimate {
 struct estimate loaf_estimate_of(struct loaf_session *ls);
 void loaf_put_breakdown(struct jw *w, const char *name, const struct estimate *e);
 struct window {
-    int64_t size, high, target; /* tokens; loaf.md 9.2 */
+    int64_t size, high, target; /* tokens; loaf 142 */
 };
 struct window loaf_window_of(struct loaf *lf);
 /* Of the instruction and the first n messages. */

@@ -10,7 +10,7 @@
  *     turn.c      how a turn begins and ends                  compaction.c
  *     chat.c      the form of saved chats                     history.c  methods on them
  *     resume.c    leaving a conversation for another
- *     state.c     StateSnapshot, SessionState                 estimate.c  tokens (loaf.md 9.1)
+ *     state.c     StateSnapshot, SessionState                 estimate.c  tokens (loaf 142)
  *     image.c     pictures in prompts                         rows.c    shapes, for describe
  *     settings.c  numbers and the base instruction
  *

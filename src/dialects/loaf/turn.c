@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How a turn begins and ends for the client (loaf.md 7.1, 7.5, 7.6).  Whatever ends it, the last
- * event is the status "ready". */
+/* How a turn begins and ends for the client (loaf 89, 96-99, 115, 123-130).  Whatever ends it, the
+ * last event is the status "ready". */
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/say.h"
 #include "dialects/loaf/state.h"
@@ -102,7 +102,7 @@ struct failure {
     char text[600];
 };
 
-/* A provider that cannot be asked, in the words of loaf.md 7.1; others are ours to explain. */
+/* A provider that cannot be asked, in the words of loaf; others are ours to explain. */
 static void describe_no_key(struct loaf *lf, const struct provider *p, struct failure *f,
                             struct buf *text)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Configuration (scaiflux.md 11 and 12): two files of the same shape, the user's and the project's,
- * whose members count before the user's.
+/* Configuration (scaiflux 16-36, 166, 175-184): two files of the same shape, the user's and the
+ * project's, whose members count before the user's.
  *
  *     ~/.scaiflux/config.json     <workspace>/.scaiflux.json
  *

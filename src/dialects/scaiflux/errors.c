@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What errors are called on this wire (scaiflux.md 4.6 and 5.10): one table from the engine's codes
+/* What errors are called on this wire (scaiflux 115-147): one table from the engine's codes
  * to the codes and origins of failed turns, one list for the description. */
 #include "dialects/scaiflux/messages.h"
 

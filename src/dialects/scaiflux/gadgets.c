@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Gadgets (scaiflux.md 12): groups of optional tools that are on or off as a whole.  Which tools a
+/* Gadgets (scaiflux 166): groups of optional tools that are on or off as a whole.  Which tools a
  * gadget has is written in their faces; here is which gadgets are on.
  *
  * The set at the start is the configuration's; else the one that the resumed session had; else the

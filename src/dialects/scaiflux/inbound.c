@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lines from the controller: five messages, and fourteen reasons to refuse a line
- * (scaiflux.md 4.6). The checks run in the order of that table; the first that fails gives the one
+ * (scaiflux 115-133). The checks run in the order of that table; the first that fails gives the one
  * error. */
 #include "dialects/scaiflux/messages.h"
 #include "dialects/scaiflux/slash.h"

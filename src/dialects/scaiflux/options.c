@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line and the permission modes (scaiflux.md 7 and 11). */
+/* The command line and the permission modes (scaiflux 16-36, 73-103, 175-184). */
 #include "dialects/scaiflux/messages.h"
 
 #include <limits.h>

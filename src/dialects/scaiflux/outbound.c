@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Events for the controller: for each its rows, which describe it, and the function that writes it.
- * The objects are closed: nothing may be added, and what has no value is left out (scaiflux.md 3).
+ * The objects are closed: nothing may be added, and what has no value is left out (scaiflux 1-2,
+ * 19).
  *
  * turn_started is written when the prompt is on disk and before anything else is done for it, so it
  * follows from the engine's "queued": here nothing ever waits in a queue.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where sessions lie, and how --resume finds one (scaiflux.md 11).
+/* Where sessions lie, and how --resume finds one (scaiflux 16-36, 175-184).
  *
  *     <workspace>/.scaiflux/sessions/<id>.jsonl
  *     <state>/trivet/scaiflux/<hash of the workspace>/<id>.jsonl   when the workspace is read-only

@@ -205,8 +205,8 @@ void flux_fit_model(struct flux *f)
     f->settings.compact.keep_recent_tokens = MIN(20000, f->window / 4);
 }
 
-/* scaiflux.md 6.6: errors inside an answer and silence are not on the list.  What Cloudflare and
- * Anthropic call 503 (520 to 529, providers.md 12) is. */
+/* scaiflux 134-139: errors inside an answer and silence are not on the list.  What Cloudflare and
+ * Anthropic call 503 (520 to 529, providers 53-56) is. */
 #define BACKED_OFF                                                                                 \
     {                                                                                              \
         .attempts = 4, .first_ms = 500, .max_ms = 2000, .less_percent = 20, .more_percent = 20     \

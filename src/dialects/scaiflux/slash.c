@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Slash commands (scaiflux.md 9): not turns, answered by exactly one slash_result; what they
+/* Slash commands (scaiflux 159-174): not turns, answered by exactly one slash_result; what they
  * changed follows in one state_changed (section 10).
  *
  * A command fills `text` for humans and the members of `data` for programs, or fails with a code.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The history as the messages of a request, made fit for an API that checks it (providers.md 4.1
+/* The history as the messages of a request, made fit for an API that checks it (providers 32-35, 41
  * and 7):
  *
  *     user, assistant, user, ...   alternate, the first is a user's; neighbours of one role are one

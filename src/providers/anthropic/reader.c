@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the events of a Messages stream into a reply (providers.md 4.2).
+/* Reads the events of a Messages stream into a reply (providers 31, 36-40).
  *
  *     message_start, { content_block_start, content_block_delta ..., content_block_stop } ...,
  *     message_delta, message_stop

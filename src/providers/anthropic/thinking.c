@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How much a model is to think.  The API has two ways to say it, and a model knows one of them
- * (providers.md 4.1 and 11):
+ * (providers 32-35, 41):
  *
  *     older models   "thinking": {"type": "enabled", "budget_tokens": n}
  *     newer models   "thinking": {"type": "adaptive"}, "output_config": {"effort": "low" ... "max"}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the chunks of a streamGenerateContent answer into a reply (providers.md 5.1).  Each event
+/* Reads the chunks of a streamGenerateContent answer into a reply (providers 42-49).  Each event
  * is a whole response object, bare or inside {"response": ...}.  Texts are pieces to append, calls
  * come whole.  There is no end marker but the finish reason, and some models give one with every
  * chunk: the reply is over when the peer ends the stream.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* OpenRouter's reasoning_details: typed entries that must go back verbatim on the assistant message
- * (providers.md 2.6).  They come in pieces: consecutive text or summary pieces of the same kind and
+ * (providers 19-20).  They come in pieces: consecutive text or summary pieces of the same kind and
  * index are one entry, encrypted ones stay as they are.  An entry that came in one piece goes back
  * as it came, with members that nobody here knows.
  */

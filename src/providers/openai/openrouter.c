@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* OpenRouter: Chat Completions with routing, reasoning objects and typed reasoning that goes back
- * (providers.md 2.6). */
+ * (providers 19-20). */
 #include "providers/openai/openai.h"
 
 static const struct flavour flavour = {

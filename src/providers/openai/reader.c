@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the chunks of a Chat Completions stream into a reply (providers.md 2.4).  Lenient where
+/* Reads the chunks of a Chat Completions stream into a reply (providers 11-18).  Lenient where
  * servers differ (where text, reasoning and usage stand, how the pieces of a call name it, whether
  * arguments are a text or an object), strict where it matters: an error in a chunk is an error, and
  * without a finish reason or [DONE] the reply is cut.  A whole completion that a server sends

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the error codes inside a Responses stream mean (providers.md 3.2).  The common reader of
+/* What the error codes inside a Responses stream mean (providers 21-25).  The common reader of
  * error bodies gives the text and the waiting time; a code that is known here settles the class,
  * so that a refusal for policy is never sent again, and an overloaded server is. */
 #include "providers/responses/responses.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the events of a Responses stream into a reply (providers.md 3.2).
+/* Reads the events of a Responses stream into a reply (providers 21-25).
  *
  * A reply is a row of items: reasoning, messages, calls, and those of hosted and free-form tools,
  * which are passed over.  Items are told apart by output_index, where a server sends none by item

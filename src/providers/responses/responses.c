@@ -5,7 +5,7 @@
 
 #include "providers/gpt_models.h"
 
-/* ---- the headers of the Codex backend (providers.md 3.3) ---- */
+/* ---- the headers of the Codex backend (providers 27-30) ---- */
 
 struct codex_header {
     const char *name;
