@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the unit test programs of a build folder, two at a time, each in a private home.
+"""Runs the unit test programs of a build folder, one per processor at a time, each in a
+private home.
 
     check_units.py build-asan                      all of tests/unit
     check_units.py build-asan frame rows           those whose name contains a word
@@ -8,7 +9,7 @@
 
 The working directory is the build folder, as with `meson test`, so that __FILE__ leads to the
 sources.  Counts cmocka's tests.  A program that dies, leaks or leaves a process behind
-counts as failed.
+counts as failed; when it was the leak checker that crashed, the program is run once more.
 """
 import argparse
 import concurrent.futures
@@ -33,6 +34,11 @@ def names(words, exact):
 
 def run(program, wrap):
     """(passed, failed, what to show)"""
+    told = run_once(program, wrap)
+    return run_once(program, wrap) if told[1] and harness.has_checker_crashed(told[2]) else told
+
+
+def run_once(program, wrap):
     with harness.private_place() as base:
         env = harness.clean_env(base)
         try:
@@ -74,7 +80,7 @@ def main():
     build = os.path.abspath(args.build)
     chosen = names(args.words, args.exact)
     passed = failed = 0
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    with concurrent.futures.ThreadPoolExecutor(harness.workers()) as pool:
         jobs = [pool.submit(run, os.path.join(build, name), shlex.split(args.wrap))
                 for name in chosen]
         for name, job in zip(chosen, jobs):

@@ -114,7 +114,7 @@ class Client:
         self.process.stdin.close()
         status = self.process.wait(timeout)
         self.listener.join(1)
-        return harness.exit_status(status, self.stderr.decode(errors="replace"))
+        return status
 
     def memory(self):
         """Resident bytes of the program."""

@@ -58,6 +58,13 @@ while True:
         if verb == "exit": sys.exit(value)
         if verb == "grumble": print(value, file=sys.stderr, flush=True)
         if verb == "wait": time.sleep(value)
+        if verb == "crash once":
+            mark = sys.argv[0] + ".crashed"
+            if os.path.exists(mark): os.remove(mark); sys.exit(0)
+            open(mark, "w").close()
+        if verb.startswith("crash"):
+            print("LeakSanitizer has encountered a fatal error", file=sys.stderr, flush=True)
+            sys.exit(1)
         if verb == "spawn": subprocess.Popen(["setsid", "sh", "-c", "exec sleep 60 <&- >&- 2>&-"])
         if verb == "post":
             import urllib.request
@@ -154,6 +161,8 @@ CASES = [
     ("stderr not empty", LINES + '@stderr-empty\n> {"grumble": "grumble"}\n', "stderr is not empty"),
     ("stderr not so", LINES + '@stderr other\n> {"grumble": "grumble"}\n', "stderr is not like"),
     ("sanitizer", LINES + '> {"grumble": "x.c:1: runtime error: y"}\n', "reports a fault"),
+    ("leak checker crashes once", LINES + '> {"crash once": 1}\n', None),
+    ("leak checker crashes twice", LINES + '> {"crash": 1}\n', "exit status 1, expected 0"),
     ("env", '@env OPENAI_X=1\n' + LINES + '> {"env": "OPENAI_X"}\n< "1"\n> {"env": "SELFTEST_KEY"}\n'
      '< null\n> {"env": "HOME"}\n< "$HOME"\n', None),
     ("workspace", LINES + '> {"cwd": 0}\n< "$WORKSPACE"\n', None),
