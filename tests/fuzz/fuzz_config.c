@@ -8,6 +8,8 @@
 #include "dialects/scaiflux/messages.h"
 #include "dialects/scaiflux/workspace.h"
 #include "fuzz_place.h"
+#include "loop/fiber.h"
+#include "loop/loop.h"
 
 static void check_safe(yyjson_val *v)
 {
@@ -34,6 +36,28 @@ static void show(const struct flux_config *c)
     check_safe(shown.root);
 }
 
+struct saving {
+    struct flux *flux;
+    struct error err;
+    bool is_saved, is_over;
+};
+
+static void save_fiber(void *arg)
+{
+    struct saving *s = arg;
+    s->is_saved = flux_config_save_await(s->flux, "gadgets", STR("[\"x\"]"), &s->err);
+    s->is_over = true;
+}
+
+static void save(struct saving *s)
+{
+    struct loop *l = loop_new();
+    fiber_start(l, "save", save_fiber, s);
+    while (!s->is_over)
+        loop_step(l, true);
+    loop_free(l);
+}
+
 static void try_scaiflux(struct str bytes)
 {
     struct flux f = {.workspace = fuzz_dir()};
@@ -45,9 +69,10 @@ static void try_scaiflux(struct str bytes)
     if (is_read)
         show(&c);
     flux_config_clear(&c);
-    bool is_saved = flux_config_save(&f, "gadgets", STR("[\"x\"]"), &err);
-    PROMISE(is_saved || !is_read || err.text[0]);
-    if (is_saved) {
+    struct saving s = {.flux = &f, .err = ERROR_INIT};
+    save(&s);
+    PROMISE(s.is_saved || !is_read || s.err.text[0]);
+    if (s.is_saved) {
         PROMISE(is_read && flux_config_read(&f, &c, &err));
         PROMISE(yyjson_arr_size(c.gadgets) == 1);
         flux_config_clear(&c);

@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Builds the fuzzers and runs them one after another; one line for each, exit 1 when one crashed.
+# Builds the fuzzers and runs them, one per processor at a time; one line for each, exit 1 when one
+# crashed.
 #
-#   tests/fuzz/run.sh                    all, 30 seconds each
+#   tests/fuzz/run.sh                    all, 30 seconds each (./test gives them 2)
 #   tests/fuzz/run.sh TARGET [SECONDS]   one (frame, json, log, ...)
 #   tests/fuzz/run.sh all SECONDS        all, so long
+#   tests/fuzz/run.sh build              only the program, with clang
 #
 # Seeds come from the tests (seeds.py).  What is found lives in build-fuzz/corpus and is used by the
 # next run; an input that crashed lies in build-fuzz/crashes.  To see one again:
@@ -16,6 +18,7 @@ cd "$top" || exit 1
 
 target=${1:-all}
 seconds=${2:-30}
+export LSAN_OPTIONS="suppressions=$top/tests/lsan.supp:print_suppressions=0"
 places=build-fuzz/places # fuzzers run here: what they write stays here
 
 # The runtime library of clang has the number of the suite's clang in its name.
@@ -60,17 +63,23 @@ run_fuzzer() {
     return 1
 }
 
+# one NAME: builds and runs it; its line goes to stdout.
+one() {
+    build_fuzzer "$1" && run_fuzzer "$1"
+}
+
+if [ "$target" = --one ]; then # started by the loop below
+    one "$3"
+    exit
+fi
 need_clang
 need_build build-fuzz fuzz trivet
+[ "$target" != build ] || exit 0
 mkdir -p build-fuzz/bin build-fuzz/corpus
 python3 tests/fuzz/seeds.py build-fuzz/corpus >build-fuzz/seeds.log || die "no seeds"
-export LSAN_OPTIONS="suppressions=$top/tests/lsan.supp:print_suppressions=0"
-bad=0
 for file in tests/fuzz/fuzz_*.c; do
     name=$(basename "$file" .c)
     name=${name#fuzz_}
     [ "$target" = all ] || [ "$target" = "$name" ] || continue
-    build_fuzzer "$name"
-    run_fuzzer "$name" || bad=1
-done
-exit "$bad"
+    printf '%s\n' "$name"
+done | xargs -P "$(nproc)" -n 1 sh "$top/tests/fuzz/run.sh" --one "$seconds"

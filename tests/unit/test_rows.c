@@ -216,7 +216,7 @@ static const struct row_variant kinds[] = {{"a", kind_a_rows, "the a"}, {NULL, N
 static const struct row_shape shapes[] = {
     {"Item", .rows = item_rows},
     {"Kind", .variants = kinds},
-    {NULL},
+    {.name = NULL},
 };
 
 static void test_schema_of_variants_maps_and_shapes(void **state)

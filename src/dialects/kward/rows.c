@@ -107,7 +107,7 @@ const struct row_shape kw_shapes[] = {
     {"Memory", .variants = kw_memories},
     {"TranscriptPart", .variants = kw_parts},
     {"TranscriptMessage", .variants = kw_messages},
-    {NULL},
+    {.name = NULL},
 };
 
 void kw_put_time(struct jw *w, const char *name, int64_t ms)

@@ -450,5 +450,5 @@ const struct row_shape loaf_shapes[] = {
     {"Chats", .rows = loaf_chats_rows},
     {"Reply", .rows = message_reply_rows},
     {"ToolCall", .rows = message_call_rows},
-    {NULL},
+    {.name = NULL},
 };
