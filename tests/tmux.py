@@ -8,6 +8,7 @@ import re
 import subprocess
 import tempfile
 import time
+import traceback
 
 import harness
 
@@ -17,6 +18,7 @@ class Pane:
 
     def __init__(self, base, cols=80, rows=24, **extra):
         self.base = base
+        self.ended = 0  # turns
         self.workspace = os.path.join(base, "work")
         os.makedirs(self.workspace, exist_ok=True)
         self.env = harness.clean_env(base)
@@ -126,7 +128,8 @@ class Pane:
         """Turns of all sessions of this home that have ended."""
         folder = os.path.join(self.env["XDG_STATE_HOME"], "trivet/sessions")
         n = 0
-        for name in os.listdir(folder) if os.path.isdir(folder) else ():
+        names = os.listdir(folder) if os.path.isdir(folder) else ()
+        for name in (n for n in names if n.endswith(".jsonl")):
             with open(os.path.join(folder, name), "rb") as file:
                 n += len(re.findall(rb'"trivet_turn".{0,200}"(?:completed|failed|canceled)"',
                                     file.read()))
@@ -157,5 +160,6 @@ def run(tests):
             passed += 1
         except Exception as error:  # a test that fails must not hide the others
             failed += 1
-            print(f"FAILED {test.__name__}: {str(error).strip()}")
+            line = traceback.extract_tb(error.__traceback__)[1].lineno
+            print(f"FAILED {test.__name__}, line {line}: {str(error).strip()}")
     harness.finish(passed, failed)

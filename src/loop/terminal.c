@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "loop/terminal.h"
 
+#include "loop/process.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 bool terminal_resize(int master, int cols, int rows, struct error *err)
@@ -34,4 +40,71 @@ bool terminal_open(int cols, int rows, int *ret_master, int *ret_slave, struct e
     }
     close(master);
     return false;
+}
+
+/* ---- programs that get our terminal ---- */
+
+struct front {
+    pid_t pid;
+    int pidfd;
+    struct watch *watch;
+    loop_fn *done;
+    void *arg;
+};
+
+static void on_front_end(void *arg, int events)
+{
+    struct front *f = arg;
+    (void)events;
+    waitpid(f->pid, NULL, 0);
+    watch_free(f->watch);
+    close(f->pidfd);
+    loop_fn *done = f->done;
+    void *done_arg = f->arg;
+    free(f);
+    done(done_arg);
+}
+
+static int spawn_front(const char *const *argv, int in, int out, pid_t *ret_pid)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attr;
+    sigset_t none, all;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, out, STDERR_FILENO);
+    posix_spawnattr_init(&attr);
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawnattr_setsigmask(&attr, &none);
+    posix_spawnattr_setsigdefault(&attr, &all);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    process_spawn_begin();
+    int code = posix_spawnp(ret_pid, argv[0], &actions, &attr, (char *const *)argv, environ);
+    process_spawn_end();
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&actions);
+    return code;
+}
+
+bool terminal_run(struct loop *l, const char *const *argv, int in, int out, loop_fn *done,
+                  void *arg, struct error *err)
+{
+    pid_t pid;
+    int code = spawn_front(argv, in, out, &pid);
+    if (code != 0)
+        return error_errno(err, code, "cannot start %s", argv[0]);
+    struct front *f = xnew(struct front);
+    *f = (struct front){.pid = pid, .done = done, .arg = arg};
+    f->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    f->watch = f->pidfd >= 0 ? watch_new(l, f->pidfd, on_front_end, f, err) : NULL;
+    if (!f->watch) { /* a kernel without pidfd: it is waited for */
+        waitpid(pid, NULL, 0);
+        free(f);
+        loop_later(l, done, arg);
+        return true;
+    }
+    watch_set(f->watch, WATCH_IN);
+    return true;
 }

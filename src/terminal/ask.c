@@ -15,14 +15,14 @@
 
 #include <stdio.h>
 
-enum entry { ENTRY_NONE, ENTRY_RULE, ENTRY_REASON }; /* what is being typed */
+enum typing { ENTRY_NONE, ENTRY_RULE, ENTRY_REASON }; /* what is being typed */
 
 struct asked {
     struct arena arena;
     struct str request_id, tool, gist, reason;
     struct rule_offer offer;
     bool is_outside;
-    enum entry entry;
+    enum typing entry;
     struct editor editor;
     char trouble[520]; /* why the typed rule is none */
 };
@@ -85,7 +85,7 @@ static void allow_like(struct chat *c, bool is_wide, bool is_kept)
     answer(c, true, STR_NONE);
 }
 
-static void begin_entry(struct chat *c, enum entry entry)
+static void begin_entry(struct chat *c, enum typing entry)
 {
     struct asked *q = c->asked;
     q->entry = entry;

@@ -5,8 +5,11 @@
 #include "base/path.h"
 #include "base/shown.h"
 #include "base/time.h"
+#include "context/skills.h"
 #include "loop/process.h"
+#include "terminal/complete.h"
 #include "terminal/internal.h"
+#include "terminal/slash.h"
 #include "terminal/tty.h"
 
 #include <errno.h>
@@ -50,7 +53,7 @@ static void look_at_size(struct chat *c)
 void chat_draw(struct chat *c)
 {
     timer_stop(c->frame);
-    if (!c->out || writer_queued(c->out))
+    if (!c->out || c->is_away || writer_queued(c->out))
         return; /* on_written draws */
     show_errors(c);
     c->drawn_us = time_mono_us();
@@ -188,6 +191,20 @@ static void take_terminal(struct chat *c)
     chat_draw(c);
 }
 
+void chat_go_away(struct chat *c)
+{
+    leave_terminal(c);
+    reader_pause(c->in, true);
+    c->is_away = true;
+}
+
+void chat_come_back(struct chat *c)
+{
+    c->is_away = false;
+    reader_pause(c->in, false);
+    take_terminal(c);
+}
+
 void chat_suspend(struct chat *c)
 {
     leave_terminal(c);
@@ -236,6 +253,27 @@ static void on_event(void *arg, struct session *s, const struct event *e)
     chat_dirty(c);
 }
 
+/* Skills that the prompt names bring their text along. */
+static void put_skills_await(void *arg, struct session *s, struct str input, struct buf *out)
+{
+    struct chat *c = arg;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(buf) struct buf config = BUF_INIT;
+    struct skills skills = SKILLS_INIT;
+    size_t n;
+    (void)s;
+    if (str_chr(input, '$') == SIZE_MAX)
+        return;
+    path_xdg(&config, "XDG_CONFIG_HOME", ".config");
+    buf_addz(&config, "/trivet");
+    skills_add_roots(&skills, c->launch.workspace, buf_str(&config), path_home());
+    skills_scan(&skills);
+    const struct skill **chosen = skills_mentioned(&skills, input, &a, &n);
+    if (n)
+        skills_put_block(&skills, chosen, n, out);
+    skills_clear(&skills);
+}
+
 static void listen(struct chat *c)
 {
     struct session_info info;
@@ -281,6 +319,33 @@ bool chat_switch(struct chat *c, struct str resumed, struct error *err)
     return true;
 }
 
+static void set_chat_settings(struct chat *c)
+{
+    c->launch.settings.asks_beyond_mode = true;
+    c->launch.settings.tells_output = true;
+    c->launch.settings.put_context_await = put_skills_await;
+    c->launch.settings.context_arg = c;
+}
+
+/* The sandbox of a session is made once, so that another mode needs it opened anew. */
+void chat_set_mode(struct chat *c, const struct run_mode *mode)
+{
+    struct error err;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct str name = session_is_unused(c->launch.session) ? STR_NONE
+                                                           : arena_str(&a, c->launch.name);
+    leave_session(c);
+    c->options.mode = mode;
+    launch_refill(&c->launch);
+    set_chat_settings(c);
+    if (!launch_open(&c->launch, name, &err) && !launch_open(&c->launch, STR_NONE, &err)) {
+        view_notice(c, STYLE_RED, "trivet: %s", err.text);
+        chat_quit(c);
+        return;
+    }
+    listen(c);
+}
+
 /* ---- the start ---- */
 
 /* The name of the checked-out branch, without asking git. */
@@ -303,13 +368,25 @@ static bool open_chat(struct chat *c, struct error *err)
     c->launch.options = &c->options;
     if (!launch_prepare(&c->launch, err))
         return false;
-    c->launch.settings.asks_beyond_mode = true;
-    c->launch.settings.tells_output = true;
+    set_chat_settings(c);
     find_branch(c);
+    if (!c->options.model.p && !c->options.resume.p && !engine_default_model(c->engine).p)
+        c->options.model = models_stored(&c->launch.arena);
     if (!launch_open(&c->launch, c->options.resume, err))
         return false;
     listen(c);
     return true;
+}
+
+/* What an earlier chat said, or the question which model shall answer. */
+static void begin_session(struct chat *c)
+{
+    struct session_info info;
+    session_info(c->launch.session, &info);
+    if (c->options.resume.p)
+        view_history(c);
+    if (!info.model.p)
+        models_first(c);
 }
 
 static void begin_screen(struct chat *c)
@@ -351,6 +428,7 @@ static void clear(struct chat *c)
     timer_free(c->second);
     timer_free(c->escape);
     chat_set_pane(c, &pane_edit);
+    complete_clear(c);
     engine_free(c->engine);
     loop_free(c->loop);
     launch_clear(&c->launch);
@@ -382,6 +460,7 @@ static int run(struct chat *c, const struct provider *const *providers, size_t n
     if (ok) {
         input_load_history(c);
         view_welcome(c);
+        begin_session(c);
         if (c->options.prompt.n)
             input_send(c, buf_str(&c->options.prompt), false);
         c->is_started = true;
@@ -402,7 +481,12 @@ static int run(struct chat *c, const struct provider *const *providers, size_t n
 
 void chat_describe(struct buf *out)
 {
+    buf_addz(out, "## Keys\n\n");
     input_describe(out);
+    buf_addz(out, "\n## Answers to a question\n\n");
+    ask_describe(out);
+    buf_addz(out, "\n## Commands\n\n");
+    slash_describe(out);
 }
 
 int chat_run(const struct provider *const *providers, size_t n, int argc, char **argv)

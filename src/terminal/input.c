@@ -3,7 +3,8 @@
 #include "base/path.h"
 #include "base/time.h"
 #include "base/utf8.h"
-#include "terminal/internal.h"
+#include "terminal/complete.h"
+#include "terminal/slash.h"
 #include "terminal/width.h"
 
 #include <fcntl.h>
@@ -43,12 +44,17 @@ void input_drop_waiting(struct chat *c, struct waiting_text *w)
         }
 }
 
-void input_return_waiting(struct chat *c)
+void input_return_waiting(struct chat *c, bool steers)
 {
     AUTO(buf) struct buf text = BUF_INIT, typed = BUF_INIT;
-    while (c->waiting) {
-        buf_addf(&text, "%s%s", text.n ? "\n" : "", c->waiting->text);
-        input_drop_waiting(c, c->waiting);
+    for (struct waiting_text *w = c->waiting, *next; w; w = next) {
+        next = w->next;
+        if (w->is_steer && !steers)
+            continue;
+        buf_addf(&text, "%s%s", text.n ? "\n" : "", w->text);
+        if (w->is_withdrawn)
+            *w->is_withdrawn = true;
+        input_drop_waiting(c, w);
     }
     if (!text.n)
         return;
@@ -66,6 +72,7 @@ struct sending {
     enum send_how how;
     struct waiting_text *w; /* looked up again behind the wait */
     char *text;
+    bool is_withdrawn; /* taken back before it was accepted */
 };
 
 /* The turn that was named while this one waited may have begun already. */
@@ -87,6 +94,10 @@ static void send_fiber(void *arg)
     struct error err;
     input_images(c, in.text, &a, &in);
     bool ok = session_send_await(s->session, &in, s->how, turn, &err);
+    if (is_waiting(c, s->w))
+        s->w->is_withdrawn = NULL;
+    if (ok && s->is_withdrawn)
+        engine_cancel_turn(c->engine, str_of(turn), &err);
     if (!ok) {
         if (is_waiting(c, s->w))
             input_drop_waiting(c, s->w);
@@ -119,6 +130,7 @@ void input_send(struct chat *c, struct str text, bool queues)
     s->w = add_waiting(c, text);
     s->w->is_steer = c->is_busy && !queues;
     s->w->is_late = c->is_busy;
+    s->w->is_withdrawn = &s->is_withdrawn;
     s->how = queues ? SEND_QUEUE : SEND_STEER_OR_QUEUE;
     fiber_start(c->loop, "send", send_fiber, s);
 }
@@ -128,7 +140,7 @@ void input_settle(struct chat *c, bool is_completed)
 {
     struct waiting_text *late = c->waiting, *next;
     if (!is_completed) {
-        input_return_waiting(c);
+        input_return_waiting(c, true);
         return;
     }
     for (; late; late = next) {
@@ -144,7 +156,7 @@ void input_settle(struct chat *c, bool is_completed)
 /* Stops the turn; what waits comes back into the editor. */
 static void stop(struct chat *c)
 {
-    input_return_waiting(c);
+    input_return_waiting(c, true);
     session_clear_queue(c->launch.session);
     c->is_stopping = session_interrupt(c->launch.session) || c->is_stopping;
 }
@@ -200,6 +212,15 @@ static bool ends_with_backslash(const struct editor *e)
     return e->at == e->text.n && e->text.n && e->text.p[e->text.n - 1] == '\\';
 }
 
+/* Plain lines need a new prompt behind what a command printed. */
+static void end_command(struct chat *c)
+{
+    if (!c->screen.is_plain || c->pane != &pane_edit || c->is_busy)
+        return;
+    screen_text(&c->screen, 0, STR("> "));
+    c->screen.is_whole = true;
+}
+
 static void submit(struct chat *c, bool queues)
 {
     AUTO(buf) struct buf text = BUF_INIT;
@@ -215,7 +236,12 @@ static void submit(struct chat *c, bool queues)
         return;
     }
     keep_history(c, typed);
-    input_send(c, typed, queues && c->is_busy);
+    if (typed.p[0] == '/' && slash_run(c, typed))
+        end_command(c);
+    else if (typed.p[0] == '!' && typed.n > 1)
+        program_shell(c, str_trim(str_from(typed, 1)));
+    else
+        input_send(c, typed, queues && c->is_busy);
 }
 
 static void press_interrupt(struct chat *c)
@@ -238,7 +264,10 @@ static void press_escape(struct chat *c)
 {
     bool is_twice = time_mono_us() - c->escape_us < TWICE_US;
     c->escape_us = time_mono_us();
-    if (c->is_busy) {
+    if (c->complete) {
+        complete_clear(c);
+        c->is_settled = true;
+    } else if (c->is_busy) {
         stop(c);
     } else if (is_twice && c->last_prompt && editor_is_empty(&c->editor)) {
         editor_set(&c->editor, str_of(c->last_prompt));
@@ -269,6 +298,20 @@ static void press_newline(struct chat *c)
     editor_insert(&c->editor, STR("\n"));
 }
 
+static void press_tab(struct chat *c)
+{
+    if (!complete_accept(c) && c->is_busy)
+        submit(c, true);
+}
+
+static void press_mode(struct chat *c)
+{
+    if (c->is_busy)
+        c->hint = "not while it works; esc stops the turn";
+    else
+        chat_set_mode(c, run_mode_next(c->options.mode));
+}
+
 static void press_search(struct chat *c)
 {
     buf_reset(&c->search);
@@ -278,9 +321,13 @@ static void press_search(struct chat *c)
 
 static void press_up(struct chat *c)
 {
+    if (complete_move(c, -1)) {
+        c->is_settled = true;
+        return;
+    }
     if (c->waiting && editor_is_empty(&c->editor)) {
+        input_return_waiting(c, false);
         session_clear_queue(c->launch.session);
-        input_return_waiting(c);
         return;
     }
     editor_move_row(&c->editor, -1);
@@ -288,6 +335,10 @@ static void press_up(struct chat *c)
 
 static void press_down(struct chat *c)
 {
+    if (complete_move(c, 1)) {
+        c->is_settled = true;
+        return;
+    }
     editor_move_row(&c->editor, 1);
 }
 
@@ -311,7 +362,7 @@ static const struct key_row {
 } key_rows[] = {
     {"Enter", KEY_ENTER, 0, press_enter, "send", "give it to the running turn"},
     {"Alt-Enter", KEY_ENTER, MOD_ALT, press_queue, "send", "queue it as the next turn"},
-    {"Tab", KEY_TAB, 0, press_queue, "complete", "complete, or queue it as the next turn"},
+    {"Tab", KEY_TAB, 0, press_tab, "complete", "complete, or queue it as the next turn"},
     {"Ctrl-J", 'j', MOD_CTRL, press_newline, "new line (also `\\` Enter)", "the same"},
     {"Shift-Enter", KEY_ENTER, MOD_SHIFT, press_newline, "new line", "the same"},
     {"Esc", KEY_ESC, 0, press_escape, "twice: edit the last prompt",
@@ -325,17 +376,41 @@ static const struct key_row {
     {"Ctrl-P", 'p', MOD_CTRL, press_up, "like Up", "the same"},
     {"Ctrl-N", 'n', MOD_CTRL, press_down, "like Down", "the same"},
     {"Ctrl-T", 't', MOD_CTRL, press_thinking, "reasoning on or off", "the same"},
+    {"Ctrl-O", 'o', MOD_CTRL, program_page, "last output or diff in `$PAGER`", "the same"},
+    {"Ctrl-G", 'g', MOD_CTRL, program_edit, "edit the text in `$VISUAL`", "the same"},
+    {"Shift-Tab", KEY_TAB, MOD_SHIFT, press_mode, "next mode", "-"},
     {"Ctrl-L", 'l', MOD_CTRL, press_redraw, "draw the lower rows again", "the same"},
 };
 
-void input_edit_key(struct chat *c, const struct key *k)
+/* The keys, where a line would begin with it. */
+static void show_keys(struct chat *c)
+{
+    AUTO(buf) struct buf out = BUF_INIT;
+    for (size_t i = 0; i < ARRAY_LEN(key_rows); i++)
+        buf_addf(&out, "%-12s %s\n", key_rows[i].name, key_rows[i].idle);
+    screen_paragraph(&c->screen);
+    view_notice(c, 0, "%s", out.p);
+}
+
+static void edit_key(struct chat *c, const struct key *k)
 {
     for (size_t i = 0; i < ARRAY_LEN(key_rows); i++)
         if (key_rows[i].code == k->code && key_rows[i].mods == k->mods) {
             key_rows[i].press(c);
             return;
         }
-    editor_key(&c->editor, k);
+    if (k->code == '?' && !k->mods && editor_is_empty(&c->editor))
+        show_keys(c);
+    else
+        editor_key(&c->editor, k);
+}
+
+void input_edit_key(struct chat *c, const struct key *k)
+{
+    c->is_settled = false;
+    edit_key(c, k);
+    if (c->pane == &pane_edit && !c->is_settled)
+        complete_update(c);
 }
 
 static void find(struct chat *c, size_t before)
@@ -382,12 +457,4 @@ void input_describe(struct buf *out)
     for (size_t i = 0; i < ARRAY_LEN(key_rows); i++)
         buf_addf(out, "| %s | %s | %s |\n", key_rows[i].name, key_rows[i].idle,
                  key_rows[i].working);
-}
-
-void input_images(struct chat *c, struct str text, struct arena *a, struct input *in)
-{
-    (void)c;
-    (void)text;
-    (void)a;
-    (void)in;
 }

@@ -25,7 +25,7 @@ struct pane {                     /* what has the keyboard */
     void (*close)(struct chat *c); /* another pane takes over; may be NULL */
     bool has_popup;                /* rows of completion and the footer follow it */
 };
-extern const struct pane pane_edit, pane_search, pane_ask, pane_pick;
+extern const struct pane pane_edit, pane_search, pane_ask, pane_pick, pane_entry;
 
 struct waiting_text { /* typed while a turn runs */
     struct waiting_text *next;
@@ -33,10 +33,18 @@ struct waiting_text { /* typed while a turn runs */
     bool is_late;  /* typed while a turn ran */
     char turn[UUID_LEN + 1];
     char *text;
+    bool *is_withdrawn; /* told to the fiber that still sends it; NULL: it is sent */
 };
 
-struct asked; /* ask.c */
+struct asked; /* entry.c */
+typedef void entry_fn(struct chat *c, struct str text, void *arg);
+void entry_open(struct chat *c, const char *who, const char *what, bool is_secret, entry_fn *fn,
+                void *arg);
+
+/* ask.c */
 struct pick;  /* pick.c */
+struct entry; /* entry.c */
+struct completion;
 
 struct chat {
     struct run_options options;
@@ -58,8 +66,9 @@ struct chat {
     bool is_busy, is_stopping, is_thinking /* the last text was reasoning */, in_answer;
     bool shows_thinking, has_called;
     int64_t started_us, call_us;
-    char *doing;       /* what the status line says */
-    char *last_prompt; /* of this session */
+    char turn[UUID_LEN + 1]; /* that runs */
+    char *doing;             /* what the status line says */
+    char *last_prompt;       /* of this session */
     struct waiting_text *waiting;
     struct buf last_output; /* of the last call, for the pager */
     int64_t context, window;
@@ -70,9 +79,13 @@ struct chat {
     size_t found;               /* in the history */
     struct asked *asked;
     struct pick *pick;
-    char branch[64]; /* of the repository, for the footer */
+    struct entry *entry;
+    struct completion *complete; /* what is offered, or NULL */
+    char branch[64];             /* of the repository, for the footer */
     int exit_code;
     bool is_quitting, is_started;
+    bool is_settled; /* what is offered stays as it is */
+    bool is_away;    /* another program has the terminal */
 };
 
 /* chat.c */
@@ -81,8 +94,11 @@ void chat_dirty(struct chat *c); /* with the next frame */
 void chat_quit(struct chat *c);
 void chat_set_pane(struct chat *c, const struct pane *pane);
 void chat_suspend(struct chat *c);
-/* Runs a program on the terminal while the chat waits. */
-void chat_run_program(struct chat *c, const char *const *argv, struct str input);
+/* Another program gets the terminal; turns go on. */
+void chat_go_away(struct chat *c);
+void chat_come_back(struct chat *c);
+/* Opens the session again with what the mode needs. */
+void chat_set_mode(struct chat *c, const struct run_mode *mode);
 /* Leaves the session for another one: STR_NONE for a new one. */
 bool chat_switch(struct chat *c, struct str resumed, struct error *err);
 
@@ -96,6 +112,7 @@ void view_history(struct chat *c); /* the conversation so far, when a session wa
 void view_gist(struct str args_json, struct buf *out);
 void view_diff(struct screen *s, struct str diff, size_t max_lines);
 void view_end_text(struct chat *c);
+void view_output(struct chat *c, struct str text); /* of a command, whole */
 void view_prompt(struct chat *c, struct str text);
 
 /* live.c */
@@ -106,7 +123,8 @@ void input_key(struct chat *c, const struct key *k);
 void input_send(struct chat *c, struct str text, bool queues);
 void input_drop_waiting(struct chat *c, struct waiting_text *w);
 struct waiting_text *input_find_waiting(struct chat *c, struct str turn, bool is_steer);
-void input_return_waiting(struct chat *c); /* into the editor */
+/* Into the editor; steers: also what the running turn has not taken yet. */
+void input_return_waiting(struct chat *c, bool steers);
 void input_load_history(struct chat *c);
 void input_describe(struct buf *out);
 void input_named(struct chat *c, const struct event *e); /* EV_TURN_QUEUED, EV_STEERED */

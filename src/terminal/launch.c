@@ -100,6 +100,11 @@ static void fill_settings(struct launch *l)
     retry_rules_from_env(&l->settings.retry);
 }
 
+void launch_refill(struct launch *l)
+{
+    fill_settings(l);
+}
+
 bool launch_prepare(struct launch *l, struct error *err)
 {
     if (!engine_find_workspace(l->engine,

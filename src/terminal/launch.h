@@ -37,6 +37,8 @@ bool launch_prepare(struct launch *l, struct error *err);
 bool launch_find_await(struct launch *l, struct error *err);
 /* Opens it, a copy of it with --fork, or a new one. */
 bool launch_open_await(struct launch *l, struct error *err);
+/* Fills the settings again: the options have changed. */
+void launch_refill(struct launch *l);
 /* Opens the session of this id or file; a new one for STR_NONE. */
 bool launch_open(struct launch *l, struct str resumed, struct error *err);
 void launch_close(struct launch *l); /* the session; fine when there is none */

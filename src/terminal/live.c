@@ -3,10 +3,10 @@
 #include "base/path.h"
 #include "base/shown.h"
 #include "base/time.h"
-#include "terminal/internal.h"
+#include "terminal/complete.h"
 #include "terminal/width.h"
 
-enum { WAITING_ROWS = 3, POPUP_ROWS = 8 };
+enum { WAITING_ROWS = 3 };
 
 /* Text of others, on one row of at most so many columns. */
 static void put_cut(struct chat *c, unsigned style, struct str text, int columns)
@@ -209,6 +209,7 @@ void live_draw(struct chat *c)
 static void edit_draw(struct chat *c)
 {
     draw_editor(c);
+    complete_draw(c);
 }
 
 const struct pane pane_edit = {.draw = edit_draw, .key = input_edit_key, .has_popup = true};

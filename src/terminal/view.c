@@ -131,6 +131,15 @@ static void print_output(struct screen *s, struct str text)
     }
 }
 
+void view_output(struct chat *c, struct str text)
+{
+    AUTO(buf) struct buf shown = BUF_INIT;
+    view_end_text(c);
+    shown_add(&shown, text, true);
+    screen_code(&c->screen, 0, buf_str(&shown));
+    screen_fresh(&c->screen);
+}
+
 /* Reads "@@ -41,3 +41,3 @@": the line numbers of both sides. */
 static void hunk_lines(struct str line, int *ret_old, int *ret_new)
 {
@@ -261,6 +270,7 @@ static void begin_turn(struct chat *c, const struct event *e)
 {
     struct waiting_text *w = input_find_waiting(c, e->turn_id, false);
     c->is_busy = true;
+    snprintf(c->turn, sizeof c->turn, "%.*s", STR_FMT(e->turn_id));
     c->is_stopping = c->has_called = false;
     c->started_us = time_mono_us();
     if (w) {
@@ -303,10 +313,10 @@ static void tell_failure(struct chat *c, const struct error *err)
 static void end_turn(struct chat *c, const struct event *e)
 {
     struct waiting_text *queued = input_find_waiting(c, e->turn_id, false);
-    if (queued) { /* it never ran */
+    if (queued)
         input_drop_waiting(c, queued);
-        return;
-    }
+    if (!str_is(e->turn_id, c->turn))
+        return; /* it never ran */
     int64_t took_us = time_mono_us() - c->started_us;
     view_end_text(c);
     c->is_busy = c->is_stopping = false;

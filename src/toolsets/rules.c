@@ -118,6 +118,14 @@ bool rules_load(struct rules *r, struct str path, struct str tree, struct error 
     return ok || error_prefix(err, "%.*s", STR_FMT(str_cut(path, 200)));
 }
 
+struct str rules_line(const struct rules *r, size_t i, enum verdict *ret_verdict)
+{
+    if (i >= r->n)
+        return STR_NONE;
+    *ret_verdict = r->v[i].verdict;
+    return str_of(r->v[i].text);
+}
+
 void rules_clear(struct rules *r)
 {
     for (size_t i = 0; i < r->n; i++)

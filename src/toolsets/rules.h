@@ -51,6 +51,8 @@ enum verdict rules_judge_outside(const struct rules *r, const struct face *f,
  * words when the second is a subcommand, else by all of them.  STR_NONE where the beginning says
  * too little about what will run: several commands, interpreters, build tools, rm. */
 struct str rules_outside_like(struct arena *a, struct str line);
+/* The i-th rule, borrowed, as it was written; STR_NONE behind the last. */
+struct str rules_line(const struct rules *r, size_t i, enum verdict *ret_verdict);
 /* Whether an allow rule fits this command of a line. */
 struct command;
 bool rules_cover(const struct rules *r, const struct face *f, const struct command *c);

@@ -138,6 +138,9 @@ def restored(base):
             pane.wait("Slowly")
             both = pids(pane)
             os.kill(both[who], signo)
+            if (who, signo) == (0, signal.SIGKILL):
+                time.sleep(0.5 * harness.slow())
+                pane.keys("Enter")  # the shell has drawn its prompt already
             pane.until(lambda s: re.search(r"^\$", s.rstrip("\n").split("\n")[-1]))
             end = time.monotonic() + 5 * harness.slow()
             while not all(harness.is_dead(p) for p in both):

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: MIT */
+/* Which model answers: the first choice, later ones, and the keys they need. */
+#include "auth/keys.h"
+#include "auth/store.h"
+#include "base/path.h"
+#include "base/shown.h"
+#include "context/config.h"
+#include "terminal/pick.h"
+#include "terminal/slash.h"
+
+struct wish { /* for a fiber */
+    struct chat *c;
+    const struct provider *provider;
+    char *text;
+};
+
+static struct wish *wish_new(struct chat *c, const struct provider *p, struct str text)
+{
+    struct wish *w = xnew(struct wish);
+    *w = (struct wish){c, p, str_dup(text)};
+    return w;
+}
+
+static void wish_free(struct wish *w)
+{
+    chat_dirty(w->c);
+    free(w->text);
+    free(w);
+}
+
+/* ---- the choice is kept ---- */
+
+static void put_config_path(struct buf *out)
+{
+    path_xdg(out, "XDG_CONFIG_HOME", ".config");
+    buf_addz(out, "/trivet/config.json");
+}
+
+struct str models_stored(struct arena *a)
+{
+    AUTO(buf) struct buf path = BUF_INIT;
+    AUTO(json) struct json j = JSON_INIT;
+    struct error ignored;
+    put_config_path(&path);
+    if (!config_read(buf_str(&path), &j, &ignored))
+        return STR_NONE;
+    struct str model = json_get_str(j.root, "model");
+    return model.n ? arena_str(a, model) : STR_NONE;
+}
+
+static void set_model_member(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
+{
+    config_put(doc, root, STR("model"), yyjson_mut_strcpy(doc, arg));
+}
+
+static void store_fiber(void *arg)
+{
+    struct wish *w = arg;
+    AUTO(buf) struct buf path = BUF_INIT;
+    struct error err;
+    put_config_path(&path);
+    if (!config_change_await(buf_str(&path), set_model_member, w->text, NULL, &err))
+        view_notice(w->c, STYLE_YELLOW, "the choice could not be kept: %s", err.text);
+    wish_free(w);
+}
+
+/* The session's model from now on, and that of later chats. */
+static void choose(struct chat *c, struct str slug)
+{
+    struct error err;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct model m;
+    if (!engine_find_model(c->engine, &a, slug, &m, &err) ||
+        !session_set_model(c->launch.session, slug, &err)) {
+        view_notice(c, STYLE_RED, "trivet: %s", err.text);
+        return;
+    }
+    c->window = session_window(c->launch.session);
+    c->options.model = arena_str(&c->launch.arena, slug); /* of a later /new */
+    view_notice(c, STYLE_DIM, "%.*s answers from now on", STR_FMT(slug));
+    fiber_start(c->loop, "store", store_fiber, wish_new(c, NULL, slug));
+}
+
+static void choose_value(struct chat *c, struct str slug)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    choose(c, arena_str(&a, slug));
+}
+
+/* ---- /model ---- */
+
+static bool is_offered(struct chat *c, const struct provider *p)
+{
+    return engine_is_usable(c->engine, p) &&
+           (!p->is_local || engine_models_fetched_ms(c->engine, p));
+}
+
+void models_complete(struct chat *c, void (*add)(void *arg, struct str value, struct str about),
+                     void *arg)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    size_t n_providers, n;
+    const struct provider *const *providers = engine_providers(c->engine, &n_providers);
+    for (size_t i = 0; i < n_providers; i++) {
+        if (!is_offered(c, providers[i]))
+            continue;
+        const struct model *m = engine_models(c->engine, providers[i], &a, &n);
+        for (size_t k = 0; k < n; k++) {
+            struct str slug = arena_fmt(&a, "%s/%.*s", m[k].provider, STR_FMT(m[k].id));
+            AUTO(buf) struct buf about = BUF_INIT;
+            if (m[k].name.p != m[k].id.p)
+                buf_add(&about, m[k].name);
+            if (m[k].context_window)
+                buf_addf(&about, "  %lldk", (long long)(m[k].context_window / 1000));
+            if (m[k].price_in > 0)
+                buf_addf(&about, "  $%g in $%g out", m[k].price_in, m[k].price_out);
+            add(arg, slug, buf_str(&about));
+        }
+    }
+}
+
+static void add_model(void *arg, struct str value, struct str about)
+{
+    pick_add(arg, value, about, value);
+}
+
+/* Local servers are asked what they have before the list opens. */
+static void list_fiber(void *arg)
+{
+    struct chat *c = arg;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    const struct provider *const *found;
+    size_t n;
+    struct error ignored;
+    if (engine_discover_await(c->engine, &a, &found, &n, &ignored))
+        engine_refresh_lists_await(c->engine, found, n, NULL, NULL, &ignored);
+    struct pick *p = pick_new("model:", choose_value);
+    models_complete(c, add_model, p);
+    pick_open(c, p);
+}
+
+void slash_model(struct chat *c, struct str args)
+{
+    struct str slug = str_trim(args);
+    if (slug.n)
+        choose(c, slug);
+    else
+        fiber_start(c->loop, "models", list_fiber, c);
+}
+
+/* ---- keys ---- */
+
+/* Who a provider's entry belongs to. */
+static struct str entry_name(const struct provider *p)
+{
+    return str_of(p->sign_in ? p->sign_in : p->name);
+}
+
+/* The first of its models answers. */
+static void use_await(struct chat *c, const struct provider *p)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct error err = ERROR_INIT;
+    size_t n = 0;
+    if (p->list != LIST_NONE && !engine_refresh_models_await(c->engine, p, &err))
+        view_notice(c, STYLE_YELLOW, "%s: %s", p->label, err.text);
+    const struct model *m = engine_models(c->engine, p, &a, &n);
+    if (!n) {
+        view_notice(c, STYLE_RED, "%s has no model; name one with /model %s/MODEL", p->label,
+                    p->name);
+        return;
+    }
+    choose(c, arena_fmt(&a, "%s/%.*s", m[0].provider, STR_FMT(m[0].id)));
+    if (n > 1)
+        view_notice(c, STYLE_DIM, "/model lists the %zu models of %s", n, p->label);
+}
+
+static void use_fiber(void *arg)
+{
+    struct wish *w = arg;
+    use_await(w->c, w->provider);
+    wish_free(w);
+}
+
+/* A key that the provider refuses is not kept. */
+static bool try_key_await(struct chat *c, const struct provider *p, struct error *err)
+{
+    engine_forget_keys(c->engine);
+    engine_forget_models(c->engine, entry_name(p));
+    if (p->list == LIST_NONE || engine_refresh_models_await(c->engine, p, err) ||
+        (err->code != ERR_AUTH && err->code != ERR_NO_KEY))
+        return true;
+    struct error ignored;
+    auth_store_remove_await(engine_auth(c->engine), entry_name(p), &ignored);
+    engine_forget_keys(c->engine);
+    return false;
+}
+
+static void key_fiber(void *arg)
+{
+    struct wish *w = arg;
+    struct chat *c = w->c;
+    const struct provider *p = w->provider;
+    struct auth_entry entry = {.type = AUTH_API_KEY, .access = str_of(w->text)};
+    struct error err;
+    struct session_info info;
+    if (!auth_store_put_await(engine_auth(c->engine), entry_name(p), &entry, &err)) {
+        view_notice(c, STYLE_RED, "trivet: %s", err.text);
+    } else if (!try_key_await(c, p, &err)) {
+        view_notice(c, STYLE_RED, "%s refused the key: %s", p->label, err.text);
+        view_notice(c, 0, "  try: /login %s to enter it again; it was not kept", p->name);
+    } else {
+        view_notice(c, 0, "the key for %s is kept in ~/.config/trivet/auth.json", p->label);
+        session_info(c->launch.session, &info);
+        if (!info.model.p)
+            use_await(c, p);
+    }
+    wish_free(w);
+}
+
+static void on_key_typed(struct chat *c, struct str key, void *arg)
+{
+    const struct provider *p = arg;
+    if (key.n)
+        fiber_start(c->loop, "key", key_fiber, wish_new(c, p, key));
+}
+
+static void ask_key_for(struct chat *c, struct str name)
+{
+    const struct provider *p = engine_find_provider(c->engine, name);
+    if (!p || !p->env_key) {
+        view_notice(c, STYLE_RED, "%.*s takes no key; /login lists those that do",
+                    STR_FMT(str_cut(name, 60)));
+        return;
+    }
+    entry_open(c, p->label, "key", true, on_key_typed, (void *)p);
+}
+
+void slash_login(struct chat *c, struct str args)
+{
+    size_t n;
+    const struct provider *const *providers = engine_providers(c->engine, &n);
+    if (str_trim(args).n) {
+        ask_key_for(c, str_trim(args));
+        return;
+    }
+    struct pick *p = pick_new("a key for:", ask_key_for);
+    for (size_t i = 0; i < n; i++)
+        if (providers[i]->env_key && providers[i]->needs_key && !providers[i]->takes_tokens)
+            pick_add(p, str_of(providers[i]->label),
+                     engine_has_credential(c->engine, providers[i]) ? STR("has one") : STR(""),
+                     str_of(providers[i]->name));
+    pick_open(c, p);
+}
+
+static void logout_fiber(void *arg)
+{
+    struct wish *w = arg;
+    struct error err;
+    struct str name = entry_name(w->provider);
+    if (auth_store_remove_await(engine_auth(w->c->engine), name, &err))
+        view_notice(w->c, 0, "the key for %s is forgotten", w->provider->label);
+    else
+        view_notice(w->c, STYLE_RED, "trivet: %s", err.text);
+    engine_forget_keys(w->c->engine);
+    wish_free(w);
+}
+
+void slash_logout(struct chat *c, struct str args)
+{
+    const struct provider *p = engine_find_provider(c->engine, str_trim(args));
+    if (p)
+        fiber_start(c->loop, "logout", logout_fiber, wish_new(c, p, STR("")));
+    else
+        view_notice(c, 0, "/logout PROVIDER");
+}
+
+/* ---- the first minute ---- */
+
+static void choose_first(struct chat *c, struct str value)
+{
+    if (str_is(value, "key")) {
+        slash_login(c, STR(""));
+        return;
+    }
+    if (str_is(value, "rehearsal")) {
+        choose(c, STR("rehearsal/default"));
+        view_notice(c, STYLE_DIM, "a model that is built in: try \"list the files\"");
+        return;
+    }
+    const struct provider *p = engine_find_provider(c->engine, value);
+    if (p)
+        fiber_start(c->loop, "use", use_fiber, wish_new(c, p, STR("")));
+}
+
+static void on_left(struct chat *c)
+{
+    view_notice(c, 0, "no model is set up; /model chooses one, /login stores a key");
+}
+
+static void add_server(struct chat *c, struct pick *p, const struct provider *server)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(buf) struct buf label = BUF_INIT;
+    size_t n;
+    engine_models(c->engine, server, &a, &n);
+    struct str url = keys_base_url(server->env_base, server->base_url), rest = STR("://"), host;
+    size_t at = str_find(url, rest);
+    str_split(at == SIZE_MAX ? url : str_from(url, at + rest.n), '/', &host);
+    buf_addf(&label, "%s at %.*s, %zu %s", server->label, STR_FMT(host), n,
+             n == 1 ? "model" : "models");
+    pick_add(p, buf_str(&label), STR("found"), str_of(server->name));
+}
+
+static void add_credentials(struct chat *c, struct pick *p)
+{
+    size_t n;
+    const struct provider *const *providers = engine_providers(c->engine, &n);
+    for (size_t i = 0; i < n; i++) {
+        const struct provider *one = providers[i];
+        AUTO(buf) struct buf label = BUF_INIT;
+        if (one->is_local || !one->needs_key || !engine_has_credential(c->engine, one))
+            continue;
+        if (one->env_key && getenv(one->env_key))
+            buf_addf(&label, "%s is set", one->env_key);
+        else
+            buf_addf(&label, "signed in at %s", one->label);
+        pick_add(p, buf_str(&label), str_of(one->label), str_of(one->name));
+    }
+}
+
+static void first_fiber(void *arg)
+{
+    struct chat *c = arg;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    const struct provider *const *found = NULL;
+    size_t n = 0;
+    struct error ignored;
+    if (engine_discover_await(c->engine, &a, &found, &n, &ignored))
+        engine_refresh_lists_await(c->engine, found, n, NULL, NULL, &ignored);
+    struct pick *p = pick_new("no model is set up yet; which one shall answer?", choose_first);
+    p->is_numbered = true;
+    p->left = on_left;
+    for (size_t i = 0; i < n; i++)
+        add_server(c, p, found[i]);
+    add_credentials(c, p);
+    pick_add(p, STR("paste a key"), STR("it is kept for you alone"), STR("key"));
+    pick_add(p, STR("the built-in rehearsal model"), STR("no key, no network"), STR("rehearsal"));
+    pick_open(c, p);
+}
+
+void models_first(struct chat *c)
+{
+    fiber_start(c->loop, "first", first_fiber, c);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands that leave, copy, name or write out the session. */
+#include "base/path.h"
+#include "base/time.h"
+#include "context/export.h"
+#include "engine/list.h"
+#include "terminal/pick.h"
+#include "terminal/slash.h"
+
+static void put_sessions_dir(struct buf *out)
+{
+    path_xdg(out, "XDG_STATE_HOME", ".local/state");
+    buf_addz(out, "/trivet/sessions");
+}
+
+static struct fiber *start(struct chat *c, const char *name, loop_fn *fn)
+{
+    return fiber_start(c->loop, name, fn, c);
+}
+
+static void tell(struct chat *c, const struct error *err)
+{
+    view_notice(c, STYLE_RED, "trivet: %s", err->text);
+    chat_dirty(c);
+}
+
+/* ---- going on with another ---- */
+
+static void resume(struct chat *c, struct str name)
+{
+    struct error err;
+    struct session_info info;
+    if (str_eq(name, c->launch.name))
+        return;
+    if (!chat_switch(c, name, &err)) {
+        tell(c, &err);
+        return;
+    }
+    session_info(c->launch.session, &info);
+    view_notice(c, STYLE_DIM, "--- session %.8s%s%.*s ---", c->launch.name.p,
+                info.name.n ? "  " : "", STR_FMT(info.name));
+    view_history(c);
+}
+
+static void put_age(struct buf *out, int64_t ms)
+{
+    int64_t minutes = (time_now_ms() - ms) / 60000;
+    if (minutes < 60)
+        buf_addf(out, "%lld min", (long long)minutes);
+    else if (minutes < 48 * 60)
+        buf_addf(out, "%lld h", (long long)(minutes / 60));
+    else
+        buf_addf(out, "%lld days", (long long)(minutes / 1440));
+}
+
+/* The part of a path that --resume takes. */
+static struct str id_of(struct str path)
+{
+    struct str base = path_base(path);
+    return str_ends(base, STR(".jsonl")) ? str_cut(base, base.n - 6) : base;
+}
+
+static void add_session(struct pick *p, const struct chat *c, const struct session_row *row)
+{
+    AUTO(buf) struct buf detail = BUF_INIT;
+    struct str title = row->name.n ? row->name : row->first_message;
+    put_age(&detail, row->modified_ms);
+    buf_addf(&detail, "  %lld messages  %.8s", (long long)row->n_messages, id_of(row->path).p);
+    if (!str_eq(row->cwd, c->launch.workspace))
+        buf_addf(&detail, "  %.*s", STR_FMT(row->cwd));
+    pick_add(p, title.n ? title : STR("(nothing said yet)"), buf_str(&detail), id_of(row->path));
+}
+
+static bool list_await(struct chat *c, struct arena *a, struct session_list *ret, struct error *err)
+{
+    AUTO(buf) struct buf dir = BUF_INIT;
+    put_sessions_dir(&dir);
+    return engine_list_await(c->engine, a, arena_str(a, buf_str(&dir)), 0, ret, err);
+}
+
+/* Those of this workspace first. */
+static void pick_fiber(void *arg)
+{
+    struct chat *c = arg;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct session_list list;
+    struct error err;
+    if (!list_await(c, &a, &list, &err)) {
+        tell(c, &err);
+        return;
+    }
+    if (!list.n) {
+        view_notice(c, 0, "there are no earlier sessions");
+        chat_dirty(c);
+        return;
+    }
+    struct pick *p = pick_new("session:", resume);
+    for (int here = 1; here >= 0; here--)
+        for (size_t i = 0; i < list.n; i++)
+            if (str_eq(list.rows[i].cwd, c->launch.workspace) == (here == 1))
+                add_session(p, c, &list.rows[i]);
+    pick_open(c, p);
+}
+
+void slash_sessions(struct chat *c, struct str args)
+{
+    (void)args;
+    start(c, "sessions", pick_fiber);
+}
+
+struct resuming {
+    struct chat *c;
+    char *start;
+};
+
+static bool is_meant(const struct session_row *row, struct str start)
+{
+    return str_starts(id_of(row->path), start) || (row->name.n && str_ieq(row->name, start));
+}
+
+static void resume_fiber(void *arg)
+{
+    struct resuming *r = arg;
+    struct chat *c = r->c;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct session_list list;
+    struct error err;
+    struct str start_of = str_of(r->start), found = STR_NONE;
+    size_t n = 0;
+    bool ok = list_await(c, &a, &list, &err);
+    for (size_t i = 0; ok && i < list.n; i++)
+        if (is_meant(&list.rows[i], start_of)) {
+            found = id_of(list.rows[i].path);
+            n++;
+        }
+    if (!ok)
+        tell(c, &err);
+    else if (n == 1)
+        resume(c, found);
+    else
+        view_notice(c, STYLE_RED, "%zu sessions begin with %.*s; /sessions lists them", n,
+                    STR_FMT(str_cut(start_of, 60)));
+    chat_dirty(c);
+    free(r->start);
+    free(r);
+}
+
+void sessions_resume(struct chat *c, struct str start_of)
+{
+    struct resuming *r = xnew(struct resuming);
+    *r = (struct resuming){c, str_dup(start_of)};
+    fiber_start(c->loop, "resume", resume_fiber, r);
+}
+
+void slash_new(struct chat *c, struct str args)
+{
+    struct error err;
+    (void)args;
+    if (chat_switch(c, STR_NONE, &err))
+        view_notice(c, STYLE_DIM, "--- new session ---");
+    else
+        tell(c, &err);
+}
+
+/* ---- a copy ---- */
+
+static void fork_fiber(void *arg)
+{
+    struct chat *c = arg;
+    struct session *from = c->launch.session;
+    struct str name = c->launch.name;
+    struct error err;
+    if (!launch_open(&c->launch, STR_NONE, &err)) {
+        c->launch.session = from;
+        c->launch.name = name;
+        tell(c, &err);
+        return;
+    }
+    struct session *to = c->launch.session;
+    struct str copy = c->launch.name;
+    c->launch.session = from;
+    c->launch.name = name;
+    bool ok = session_copy_await(from, SIZE_MAX, true, to, &err);
+    session_close(to);
+    if (!ok)
+        tell(c, &err);
+    else if (chat_switch(c, copy, &err))
+        view_notice(c, STYLE_DIM, "--- a copy: session %.8s; %.8s stays as it is ---", copy.p,
+                    name.p);
+    else
+        tell(c, &err);
+    chat_dirty(c);
+}
+
+void slash_fork(struct chat *c, struct str args)
+{
+    (void)args;
+    if (session_is_unused(c->launch.session))
+        view_notice(c, 0, "nothing was said yet");
+    else
+        start(c, "fork", fork_fiber);
+}
+
+/* ---- shorter ---- */
+
+struct compacting {
+    struct chat *c;
+    char *words;
+};
+
+static void compact_fiber(void *arg)
+{
+    struct compacting *k = arg;
+    struct chat *c = k->c;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct compact_outcome out;
+    struct error err;
+    if (!session_compact_await(c->launch.session, str_of(k->words), &a, &out, &err))
+        tell(c, &err);
+    chat_dirty(c);
+    free(k->words);
+    free(k);
+}
+
+void slash_compact(struct chat *c, struct str args)
+{
+    struct compacting *k = xnew(struct compacting);
+    *k = (struct compacting){c, str_dup(str_trim(args))};
+    view_notice(c, STYLE_DIM, "summing up ...");
+    fiber_start(c->loop, "compact", compact_fiber, k);
+}
+
+/* ---- a name, a file ---- */
+
+struct wording {
+    struct chat *c;
+    char *text;
+};
+
+static void rename_fiber(void *arg)
+{
+    struct wording *w = arg;
+    struct error err;
+    if (!session_set_name_await(w->c->launch.session, str_of(w->text), &err))
+        tell(w->c, &err);
+    else
+        view_notice(w->c, 0, "this session is called %s", w->text);
+    chat_dirty(w->c);
+    free(w->text);
+    free(w);
+}
+
+void slash_rename(struct chat *c, struct str args)
+{
+    struct wording *w;
+    if (!str_trim(args).n) {
+        view_notice(c, 0, "/rename NAME");
+        return;
+    }
+    w = xnew(struct wording);
+    *w = (struct wording){c, str_dup(str_trim(args))};
+    fiber_start(c->loop, "rename", rename_fiber, w);
+}
+
+static void export_fiber(void *arg)
+{
+    struct wording *w = arg;
+    struct chat *c = w->c;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(buf) struct buf path = BUF_INIT, text = BUF_INIT;
+    struct error err;
+    size_t n;
+    path_absolute(&path, c->launch.workspace, str_of(w->text));
+    struct message *m = session_whole_await(c->launch.session, &a, &n);
+    if (str_ends(buf_str(&path), STR(".html")))
+        export_html(&text, STR("trivet session"), m, n);
+    else
+        export_markdown(&text, STR("trivet session"), m, n);
+    if (export_write_await(buf_str(&path), c->launch.workspace, path_home(), buf_str(&text), &err))
+        view_notice(c, 0, "written: %.*s", STR_FMT(buf_str(&path)));
+    else
+        tell(c, &err);
+    chat_dirty(c);
+    free(w->text);
+    free(w);
+}
+
+void slash_export(struct chat *c, struct str args)
+{
+    struct wording *w = xnew(struct wording);
+    AUTO(buf) struct buf name = BUF_INIT;
+    buf_addf(&name, "trivet-%.8s.md", c->launch.name.p);
+    *w = (struct wording){c, str_dup(str_trim(args).n ? str_trim(args) : buf_str(&name))};
+    fiber_start(c->loop, "export", export_fiber, w);
+}

@@ -1,0 +1,239 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Commands of the chat, completion, the list of sessions; and the first minute without a model."""
+import json
+import os
+import re
+import stat
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "fake"))
+import provider  # noqa: E402
+import tmux  # noqa: E402
+
+NOWHERE = {name: "http://127.0.0.1:9/v1" for name in (
+    "OLLAMA_BASE_URL", "LLAMACPP_BASE_URL", "LMSTUDIO_BASE_URL", "VLLM_BASE_URL")}
+
+
+def sessions(pane):
+    folder = os.path.join(pane.env["XDG_STATE_HOME"], "trivet/sessions")
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return sorted(name for name in names if name.endswith(".jsonl"))
+
+
+def helps(base):
+    """? lists the keys, /help the commands, a wrong one names the nearest."""
+    with tmux.Pane(base, rows=60) as pane:
+        pane.chat(model="rehearsal/echo")
+        pane.type("?")
+        pane.wait("Shift-Tab")
+        pane.enter("/help")
+        pane.wait("/permissions")
+        pane.enter("/hlep")
+        pane.wait("there is no command /hlep; did you mean /help?")
+        pane.turn("/etc/passwd is a file")
+        assert pane.screen().count("/etc/passwd is a file") >= 2
+        pane.enter("/quit")
+        pane.wait("to go on")
+
+
+def completes(base):
+    """Commands, values, files; arrows choose, Tab takes, Esc leaves."""
+    with tmux.Pane(base) as pane:
+        os.makedirs(os.path.join(pane.workspace, "src"))
+        for name in ("code.c", "src/main.c"):
+            open(os.path.join(pane.workspace, name), "w", encoding="utf-8").close()
+        pane.chat(model="rehearsal/echo")
+        pane.type("/eff")
+        pane.wait("how hard the model thinks")
+        pane.keys("Tab")
+        pane.wait("  > off")
+        pane.type("hi")
+        pane.wait("> high")
+        pane.keys("Tab", "Enter")
+        pane.wait("rehearsal/echo high")
+        pane.type("look at @co")
+        pane.wait("> code.c")
+        pane.keys("Tab")
+        pane.type("and @s")
+        pane.wait("> src/")
+        pane.keys("Tab")
+        pane.wait("> src/main.c")
+        pane.keys("Escape")
+        pane.wait("> src/main.c", gone=True)
+        assert "> look at @code.c and @src/" in pane.screen(), pane.screen()
+        pane.keys("C-u")
+        pane.type("/s")
+        pane.wait("choose an earlier session")
+        pane.keys("Down", "Tab")
+        pane.until(lambda s: re.search(r"> /(skills|status)", s))
+
+
+def looks(base):
+    """/status, /tools, /cost, /permissions, /memory, /skills."""
+    with tmux.Pane(base, rows=60) as pane:
+        with open(os.path.join(pane.workspace, "AGENTS.md"), "w", encoding="utf-8") as file:
+            file.write("be kind\n")
+        skill = os.path.join(pane.workspace, ".agents/skills/tidy")
+        os.makedirs(skill)
+        os.makedirs(os.path.join(pane.workspace, ".git"))
+        with open(os.path.join(skill, "SKILL.md"), "w", encoding="utf-8") as file:
+            file.write("---\nname: tidy\ndescription: cleans up\n---\nsweep\n")
+        pane.chat("--deny", "'bash(rm)'", model="rehearsal/default")
+        pane.turn("hello")
+        for command, words in (("/status", "workspace  "), ("/tools", "bash "), ("/cost", "input "),
+                               ("/permissions", "deny  bash(rm)"), ("/memory", "AGENTS.md  8 bytes"),
+                               ("/skills", "$tidy  cleans up")):
+            pane.enter(command)
+            pane.wait(words)
+
+
+def modes(base):
+    """Shift-Tab and /mode; read-only holds at once, for commands too."""
+    scene = {"rounds": [[{"call": "bash", "args": {"command": "touch made"}}], [{"say": "over"}]]}
+    with tmux.Pane(base, rows=40) as pane:
+        pane.chat(scene=scene)
+        pane.keys("BTab")
+        pane.wait("prompt")
+        pane.enter("/mode read-only")
+        pane.wait("read-only  ")
+        pane.enter("go")
+        pane.until(lambda s: "over" in s or "wants to run" in s)
+        if "wants to run" in pane.screen():
+            pane.type("n")
+        pane.idle(1)
+        assert not os.path.exists(os.path.join(pane.workspace, "made"))
+        pane.enter("/mode workspace-write")
+        pane.wait("workspace-write  ")
+        pane.turn("again")
+        assert os.path.exists(os.path.join(pane.workspace, "made")), pane.screen()
+        assert len(sessions(pane)) == 1
+
+
+def resumes(base):
+    """/new, /sessions with a search, /resume by the start of the id, /fork, /rename; -r."""
+    with tmux.Pane(base, rows=50) as pane:
+        pane.chat(model="rehearsal/echo")
+        pane.turn("about apples")
+        first = sessions(pane)[0]
+        pane.enter("/new")
+        pane.wait("--- new session ---")
+        pane.turn("about pears")
+        assert len(sessions(pane)) == 2
+        pane.enter("/sessions")
+        pane.wait("2 of 2")
+        pane.type("apple")
+        pane.wait("1 of 2")
+        pane.keys("Enter")
+        pane.wait(f"--- session {first[:8]}")
+        pane.turn("more apples")
+        pane.enter("/rename fruit")
+        pane.wait("called fruit")
+        pane.enter("/fork")
+        pane.wait("--- a copy")
+        pane.turn("another fruit")
+        assert len(sessions(pane)) == 3, (sessions(pane), pane.screen())
+        pane.enter(f"/resume {first[:6]}")
+        pane.wait(f"--- session {first[:8]}  fruit")
+        pane.enter("/resume zzzz")
+        pane.wait("0 sessions begin with zzzz")
+        pane.enter("/export out.md")
+        pane.wait("written: ")
+        with open(os.path.join(pane.workspace, "out.md"), encoding="utf-8") as file:
+            text = file.read()
+        assert "more apples" in text and "another fruit" not in text and "pears" not in text
+        pane.enter("/compact")
+        pane.until(lambda s: "was summed up" in s or "trivet: " in s)
+        pane.keys("C-d")
+        pane.wait("to go on")
+        pane.enter(f"clear; $TRIVET chat -r {first[:-6]}")
+        pane.wait("> more apples")
+
+
+def first(base):
+    """No model: local servers are found, one key is enough, the choice is kept."""
+    script = [{"text": "the server speaks", "repeat": True}]
+    with provider.Server(script) as server:
+        env = {**NOWHERE, "VLLM_BASE_URL": f"http://127.0.0.1:{server.port}/v1"}
+        with tmux.Pane(base, **env) as pane:
+            pane.enter("$TRIVET")
+            pane.wait("no model is set up yet")
+            shown = pane.wait(f"> 1  vLLM at 127.0.0.1:{server.port}, 1 model  found")
+            assert "2  paste a key" in shown and "3  the built-in rehearsal model" in shown, shown
+            pane.keys("Enter")
+            pane.wait("vllm/fake answers from now on")
+            pane.turn("hello")
+            pane.wait("the server speaks")
+            pane.keys("C-d")
+            pane.wait("to go on")
+            pane.enter("clear; $TRIVET")
+            pane.wait("vllm/fake  ")
+            assert "no model" not in pane.screen()
+
+
+def rehearsal(base):
+    """Without anything: two keys to the first answer."""
+    with tmux.Pane(base, **NOWHERE) as pane:
+        pane.enter("$TRIVET")
+        pane.wait("no model is set up yet")
+        pane.type("2")
+        pane.wait("rehearsal/default answers from now on")
+        pane.turn("list the files")
+        pane.wait("* glob_search")
+        pane.enter("/model rehearsal/hello")
+        pane.wait("rehearsal/hello answers")
+        pane.enter("/model")
+        pane.wait("rehearsal/slow")
+        pane.type("slow")
+        pane.keys("Enter")
+        pane.wait("rehearsal/slow answers")
+
+
+def keys(base):
+    """A key is typed unseen; a wrong one is told in a sentence, with a way out, and not kept."""
+    def answers(body):
+        return {"text": "good key"}
+    with provider.Server(answers) as server, tmux.Pane(
+            base, **NOWHERE, OPENAI_BASE_URL=f"http://127.0.0.1:{server.port}/v1") as pane:
+        pane.enter("$TRIVET")
+        pane.wait("no model is set up yet")
+        pane.keys("Escape")
+        pane.wait("/login stores a key")
+        pane.enter("/login")
+        pane.wait("a key for:")
+        pane.type("openrouter")
+        pane.wait("1 of ")
+        pane.keys("Escape")
+        pane.wait("a key for:", gone=True)
+        pane.enter("/login openai")
+        pane.wait("OpenAI key:")
+        pane.type("sk-secret-0123456789")
+        pane.wait("(20 characters)")
+        pane.keys("Enter")
+        pane.wait("the key for OpenAI is kept")
+        assert "sk-secret" not in pane.all()
+        path = os.path.join(pane.env["XDG_CONFIG_HOME"], "trivet/auth.json")
+        assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+        with open(path, encoding="utf-8") as file:
+            assert "sk-secret" in json.dumps(json.load(file))
+        assert "sk-secret" not in open(os.path.join(pane.env["XDG_STATE_HOME"], "trivet/history"),
+                                       encoding="utf-8").read()
+
+
+def wrong_key(base):
+    """A refused key ends the turn at once, in one sentence and with a way out."""
+    script = [{"status": 401, "body": {"error": {"message": "Incorrect API key provided"}},
+               "repeat": True}]
+    with provider.Server(script) as server, tmux.Pane(
+            base, OPENAI_API_KEY="sk-wrong-1234567890",
+            OPENAI_BASE_URL=f"http://127.0.0.1:{server.port}/v1") as pane:
+        pane.chat(model="openai/gpt-x")
+        pane.turn("hello")
+        shown = pane.screen()
+        assert "Incorrect API key provided" in shown and "try: /login" in shown, shown
+        assert len([e for e in server.log if e.get("method") == "POST"]) == 1
+
+
+tmux.run([helps, completes, looks, modes, resumes, first, rehearsal, keys, wrong_key])
