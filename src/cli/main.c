@@ -257,6 +257,8 @@ static int describe(int argc, char **argv)
         dialect_describe_text(d, &out);
     else if (str_is(what, "exec"))
         exec_describe(&out, as_json);
+    else if (str_is(what, "chat"))
+        chat_describe(&out);
     else if (str_is(what, "tools"))
         describe_tools(&out, as_json);
     else if (str_is(what, "limits"))
@@ -266,9 +268,10 @@ static int describe(int argc, char **argv)
     else if (str_is(what, "providers"))
         describe_providers(&out, as_json);
     else {
-        fputs("trivet describe: name one of loaf, scaiflux, kward, exec, tools, limits, events, "
-              "providers\n",
-              stderr);
+        fputs(
+            "trivet describe: name one of loaf, scaiflux, kward, exec, chat, tools, limits, events, "
+            "providers\n",
+            stderr);
         return 2;
     }
     return print(buf_str(&out));

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 enum {
-    FRAME_MS = 33,
+    FRAME_MS = 45,
     HOLD_MS = 300,           /* after a resize: more may come, and some are told late */
     ESCAPE_MS = 30,          /* an escape byte that is alone so long is the key */
     QUEUE_BYTES = 256 << 10, /* more waiting for a slow terminal pauses the model */
@@ -50,11 +50,21 @@ static void look_at_size(struct chat *c)
     screen_resize(&c->screen, cols, lines);
 }
 
+/* A terminal that takes nothing pauses the model. */
+static void hold_back(struct chat *c)
+{
+    size_t waiting = c->screen.pending.n + (c->out ? writer_queued(c->out) : 0);
+    if (c->launch.session && c->launch.session == c->heard)
+        listener_set_full(c->launch.session, &c->listener, waiting > QUEUE_BYTES && !c->is_away);
+}
+
 void chat_draw(struct chat *c)
 {
     timer_stop(c->frame);
-    if (!c->out || c->is_away || writer_queued(c->out))
+    if (!c->out || c->is_away || writer_queued(c->out)) {
+        hold_back(c);
         return; /* on_written draws */
+    }
     show_errors(c);
     c->drawn_us = time_mono_us();
     look_at_size(c);
@@ -68,8 +78,7 @@ void chat_draw(struct chat *c)
         return;
     writer_put(c->out, buf_str(&c->screen.out));
     buf_shrink(&c->screen.out, 1 << 16);
-    if (c->launch.session)
-        listener_set_full(c->launch.session, &c->listener, writer_queued(c->out) > QUEUE_BYTES);
+    hold_back(c);
 }
 
 static void on_frame(void *arg)
@@ -279,6 +288,7 @@ static void listen(struct chat *c)
     struct session_info info;
     c->listener = (struct listener){.on_event = on_event, .arg = c};
     session_listen(c->launch.session, &c->listener);
+    c->heard = c->launch.session;
     session_info(c->launch.session, &info);
     c->context = info.context_tokens;
     c->window = session_window(c->launch.session);
@@ -290,6 +300,7 @@ static void leave_session(struct chat *c)
     if (!c->launch.session)
         return;
     view_end_text(c);
+    c->heard = NULL;
     session_unlisten(c->launch.session, &c->listener);
     launch_close(&c->launch);
     while (c->waiting)
@@ -441,6 +452,7 @@ static void clear(struct chat *c)
     buf_clear(&c->last_output);
     free(c->doing);
     free(c->last_prompt);
+    free(c->progress);
 }
 
 /* Everything behind the options, in the process that draws. */
@@ -455,11 +467,12 @@ static int run(struct chat *c, const struct provider *const *providers, size_t n
     begin_screen(c);
     c->loop = loop_new();
     begin_loop(c);
+    view_welcome(c);
+    chat_draw(c); /* before all that takes longer: the sandbox tries what the kernel can do */
     c->engine = engine_new(c->loop, providers, n);
     bool ok = open_chat(c, &err);
     if (ok) {
         input_load_history(c);
-        view_welcome(c);
         begin_session(c);
         if (c->options.prompt.n)
             input_send(c, buf_str(&c->options.prompt), false);

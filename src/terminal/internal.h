@@ -52,6 +52,7 @@ struct chat {
     struct engine *engine;
     struct launch launch;
     struct listener listener;
+    struct session *heard; /* the session that it listens to */
     struct screen screen;
     struct editor editor;
     struct keys keys;
@@ -68,6 +69,7 @@ struct chat {
     int64_t started_us, call_us;
     char turn[UUID_LEN + 1]; /* that runs */
     char *doing;             /* what the status line says */
+    char *progress;          /* the last line of the running command, or NULL */
     char *last_prompt;       /* of this session */
     struct waiting_text *waiting;
     struct buf last_output; /* of the last call, for the pager */

@@ -48,10 +48,15 @@ static void draw_status(struct chat *c)
         live_print(s, 0, "%lldm%02llds", (long long)(seconds / 60), (long long)(seconds % 60));
     else
         live_print(s, 0, "%llds", (long long)seconds);
-    live_print(s, STYLE_DIM, "  ");
+    live_print(s, 0, "  ");
     const char *idle = c->is_thinking ? "thinking" : c->in_answer ? "answering" : "working";
     put_cut(c, 0, str_of(c->is_stopping ? "stopping" : c->doing ? c->doing : idle), 36);
     live_print(s, STYLE_DIM, "  esc stops");
+    if (c->progress) {
+        live_row(s);
+        live_print(s, 0, "  ");
+        put_cut(c, STYLE_DIM, str_of(c->progress), LIVE_COLUMNS);
+    }
 }
 
 /* ---- the editor ---- */
@@ -154,6 +159,8 @@ static void put_usage(struct buf *out, const struct usage *u)
 static void put_place(struct buf *out, const struct chat *c)
 {
     struct str home = path_home(), place = c->launch.workspace;
+    if (!place.n)
+        return;
     buf_addz(out, "  ");
     if (home.n > 1 && path_is_inside(home, place)) {
         buf_addc(out, '~');
@@ -179,6 +186,8 @@ static void draw_footer(struct chat *c)
     }
     if (c->launch.session)
         session_info(c->launch.session, &info);
+    else
+        info.model = c->options.model.p ? c->options.model : STR("..."); /* not opened yet */
     shown_add(&model, info.model.p ? info.model : STR("no model"), false);
     live_put(s, 0, buf_str(&model));
     if (info.effort.n)
@@ -191,7 +200,7 @@ static void draw_footer(struct chat *c)
     buf_addf(&rest, "  %s", c->options.mode->name);
     put_place(&rest, c);
     if (is_wide)
-        buf_addf(&rest, "  %.8s", c->launch.name.p);
+        buf_addf(&rest, "  %.8s", c->launch.name.p ? c->launch.name.p : "");
     live_put(s, STYLE_DIM, buf_str(&rest));
 }
 

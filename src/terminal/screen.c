@@ -28,7 +28,8 @@ void screen_clear(struct screen *s)
 
 /* ---- styles ---- */
 
-static void put_style(struct buf *out, unsigned style)
+/* from: what is set already; nothing has to be taken back when there is nothing. */
+static void put_style(struct buf *out, unsigned from, unsigned style)
 {
     static const struct {
         unsigned bit;
@@ -39,18 +40,19 @@ static void put_style(struct buf *out, unsigned style)
                  {STYLE_UNDER, ";4"},
                  {STYLE_STRIKE, ";9"}};
     buf_addz(out, "\033[");
+    size_t begun = out->n;
     for (size_t i = 0; i < ARRAY_LEN(codes); i++)
         if (style & codes[i].bit)
-            buf_addz(out, codes[i].code);
+            buf_addz(out, codes[i].code + (!from && out->n == begun));
     if (style & STYLE_COLOUR)
-        buf_addf(out, ";3%u", style & STYLE_COLOUR);
+        buf_addf(out, "%s3%u", !from && out->n == begun ? "" : ";", style & STYLE_COLOUR);
     buf_addc(out, 'm');
 }
 
 static void set_style(struct screen *s, unsigned style)
 {
     if (s->style != style && s->has_colour)
-        put_style(&s->out, style);
+        put_style(&s->out, s->style, style);
     s->style = style;
 }
 
@@ -332,7 +334,7 @@ void live_put(struct screen *s, unsigned style, struct str text)
     if (!text.n)
         return;
     if (style && s->has_colour)
-        put_style(row, style);
+        put_style(row, 0, style);
     while (text.n) {
         struct cluster k = cluster_first(text);
         buf_add(row, str_cut(text, k.n));
@@ -487,6 +489,22 @@ static void draw_live(struct screen *s)
     draw_all(s);
 }
 
+/* A window of a few rows shows those around the cursor. */
+static void fit_live(struct screen *s)
+{
+    struct live *l = &s->next;
+    while (l->n > s->lines - 1) {
+        if (l->cursor_row == 0) {
+            l->n--;
+            continue;
+        }
+        struct buf first = l->rows[0].text;
+        memmove(&l->rows[0], &l->rows[1], (size_t)(l->n - 1) * sizeof l->rows[0]);
+        l->rows[--l->n].text = first;
+        l->cursor_row--;
+    }
+}
+
 void screen_frame(struct screen *s)
 {
     if (s->is_plain) {
@@ -495,6 +513,7 @@ void screen_frame(struct screen *s)
         return;
     }
     size_t before = s->out.n;
+    fit_live(s);
     buf_addz(&s->out, "\033[?2026h");
     size_t begun = s->out.n;
     if (s->n_runs && !s->is_held && draw_text(s))

@@ -42,6 +42,7 @@ static void add_text(struct chat *c, struct str text)
         view_end_text(c);
         screen_paragraph(&c->screen);
         c->in_answer = true;
+        c->has_called = false;
     }
     markdown_add(&c->markdown, text);
 }
@@ -55,6 +56,7 @@ static void add_thinking(struct chat *c, struct str text)
         view_end_text(c);
         screen_paragraph(&c->screen);
         c->is_thinking = true;
+        c->has_called = false;
     }
     shown_add(&shown, text, true);
     screen_text(&c->screen, STYLE_DIM | STYLE_ITALIC, buf_str(&shown));
@@ -230,6 +232,15 @@ static void print_call_line(struct chat *c, const struct event *e, struct str st
     screen_text(s, 0, STR("\n"));
 }
 
+/* The last line that a running command has printed. */
+static void set_progress(struct chat *c, struct str text)
+{
+    struct str t = str_trim(text);
+    size_t at = str_rchr(t, '\n');
+    free(c->progress);
+    c->progress = t.n ? str_dup(at == SIZE_MAX ? t : str_from(t, at + 1)) : NULL;
+}
+
 static void end_call(struct chat *c, const struct event *e)
 {
     const struct event_result *r = e->result;
@@ -239,7 +250,7 @@ static void end_call(struct chat *c, const struct event *e)
     view_end_text(c);
     if (!c->has_called)
         screen_paragraph(&c->screen);
-    c->has_called = true;
+    c->has_called = true; /* calls that follow each other stand together */
     print_call_line(c, e, status);
     if (r->diff.n)
         view_diff(&c->screen, r->diff, DIFF_LINES);
@@ -250,6 +261,7 @@ static void end_call(struct chat *c, const struct event *e)
     shown_add(&c->last_output, str_cut(r->diff.n ? r->diff : r->text, KEPT_BYTES), true);
     free(c->doing);
     c->doing = NULL;
+    set_progress(c, STR(""));
 }
 
 static void begin_call(struct chat *c, const struct event_call *call)
@@ -322,6 +334,7 @@ static void end_turn(struct chat *c, const struct event *e)
     c->is_busy = c->is_stopping = false;
     free(c->doing);
     c->doing = NULL;
+    set_progress(c, STR(""));
     ask_close(c);
     if (e->end->state == TURN_FAILED)
         tell_failure(c, e->error);
@@ -386,6 +399,9 @@ void view_event(struct chat *c, const struct event *e)
         break;
     case EV_PERMISSION_ASKED:
         ask_open(c, e);
+        break;
+    case EV_CALL_OUTPUT:
+        set_progress(c, e->text);
         break;
     case EV_CALL_DONE:
         end_call(c, e);

@@ -154,6 +154,34 @@ def resizes(base):
         assert rows[-2] == "> typed meanwhile", rows
 
 
+def frames(base):
+    """All that is drawn stands in whole frames; nothing is cleared, switched or hidden; a window of
+    a few rows is enough."""
+    with tmux.Pane(base, rows=8) as pane:
+        pane.enter("seq -f mark%g 20")
+        pane.chat(scene=WORDS)
+        record = os.path.join(base, "bytes")
+        pane.record(record)
+        pane.type("go")
+        pane.keys("Enter")
+        pane.wait("w200w")
+        pane.type("line\\")
+        pane.keys("Enter")
+        for i in range(8):
+            pane.type(f"line{i}\\")
+            pane.keys("Enter")
+        pane.wait("line7")
+        pane.idle(1, 20)
+        with open(record, "rb") as file:
+            data = file.read()
+        assert not re.search(rb"\x1b\[[23]J|\x1b\[\?(1049|47|100\d|25l)|\x1bM|\x1b\[\d*[rSTLM]", data)
+        outside = re.sub(rb"\x1b\[\?2026h.*?\x1b\[\?2026l", b"", data, flags=re.S)
+        assert outside == b"", outside
+        words = re.findall(r"\bw(\d+)w\b", pane.all(joined=True))
+        assert sorted(map(int, words)) == list(range(1500)), len(words)
+        assert len(re.findall(r"\bmark\d+$", pane.all(), re.M)) == 20
+
+
 def soft_wrap(base):
     """A paragraph is one line to the terminal; code is not changed at all."""
     text = " ".join(f"word{i}" for i in range(200))
@@ -221,4 +249,4 @@ def plain(base):
                 assert b"\x1b" not in file.read()
 
 
-tmux.run([lines, history, paste, wide, resizes, soft_wrap, colours, plain])
+tmux.run([lines, history, paste, wide, resizes, frames, soft_wrap, colours, plain])

@@ -149,6 +149,18 @@ def editor(base):
         pane.until(lambda s: "> first words" in s and "edited" in s)
 
 
+def progress(base):
+    """The last line of a command is seen while it runs."""
+    command = "for i in 1 2 3 4; do echo step$i; sleep 0.5; done"
+    scene = {"rounds": [[{"call": "bash", "args": {"command": command}}], [{"say": "done"}]]}
+    with tmux.Pane(base) as pane:
+        pane.chat(scene=scene)
+        pane.enter("go")
+        pane.until(lambda s: re.search(r"esc stops\n  step[123]\n>", s))
+        pane.idle(1)
+        assert "esc stops" not in pane.screen()
+
+
 def shell(base):
     """!COMMAND runs in the workspace, in the sandbox, and does not reach the model."""
     with tmux.Pane(base) as pane:
@@ -179,4 +191,4 @@ def pictures(base):
         assert len(images) == 1 and base64.b64encode(png).decode()[:40] in json.dumps(images), said
 
 
-tmux.run([steers, queues, returns, takes_back, reasoning, pager, editor, shell, pictures])
+tmux.run([steers, queues, returns, takes_back, reasoning, pager, editor, progress, shell, pictures])

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+#include "terminal/markdown.h"
+
+#include "base/mem.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+/* What is printed of a text that comes in pieces of n bytes; styles as <numbers>. */
+static void render(struct str text, size_t n, bool has_colour, struct buf *out)
+{
+    struct screen s;
+    screen_init(&s, 80, 24, true, false);
+    s.has_colour = has_colour;
+    struct markdown m = {.screen = &s};
+    for (size_t at = 0; at < text.n; at += n)
+        markdown_add(&m, str_cut(str_from(text, at), n));
+    markdown_end(&m);
+    screen_frame(&s);
+    for (size_t i = 0; i < s.out.n; i++)
+        if (s.out.p[i] == '\033')
+            buf_addc(out, '<');
+        else if (s.out.p[i] == 'm' && i > 1 &&
+                 (s.out.p[i - 1] == '[' || s.out.p[i - 2] == ';' ||
+                  (i > 2 && s.out.p[i - 3] == ';')))
+            buf_addc(out, '>');
+        else if (s.out.p[i] != '[' || i == 0 || s.out.p[i - 1] != '\033')
+            buf_addc(out, s.out.p[i]);
+    markdown_clear(&m);
+    screen_clear(&s);
+}
+
+static void shows(const char *text, const char *wanted)
+{
+    AUTO(buf) struct buf whole = BUF_INIT;
+    render(str_of(text), strlen(text), false, &whole);
+    assert_string_equal(whole.p ? whole.p : "", wanted);
+    for (size_t n = 1; n < 7; n++) { /* the same in any pieces */
+        AUTO(buf) struct buf pieces = BUF_INIT, styled = BUF_INIT, styled_pieces = BUF_INIT;
+        render(str_of(text), n, false, &pieces);
+        assert_string_equal(pieces.p ? pieces.p : "", wanted);
+        render(str_of(text), strlen(text), true, &styled);
+        render(str_of(text), n, true, &styled_pieces);
+        assert_string_equal(styled_pieces.p ? styled_pieces.p : "", styled.p ? styled.p : "");
+    }
+}
+
+static void test_inline(void **state)
+{
+    (void)state;
+    shows("a **bold** b", "a bold b\n");
+    shows("*it* and _it_ and ***both***", "it and it and both\n");
+    shows("2 * 3 * 4 and a_b_c and __init__", "2 * 3 * 4 and a_b_c and init\n");
+    shows("`a*b*c` and ``x ` y``", "a*b*c and x ` y\n");
+    shows("~~gone~~ ~5", "gone ~5\n");
+    shows("\\*not\\* \\x", "*not* \\x\n");
+    shows("[text](https://x.y) [ ] [a] (b)", "text (https://x.y) [ ] [a] (b)\n");
+    shows("[https://x](https://x)", "https://x\n");
+    shows("an open **end", "an open end\n");
+    shows("an open [end", "an open [end\n");
+}
+
+static void test_blocks(void **state)
+{
+    (void)state;
+    shows("# Head\n\ntext\n", "# Head\n\ntext\n");
+    shows("#hash\n", "#hash\n");
+    shows("* one\n+ two\n  - three\n1. four\n", "- one\n- two\n  - three\n1. four\n");
+    shows("a\n---\nb\n", "a\n---\nb\n");
+    shows("**Bold** first\n", "Bold first\n");
+    shows("> quoted\n", "> quoted\n");
+    shows("```c\nint *a; **b\n\n```\nafter\n", "```c\nint *a; **b\n\n```\nafter\n");
+    shows("```\nopen *end*", "```\nopen *end*\n");
+    shows("~~~\n```\n~~~\n", "~~~\n```\n~~~\n");
+    shows("a\r\nb\r\n", "a\nb\n");
+}
+
+static void test_tables(void **state)
+{
+    (void)state;
+    shows("| a | b |\n|---|---|\n| 1 | `two` |\nafter\n", "a  b\n-  ---\n1  two\nafter\n");
+    shows("| a |\n|---|\n| **x** |", "a\n-\nx\n");
+    shows(
+        "| one | two |\n|---|---|\n| a long value that needs the whole width of a row | and a second "
+        "value that is as long as the first one |\n",
+        "one: a long value that needs the whole width of a row\n"
+        "two: and a second value that is as long as the first one\n");
+}
+
+/* Orders to the terminal are shown, also when they come in pieces. */
+static void test_orders(void **state)
+{
+    (void)state;
+    shows("a\033[2Jb\aend", "a\\u001b[2Jb\\u0007end\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_inline),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_orders),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
