@@ -145,10 +145,11 @@ void chat_quit(struct chat *c)
     if (c->is_quitting)
         _exit(130);
     c->is_quitting = true;
-    if (c->is_started)
-        fiber_start(c->loop, "quit", quit_fiber, c);
-    else
-        loop_stop(c->loop);
+    if (!c->is_started) { /* SIGTERM while the session is opened */
+        tty_leave();
+        _exit(c->exit_code);
+    }
+    fiber_start(c->loop, "quit", quit_fiber, c);
 }
 
 static void on_term(void *arg)
@@ -283,12 +284,27 @@ static void put_skills_await(void *arg, struct session *s, struct str input, str
     skills_clear(&skills);
 }
 
+/* The name of the checked-out branch, without asking git. */
+static void find_branch(struct chat *c)
+{
+    AUTO(buf) struct buf head = BUF_INIT, path = BUF_INIT;
+    struct error ignored;
+    buf_addf(&path, "%.*s/.git/HEAD", STR_FMT(c->launch.workspace));
+    c->branch[0] = '\0';
+    if (!path_read(&head, buf_str(&path), 4096, &ignored))
+        return;
+    struct str line = str_trim(buf_str(&head)), prefix = STR("ref: refs/heads/");
+    if (str_starts(line, prefix))
+        snprintf(c->branch, sizeof c->branch, "%.*s", STR_FMT(str_from(line, prefix.n)));
+}
+
 static void listen(struct chat *c)
 {
     struct session_info info;
     c->listener = (struct listener){.on_event = on_event, .arg = c};
     session_listen(c->launch.session, &c->listener);
     c->heard = c->launch.session;
+    find_branch(c);
     session_info(c->launch.session, &info);
     c->context = info.context_tokens;
     c->window = session_window(c->launch.session);
@@ -343,13 +359,14 @@ void chat_set_mode(struct chat *c, const struct run_mode *mode)
 {
     struct error err;
     AUTO(arena) struct arena a = ARENA_INIT;
-    struct str name = session_is_unused(c->launch.session) ? STR_NONE
-                                                           : arena_str(&a, c->launch.name);
+    struct session_info info;
+    session_info(c->launch.session, &info);
+    struct str path = session_is_unused(c->launch.session) ? STR_NONE : arena_str(&a, info.path);
     leave_session(c);
     c->options.mode = mode;
     launch_refill(&c->launch);
     set_chat_settings(c);
-    if (!launch_open(&c->launch, name, &err) && !launch_open(&c->launch, STR_NONE, &err)) {
+    if (!launch_open(&c->launch, path, &err) && !launch_open(&c->launch, STR_NONE, &err)) {
         view_notice(c, STYLE_RED, "trivet: %s", err.text);
         chat_quit(c);
         return;
@@ -359,31 +376,17 @@ void chat_set_mode(struct chat *c, const struct run_mode *mode)
 
 /* ---- the start ---- */
 
-/* The name of the checked-out branch, without asking git. */
-static void find_branch(struct chat *c)
-{
-    AUTO(buf) struct buf head = BUF_INIT, path = BUF_INIT;
-    struct error ignored;
-    buf_addf(&path, "%.*s/.git/HEAD", STR_FMT(c->launch.workspace));
-    c->branch[0] = '\0';
-    if (!path_read(&head, buf_str(&path), 4096, &ignored))
-        return;
-    struct str line = str_trim(buf_str(&head)), prefix = STR("ref: refs/heads/");
-    if (str_starts(line, prefix))
-        snprintf(c->branch, sizeof c->branch, "%.*s", STR_FMT(str_from(line, prefix.n)));
-}
-
-static bool open_chat(struct chat *c, struct error *err)
+static bool open_chat_await(struct chat *c, struct error *err)
 {
     c->launch.engine = c->engine;
     c->launch.options = &c->options;
     if (!launch_prepare(&c->launch, err))
         return false;
     set_chat_settings(c);
-    find_branch(c);
-    if (!c->options.model.p && !c->options.resume.p && !engine_default_model(c->engine).p)
+    bool is_new = !c->options.resume.p && !c->options.continues;
+    if (!c->options.model.p && is_new && !engine_default_model(c->engine).p)
         c->options.model = models_stored(&c->launch.arena);
-    if (!launch_open(&c->launch, c->options.resume, err))
+    if (!launch_find_await(&c->launch, err) || !launch_open_await(&c->launch, err))
         return false;
     listen(c);
     return true;
@@ -394,10 +397,30 @@ static void begin_session(struct chat *c)
 {
     struct session_info info;
     session_info(c->launch.session, &info);
-    if (c->options.resume.p)
+    if (c->options.resume.p || c->options.continues)
         view_history(c);
     if (!info.model.p)
         models_first(c);
+}
+
+/* The reader is paused until there is a session that keys can be for. */
+static void open_fiber(void *arg)
+{
+    struct chat *c = arg;
+    struct error err;
+    if (!open_chat_await(c, &err)) {
+        c->exit_code = c->launch.is_usage ? 2 : 1;
+        shown_line(stderr, "trivet: %s", err.text);
+        loop_stop(c->loop);
+        return;
+    }
+    input_load_history(c);
+    c->is_started = true;
+    begin_session(c);
+    if (c->options.prompt.n)
+        input_send(c, buf_str(&c->options.prompt), false);
+    reader_pause(c->in, false);
+    chat_draw(c);
 }
 
 static void begin_screen(struct chat *c)
@@ -458,7 +481,6 @@ static void clear(struct chat *c)
 /* Everything behind the options, in the process that draws. */
 static int run(struct chat *c, const struct provider *const *providers, size_t n)
 {
-    struct error err;
     process_begin();
     tty_guard_crash();
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* as in server_run: keys stand in our environment */
@@ -470,24 +492,14 @@ static int run(struct chat *c, const struct provider *const *providers, size_t n
     view_welcome(c);
     chat_draw(c); /* before all that takes longer: the sandbox tries what the kernel can do */
     c->engine = engine_new(c->loop, providers, n);
-    bool ok = open_chat(c, &err);
-    if (ok) {
-        input_load_history(c);
-        begin_session(c);
-        if (c->options.prompt.n)
-            input_send(c, buf_str(&c->options.prompt), false);
-        c->is_started = true;
-        chat_draw(c);
-        loop_run(c->loop);
-    } else {
-        c->exit_code = c->launch.is_usage ? 2 : 1;
-        shown_line(stderr, "trivet: %s", err.text);
-    }
+    reader_pause(c->in, true);
+    fiber_start(c->loop, "open", open_fiber, c);
+    loop_run(c->loop);
     view_end_text(c);
     leave_terminal(c);
     child_end_all(c->loop);
-    if (ok && !session_is_unused(c->launch.session))
-        dprintf(c->out_fd, "to go on: trivet chat -r %.*s\n", STR_FMT(c->launch.name));
+    if (c->launch.session && !session_is_unused(c->launch.session) && !c->options.is_ephemeral)
+        dprintf(c->out_fd, "to go on: trivet chat -r %.8s\n", c->launch.name.p);
     clear(c);
     return c->exit_code;
 }

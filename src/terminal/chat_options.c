@@ -28,8 +28,11 @@ static const struct option rows[] = {
          .number = VERDICT_ASK),
     CHAT(rules, OPT_TAKEN, "deny", 0, "RULE", "never", .accept = run_take_rule,
          .number = VERDICT_DENY),
+    CHAT(continues, OPT_FLAG, "continue", 'c', NULL,
+         "go on with the newest session of this directory"),
     CHAT(resume, OPT_TEXT, "resume", 'r', "ID",
-         "go on with an earlier session: its id, or its file"),
+         "go on with an earlier session: its id or how it begins,\nits name, or its file"),
+    CHAT(forks, OPT_FLAG, "fork", 0, NULL, "go on in a copy of that session"),
     CHAT(is_ephemeral, OPT_FLAG, "ephemeral", 0, NULL, "keep no session file"),
     CHAT(is_plain, OPT_FLAG, "plain", 0, NULL,
          "lines of text only: no colours, no moving of the cursor;\n"

@@ -1,24 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Pictures that a prompt names: @shot.png. */
-#include "base/base64.h"
 #include "base/path.h"
 #include "terminal/internal.h"
+#include "terminal/picture.h"
 
-enum { IMAGE_BYTES = 10 << 20, MAX_IMAGES = 16 };
-
-/* The kind of a picture by its first bytes; NULL: it is none. */
-static const char *mime_of(struct str data)
-{
-    if (str_starts(data, STR("\x89PNG\r\n\x1a\n")))
-        return "image/png";
-    if (str_starts(data, STR("\xff\xd8\xff")))
-        return "image/jpeg";
-    if (str_starts(data, STR("GIF8")))
-        return "image/gif";
-    if (str_starts(data, STR("RIFF")) && data.n > 12 && memcmp(data.p + 8, "WEBP", 4) == 0)
-        return "image/webp";
-    return NULL;
-}
+enum { MAX_IMAGES = 16 };
 
 static bool is_picture_name(struct str name)
 {
@@ -32,23 +18,14 @@ static bool is_picture_name(struct str name)
 
 static bool load(struct chat *c, struct str name, struct arena *a, struct block *ret)
 {
-    AUTO(buf) struct buf path = BUF_INIT, data = BUF_INIT, text = BUF_INIT;
+    AUTO(buf) struct buf path = BUF_INIT;
     struct error err;
     path_absolute(&path, c->launch.workspace, name);
-    if (!path_read(&data, buf_str(&path), IMAGE_BYTES, &err)) {
+    if (!picture_read(a, buf_str(&path), ret, &err)) {
         view_notice(c, STYLE_YELLOW, "%s", err.text);
         return false;
     }
-    const char *mime = mime_of(buf_str(&data));
-    if (!mime) {
-        view_notice(c, STYLE_YELLOW, "%.*s is no picture", STR_FMT(name));
-        return false;
-    }
-    base64_put(&text, buf_str(&data));
-    *ret = (struct block){.kind = BLOCK_IMAGE,
-                          .data = arena_str(a, buf_str(&text)),
-                          .mime = str_of(mime),
-                          .alt = arena_str(a, path_base(name))};
+    ret->alt = arena_str(a, path_base(name));
     return true;
 }
 

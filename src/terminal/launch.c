@@ -169,7 +169,11 @@ static bool use_session(struct launch *l, struct session *s, struct error *err)
     l->session = s;
     l->name = arena_str(&l->arena, info.id);
     l->workspace = arena_str(&l->arena, info.workspace);
-    return load_project_rules(l, err);
+    rules_clear(&l->rules); /* they may be those of another workspace */
+    if (load_rules(l, err) && load_project_rules(l, err))
+        return true;
+    launch_close(l);
+    return false;
 }
 
 static struct session *resume(struct launch *l, struct error *err)

@@ -3,15 +3,9 @@
 #include "base/path.h"
 #include "base/time.h"
 #include "context/export.h"
-#include "engine/list.h"
+#include "terminal/find.h"
 #include "terminal/pick.h"
 #include "terminal/slash.h"
-
-static void put_sessions_dir(struct buf *out)
-{
-    path_xdg(out, "XDG_STATE_HOME", ".local/state");
-    buf_addz(out, "/trivet/sessions");
-}
 
 static struct fiber *start(struct chat *c, const char *name, loop_fn *fn)
 {
@@ -26,13 +20,14 @@ static void tell(struct chat *c, const struct error *err)
 
 /* ---- going on with another ---- */
 
-static void resume(struct chat *c, struct str name)
+static void resume(struct chat *c, struct str path)
 {
     struct error err;
     struct session_info info;
-    if (str_eq(name, c->launch.name))
+    session_info(c->launch.session, &info);
+    if (str_eq(path, info.path))
         return;
-    if (!chat_switch(c, name, &err)) {
+    if (!chat_switch(c, path, &err)) {
         tell(c, &err);
         return;
     }
@@ -68,13 +63,13 @@ static void add_session(struct pick *p, const struct chat *c, const struct sessi
     buf_addf(&detail, "  %lld messages  %.8s", (long long)row->n_messages, id_of(row->path).p);
     if (!str_eq(row->cwd, c->launch.workspace))
         buf_addf(&detail, "  %.*s", STR_FMT(row->cwd));
-    pick_add(p, title.n ? title : STR("(nothing said yet)"), buf_str(&detail), id_of(row->path));
+    pick_add(p, title.n ? title : STR("(nothing said yet)"), buf_str(&detail), row->path);
 }
 
 static bool list_await(struct chat *c, struct arena *a, struct session_list *ret, struct error *err)
 {
     AUTO(buf) struct buf dir = BUF_INIT;
-    put_sessions_dir(&dir);
+    find_sessions_dir(&dir);
     return engine_list_await(c->engine, a, arena_str(a, buf_str(&dir)), 0, ret, err);
 }
 
@@ -113,33 +108,17 @@ struct resuming {
     char *start;
 };
 
-static bool is_meant(const struct session_row *row, struct str start)
-{
-    return str_starts(id_of(row->path), start) || (row->name.n && str_ieq(row->name, start));
-}
-
 static void resume_fiber(void *arg)
 {
     struct resuming *r = arg;
     struct chat *c = r->c;
     AUTO(arena) struct arena a = ARENA_INIT;
-    struct session_list list;
+    struct session_row row;
     struct error err;
-    struct str start_of = str_of(r->start), found = STR_NONE;
-    size_t n = 0;
-    bool ok = list_await(c, &a, &list, &err);
-    for (size_t i = 0; ok && i < list.n; i++)
-        if (is_meant(&list.rows[i], start_of)) {
-            found = id_of(list.rows[i].path);
-            n++;
-        }
-    if (!ok)
-        tell(c, &err);
-    else if (n == 1)
-        resume(c, found);
+    if (find_session_await(c->engine, &a, str_of(r->start), &row, &err))
+        resume(c, row.path);
     else
-        view_notice(c, STYLE_RED, "%zu sessions begin with %.*s; /sessions lists them", n,
-                    STR_FMT(str_cut(start_of, 60)));
+        tell(c, &err);
     chat_dirty(c);
     free(r->start);
     free(r);
@@ -170,16 +149,15 @@ static void fork_fiber(void *arg)
     struct session *from = c->launch.session;
     struct str name = c->launch.name;
     struct error err;
-    if (!launch_open(&c->launch, STR_NONE, &err)) {
-        c->launch.session = from;
-        c->launch.name = name;
-        tell(c, &err);
-        return;
-    }
+    bool is_open = launch_open(&c->launch, STR_NONE, &err);
     struct session *to = c->launch.session;
     struct str copy = c->launch.name;
     c->launch.session = from;
     c->launch.name = name;
+    if (!is_open) {
+        tell(c, &err);
+        return;
+    }
     bool ok = session_copy_await(from, SIZE_MAX, true, to, &err);
     session_close(to);
     if (!ok)

@@ -138,7 +138,8 @@ def resumes(base):
         pane.enter(f"/resume {first[:6]}")
         pane.wait(f"--- session {first[:8]}  fruit")
         pane.enter("/resume zzzz")
-        pane.wait("0 sessions begin with zzzz")
+        pane.wait("zzzz")
+        pane.wait("trivet: ")
         pane.enter("/export out.md")
         pane.wait("written: ")
         with open(os.path.join(pane.workspace, "out.md"), encoding="utf-8") as file:
@@ -148,8 +149,14 @@ def resumes(base):
         pane.until(lambda s: "was summed up" in s or "trivet: " in s)
         pane.keys("C-d")
         pane.wait("to go on")
-        pane.enter(f"clear; $TRIVET chat -r {first[:-6]}")
-        pane.wait("> more apples")
+        for flags in (f"-r {first[:6]}", "-r fruit", "-c"):
+            pane.enter(f"clear; $TRIVET chat {flags}")
+            pane.wait("> more apples")
+            pane.wait("workspace-write")
+            pane.keys("C-d")
+            pane.wait("to go on: trivet chat -r " + (first[:8] if flags != "-c" else ""))
+        pane.enter("clear; $TRIVET chat -r zzzz; echo status $?")
+        pane.wait("status 1")
 
 
 def first(base):
