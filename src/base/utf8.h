@@ -38,6 +38,7 @@ size_t utf8_space_last(struct str s);
 struct str utf8_trim(struct str s);
 void utf8_collapse(struct buf *out, struct str s);
 size_t utf8_chars(struct str s);
+size_t utf8_ascii(struct str s);     /* those below U+0080 */
 size_t utf8_utf16_len(struct str s); /* UTF-16 code units */
 /* The first n UTF-16 code units at most. */
 struct str utf8_cut_utf16(struct str s, size_t n);

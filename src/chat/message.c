@@ -153,13 +153,8 @@ int64_t message_tokens(const struct message *m)
 
 int64_t text_weight(struct str text)
 {
-    int64_t plain = 0, others = 0;
-    for (size_t i = 0; i < text.n; i++) {
-        unsigned char c = (unsigned char)text.p[i];
-        plain += c < 0x80;
-        others += c >= 0xc0; /* the first byte of a character */
-    }
-    return (plain + 3) / 4 + others;
+    int64_t plain = (int64_t)utf8_ascii(text);
+    return (plain + 3) / 4 + (int64_t)utf8_chars(text) - plain;
 }
 
 static int64_t block_weight(const struct block *b)

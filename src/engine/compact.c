@@ -18,8 +18,9 @@
 #include "base/utf8.h"
 
 enum {
-    RESULT_MAX = 2000,    /* characters of a tool result that the summariser sees */
-    CARRIED_WORDS = 8000, /* tokens of the user's own words that are kept */
+    ROUND_BYTES = 512 << 10, /* of a question that are written in one round of the loop */
+    RESULT_MAX = 2000,       /* characters of a tool result that the summariser sees */
+    CARRIED_WORDS = 8000,    /* tokens of the user's own words that are kept */
 };
 
 static const char instruction[] =
@@ -61,11 +62,14 @@ static void put_message(struct buf *out, struct arena *a, const struct message *
     buf_addc(out, '\n');
 }
 
-/* without: percent of the results, the oldest first, that are left out. */
-static void put_part(struct buf *out, const struct history *h, size_t from, size_t to, int without)
+/* without: percent of the results, the oldest first, that are left out.  Nothing changes the
+ * messages meanwhile: a turn runs, or a compaction. */
+static bool put_part_await(struct buf *out, const struct session *s, size_t from, size_t to,
+                           int without, struct error *err)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
-    size_t n_results = 0, n_left_out;
+    const struct history *h = &s->history;
+    size_t n_results = 0, n_left_out, told = out->n;
     for (size_t i = from; i < to; i++)
         n_results += h->messages[i].role == ROLE_TOOL;
     n_left_out = (n_results * (size_t)without + 99) / 100;
@@ -73,7 +77,14 @@ static void put_part(struct buf *out, const struct history *h, size_t from, size
         bool is_left_out = h->messages[i].role == ROLE_TOOL && n_left_out > 0;
         put_message(out, &a, &h->messages[i], is_left_out);
         n_left_out -= is_left_out;
+        if (out->n - told > ROUND_BYTES) {
+            told = out->n;
+            arena_clear(&a);
+            if (!yield_await(s->engine->loop, err))
+                return false;
+        }
     }
+    return true;
 }
 
 static void put_earlier_summary(struct buf *out, const struct history *h)
@@ -99,9 +110,9 @@ struct work { /* one compaction */
     int without;     /* percent of the results that are not put to the model */
 };
 
-typedef void put_question_fn(const struct work *k, struct buf *out);
+typedef bool put_question_fn(const struct work *k, struct buf *out, struct error *err);
 
-static void put_past(const struct work *k, struct buf *out)
+static bool put_past_await(const struct work *k, struct buf *out, struct error *err)
 {
     const struct history *h = &k->session->history;
     put_earlier_summary(out, h);
@@ -111,16 +122,21 @@ static void put_past(const struct work *k, struct buf *out)
         buf_addz(out, "\n\n");
     }
     buf_addz(out, "The conversation so far:\n");
-    put_part(out, h, k->cut.from, k->is_in_turn ? k->cut.split : k->cut.at, k->without);
+    if (!put_part_await(out, k->session, k->cut.from, k->is_in_turn ? k->cut.split : k->cut.at,
+                        k->without, err))
+        return false;
     const char *asked = k->session->settings->compact.format;
     buf_addf(out, "\n%s", asked ? asked : format);
+    return true;
 }
 
-static void put_split(const struct work *k, struct buf *out)
+static bool put_split_await(const struct work *k, struct buf *out, struct error *err)
 {
     buf_addz(out, "The beginning of the turn:\n");
-    put_part(out, &k->session->history, k->cut.at, k->cut.split, k->without);
+    if (!put_part_await(out, k->session, k->cut.at, k->cut.split, k->without, err))
+        return false;
     buf_addf(out, "\n%s", split_format);
+    return true;
 }
 
 static bool ask_once_await(const struct work *k, struct str question, struct buf *out,
@@ -158,7 +174,8 @@ static bool ask_twice_await(const struct work *k, struct str question, struct bu
 }
 
 /* A question that is too long is asked with fewer results. */
-static bool ask_await(struct work *k, put_question_fn *put, struct buf *out, struct error *err)
+static bool ask_await(struct work *k, put_question_fn *put_await, struct buf *out,
+                      struct error *err)
 {
     static const int steps[] = {0, 25, 50, 100};
     struct session *s = k->session;
@@ -166,7 +183,8 @@ static bool ask_await(struct work *k, put_question_fn *put, struct buf *out, str
         AUTO(buf) struct buf question = BUF_INIT;
         bool is_last = i + 1 == ARRAY_LEN(steps);
         k->without = steps[i];
-        put(k, &question);
+        if (!put_await(k, &question, err))
+            return false;
         if (k->instructions.n)
             buf_addf(&question, "\n\nAdditional focus: %.*s", STR_FMT(k->instructions));
         if (!is_last && s->gauge.window &&
@@ -189,7 +207,7 @@ static bool summarise_past_await(struct work *k, struct buf *out, struct error *
         buf_add(out, k->cut.from ? message_text_of(&a, &h->messages[0]) : STR("No prior history."));
         return true;
     }
-    return ask_await(k, put_past, out, err);
+    return ask_await(k, put_past_await, out, err);
 }
 
 static bool summarise_split_await(struct work *k, struct buf *out, struct error *err)
@@ -197,7 +215,7 @@ static bool summarise_split_await(struct work *k, struct buf *out, struct error 
     if (k->cut.split <= k->cut.at || k->is_in_turn)
         return true;
     buf_addz(out, "\n\n---\n\n## Turn Context (split turn)\n\n");
-    return ask_await(k, put_split, out, err);
+    return ask_await(k, put_split_await, out, err);
 }
 
 static void note_files(const struct work *k, struct arena *a, struct message *summary)

@@ -199,12 +199,36 @@ static void test_fix_17_white_space(void **state)
     assert_true(str_is(utf8_cut_utf16(STR("a\U0001f600b"), 3), "a\U0001f600"));
 }
 
+/* Counting eight bytes at a time is the same as counting one by one, at every length and place. */
+static void test_counts(void **state)
+{
+    (void)state;
+    char bytes[80];
+    uint32_t seed = 12345;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (char)((seed = seed * 1664525 + 1013904223) >> 24);
+    for (size_t from = 0; from < 9; from++)
+        for (size_t n = 0; from + n <= sizeof bytes; n++) {
+            size_t ascii = 0, chars = 0;
+            for (size_t i = from; i < from + n; i++) {
+                ascii += (unsigned char)bytes[i] < 0x80;
+                chars += ((unsigned char)bytes[i] & 0xc0) != 0x80;
+            }
+            assert_int_equal(utf8_ascii(str_n(bytes + from, n)), ascii);
+            assert_int_equal(utf8_chars(str_n(bytes + from, n)), chars);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_invalid),
-        cmocka_unit_test(test_repair),     cmocka_unit_test(test_fix_04_join),
-        cmocka_unit_test(test_cut),        cmocka_unit_test(test_fix_17_white_space),
+        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_invalid),
+        cmocka_unit_test(test_repair),
+        cmocka_unit_test(test_fix_04_join),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_fix_17_white_space),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

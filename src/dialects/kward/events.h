@@ -12,6 +12,9 @@ extern const struct dialect_event kw_events[];
 
 /* transcript.c */
 void kw_put_messages(struct jw *w, const struct message *m, size_t n);
+/* The whole conversation of an RPC session, over several rounds of the loop when it is long.
+ * ERR_NOT_FOUND when it is closed meanwhile. */
+bool kw_put_messages_await(struct request *rq, struct str id, struct jw *w, struct error *err);
 /* Error:, Declined: and Cancelled. begin the text of a failed call. */
 bool kw_is_error_text(struct str text);
 

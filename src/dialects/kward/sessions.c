@@ -350,15 +350,14 @@ static bool transcript_await(struct request *rq, struct jw *w, struct error *err
 {
     const struct kw_session_params *p = rq->args;
     struct kw_session *s = kw_find_fresh_await(rq->dialect, p->session_id, err);
-    size_t n;
     if (!s)
         return false;
-    struct message *messages = session_messages(s->file->session, &rq->arena, &n);
     jw_obj(w);
     jw_key(w, "session");
     kw_put_session(w, s);
     jw_key(w, "messages");
-    kw_put_messages(w, messages, n);
+    if (!kw_put_messages_await(rq, p->session_id, w, err))
+        return false;
     jw_obj_end(w);
     return true;
 }

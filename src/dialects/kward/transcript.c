@@ -2,6 +2,7 @@
 /* The transcript format tauren-transcript-v1 (kward 172-181): the conversation as clients show it.
  */
 #include "dialects/kward/events.h"
+#include "dialects/kward/registry.h"
 
 #include "toolsets/plain.h"
 
@@ -160,33 +161,80 @@ static void put_summary(struct jw *w, const struct message *m, const char *role)
         jw_kint(w, "tokensBefore", m->tokens_before);
 }
 
+static void put_message(struct jw *w, const struct message *m, size_t i)
+{
+    jw_obj(w);
+    switch (m[i].role) {
+    case ROLE_USER:
+        if (m[i].is_branch) {
+            put_summary(w, &m[i], "branchSummary");
+            break;
+        }
+        jw_kz(w, "role", "user");
+        jw_karr(w, "content");
+        put_parts(w, &m[i], BLOCK_TEXT, BLOCK_IMAGE);
+        jw_arr_end(w);
+        break;
+    case ROLE_ASSISTANT:
+        put_assistant(w, &m[i]);
+        break;
+    case ROLE_TOOL:
+        put_result(w, m, i);
+        break;
+    case ROLE_SUMMARY:
+        put_summary(w, &m[i], "compactionSummary");
+        break;
+    }
+    jw_obj_end(w);
+}
+
 void kw_put_messages(struct jw *w, const struct message *m, size_t n)
 {
     jw_arr(w);
-    for (size_t i = 0; i < n; i++) {
-        jw_obj(w);
-        switch (m[i].role) {
-        case ROLE_USER:
-            if (m[i].is_branch) {
-                put_summary(w, &m[i], "branchSummary");
-                break;
-            }
-            jw_kz(w, "role", "user");
-            jw_karr(w, "content");
-            put_parts(w, &m[i], BLOCK_TEXT, BLOCK_IMAGE);
-            jw_arr_end(w);
-            break;
-        case ROLE_ASSISTANT:
-            put_assistant(w, &m[i]);
-            break;
-        case ROLE_TOOL:
-            put_result(w, m, i);
-            break;
-        case ROLE_SUMMARY:
-            put_summary(w, &m[i], "compactionSummary");
-            break;
-        }
-        jw_obj_end(w);
+    for (size_t i = 0; i < n; i++)
+        put_message(w, m, i);
+    jw_arr_end(w);
+}
+
+enum { ROUND_BYTES = 1 << 20 }; /* that are written in one round of the loop, about */
+
+/* Messages [*at, n) as far as one round goes; they are looked up anew in each.  False: more are
+ * left. */
+static bool put_round(struct jw *w, struct session *s, size_t *at, size_t n, bool is_last)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    size_t n_now, from = w->out->n;
+    const struct message *m = session_messages(s, &a, &n_now);
+    for (n = MIN(n, n_now); *at < n && (is_last || w->out->n - from < ROUND_BYTES); ++*at)
+        put_message(w, m, *at);
+    return *at >= n;
+}
+
+bool kw_put_messages_await(struct request *rq, struct str id, struct jw *w, struct error *err)
+{
+    struct kward *k = rq->dialect;
+    struct kw_session *s = kw_find_session(k, id, err);
+    struct jw begin = *w;
+    size_t at = 0, begun = w->out->n;
+    struct session_info first, now;
+    if (!s)
+        return false;
+    session_info(s->file->session, &first);
+    jw_arr(w);
+    while (!put_round(w, s->file->session, &at, (size_t)first.n_messages, false)) {
+        if (!yield_await(k->sv->loop, err) || !(s = kw_find_session(k, id, err)))
+            return false;
+        session_info(s->file->session, &now);
+        if (now.epoch == first.epoch)
+            continue;
+        /* Another conversation than before: everything again, at once. */
+        buf_cut(w->out, begun);
+        *w = begin;
+        jw_arr(w);
+        at = 0;
+        put_round(w, s->file->session, &at, SIZE_MAX, true);
+        break;
     }
     jw_arr_end(w);
+    return true;
 }
