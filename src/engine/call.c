@@ -5,43 +5,28 @@
  *     gate (permit_await)         -> denied: error result with the reason
  *     run                         -> result; the model gets its text, the listeners get it all
  *
- * Calls of one reply run one after another.  An interrupt ends the running one; the rest get a
- * result too, silently, so that the conversation stays valid for every provider.
+ * Calls of one reply run one after another; those that only look may start together, and are told
+ * one after another.  An interrupt ends what runs; the rest get a result too, silently, so that the
+ * conversation stays valid for every provider.
  */
+#include "engine/call_impl.h"
 #include "engine/file.h"
-#include "engine/turn_impl.h"
 
 #include "base/log.h"
 #include "base/path.h"
 #include "base/time.h"
 #include "toolsets/doctor.h"
 
-/* A call on its way. */
-struct call {
-    struct turn *turn;
-    const struct block *block;
-    struct json args; /* parsed; a root of {} when unreadable */
-    bool is_cut;      /* unreadable because it is no JSON */
-    struct buf args_text;
-    struct str doubled; /* name of a member that was given twice, or STR_NONE */
-    struct event_call event;
-    const struct face *face;
-    struct doctor doctor;     /* the arguments as they are decoded, and what was ignored */
-    void *decoded;            /* in the turn's arena */
-    struct tool_paths *paths; /* where its paths lead, for the gate and for the tool */
-    struct tool_result result;
-    bool is_interrupted;
-    bool is_outside; /* it was permitted to run outside of the sandbox */
-    int64_t duration_us;
-};
-
-static void call_clear(struct call *c)
+void call_free(struct call *c)
 {
+    if (!c)
+        return;
     json_clear(&c->args);
     buf_clear(&c->args_text);
     doctor_clear(&c->doctor);
     tool_result_clear(&c->result);
     tool_paths_free(c->paths);
+    free(c);
 }
 
 /* ---- the gate ---- */
@@ -342,6 +327,14 @@ static void read_arguments(struct call *c)
     };
 }
 
+struct call *call_new(struct turn *t, const struct block *block)
+{
+    struct call *c = xnew(struct call);
+    *c = (struct call){.turn = t, .block = block, .paths = tool_paths_new()};
+    read_arguments(c);
+    return c;
+}
+
 /* Says that there is no such tool, and which are like it. */
 static void say_unknown(struct call *c)
 {
@@ -379,7 +372,7 @@ static bool decode(struct call *c, struct fault *ret_fault)
 }
 
 /* Finds the face and decodes the arguments; false with a result when that fails. */
-static bool prepare(struct call *c)
+bool call_prepare(struct call *c)
 {
     const struct toolset *set = c->turn->session->settings->toolset;
     struct buf *text = &c->result.text;
@@ -403,7 +396,7 @@ static bool prepare(struct call *c)
 
 /* ---- running ---- */
 
-static bool run_face_await(struct call *c, struct error *err)
+bool call_run_await(struct call *c, struct error *err)
 {
     struct turn *t = c->turn;
     struct session *s = t->session;
@@ -412,7 +405,7 @@ static bool run_face_await(struct call *c, struct error *err)
     cx.reads = s->reads;
     cx.paths = c->paths;
     cx.shell = s->settings->shares_shell ? &s->engine->shell : NULL;
-    cx.child = &t->child;
+    cx.child = c->is_early ? NULL : &t->child;
     cx.background = s->settings->toolset->has_jobs ? engine_background(s->engine) : NULL;
     cx.saved = session_saved(s);
     cx.cut = s->settings->toolset->cut;
@@ -425,13 +418,15 @@ static bool run_face_await(struct call *c, struct error *err)
     cx.self = c->face->self;
     cx.arguments = c->event.args;
     int64_t started_us = time_mono_us();
-    struct output *output = s->settings->tells_output ? output_new(t, &c->event) : NULL;
+    bool tells = s->settings->tells_output && !c->is_early;
+    struct output *output = tells ? output_new(t, &c->event) : NULL;
     cx.on_output = output ? output_take : NULL;
     cx.output_arg = output;
     bool ok = c->face->run_await(&cx, c->decoded, &c->result, err);
     output_free(output);
     c->duration_us = time_mono_us() - started_us;
-    t->child = NULL;
+    if (!c->is_early)
+        t->child = NULL;
     return ok;
 }
 
@@ -519,30 +514,79 @@ static bool finish_call(struct call *c, struct error *err)
     return ok;
 }
 
-static bool run_call_await(struct turn *t, const struct block *block, struct error *err)
+/* Runs it, or waits for it; false with ERR_CANCELED. */
+static bool carry_out_await(struct call *c, struct error *err)
 {
-    AUTO(call) struct call c = {.turn = t, .block = block, .paths = tool_paths_new()};
+    bool was_started = c->is_early && (c->fiber || c->over.is_done);
+    if (was_started)
+        return early_wait_await(c, err);
+    c->is_early = false;
+    if (call_run_await(c, err))
+        return true;
+    if (err->code != ERR_CANCELED)
+        tool_fail(&c->result, "%s", err->text);
+    return err->code != ERR_CANCELED;
+}
+
+/* Counts the call among those that repeat; from a certain number on an equal result of a call that
+ * only looks is not given again. */
+static void note_repeats(struct call *c)
+{
+    struct repeats *r = &c->turn->repeats;
+    struct buf *text = &c->result.text;
+    if (!c->result.is_error && c->face && c->face->changes_files) {
+        repeats_reset(r);
+        return;
+    }
+    unsigned cycle = repeats_add(r, c->event.name, c->event.args, buf_str(text));
+    if (!cycle)
+        return;
+    if (r->n_equal >= REPEATS_SHORT && c->face && face_only_looks(c->face))
+        buf_reset(text);
+    if (text->n && text->p[text->n - 1] != '\n')
+        buf_addc(text, '\n');
+    repeats_put(r, cycle, text);
+}
+
+/* Whether the turn ends because the model does not get on. */
+static bool is_stuck(const struct turn *t, struct error *err)
+{
+    int limit = t->session->settings->max_repeats;
+    if (limit == 0 || (int)t->repeats.n_equal < limit)
+        return false;
+    error_set(err, ERR_LIMIT,
+              "stopped: the same call was made %d times in a row with the same "
+              "result",
+              limit);
+    return true;
+}
+
+static bool run_call_await(struct call *c, struct error *err)
+{
+    struct turn *t = c->turn;
     struct error why = ERROR_INIT;
-    read_arguments(&c);
-    session_emit(t->session, t, &(struct event){.kind = EV_CALL_STARTED, .call = &c.event});
-    bool runs = prepare(&c) && permit_await(&c, &why);
-    if (runs && !write_started(&c, err)) {
+    session_emit(t->session, t, &(struct event){.kind = EV_CALL_STARTED, .call = &c->event});
+    bool runs = (c->is_early || call_prepare(c)) && permit_await(c, &why);
+    if (runs && !write_started(c, err)) {
         struct error ignored;
-        tool_fail(&c.result, "not run: %s", err->text);
-        finish_call(&c, &ignored);
+        buf_reset(&c->result.value);
+        tool_fail(&c->result, "not run: %s", err->text);
+        finish_call(c, &ignored);
         return false;
     }
-    if (runs && !run_face_await(&c, &why) && why.code != ERR_CANCELED)
-        tool_fail(&c.result, "%s", why.text);
+    if (runs)
+        carry_out_await(c, &why);
     if (why.code == ERR_CANCELED)
-        mark_interrupted(&c);
+        mark_interrupted(c);
     else if (runs)
-        add_note(&c);
-    if (!finish_call(&c, err))
+        add_note(c);
+    if (why.code != ERR_CANCELED)
+        note_repeats(c);
+    if (!finish_call(c, err))
         return false;
     if (why.code == ERR_CANCELED)
         *err = why;
-    return why.code != ERR_CANCELED;
+    return why.code != ERR_CANCELED && !is_stuck(t, err);
 }
 
 void skip_calls(struct turn *t, const struct message *reply, size_t from, const char *text)
@@ -557,27 +601,45 @@ void skip_calls(struct turn *t, const struct message *reply, size_t from, const 
     }
 }
 
+/* The call of a block: one that was started with others, or a new one. */
+static bool run_block_await(struct early *e, struct turn *t, const struct message *reply, size_t b,
+                            struct error *err)
+{
+    const struct block *block = &reply->blocks[b];
+    if (e->next == e->n)
+        early_start(e, t, reply, b);
+    struct call *c = early_take(e, block);
+    if (!c)
+        c = call_new(t, block);
+    bool ok = run_call_await(c, err);
+    early_end_through_await(c);
+    call_free(c);
+    return ok;
+}
+
 bool run_calls_await(struct turn *t, const struct message *reply, struct error *err)
 {
     const char *canceled = t->session->settings->canceled_text;
-    bool has_result = false;
-    for (size_t b = 0; b < reply->n_blocks; b++) {
+    struct early early = {0};
+    bool has_result = false, ok = true;
+    for (size_t b = 0; ok && b < reply->n_blocks; b++) {
         if (reply->blocks[b].kind != BLOCK_CALL)
             continue;
         if (fiber_is_canceled()) {
+            early_drop_through_await(&early);
             skip_calls(t, reply, b, canceled);
             t->iterations += has_result;
             return error_set(err, ERR_CANCELED, "interrupted");
         }
-        bool ok = run_call_await(t, &reply->blocks[b], err);
+        ok = run_block_await(&early, t, reply, b, err);
         has_result = true;
         if (!ok) {
+            early_drop_through_await(&early);
             skip_calls(t, reply, b + 1, canceled);
-            t->iterations++;
-            return false;
         }
     }
     t->iterations++;
-    session_emit(t->session, t, &(struct event){.kind = EV_ROUND_DONE, .count = t->round});
-    return true;
+    if (ok)
+        session_emit(t->session, t, &(struct event){.kind = EV_ROUND_DONE, .count = t->round});
+    return ok;
 }

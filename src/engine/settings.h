@@ -96,6 +96,7 @@ struct session_settings {
     struct compact_rules compact;
     int64_t context_window;  /* counts instead of the model's when it is not 0 */
     int max_rounds;          /* rounds with tools per turn */
+    int max_repeats;         /* equal calls in a row that end the turn; 0: none do */
     bool max_rounds_is_stop; /* one more request, then stop "max_iterations"; else an error */
     int64_t stall_ms;        /* no useful event from the provider for so long: the request failed */
     int64_t kill_grace_ms;   /* SIGTERM to SIGKILL of an interrupted command */

@@ -4,6 +4,7 @@
 #ifndef TRIVET_ENGINE_TURN_IMPL_H
 #define TRIVET_ENGINE_TURN_IMPL_H
 
+#include "engine/repeats.h"
 #include "engine/session_impl.h"
 
 struct steer {
@@ -64,6 +65,7 @@ struct turn {
     int64_t request_bytes;     /* of the last one */
     int iterations;            /* rounds with tool results */
     int n_calls;               /* for making ids */
+    struct repeats repeats;    /* of its calls */
     int n_refusals;            /* of the next request, as too long */
     bool is_continued;         /* it ended in an overflow, and another turn goes on */
     struct str provider_state; /* what the provider wants back with the next round */

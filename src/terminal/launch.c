@@ -89,6 +89,7 @@ static void fill_settings(struct launch *l)
         .compact = {.is_enabled = true, .keep_recent_tokens = 20000},
         .max_rounds = l->options->max_rounds ? (int)MIN(l->options->max_rounds, INT_MAX) : 200,
         .max_rounds_is_stop = true,
+        .max_repeats = 8,
         .stall_ms = 120000,
         .kill_grace_ms = 500,
         .locks_at_open = true,

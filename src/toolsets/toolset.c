@@ -11,6 +11,12 @@ const struct face *toolset_find(const struct toolset *t, struct str name)
     return NULL;
 }
 
+bool face_only_looks(const struct face *f)
+{
+    return f->is_lookup || f->kind == TOOL_READ || f->kind == TOOL_LIST || f->kind == TOOL_GLOB ||
+           f->kind == TOOL_GREP;
+}
+
 static bool is_on(const char *gadget, const char *const *gadgets)
 {
     for (; gadgets && *gadgets; gadgets++)

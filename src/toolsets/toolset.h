@@ -42,6 +42,7 @@ struct face {
     bool (*leaves)(const void *args, struct str *ret_why);
     bool from_launch_dir; /* relative paths, and a missing one, mean the directory the process was
                            * started in */
+    bool is_lookup;       /* asks the network and changes nothing */
     bool reads_file;      /* a successful call has read the file at its target */
     bool changes_files;   /* a successful call is a mutation of result.path */
     /* Runs with decoded arguments.  A failed call is a result with is_error; false only for
@@ -82,6 +83,8 @@ extern const struct toolset toolset_loaf, toolset_scaiflux, toolset_kward;
 extern const struct toolset toolset_run; /* of `trivet run` */
 
 const struct face *toolset_find(const struct toolset *t, struct str name);
+/* Only looks: calls of one reply may start together, and it may be asked again at no cost. */
+bool face_only_looks(const struct face *f);
 /* Whether the model is told of it: its group is among the gadgets (NULL-ended, may be NULL) and it
  * can work here. */
 bool face_is_offered(const struct face *f, const struct tool_cx *cx, const char *const *gadgets);
