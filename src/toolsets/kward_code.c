@@ -118,6 +118,5 @@ const struct face kward_code_face = {
     .args_size = sizeof(struct code_args),
     .defaults = &code_defaults,
     .mode = MODE_FULL,
-    .is_lookup = true,
     .run_await = code_await,
 };

@@ -113,7 +113,6 @@ const struct face kward_search_face = {
     .args_size = sizeof(struct search_args),
     .defaults = &search_defaults,
     .mode = MODE_FULL,
-    .is_lookup = true,
     .run_await = search_await,
     .gadget = "web",
     .is_offered = exa_is_offered,

@@ -162,6 +162,6 @@ const struct face loaf_search_face = {
     .args_size = sizeof(struct search_args),
     .defaults = &search_defaults,
     .mode = MODE_FULL,
-    .is_lookup = true,
+    .is_told = exa_is_offered,
     .run_await = search_await,
 };

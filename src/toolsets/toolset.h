@@ -42,7 +42,6 @@ struct face {
     bool (*leaves)(const void *args, struct str *ret_why);
     bool from_launch_dir; /* relative paths, and a missing one, mean the directory the process was
                            * started in */
-    bool is_lookup;       /* asks the network and changes nothing */
     bool reads_file;      /* a successful call has read the file at its target */
     bool changes_files;   /* a successful call is a mutation of result.path */
     /* Runs with decoded arguments.  A failed call is a result with is_error; false only for
@@ -52,6 +51,8 @@ struct face {
     const char *gadget; /* group that must be on for it to be offered; NULL: in none */
     /* Whether it can work here, by what is installed or there; NULL: always. */
     bool (*is_offered)(const struct tool_cx *cx);
+    /* Whether the model is told of it although it is listed: it would only fail.  NULL: always. */
+    bool (*is_told)(const struct tool_cx *cx);
     struct str schema;   /* finished JSON Schema, instead of what the rows give */
     bool takes_anything; /* arguments that no row names are no fault: see cx->arguments */
     const void *self;    /* run_await finds it in cx->self */
