@@ -79,6 +79,7 @@ static bool begin(struct job *job, struct error *err)
     j->crew_options = (struct crew_options){
         .root = j->o->root,
         .max_depth = depth_of(pattern),
+        .use_ignore = j->o->use_ignore,
         .filter.skip = j->o->skip,
         .stop = &job->stop,
         .on_file = on_file,

@@ -11,6 +11,7 @@ struct glob_options {
     struct str root;         /* resolved directory */
     struct str pattern;      /* held against the path below root */
     const char *const *skip; /* names that are left out; NULL-ended; may be NULL */
+    bool use_ignore;         /* what ignore files name is left out */
     size_t max;              /* paths kept: the first in byte order */
 };
 

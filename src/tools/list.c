@@ -25,8 +25,9 @@ static enum walk_next on_entry(void *arg, const struct walk_entry *e)
         l->has_more = true;
         return WALK_STOP;
     }
+    enum walk_next next = str_is(e->name, ".git") ? WALK_SKIP : WALK_ON;
     if (++l->n_seen < j->o->first)
-        return WALK_ON;
+        return next;
     if (l->n == l->room) {
         l->room = l->room ? l->room * 2 : 64;
         l->entries = xrealloc(l->entries, l->room * sizeof *l->entries);
@@ -37,7 +38,7 @@ static enum walk_next on_entry(void *arg, const struct walk_entry *e)
         .depth = e->depth,
         .is_dir = e->kind == WALK_DIR || (e->kind == WALK_LINK && path_is_dir(e->path)),
     };
-    return WALK_ON;
+    return next;
 }
 
 static bool run_list(struct job *job, struct error *err)
@@ -47,6 +48,8 @@ static bool run_list(struct job *job, struct error *err)
     struct walk_options w = {
         .root = j->o->root,
         .max_depth = j->o->depth,
+        .use_ignore = true,
+        .tells_ignored = true,
         .stop = &j->job.stop,
         .fn = on_entry,
         .arg = j,

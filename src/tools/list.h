@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Listing a directory, some levels deep. */
+/* Listing a directory, some levels deep.  .git and directories that ignore files name are listed,
+ * but not what is in them, unless they are the root. */
 #ifndef TRIVET_TOOLS_LIST_H
 #define TRIVET_TOOLS_LIST_H
 

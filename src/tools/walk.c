@@ -61,17 +61,19 @@ static void visit(struct walk *w, const char *name, enum walk_kind kind, struct 
     size_t name_at = w->path.n;
     buf_addz(&w->path, name);
     struct str path = buf_str(&w->path);
-    if (!level || !level_ignores(level, path, kind == WALK_DIR)) {
+    bool is_ignored = level && level_ignores(level, path, kind == WALK_DIR);
+    if (!is_ignored || w->o->tells_ignored) {
         struct walk_entry e = {
             .path = path,
             .rel = str_from(path, w->root_n),
             .name = str_from(path, name_at),
             .kind = kind,
             .depth = depth,
+            .is_ignored = is_ignored,
         };
         enum walk_next next = w->o->fn(w->o->arg, &e);
         w->is_over = next == WALK_STOP;
-        if (kind == WALK_DIR && next == WALK_ON && depth != w->o->max_depth)
+        if (kind == WALK_DIR && next == WALK_ON && !is_ignored && depth != w->o->max_depth)
             enter(w, level, depth);
     }
     buf_cut(&w->path, keep);

@@ -17,7 +17,8 @@ struct walk_entry {
     struct str rel;  /* below the root, NUL-ended */
     struct str name; /* the last component */
     enum walk_kind kind;
-    unsigned depth; /* 1: directly below the root */
+    unsigned depth;  /* 1: directly below the root */
+    bool is_ignored; /* with tells_ignored: the rules leave it out, it is not entered */
 };
 /* The entry is only valid during the call. */
 typedef enum walk_next walk_fn(void *arg, const struct walk_entry *e);
@@ -26,6 +27,7 @@ struct walk_options {
     struct str root;    /* absolute */
     unsigned max_depth; /* 0: as deep as we go */
     bool use_ignore;    /* .gitignore, .ignore, .git/info/exclude, also above the root */
+    bool tells_ignored; /* with use_ignore: fn hears of what is ignored, too */
     struct names_filter filter;
     atomic_bool *stop; /* looked at once per entry; may be NULL */
     walk_fn *fn;

@@ -288,6 +288,11 @@ static bool say_found(const struct grep_found *found, struct str root, struct to
     if (found->n_files == 0) {
         buf_addz(&ret->text, "No matches found.");
         ret->is_error = true;
+        loaf_done(ret);
+        buf_addz(&ret->text,
+                 "\nUpper and lower case differ ((?i) makes them the same); hidden files, "
+                 "files that .gitignore names and binary files are not searched.");
+        return true;
     }
     return loaf_done(ret);
 }

@@ -55,6 +55,14 @@ static void put_paths(const struct glob_found *found, struct str prefix, struct 
         buf_addz(out, "[more paths match; narrow the pattern]\n");
 }
 
+static void say_no_path(const struct glob_args *a, struct buf *out)
+{
+    struct str name = path_base(a->pattern);
+    buf_addf(out, "No files match %.*s.\n", STR_FMT(a->pattern));
+    if (str_find(a->pattern, STR("**")) == SIZE_MAX)
+        buf_addf(out, "**/%.*s would match at any depth.\n", STR_FMT(name));
+}
+
 static bool glob_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                             struct error *err)
 {
@@ -67,12 +75,24 @@ static bool glob_face_await(struct tool_cx *cx, const void *args, struct tool_re
         .root = buf_str(&root),
         .pattern = a->pattern,
         .skip = skipped,
+        .use_ignore = true,
         .max = GLOB_PATHS,
     };
-    if (!glob_await(cx->loop, &o, &found, err))
+    bool ok = glob_await(cx->loop, &o, &found, err);
+    if (ok && found.n == 0) { /* what was asked for by name may be ignored */
+        glob_found_clear(&found);
+        found = GLOB_FOUND_INIT;
+        o.use_ignore = false;
+        ok = glob_await(cx->loop, &o, &found, err);
+    }
+    if (!ok)
         return err->code != ERR_CANCELED && tool_fail(ret, "cannot search: %s", err->text);
     put_prefix(cx, o.root, &prefix);
     put_paths(&found, buf_str(&prefix), &ret->text);
+    if (found.n == 0)
+        say_no_path(a, &ret->text);
+    else if (!o.use_ignore)
+        buf_addz(&ret->text, "[only files that .gitignore leaves out match]\n");
     return true;
 }
 
@@ -228,6 +248,16 @@ static void tell_file(struct told *t, const struct grep_file *f)
     buf_addc(t->page.out, '\n');
 }
 
+/* What stood in the way, as far as it can be told. */
+static void say_no_match(const struct grep_args *a, struct buf *out)
+{
+    if (!a->any_case)
+        buf_addz(out, "Upper and lower case differ; -i makes them the same.\n");
+    if (a->glob.n || a->type.n)
+        buf_addz(out, "Only files that fit glob and type were searched.\n");
+    buf_addz(out, "Files that .gitignore names and binary files are not searched.\n");
+}
+
 static void tell(struct told *t, struct tool_result *ret)
 {
     const struct grep_found *g = t->found;
@@ -235,6 +265,8 @@ static void tell(struct told *t, struct tool_result *ret)
         tell_file(t, &g->files[i]);
     if (ret->text.n == 0)
         buf_addz(&ret->text, g->n_files ? "No more matches.\n" : "No matches found.\n");
+    if (g->n_files == 0)
+        say_no_match(t->a, &ret->text);
     else if (t->page.is_cut || g->is_cut)
         buf_addf(&ret->text, "[more matches; use offset=%lld to continue]\n",
                  (long long)(t->a->offset + t->page.n_told));
