@@ -396,6 +396,16 @@ bool call_prepare(struct call *c)
 
 /* ---- running ---- */
 
+/* Whether the model is known to take no pictures. */
+static bool is_blind(struct session *s)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    const struct provider *p;
+    struct model m;
+    struct error ignored;
+    return session_model(s, &a, &m, &p, &ignored) && !m.takes_images && m.context_window != 0;
+}
+
 bool call_run_await(struct call *c, struct error *err)
 {
     struct turn *t = c->turn;
@@ -415,6 +425,7 @@ bool call_run_await(struct call *c, struct error *err)
     cx.ask_await = ask_user_await;
     cx.ask_arg = t;
     cx.todos = &s->todos;
+    cx.is_blind = c->face->kind == TOOL_READ && is_blind(s);
     cx.self = c->face->self;
     cx.arguments = c->event.args;
     int64_t started_us = time_mono_us();
@@ -477,6 +488,21 @@ static void note_mutation(struct call *c)
     jw_arr_end(&w);
 }
 
+/* Behind the text, if the tool has read one. */
+static void add_picture(const struct call *c, struct message *m)
+{
+    struct arena *a = &c->turn->arena;
+    if (!c->result.picture.n)
+        return;
+    struct block *blocks = arena_array(a, struct block, 2);
+    blocks[0] = m->blocks[0];
+    blocks[1] = (struct block){.kind = BLOCK_IMAGE,
+                               .data = arena_str(a, buf_str(&c->result.picture)),
+                               .mime = str_of(c->result.picture_mime)};
+    m->blocks = blocks;
+    m->n_blocks = 2;
+}
+
 /* The result goes to disk, into the conversation and to the listeners, in this order. */
 static bool finish_call(struct call *c, struct error *err)
 {
@@ -490,11 +516,14 @@ static bool finish_call(struct call *c, struct error *err)
         .error = buf_str(&c->result.error),
         .diff = buf_str(&c->result.diff),
         .path = buf_str(&c->result.path),
+        .picture = buf_str(&c->result.picture),
+        .picture_mime = str_of(c->result.picture_mime),
         .is_error = c->result.is_error,
         .is_interrupted = c->is_interrupted,
         .duration_us = c->duration_us,
     };
     struct message m = message_tool(&t->arena, c->event.id, c->event.name, r.text, r.is_error);
+    add_picture(c, &m);
     bool ok = turn_add_message(t, &m, err);
     record_call_end(&line, &c->event, &r);
     ok = ok && session_write(s, buf_str(&line), err);

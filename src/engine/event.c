@@ -94,6 +94,8 @@ static void pack_result(struct packer *p, const struct event_result **member)
     pack_str(p, &result->error);
     pack_str(p, &result->diff);
     pack_str(p, &result->path);
+    pack_str(p, &result->picture);
+    pack_str(p, &result->picture_mime);
     if (p->at)
         *member = result;
 }

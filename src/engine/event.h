@@ -61,6 +61,7 @@ struct event_result {
     struct str value;      /* the same as JSON; empty: text */
     struct str error;      /* loaf's error text; empty when there is none */
     struct str diff, path; /* of a changed file, as the model named it; empty when there is none */
+    struct str picture, picture_mime; /* base64; empty when there is none */
     bool is_error;
     bool is_interrupted;
     int64_t duration_us; /* of the run itself, without the wait for permission */

@@ -104,6 +104,7 @@ void tool_result_clear(struct tool_result *r)
     buf_clear(&r->diff);
     buf_clear(&r->path);
     buf_clear(&r->target);
+    buf_clear(&r->picture);
 }
 
 static void repair(struct buf *b)

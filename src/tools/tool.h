@@ -73,6 +73,7 @@ struct tool_cx {
     void *ask_arg;
     struct str config_dir; /* of the dialect: skills/, tools/, js-runtime/; or STR_NONE */
     struct str search_key, search_url; /* of the web search; STR_NONE: no key, the usual address */
+    bool is_blind;                     /* the model takes no pictures */
     bool may_fetch_local;              /* web pages may lie on this machine or its network */
     struct todo_list *todos;           /* of the session; may be NULL */
     struct custom *custom;             /* custom tools (toolsets/custom.h); may be NULL */
@@ -83,12 +84,14 @@ struct tool_cx {
 };
 
 struct tool_result {
-    struct buf text;   /* what the model gets; valid UTF-8 after tool_result_finish */
-    struct buf value;  /* the same as JSON when it is more than text; empty: text */
-    struct buf error;  /* loaf: the error text, empty when there is none */
-    struct buf diff;   /* unified diff of an edit or write, empty when there is none */
-    struct buf path;   /* file that was changed, as the model named it */
-    struct buf target; /* the same, resolved (absolute) */
+    struct buf text;    /* what the model gets; valid UTF-8 after tool_result_finish */
+    struct buf value;   /* the same as JSON when it is more than text; empty: text */
+    struct buf error;   /* loaf: the error text, empty when there is none */
+    struct buf diff;    /* unified diff of an edit or write, empty when there is none */
+    struct buf path;    /* file that was changed, as the model named it */
+    struct buf target;  /* the same, resolved (absolute) */
+    struct buf picture; /* base64, for the model; empty when there is none */
+    const char *picture_mime;
     bool is_error;
 };
 #define TOOL_RESULT_INIT ((struct tool_result){0})

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/utf8.h"
 #include "tools/list.h"
+#include "tools/picture.h"
 #include "tools/read.h"
 #include "tools/shell.h"
 #include "toolsets/look.h"
@@ -183,6 +184,14 @@ static bool say_unreadable_await(struct tool_cx *cx, struct str path, struct str
                      STR_FMT(name), (long long)info.size, FILE_BYTES);
 }
 
+/* Errors begin so. */
+static bool put_error_first(struct tool_result *ret)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    buf_add(&text, buf_str(&ret->text));
+    return tool_fail(ret, "Error: %s", text.p);
+}
+
 /* The text with overlong lines cut. */
 static void cut_lines(struct str text, struct buf *out)
 {
@@ -205,8 +214,14 @@ static bool read_face_await(struct tool_cx *cx, const void *args, struct tool_re
     if (!read_resolved_await(cx->loop, buf_str(&path), FILE_BYTES, &whole, err))
         return err->code != ERR_CANCELED &&
                say_unreadable_await(cx, buf_str(&path), a->path, ret, err);
-    if (str_chr(buf_str(&whole), '\0') != SIZE_MAX)
-        return tool_fail(ret, "Error: not a text file: %.*s", STR_FMT(a->path));
+    if (str_chr(buf_str(&whole), '\0') != SIZE_MAX) {
+        bool is_known;
+        if (!picture_read_await(cx, buf_str(&path), a->path, ret, &is_known, err))
+            return false;
+        if (is_known && ret->is_error)
+            return put_error_first(ret);
+        return is_known || tool_fail(ret, "Error: not a text file: %.*s", STR_FMT(a->path));
+    }
     if (a->limit <= 0)
         return tool_fail(ret, "Error: limit must be positive");
     cut_lines(buf_str(&whole), &text);

@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "tools/grep.h"
 #include "tools/list.h"
+#include "tools/picture.h"
 #include "toolsets/loaf.h"
 #include "toolsets/look.h"
 #include "toolsets/words.h"
@@ -140,6 +141,15 @@ static bool read_face_await(struct tool_cx *cx, const void *args, struct tool_re
             return false;
         loaf_fail(ret, "failed to read file: %s", cause_of(err));
         return look_hint_await(cx, a->file_path, buf_str(&path), "list_dir", &ret->text, err);
+    }
+    if (lines.is_binary) {
+        bool is_known;
+        if (!picture_read_await(cx, buf_str(&path), a->file_path, ret, &is_known, err))
+            return false;
+        if (is_known && ret->is_error)
+            buf_add(&ret->error, buf_str(&ret->text));
+        if (is_known)
+            return loaf_done(ret);
     }
     if (is_block)
         return put_block(a, &lines, offset, limit, ret);

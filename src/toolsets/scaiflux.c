@@ -8,6 +8,7 @@
 #include "tools/background.h"
 #include "tools/change.h"
 #include "tools/list.h"
+#include "tools/picture.h"
 #include "tools/read.h"
 #include "tools/shell.h"
 #include "toolsets/look.h"
@@ -101,8 +102,12 @@ static bool read_await(struct tool_cx *cx, const void *args, struct tool_result 
     };
     if (!read_lines_await(cx->loop, &o, &lines, err))
         return read_fault_await(cx, a, buf_str(&path), ret, err);
-    if (lines.is_binary)
-        return tool_fail(ret, "%.*s is not a text file", STR_FMT(a->path));
+    if (lines.is_binary) {
+        bool is_known;
+        if (!picture_read_await(cx, buf_str(&path), a->path, ret, &is_known, err))
+            return false;
+        return is_known || tool_fail(ret, "%.*s is not a text file", STR_FMT(a->path));
+    }
     if (a->offset > 0 && lines.n == 0)
         return tool_fail(ret, "offset %lld is beyond the end of %.*s (%lld lines)",
                          (long long)a->offset, STR_FMT(a->path), (long long)lines.n_seen);

@@ -89,10 +89,18 @@ static const struct row update_rows[] = {
     ROW_END,
 };
 
+static const struct row image_rows[] = {
+    ROW_OUT("type", T_STR, NEEDED, "image"),
+    ROW_OUT("data", T_STR, NEEDED, "base64"),
+    ROW_OUT("mimeType", T_STR, NEEDED, "image/png, image/jpeg, image/gif or image/webp"),
+    ROW_END,
+};
+
 static const struct row result_rows[] = {
     ROW_OUT("content", T_STR, NEEDED, "what the model gets"),
     ROW_OUT("isError", T_BOOL, NEEDED, "the tool failed"),
-    ROW_OUT("images", T_ARR, NEEDED, "empty"),
+    ROW_OUT("images", T_ARR, NEEDED, "the picture that was read", .items = T_OBJ,
+            .rows = image_rows),
     ROW_OUT("diff", T_STR, OPTIONAL, "what changed, as a unified diff"),
     ROW_OUT("changedFiles", T_ARR, OPTIONAL, "paths", .items = T_STR),
     ROW_OUT("firstChangedLine", T_INT, OPTIONAL, "in the new file, from 1"),

@@ -206,6 +206,13 @@ static void put_result(struct kward *k, const struct event *e, struct jw *w)
     jw_kstr(w, "content", r->text);
     jw_kbool(w, "isError", is_error);
     jw_karr(w, "images");
+    if (r->picture.n) {
+        jw_obj(w);
+        jw_kz(w, "type", "image");
+        jw_kstr(w, "data", r->picture);
+        jw_kstr(w, "mimeType", r->picture_mime);
+        jw_obj_end(w);
+    }
     jw_arr_end(w);
     if (!is_error && r->diff.n)
         jw_kstr(w, "diff", r->diff);
