@@ -441,6 +441,20 @@ bool call_run_await(struct call *c, struct error *err)
     return ok;
 }
 
+/* What a tool without a limit of its own says becomes text for the model. */
+static void cut_result(struct call *c)
+{
+    struct session *s = c->turn->session;
+    struct tool_cx cx = {.cut = s->settings->toolset->cut};
+    struct cut_size size = tool_cut_size(&cx, c->result.is_error);
+    struct buf *text = &c->result.text, cut = BUF_INIT;
+    if (!c->face->has_long_text || text->n <= size.head + size.tail)
+        return;
+    cut_text(buf_str(text), size, session_saved(s), &cut);
+    buf_clear(text);
+    *text = cut;
+}
+
 /* Behind the result: what of the arguments was ignored. */
 static void add_note(struct call *c)
 {
@@ -603,8 +617,10 @@ static bool run_call_await(struct call *c, struct error *err)
         finish_call(c, &ignored);
         return false;
     }
-    if (runs)
+    if (runs) {
         carry_out_await(c, &why);
+        cut_result(c);
+    }
     if (why.code == ERR_CANCELED)
         mark_interrupted(c);
     else if (runs)

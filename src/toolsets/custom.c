@@ -129,6 +129,7 @@ struct custom_tool *custom_make(struct custom *c, const struct toolset *set, str
         .args_size = 1,
         .mode = MODE_FULL,
         .takes_anything = true,
+        .has_long_text = true,
         .self = t,
     };
     keep_schema(c, t, schema);

@@ -70,6 +70,7 @@ const struct face scaiflux_fetch_face = {
     .args = fetch_rows,
     .args_size = sizeof(struct fetch_args),
     .mode = MODE_FULL,
+    .has_long_text = true,
     .run_await = fetch_face_await,
     .gadget = "web",
 };

@@ -98,7 +98,23 @@ def both_streams(dialect):
     check(f"{dialect}: one file each time", len(paths[0]) == 1 and paths[0] != paths[1], paths)
 
 
+def custom_tool():
+    """A tool of the user's goes through the same cutter."""
+    [text] = yield [("many", {})]
+    mark = re.search(r"lines, \d+ bytes left out; all of the output is in (\S+) \.\.\.\]", text)
+    check("custom: head, tail and path", text.startswith("1\n2\n") and "\n40000" in text and mark
+          and len(text) < 26 << 10, text[-300:])
+    [read] = yield [("read_file", {"file_path": mark[1], "offset": 20000, "limit": 1})]
+    check("custom: all of it can be read", "L20000: 20000" in read, read)
+
+
 def main():
+    with check.scene("custom") as base:
+        place = os.path.join(base, "home", ".loaf", "tools", "many")
+        os.makedirs(place)
+        with open(os.path.join(place, "tool.json"), "w", encoding="ascii") as file:
+            json.dump({"name": "many", "description": "counts", "command": ["seq", "1", "40000"]}, file)
+        play("loaf", custom_tool(), base)
     for dialect in DIALECTS:
         for name, story in (("long", long_output), ("odd", odd_output), ("both", both_streams)):
             with check.scene(f"{dialect} {name}") as base:
