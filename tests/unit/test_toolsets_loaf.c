@@ -155,7 +155,10 @@ static void test_loaf_grep(void **state)
                 scene_path(&s, "sub/new.c"));
     /* None: ok false, the output says so, no error. */
     assert_true(scene_call(&s, LOAF, "grep_files", "{\"pattern\":\"nope\"}", &r));
-    assert_string_equal(r.text.p, "No matches found.");
+    assert_string_equal(
+        r.text.p,
+        "No matches found.\nUpper and lower case differ ((?i) makes them the same); hidden files, "
+        "files that .gitignore names and binary files are not searched.");
     assert_string_equal(r.value.p, "\"No matches found.\"");
     assert_true(r.is_error);
     assert_int_equal(r.error.n, 0);
