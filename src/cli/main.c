@@ -54,7 +54,7 @@ static const char help[] =
     "  trivet demo                    play one turn through each protocol, no key, no network\n"
     "  trivet doctor [--json]         what this machine offers: sandbox, modules, programs, keys\n"
     "  trivet describe WHAT [--json]  methods and events of loaf, scaiflux or kward;\n"
-    "                                 or: exec, tools, limits, events, providers\n"
+    "                                 or: exec, chat, tools, limits, events, providers\n"
     "  trivet --help, --version\n"
     "\n"
     "Before any of these:\n"

@@ -159,6 +159,7 @@ def frames(base):
     a few rows is enough."""
     with tmux.Pane(base, rows=8) as pane:
         pane.enter("seq -f mark%g 20")
+        pane.wait("mark20\n")
         pane.chat(scene=WORDS)
         record = os.path.join(base, "bytes")
         pane.record(record)
@@ -179,7 +180,8 @@ def frames(base):
         assert outside == b"", outside
         words = re.findall(r"\bw(\d+)w\b", pane.all(joined=True))
         assert sorted(map(int, words)) == list(range(1500)), len(words)
-        assert len(re.findall(r"\bmark\d+$", pane.all(), re.M)) == 20
+        marks = re.findall(r"\bmark\d+$", pane.all(), re.M)
+        assert len(marks) == 20, (marks, pane.all()[:1500])
 
 
 def soft_wrap(base):
