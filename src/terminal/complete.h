@@ -11,7 +11,6 @@ struct completion {
     size_t n, room, at;
     size_t from;       /* byte of the text where the name begins */
     struct str prefix; /* that is typed */
-    bool is_closed;    /* by Esc, until something else is typed */
 };
 
 void complete_update(struct chat *c); /* after each change of the text */

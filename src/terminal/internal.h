@@ -4,10 +4,10 @@
  *     chat.c     start, end, bytes in and out, signals, frames
  *     view.c     engine events into the scrollback
  *     live.c     the rows below it
- *     input.c    keys, sending, the queue
+ *     input.c    keys, sending, the queue; images.c: pictures that a prompt names
  *     ask.c      the question before a call
- *     slash.c    commands; complete.c: names while they are typed; pick.c: lists to choose from
- *     first.c    the list of models when none is set up
+ *     slash.c    commands; sessions.c, models.c and program.c do the longer ones
+ *     complete.c names while they are typed; pick.c: lists to choose from; entry.c: one line
  */
 #ifndef TRIVET_TERMINAL_INTERNAL_H
 #define TRIVET_TERMINAL_INTERNAL_H

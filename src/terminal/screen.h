@@ -94,7 +94,7 @@ bool screen_has_text(const struct screen *s);
 
 /* ---- the live rows ---- */
 
-/* Begins a row of s->next, in which live_put writes at most `columns`. */
+/* Begins a row of s->next; live_put adds to it what fits in the window. */
 void live_row(struct screen *s);
 void live_put(struct screen *s, unsigned style, struct str text);
 void live_print(struct screen *s, unsigned style, const char *fmt, ...)

@@ -28,7 +28,7 @@ void slash_new(struct chat *c, struct str args);
 void slash_compact(struct chat *c, struct str args);
 void slash_export(struct chat *c, struct str args);
 void slash_rename(struct chat *c, struct str args);
-/* Finds the session whose id or name begins so; resumes it. */
+/* Goes on with the session whose id begins so, or that has this name. */
 void sessions_resume(struct chat *c, struct str start);
 
 /* models.c */
