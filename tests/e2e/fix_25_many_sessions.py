@@ -22,6 +22,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
+import rpc_stream  # noqa: E402
 from client import PROGRAM  # noqa: E402
 
 BLOCK, BLOCKS = 50, 20
@@ -40,14 +41,16 @@ class Server:
         os.sched_setaffinity(self.child.pid, {max(os.sched_getaffinity(0))})
         self.clock = (~self.child.pid << 3) | 2  # as clock_getcpuclockid makes it
         self.last_id = 0
+        self.stream = rpc_stream.Stream(PROGRAM, self.dialect)
 
     def cpu_us(self):
         return time.clock_gettime(self.clock) * 1e6
 
     def ask(self, method, params):
         self.last_id += 1
-        body = json.dumps({"jsonrpc": "2.0", "id": self.last_id, "method": method,
-                           "params": params}).encode()
+        request = {"jsonrpc": "2.0", "id": self.last_id, "method": method, "params": params}
+        body = json.dumps(request).encode()
+        self.stream.sent(request)
         self.child.stdin.write(self.frame(body))
 
     def gather(self, n, ends):
@@ -58,6 +61,7 @@ class Server:
             body = self.read()
             if b'"id":' in body[:30]:
                 answer = json.loads(body)
+                self.stream.take(answer)
                 if "error" in answer:
                     raise AssertionError(answer["error"])
                 results.append(answer["result"])
