@@ -11,11 +11,13 @@
  * Called as `hold`, the program is the holder of a running command (loop/child.h).
  */
 #include "base/limits.h"
+#include "base/options.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "base/shown.h"
 #include "cli/demo.h"
 #include "cli/doctor.h"
+#include "cli/sessions.h"
 #include "dialects/dialect.h"
 #include "dialects/kward/kward.h"
 #include "dialects/loaf/loaf.h"
@@ -51,6 +53,7 @@ static const char help[] =
     "                                 (trivet chat --help)\n"
     "  trivet exec [OPTIONS] PROMPT   one prompt in this directory, tools confined by the kernel; the\n"
     "                                 answer goes to stdout (trivet exec --help; also: trivet run)\n"
+    "  trivet sessions                list, search, show, export, rename, delete saved sessions\n"
     "  trivet demo                    play one turn through each protocol, no key, no network\n"
     "  trivet doctor [--json]         what this machine offers: sandbox, modules, programs, keys\n"
     "  trivet describe WHAT [--json]  methods and events of loaf, scaiflux or kward;\n"
@@ -81,7 +84,7 @@ static const char help[] =
     "                    levels for single folders of the source: info,engine=debug,store=debug\n"
     "  TRIVET_LOG_FILE   the same as --log-file\n"
     "  TRIVET_LOG_FORMAT plain or json\n"
-    "  TRIVET_STALL_MS   give a silent model so long before the request counts as failed\n"
+    "  TRIVET_STALL_MS   milliseconds without output of a model before its request fails\n"
     "  TRIVET_PASS_ENV   names of variables that tools may see beyond the usual ones\n";
 
 static const char sandbox_help[] =
@@ -331,6 +334,18 @@ static bool take_options(int *argc, char ***argv)
     return true;
 }
 
+static int say_unknown(struct str word)
+{
+    static const char *const names[] = {"chat",   "exec",      "run",      "sessions", "demo",
+                                        "doctor", "loaf",      "scaiflux", "kward",    "describe",
+                                        "--help", "--version", NULL};
+    const char *meant = nearest_name(word, names);
+    shown_line(stderr, "trivet: unknown command %.*s%s%s", STR_FMT(str_cut(word, 100)),
+               meant ? ": did you mean " : "", meant ? meant : "");
+    fputs("  try: trivet --help\n", stderr);
+    return 2;
+}
+
 int main(int argc, char **argv)
 {
     struct str name = path_base(str_of(argc > 0 ? argv[0] : "trivet"));
@@ -354,6 +369,10 @@ int main(int argc, char **argv)
         return chat_run(providers, ARRAY_LEN(providers), 0, argv + 1);
     if (is_word(argc, argv, 1, "exec", "run"))
         return exec_run(providers, ARRAY_LEN(providers), argc - 2, argv + 2);
+    if (is_word(argc, argv, 1, "sessions", NULL))
+        return sessions_run(&(struct sessions_tables){providers, ARRAY_LEN(providers), dialects,
+                                                      ARRAY_LEN(dialects)},
+                            argc - 2, argv + 2);
     if (is_word(argc, argv, 1, "demo", NULL))
         return demo_run();
     if (is_word(argc, argv, 1, "doctor", NULL))
@@ -365,7 +384,7 @@ int main(int argc, char **argv)
     if (is_word(argc, argv, 1, "--help", "-h"))
         return put_help(stdout), fflush(stdout) == 0 ? 0 : 1;
     if (argc > 1)
-        shown_line(stderr, "trivet: unknown command %s", argv[1]);
+        return say_unknown(str_of(argv[1]));
     put_help(stderr);
     return 2;
 }

@@ -5,6 +5,7 @@
 #ifndef TRIVET_DIALECTS_DIALECT_H
 #define TRIVET_DIALECTS_DIALECT_H
 
+#include "engine/list.h"
 #include "engine/session.h"
 #include "wire/conn.h"
 #include "wire/method.h"
@@ -60,6 +61,15 @@ struct dialect {
     /* Writes the JSON Schema of a dialect that is not JSON-RPC; NULL otherwise. */
     void (*put_schema)(struct buf *out);
     const struct toolset *toolset; /* of its sessions */
+    /* Saved sessions of a workspace, for `trivet sessions`: the directories of files that hold the
+     * engine's records, in the arena, with their subdirectories; NULL: it has none. */
+    size_t (*session_dirs)(struct arena *a, struct str workspace, struct str ret[2]);
+    /* Sessions in files of another form; NULL: it has none. */
+    bool (*list_saved_await)(struct engine *e, struct arena *a, struct session_list *ret,
+                             struct error *err);
+    /* The conversation of one of these. */
+    bool (*read_saved_await)(struct engine *e, struct arena *a, struct str path,
+                             struct message **ret, size_t *ret_n, struct error *err);
 };
 
 /* Begins the end: no input is taken any more (the dialect stops reading), turns are interrupted

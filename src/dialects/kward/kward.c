@@ -302,4 +302,5 @@ const struct dialect dialect_kward = {
     .error_rows = kw_error_rows,
     .shapes = kw_shapes,
     .toolset = &toolset_kward,
+    .session_dirs = kw_session_dirs,
 };

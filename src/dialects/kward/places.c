@@ -19,6 +19,14 @@ char *kw_config_path(void)
     return buf_take(&path);
 }
 
+size_t kw_session_dirs(struct arena *a, struct str workspace, struct str ret[2])
+{
+    AUTO_FREE char *config = kw_config_path();
+    (void)workspace; /* one directory has those of all workspaces */
+    ret[0] = arena_fmt(a, "%.*s/sessions", STR_FMT(path_dir(str_of(config))));
+    return 1;
+}
+
 void kw_session_dir(struct buf *out, const struct kward *k, struct str workspace)
 {
     buf_addf(out, "%s/sessions/--", k->config_dir);

@@ -33,6 +33,7 @@ struct str kw_turn_owner(struct kward *k, struct kw_file *f, struct str turn_id)
 
 /* places.c */
 char *kw_config_path(void);
+size_t kw_session_dirs(struct arena *a, struct str workspace, struct str ret[2]);
 /* <config-dir>/sessions/--<workspace with dashes>-- */
 void kw_session_dir(struct buf *out, const struct kward *k, struct str workspace);
 void kw_session_path(struct buf *out, const struct kward *k, struct str workspace,

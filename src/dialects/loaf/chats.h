@@ -34,6 +34,10 @@ void loaf_put_title(struct buf *out, const struct message *all, size_t n);
 /* The result of history.list. */
 bool loaf_put_chats_await(struct loaf *lf, struct arena *a, int64_t limit, int64_t cursor,
                           struct jw *w, struct error *err);
+bool loaf_list_saved_await(struct engine *e, struct arena *a, struct session_list *ret,
+                           struct error *err);
+bool loaf_read_saved_await(struct engine *e, struct arena *a, struct str path, struct message **ret,
+                           size_t *ret_n, struct error *err);
 /* Loads a saved chat into the session: the newest, or the one whose id begins so.  A running turn
  * is stopped, what waits is dropped.  ret_id lies in the arena. */
 bool loaf_resume_await(struct loaf_session *ls, bool last, struct str id, struct arena *a,

@@ -133,6 +133,66 @@ static bool find_chats_await(struct loaf *lf, struct arena *a, struct chats *ret
     return true;
 }
 
+/* ---- for `trivet sessions` ---- */
+
+/* As much of a server as reading chats needs. */
+struct chat_reader {
+    struct server sv;
+    struct loaf loaf;
+    struct buf dir;
+};
+
+static void reader_init(struct chat_reader *r, struct engine *e)
+{
+    *r = (struct chat_reader){.sv = {.engine = e}, .dir = BUF_INIT};
+    path_absolute(&r->dir, path_home(), STR(".loaf"));
+    r->loaf.sv = &r->sv;
+    r->loaf.data_dir = r->dir.p;
+    r->loaf.settings = (struct session_settings){.form = &loaf_form, .context_arg = &r->loaf};
+}
+
+static void chat_reader_clear(struct chat_reader *r)
+{
+    buf_clear(&r->dir);
+}
+
+bool loaf_list_saved_await(struct engine *e, struct arena *a, struct session_list *ret,
+                           struct error *err)
+{
+    AUTO(chat_reader) struct chat_reader r;
+    struct chats all;
+    reader_init(&r, e);
+    if (!find_chats_await(&r.loaf, a, &all, err))
+        return false;
+    *ret = (struct session_list){.rows = arena_array(a, struct session_row, all.n + 1), .n = all.n};
+    for (size_t i = 0; i < all.n; i++) {
+        const struct chat *c = &all.list[i];
+        ret->rows[i] = (struct session_row){
+            .path = c->path,
+            .id = c->id,
+            .name = c->title,
+            .model = arena_fmt(a, "%.*s/%.*s", STR_FMT(c->provider), STR_FMT(c->model)),
+            .created_ms = c->created_ms,
+            .modified_ms = c->updated_ms,
+            .n_messages = c->n_messages,
+        };
+    }
+    return true;
+}
+
+bool loaf_read_saved_await(struct engine *e, struct arena *a, struct str path, struct message **ret,
+                           size_t *ret_n, struct error *err)
+{
+    AUTO(chat_reader) struct chat_reader r;
+    struct saved_chat saved;
+    reader_init(&r, e);
+    if (!engine_read_await(e, &r.loaf.settings, path, a, &saved, err))
+        return false;
+    *ret = saved.messages;
+    *ret_n = saved.n_messages;
+    return true;
+}
+
 /* ---- history.list ---- */
 
 struct list_params {

@@ -4,6 +4,7 @@
  * However it ends (shutdown, end of input, signal, closed output), the steps are the same: no new
  * requests, running ones are answered, turns are stopped, output is flushed.
  */
+#include "dialects/loaf/chats.h"
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/methods.h"
 #include "dialects/loaf/say.h"
@@ -212,4 +213,6 @@ const struct dialect dialect_loaf = {
     .error_rows = loaf_error_rows,
     .shapes = loaf_shapes,
     .toolset = &toolset_loaf,
+    .list_saved_await = loaf_list_saved_await,
+    .read_saved_await = loaf_read_saved_await,
 };

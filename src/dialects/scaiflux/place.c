@@ -19,15 +19,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct flux_places flux_find_places(const struct flux *f, struct arena *a)
+size_t flux_session_dirs(struct arena *a, struct str workspace, struct str ret[2])
 {
     AUTO(buf) struct buf state = BUF_INIT;
     path_xdg(&state, "XDG_STATE_HOME", ".local/state");
-    return (struct flux_places){{
-        arena_fmt(a, "%.*s/.scaiflux/sessions", STR_FMT(f->workspace)),
-        arena_fmt(a, "%.*s/trivet/scaiflux/%016llx", STR_FMT(buf_str(&state)),
-                  (unsigned long long)str_hash(f->workspace)),
-    }};
+    ret[0] = arena_fmt(a, "%.*s/.scaiflux/sessions", STR_FMT(workspace));
+    ret[1] = arena_fmt(a, "%.*s/trivet/scaiflux/%016llx", STR_FMT(buf_str(&state)),
+                       (unsigned long long)str_hash(workspace));
+    return 2;
+}
+
+struct flux_places flux_find_places(const struct flux *f, struct arena *a)
+{
+    struct flux_places found;
+    flux_session_dirs(a, f->workspace, found.dirs);
+    return found;
 }
 
 /* Whether dir is there and writable, or could be made. */

@@ -365,4 +365,5 @@ const struct dialect dialect_scaiflux = {
     .errors = flux_errors,
     .put_schema = flux_put_schema,
     .toolset = &toolset_scaiflux,
+    .session_dirs = flux_session_dirs,
 };

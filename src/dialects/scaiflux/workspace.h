@@ -14,6 +14,7 @@ struct flux_places {
     struct str dirs[FLUX_N_PLACES]; /* in the arena */
 };
 struct flux_places flux_find_places(const struct flux *f, struct arena *a);
+size_t flux_session_dirs(struct arena *a, struct str workspace, struct str ret[2]);
 
 /* config.c */
 bool flux_config_read(struct flux *f, struct flux_config *ret, struct error *err);

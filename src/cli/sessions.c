@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: MIT */
+/* Every dialect keeps its sessions in directories of its own; here they are one list.  Listing and
+ * reading need no lock: a session that runs elsewhere is shown as far as it is on disk. */
+#include "cli/sessions.h"
+
+#include "base/options.h"
+#include "base/path.h"
+#include "base/shown.h"
+#include "base/time.h"
+#include "base/utf8.h"
+#include "context/export.h"
+#include "engine/list.h"
+#include "loop/process.h"
+#include "store/index.h"
+#include "terminal/find.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+enum { LIST_MOST = 20, SHOWN_ID = 8, EXIT_NONE = 8 };
+
+struct found {
+    struct session_row row;
+    const char *program;      /* "trivet", or the dialect's name */
+    const struct dialect *by; /* who reads its file; NULL: the engine's records */
+};
+
+struct wishes {
+    struct str workspace, output;
+    int64_t limit;
+    bool is_everywhere, as_json, is_plain, asks_help;
+};
+
+struct command {
+    const struct sessions_tables *tables;
+    struct wishes wishes;
+    int argc;
+    char **argv;
+    struct loop *loop;
+    struct engine *engine;
+    struct arena arena;
+    struct str workspace; /* real path */
+    struct found *all;    /* newest first */
+    size_t n, room;
+    struct buf out;
+    int exit_code;
+};
+
+#define WISH(member, ...) OPTION(wishes, member, __VA_ARGS__)
+static const struct option rows[] = {
+    WISH(is_everywhere, OPT_FLAG, "all", 'a', NULL, "of every workspace, not only of this one"),
+    WISH(workspace, OPT_TEXT, "workspace", 'w', "DIR", "of this workspace (default: .)"),
+    WISH(limit, OPT_COUNT, "limit", 'n', "N", "at most so many (default: 20)"),
+    WISH(output, OPT_TEXT, "output", 'o', "FILE", "export: write there instead of stdout"),
+    WISH(as_json, OPT_FLAG, "json", 0, NULL, "as JSON"),
+    WISH(is_plain, OPT_FLAG, "plain", 0, NULL, "columns separated by tabs, for scripts"),
+    WISH(asks_help, OPT_FLAG, "help", 'h', NULL, "this text"),
+    OPTION_END,
+};
+
+static const char usage[] =
+    "trivet sessions [list]            saved sessions of this workspace, newest first\n"
+    "trivet sessions search WORDS      those that contain all the words\n"
+    "trivet sessions show ID           the conversation\n"
+    "trivet sessions export ID         the same as Markdown\n"
+    "trivet sessions rename ID NAME    give it a name\n"
+    "trivet sessions rm ID             delete it\n"
+    "\n"
+    "ID is a whole id, the start of one (4 characters) or a name.\n"
+    "\n";
+
+/* ---- finding ---- */
+
+static void add(struct command *c, const struct session_row *row, const char *program,
+                const struct dialect *by)
+{
+    if (c->n == c->room) {
+        c->room = c->room ? c->room * 2 : 64;
+        c->all = xrealloc(c->all, c->room * sizeof *c->all);
+    }
+    c->all[c->n++] = (struct found){.row = *row, .program = program, .by = by};
+}
+
+static bool add_dir(struct command *c, struct str dir, const char *program, struct error *err)
+{
+    struct session_list list;
+    if (!path_is_dir(dir))
+        return true;
+    if (!list_sessions(&c->arena, dir, true, 0, &list, err))
+        return false;
+    for (size_t i = 0; i < list.n; i++)
+        add(c, &list.rows[i], program, NULL);
+    return true;
+}
+
+static bool add_dialect_await(struct command *c, const struct dialect *d, struct error *err)
+{
+    struct str dirs[2];
+    struct session_list list;
+    size_t n = d->session_dirs ? d->session_dirs(&c->arena, c->workspace, dirs) : 0;
+    for (size_t i = 0; i < n; i++)
+        if (!add_dir(c, dirs[i], d->name, err))
+            return false;
+    if (!d->list_saved_await)
+        return true;
+    if (!d->list_saved_await(c->engine, &c->arena, &list, err))
+        return false;
+    for (size_t i = 0; i < list.n; i++)
+        add(c, &list.rows[i], d->name, d);
+    return true;
+}
+
+static int newer_first(const void *a, const void *b)
+{
+    const struct found *x = a, *y = b;
+    return (x->row.modified_ms < y->row.modified_ms) - (x->row.modified_ms > y->row.modified_ms);
+}
+
+static bool find_all_await(struct command *c, struct error *err)
+{
+    AUTO(buf) struct buf own = BUF_INIT;
+    find_sessions_dir(&own);
+    if (!add_dir(c, arena_str(&c->arena, buf_str(&own)), "trivet", err))
+        return false;
+    for (size_t i = 0; i < c->tables->n_dialects; i++)
+        if (!add_dialect_await(c, c->tables->dialects[i], err))
+            return false;
+    if (c->n)
+        qsort(c->all, c->n, sizeof *c->all, newer_first);
+    return true;
+}
+
+/* A loaf chat has no workspace. */
+static bool is_here(const struct command *c, const struct found *f)
+{
+    return c->wishes.is_everywhere || !f->row.cwd.n || str_eq(f->row.cwd, c->workspace);
+}
+
+static const struct found *find(struct command *c, struct str word, struct error *err)
+{
+    const struct found *fit = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        const struct session_row *row = &c->all[i].row;
+        if (str_eq(row->id, word))
+            return &c->all[i];
+        if ((word.n >= SHORT_ID && str_starts(row->id, word)) || str_eq(row->name, word)) {
+            fit = &c->all[i];
+            n++;
+        }
+    }
+    c->exit_code = EXIT_NONE;
+    if (n == 0)
+        error_set(err, ERR_NOT_FOUND, "no session has the id or name %.*s",
+                  STR_FMT(str_cut(word, 60)));
+    else if (n > 1)
+        error_set(err, ERR_INVALID, "%zu sessions fit %.*s: give more of the id", n,
+                  STR_FMT(str_cut(word, 60)));
+    return n == 1 ? fit : NULL;
+}
+
+/* ---- list and search ---- */
+
+static struct str title_of(const struct session_row *row)
+{
+    return row->name.n ? row->name : row->first_message;
+}
+
+static void add_age(struct buf *out, int64_t ms)
+{
+    int64_t s = ms < 0 ? 0 : ms / 1000;
+    if (s < 60)
+        buf_addf(out, "%llds", (long long)s);
+    else if (s < 3600)
+        buf_addf(out, "%lldm", (long long)s / 60);
+    else if (s < 86400)
+        buf_addf(out, "%lldh", (long long)s / 3600);
+    else
+        buf_addf(out, "%lldd", (long long)s / 86400);
+}
+
+static void put_json(struct jw *w, const struct found *f, struct str piece)
+{
+    char created[TIME_ISO_LEN + 1], modified[TIME_ISO_LEN + 1];
+    time_iso(f->row.created_ms, created);
+    time_iso(f->row.modified_ms, modified);
+    jw_obj(w);
+    jw_kstr(w, "id", f->row.id);
+    jw_kz(w, "program", f->program);
+    jw_kstr_null(w, "name", f->row.name.n ? f->row.name : STR_NONE);
+    jw_kstr(w, "title", title_of(&f->row));
+    jw_kstr_null(w, "cwd", f->row.cwd.n ? f->row.cwd : STR_NONE);
+    jw_kstr_null(w, "model", f->row.model.n ? f->row.model : STR_NONE);
+    jw_kz(w, "created", created);
+    jw_kz(w, "modified", modified);
+    jw_kint(w, "messages", f->row.n_messages);
+    jw_kstr(w, "path", f->row.path);
+    jw_kstr_opt(w, "match", piece);
+    jw_obj_end(w);
+}
+
+static void put_line(struct command *c, const struct found *f, struct str piece)
+{
+    AUTO(buf) struct buf age = BUF_INIT, text = BUF_INIT;
+    struct str title = piece.p ? piece : title_of(&f->row);
+    add_age(&age, time_now_ms() - f->row.modified_ms);
+    shown_add(&text, title, false);
+    struct str shown = c->wishes.is_plain ? buf_str(&text) : utf8_cut_chars(buf_str(&text), 50);
+    if (c->wishes.is_plain)
+        buf_addf(&c->out, "%.*s\t%s\t%.*s\t%lld\t%.*s\t%.*s\n", STR_FMT(f->row.id), f->program,
+                 STR_FMT(buf_str(&age)), (long long)f->row.n_messages, STR_FMT(f->row.cwd),
+                 STR_FMT(shown));
+    else
+        buf_addf(&c->out, "%-*.*s  %4.*s  %4lld  %-8s  %.*s\n", SHOWN_ID,
+                 (int)MIN(f->row.id.n, (size_t)SHOWN_ID), f->row.id.p, STR_FMT(buf_str(&age)),
+                 (long long)f->row.n_messages, f->program, STR_FMT(shown));
+}
+
+static void put_one(struct command *c, struct jw *w, const struct found *f, struct str piece)
+{
+    if (c->wishes.as_json)
+        put_json(w, f, piece);
+    else
+        put_line(c, f, piece);
+}
+
+static bool list_await(struct command *c, struct error *err)
+{
+    struct jw w = JW(&c->out);
+    int64_t most = c->wishes.limit ? c->wishes.limit : LIST_MOST, n = 0;
+    (void)err;
+    if (c->wishes.as_json)
+        jw_arr(&w);
+    else if (!c->wishes.is_plain && c->n)
+        buf_addz(&c->out, "id         age  msgs  program   title\n");
+    for (size_t i = 0; i < c->n; i++)
+        if (is_here(c, &c->all[i]) && n++ < most)
+            put_one(c, &w, &c->all[i], STR_NONE);
+    if (c->wishes.as_json)
+        jw_arr_end(&w);
+    if (c->wishes.as_json)
+        buf_addc(&c->out, '\n');
+    else if (n == 0 && !c->wishes.is_plain)
+        fputs("no saved sessions here (trivet sessions --all shows those of other directories)\n",
+              stderr);
+    else if (n > most && !c->wishes.is_plain)
+        fprintf(stderr, "%lld more: --limit N\n", (long long)(n - most));
+    return true;
+}
+
+/* Whether a message has all the words, and where the first of them is. */
+static bool has_words(struct str text, int argc, char **argv, size_t *ret_at)
+{
+    for (int i = 0; i < argc; i++) {
+        size_t at = str_ifind(text, str_of(argv[i]));
+        if (at == SIZE_MAX)
+            return false;
+        if (i == 0)
+            *ret_at = at;
+    }
+    return true;
+}
+
+static bool read_await(struct command *c, const struct found *f, struct arena *a,
+                       struct message **ret, size_t *ret_n, struct error *err)
+{
+    if (f->by)
+        return f->by->read_saved_await(c->engine, a, f->row.path, ret, ret_n, err);
+    static const struct session_settings reading = {.toolset = &toolset_run};
+    struct session_spec spec = {
+        .workspace = c->workspace, .path = f->row.path, .settings = &reading};
+    struct session_report report;
+    struct session *s = session_open_await(c->engine, &spec, &report, err);
+    if (!s)
+        return false;
+    *ret = session_whole_await(s, a, ret_n);
+    session_close(s);
+    return true;
+}
+
+static void match_await(struct command *c, struct jw *w, const struct found *f, int64_t *n)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct message *all;
+    size_t n_all, at = 0;
+    struct error ignored;
+    if (!read_await(c, f, &a, &all, &n_all, &ignored))
+        return;
+    for (size_t i = 0; i < n_all; i++) {
+        struct str text = message_text_of(&a, &all[i]);
+        if (all[i].role == ROLE_TOOL || !has_words(text, c->argc, c->argv, &at))
+            continue;
+        AUTO(buf) struct buf piece = BUF_INIT;
+        size_t begin = at > 40 ? at - 40 : 0;
+        while (begin < at && ((unsigned char)text.p[begin] & 0xc0) == 0x80)
+            begin++;
+        utf8_collapse(&piece, utf8_cut(str_from(text, begin), 160));
+        put_one(c, w, f, buf_str(&piece));
+        ++*n;
+        return;
+    }
+}
+
+static bool search_await(struct command *c, struct error *err)
+{
+    struct jw w = JW(&c->out);
+    int64_t n = 0, most = c->wishes.limit ? c->wishes.limit : LIST_MOST;
+    if (c->argc == 0) {
+        c->exit_code = 2;
+        return error_set(err, ERR_INVALID, "search needs words");
+    }
+    if (c->wishes.as_json)
+        jw_arr(&w);
+    for (size_t i = 0; i < c->n && n < most; i++)
+        if (is_here(c, &c->all[i]))
+            match_await(c, &w, &c->all[i], &n);
+    if (c->wishes.as_json) {
+        jw_arr_end(&w);
+        buf_addc(&c->out, '\n');
+    }
+    c->exit_code = n ? 0 : 1; /* as grep does */
+    return true;
+}
+
+/* ---- one session ---- */
+
+static const struct found *named(struct command *c, int n_words, const char *what,
+                                 struct error *err)
+{
+    if (c->argc == n_words)
+        return find(c, str_of(c->argv[0]), err);
+    c->exit_code = 2;
+    error_set(err, ERR_INVALID, "%s", what);
+    return NULL;
+}
+
+static bool export_await(struct command *c, struct error *err)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    struct message *all;
+    size_t n;
+    const struct found *f = named(c, 1, "export needs the id of a session", err);
+    if (!f || !read_await(c, f, &c->arena, &all, &n, err))
+        return false;
+    c->exit_code = 0;
+    export_markdown(&text, title_of(&f->row).n ? title_of(&f->row) : f->row.id, all, n);
+    if (!c->wishes.output.p) {
+        buf_add(&c->out, buf_str(&text));
+        return true;
+    }
+    AUTO_FREE char *path = str_dup(c->wishes.output);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    bool ok = fd >= 0 && path_write_all(fd, buf_str(&text));
+    if (!ok)
+        error_errno(err, errno, "%s", path);
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+static bool show_await(struct command *c, struct error *err)
+{
+    struct message *all;
+    size_t n;
+    const struct found *f = named(c, 1, "show needs the id of a session", err);
+    if (!f || !read_await(c, f, &c->arena, &all, &n, err))
+        return false;
+    c->exit_code = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct str text = message_text_of(&c->arena, &all[i]);
+        if (all[i].role == ROLE_TOOL || !text.n)
+            continue;
+        buf_addz(&c->out, all[i].role == ROLE_USER ? "> " : "");
+        shown_add(&c->out, all[i].display.n ? all[i].display : text, true);
+        buf_addz(&c->out, str_ends(text, STR("\n")) ? "\n" : "\n\n");
+    }
+    return true;
+}
+
+/* Opens it as its only writer. */
+static struct session *open_alone(struct command *c, const struct found *f, struct error *err)
+{
+    static const struct session_settings writing = {.toolset = &toolset_run, .locks_at_open = true};
+    struct session_spec spec = {
+        .workspace = c->workspace, .path = f->row.path, .settings = &writing};
+    struct session_report report;
+    if (f->by) {
+        error_set(err, ERR_INVALID, "%s changes its own sessions; this one can be read here",
+                  f->program);
+        return NULL;
+    }
+    struct session *s = session_open(c->engine, &spec, &report, err);
+    c->exit_code = s ? 0 : err->code == ERR_LOCKED ? 7 : 1;
+    return s;
+}
+
+static bool rename_await(struct command *c, struct error *err)
+{
+    const struct found *f = named(c, 2, "rename needs the id of a session and a name", err);
+    struct session *s = f ? open_alone(c, f, err) : NULL;
+    if (!s)
+        return false;
+    bool ok = session_set_name_await(s, str_of(c->argv[1]), err);
+    session_close(s);
+    return ok;
+}
+
+static bool rm_await(struct command *c, struct error *err)
+{
+    const struct found *f = named(c, 1, "rm needs the id of a session", err);
+    struct session *s = f ? open_alone(c, f, err) : NULL;
+    return s && session_delete(s, err);
+}
+
+/* ---- the command ---- */
+
+static const struct {
+    const char *name;
+    bool (*run_await)(struct command *c, struct error *err);
+} verbs[] = {
+    {"list", list_await},     {"search", search_await}, {"show", show_await},
+    {"export", export_await}, {"rename", rename_await}, {"rm", rm_await},
+};
+
+static bool run_verb_await(struct command *c, struct error *err)
+{
+    static const char *const names[] = {"list", "search", "show", "export", "rename", "rm", NULL};
+    struct str verb = c->argc ? str_of(c->argv[0]) : STR("list");
+    const char *meant = nearest_name(verb, names);
+    for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+        if (str_is(verb, verbs[i].name)) {
+            c->argc -= c->argc > 0;
+            c->argv += 1;
+            c->exit_code = 1; /* unless it goes well */
+            bool ok = find_all_await(c, err) && (c->exit_code = 0, verbs[i].run_await(c, err));
+            c->exit_code = ok || c->exit_code ? c->exit_code : 1;
+            return ok;
+        }
+    c->exit_code = 2;
+    return error_set(err, ERR_INVALID, "unknown command %.*s%s%s", STR_FMT(str_cut(verb, 60)),
+                     meant ? ": did you mean " : "", meant ? meant : "");
+}
+
+static void sessions_fiber(void *arg)
+{
+    struct command *c = arg;
+    struct error err;
+    struct str dir = c->wishes.workspace.p ? c->wishes.workspace : STR(".");
+    c->exit_code = 2;
+    if (!engine_find_workspace(c->engine, dir, &c->arena, &c->workspace, &err) ||
+        !run_verb_await(c, &err))
+        shown_line(stderr, "trivet sessions: %s", err.text);
+    engine_drain_through_await(c->engine);
+    loop_stop(c->loop);
+}
+
+static int run(struct command *c)
+{
+    process_begin();
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    engine_hide_environment();
+    c->loop = loop_new();
+    c->engine = engine_new(c->loop, c->tables->providers, c->tables->n_providers);
+    fiber_start(c->loop, "sessions", sessions_fiber, c);
+    loop_run(c->loop);
+    child_end_all(c->loop);
+    engine_free(c->engine);
+    loop_free(c->loop);
+    bool is_written = path_write_all(STDOUT_FILENO, buf_str(&c->out));
+    free(c->all);
+    buf_clear(&c->out);
+    arena_clear(&c->arena);
+    return c->exit_code ? c->exit_code : is_written ? 0 : 9;
+}
+
+int sessions_run(const struct sessions_tables *t, int argc, char **argv)
+{
+    struct command c = {.tables = t, .argc = argc, .argv = argv};
+    struct error err;
+    if (!options_read(rows, &c.argc, argv, &c.wishes, NULL, &err)) {
+        shown_line(stderr, "trivet sessions: %s", err.text);
+        return 2;
+    }
+    if (c.wishes.asks_help) {
+        buf_addz(&c.out, usage);
+        options_help(rows, &c.out);
+        bool ok = path_write_all(STDOUT_FILENO, buf_str(&c.out));
+        buf_clear(&c.out);
+        return ok ? 0 : 9;
+    }
+    return run(&c);
+}
