@@ -65,7 +65,8 @@ static struct arena_block *add_block(struct arena *a, size_t n)
     struct arena_block *b = xmalloc(sizeof *b + (is_large ? n : room));
     b->room = is_large ? n : room;
     b->used = 0;
-    /* A large piece gets a block of its own behind the first, so that small ones go on there. */
+    /* A large allocation gets a block of its own behind the first, whose free space stays in
+     * use. */
     if (is_large && a->blocks) {
         b->next = a->blocks->next;
         a->blocks->next = b;

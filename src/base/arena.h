@@ -13,8 +13,8 @@ struct arena_guest;
 
 struct arena {
     struct arena_block *blocks; /* newest first */
-    struct arena_guest *guests; /* memory of others that goes with it */
-    size_t used;                /* bytes handed out, for statistics */
+    struct arena_guest *guests; /* malloc'ed memory taken over by arena_own */
+    size_t used;                /* bytes allocated, for statistics */
 };
 
 #define ARENA_INIT ((struct arena){0})
@@ -27,10 +27,10 @@ void *arena_alloc(struct arena *a, size_t n) __attribute__((returns_nonnull));
 /* Copies; the copy is followed by a NUL.  STR_NONE stays STR_NONE. */
 struct str arena_str(struct arena *a, struct str s);
 char *arena_strz(struct arena *a, struct str s);
-struct str arena_lower(struct arena *a, struct str s); /* letters of ASCII in lower case */
-/* Long texts are handed on instead of being copied.  arena_own takes over n bytes that malloc gave:
- * they are freed with the arena.  arena_pass gives what was taken over that way, and holds the
- * byte at p, to another arena; false when `from` has no such thing. */
+struct str arena_lower(struct arena *a, struct str s); /* ASCII letters in lower case */
+/* Long texts change their owner instead of being copied. arena_own takes over n bytes allocated by
+ * malloc: they are freed with the arena. arena_pass moves the memory taken over that contains the
+ * byte at p to another arena; false when `from` has none. */
 void arena_own(struct arena *a, void *p, size_t n);
 bool arena_pass(struct arena *from, struct arena *to, const void *p);
 struct str arena_fmt(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -29,7 +29,7 @@ void buf_shrink(struct buf *b, size_t keep)
         buf_reset(b);
 }
 
-/* There is no room for n more bytes. */
+/* Called when the allocation has no space for n more bytes. */
 static __attribute__((noinline)) char *grow(struct buf *b, size_t n)
 {
     size_t want = b->n + n;
@@ -45,7 +45,7 @@ static __attribute__((noinline)) char *grow(struct buf *b, size_t n)
     return b->p + b->n;
 }
 
-/* The room is never above the limit, so what fits is allowed. */
+/* `room` never exceeds the limit, so bytes that fit are allowed. */
 static inline char *space(struct buf *b, size_t n)
 {
     return b->p && n <= b->room - b->n ? b->p + b->n : grow(b, n);

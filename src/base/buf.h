@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* struct buf: bytes that grow, born with a limit.
+/* struct buf: a growing byte buffer with a limit.
  *
  *     AUTO(buf) struct buf b = BUF_MAX(1 << 20);
  *     buf_add(&b, STR("hello"));
  *     if (b.full) ...            // something did not fit; what fitted is there
  *
- * Growth beyond the limit never aborts: the piece that does not fit is left out whole and `full`
- * stays set until buf_reset.  BUF_INIT has no limit and is for text whose size we decide.
- * The bytes are always followed by a NUL that is not counted.
+ * Growth beyond the limit never aborts: an addition that does not fit is left out completely and
+ * `full` stays set until buf_reset.  BUF_INIT has no limit and is for text whose size peers do not
+ * decide.  The bytes are always followed by a NUL that is not counted.
  */
 #ifndef TRIVET_BASE_BUF_H
 #define TRIVET_BASE_BUF_H
@@ -21,7 +21,7 @@ struct buf {
     size_t n;     /* bytes in use */
     size_t room;  /* bytes allocated, without the NUL */
     size_t limit; /* 0: none */
-    bool full;    /* a piece was refused */
+    bool full;    /* an addition was refused */
 };
 
 #define BUF_INIT ((struct buf){0})
@@ -37,7 +37,7 @@ bool buf_addz(struct buf *b, const char *z);
 bool buf_addc(struct buf *b, char c);
 bool buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 bool buf_addv(struct buf *b, const char *fmt, va_list ap);
-/* Makes room for n more bytes and returns where they go, or NULL; then buf_added(b, n). */
+/* Allocates space for n more bytes and returns it, or NULL; then buf_added(b, n). */
 char *buf_space(struct buf *b, size_t n);
 static inline void buf_added(struct buf *b, size_t n)
 {
@@ -50,7 +50,7 @@ static inline struct str buf_str(const struct buf *b) /* borrowed until the next
 {
     return (struct str){b->p ? b->p : "", b->n};
 }
-/* Gives the bytes away as an owned C string; the buffer is empty afterwards. */
+/* Returns the bytes as a C string that the caller frees; the buffer is empty afterwards. */
 char *buf_take(struct buf *b);
 
 #endif

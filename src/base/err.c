@@ -8,9 +8,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Keeps the promise about the text: one line of valid UTF-8, never empty.  printf cuts at bytes,
- * and names from the disk or from peers may hold anything. */
-static void settle_text(struct error *err)
+/* Makes the text one line of valid UTF-8, never empty. printf truncates at any byte, and names from
+ * the disk or from peers may contain any bytes. */
+static void normalize_text(struct error *err)
 {
     struct str text = str_of(err->text);
     text.n -= utf8_unfinished(text);
@@ -31,7 +31,7 @@ static void settle_text(struct error *err)
 static void put_text(struct error *err, const char *fmt, va_list ap)
 {
     vsnprintf(err->text, sizeof err->text, fmt, ap);
-    settle_text(err);
+    normalize_text(err);
 }
 
 static enum err_origin origin_of(enum err_code code)
@@ -118,7 +118,7 @@ bool error_prefix(struct error *err, const char *fmt, ...)
     struct str cut = utf8_cut(str_of(old), sizeof err->text - strlen(what) - 3);
     snprintf(err->text, sizeof err->text, "%s: %.*s", what, STR_FMT(cut));
     err->said = err->said && err->said <= cut.n ? err->said + strlen(what) + 2 : 0;
-    settle_text(err);
+    normalize_text(err);
     return false;
 }
 

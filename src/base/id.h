@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Ids and randomness, fixable by tests. */
+/* Ids and random numbers; tests can make them deterministic. */
 #ifndef TRIVET_BASE_ID_H
 #define TRIVET_BASE_ID_H
 
@@ -13,7 +13,7 @@ uint64_t random_below(uint64_t bound); /* 0 .. bound-1 */
 void id_uuid(char out[UUID_LEN + 1]);
 /* n random lower-case hex digits and a NUL. */
 void id_hex(char *out, size_t n);
-/* Tests: from now on a fixed sequence; 0 goes back to the kernel's randomness. */
+/* Tests: uses a fixed sequence from now on; 0 uses the kernel's random numbers again. */
 void id_fix(uint64_t seed);
 
 #endif

@@ -6,10 +6,10 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { SMALL_BYTES = 8 << 10 }; /* a text that is parsed before it is measured */
+enum { SMALL_BYTES = 8 << 10 }; /* shorter texts are parsed before their depth is checked */
 
-/* yyjson has no depth limit of its own, and deep input would recurse in everything that walks the
- * document later: so the nesting is counted on the bytes, strings skipped, before parsing. */
+/* yyjson has no depth limit, and deeply nested input would overflow the stack of recursive code.
+ * So the nesting is counted in the bytes, outside of strings, before parsing. */
 static bool check_depth(struct str text, unsigned max_depth, struct error *err)
 {
     unsigned depth = 0;
@@ -40,7 +40,7 @@ static int hex_value(char c)
                                                 : -1;
 }
 
-/* The unit behind \u at s, or -1. */
+/* The UTF-16 code unit of the \u escape at s, or -1. */
 static int escape_unit(struct str s)
 {
     int unit = 0;
@@ -55,7 +55,7 @@ static int escape_unit(struct str s)
     return unit;
 }
 
-/* A lone surrogate in place of its escape. */
+/* Writes a lone surrogate instead of its escape. */
 static void put_lone(struct buf *out, int unit, bool is_kept)
 {
     if (is_kept)
@@ -103,8 +103,8 @@ static bool read_doc(struct str text, yyjson_read_flag more, struct json *ret, s
     return true;
 }
 
-/* Gives out the document of a small text.  Most hold fewer values than levels are allowed: then
- * there is nothing to count. */
+/* Checks the depth of the document of a small text.  With fewer values than allowed levels there is
+ * nothing to count. */
 static bool take_small(struct str text, unsigned max_depth, struct json *j, struct json *ret,
                        struct error *err)
 {
@@ -116,7 +116,7 @@ static bool take_small(struct str text, unsigned max_depth, struct json *j, stru
     return true;
 }
 
-/* Whatever strict reading refused; false when it still cannot be read. */
+/* Parses text that the strict parser refused; false when it is still invalid. */
 static bool read_lenient(struct str text, unsigned flags, struct json *ret, struct error *err)
 {
     AUTO(buf) struct buf fixed = BUF_INIT;
@@ -129,7 +129,8 @@ static bool read_lenient(struct str text, unsigned flags, struct json *ret, stru
                     is_kept ? YYJSON_READ_ALLOW_INVALID_UNICODE : 0, ret, err);
 }
 
-/* A large text is measured before it is parsed: its document would take many times its bytes. */
+/* The depth of a large text is checked before parsing: its document would take many times its
+ * bytes. */
 bool json_parse(struct str text, unsigned flags, unsigned max_depth, struct json *ret,
                 struct error *err)
 {
@@ -255,8 +256,8 @@ bool json_get_bool(yyjson_val *obj, const char *name, bool otherwise)
 
 /* ---- writing ---- */
 
-/* What a byte needs: 0 nothing, 'u' a \u00XX escape, 'x' a look at the following bytes, else the
- * letter behind the backslash. */
+/* How a byte is written: 0 as it is, 'u' as \u00XX, 'x' depends on the following bytes, else the
+ * letter after the backslash. */
 /* clang-format off */
 static const char byte_class[256] = {
     [0] = 'u',   [1] = 'u',   [2] = 'u',    [3] = 'u',    [4] = 'u',  [5] = 'u',  [6] = 'u',
@@ -325,8 +326,8 @@ void json_escape(struct buf *out, struct str s)
         buf_add(out, str_n(s.p + from, i - from));
 }
 
-/* A string that needs no escape, with what belongs around it, in one piece; false: it does need
- * one, or does not fit. */
+/* Writes a string that needs no escape, with comma and quotes, in one copy; false: it needs
+ * escapes, or does not fit. */
 static bool put_plain(struct jw *w, struct str s, bool is_key)
 {
     if (plain_bytes(s) < s.n)

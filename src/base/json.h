@@ -29,20 +29,20 @@ struct json { /* an owned document */
 #define JSON_INIT ((struct json){0})
 
 enum json_flags {
-    JSON_FIX_SURROGATES = 1, /* a text refused for a lone \udXXX escape is read with \ufffd there */
+    JSON_FIX_SURROGATES = 1, /* lone \udXXX escapes become \ufffd instead of an error */
     JSON_FIX_UTF8 = 2,       /* raw invalid UTF-8 becomes U+FFFD instead of an error */
-    /* Strings keep both: lone surrogates as three bytes, and invalid UTF-8 as it is.  For texts
-     * that come in pieces, whose reader joins and repairs them (utf8_join). */
+    /* Strings keep lone surrogates, as three bytes, and invalid UTF-8.  For texts that arrive in
+     * pieces and are joined and repaired by utf8_join. */
     JSON_KEEP_HALVES = 4,
 };
 
-/* Parses the whole text as one value.  ERR_INVALID with the parser's words, ERR_LIMIT when nested
- * deeper than max_depth.  The document owns its strings: text may go away. */
+/* Parses the whole text as one value.  ERR_INVALID with the parser's message, ERR_LIMIT when nested
+ * deeper than max_depth.  The document owns its strings: text may be freed. */
 bool json_parse(struct str text, unsigned flags, unsigned max_depth, struct json *ret,
                 struct error *err);
 void json_clear(struct json *j);
 /* Appends the text with control characters inside strings escaped and backslashes that begin no
- * escape doubled.  False when there is nothing to mend, or when it ends inside a string. */
+ * escape doubled.  False when nothing needs repair, or when it ends inside a string. */
 bool json_mend(struct str text, struct buf *out);
 
 /* Lookup in an object; the last of equal names wins; NULL when absent or obj is no object. */
@@ -53,15 +53,15 @@ struct str json_get_str(yyjson_val *obj, const char *name);
 int64_t json_get_int(yyjson_val *obj, const char *name, int64_t otherwise);
 double json_get_num(yyjson_val *obj, const char *name, double otherwise);
 bool json_get_bool(yyjson_val *obj, const char *name, bool otherwise);
-bool json_is_whole(yyjson_val *v, int64_t *ret_value); /* an integer, also when written 5.0 */
+bool json_is_whole(yyjson_val *v, int64_t *ret_value); /* an integer, also written as 5.0 */
 
-/* Whether some object in v, at any depth, has two members of one name; *ret_name is the name. */
+/* Whether an object in v, at any depth, has two members with the same name, *ret_name. */
 bool json_has_double(yyjson_val *v, struct str *ret_name);
 
 struct jw {
     struct buf *out;
-    bool comma;              /* the next value needs one */
-    struct splices *splices; /* where shared values belong; NULL: they are copied */
+    bool comma;              /* a comma is needed before the next value */
+    struct splices *splices; /* positions of shared values; NULL: they are copied */
 };
 
 #define JW(buffer) ((struct jw){.out = (buffer)})
@@ -78,7 +78,7 @@ void jw_num(struct jw *w, double v); /* shortest form; NaN and infinity become n
 void jw_bool(struct jw *w, bool v);
 void jw_null(struct jw *w);
 void jw_val(struct jw *w, yyjson_val *v);   /* any value; NULL is written as null */
-void jw_raw(struct jw *w, struct str json); /* a finished value, taken as it is */
+void jw_raw(struct jw *w, struct str json); /* a complete JSON value, copied unchanged */
 
 /* Member with value. */
 void jw_kstr(struct jw *w, const char *name, struct str s);
@@ -91,7 +91,8 @@ void jw_kbool(struct jw *w, const char *name, bool v);
 void jw_knull(struct jw *w, const char *name);
 void jw_kval(struct jw *w, const char *name, yyjson_val *v);
 void jw_kraw(struct jw *w, const char *name, struct str json);
-void jw_kblob(struct jw *w, const char *name, struct blob *json); /* the same, shared if possible */
+void jw_kblob(struct jw *w, const char *name, struct blob *json); /* the same, by reference if
+                                                                   * possible */
 void jw_kobj(struct jw *w, const char *name);
 void jw_karr(struct jw *w, const char *name);
 /* "name":["a","b"] from a NULL-ended list. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Mending JSON as models write it by mistake: raw control characters inside strings, and
- * backslashes that begin no escape.  Nothing else is guessed.
+/* Repairs two mistakes that models make in JSON: raw control characters inside strings, and
+ * backslashes that begin no escape.  Nothing else is changed.
  */
 #include "base/json.h"
 

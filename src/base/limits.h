@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Every limit that a user can meet, in one table: `trivet describe limits` prints it.  Not here:
- * numbers that a protocol document names, which are data of the dialect or of its toolset; those of
- * the sandbox, which the environment sets (sandbox/places.c); and sizes of buffers and pauses
- * between attempts, which are constants of the file that uses them. */
+/* Every limit that users can reach, in one table: `trivet describe limits` prints it.  Not here:
+ * numbers that a protocol document names, which are data of the dialect or of its toolset; limits
+ * of the sandbox, which the environment sets (sandbox/places.c); and buffer sizes and retry delays,
+ * which are constants of the file that uses them. */
 #ifndef TRIVET_BASE_LIMITS_H
 #define TRIVET_BASE_LIMITS_H
 
@@ -108,7 +108,7 @@ struct limit_row {
     const char *name;
     int64_t value;
     const char *about;
-    const char *beyond; /* what happens beyond it */
+    const char *beyond; /* what happens when it is exceeded */
 };
 
 extern const struct limit_row limit_rows[]; /* ended by a NULL name */

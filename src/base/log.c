@@ -15,9 +15,9 @@ enum { MAX_RULES = 32, MAX_TEXT = 3900 };
 
 static const char *const names[] = {"debug", "info", "warn", "error", "silent"};
 
-/* Set before there are other threads and then only read. */
+/* Written before other threads exist, then read only. */
 static struct {
-    int fd; /* of the file, or -1 */
+    int fd; /* the log file, or -1 */
     bool is_json;
     bool is_set; /* TRIVET_LOG names a level for everything */
     enum log_level level, stderr_level, lowest;
@@ -130,7 +130,7 @@ static struct str folder_of(const char *source)
     return str_cut(path, end);
 }
 
-/* A rule holds for its folder and for those below; the longest that fits counts. */
+/* A rule applies to its folder and the folders below; the longest match wins. */
 static bool find_rule(struct str folder, enum log_level *ret)
 {
     size_t best = 0;
@@ -183,7 +183,7 @@ static void put_json(struct buf *line, const struct log_entry *e, struct str fol
     jw_obj_end(&w);
 }
 
-/* The text without keys, line ends and characters that a terminal obeys. */
+/* The text without keys, line ends and terminal control characters. */
 static void put_text(struct buf *out, const char *fmt, va_list ap)
 {
     AUTO(buf) struct buf text = BUF_MAX(MAX_TEXT), clean = BUF_INIT;
@@ -202,7 +202,7 @@ static void put_line(int fd, bool is_json, const struct log_entry *e, struct str
     (is_json ? put_json : put_plain)(&line, e, folder, text);
     buf_addc(&line, '\n');
     if (write(fd, line.p, line.n) < 0)
-        return; /* there is no other place to report it */
+        return; /* a failed write cannot be reported anywhere */
 }
 
 void log_write(const struct log_entry *e, const char *fmt, ...)

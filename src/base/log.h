@@ -5,7 +5,7 @@
  *     TRIVET_LOG_FILE=PATH           appended to; stderr then gets warnings and errors only
  *     TRIVET_LOG_FORMAT=json         JSON lines; the default for a file called *.jsonl
  *
- * Without these, warnings and errors go to stderr.  Keys are taken out of the text (base/secret.h);
+ * Without these, warnings and errors go to stderr.  Keys are removed from the text (base/secret.h);
  * still, never log a header, a body or a command.  Any thread may log.
  */
 #ifndef TRIVET_BASE_LOG_H
@@ -16,14 +16,14 @@
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR, LOG_SILENT };
 
 /* Reads the environment, at the start of the process, before other threads run.  False when the
- * file cannot be opened.  What is wrong in TRIVET_LOG is logged as a warning and left out. */
+ * file cannot be opened.  Invalid parts of TRIVET_LOG are logged as warnings and ignored. */
 bool log_open(struct error *err);
-/* The level on stderr where TRIVET_LOG does not say one. */
+/* The level on stderr if TRIVET_LOG does not set one. */
 void log_set_stderr(enum log_level level);
 
 struct log_entry {
     enum log_level level;
-    const char *source;       /* __FILE__; its folder decides which level is wanted */
+    const char *source;       /* __FILE__; its folder selects the level */
     const char *what;         /* "request", "lock", "sync", "tool", "turn", ...; NULL: text alone */
     int64_t us;               /* how long that took */
     struct str session, turn; /* ids, or STR_NONE */
@@ -37,8 +37,7 @@ void log_write(const struct log_entry *e, const char *fmt, ...)
 #define log_info(...) log_at(LOG_INFO, __VA_ARGS__)
 #define log_warn(...) log_at(LOG_WARN, __VA_ARGS__)
 #define log_error(...) log_at(LOG_ERROR, __VA_ARGS__)
-/* Something that began at began_us (time_mono_us) and is over now: debug, or info when it took
- * longer than LOG_SLOW_US. */
+/* Logs the duration since began_us (time_mono_us): debug, or info when longer than LOG_SLOW_US. */
 #define log_took(name, began_us, ...)                                                              \
     do {                                                                                           \
         int64_t took_us = time_mono_us() - (began_us);                                             \

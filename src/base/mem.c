@@ -62,6 +62,6 @@ void bug_at(const char *file, int line, const char *fmt, ...)
     vfprintf(stderr, fmt, ap);
     fputc('\n', stderr);
     va_end(ap);
-    signal(SIGABRT, SIG_DFL); /* it has been said what is wrong */
+    signal(SIGABRT, SIG_DFL); /* the reason was printed above */
     abort();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Allocation that cannot fail, and the two words that make ownership visible.
+/* Allocation that cannot fail, and the macros AUTO and take that show ownership.
  *
- * Buffers that peers can grow carry their own limit (buf.h), so running out of memory is a shortage
- * of the machine and ends the process with a line on stderr.
+ * Buffers that peers can grow carry their own limit (buf.h), so running out of memory means that
+ * the machine has none left; it ends the process with a message on stderr.
  */
 #ifndef TRIVET_BASE_MEM_H
 #define TRIVET_BASE_MEM_H
@@ -17,8 +17,8 @@ void *xcalloc(size_t n, size_t size) __attribute__((malloc, returns_nonnull));
 void *xrealloc(void *p, size_t n) __attribute__((returns_nonnull));
 char *xstrdup(const char *s) __attribute__((malloc, returns_nonnull));
 
-/* Gives free memory back to the system, that of other threads too; after something large was freed
- * in small pieces.  Takes a fraction of a millisecond per megabyte. */
+/* Returns free memory of all threads to the system; for use after many small allocations were
+ * freed.  Takes a fraction of a millisecond per megabyte. */
 void mem_trim(void);
 
 #define xnew(type) ((type *)xcalloc(1, sizeof(type)))
@@ -33,7 +33,7 @@ static inline void free_clear(void *pp)
 /* AUTO_FREE char *p = xstrdup("x"); */
 #define AUTO_FREE __attribute__((cleanup(free_clear)))
 
-/* Gives a value away and leaves an empty one: *ret = take(&local); */
+/* Moves a value out and leaves a zeroed one: *ret = take(&local); */
 #define take(p)                                                                                    \
     ({                                                                                             \
         __typeof__(p) take_p_ = (p);                                                               \
@@ -47,11 +47,11 @@ static inline void free_clear(void *pp)
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-/* The system refuses what we cannot do without: says so on stderr and ends the process, status 1.
+/* For a missing system resource that trivet needs: prints the message on stderr and exits with 1.
  */
 void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-/* Our own mistake: prints the place and aborts. */
+/* A bug in trivet: prints file and line and aborts. */
 #define BUG(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)
 void bug_at(const char *file, int line, const char *fmt, ...)
     __attribute__((noreturn, format(printf, 3, 4)));

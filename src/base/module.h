@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Modules of ours: shared objects beside the program (or in ../lib/trivet), opened at first need
+/* Modules of trivet: shared objects beside the program (or in ../lib/trivet), opened at first use
  * with dlopen(RTLD_NOW | RTLD_LOCAL).  Each has one entry symbol, trivet_module, that returns a
  * table of functions.  Modules call the functions of the core, which exports them.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Rounding without libm: three functions of it would cost every start a library.  For values
- * within the range of int64_t. */
+/* Rounding without libm, which would be one more library to load at every start.  For values within
+ * the range of int64_t. */
 #ifndef TRIVET_BASE_NUM_H
 #define TRIVET_BASE_NUM_H
 

@@ -6,11 +6,11 @@
 
 #include <stdlib.h>
 
-/* ---- the name that was meant ---- */
+/* ---- similar names ---- */
 
 enum { MAX_NAME = 40 };
 
-/* Letters to add, remove, change or swap with their neighbour to get from a to b. */
+/* Edit distance: letters to insert, remove, replace or swap with their neighbour. */
 static size_t count_changes(struct str a, struct str b)
 {
     size_t rows[3][MAX_NAME + 1], *last = rows[0], *row = rows[1], *before = rows[2];
@@ -162,7 +162,7 @@ static const struct option *find(const struct option *rows, struct str word, str
     return NULL;
 }
 
-/* argv[*at] is an option; its value may be the word behind it. */
+/* argv[*at] is an option; its value may be the next word. */
 static bool read_one(const struct option *rows, int argc, char **argv, int *at, void *into,
                      struct error *err)
 {

@@ -7,9 +7,8 @@
  *         OPTION_END,
  *     };
  *
- * Options stand anywhere among the words; `--` ends them.  A value is the next word, or stands
- * behind an equals sign.  An option takes one value or none, never a list: what may be repeated is
- * given again.
+ * Options may stand between other words; `--` ends them.  A value is the next word, or follows an
+ * equals sign.  An option takes one value or none, never a list; repeated options are given again.
  */
 #ifndef TRIVET_BASE_OPTIONS_H
 #define TRIVET_BASE_OPTIONS_H
@@ -24,16 +23,16 @@ enum option_kind {
     OPT_COUNT,  /* int64_t from 1 on */
     OPT_MONEY,  /* double above 0 */
     OPT_TIME,   /* int64_t in milliseconds from "90", "90s", "5m", "2h" or "500ms" */
-    OPT_TAKEN,  /* handed to `accept` */
+    OPT_TAKEN,  /* passed to `accept` */
 };
 
 struct option {
     const char *name;  /* without the dashes */
     char letter;       /* 0: none */
-    const char *value; /* how the help calls the value; NULL for a flag */
-    const char *about; /* further lines of it are indented by the help */
+    const char *value; /* name of the value in --help; NULL for a flag */
+    const char *about; /* further lines are indented in --help */
     enum option_kind kind;
-    size_t offset;              /* of the member that gets it, but for OPT_TAKEN */
+    size_t offset;              /* of the member that is set; unused for OPT_TAKEN */
     const char *const *choices; /* NULL-ended */
     bool (*accept)(void *into, const struct option *o, struct str value, struct error *err);
     int number; /* for `accept` */
@@ -50,15 +49,15 @@ struct option {
     }
 
 /* Reads the options of argv into the struct at `into`; afterwards argv[0] to argv[*argc - 1] are
- * the words that are none, in their order, and *ret_dashes (may be NULL) says how many of them
- * stood before `--`.  ERR_INVALID names the option and, for an unknown one, the nearest. */
+ * the other words in their order, and *ret_dashes (may be NULL) is how many of them stood before
+ * `--`.  ERR_INVALID names the option and, for an unknown one, a similar one. */
 bool options_read(const struct option *rows, int *argc, char **argv, void *into, int *ret_dashes,
                   struct error *err);
-/* The lines of --help, one option each, sorted as the rows are. */
+/* The lines of --help, one option each, in the order of the rows. */
 void options_help(const struct option *rows, struct buf *out);
 
-/* The name that was probably meant: the one with the fewest changes, if there are at most 2 and
- * fewer than half of its letters; NULL: none.  The list is NULL-ended. */
+/* The most similar name: the smallest edit distance, at most 2 and less than half of its letters;
+ * NULL: none.  The list is NULL-ended. */
 const char *nearest_name(struct str word, const char *const *names);
 
 #endif

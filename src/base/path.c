@@ -51,8 +51,8 @@ void path_absolute(struct buf *out, struct str base, struct str path)
 
 bool path_resolve(struct buf *out, struct str path, struct error *err)
 {
-    /* Normal before anything is looked up: a ".." behind a missing name would otherwise stay in the
-     * rest, and what stands behind it would never be resolved. */
+    /* Normalized before any lookup: otherwise a ".." behind a missing name would stay in the rest,
+     * and the names after it would never be resolved. */
     AUTO(buf) struct buf normal = BUF_INIT;
     path_absolute(&normal, STR("/"), path);
     path = buf_str(&normal);
@@ -65,9 +65,9 @@ bool path_resolve(struct buf *out, struct str path, struct error *err)
         struct stat st;
         if (errno != ENOENT && errno != ENOTDIR)
             return error_errno(err, errno, "%.*s", STR_FMT(path));
-        /* A link that leads nowhere must not be mistaken for a name that is still free. */
+        /* A dangling link must not be mistaken for a missing file. */
         if (cut && lstat(head, &st) == 0 && S_ISLNK(st.st_mode))
-            return error_set(err, ERR_DENIED, "%s is a link that leads nowhere", head);
+            return error_set(err, ERR_DENIED, "%s is a dangling symbolic link", head);
         if (cut == 0)
             return error_errno(err, errno, "%.*s", STR_FMT(path));
         while (cut && head[cut - 1] != '/')
@@ -99,7 +99,7 @@ struct str path_relative(struct str root, struct str path)
     return str_from(path, str_is(root, "/") ? 1 : root.n + 1);
 }
 
-static struct str without_slashes(struct str path) /* at the end; "/" stays */
+static struct str without_slashes(struct str path) /* without trailing slashes; "/" stays */
 {
     while (path.n > 1 && path.p[path.n - 1] == '/')
         path.n--;

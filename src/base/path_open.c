@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening files whose names others chose.  A path is judged and then used, and in between a link
- * can take the place of a directory; so the kernel is told which links it may follow: none on a
- * path that was resolved before, none that leads out of a directory on a path that came with it.
+/* Opening files by untrusted names.  Between the permission check of a path and its use, a link can
+ * replace a directory.  So the kernel is told which links to follow: none for a path that was
+ * resolved before, none that leads out of the given root directory otherwise.
  *
  * Where the kernel has no openat2 (before 5.6, or a filter refuses it) the path is walked directory
  * by directory, and no link at all is followed.
@@ -23,11 +23,11 @@
 #define SYS_openat2 437
 #endif
 
-enum resolve { NO_MAGIC_LINKS = 2, NO_LINKS = 4, BENEATH = 8 }; /* RESOLVE_ of the kernel */
+enum resolve { NO_MAGIC_LINKS = 2, NO_LINKS = 4, BENEATH = 8 }; /* the kernel's RESOLVE_ flags */
 
 /* ---- without following links ---- */
 
-/* The name's first part, and what is behind it. */
+/* Copies the first component; returns the rest. */
 static const char *first_part(const char *path, char part[NAME_MAX + 1])
 {
     size_t n = strcspn(path, "/");
@@ -73,7 +73,7 @@ static int open_how(int dir, const char *path, int flags, unsigned mode, unsigne
         uint64_t flags, mode, resolve;
     } how = {(uint64_t)flags, flags & O_CREAT ? mode : 0, resolve};
     int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
-    if (fd < 0 && (errno == ENOSYS || errno == EPERM)) /* an old kernel, or a filter of another */
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM)) /* an old kernel, or a seccomp filter */
         fd = open_walking(dir, path, flags, mode);
     return fd;
 }
@@ -89,7 +89,7 @@ static int open_parent(const char *path)
     return path_open_straight(dir, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
 }
 
-/* Closes the descriptors that are open and gives rc back with its errno. */
+/* Closes the descriptors that are open and returns rc; errno is kept. */
 static int close_two(int a, int b, int rc)
 {
     int number = errno;
@@ -136,7 +136,7 @@ int path_access_straight(const char *path, int how)
     return close_two(dir, -1, rc);
 }
 
-/* Goes one directory down, which is made when it is missing. */
+/* Opens a subdirectory, created if missing. */
 static int enter_made(int dir, const char *name, unsigned mode)
 {
     int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -207,7 +207,7 @@ bool path_check_file(int fd, struct str name, struct stat *ret, struct error *er
     return true;
 }
 
-/* Without root links are followed wherever they lead. */
+/* Without root, links are followed anywhere. */
 static int open_below(struct str root, struct str path)
 {
     int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
@@ -246,7 +246,7 @@ bool path_read_fd(struct buf *out, int fd, struct str name, size_t max, struct e
 {
     size_t total = 0;
     for (;;) {
-        char part[8192]; /* out may have a limit of its own, which the file may just reach */
+        char part[8192]; /* out may have a limit too; a file of exactly that size is fine */
         ssize_t n = read(fd, part, sizeof part);
         if (n == 0)
             return true;

@@ -28,7 +28,7 @@ static bool is_choice(const struct row *row, struct str s)
     return false;
 }
 
-/* The length of a string or of an item, and with ROWS_TIDY what it holds. */
+/* Checks the length of a string or of an item, and with ROWS_TIDY its content. */
 static enum fault_kind check_text(const struct row *row, unsigned flags, struct str s)
 {
     bool is_tidy = (flags & ROWS_TIDY) && !(row->flags & TEXT);
@@ -100,7 +100,8 @@ bool row_type_fits(enum row_type type, yyjson_val *v)
     }
 }
 
-/* Names the place of a fault: the i-th item of the row's list, or what `inner` says of it. */
+/* Records where a fault is: the i-th item of the row's list, or the place in it given by
+ * `inner`. */
 static bool fail_item(struct fault *f, enum fault_kind kind, const struct row *row, size_t i,
                       const struct fault *inner)
 {
@@ -251,7 +252,7 @@ void fault_name(const struct fault *f, struct buf *out)
     buf_addf(out, "%.*s%s", STR_FMT(utf8_cut(f->name, 100)), f->inside);
 }
 
-/* What the value must be, by its type. */
+/* Appends the expected type of the value. */
 static void say_type(const struct fault *f, struct buf *out)
 {
     enum row_type type = f->is_item ? f->row->items : f->row->type;
@@ -267,7 +268,7 @@ static void say_choices(const struct fault *f, struct buf *out)
         buf_addf(out, "%s %s", c == f->row->choices ? "" : ",", *c);
 }
 
-/* What is wrong with a member that stands before it. */
+/* Appends the fault of a member; its name was appended before. */
 static void say_what(const struct fault *f, struct buf *out)
 {
     bool is_list = f->row && f->row->type == T_ARR;

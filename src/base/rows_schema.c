@@ -70,7 +70,7 @@ static void one_of_schema(const struct row_variant *variants, bool is_closed,
     jw_arr_end(w);
 }
 
-/* What an item of a list or a value of a map is. */
+/* Schema of a list's items or of a map's values. */
 static void item_schema(const struct row *row, const struct row_shape *shapes, struct jw *w)
 {
     const char *name = shape_name(shapes, row->rows, row->variants);
@@ -90,7 +90,7 @@ static void item_schema(const struct row *row, const struct row_shape *shapes, s
     }
 }
 
-/* One alternative per value of the member `by`, which decides the shape of this one. */
+/* One alternative per value of the member `by`, which selects the variant. */
 static void variants_schema(const struct row *row, const struct row_shape *shapes, struct jw *w)
 {
     jw_karr(w, "oneOf");

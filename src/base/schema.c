@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* One function per group of keywords; each returns false with the place in `at` and the reason in
- * err.  The place is a JSON pointer that grows and shrinks while the check walks down and up. */
+ * err.  The place is a JSON pointer to the value that is checked. */
 #include "base/schema.h"
 
 #include "base/utf8.h"
 
 #include <stdlib.h>
 
-enum { MAX_DEPTH = 100 }; /* of a value, and of references that lead to references */
+enum { MAX_DEPTH = 100 }; /* of values, and of chains of references */
 
 struct check {
     yyjson_val *root; /* the schema document, for references */
@@ -34,7 +34,7 @@ static bool refuse(struct check *c, const char *fmt, ...)
                      c->at.n ? c->at.p : "the value", STR_FMT(utf8_cut(buf_str(&text), 250)));
 }
 
-/* Adds "/name" with the escapes of RFC 6901; returns the length to go back to. */
+/* Adds "/name" with the escapes of RFC 6901; returns the previous length. */
 static size_t enter(struct check *c, struct str name)
 {
     size_t before = c->at.n;
@@ -113,7 +113,7 @@ static bool is_equal(yyjson_val *a, yyjson_val *b)
     size_t i, max;
     yyjson_val *key, *item;
     if (yyjson_is_num(a) && yyjson_is_num(b) &&
-        (yyjson_is_real(a) || yyjson_is_real(b))) /* whole numbers keep all their digits below */
+        (yyjson_is_real(a) || yyjson_is_real(b))) /* integers are compared exactly below */
         return yyjson_get_num(a) == yyjson_get_num(b);
     if (yyjson_get_type(a) != yyjson_get_type(b))
         return false;
@@ -157,12 +157,12 @@ static bool check_choice(struct check *c, yyjson_val *schema, yyjson_val *v)
     return refuse(c, "must be one of %.*s", STR_FMT(utf8_cut(buf_str(&text), 200)));
 }
 
-/* 0.3 is a multiple of 0.1, although neither has an exact binary form. */
+/* With tolerance: 0.3 is a multiple of 0.1, although neither has an exact binary form. */
 static bool is_multiple(double v, double step)
 {
     double times = v / step;
     if (!(times > -0x1p52 && times < 0x1p52))
-        return true; /* every double of this size is whole */
+        return true; /* every double this large is an integer */
     double nearest = (double)(int64_t)(times + (times < 0 ? -0.5 : 0.5));
     double off = times > nearest ? times - nearest : nearest - times;
     return off <= 1e-9 * (nearest < 0 ? 1 - nearest : 1 + nearest);
@@ -194,7 +194,7 @@ static bool check_number(struct check *c, yyjson_val *schema, yyjson_val *v)
     return true;
 }
 
-/* How many of something there are, against two keywords. */
+/* Compares a count with the keywords for minimum and maximum. */
 static bool check_count(struct check *c, yyjson_val *schema, const char *least, const char *most,
                         size_t n, const char *what)
 {
@@ -254,7 +254,7 @@ static bool check_object(struct check *c, yyjson_val *schema, yyjson_val *v)
     return check_count(c, schema, "minProperties", "maxProperties", yyjson_obj_size(v), "members");
 }
 
-/* ---- schemas made of schemas ---- */
+/* ---- subschemas ---- */
 
 static size_t count_fits(struct check *c, yyjson_val *list, yyjson_val *v)
 {
@@ -286,7 +286,7 @@ static bool check_combined(struct check *c, yyjson_val *schema, yyjson_val *v)
     yyjson_arr_foreach(all, i, max, item)
         if (!check(c, item, v))
             return false;
-    /* With a single alternative its own words say more. */
+    /* With a single alternative, its own error is more precise. */
     if (any && yyjson_arr_size(any) == 1)
         return check(c, yyjson_arr_get_first(any), v);
     if (any && !count_fits(c, any, v))
@@ -361,7 +361,7 @@ bool schema_check(yyjson_val *schema, yyjson_val *value, struct error *err)
     return ok;
 }
 
-/* ---- whether a schema can be checked ---- */
+/* ---- checking the schema itself ---- */
 
 enum shape {
     A_SCHEMA,

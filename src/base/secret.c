@@ -6,14 +6,14 @@
 #include <pthread.h>
 
 enum {
-    OWN_LEAST = 8,     /* characters of an own key */
-    PIECE_LEAST = 8,   /* of the part of a key that mixes letters and digits */
-    FREE_LEAST = 20,   /* of a key that does not say that it is one */
-    BEARER_LEAST = 20, /* of letters alone behind "Bearer" */
+    OWN_LEAST = 8,     /* shortest key from the environment or files */
+    PIECE_LEAST = 8,   /* shortest part of a key that mixes letters and digits */
+    FREE_LEAST = 20,   /* shortest key without a known prefix */
+    BEARER_LEAST = 20, /* shortest token of letters only after "Bearer" */
 };
 
 static struct {
-    pthread_mutex_t lock; /* files of keys are read on other threads too */
+    pthread_mutex_t lock; /* other threads read key files and register keys */
     char **keys;
     size_t n;
 } own = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -76,7 +76,7 @@ void secret_learn(struct str key)
     pthread_mutex_unlock(&own.lock);
 }
 
-/* The first own key in the text; of those that begin at one place the longest. */
+/* The first known key in the text; the longest of those that begin at the same place. */
 static size_t find_own(struct str s, size_t *ret_n)
 {
     size_t first = SIZE_MAX;
@@ -115,8 +115,8 @@ bool secret_blank_own(struct str s, struct buf *out)
 
 /* ---- the form of a key ---- */
 
-/* A key says what it is ("sk-...") and then has a part of letters and digits; words that are
- * joined by hyphens, like sk-learn-pipelines, have none. */
+/* A key has a known prefix ("sk-...") and then a part that mixes letters and digits; hyphenated
+ * words like sk-learn-pipelines have no such part. */
 static bool is_marked_key(struct str word)
 {
     static const char *const marks[] = {"sk-",         "sk_",    "ghp_", "gho_",  "ghs_",
@@ -141,8 +141,8 @@ static bool is_marked_key(struct str word)
     return false;
 }
 
-/* Random letters and digits change their kind at nearly every other place.  Names made of words
- * do so at the beginning of a word only, and hashes and UUIDs have letters of one case. */
+/* Random characters change between upper case, lower case and digits often.  Names made of words do
+ * so only where a word begins, and hashes and UUIDs have letters of one case. */
 static bool is_random(struct str word)
 {
     size_t n[4] = {0}, n_changes = 0;
@@ -162,7 +162,7 @@ static bool is_in_path(struct str s, size_t at, size_t end)
     return (at && s.p[at - 1] == '/') || (end < s.n && s.p[end] == '/');
 }
 
-/* Length of the key that begins here; 0: none does.  *ret_word gets the length of the word. */
+/* Length of the key that begins here; 0: none. *ret_word gets the length of the word. */
 static size_t key_length(struct str s, size_t at, size_t *ret_word)
 {
     size_t end = at;
@@ -173,14 +173,15 @@ static size_t key_length(struct str s, size_t at, size_t *ret_word)
     return (is_marked_key(word) || is_random(word)) && !is_in_path(s, at, end) ? word.n : 0;
 }
 
-/* What "Bearer" bears is no word of the language: it has a digit or a dot inside, or is long. */
-static bool is_borne(struct str s)
+/* A token after "Bearer" differs from an ordinary word: it has a digit or a dot inside, or is
+ * long. */
+static bool is_bearer_token(struct str s)
 {
     struct str inside = str_cut(s, s.n ? s.n - 1 : 0);
     return s.n >= BEARER_LEAST || has_digit(s) || str_chr(inside, '.') != SIZE_MAX;
 }
 
-/* Length of "Bearer" with what it bears; 0: nothing such begins here. */
+/* Length of "Bearer" and its token; 0: none begins here. */
 static size_t bearer_length(struct str s, size_t at)
 {
     size_t end = at + 6;
@@ -191,7 +192,7 @@ static size_t bearer_length(struct str s, size_t at)
     size_t start = end;
     while (end < s.n && !is_space(s.p[end]) && s.p[end] != '"' && s.p[end] != '\'')
         end++;
-    return is_borne(str_n(s.p + start, end - start)) ? end - at : 0;
+    return is_bearer_token(str_n(s.p + start, end - start)) ? end - at : 0;
 }
 
 /* The first word with the form of a key. */

@@ -19,7 +19,8 @@ static uint32_t turn_right(uint32_t v, unsigned by)
     return v >> by | v << (32 - by);
 }
 
-/* The 64 words of a block: the first 16 are its bytes, each other one is mixed from earlier ones.
+/* Message schedule: the first 16 words are the bytes of the block, the others are derived from
+ * earlier words.
  */
 static void spread(const unsigned char *block, uint32_t w[64])
 {

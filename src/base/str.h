@@ -35,7 +35,7 @@ static inline bool str_is(struct str a, const char *z)
 {
     return str_eq(a, str_of(z));
 }
-static inline struct str str_from(struct str s, size_t at) /* the rest behind at (clamped) */
+static inline struct str str_from(struct str s, size_t at) /* the rest from at (clamped) */
 {
     at = at > s.n ? s.n : at;
     return str_n(at ? s.p + at : s.p, s.n - at);
@@ -45,7 +45,7 @@ static inline struct str str_cut(struct str s, size_t n) /* at most the first n 
     return str_n(s.p, s.n < n ? s.n : n);
 }
 
-int str_cmp(struct str a, struct str b);  /* by byte value, shorter first */
+int str_cmp(struct str a, struct str b);  /* by byte value; a prefix sorts first */
 bool str_ieq(struct str a, struct str b); /* ASCII case folded */
 bool str_starts(struct str s, struct str prefix);
 bool str_ends(struct str s, struct str suffix);
@@ -57,9 +57,10 @@ size_t str_rchr(struct str s, char c);
 /* Without leading and trailing space, tab, CR, LF, VT, FF. */
 struct str str_trim(struct str s);
 bool str_is_blank(struct str s);
-/* Splits at the first c: *head gets what stands before, the rest is returned (STR_NONE if no c). */
+/* Splits at the first c: *ret_head gets the part before, the rest is returned (STR_NONE if no
+ * c). */
 struct str str_split(struct str s, char c, struct str *ret_head);
-/* Decimal digits with optional sign, nothing else around.  False on overflow too. */
+/* Decimal digits with optional sign and nothing else.  False on overflow too. */
 bool str_int(struct str s, int64_t *ret_value);
 /* The next line of *rest without its \n (and \r\n kept as \r); false at the end. */
 bool str_line(struct str *rest, struct str *ret_line);

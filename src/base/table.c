@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Open addressing with linear probing, at most half full.  Taking a key out moves those behind it
- * forward, so there are no graves. */
+/* Open addressing with linear probing, at most half full.  Removing a key moves the following ones
+ * forward, so there are no tombstones. */
 #include "base/table.h"
 
 #include "base/mem.h"
@@ -65,7 +65,7 @@ void table_drop(struct table *t, struct str key, const void *value)
     for (size_t at = (hole + 1) & mask; t->slots[at].value; at = (at + 1) & mask) {
         size_t home = t->slots[at].hash & mask;
         if (((at - home) & mask) < ((at - hole) & mask))
-            continue; /* it would stand before its home */
+            continue; /* it would move before its first probe position */
         t->slots[hole] = t->slots[at];
         hole = at;
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A hash table from text to a pointer, so that finding one of many does not depend on how many
- * there are.  Keys are borrowed: the text must stay as it is while it stands in the table.  A key
- * stands there once; putting it again replaces its value.
+/* A hash table from text to a pointer.  Keys are borrowed: the text must not change while it is in
+ * the table.  Keys are unique; putting a key again replaces its value.
  */
 #ifndef TRIVET_BASE_TABLE_H
 #define TRIVET_BASE_TABLE_H
@@ -18,7 +17,7 @@ void table_clear(struct table *t);
 
 void table_put(struct table *t, struct str key, void *value); /* value is not NULL */
 void *table_get(const struct table *t, struct str key);       /* NULL: there is none */
-/* Takes the key out if this is its value: another may have taken its place. */
+/* Removes the key if this is still its value. */
 void table_drop(struct table *t, struct str key, const void *value);
 
 #endif

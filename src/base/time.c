@@ -45,7 +45,7 @@ static char *put_digits(char *at, int v, int n)
     return at + n;
 }
 
-/* By hand: every event and every item of a list has one or two. */
+/* Formatted without strftime for speed: every event and every list item has a time stamp. */
 void time_iso(int64_t ms, char out[TIME_ISO_LEN + 1])
 {
     int part = (int)(ms % 1000 + 1000) % 1000; /* also before 1970 */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The only clock of the house, so that tests can fix it. */
+/* The only clock of trivet, so that tests can set it. */
 #ifndef TRIVET_BASE_TIME_H
 #define TRIVET_BASE_TIME_H
 
@@ -9,12 +9,13 @@ enum { TIME_ISO_LEN = 24 }; /* 2026-06-12T10:11:12.345Z */
 
 int64_t time_now_ms(void);  /* wall clock, UTC, milliseconds since 1970; never decreases */
 int64_t time_mono_us(void); /* monotonic, for durations */
-int64_t time_real_ms(void); /* wall clock as the system has it, never fixed; for any thread */
+int64_t time_real_ms(void); /* wall clock of the system, not affected by time_fix; for any thread */
 /* Writes 24 characters and a NUL. */
 void time_iso(int64_t ms, char out[TIME_ISO_LEN + 1]);
-/* Reads ISO 8601 in UTC with or without fraction; false if it is none. */
+/* Parses ISO 8601 in UTC with or without fraction; false if it is invalid. */
 bool time_from_iso(struct str s, int64_t *ret_ms);
-/* Tests: the wall clock stands at ms (and goes on by 1 ms per question); 0 sets it free. */
+/* Tests: sets the wall clock to ms; each reading advances it by 1 ms. 0 uses the real clock
+ * again. */
 void time_fix(int64_t ms);
 
 #endif

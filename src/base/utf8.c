@@ -56,7 +56,7 @@ size_t utf8_valid(struct str s)
     return s.n;
 }
 
-/* Length of the maximal ill-formed piece at the start of s: one U+FFFD stands for it. */
+/* Length of the maximal ill-formed sequence at the start of s, which one U+FFFD replaces. */
 static size_t bad_length(struct str s)
 {
     const unsigned char *p = (const unsigned char *)s.p;
@@ -116,8 +116,8 @@ static uint32_t surrogate_at(struct str s)
     return 0xd000u | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
 }
 
-/* Appends what stands at the start of s, where it is no valid UTF-8; returns its length, or 0 when
- * it may become a character with what is still to come. */
+/* Appends a replacement for the invalid UTF-8 at the start of s; returns its length, or 0 when
+ * later bytes may complete it to a character. */
 static size_t put_bad(struct buf *out, struct str s)
 {
     uint32_t first = surrogate_at(s), second = surrogate_at(str_from(s, 3));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* UTF-8: check, repair, cut at character borders, count the way JavaScript and humans count. */
+/* UTF-8: check, repair, truncate between characters, count UTF-16 units and characters. */
 #ifndef TRIVET_BASE_UTF8_H
 #define TRIVET_BASE_UTF8_H
 
@@ -19,20 +19,20 @@ struct str utf8_cut(struct str s, size_t n);
 struct str utf8_cut_chars(struct str s, size_t n);
 /* How many bytes at the end of s are the beginning of an unfinished character (0 to 3). */
 size_t utf8_unfinished(struct str s);
-/* The beginning of a character that is still to come. */
+/* The first bytes of an incomplete character. */
 struct utf8_half {
     char bytes[3];
     unsigned char n;
 };
-/* A piece of a text that comes in pieces, behind what waited in *half, as valid UTF-8: bad units
- * become U+FFFD, two surrogates that meet (each three bytes, see JSON_KEEP_HALVES) become their
- * character, and an unfinished end waits in *half.  Returns the piece itself when it needs nothing
- * of this, else what was appended to out. */
+/* The next piece of a text that arrives in pieces, with the bytes kept in *half before it, as valid
+ * UTF-8: bad units become U+FFFD, adjacent surrogates (three bytes each, see JSON_KEEP_HALVES)
+ * become their character, and an incomplete end is kept in *half.  Returns the piece itself when it
+ * needs no change, else the bytes appended to out. */
 struct str utf8_join(struct utf8_half *half, struct str piece, struct buf *out);
-/* White space as JavaScript has it: that of ASCII, no-break and other spaces of Unicode, line and
- * paragraph separators, the byte order mark.  How long the one at the beginning or the end of s is,
- * 0 for none; s without it at both ends; s with every run of it made one blank and none at the
- * ends. */
+/* White space as defined by JavaScript: ASCII, no-break and other Unicode spaces, line and
+ * paragraph separators, the byte order mark.  The functions: length of the white space character at
+ * the start or the end of s, 0 for none; s trimmed; s trimmed with every run replaced by one
+ * space. */
 size_t utf8_space_first(struct str s);
 size_t utf8_space_last(struct str s);
 struct str utf8_trim(struct str s);

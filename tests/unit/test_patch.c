@@ -375,7 +375,7 @@ static void test_apply_faults(void **state)
         {"*** Add File: pipe\n+x\n", "Failed to write file $/pipe: it is not a regular file"},
         {"*** Add File: g/x/y\n+x\n", "Failed to write file $/g/x/y: Not a directory"},
         {"*** Add File: dangling\n+x\n",
-         "Failed to write file $/dangling: $/dangling is a link that leads nowhere"},
+         "Failed to write file $/dangling: $/dangling is a dangling symbolic link"},
         {"*** Update File: f\n*** Move to: d\n-a\n", "Failed to write file $/d: Is a directory"},
         {"*** Delete File: no\n", "Failed to delete file $/no: No such file or directory"},
         {"*** Delete File: d\n", "Failed to delete file $/d: Is a directory"},
