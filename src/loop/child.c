@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A command's pipes and clocks on the engine's side; its processes are the holder's affair.
+/* The pipes and timers of a command in the engine's process; the holder manages its processes.
  *
  * What must be true before on_end is called:
  *
- *     the command has ended        its status came, or the holder died without one
- *     its output is at its end     or the linger is over; not while paused with output left
- *     its tree is gone             only when it was killed; otherwise what it left lives on
+ *     the command has ended        its status arrived, or the holder died without one
+ *     its output is at its end     or linger_ms is over; not while paused with output left
+ *     its tree is gone             only when it was killed; else background processes go on
  *
- * Output that was written before the linger ended is delivered: at the very end each pipe is read
- * once more, as far as it is filled at that moment.
+ * Output that was written before linger_ms ended is delivered: at the end each pipe is read once
+ * more, up to the bytes it holds at that moment.
  */
 #include "loop/child.h"
 
@@ -39,9 +39,9 @@ struct child {
     struct stream streams[N_STREAMS];
     int status_fd; /* -1 when closed */
     struct watch *status_watch;
-    struct feed *input; /* NULL when closed: all is written, or nobody reads */
-    bool keeps_input;   /* it is closed only at the end */
-    bool has_terminal;  /* stream 1 is its master */
+    struct feed *input; /* NULL when closed: all is written, or the read end is closed */
+    bool keeps_input;   /* the input stays open until the command ends */
+    bool has_terminal;  /* stream 1 is the master of its terminal */
     struct timer *timeout, *linger;
     int64_t linger_ms;
     int64_t started_us;
@@ -52,16 +52,16 @@ struct child {
     child_end_fn *on_end;
     void *end_arg;
     bool has_ended;   /* the command itself */
-    bool is_lingered; /* the linger is over */
-    bool is_killing;  /* the end of the tree must be waited for */
+    bool is_lingered; /* linger_ms is over */
+    bool is_killing;  /* wait for the end of the whole tree */
     bool is_paused;
     bool is_told; /* on_end was called */
-    int n_inside; /* callbacks running; the memory stays until they return */
+    int n_inside; /* running callbacks; freed after they return */
     bool is_dead;
     char bytes[]; /* READ_BYTES, not cleared */
 };
 
-/* --- callbacks to the owner --- */
+/* --- callbacks --- */
 
 /* After a callback: false when the child was freed in it. */
 static bool inside_leave(struct child *c)
@@ -99,11 +99,11 @@ static bool has_output_left(const struct child *c)
     return c->streams[0].fd >= 0 || c->streams[1].fd >= 0 || c->streams[2].fd >= 0;
 }
 
-/* What is in the pipe now, not more: somebody may go on writing for ever. */
+/* Reads only what is in the pipe now: a process may go on writing forever. */
 static bool stream_drain(struct stream *s)
 {
     struct child *c = s->c;
-    int left = READ_BYTES; /* more than a terminal holds */
+    int left = READ_BYTES; /* more than the buffer of a terminal */
     if (s->fd < 0 || (!c->has_terminal && ioctl(s->fd, FIONREAD, &left) != 0))
         return true;
     while (left > 0) {
@@ -137,7 +137,7 @@ static void close_all(struct child *c)
 static void finish(struct child *c)
 {
     c->is_told = true;
-    c->n_inside++; /* the drain's callbacks may free it */
+    c->n_inside++; /* callbacks of stream_drain may free the child */
     for (int i = 0; i < N_STREAMS && !c->is_dead; i++)
         stream_drain(&c->streams[i]);
     if (!c->is_dead) {
@@ -148,7 +148,7 @@ static void finish(struct child *c)
     inside_leave(c);
 }
 
-/* Calls on_end if everything is there.  Afterwards the child may be gone. */
+/* Calls on_end if all conditions hold.  Afterwards the child may be freed. */
 static void check_end(struct child *c)
 {
     if (c->is_told || !c->has_ended || (c->is_killing && c->holder))
@@ -183,7 +183,8 @@ static bool tell_pid(struct child *c, int pid)
     return inside_leave(c);
 }
 
-/* The notes, or their absence when the holder was killed.  False when the child was freed. */
+/* Reads the status messages, or their end when the holder was killed.  False when the child was
+ * freed. */
 static bool status_read(struct child *c)
 {
     struct job_note note;
@@ -201,7 +202,7 @@ static bool status_read(struct child *c)
     if (n == sizeof note) {
         set_ended(c, note.value);
     } else {
-        c->is_killing = true; /* by the keeper of the room */
+        c->is_killing = true; /* the keeper kills the tree of a killed holder */
         set_ended(c, SIGKILL);
     }
     return true;
@@ -239,7 +240,7 @@ static void on_stream(void *arg, int events)
 
 /* --- killing --- */
 
-/* Whom to ask that the tree ends; NULL when there is nobody or the end was told. */
+/* The holder that can end the tree; NULL when it is gone or on_end was called. */
 static struct holder *ending(struct child *c)
 {
     if (c->is_told)
@@ -285,16 +286,17 @@ static void on_timeout(void *arg)
 static void on_input_rest(void *arg)
 {
     struct child *c = arg;
-    if (!c->keeps_input || feed_is_broken(c->input)) /* a command may leave its input unread */
+    if (!c->keeps_input || feed_is_broken(c->input)) /* a command need not read its input */
         feed_free(take(&c->input));
 }
 
 bool child_write(struct child *c, struct str bytes, struct error *err)
 {
     if (!c->keeps_input || !c->input || feed_is_broken(c->input))
-        return error_set(err, ERR_IO, "the command does not read its input any more");
+        return error_set(err, ERR_IO, "the command has closed its input");
     if (feed_queued(c->input) + bytes.n > LIMIT_CHILD_INPUT_BYTES)
-        return error_set(err, ERR_LIMIT, "the command does not read its input: %zu bytes wait",
+        return error_set(err, ERR_LIMIT,
+                         "the command does not read its input: %zu bytes are queued",
                          feed_queued(c->input));
     feed_put(c->input, bytes);
     return true;
@@ -318,7 +320,7 @@ void child_pause(struct child *c, bool paused)
         if (c->streams[i].watch)
             watch_set(c->streams[i].watch, paused ? 0 : WATCH_IN);
     if (!paused && c->has_ended && c->is_lingered)
-        timer_start(c->linger, 0); /* the end waited for this; it comes from the loop */
+        timer_start(c->linger, 0); /* on_end was delayed by the pause; call it from the loop */
 }
 
 void child_hand_over(struct child *c, child_output_fn *on_output, child_end_fn *on_end, void *arg)
@@ -362,12 +364,13 @@ static bool stream_watch(struct loop *l, struct stream *s, struct error *err)
     return s->watch != NULL;
 }
 
-/* Makes a pipe from the command to us. */
+/* Makes a pipe from the command to the engine. */
 static bool stream_open(struct loop *l, struct stream *s, int *ret_write, struct error *err)
 {
     if (!pipe_open(&s->fd, ret_write, err))
         return false;
-    fcntl(s->fd, F_SETFL, O_NONBLOCK); /* of our end; the other is a description of its own */
+    fcntl(s->fd, F_SETFL, O_NONBLOCK); /* only the read end; the write end has its own file
+                                        * description */
     return stream_watch(l, s, err);
 }
 
@@ -400,7 +403,7 @@ static bool dup_open(int fd, int *ret, struct error *err)
     return *ret >= 0 || error_errno(err, errno, "cannot copy a descriptor");
 }
 
-/* The slave three times over, the master for reading and, by another number, for writing. */
+/* The slave as descriptors 0 to 2, the master for reading and a duplicate of it for writing. */
 static bool open_terminal(struct loop *l, struct child *c, const struct child_options *o,
                           int fds[JOB_N_FDS], struct error *err)
 {
@@ -518,7 +521,7 @@ bool child_run_await(struct loop *l, const struct child_options *o, struct child
         *slot = c;
     bool ok = wait_await(&run.wait, err);
     if (slot)
-        *slot = NULL; /* nobody may pause it any more */
+        *slot = NULL; /* child_pause is no longer allowed */
     if (!ok) {
         child_pause(c, false);
         child_kill(c);

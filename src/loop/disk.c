@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads that wait for disks.
  *
- * A sync may take half a second, and what waits for it is an input to be acknowledged.  The thread
- * pool can be full of searches at that moment, so syncs have threads of their own, made when they
- * are needed.  Without threads the loop does the work.
+ * A sync may take half a second and delays the acknowledgement of an input.  The thread pool can be
+ * full of searches at that moment, so syncs have threads of their own, started on demand.  Where no
+ * thread can be started, the loop's thread does the work.
  *
  *     disk_start --> to_do --> a thread: fn --> over --> the loop: done
  */
@@ -31,7 +31,7 @@ struct disk {
     struct disk_queue to_do, over;
     pthread_t threads[DISK_THREADS];
     unsigned n_threads, n_idle, n_to_do;
-    unsigned n_open; /* jobs whose end the loop has not seen; the loop's own */
+    unsigned n_open; /* unfinished jobs; used by the loop's thread only */
     bool is_ending;
 };
 
@@ -84,7 +84,7 @@ static void finish_jobs(struct disk *d)
         if (!j)
             return;
         if (--d->n_open == 0)
-            uv_unref((uv_handle_t *)&d->async); /* threads without work keep nothing going */
+            uv_unref((uv_handle_t *)&d->async); /* idle threads do not keep loop_run going */
         j->done(j->arg);
         free(j);
     }
@@ -109,7 +109,7 @@ static struct disk *disk_of(struct loop *l)
     return d;
 }
 
-/* Where no thread can be made the loop waits for the disk itself. */
+/* Where no thread can be started, the loop's thread does the job. */
 static void do_here(void *arg)
 {
     struct loop *l = arg;
@@ -123,7 +123,8 @@ static void do_here(void *arg)
     finish_jobs(d);
 }
 
-/* With the lock held; the threads take no signals from us.  False: there is none. */
+/* Call with the lock held.  Signals are blocked in the threads.  False: no thread could be
+ * started. */
 static bool need_thread(struct disk *d)
 {
     sigset_t all, old;

@@ -11,13 +11,13 @@ struct feed {
     int fd;
     struct watch *watch;
     struct buf queue;
-    size_t sent; /* bytes of the queue that are written already */
+    size_t sent; /* bytes of the queue already written */
     bool is_broken;
     loop_fn *on_rest;
     void *arg;
 };
 
-/* Writes what goes without waiting; returns how much. */
+/* Writes without blocking; returns how many bytes were written. */
 static size_t write_try(struct feed *f, struct str bytes)
 {
     size_t done = 0;
@@ -40,7 +40,7 @@ static void flush(struct feed *f)
     if (f->is_broken || f->sent == f->queue.n) {
         buf_clear(&f->queue);
         f->sent = 0;
-    } else if (f->sent > f->queue.n / 2) { /* moves less than was sent */
+    } else if (f->sent > f->queue.n / 2) { /* moves fewer bytes than were sent */
         buf_drop(&f->queue, f->sent);
         f->sent = 0;
     }
@@ -54,7 +54,7 @@ static void on_watch(void *arg, int events)
     if (f->queue.n)
         return;
     watch_set(f->watch, 0);
-    f->on_rest(f->arg); /* the last: it may free us */
+    f->on_rest(f->arg); /* last: it may free f */
 }
 
 struct feed *feed_new(struct loop *l, int fd, loop_fn *on_rest, void *arg, struct error *err)

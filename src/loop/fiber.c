@@ -5,9 +5,9 @@
  *                <-------------------------'
  *     wait_wake: push on the ready list; the next drain resumes
  *
- * Stacks are mapped with a guard page below, so that a too deep story ends with a fault and not
- * with somebody else's data; a few are kept for the next fibers.  Sanitizers and valgrind are told
- * of every switch.
+ * Stacks are mapped with a guard page below, so that a stack overflow faults and does not overwrite
+ * other data; a few are kept for the next fibers.  Sanitizers and valgrind are notified of every
+ * switch.
  */
 #include "loop/fiber.h"
 
@@ -58,8 +58,8 @@ struct fiber {
     void *arg;
     char *stack; /* GUARD_BYTES below it belong to the mapping */
     unsigned valgrind_id;
-    struct stack_place here, back; /* where it sleeps, and where it was resumed */
-    struct wait *wait;             /* a cancelable wait it sleeps on */
+    struct stack_place here, back; /* saved places of the fiber and of its resumer */
+    struct wait *wait;             /* the cancelable wait it is suspended in */
     bool is_canceled;
     bool is_over;
     const void *back_stack; /* the resumer's, for the sanitizer */
@@ -259,8 +259,8 @@ static bool await_begin(struct error *err)
     return !f->is_canceled || fail_canceled(err);
 }
 
-/* Takes the sleeper off the wait and makes it ready. */
-static void rouse(struct wait *w)
+/* Detaches the waiting fiber and puts it on the ready list. */
+static void make_ready(struct wait *w)
 {
     struct fiber *f = w->who;
     if (!f)
@@ -274,7 +274,7 @@ static void sleep_on(struct wait *w, bool is_cancelable)
 {
     struct fiber *f = self_needed();
     if (w->who)
-        BUG("fibers %s and %s wait for one thing", w->who->name, f->name);
+        BUG("fibers %s and %s await the same wait", w->who->name, f->name);
     w->who = f;
     f->wait = is_cancelable ? w : NULL;
     suspend(f);
@@ -283,13 +283,13 @@ static void sleep_on(struct wait *w, bool is_cancelable)
 void wait_wake(struct wait *w)
 {
     w->is_done = true;
-    rouse(w);
+    make_ready(w);
 }
 
 void wait_reset(struct wait *w)
 {
     if (w->who)
-        BUG("fiber %s still waits", w->who->name);
+        BUG("fiber %s is still waiting", w->who->name);
     w->is_done = false;
 }
 
@@ -309,9 +309,9 @@ void wait_through_await(struct wait *w)
         sleep_on(w, false);
 }
 
-static void on_rouse(void *arg)
+static void on_timeout(void *arg)
 {
-    rouse(arg);
+    make_ready(arg);
 }
 
 bool wait_timed_await(struct loop *l, struct wait *w, int64_t ms, struct error *err)
@@ -320,7 +320,7 @@ bool wait_timed_await(struct loop *l, struct wait *w, int64_t ms, struct error *
         return false;
     if (w->is_done)
         return true;
-    struct timer *t = timer_new(l, on_rouse, w);
+    struct timer *t = timer_new(l, on_timeout, w);
     timer_start(t, ms);
     sleep_on(w, true);
     timer_free(t);
@@ -386,7 +386,7 @@ bool work_await(struct loop *l, loop_fn *fn, void *arg, atomic_bool *stop, struc
         return true;
     if (stop)
         atomic_store(stop, true);
-    wait_through_await(&j.wait); /* the job lives on this stack */
+    wait_through_await(&j.wait); /* struct job is on this stack */
     return false;
 }
 
@@ -450,6 +450,6 @@ bool work_crew_await(struct loop *l, loop_fn *fn, void *arg, unsigned n, atomic_
         return true;
     if (stop)
         atomic_store(stop, true);
-    wait_through_await(&c.wait); /* the crew lives on this stack */
+    wait_through_await(&c.wait); /* struct crew is on this stack */
     return false;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "loop/gate.h"
 
-struct gate_call { /* a fiber that waits; on its stack */
+struct gate_call { /* a waiting fiber; on its stack */
     struct gate_call *next;
     struct wait wait;
 };
@@ -19,7 +19,7 @@ void gate_enter_through_await(struct gate *g)
     wait_through_await(&c.wait);
 }
 
-/* The gate stays taken when it is handed to the next fiber. */
+/* Passed directly to the next waiting fiber; the gate stays locked meanwhile. */
 void gate_leave(struct gate *g)
 {
     struct gate_call *c = g->waiting;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A gate lets one fiber at a time pass, in the order they came. */
+/* A mutex for fibers, first come, first served. */
 #ifndef TRIVET_LOOP_GATE_H
 #define TRIVET_LOOP_GATE_H
 
@@ -12,7 +12,7 @@ struct gate {
     struct gate_call *waiting;
 };
 
-/* Not cancelable: what is behind a gate is short. */
+/* Not cancelable: keep the critical section short. */
 void gate_enter_through_await(struct gate *g);
 void gate_leave(struct gate *g);
 

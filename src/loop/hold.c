@@ -2,15 +2,14 @@
 /* The holder of one command: a small process between the keeper of a room (keeper.c) and the
  * command.
  *
- *     0, 1, 2, 3   the command's; closed here as soon as it has started
- *     4            the line from trivet: `t` asks for TERM and, after the grace, KILL; `a` for TERM
- *                  alone; its end (trivet is gone, or does not want to wait) is KILL at once
- *     5            notes to trivet: the command's process id, then its wait status
+ *     0, 1, 2, 3   the command's; closed in the holder as soon as it has started
+ *     4            control socket: `t` requests SIGTERM and, after the grace, SIGKILL; `a` SIGTERM
+ *                  alone; end of file (trivet ended, or does not wait) SIGKILL at once
+ *     5            status messages: the command's process id, then its wait status
  *
- * It is a subreaper: whatever loses its parent below it becomes its child, setsid and double fork
- * notwithstanding.  It exits with 0 when nobody is left, and that is what the keeper takes as
- * proof. All signals are blocked, so that a command that kills its group or its parent politely
- * does not hit it.
+ * It is a subreaper: orphaned descendants become its children, despite setsid and double fork.  It
+ * exits with 0 when no descendant is left; the keeper relies on that.  All signals are blocked, so
+ * that a command that signals its group or its parent does not end it.
  */
 #include "loop/hold.h"
 
@@ -41,15 +40,15 @@ struct hold {
     const struct hold_hooks *hooks;
     pid_t command;
     int signals; /* signalfd */
-    int line;    /* -1 after its end */
+    int line;    /* control socket; -1 after end of file */
     enum phase phase;
     int64_t grace_ms;
-    int64_t measure_us; /* when to look again at what is used; 0: never */
+    int64_t measure_us; /* next check of resource limits; 0: never */
     /* In PHASE_TERM: */
-    int64_t deadline_us; /* of the grace */
-    int64_t again_us;    /* when to look for those who were born while TERM was sent */
-    int64_t again_ms;    /* after the time before; twice as long at first */
-    struct pids told;    /* who got it: nobody gets it twice */
+    int64_t deadline_us;  /* end of the grace */
+    int64_t again_us;     /* when to signal children forked during SIGTERM */
+    int64_t again_ms;     /* interval between these; doubles up to the maximum */
+    struct pids signaled; /* processes already signaled */
 };
 
 /* --- the command --- */
@@ -60,7 +59,7 @@ static _Noreturn void fail(const char *what, const char *why)
     _exit(127);
 }
 
-/* posix_spawn has set all but the few that libc keeps for itself; these need the bare call. */
+/* posix_spawn has reset all signals but those reserved by libc, which need the raw system call. */
 static void signals_default(void)
 {
     enum { FIRST_REALTIME = 32 };   /* the kernel's SIGRTMIN */
@@ -72,7 +71,7 @@ static void signals_default(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* In the forked child; only it is confined, so that the holder can still see and end the tree. */
+/* In the forked child.  The holder is not confined, so that it can still see and kill the tree. */
 static _Noreturn void command_exec(const struct job *j, const struct hold_hooks *hooks)
 {
     struct error err = ERROR_INIT;
@@ -89,7 +88,7 @@ static _Noreturn void command_exec(const struct job *j, const struct hold_hooks 
     fail(j->argv[0], strerror(errno));
 }
 
-/* Whoever reads the command's output must see its end when the command's side is closed. */
+/* The holder must not keep the command's pipes open: readers wait for end of file. */
 static void drop_command_fds(void)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -103,21 +102,21 @@ static void drop_command_fds(void)
 
 /* --- watching --- */
 
-static void tell_status(int status)
+static void report_status(int status)
 {
     job_note(STATUS_FD, NOTE_ENDED, status);
     close(STATUS_FD);
 }
 
-/* The command could not even be started. */
+/* The command could not be started: reports exit status 127. */
 static _Noreturn void give_up(const char *what, const char *why)
 {
     dprintf(STDERR_FILENO, "trivet: %s: %s\n", what, why);
-    tell_status(127 << 8);
+    report_status(127 << 8);
     _exit(0);
 }
 
-/* Waits for whoever has ended; false when nobody is left. */
+/* Reaps ended children; false when none is left. */
 static bool reap(struct hold *h)
 {
     for (;;) {
@@ -128,7 +127,7 @@ static bool reap(struct hold *h)
         if (pid < 0 && errno != EINTR)
             return false;
         if (pid == h->command)
-            tell_status(status);
+            report_status(status);
     }
 }
 
@@ -136,7 +135,7 @@ static void send_term(struct hold *h)
 {
     h->again_ms = h->again_ms ? MIN(2 * h->again_ms, TERM_AGAIN_MAX_MS) : TERM_AGAIN_MS;
     h->again_us = time_mono_us() + h->again_ms * 1000;
-    tree_signal_new(getpid(), SIGTERM, &h->told);
+    tree_signal_new(getpid(), SIGTERM, &h->signaled);
 }
 
 static void on_line(struct hold *h)
@@ -167,7 +166,8 @@ static int poll_timeout(const struct hold *h)
     return left < 0 ? 0 : (int)MIN(left, 60000);
 }
 
-/* What the kernel does not limit for all processes together is looked at from time to time. */
+/* Limits for all processes together, which the kernel does not enforce, are checked at
+ * intervals. */
 static void measure(struct hold *h)
 {
     if (!h->measure_us || time_mono_us() < h->measure_us)
@@ -212,7 +212,7 @@ int hold_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* The descriptors of a job lie above all of their places (keeper.c). */
+/* Moves the descriptors to their fixed numbers, which are below those received (keeper.c). */
 static void place_fds(struct job *j)
 {
     for (int i = 0; i < JOB_N_FDS; i++) {
@@ -233,12 +233,12 @@ _Noreturn void hold_command(struct job *j, const struct hold_hooks *hooks)
     setsid();
     struct hold h = {.hooks = hooks, .line = LINE_FD, .signals = hold_signals()};
     if (!is_read)
-        give_up("cannot start a command", "what came makes no sense");
+        give_up("cannot start a command", "the message is invalid");
     h.grace_ms = j->grace_ms;
     h.measure_us = hooks->measure ? time_mono_us() + MEASURE_MS * 1000 : 0;
     if (h.signals < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
-        give_up("cannot hold a command", strerror(errno));
-    h.command = vfork(); /* its memory is ours until it becomes the command: nothing is copied */
+        give_up("cannot supervise a command", strerror(errno));
+    h.command = vfork(); /* shares memory until exec: nothing is copied */
     if (h.command == 0)
         command_exec(j, hooks);
     if (h.command < 0)
@@ -246,5 +246,5 @@ _Noreturn void hold_command(struct job *j, const struct hold_hooks *hooks)
     job_note(STATUS_FD, NOTE_STARTED, (int)h.command);
     drop_command_fds();
     watch_tree(&h);
-    _exit(0); /* the program's own clean-up at exit is not for a holder */
+    _exit(0); /* skip the program's atexit handlers */
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of this room know of each other: the loop's insides and its ready list.
+/* Internals of src/loop: struct loop and its ready list.
  *
  *     poll: callbacks --- loop_push ---> ready list --- next round: drain, in order
  *
- * Fibers to be resumed and calls of loop_later share the list, so that the order of what happens
- * is the order of the wakes.  What is pushed during a drain waits for the next one.
+ * Fibers to be resumed and calls of loop_later share the list, so that they run in the order of the
+ * wakes.  Entries pushed during a drain run in the next one.
  */
 #ifndef TRIVET_LOOP_INTERNAL_H
 #define TRIVET_LOOP_INTERNAL_H
@@ -15,12 +15,12 @@
 
 struct fiber;
 
-/* A place on the ready list; belongs to whoever is to run. */
+/* An entry of the ready list; part of the object that runs. */
 struct ready {
     struct ready *next;
-    loop_fn *run; /* NULL: taken back */
+    loop_fn *run; /* NULL: canceled */
     void *arg;
-    bool is_later; /* made by loop_soon, belongs to the loop */
+    bool is_later; /* allocated by loop_soon, freed by the loop */
 };
 
 enum { LOOP_KEPT_STACKS = 16 };
@@ -29,11 +29,11 @@ struct loop {
     uv_loop_t uv;
     uv_idle_t idle; /* active only while the ready list is not empty, so that poll does not wait */
     struct ready *first, **last;
-    struct fiber *fibers, **fibers_end; /* alive, in the order of their starts */
+    struct fiber *fibers, **fibers_end; /* all fibers in the order of their starts */
     unsigned n_fibers;
-    void *stacks[LOOP_KEPT_STACKS]; /* of ended fibers, for the next ones */
+    void *stacks[LOOP_KEPT_STACKS]; /* stacks of ended fibers, to be reused */
     unsigned n_stacks;
-    void *children; /* made by the first child_start, see child.c; NULL before */
+    void *children; /* made by the first child_start; NULL before */
     loop_fn *children_free;
     struct disk *disk;     /* made by the first disk_start; NULL before */
     struct rounds *rounds; /* see rounds.c; NULL: they are not measured */
@@ -41,12 +41,12 @@ struct loop {
 
 /* Puts it at the end of the ready list; it must not be there already. */
 void loop_push(struct loop *l, struct ready *r);
-/* Does not keep loop_run going any more. */
+/* loop_run no longer waits for it. */
 void watch_unref(struct watch *w);
 void timer_unref(struct timer *t);
 /* Waits for the jobs of disk_start and ends their threads. */
 void disk_end(struct loop *l);
-/* Measures rounds if the environment says so; the second tells the longest on stderr. */
+/* Measures rounds if the environment asks for it; rounds_end prints the longest on stderr. */
 void rounds_begin(struct loop *l);
 void rounds_end(struct loop *l);
 /* A fiber has run in this round since began_us. */

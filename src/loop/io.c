@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Readers and writers on descriptors we were given.
+/* Readers and writers on inherited descriptors.
  *
  * Such a descriptor may be shared with a shell, a parent or a sibling, so O_NONBLOCK must not be
  * set on it.  How each kind is kept from blocking the loop:
  *
- *     pipe, terminal   opened again through /proc: a description of our own, non-blocking
+ *     pipe, terminal   reopened through /proc: a separate file description, non-blocking
  *     socket           MSG_DONTWAIT with every call
- *     other pollable   (or when opening again failed) one small call after each poll that allows it
+ *     other pollable   (or when reopening failed) one small call after each poll that allows it
  *     not pollable     regular files and the like: plain calls, input in chunks, one per round
  *
- * Callbacks come from the loop alone, never out of a call of ours; where there is no descriptor
- * event, from its ready list.
+ * Callbacks are called from the loop only, never from inside a function of this file; without a
+ * descriptor event, from the ready list.
  */
 #include "loop/io.h"
 
@@ -42,7 +42,7 @@ static int must(int fd)
 
 void io_claim_stdio(int *ret_in, int *ret_out)
 {
-    signal(SIGPIPE, SIG_IGN); /* a reader that went away is an error of write, not our end */
+    signal(SIGPIPE, SIG_IGN); /* a closed read end makes write fail and does not end the process */
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0)
             must(open("/dev/null", O_RDWR)); /* takes the lowest free number: fd */
@@ -54,14 +54,14 @@ void io_claim_stdio(int *ret_in, int *ret_out)
     close(null);
 }
 
-/* --- what both directions share --- */
+/* --- shared by both directions --- */
 
-/* Finds out how to treat *fd; it is replaced when it could be opened again. */
+/* Finds the kind of *fd, which is replaced when it can be reopened. */
 static enum kind kind_find(int *fd)
 {
     struct stat st;
     if (fstat(*fd, &st) != 0)
-        return KIND_SHARED; /* if it is none, the watch will tell */
+        return KIND_SHARED; /* watch_try finds out if it is not pollable */
     if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode))
         return KIND_PLAIN;
     if (S_ISSOCK(st.st_mode))
@@ -79,8 +79,8 @@ static enum kind kind_find(int *fd)
     return KIND_OWN;
 }
 
-/* A watch for it, or NULL for what epoll does not take; then *kind is KIND_PLAIN.  One that the
- * kernel refuses for want of resources would have us wait in a read, so that is the end. */
+/* A watch for fd, or NULL when epoll does not support it; then *kind is KIND_PLAIN.  When the
+ * kernel lacks resources, reading without a watch would block the loop, so the process exits. */
 static struct watch *watch_try(struct loop *l, int fd, enum kind *kind, watch_fn *fn, void *arg)
 {
     struct error err;
@@ -108,10 +108,10 @@ struct reader {
     reader_fn *fn;
     void *arg;
     bool is_paused;
-    bool is_over;   /* the end was told */
-    bool is_inside; /* fn runs; the memory stays until it returns */
+    bool is_over;   /* the end was reported */
+    bool is_inside; /* fn is running; freed after it returns */
     bool is_dead;
-    char bytes[]; /* READ_BYTES; not cleared, so that only what is read into costs memory */
+    char bytes[]; /* READ_BYTES; not cleared, so that untouched pages need no memory */
 };
 
 static void on_reader_soon(void *arg);
@@ -187,7 +187,7 @@ void reader_free(struct reader *r)
 
 /* --- writer --- */
 
-/* What waits to be written: bytes of our own, or a blob. */
+/* A queued piece of output: own bytes, or a blob. */
 struct waiting {
     struct waiting *next;
     struct buf own;
@@ -199,17 +199,17 @@ struct writer {
     int fd;
     enum kind kind;
     struct watch *watch; /* NULL for KIND_PLAIN */
-    struct ready *soon;  /* will tell what happened outside of the loop */
+    struct ready *soon;  /* pending callback from the ready list */
     struct waiting *first, *last;
-    size_t sent;      /* bytes of the first that are written already */
-    size_t queued;    /* bytes of all, without those */
+    size_t sent;      /* bytes of the first already written */
+    size_t queued;    /* unsent bytes of the whole queue */
     uint64_t written; /* bytes of all times */
     writer_fn *fn;
     void *arg;
     bool is_held;
     bool minds_reader; /* writer_mind_reader */
     bool is_broken;
-    bool is_told; /* of the failure */
+    bool is_told; /* the failure was reported */
     bool is_inside;
     bool is_dead;
 };
@@ -219,7 +219,7 @@ static ssize_t write_some(struct writer *w, struct str bytes)
     switch (w->kind) {
     case KIND_SOCKET:
         return send(w->fd, bytes.p, bytes.n, MSG_DONTWAIT | MSG_NOSIGNAL);
-    case KIND_SHARED: /* so much never blocks after a poll */
+    case KIND_SHARED: /* this many bytes never block after a poll */
         return write(w->fd, bytes.p, MIN(bytes.n, (size_t)PIPE_BUF));
     default:
         return write(w->fd, bytes.p, bytes.n);
@@ -267,7 +267,7 @@ static struct waiting *add_waiting(struct writer *w)
     return q;
 }
 
-/* Writes what goes without waiting; returns how much. */
+/* Writes without blocking; returns how many bytes were written. */
 static size_t write_try(struct writer *w, struct str bytes)
 {
     size_t done = 0;
@@ -284,7 +284,7 @@ static size_t write_try(struct writer *w, struct str bytes)
         done += (size_t)n;
         w->written += (uint64_t)n;
         if (w->kind != KIND_PLAIN)
-            break; /* what is left would most likely have to wait: the poll will tell */
+            break; /* a short write: the rest would block, wait for the poll */
     }
     return done;
 }
@@ -297,14 +297,15 @@ static bool first_sent(struct writer *w, size_t n)
     w->queued -= n;
     if (w->sent < waiting_str(q).n) {
         if (!q->blob && w->sent > KEEP_BYTES && w->sent > q->own.n / 2) {
-            buf_drop(&q->own, w->sent); /* moves less than was sent, so each byte about once */
+            buf_drop(&q->own, w->sent); /* moves fewer bytes than were sent, so each byte about
+                                         * once */
             w->sent = 0;
         }
         return false;
     }
     if (q->next || q->blob || q->own.room > KEEP_BYTES) {
         drop_first(w);
-    } else { /* the last one, ready for what comes */
+    } else { /* the last one is kept for the next bytes */
         buf_reset(&q->own);
         w->sent = 0;
     }
@@ -399,7 +400,7 @@ void writer_put(struct writer *w, struct str bytes)
     writer_arm(w);
 }
 
-/* What was put last is only queued: it leaves as soon as the descriptor takes it. */
+/* The last piece is only queued: it is written as soon as the descriptor is writable. */
 static void queue_last(struct writer *w)
 {
     w->queued += waiting_str(w->last).n;

@@ -23,19 +23,19 @@ struct writer;
 /* fn is called when the queue becomes empty, and once when writing failed (is_broken). */
 typedef void writer_fn(void *arg, bool is_broken);
 struct writer *writer_new(struct loop *l, int fd, writer_fn *fn, void *arg);
-/* Queues a copy, or writes at once what goes without waiting.  Bytes of separate calls that are
- * still queued share system calls.  After a failure bytes are dropped. */
+/* Writes without blocking and queues a copy of the rest.  Queued bytes of several calls share
+ * system calls.  After a failure bytes are dropped. */
 void writer_put(struct writer *w, struct str bytes);
-/* The same without copying: the bytes are taken over, or held until they are written. */
+/* The same without copying: takes the bytes over, or a reference until they are written. */
 void writer_give(struct writer *w, struct buf *bytes);
 void writer_share(struct writer *w, struct blob *b);
 /* Between begin and end, puts are only queued, so that they share one system call. */
 void writer_hold(struct writer *w, bool held);
-/* From now on a reader that goes away is told even while nothing is written. */
+/* From now on a closed read end is reported even while nothing is written. */
 void writer_mind_reader(struct writer *w);
-/* What is queued is lost and nothing is taken any more; nothing is told. */
+/* Drops the queue and all further bytes, without a callback. */
 void writer_abandon(struct writer *w);
-uint64_t writer_written(const struct writer *w); /* bytes of all times */
+uint64_t writer_written(const struct writer *w); /* bytes written since the start */
 size_t writer_queued(const struct writer *w);
 bool writer_is_broken(const struct writer *w);
 void writer_free(struct writer *w); /* closes fd; what is queued is lost */

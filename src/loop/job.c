@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Stands ahead of the strings in the memory file: directory, arguments, environment. */
+/* Header of the memory file; the strings follow: directory, arguments, environment. */
 struct job_head {
     int64_t grace_ms;
     bool has_terminal;
@@ -19,7 +19,7 @@ struct job_head {
     unsigned n_argv, n_env;
 };
 
-struct job_message { /* which descriptors follow the memory file, in this order */
+struct job_message { /* which descriptors are sent after the memory file, in this order */
     bool has_fd[JOB_N_FDS];
 };
 
@@ -87,10 +87,10 @@ bool job_send(int line, const struct job *j, struct error *err)
     int number = errno;
     if (fds[0] >= 0)
         close(fds[0]);
-    return ok || error_errno(err, number, "cannot hand over the command");
+    return ok || error_errno(err, number, "cannot send the command to its room");
 }
 
-/* ---- taking ---- */
+/* ---- receiving ---- */
 
 static bool place_fds(const struct job_message *message, const int *fds, size_t n, struct job *j)
 {
@@ -129,7 +129,7 @@ bool job_take(int line, struct job *ret, bool *ret_end)
     return false;
 }
 
-/* n strings from *at on, which is moved behind them; NULL: there are fewer. */
+/* The next n strings at *at, which is advanced; NULL: there are fewer. */
 static char **take_strings(char **at, const char *end, unsigned n)
 {
     char **v = xcalloc((size_t)n + 1, sizeof *v);

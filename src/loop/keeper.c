@@ -5,14 +5,15 @@
  *                    |         '----- holder --- command ...
  *                    '- cleans up when the keeper is gone
  *
- * The keeper takes jobs (job.h) from the line, 3, and forks a holder for each.  It keeps a copy of
- * the holder's line until the command's tree is gone, so that the end of that line, seen by the
- * engine, means that nobody is left.  A holder that was killed leaves its tree to the keeper, which
- * kills it.  When the room's line ends, everything ends.
+ * The keeper receives jobs (job.h) on the room's control socket, descriptor 3, and forks a holder
+ * for each.  It keeps a copy of the holder's control socket until the command's tree is gone, so
+ * that end of file on that socket tells the engine that no process is left.  The tree of a killed
+ * holder is reparented to the keeper, which kills it.  When the room's control socket is closed,
+ * the keeper kills everything and exits.
  *
- * Where there are walls, the keeper is forked into them by a hook and is the first process of a
- * process namespace if that can be had: its end is then the end of everybody in it.  The outer
- * process stays outside and unconfined.  Without walls it is the keeper itself.
+ * With a sandbox, a hook forks the keeper into it.  The keeper is process 1 of a PID namespace
+ * where the kernel allows that: when it ends, the kernel kills all processes of the namespace.  The
+ * outer process is not confined.  Without a sandbox it is the keeper itself.
  */
 #include "loop/hold.h"
 #include "loop/tree.h"
@@ -36,15 +37,15 @@ struct running {
     struct running *next;
     pid_t pid; /* of the holder */
     int line;
-    bool is_over; /* it was killed; its line closes when no stray is left */
+    bool is_over; /* it was killed; its line closes when no orphan is left */
 };
 
 struct keeper {
     const struct hold_hooks *hooks;
     struct running *first;
     int signals;
-    struct error remark;  /* for the next command */
-    struct error trouble; /* the walls do not stand any more: no further command */
+    struct error warning; /* a warning for the next command */
+    struct error trouble; /* the sandbox is broken: no further command */
 };
 
 /* ---- processes ---- */
@@ -57,8 +58,8 @@ static bool is_holder(const struct keeper *k, pid_t pid)
     return false;
 }
 
-/* Kills whoever fell to us; true if there was somebody. */
-static bool kill_strays(const struct keeper *k)
+/* Kills orphans that were reparented to the keeper; true if there was one. */
+static bool kill_orphans(const struct keeper *k)
 {
     AUTO(pids) struct pids ours = PIDS_INIT;
     bool found = false;
@@ -73,26 +74,26 @@ static bool kill_strays(const struct keeper *k)
     return found;
 }
 
-/* What went wrong but prevents nothing is told to the next command. */
-static void sort_trouble(struct keeper *k)
+/* ERR_EXISTS is only a warning, which the next command prints. */
+static void take_warning(struct keeper *k)
 {
     if (k->trouble.code != ERR_EXISTS)
         return;
-    k->remark = k->trouble;
+    k->warning = k->trouble;
     k->trouble = ERROR_INIT;
 }
 
-static void check_walls(struct keeper *k)
+static void check_sandbox(struct keeper *k)
 {
     if (k->hooks->check && !k->trouble.code && !k->hooks->check(&k->trouble))
-        sort_trouble(k);
+        take_warning(k);
 }
 
 static void forget(struct keeper *k, struct running **link)
 {
     struct running *r = *link;
     *link = r->next;
-    check_walls(k);
+    check_sandbox(k);
     close(r->line);
     free(r);
 }
@@ -128,10 +129,10 @@ static bool reap(struct keeper *k)
     return pid == 0;
 }
 
-/* Behind a holder that was killed: its line may end when all its processes have gone. */
+/* After a holder was killed: closes its line when all its processes are gone. */
 static void sweep(struct keeper *k)
 {
-    if (!has_killed_holder(k) || kill_strays(k))
+    if (!has_killed_holder(k) || kill_orphans(k))
         return;
     for (struct running **link = &k->first; *link;) {
         if ((*link)->is_over)
@@ -147,7 +148,7 @@ static _Noreturn void end_all(struct keeper *k)
         tree_signal(getpid(), SIGKILL);
         usleep(KILL_AGAIN_MS * 1000 / 5);
     }
-    check_walls(k);
+    check_sandbox(k);
     _exit(0);
 }
 
@@ -163,21 +164,21 @@ static void refuse(struct job *j, const char *why)
 
 static void start(struct keeper *k, struct job *j)
 {
-    if (k->first) /* one that is about to go may have done its work */
-        check_walls(k);
+    if (k->first) /* an ending command may have changed something */
+        check_sandbox(k);
     if (!k->trouble.code && k->hooks->refresh)
         k->hooks->refresh(!k->first, &k->trouble);
     if (k->trouble.code) {
         refuse(j, k->trouble.text);
         return;
     }
-    if (k->remark.code && j->fds[JOB_ERR] >= 0)
-        dprintf(j->fds[JOB_ERR], "trivet: %s\n", k->remark.text);
-    k->remark = ERROR_INIT;
+    if (k->warning.code && j->fds[JOB_ERR] >= 0)
+        dprintf(j->fds[JOB_ERR], "trivet: %s\n", k->warning.text);
+    k->warning = ERROR_INIT;
     pid_t pid = fork();
     if (pid == 0) {
         for (struct running *r = k->first; r; r = r->next)
-            close(r->line); /* others must see the end of theirs */
+            close(r->line); /* the holder must not keep lines of other commands open */
         hold_command(j, k->hooks);
     }
     if (pid < 0) {
@@ -196,9 +197,9 @@ static void start(struct keeper *k, struct job *j)
 static _Noreturn void keep(const struct hold_hooks *hooks, const struct error *trouble)
 {
     struct keeper k = {.hooks = hooks, .trouble = *trouble, .signals = hold_signals()};
-    sort_trouble(&k);
+    take_warning(&k);
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    (void)!chdir("/"); /* so as not to keep a directory busy; nothing depends on it */
+    (void)!chdir("/"); /* so that no file system is kept busy; may fail */
     for (;;) {
         struct pollfd fds[] = {{.fd = LINE_FD, .events = POLLIN},
                                {.fd = k.signals, .events = POLLIN}};
@@ -232,7 +233,7 @@ static void close_above(int last)
         close((int)fd);
 }
 
-/* Places that descriptors of a job will have stay taken, see hold.c. */
+/* Occupies the fixed descriptor numbers of a job, see hold.c. */
 static void take_places(void)
 {
     int fd;
@@ -247,7 +248,7 @@ static void wait_for_all(void)
     int status;
     pid_t pid;
     while ((pid = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR)
-        tree_signal(getpid(), SIGKILL); /* the keeper is gone, or this is nobody of importance */
+        tree_signal(getpid(), SIGKILL); /* the keeper has ended: kill the rest */
 }
 
 static _Noreturn void probe(const struct hold_hooks *hooks)
@@ -273,7 +274,7 @@ int hold_main(int argc, char **argv, const struct hold_hooks *hooks)
         keep(hooks, &trouble);
     pid_t outer = getpid(), keeper = hooks->enter(argc - 1, argv + 1, &trouble);
     if (keeper == 0 && getpid() != outer)
-        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* nobody would clean up behind it */
+        prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* no process would clean up after it */
     if (keeper == 0)
         keep(hooks, &trouble);
     close(LINE_FD);

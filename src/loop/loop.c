@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The loop over libuv: thin objects whose first member is the libuv handle.
  *
- * Handles are made when somebody needs them, so an idle program has an epoll descriptor and little
- * else.  A handle's memory goes in its close callback; since the handle comes first in its
+ * Handles are created on demand, so an idle program has an epoll descriptor and little else.  A
+ * handle's memory is freed in its close callback; since the handle is the first member of its
  * object, freeing the handle frees the object.
  */
 #include "loop/internal.h"
@@ -94,7 +94,7 @@ static void mask_signal(int how, int signo)
 static void close_handle(uv_handle_t *h, void *arg)
 {
     struct loop *l = arg;
-    /* Closing gives the signal its old, deadly meaning back. */
+    /* Closing restores the default action, which would end the process. */
     if (uv_handle_get_type(h) == UV_SIGNAL)
         mask_signal(SIG_BLOCK, ((uv_signal_t *)h)->signum);
     if (!uv_is_closing(h))
@@ -117,13 +117,13 @@ void loop_free(struct loop *l)
     if (!l)
         return;
     if (l->n_fibers > 0)
-        log_error("the loop ends with %u fibers asleep", l->n_fibers);
+        log_error("the loop ends with %u suspended fibers", l->n_fibers);
     if (l->children)
         l->children_free(l->children);
     disk_end(l);
     rounds_end(l);
     uv_walk(&l->uv, close_handle, l);
-    /* Work on the thread pool is waited for; what it starts is closed in turn. */
+    /* Waits for work on the thread pool; handles that its callbacks create are closed too. */
     while (uv_loop_close(&l->uv) == UV_EBUSY) {
         uv_run(&l->uv, UV_RUN_DEFAULT);
         disk_end(l);
@@ -174,9 +174,9 @@ struct timer *timer_new(struct loop *l, loop_fn *fn, void *arg)
 
 void timer_start(struct timer *t, int64_t ms)
 {
-    /* The loop's time is that of the round's start; a timer must not count what came before. */
+    /* libuv's time is that of the start of the round; the timer must start from now. */
     uv_update_time(t->handle.loop);
-    /* One of 0 ms that starts itself again would be due in the same round, for ever. */
+    /* At least 1 ms: a timer of 0 ms that restarts itself would fire in the same round forever. */
     uv_timer_start(&t->handle, on_timer, ms > 0 ? (uint64_t)ms : 1, 0);
 }
 
@@ -200,7 +200,7 @@ void timer_free(struct timer *t)
 
 struct watch {
     uv_poll_t handle;
-    int events; /* what is asked for */
+    int events; /* requested events */
     watch_fn *fn;
     void *arg;
 };
@@ -211,7 +211,8 @@ static void poll_start(struct watch *w)
 {
     int want = (w->events & WATCH_IN ? UV_READABLE : 0) |
                (w->events & WATCH_OUT ? UV_WRITABLE : 0) |
-               (w->events & WATCH_GONE ? UV_PRIORITIZED : 0); /* what pipes and sockets never are */
+               (w->events & WATCH_GONE ? UV_PRIORITIZED : 0); /* a flag that pipes and sockets never
+                                                               * report */
     uv_poll_start(&w->handle, want, on_poll);
 }
 
@@ -219,8 +220,8 @@ static void on_poll(uv_poll_t *h, int status, int events)
 {
     struct watch *w = (struct watch *)h;
     if (status < 0) {
-        /* libuv stops at an error of the descriptor.  Whoever watches learns which one by reading
-         * or writing, so everything asked for counts as possible. */
+        /* libuv stops polling at a descriptor error.  All requested events are reported: reading or
+         * writing then returns the error. */
         poll_start(w);
         w->fn(w->arg, w->events);
         return;
@@ -241,7 +242,7 @@ struct watch *watch_new(struct loop *l, int fd, watch_fn *fn, void *arg, struct 
                   uv_strerror(rc));
         return NULL;
     }
-    /* libuv makes the descriptor non-blocking; that is the owner's choice, not ours. */
+    /* libuv makes the descriptor non-blocking; restore the owner's flags. */
     if (flags >= 0 && !(flags & O_NONBLOCK))
         fcntl(fd, F_SETFL, flags);
     w->fn = fn;
@@ -296,5 +297,5 @@ void loop_on_signal(struct loop *l, int signo, loop_fn *fn, void *arg)
     int rc = uv_signal_start(&s->handle, on_signal, signo);
     if (rc != 0)
         die("cannot watch signal %d: %s", signo, uv_strerror(rc));
-    uv_unref((uv_handle_t *)&s->handle); /* a signal that may come keeps nobody awake */
+    uv_unref((uv_handle_t *)&s->handle); /* a signal watcher does not keep loop_run going */
 }

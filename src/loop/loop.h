@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The event loop: one thread, timers, descriptors, signals, background work.  This room is the
- * only user of libuv; nobody else sees a uv_* name.
+/* The event loop: one thread, timers, descriptors, signals, background work.  Only src/loop uses
+ * libuv; no uv_* name appears elsewhere.
  *
- * Callbacks are short: they store a result and wake somebody.  An object may be freed inside its
- * own callback; its memory goes when libuv has closed the handle.
+ * Callbacks are short: they store a result and wake a fiber.  An object may be freed inside its own
+ * callback; its memory is released when libuv has closed the handle.
  */
 #ifndef TRIVET_LOOP_LOOP_H
 #define TRIVET_LOOP_LOOP_H
@@ -16,50 +16,51 @@ struct loop;
 typedef void loop_fn(void *arg);
 
 struct loop *loop_new(void);
-/* Closes what is left and frees.  Nothing of ours may be running any more. */
+/* Closes remaining handles and frees the loop.  No fiber may be left. */
 void loop_free(struct loop *l);
 /* Runs until loop_stop was called, or until nothing is active. */
 void loop_run(struct loop *l);
 void loop_stop(struct loop *l);
 /* One round: handles what is ready; waits for something when may_wait.  For tests. */
 void loop_step(struct loop *l, bool may_wait);
-/* Calls fn once, soon, from the loop itself; in the order of the calls. */
+/* Calls fn once from the loop's next round; in the order of the calls. */
 void loop_later(struct loop *l, loop_fn *fn, void *arg);
-/* The same, but can be taken back until it is called. */
+/* The same, but can be canceled until it is called. */
 struct ready;
 struct ready *loop_soon(struct loop *l, loop_fn *fn, void *arg);
 void loop_take_back(struct ready *r); /* NULL is fine */
 
 struct timer;
 struct timer *timer_new(struct loop *l, loop_fn *fn, void *arg);
-void timer_start(struct timer *t, int64_t ms); /* once; starting again moves it */
+void timer_start(struct timer *t, int64_t ms); /* fires once; starting again resets it */
 void timer_stop(struct timer *t);
 void timer_free(struct timer *t);
 
-/* WATCH_GONE: told only of an error or of a peer that is gone, which the others tell as well. */
+/* WATCH_GONE: only errors and hang-ups, which the other events report too. */
 enum { WATCH_IN = 1, WATCH_OUT = 2, WATCH_GONE = 4 };
 typedef void watch_fn(void *arg, int events);
 struct watch;
-/* Watches a descriptor that epoll takes (pipe, socket, tty, pidfd, eventfd); NULL and err for a
- * regular file, with ERR_LIMIT when the kernel has no resources for it.  The descriptor stays the
- * caller's. */
+/* Watches a descriptor that epoll supports (pipe, socket, tty, pidfd, eventfd); NULL and err for a
+ * regular file, with ERR_LIMIT when the kernel has no resources for it.  The caller keeps the
+ * descriptor. */
 struct watch *watch_new(struct loop *l, int fd, watch_fn *fn, void *arg, struct error *err);
 void watch_set(struct watch *w, int events); /* 0 stops */
 void watch_free(struct watch *w);
 
 /* Calls fn whenever the signal arrives, until the loop is freed; from then on it is blocked, so
- * that one that comes late does not spoil an orderly end. */
+ * that a late signal does not interrupt the shutdown. */
 void loop_on_signal(struct loop *l, int signo, loop_fn *fn, void *arg);
 
 /* Runs fn(arg) on the thread pool and done(arg) on the loop afterwards.  Where no thread can be
- * made fn runs on the loop too, and is waited for. */
+ * started, fn runs on the loop's thread and blocks it. */
 struct work;
 struct work *work_start(struct loop *l, loop_fn *fn, loop_fn *done, void *arg);
-/* If it has not begun, fn is not called any more; done is called in any case.  Not after done. */
+/* If fn has not started it is not called; done is called in any case.  Must not be called after
+ * done. */
 void work_drop(struct work *w);
-/* The same on a thread that only waits for disks: syncs never wait for searches. */
+/* The same on a thread for disk syncs, so that they never wait for searches in the pool. */
 void disk_start(struct loop *l, loop_fn *fn, loop_fn *done, void *arg);
-/* How many threads can work at once: processors we may use, at most the size of the pool. */
+/* How many threads can work in parallel: usable processors, at most the size of the pool. */
 unsigned work_width(void);
 
 #endif

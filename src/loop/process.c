@@ -7,11 +7,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Nobody has a reason to send us these, and each would end the process without a word.  SIGXFSZ
- * becomes an error of write.  Commands start with the usual meanings. */
+/* Signals that have no use here and would end the process without a message.  Ignoring SIGXFSZ
+ * makes write fail instead.  Commands start with the default actions. */
 static const int ignored[] = {SIGXFSZ, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO};
 
-static struct rlimit given, raised; /* of descriptors */
+static struct rlimit given, raised; /* RLIMIT_NOFILE at the start and now */
 static bool is_raised;
 
 static void raise_files(void)
@@ -22,12 +22,12 @@ static void raise_files(void)
     is_raised = setrlimit(RLIMIT_NOFILE, &raised) == 0;
 }
 
-/* libuv aborts without a word when the kernel refuses a thread or a watch. */
+/* libuv aborts without a message when the kernel refuses a thread or a watch. */
 static void on_abort(int signo)
 {
     static const char text[] =
-        "trivet: the system refuses a resource that the process cannot do without (threads, "
-        "memory, descriptors or watches); it ends\n";
+        "trivet: the system refuses a resource that the process needs (threads, "
+        "memory, descriptors or watches); exiting\n";
     (void)signo;
     (void)!write(STDERR_FILENO, text, sizeof text - 1);
     _exit(1);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Rooms as the engine sees them.
+/* The engine's side of rooms.
  *
- *     room    started by its first command; over when its process has gone, then started anew
- *     holder  gone when its line ends: the keeper holds the line until nobody is left (keeper.c)
+ *     room    started by its first command; started again when its process has ended
+ *     holder  gone at end of file on its line: the keeper closes it last (keeper.c)
  *
- * The engine is a subreaper too, so what a killed room leaves falls to us.  Every child of ours
- * that is no living room is such a stray: it is killed with all below it and waited for, until
- * there is none.  No fork() here: posix_spawn does not copy a large process.
+ * A line is the control socket of a room or holder.  The engine is a subreaper too, so orphans of a
+ * killed room become its children.  Every child that is not a running room is such an orphan: it is
+ * killed with its descendants and reaped, until there is none.  No fork() here: posix_spawn does
+ * not copy the page tables of a large process.
  */
 #include "loop/room.h"
 
@@ -32,9 +33,9 @@
 extern char **environ;
 
 enum {
-    OBEY_MS = 1000,       /* beyond the grace; then we kill ourselves */
-    SWEEP_MS = 5,         /* between two looks for strays */
-    SWEEP_SLOW_MS = 1000, /* for strays that cannot be killed */
+    OBEY_MS = 1000,       /* beyond the grace; then the engine kills the room */
+    SWEEP_MS = 5,         /* between two searches for orphans */
+    SWEEP_SLOW_MS = 1000, /* for orphans that cannot be killed */
     SWEEP_LIMIT_MS = 5000,
     LINE_TARGET = 3, /* the descriptor in the room */
     LIFT_FD = 10,    /* descriptors to hand over lie above the targets */
@@ -42,10 +43,10 @@ enum {
     MAX_ARGUMENT = 128 << 10, /* MAX_ARG_STRLEN of the kernel */
 };
 
-struct rooms { /* all of a loop */
+struct rooms { /* all rooms of a loop */
     struct loop *l;
     struct room *first;
-    struct room *plain; /* without walls; NULL before the first command */
+    struct room *plain; /* the room without sandbox; NULL before the first command */
     struct timer *sweep;
     int64_t sweep_since_us;
 };
@@ -56,11 +57,11 @@ struct room {
     char **args;
     pid_t pid;           /* 0: not started, or over */
     int line;            /* -1 when closed */
-    struct watch *watch; /* of the line, for what it offers */
+    struct watch *watch; /* of the line, for descriptors it sends */
     room_offer_fn *on_offer;
     void *offer_arg;
     struct holder *holders;
-    bool is_closed; /* nobody will use it again; freed when it is over */
+    bool is_closed; /* not used again; freed when its process has ended */
 };
 
 struct holder {
@@ -107,7 +108,7 @@ static void on_line_end(void *arg, int events)
         fn(arg);
 }
 
-/* --- strays --- */
+/* --- orphans --- */
 
 static bool is_room(const struct rooms *all, pid_t pid)
 {
@@ -118,7 +119,7 @@ static bool is_room(const struct rooms *all, pid_t pid)
 }
 
 /* Kills and waits for every child that is no room; true if there was one. */
-static bool strays_kill(struct rooms *all)
+static bool orphans_kill(struct rooms *all)
 {
     AUTO(pids) struct pids ours = PIDS_INIT;
     bool found = false;
@@ -138,11 +139,11 @@ static bool strays_kill(struct rooms *all)
 static void on_sweep(void *arg)
 {
     struct rooms *all = arg;
-    if (!strays_kill(all))
+    if (!orphans_kill(all))
         return;
     bool is_late = time_mono_us() - all->sweep_since_us > SWEEP_LIMIT_MS * 1000;
     if (is_late)
-        log_warn("processes of a command cannot be ended");
+        log_warn("processes of a command cannot be killed");
     timer_start(all->sweep, is_late ? SWEEP_SLOW_MS : SWEEP_MS);
 }
 
@@ -181,7 +182,7 @@ static bool room_reap(struct room *r)
         return false;
     r->pid = 0;
     close_line(r);
-    if (pid < 0 || status != 0) { /* it did not end by itself */
+    if (pid < 0 || status != 0) { /* it was killed */
         r->all->sweep_since_us = time_mono_us();
         timer_start(r->all->sweep, 0);
     }
@@ -198,13 +199,13 @@ static void on_sigchld(void *arg)
     }
 }
 
-/* The room does not do its work (it may be stopped): ours to do. */
+/* The room does not respond (it may be stopped): the engine kills its tree. */
 static void room_destroy(struct room *r)
 {
     if (!r->pid)
         return;
     tree_signal(r->pid, SIGKILL);
-    kill(r->pid, SIGKILL); /* what was missed falls to us as a stray */
+    kill(r->pid, SIGKILL); /* processes missed here become orphans of the engine */
 }
 
 void room_free(struct room *r)
@@ -226,8 +227,8 @@ static bool has_children(pid_t pid)
     return below.n > 0;
 }
 
-/* Waits until the room has cleaned up, but not for one that hangs; one that has much to remove goes
- * on without us. */
+/* Waits until the room has cleaned up, with a timeout; a room with many files to remove goes on
+ * after trivet has ended. */
 static void room_end_now(struct room *r)
 {
     close_line(r);
@@ -240,7 +241,7 @@ static void room_end_now(struct room *r)
     }
 }
 
-/* Those that nobody looks at any more, or all. */
+/* Frees holders that are not watched any more, or all. */
 static void holders_free(struct room *r, bool all)
 {
     for (struct holder *h = r->holders, *next; h; h = next) {
@@ -258,12 +259,12 @@ void child_end_all(struct loop *l)
     if (!all)
         return;
     for (struct room *r = all->first; r; r = r->next)
-        close_line(r); /* all at the same time */
+        close_line(r); /* close all first, so that they end in parallel */
     for (struct room *r = all->first; r; r = r->next) {
         room_end_now(r);
         holders_free(r, false);
     }
-    for (int i = 0; strays_kill(all) && i < OBEY_MS / SWEEP_MS; i++)
+    for (int i = 0; orphans_kill(all) && i < OBEY_MS / SWEEP_MS; i++)
         usleep(SWEEP_MS * 1000);
 }
 
@@ -281,7 +282,7 @@ static void rooms_free(void *arg)
 
 /* --- starting a room --- */
 
-/* We may have been started with it ignored; then the kernel throws exit statuses away. */
+/* trivet may have been started with SIGCHLD ignored; then the kernel discards exit statuses. */
 static void unignore_sigchld(void)
 {
     struct sigaction now;
@@ -301,7 +302,7 @@ static struct rooms *rooms_of(struct loop *l)
     l->children_free = rooms_free;
     prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     unignore_sigchld();
-    signal(SIGPIPE, SIG_IGN); /* a command need not read what we write */
+    signal(SIGPIPE, SIG_IGN); /* writing to a command that closed its input must not end trivet */
     loop_on_signal(l, SIGCHLD, on_sigchld, all);
     return all;
 }
@@ -332,13 +333,13 @@ struct room *room_new(struct loop *l, const char *const *args)
     return r;
 }
 
-/* Opens trivet-hold beside the program or where modules lie; -1: it is not there. */
+/* Opens trivet-hold beside the program or in the module directory; -1: not installed. */
 static int open_small(void)
 {
     static const char *const places[] = {"/trivet-hold", "/../lib/trivet/trivet-hold"};
     struct str program = str_of(path_program());
     int fd = -1;
-    if (!str_is(path_base(program), "trivet")) /* a test, which is its own holder */
+    if (!str_is(path_base(program), "trivet")) /* a test program, which contains the holder */
         return -1;
     for (size_t i = 0; i < ARRAY_LEN(places) && fd < 0; i++) {
         AUTO(buf) struct buf path = BUF_INIT;
@@ -348,8 +349,8 @@ static int open_small(void)
     return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, LIFT_FD);
 }
 
-/* The small program when there is one, else this one.  It is opened once, before any command has
- * run, and started through the descriptor: no command can put another in its place. */
+/* trivet-hold if installed, else this program.  It is opened once, before any command has run, and
+ * started through the descriptor, so that no command can replace it. */
 static const char *room_program(void)
 {
     static char path[40];
@@ -361,7 +362,7 @@ static const char *room_program(void)
     return path[0] ? path : "/proc/self/exe";
 }
 
-/* With nothing in its environment: what a command brings must not reach the room itself. */
+/* With an empty environment: variables of a command must not affect the room. */
 static int spawn(pid_t *ret_pid, char **argv, int line)
 {
     static char *const nothing[] = {NULL};
@@ -428,11 +429,11 @@ static bool room_start(struct room *r, struct error *err)
     if (r->line >= 0)
         return true;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
-        return error_errno(err, errno, "cannot make a line to a room");
+        return error_errno(err, errno, "cannot make a control socket for a room");
     if ((far = fcntl(pair[1], F_DUPFD_CLOEXEC, LIFT_FD)) < 0) {
         close(pair[0]);
         close(pair[1]);
-        return error_errno(err, errno, "cannot make a line to a room");
+        return error_errno(err, errno, "cannot make a control socket for a room");
     }
     close(pair[1]);
     int rc = spawn(&r->pid, r->args, far);
@@ -456,7 +457,7 @@ void room_on_offer(struct room *r, room_offer_fn *fn, void *arg)
     r->offer_arg = arg;
 }
 
-/* Leaves the process to its end, which somebody still has to see. */
+/* Detaches the ending process from r; another struct room waits for its end. */
 static void room_abandon(struct room *r)
 {
     close_line(r);
@@ -468,12 +469,12 @@ static void room_abandon(struct room *r)
     r->pid = 0;
 }
 
-/* --- commands in it --- */
+/* --- commands in a room --- */
 
 static void on_obey(void *arg)
 {
     struct holder *h = arg;
-    room_destroy(h->room); /* with all that runs in it; the next command gets another */
+    room_destroy(h->room); /* kills all its commands; the next command starts a new room */
     timer_start(h->obey, OBEY_MS);
 }
 
@@ -483,14 +484,14 @@ void holder_term(struct holder *h)
         return;
     h->is_asked = true;
     if (send(h->line, "t", 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
-        log_debug("a holder has gone before it was asked");
+        log_debug("a holder ended before it was signaled");
     timer_start(h->obey, h->grace_ms + OBEY_MS);
 }
 
 void holder_ask(struct holder *h)
 {
     if (send(h->line, "a", 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
-        log_debug("a holder has gone before it was asked");
+        log_debug("a holder ended before it was signaled");
 }
 
 void holder_kill(struct holder *h)
@@ -526,7 +527,7 @@ static bool send_job(struct room *r, const struct child_options *o, const int fd
         return true;
     if (r->line < 0 || (err->status != EPIPE && err->status != ECONNRESET))
         return false;
-    room_abandon(r); /* it was killed since */
+    room_abandon(r); /* the room was killed meanwhile */
     return room_start(r, err) && job_send(r->line, &j, err);
 }
 
@@ -535,7 +536,7 @@ static bool holder_open(struct holder *h, const struct child_options *o, const i
 {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
-        return error_errno(err, errno, "cannot make a line to a holder");
+        return error_errno(err, errno, "cannot make a control socket for a holder");
     h->line = pair[0];
     h->watch = watch_new(h->room->all->l, h->line, on_line_end, h, err);
     bool ok = h->watch && send_job(h->room, o, fds, pair[1], err);

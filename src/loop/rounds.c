@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* How long the loop is away from its descriptors, for tests: with TRIVET_DEBUG_ROUNDS=MS in the
- * environment every round that takes longer than MS is told on stderr, and the longest at the end.
+/* Measures how long the loop is blocked, for tests: with TRIVET_DEBUG_ROUNDS=MS in the environment
+ * every round longer than MS is reported on stderr, and the longest at the end.
  *
  * A round is the time from one wait for events to the next, without the wait itself, and without
- * the time in which the kernel gave the processor to others.
+ * the time in which the thread was runnable but not scheduled.
  */
 #include "loop/internal.h"
 
@@ -17,15 +17,15 @@
 struct rounds {
     uv_prepare_t prepare; /* first: the loop frees it when the handle is closed */
     int64_t limit_us;
-    int schedstat;             /* of this thread, or -1 */
+    int schedstat;             /* /proc/.../schedstat of this thread, or -1 */
     int64_t last_us;           /* when the last wait began; 0: there was none */
     int64_t idle_us, delay_us; /* sums at that time */
     int64_t longest_us;
-    const char *fiber; /* of this round, the one that ran longest */
+    const char *fiber; /* the longest running fiber of this round */
     int64_t fiber_us;
 };
 
-/* Time in which the thread could have run and had no processor. */
+/* Time in which the thread was runnable but not scheduled. */
 static int64_t delay_us(const struct rounds *r)
 {
     char text[96];

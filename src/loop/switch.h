@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #if defined(__x86_64__) || defined(__aarch64__)
-struct stack_place { /* where a stack goes on */
+struct stack_place { /* the saved state of a suspended stack */
     void *pointer;
 };
 #else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The walk over /proc.  Processes come and go while it goes on; a child whose parent ends in that
- * moment may be missed and is found by the next walk, below whoever adopted it.
+/* Walks /proc.  Processes start and end meanwhile; a child whose parent ends at that moment may be
+ * missed and is found by the next walk, below its new parent.
  */
 #include "loop/tree.h"
 
@@ -59,12 +59,12 @@ static pid_t parent_of(const char *name)
     snprintf(path, sizeof path, "/proc/%s/stat", name);
     if (!tree_read(path, text, sizeof text))
         return 0;
-    const char *end = strrchr(text, ')'); /* the program's name may hold anything */
+    const char *end = strrchr(text, ')'); /* the program's name may contain ')' */
     int parent = 0;
     return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
 }
 
-/* For kernels without the children files: asks every process for its parent. */
+/* For kernels without the children files: reads the parent of every process. */
 static void add_by_scan(pid_t pid, struct pids *out)
 {
     DIR *d = opendir("/proc");

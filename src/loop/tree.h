@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who descends from whom, as /proc tells it.  Used by the holder and, when a holder was killed,
- * by the engine.  What comes out is a snapshot: whoever wants nobody left asks again.
+/* Process trees, read from /proc.  Used by the holder and, when a holder was killed, by the engine.
+ * The result is a snapshot: to kill a whole tree, repeat until it is empty.
  */
 #ifndef TRIVET_LOOP_TREE_H
 #define TRIVET_LOOP_TREE_H
@@ -16,16 +16,16 @@ struct pids {
 #define PIDS_INIT ((struct pids){0})
 
 void pids_clear(struct pids *ps);
-/* Adds the children of a process, dead ones that nobody waited for included. */
+/* Adds the children of a process, zombies included. */
 void tree_children(pid_t pid, struct pids *out);
 /* Adds its descendants without itself, parents before their children. */
 void tree_descendants(pid_t pid, struct pids *out);
-/* Sends the signal to every descendant; SIGCONT follows a signal that a stopped one would not
- * see. */
+/* Sends the signal to every descendant; SIGCONT follows, since a stopped process would not handle
+ * the signal. */
 void tree_signal(pid_t pid, int signo);
-/* The same to those who are not among told, and adds them. */
+/* The same for processes not listed in told, which are added to it. */
 void tree_signal_new(pid_t pid, int signo, struct pids *told);
-/* The beginning of a small file of /proc, as text.  False: it is gone. */
+/* Reads the beginning of a small file of /proc as text.  False: it does not exist. */
 bool tree_read(const char *path, char *text, size_t size);
 
 #endif

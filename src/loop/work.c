@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Work on libuv's thread pool.
  *
- * libuv aborts when a thread of its pool cannot be made.  So before the first work as many threads
- * as the pool would have are tried; it gets as many as there were, and without any the loop does
- * the work itself.
+ * libuv aborts when a thread of its pool cannot be created.  So before the first work, trivet tries
+ * to create that many threads and sets the size of the pool to the number that worked; with none,
+ * the loop's thread does the work itself.
  */
 #include "loop/internal.h"
 
@@ -13,17 +13,17 @@
 #include <signal.h>
 #include <stdio.h>
 
-enum { POOL_THREADS = 4, POOL_MAX = 64, STACK_BYTES = 8 << 20 }; /* libuv's numbers, but the max */
+enum { POOL_THREADS = 4, POOL_MAX = 64, STACK_BYTES = 8 << 20 }; /* the first two as in libuv */
 
 struct work {
-    uv_work_t request;  /* first: what libuv gives back */
-    struct ready *soon; /* without threads: will do it; NULL afterwards */
+    uv_work_t request;  /* first: libuv passes a pointer to it */
+    struct ready *soon; /* without threads: the pending call; NULL afterwards */
     loop_fn *fn, *done;
     void *arg;
     bool is_dropped; /* without threads */
 };
 
-/* --- how many threads there can be --- */
+/* --- number of threads --- */
 
 static void wait_for_trial(void *arg)
 {
@@ -51,7 +51,7 @@ static unsigned try_threads(unsigned n)
     return n_made;
 }
 
-/* Settles the size of the pool that the first work will make. */
+/* Sets the size of the pool, which the first work creates. */
 static unsigned find_pool_size(void)
 {
     static const char name[] = "UV_THREADPOOL_SIZE";
@@ -65,11 +65,11 @@ static unsigned find_pool_size(void)
     if (n > 0 && (int64_t)n < wanted)
         setenv(name, size, 1);
     if (n == 0)
-        log_warn("no thread can be made; work with files holds up everything else");
+        log_warn("no thread can be created; work with files blocks everything else");
     return n;
 }
 
-/* --- doing it --- */
+/* --- running work --- */
 
 static void on_work(uv_work_t *request)
 {
@@ -95,7 +95,7 @@ static void on_soon(void *arg)
     on_work_done(&w->request, 0);
 }
 
-/* The threads are made by the first work, and take no signals from us. */
+/* The threads are created by the first work, with all signals blocked. */
 static void queue_work(struct loop *l, struct work *w)
 {
     static bool has_pool, has_threads;
@@ -128,7 +128,7 @@ void work_drop(struct work *w)
 {
     w->is_dropped = true;
     if (!w->soon)
-        uv_cancel((uv_req_t *)&w->request); /* fails when it has begun, which is fine */
+        uv_cancel((uv_req_t *)&w->request); /* fails when the work has started, which is fine */
 }
 
 unsigned work_width(void)

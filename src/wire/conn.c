@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes in, messages out, and the other way round, with the queue between us and the client
- * watched from both sides.
+/* Turns received bytes into messages and messages into bytes to send, with limits on the unsent
+ * bytes.
  *
  *     reader --> [rest] --> frame --> on_message
  *     conn_send --> head, body, tail --> writer (held until the round ends)
  *
- * `rest` is used only while reading is paused: what the frame did not take any more waits there,
- * so a read full of requests with large answers cannot pile up answers without bound.  The hold on
- * the writer ends from the loop's ready list, which is drained before the loop sleeps again.
+ * `rest` is used only while reading is paused: it keeps the bytes that the frame did not take, so
+ * that one read with many requests cannot produce answers without bound.  The writer is released
+ * from the loop's ready list, which is drained before the loop polls again.
  */
 #include "wire/conn.h"
 
@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "loop/fiber.h"
 
-struct flush_wait { /* one sleeper in conn_flush_through_await, on its stack */
+struct flush_wait { /* a fiber in conn_flush_through_await, on its stack */
     struct wait wait;
     struct flush_wait *next;
 };
@@ -28,20 +28,20 @@ struct conn {
     struct frame *frame;
     struct loop *l;
     size_t queue;            /* unsent bytes beyond which it is full */
-    struct ready *round_end; /* will end the hold on the writer; NULL: it is not held */
+    struct ready *round_end; /* pending release of the writer; NULL: it is not held */
     struct buf rest;         /* read, not yet taken by the frame */
     struct flush_wait *waiters;
     bool is_full;
-    bool is_choked;    /* too much is unsent */
+    bool is_choked;    /* more than LIMIT_OUT_STOP_BYTES are unsent */
     bool is_held;      /* conn_hold */
-    bool is_paused;    /* because of either: requests wait */
+    bool is_paused;    /* because of either: reading is paused */
     bool is_stopped;   /* conn_stop_reading */
-    bool has_eof;      /* the end of input was read, perhaps not yet told */
-    unsigned n_inside; /* functions of ours on the stack that look at it after a callback */
+    bool has_eof;      /* the end of input was read, perhaps not yet reported */
+    unsigned n_inside; /* running functions that use it after a callback */
     bool is_dead;
 };
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 static void destroy(struct conn *c)
 {
@@ -54,7 +54,7 @@ static void enter(struct conn *c)
     c->n_inside++;
 }
 
-/* After this the connection may be gone. */
+/* After this the connection may be freed. */
 static void leave(struct conn *c)
 {
     if (--c->n_inside == 0 && c->is_dead)
@@ -65,7 +65,7 @@ static void wake_waiters(struct conn *c)
 {
     while (c->waiters) {
         struct flush_wait *w = c->waiters;
-        c->waiters = w->next; /* w lives on a stack that may go as soon as its fiber runs */
+        c->waiters = w->next; /* read before the wake: w is on the fiber's stack */
         wait_wake(&w->wait);
     }
 }
@@ -88,7 +88,7 @@ void conn_free(struct conn *c)
         destroy(c);
 }
 
-/* ---- in ---- */
+/* ---- input ---- */
 
 static void tell_eof(struct conn *c)
 {
@@ -101,7 +101,7 @@ static void tell_eof(struct conn *c)
         c->ops->on_eof(c->arg);
 }
 
-/* Feeds the frame and keeps what it leaves. */
+/* Feeds the frame and keeps the bytes it does not take. */
 static void feed(struct conn *c, struct str bytes)
 {
     size_t n_taken = frame_feed(c->frame, bytes);
@@ -112,7 +112,7 @@ static void feed(struct conn *c, struct str bytes)
         buf_add(&c->rest, bytes);
 }
 
-/* Goes on with what was left while reading was paused, then with the reader. */
+/* Feeds the bytes left while reading was paused, then resumes the reader. */
 static void feed_rest(struct conn *c)
 {
     while (c->rest.n && !c->is_paused && !c->is_stopped) {
@@ -164,7 +164,7 @@ void conn_stop_reading(struct conn *c)
     buf_clear(&c->rest);
 }
 
-/* ---- out ---- */
+/* ---- output ---- */
 
 bool conn_is_full(const struct conn *c)
 {
@@ -221,7 +221,7 @@ void conn_hold(struct conn *c, bool is_held)
     leave(c);
 }
 
-/* Compares the queue with its upper marks. */
+/* Checks the unsent bytes against the high limits. */
 static void check_high(struct conn *c)
 {
     size_t n = writer_queued(c->writer);
@@ -231,7 +231,8 @@ static void check_high(struct conn *c)
         set_full(c, true);
 }
 
-/* And with its lower ones; only from the loop, so that nobody who sends finds himself resumed. */
+/* Checks the unsent bytes against the low limits; only from the loop, so that conn_send never calls
+ * back. */
 static void check_low(struct conn *c)
 {
     if (conn_is_flushed(c))
@@ -242,7 +243,7 @@ static void check_low(struct conn *c)
         set_choked(c, false);
 }
 
-/* Lets go what was put since the hold began. */
+/* Releases the writer: sends what was queued since it was held. */
 static void release(struct conn *c)
 {
     if (!c->round_end)
@@ -274,9 +275,9 @@ static void on_round_end(void *arg)
     leave(c);
 }
 
-enum { LONG_BYTES = 64 << 10 }; /* of a message that is worth not being copied */
+enum { LONG_BYTES = 64 << 10 }; /* messages from this size on are not copied */
 
-/* Text with its shared parts in their places. */
+/* Writes the text with its shared parts inserted. */
 static void put_pieces(struct conn *c, struct str text, const struct splices *splices)
 {
     size_t at = 0;
@@ -288,7 +289,7 @@ static void put_pieces(struct conn *c, struct str text, const struct splices *sp
     writer_put(c->writer, str_from(text, at));
 }
 
-/* While the writer is held nothing of it leaves alone. */
+/* The writer is held, so that the parts are sent together. */
 static void put_framed(struct conn *c, struct buf *body, const struct splices *splices)
 {
     char head[FRAME_HEAD_MAX];
@@ -324,7 +325,7 @@ void conn_give(struct conn *c, struct buf *body, const struct splices *splices)
         return;
     enter(c);
     if (!c->is_full)
-        release(c); /* only what the client does not take counts, not what we hold ourselves */
+        release(c); /* only bytes that the client does not read count, not those held here */
     check_high(c);
     leave(c);
 }
@@ -352,7 +353,7 @@ uint64_t conn_written(const struct conn *c)
     return writer_written(c->writer);
 }
 
-/* ---- making ---- */
+/* ---- creating ---- */
 
 struct conn *conn_new(struct loop *l, int in_fd, int out_fd, const struct conn_ops *ops, void *arg)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A connection: a byte stream in, a byte stream out, a framing, and somebody who understands the
- * messages.  Nothing about it is global: several may live in one process, in different dialects.
+/* A connection: an input stream, an output stream, a framing, and callbacks for messages.  It has
+ * no global state: several may exist in one process, in different dialects.
  *
- * Back-pressure: conn_is_full is true while more than ops->queue bytes are unsent; the
- * dialect then tells its sessions to pause (on_full).  Requests are read all the same, so that
- * interrupt works; only beyond LIMIT_OUT_STOP_BYTES they wait in the pipe.
+ * Back-pressure: conn_is_full is true while more than ops->queue bytes are unsent; the dialect then
+ * tells its sessions to pause (on_full).  Requests are still read, so that interrupt works; beyond
+ * LIMIT_OUT_STOP_BYTES they stay in the pipe.
  */
 #ifndef TRIVET_WIRE_CONN_H
 #define TRIVET_WIRE_CONN_H
@@ -22,31 +22,31 @@ struct conn_ops {
     void (*on_fault)(void *arg, enum frame_fault fault, struct str detail);
     void (*on_eof)(void *arg);             /* after the last message */
     void (*on_full)(void *arg, bool full); /* the out queue crossed its limit */
-    void (*on_room)(void *arg);            /* it is not choked any more; not to be freed here */
-    /* The client closed our output; after the end of input this is told at once, before with the
-     * next message that is sent. */
+    void (*on_room)(void *arg);            /* no longer choked; must not free the connection */
+    /* The client closed its end of the output.  Reported at once after the end of input, before
+     * that with the next message sent. */
     void (*on_broken)(void *arg);
 };
 
 struct conn *conn_new(struct loop *l, int in_fd, int out_fd, const struct conn_ops *ops, void *arg);
-/* Queues one message; whole or not at all, never interleaved.  The bytes leave before the loop
- * sleeps again; messages of one round share a system call. */
+/* Queues one message; messages are never interleaved or sent in part.  The bytes are written before
+ * the loop polls again; messages of one round share a system call. */
 void conn_send(struct conn *c, struct str body);
-/* The same for a message that the caller has made: when it is long its bytes are taken over, not
- * copied, and body is empty afterwards.  splices: shared parts of it, or NULL. */
+/* The same for a message in a buffer: the bytes of a long one are taken over, not copied, and body
+ * is empty afterwards. splices: shared parts of it, or NULL. */
 void conn_give(struct conn *c, struct buf *body, const struct splices *splices);
 bool conn_is_full(const struct conn *c);
-/* More than LIMIT_OUT_STOP_BYTES are unsent: what could make more has to wait. */
+/* More than LIMIT_OUT_STOP_BYTES are unsent: do not start anything that produces more. */
 bool conn_is_choked(const struct conn *c);
-/* While it is held no message is handed out and none is read: they wait in the pipe.  Letting go
- * hands out what came meanwhile before it returns. */
+/* While held, messages are neither delivered nor read: they stay in the pipe.  Releasing delivers
+ * those already received before it returns. */
 void conn_hold(struct conn *c, bool is_held);
-void conn_stop_reading(struct conn *c); /* for good; messages already read are dropped */
-/* Gives up what was sent and not taken: nothing leaves any more. */
+void conn_stop_reading(struct conn *c); /* permanently; messages already read are dropped */
+/* Drops all unsent bytes and all later messages. */
 void conn_abandon(struct conn *c);
-/* Bytes that have left so far. */
+/* Bytes written so far. */
 uint64_t conn_written(const struct conn *c);
-/* Everything that was sent has left, or never will. */
+/* Everything sent has been written, or never will be. */
 bool conn_is_flushed(const struct conn *c);
 /* Waits for that; not cancelable. */
 void conn_flush_through_await(struct conn *c);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Two push parsers behind one face.
+/* Two push parsers with one interface.
  *
  *     lines:   [line] \n [line] \n ...
  *     length:  Name: value \r\n ... \r\n [body of that length] Name: ...
  *
  * Both cut the input into lines with cut_line; the length kind switches to counting bytes when a
- * header block has ended.  A piece that lies whole inside one feed is passed on as it is; only
- * what crosses the border of a feed is copied into `held`, which never grows beyond the limit.
- * Whatever the pieces are in which the bytes arrive, the messages and faults are the same.
+ * header block has ended.  A message that is complete in one feed is not copied; only parts that
+ * span several feeds are copied into `held`, which never exceeds the limit.  Messages and faults do
+ * not depend on how the bytes are split into feeds.
  *
- * A wrong length costs one message.  A line "Content-Length: N" cannot stand in JSON: a string has
+ * A wrong length loses one message.  A line "Content-Length: N" cannot stand in JSON: a string has
  * no raw line end, and outside of strings it is no JSON.  So wherever one ends, inside of a body
  * that was announced too long or behind the rest of one that was announced too short, the next
  * message begins.
@@ -34,15 +34,15 @@ struct frame {
     size_t limit;
     struct frame_sink sink;
     struct buf held;        /* the beginning of an unfinished line or body */
-    bool is_skipping;       /* the rest of this line, or body, is thrown away */
-    bool has_lines;         /* the first line is behind us: no byte order mark any more */
+    bool is_skipping;       /* the rest of this line, or body, is discarded */
+    bool has_lines;         /* after the first line: no byte order mark allowed */
     bool has_headers;       /* a header block has begun */
     int64_t length;         /* of the body as the headers say; 0: none or unreadable */
-    size_t body_left;       /* bytes of the body still to come; 0: reading headers */
+    size_t body_left;       /* missing bytes of the body; 0: reading headers */
     char ended[LATE_BYTES]; /* the end of the last body, until a line of headers was read */
     size_t n_ended;
     bool is_stopped, is_paused;
-    bool is_busy; /* inside feed or end: free must wait */
+    bool is_busy; /* inside frame_feed or frame_end: frame_free is delayed */
     bool is_dead;
 };
 
@@ -96,7 +96,7 @@ static int64_t read_length(struct str value)
     return length;
 }
 
-/* Where the "Content-Length: N" begins with which the text ends; SIZE_MAX: it ends otherwise. */
+/* Offset of a "Content-Length: N" at the end of the text; SIZE_MAX: none. */
 static size_t find_late_header(struct str s)
 {
     const struct str name = CONTENT_LENGTH;
@@ -110,7 +110,7 @@ static size_t find_late_header(struct str s)
     return is_header ? s.n - tail.n + at : SIZE_MAX;
 }
 
-/* Keeps the end of what is thrown away, for the header that it may be. */
+/* Keeps the end of discarded bytes, which may be a header. */
 static void keep_tail(struct frame *f, struct str piece)
 {
     if (f->held.n > LATE_BYTES)
@@ -122,8 +122,8 @@ static void keep_tail(struct frame *f, struct str piece)
 
 /* ---- lines ---- */
 
-/* Offset of the first line end, or SIZE_MAX.  In \r\n the \n ends one more, empty line, and empty
- * lines are left out; so nothing has to be remembered when a feed ends between the two. */
+/* Offset of the first line end, or SIZE_MAX.  In \r\n the \n ends an additional empty line, and
+ * empty lines are ignored; so no state is needed when a feed ends between the two. */
 static size_t find_line_end(const struct frame *f, struct str bytes)
 {
     size_t end = str_chr(bytes, '\n');
@@ -139,7 +139,7 @@ static bool may_have_bom(const struct frame *f)
     return f->kind == FRAME_LINES_CR || (f->kind == FRAME_LINES && !f->has_lines);
 }
 
-/* How long the line that begins with held + piece may get, line end not counted. */
+/* Length limit of the line that begins with held + piece, without line end. */
 static size_t line_limit(const struct frame *f, struct str piece)
 {
     if (f->kind == FRAME_LENGTH)
@@ -155,7 +155,7 @@ static size_t line_limit(const struct frame *f, struct str piece)
     return f->limit + (has_bom ? BOM.n : 0);
 }
 
-/* Passes over a piece of a line that is too long.  True when it ends with a header. */
+/* Discards a piece of a line that is too long.  True when it ends with a header. */
 static bool skip_line(struct frame *f, struct str piece, bool is_whole, struct str *ret_line)
 {
     f->is_skipping = !is_whole;
@@ -169,7 +169,7 @@ static bool skip_line(struct frame *f, struct str piece, bool is_whole, struct s
     return at != SIZE_MAX;
 }
 
-/* Takes bytes up to and with the next line end.  True with the line, borrowed from the feed or
+/* Takes bytes up to and including the next line end.  True with the line, borrowed from the feed or
  * from `held`; false when it is unfinished or too long. */
 static bool cut_line(struct frame *f, struct str *bytes, struct str *ret_line)
 {
@@ -208,7 +208,7 @@ static void take_line(struct frame *f, struct str line)
     if (may_have_bom(f) && str_starts(line, BOM))
         line = str_from(line, BOM.n);
     if (f->kind == FRAME_LINES_CR)
-        line = str_trim(line); /* loaf also strips what is no white space in JSON */
+        line = str_trim(line); /* loaf also strips white space that JSON does not allow */
     f->has_lines = true;
     if (!is_json_blank(line))
         f->sink.on_message(f->sink.arg, line);
@@ -246,8 +246,8 @@ static bool is_name(struct str line)
     return true;
 }
 
-/* A body that was announced a little too long ends with the beginning of the next header: the line
- * together with that. */
+/* A body announced slightly too long contains the beginning of the next header line: returns the
+ * complete line. */
 static struct str complete_header(struct frame *f, struct str line, char space[2 * LATE_BYTES])
 {
     size_t n = f->n_ended;
@@ -301,7 +301,7 @@ static void give_body(struct frame *f, struct str body)
     buf_shrink(&f->held, KEEP_BYTES);
 }
 
-/* What stands before the line end at `end`, as far back as a header reaches. */
+/* The bytes before the line end at `end`, at most as many as a header has. */
 static struct str look_back(const struct frame *f, struct str piece, size_t end,
                             char space[LATE_BYTES])
 {
@@ -313,7 +313,7 @@ static struct str look_back(const struct frame *f, struct str piece, size_t end,
     return str_n(space, n + end);
 }
 
-/* The next message begins inside of this one, with the header that ends at `end` and has n bytes.
+/* Delivers the message before a header of n bytes that ends at `end`, inside of this body.
  */
 static void give_before(struct frame *f, struct str piece, size_t end, size_t n)
 {
@@ -322,7 +322,7 @@ static void give_before(struct frame *f, struct str piece, size_t end, size_t n)
         f->is_skipping = false;
         f->body_left = 0;
         buf_shrink(&f->held, KEEP_BYTES);
-    } else if (n_body == 0) { /* the announced body never came */
+    } else if (n_body == 0) { /* the announced body is missing */
         f->body_left = 0;
         buf_shrink(&f->held, KEEP_BYTES);
         tell_fault(f, FRAME_NO_LENGTH, STR(""));
@@ -398,7 +398,7 @@ static void feed_some(struct frame *f, struct str *bytes)
 static void enter(struct frame *f)
 {
     if (f->is_busy)
-        BUG("a frame is fed from inside its callback");
+        BUG("frame_feed was called from inside its callback");
     f->is_busy = true;
 }
 

@@ -23,5 +23,5 @@ void method_check_table(const struct method *const *table, size_t n)
 {
     for (size_t i = 1; i < n; i++)
         if (str_cmp(str_of(table[i - 1]->name), str_of(table[i]->name)) >= 0)
-            BUG("method %s stands behind %s", table[i]->name, table[i - 1]->name);
+            BUG("method %s is listed after %s", table[i]->name, table[i - 1]->name);
 }

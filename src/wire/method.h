@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Methods are rows: a name, what goes in, what comes out, how it runs, one function.  Decoding,
- * faults, method lists, `trivet describe` and the fuzz dictionary are derived from them.
+/* Methods are rows: name, parameters, result, how it runs, and one function.  Decoding, faults,
+ * method lists, `trivet describe` and the fuzz dictionary are derived from them.
  */
 #ifndef TRIVET_WIRE_METHOD_H
 #define TRIVET_WIRE_METHOD_H
@@ -9,12 +9,12 @@
 #include "loop/fiber.h"
 
 enum method_how {
-    RUN_NOW,   /* returns with its result */
+    RUN_NOW,   /* returns without suspending */
     RUN_FIBER, /* may await */
 };
 
-/* Calls of one lane run one after another in the order they came; a RUN_NOW call whose lane is
- * free runs at once.  LANE_FREE calls wait for nobody. */
+/* Calls of one lane run one after another in the order of their messages; a RUN_NOW call whose lane
+ * is free runs at once.  LANE_FREE calls do not wait for other calls. */
 enum method_lane { LANE_FREE, LANE_MAIN, LANE_SLOW, N_LANES };
 
 struct request;
@@ -27,17 +27,17 @@ struct method {
     const struct row *params; /* NULL: params are ignored */
     size_t params_size;       /* of the struct the rows decode into */
     bool params_needed;       /* absent or null params are a fault */
-    const struct row *result; /* for the description */
+    const struct row *result; /* for the documentation */
     enum method_how how;
     enum method_lane lane;
-    /* Begins in the order of its lane, and holds up nothing of that lane while it runs. */
+    /* Starts in the order of its lane, but later calls of the lane do not wait for its end. */
     bool lets_pass;
-    /* For what stops something: true when there is something to stop already, and then the call
-     * runs at once, before everything that runs or waits in its lane.  May be NULL. */
+    /* For methods that stop something: true when it is already running; then the call runs at once,
+     * before everything that runs or waits in its lane.  May be NULL. */
     bool (*hurries)(struct request *rq);
     method_fn *run;
     const char *about;
-    const char *errors; /* for the description: the errors of its own, one per line */
+    const char *errors; /* for the documentation: errors specific to the method, one per line */
 };
 
 /* Binary search in a table sorted by name; NULL if there is none. */

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* From a message to its answer.
+/* Dispatches requests and sends their answers.
  *
- *     on_message: parse, judge the envelope, find the method
+ *     on_message: parse, check the envelope, find the method
  *         '--> lane: [call][call]...   one runs, the others wait; LANE_FREE has no queue
- *                  '--> line: [call][call]...   empty unless a fiber is to begin or the client
- *                           |                   does not read its answers
+ *                  '--> line: [call][call]...   empty unless a fiber is about to start or the
+ *                           |                   client does not read its answers
  *                           '--> begin: decode params, run (now, or in a fiber), answer, free
  *
- * A call is one request from its line until its answer; it owns the document, the arena and the
- * answer that is being written.  Params are decoded when the call's turn has come, so that their
- * faults are answered in the order of the lane too.
+ * A call is one request until its answer is sent; it owns the document, the arena and the answer
+ * that is being written.  Params are decoded when the call starts, so that their faults are
+ * answered in the order of the lane too.
  *
- * Calls whose lanes are free begin in the order of their messages: one that could run now waits for
- * the fiber before it to begin.  So those that need not wait are answered in order.  While the
- * connection is choked none begins, and while too many are not answered none is read.
+ * Calls whose lanes are free start in the order of their messages: a RUN_NOW call waits until the
+ * fibers before it have started.  So calls that do not suspend are answered in order.  While the
+ * connection is choked no call starts, and while too many are unanswered no request is read.
  *
- * What stops something (`hurries`) runs at once when there is something to stop, whatever its lane
- * waits for; otherwise it keeps its place behind the call that may begin what it is to stop.
+ * A method with `hurries` runs at once when there is something to stop, regardless of its lane;
+ * otherwise it stays in its lane behind the call that may start what it stops.
  *
- * A lane that a fiber leaves goes on from the loop, not from the fiber: a RUN_NOW method must not
- * run on the stack of another call's fiber, with that fiber's cancel.
+ * When a fiber ends, its lane continues from the loop, not from the fiber: a RUN_NOW method must
+ * not run on the stack of another call's fiber, with that fiber's cancel flag.
  */
 #include "wire/rpc.h"
 
@@ -33,9 +33,9 @@ struct call {
     struct buf out; /* the answer */
     struct fiber *fiber;
     size_t size;                      /* of its message */
-    bool holds_lane;                  /* others of its lane wait until it is over */
-    struct call *next;                /* in the queue it waits in */
-    struct call *prev_run, *next_run; /* among those that have a fiber */
+    bool holds_lane;                  /* other calls of its lane wait until it ends */
+    struct call *next;                /* in the queue that it is in */
+    struct call *prev_run, *next_run; /* in the list of calls with a fiber */
 };
 
 struct calls { /* a queue */
@@ -55,11 +55,11 @@ struct rpc {
     struct conn *conn;
     struct json empty; /* {} for absent params */
     struct lane lanes[N_LANES];
-    struct calls line;    /* of calls whose lanes are free */
-    struct ready *go_on;  /* will start what waits; NULL: nothing to do */
+    struct calls line;    /* calls whose lanes are free */
+    struct ready *go_on;  /* pending start of waiting calls; NULL: none */
     struct call *fibers;  /* running in fibers */
-    unsigned n_beginning; /* fibers that have not begun yet */
-    bool is_held;         /* too much is pending: nothing is read */
+    unsigned n_beginning; /* fibers that have not started yet */
+    bool is_held;         /* too much is pending: reading is paused */
     unsigned n_pending;
     size_t pending_bytes;
     struct drain *drains; /* fibers that wait for the last answer */
@@ -97,7 +97,7 @@ static void go_on_soon(struct rpc *r)
         r->go_on = loop_soon(r->l, on_go_on, r);
 }
 
-/* ---- out ---- */
+/* ---- output ---- */
 
 static void send_filtered(struct rpc *r, struct buf *body, const struct splices *splices)
 {
@@ -107,7 +107,7 @@ static void send_filtered(struct rpc *r, struct buf *body, const struct splices 
     conn_give(r->conn, body, splices);
 }
 
-/* {"jsonrpc":"2.0","id":ID, and the name of what follows; id NULL is written as null. */
+/* {"jsonrpc":"2.0","id":ID, and the next member's name; id NULL is written as null. */
 static struct jw begin_answer(struct buf *out, yyjson_val *id, const char *member)
 {
     struct jw w = JW(out);
@@ -158,14 +158,14 @@ void rpc_notify(struct rpc *r, const char *method, struct str params)
 
 /* ---- one call ---- */
 
-/* Whether one part in `share` of what may be pending is. */
+/* Whether 1/share of the limits for pending requests is reached. */
 static bool has_much(const struct rpc *r, unsigned share)
 {
     return r->n_pending >= LIMIT_WAITING_CALLS / share ||
            r->pending_bytes >= LIMIT_WAITING_BYTES / share;
 }
 
-/* While it is held no further request is read. */
+/* Pauses or resumes reading of requests. */
 static void hold(struct rpc *r, bool is_held)
 {
     r->is_held = is_held;
@@ -188,14 +188,14 @@ static struct call *call_new(struct rpc *r, const struct method *m, struct json 
     return c;
 }
 
-/* A request that needed much, such as a list of all sessions, leaves it in many small pieces. */
+/* A large request, such as a list of all sessions, frees many small allocations. */
 enum { MUCH_BYTES = 1 << 20 };
 
 static void wake_drains(struct rpc *r)
 {
     struct drain *d = r->n_pending ? NULL : take(&r->drains);
     while (d) {
-        struct drain *next = d->next; /* after the wake it is its fiber's again */
+        struct drain *next = d->next; /* read before the wake: d is on the fiber's stack */
         wait_wake(&d->wait);
         d = next;
     }
@@ -330,7 +330,7 @@ static void call_fiber(void *arg)
     struct call *c = arg;
     struct rpc *r = c->rq.rpc;
     r->n_beginning--;
-    if (!r->is_stopped) /* else it goes like those that wait */
+    if (!r->is_stopped) /* after rpc_stop it is dropped like waiting calls */
         run_and_answer(c);
     unlink_fiber(c);
     leave(c);
@@ -345,7 +345,7 @@ void rpc_cancel(struct rpc *r)
 
 /* ---- lanes ---- */
 
-/* One without a fiber is over afterwards. */
+/* A call without a fiber is freed afterwards. */
 static void begin(struct call *c)
 {
     struct rpc *r = c->rq.rpc;
@@ -361,7 +361,8 @@ static void begin(struct call *c)
     }
 }
 
-/* Whether the first in line can; few fibers begin together, as each may make a long answer. */
+/* Whether the first in line can start; few fibers start together, as each may make a long
+ * answer. */
 static bool can_begin(const struct rpc *r, const struct call *c)
 {
     enum { TOGETHER = 16 };
@@ -369,7 +370,8 @@ static bool can_begin(const struct rpc *r, const struct call *c)
     return r->n_beginning < n && !conn_is_choked(r->conn);
 }
 
-/* Begins what can; the rest when the fibers have begun, or when the connection has room. */
+/* Starts the calls that can start; the others when the fibers have started, or when the connection
+ * is no longer choked. */
 static void advance(struct rpc *r)
 {
     while (r->line.first && can_begin(r, r->line.first))
@@ -412,7 +414,7 @@ static void take_call(struct call *c)
     struct rpc *r = c->rq.rpc;
     struct lane *lane = lane_of(c);
     if (hurries(c)) {
-        begin(c); /* whatever waits, and however full the connection is */
+        begin(c); /* even when other calls wait or the connection is choked */
         return;
     }
     if (!lane) {
@@ -431,9 +433,9 @@ static void drop_calls(struct calls *q)
         finish(calls_take(q));
 }
 
-/* ---- in ---- */
+/* ---- input ---- */
 
-/* An id as the rules allow it: text, or a number of any size. */
+/* A valid id: a string, or a number of any size. */
 static bool is_plain_id(yyjson_val *id)
 {
     return yyjson_is_str(id) || yyjson_is_num(id) || yyjson_is_raw(id);
@@ -449,7 +451,7 @@ static void answer_fault(struct rpc *r, enum rpc_fault fault, yyjson_val *id, st
         end_answer(r, &w);
 }
 
-/* The envelope, in the order of the protocol documents; false when it is at fault. */
+/* Checks the envelope in the order of the protocol documents; false when it is invalid. */
 static bool check_envelope(const struct rpc *r, yyjson_val *root, enum rpc_fault *ret_fault)
 {
     struct str method = json_get_str(root, "method");
@@ -518,7 +520,7 @@ static void on_fault(void *arg, enum frame_fault fault, struct str detail)
         end_answer(r, &w);
 }
 
-/* These come last in what they are called from: afterwards r may be gone. */
+/* These are called last by their caller: afterwards r may be freed. */
 static void on_eof(void *arg)
 {
     struct rpc *r = arg;
@@ -547,7 +549,7 @@ static void on_broken(void *arg)
         r->d->on_broken(r->dialect);
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 struct rpc *rpc_new(struct loop *l, int in_fd, int out_fd, const struct rpc_dialect *d,
                     void *dialect)
@@ -622,7 +624,7 @@ void rpc_free(struct rpc *r)
     if (!r)
         return;
     if (r->n_pending)
-        BUG("%u requests are not answered", r->n_pending);
+        BUG("%u requests are unanswered", r->n_pending);
     loop_take_back(r->go_on);
     conn_free(r->conn);
     json_clear(&r->empty);

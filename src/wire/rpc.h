@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* JSON-RPC 2.0 on a connection: envelope, ids echoed as sent, an answer to every request, lanes.
- * What loaf and Kward do differently is data in struct rpc_dialect.
+ * Differences between dialects are data in struct rpc_dialect.
  */
 #ifndef TRIVET_WIRE_RPC_H
 #define TRIVET_WIRE_RPC_H
@@ -18,7 +18,7 @@ enum {
 
 struct rpc;
 
-/* One request from its line until its answer. */
+/* One request until its answer is sent. */
 struct request {
     struct rpc *rpc;
     void *dialect; /* as given to rpc_new */
@@ -26,14 +26,14 @@ struct request {
     yyjson_val *params; /* an object, or NULL when absent */
     void *args;         /* the decoded struct */
     struct arena arena; /* until it is answered */
-    bool is_raw;        /* set by a method: this result goes out past the filter */
+    bool is_raw;        /* set by a method: the result is not filtered */
     /* For errors that need more than a code: set before returning false. */
     int rpc_code;          /* 0: chosen from err->code by the dialect */
     struct str error_data; /* finished JSON for error.data, in the arena; STR_NONE: dialect */
 };
 
-enum rpc_fault {               /* what the envelope can be wrong about */
-                 RPC_NOT_JSON, /* detail: the parser's words */
+enum rpc_fault {               /* faults of the envelope */
+                 RPC_NOT_JSON, /* detail: the parser's message */
                  RPC_BATCH,
                  RPC_NOT_OBJECT,
                  RPC_BAD_VERSION,
@@ -48,11 +48,13 @@ struct rpc_dialect {
     size_t n_methods;
     bool null_id_is_request;      /* loaf: id null is answered; Kward: it is a notification */
     bool runs_notifications;      /* Kward executes them; loaf ignores them */
-    bool echoes_id_on_invalid;    /* Kward echoes the id of an invalid request; loaf says null */
-    bool array_params_are_absent; /* Kward; loaf calls them a fault */
+    bool echoes_id_on_invalid;    /* Kward echoes the id of an invalid request; loaf answers with
+                                   * null */
+    bool array_params_are_absent; /* Kward; in loaf they are a fault */
     bool method_may_be_blank;     /* Kward: only an empty name is invalid, a blank one is unknown */
     unsigned parse_flags;         /* JSON_FIX_* */
-    /* Each writes the error object {"code":..,"message":..,...}; silence by returning false. */
+    /* Each writes the error object {"code":..,"message":..,...}; returns false to send no
+     * answer. */
     bool (*put_fault)(enum rpc_fault fault, bool has_id, struct str detail, struct jw *w);
     bool (*put_frame_fault)(enum frame_fault fault, struct str detail, struct jw *w);
     void (*put_no_method)(struct str method, struct jw *w);
@@ -72,21 +74,21 @@ struct conn *rpc_conn(struct rpc *r);
 /* {"jsonrpc":"2.0","method":METHOD,"params":PARAMS}; params is finished JSON. */
 void rpc_notify(struct rpc *r, const char *method, struct str params);
 /* The same in two steps, for params that may be long: begins the message in `out`, which is
- * emptied; the caller writes the params and ends it.  Then out is empty or holds nothing of use.
- * What is shared (splices of w) does not pass the filter. */
+ * emptied; the caller writes the params and ends it.  Afterwards the content of out is undefined.
+ * Shared parts (splices of w) are not filtered. */
 struct jw rpc_begin_notice(const char *method, struct buf *out);
 void rpc_end_notice(struct rpc *r, struct jw *w);
 /* No further message is handled, and requests that wait in a lane are dropped; answers of running
- * requests still go out, and the end of input is still told. */
+ * requests are still sent, and the end of input is still reported. */
 void rpc_stop(struct rpc *r);
 /* Cancels the fiber of every running request, except the one that calls this.  They still answer.
  */
 void rpc_cancel(struct rpc *r);
 /* Requests that are not answered yet, running notifications included. */
 unsigned rpc_pending(const struct rpc *r);
-/* Waits until nothing is pending; after rpc_stop that comes by itself. */
+/* Waits until nothing is pending; call rpc_stop before. */
 bool rpc_drain_await(struct rpc *r, struct error *err);
-/* Only when nothing is pending: rpc_stop, rpc_cancel, then let the loop run until it is so. */
+/* Only when nothing is pending: call rpc_stop and rpc_cancel, then run the loop until then. */
 void rpc_free(struct rpc *r);
 
 #endif
