@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Small files.  The new bytes are complete under a temporary name before they take the place of
- * the old ones, so a reader sees the one or the other.  Lock files are never deleted: a deleted one
- * could be held by one process while the next creates and holds its successor.
+/* Small files.  New content is written to a temporary file and renamed, so a reader sees either the
+ * old or the new content.  Lock files are never deleted: otherwise one process could hold a deleted
+ * lock file while another creates and locks a new one.
  */
 #include "store/file.h"
 
@@ -26,7 +26,7 @@ bool file_sync_dir(struct str dir, struct error *err)
     int fd = open(z, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return error_errno(err, errno, "cannot open the directory %s", z);
-    /* Some file systems cannot sync a directory and need not. */
+    /* Some file systems do not support syncing a directory; that is not an error. */
     int64_t began_us = time_mono_us();
     bool ok = fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP;
     if (!ok)
@@ -65,7 +65,7 @@ bool file_replace(struct str path, struct str bytes, unsigned mode, struct error
 {
     char real[PATH_MAX], hex[9];
     AUTO_FREE char *asked = str_dup(path);
-    /* A link stays one: what it points to is replaced. */
+    /* A symbolic link is kept; its target is replaced. */
     const char *target = realpath(asked, real) ? real : asked;
     AUTO(buf) struct buf temporary = BUF_INIT;
     id_hex(hex, 8);
@@ -82,7 +82,7 @@ bool file_replace(struct str path, struct str bytes, unsigned mode, struct error
     return file_sync_dir(path_dir(str_of(target)), err);
 }
 
-struct writing { /* on a thread for disks */
+struct writing { /* runs on a disk thread */
     bool (*write)(struct str path, struct str bytes, unsigned mode, struct error *err);
     struct str path, bytes;
     unsigned mode;
@@ -122,7 +122,7 @@ bool file_remove(struct str path, struct error *err)
     return errno == ENOENT || error_errno(err, errno, "cannot delete %s", z);
 }
 
-struct removal { /* on a thread for disks */
+struct removal { /* runs on a disk thread */
     char *dir;
 };
 

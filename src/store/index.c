@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of sessions: finding the files, reading them one by one, and asking the module first. */
+/* Lists of sessions: through the module `index`, or by finding and reading the session files. */
 #include "store/index.h"
 
 #include "base/log.h"
@@ -63,7 +63,7 @@ static void look_at(struct files *f, DIR *d, struct str dir, const struct dirent
     if (is_log && S_ISREG(st.st_mode))
         add_file(f, buf_str(&path), &st);
     else if (S_ISDIR(st.st_mode) && depth > 0 && !is_link(e, path.p))
-        walk(f, buf_str(&path), depth - 1, &ignored); /* left out when it cannot be read */
+        walk(f, buf_str(&path), depth - 1, &ignored); /* unreadable directories are left out */
 }
 
 static bool walk(struct files *f, struct str dir, int depth, struct error *err)
@@ -106,7 +106,7 @@ bool session_files(struct arena *a, struct str dir, bool deep, struct session_fi
     return ok;
 }
 
-/* ---- reading them ---- */
+/* ---- reading the files ---- */
 
 bool session_row_read(struct arena *a, struct str path, struct session_row *ret, struct error *err)
 {

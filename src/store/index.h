@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The index: lists of sessions and full-text search, kept in SQLite by the module `index`.  It can
- * be deleted at any time and is rebuilt from the session files, which are the only truth.
+ * be deleted at any time and is rebuilt from the session files, which are authoritative.
  *
- * Without the module (or when the database cannot be opened) list_scan gives the same answers by
+ * Without the module (or when the database cannot be opened) list_scan returns the same results by
  * reading the files.
  */
 #ifndef TRIVET_STORE_INDEX_H
@@ -27,23 +27,23 @@ struct session_list {
 
 struct search_hit {
     struct str path, id;   /* session */
-    struct str role, text; /* the message's role; a piece of it around the match */
+    struct str role, text; /* the message's role; its text around the match */
     int64_t message;       /* number within the session, from 0 */
 };
 
-/* Reads what a list needs from one session file; false when it has no header. */
+/* Reads the list row of one session file; false when it has no header. */
 bool session_row_read(struct arena *a, struct str path, struct session_row *ret, struct error *err);
 /* All *.jsonl below dir (recursively when deep), at most limit (0: all).  Files without a header
  * are left out.  Reads every file. */
 bool list_scan(struct arena *a, struct str dir, bool deep, size_t limit, struct session_list *ret,
                struct error *err);
-/* The same through the index: only files whose size or time changed are read again.  Falls back
- * to list_scan by itself. */
+/* The same through the index: only files whose size or time changed are read again.  Falls back to
+ * list_scan on failure. */
 bool list_sessions(struct arena *a, struct str dir, bool deep, size_t limit,
                    struct session_list *ret, struct error *err);
 /* Full-text search over the sessions of dir and below, best first, at most limit (0: all): every
- * word of the query, or a longer word that begins like it, must be in the message; "words in
- * quotes" must stand together.  ERR_MODULE without the module. */
+ * word of the query, or a word that begins with it, must be in the message; "quoted words" must be
+ * adjacent.  ERR_MODULE without the module. */
 bool search_sessions(struct arena *a, struct str dir, struct str query, size_t limit,
                      struct search_hit **ret_hits, size_t *ret_n, struct error *err);
 

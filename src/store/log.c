@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The session log: opening, repair, appending.  Reading is in read.c, syncing in sync.c, the
- * question whether a file is still the one that was left in mark.c.
+/* The session log: opening, repair, appending.  Reading is in read.c, syncing in sync.c, detecting
+ * changes by other programs in mark.c.
  *
- *     good line \n good line \n {"type":"mess        torn: no newline, never acknowledged
+ *     good line \n good line \n {"type":"mess        incomplete: no newline, not acknowledged
  *     good line \n good line \n \0\0\0\0\0\0\0\0     the size is on disk, the bytes are not
- *                               ^ cut here
+ *                               ^ truncated here
  *
- * A line goes out by one writev(2).  When less than all of it arrives, the file is cut back at
- * once; when even that fails, the cut is owed and paid before the next append.
+ * A line is written by one writev(2).  After a short write the file is truncated at once; when that
+ * fails too, it is truncated before the next append (owes_cut).
  */
 #include "store/log_internal.h"
 
@@ -34,8 +34,8 @@ struct slog *slog_new(int fd, const char *path)
     return g;
 }
 
-/* A process that was killed while it started a command leaves the lock to the child that has not
- * become the command yet, for a moment; so a taken lock is tried again before it is believed. */
+/* When a process is killed while it starts a command, the child keeps the lock until its exec; so a
+ * failed lock is retried for a moment before it is reported. */
 static bool take_lock(int fd, const char *path, struct error *err)
 {
     int tries = LOCK_TRIES;
@@ -86,7 +86,7 @@ struct slog *slog_create(struct str path, struct error *err)
     return g;
 }
 
-/* Where the line behind the last newline begins, and the zero bytes in it. */
+/* Offset of the bytes after the last newline, and how many of them are zero. */
 static bool find_tail(int fd, int64_t size, int64_t *ret_begin, int64_t *ret_zeros)
 {
     char chunk[8192];
@@ -113,20 +113,20 @@ bool slog_cut_tail(struct slog *g, struct slog_repair *ret, struct error *err)
     char first = '{';
     int64_t begin, zeros;
     if (fstat(g->fd, &st) != 0)
-        return error_errno(err, errno, "cannot look at %s", g->path);
+        return error_errno(err, errno, "cannot examine %s", g->path);
     if (!S_ISREG(st.st_mode))
         return error_set(err, ERR_INVALID, "%s is not a file", g->path);
     if (st.st_nlink == 0)
         return error_set(err, ERR_NOT_FOUND, "%s has been deleted", g->path);
     if (st.st_mode & 077)
-        fchmod(g->fd, st.st_mode & 0700); /* only the owner reads conversations; best effort */
+        fchmod(g->fd, st.st_mode & 0700); /* conversations are private; best effort */
     if (pread(g->fd, &first, 1, 0) < 0 || !find_tail(g->fd, st.st_size, &begin, &zeros))
         return error_errno(err, errno ? errno : EIO, "cannot read %s", g->path);
-    /* Cutting is for logs: somebody's unrelated file must survive a wrong path. */
+    /* Truncate session logs only: a wrong path must not damage an unrelated file. */
     if (begin < st.st_size && first != '{' && first != '\0' && first != '\n')
         return error_set(err, ERR_CORRUPT, "%s is not a session file", g->path);
     if (begin < st.st_size && ftruncate(g->fd, begin) != 0)
-        return error_errno(err, errno, "cannot cut the torn end of %s", g->path);
+        return error_errno(err, errno, "cannot truncate the incomplete last line of %s", g->path);
     g->size = begin;
     *ret = (struct slog_repair){.cut_bytes = st.st_size - begin, .zero_bytes = zeros};
     return true;
@@ -147,7 +147,7 @@ struct slog *slog_open(struct str path, struct slog_repair *ret_repair, struct e
     return NULL;
 }
 
-static bool pay_cut(struct slog *g, struct error *err)
+static bool retry_cut(struct slog *g, struct error *err)
 {
     if (!g->owes_cut)
         return true;
@@ -173,7 +173,7 @@ bool slog_end_line(struct str path, struct error *err)
     return ok;
 }
 
-/* Both with one call, and without a copy: a line may be a long reply. */
+/* Writes both with one call and without a copy: a line may be a long reply. */
 ssize_t slog_write_both(int fd, struct str bytes, struct str end)
 {
     struct iovec parts[] = {{(char *)(uintptr_t)bytes.p, bytes.n},
@@ -197,9 +197,9 @@ static bool append_both(struct slog *g, struct str bytes, struct str end, struct
 {
     struct error ignored;
     size_t wanted = bytes.n + end.n;
-    if (!pay_cut(g, err))
+    if (!retry_cut(g, err))
         return false;
-    /* Another program may have written over it: the next sync finds out (slog_is_intact). */
+    /* Another program may have overwritten it: reported by the next slog_is_intact. */
     g->is_spoiled |= g->n_tail && !slog_has_bytes(g->fd, g->size, g->tail, g->n_tail);
     ssize_t n = slog_write_both(g->fd, bytes, end);
     if (n == (ssize_t)wanted) {
@@ -210,10 +210,10 @@ static bool append_both(struct slog *g, struct str bytes, struct str end, struct
     if (n < 0)
         error_errno(err, errno, "cannot write %s", g->path);
     else
-        error_set(err, ERR_DISK_FULL, "cannot write %s: only %zd of %zu bytes fitted", g->path, n,
-                  wanted);
+        error_set(err, ERR_DISK_FULL, "cannot write %s: only %zd of %zu bytes were written",
+                  g->path, n, wanted);
     g->owes_cut = true;
-    pay_cut(g, &ignored); /* else before the next append */
+    retry_cut(g, &ignored); /* on failure, retried before the next append */
     return false;
 }
 
@@ -229,7 +229,7 @@ bool slog_append(struct slog *g, struct str line, struct error *err)
 bool slog_append_lines(struct slog *g, struct str lines, struct error *err)
 {
     if (lines.n == 0 || lines.p[lines.n - 1] != '\n')
-        return error_set(err, ERR_INVALID, "records must be whole lines");
+        return error_set(err, ERR_INVALID, "records must be complete lines");
     return append_both(g, lines, STR(""), err);
 }
 
@@ -241,13 +241,13 @@ bool slog_take_back(struct slog *g, int64_t from, size_t line_bytes)
     g->size = from;
     g->n_tail = 0;
     g->owes_cut = true;
-    return pay_cut(g, &ignored);
+    return retry_cut(g, &ignored);
 }
 
 void slog_free(struct slog *g)
 {
     struct error ignored;
-    pay_cut(g, &ignored);
+    retry_cut(g, &ignored);
     close(g->fd);
     free(g->path);
     free(g);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The insides of a session log, shared by log.c, sync.c and mark.c. */
+/* Internals of a session log, shared by log.c, sync.c and mark.c. */
 #ifndef TRIVET_STORE_LOG_INTERNAL_H
 #define TRIVET_STORE_LOG_INTERNAL_H
 
@@ -12,16 +12,16 @@ struct sync_call;
 struct slog {
     int fd;
     char *path;
-    int64_t size;   /* behind the last good line */
+    int64_t size;   /* offset after the last complete line */
     int64_t synced; /* known to be on disk; -1: nothing known */
     size_t n_tail;
     char tail[SLOG_TAIL]; /* the last bytes that were appended */
     unsigned n_new_dirs;  /* directories whose entries the next sync makes durable */
-    bool owes_cut;        /* bytes behind size could not be removed yet */
-    bool is_spoiled;      /* what was appended is not there any more */
-    bool has_failed;      /* a sync: what it covered may be lost although later syncs succeed */
+    bool owes_cut;        /* bytes after `size` could not be truncated yet */
+    bool is_spoiled;      /* appended bytes were overwritten or removed */
+    bool has_failed;      /* a sync failed: its data may be lost although later syncs succeed */
     bool is_syncing;
-    bool is_closed;            /* by its user; freed when the last sync ends */
+    bool is_closed;            /* slog_close was called; freed when the last sync ends */
     struct sync_call *waiting; /* in order of arrival */
 };
 
@@ -30,9 +30,9 @@ void slog_free(struct slog *g);
 /* Makes the directories of the file; *ret_n_new counts those whose entries need a sync: the file's
  * own, and the parents of new ones. */
 bool slog_make_dirs(struct str path, unsigned *ret_n_new, struct error *err);
-/* Removes what stands behind the last newline. */
+/* Truncates the bytes after the last newline. */
 bool slog_cut_tail(struct slog *g, struct slog_repair *ret, struct error *err);
-/* Whether these bytes stand before `end`. */
+/* Whether the file has these bytes before `end`. */
 bool slog_has_bytes(int fd, int64_t end, const char *wanted, size_t n);
 /* Takes the lock if it is free, else ERR_LOCKED. */
 bool slog_try_lock(int fd, const char *path, struct error *err);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Is the file at a path still the one that was left there?
+/* Detects whether the file at a path has changed since its mark was made.
  *
- *     left      line \n line \n line \n
+ *     mark      line \n line \n line \n
  *     SAME      line \n line \n line \n                 same inode, size and time
- *     LONGER    line \n line \n line \n line \n         another process went on: read it again
- *     OTHER     line \n li                              cut, replaced, or no session at all
+ *     LONGER    line \n line \n line \n line \n         another process appended: read it again
+ *     OTHER     line \n li                              truncated, replaced, or no session at all
  *
- * A session file only grows, so the bytes before the old end tell whether what was left is still
- * there; the inode may have changed when the file was copied back.
+ * A session file only grows, so comparing the bytes before the old end is enough; the inode may
+ * differ when the file was restored from a copy.
  */
 #include "store/log_internal.h"
 
@@ -34,7 +34,7 @@ static void take_tail(struct slog_mark *m, int fd, int64_t end)
     m->end = end;
     m->n_tail = (size_t)MIN(end, (int64_t)SLOG_TAIL);
     if (pread(fd, m->tail, m->n_tail, end - (int64_t)m->n_tail) != (ssize_t)m->n_tail)
-        m->n_tail = 0, m->end = INT64_MAX; /* nothing will be taken for a continuation */
+        m->n_tail = 0, m->end = INT64_MAX; /* so that no file counts as a continuation */
 }
 
 struct slog_mark slog_mark(const struct slog *g)
@@ -129,9 +129,9 @@ bool slog_reopen(struct str path, const struct slog_mark *left, enum slog_found 
     *ret_log = NULL;
     *ret_found = SLOG_OTHER;
     int fd = open_at(z, O_RDWR | O_APPEND, &st, err);
-    if (fd < 0) /* a directory or a pipe stands there */
+    if (fd < 0) /* a directory or a pipe */
         return left && (err->status == EISDIR || err->status == ENXIO);
-    /* Another process may have written until it let go of the lock. */
+    /* Another process may have appended before it released the lock: compare again. */
     if (!slog_try_lock(fd, z, err)) {
         close(fd);
         return false;
@@ -156,7 +156,8 @@ bool slog_reopen(struct str path, const struct slog_mark *left, enum slog_found 
 
 /* ---- while it is open ---- */
 
-/* Lines of another program behind ours stay; a torn one is ended, so that ours begin afresh. */
+/* Keeps lines that another program appended; an incomplete one gets its newline, so that ours start
+ * on a new line. */
 static bool accept_more(struct slog *g, int64_t size)
 {
     char last;
@@ -183,7 +184,7 @@ bool slog_is_intact(struct slog *g)
     return ours.st_size == g->size || (ours.st_size > g->size && accept_more(g, ours.st_size));
 }
 
-/* ---- writing it anew ---- */
+/* ---- rewriting ---- */
 
 static bool write_lines(int fd, struct str bytes)
 {
@@ -198,7 +199,7 @@ static bool write_lines(int fd, struct str bytes)
 
 static int make_new(const char *temporary, struct str lines, struct error *err)
 {
-    unlink(temporary); /* of a process that died */
+    unlink(temporary); /* left by a process that was killed */
     int fd = open(temporary, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0) {
         error_errno(err, errno, "cannot create %s", temporary);
@@ -222,7 +223,7 @@ static bool is_in_use(const char *path)
     return is_locked;
 }
 
-/* What stands at the path and is not ours gets another name. */
+/* Renames a file at the path that is not the one of `old`. */
 static bool move_aside(const char *path, const struct slog *old, struct buf *ret_aside,
                        struct error *err)
 {

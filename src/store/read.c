@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading a session log line by line, without a lock and without trusting it: zero bytes, foreign
- * lines, lines of any length and a torn end must not hide the good lines around them.
+/* Reads a session log line by line, without a lock.  Zero bytes, foreign lines, lines that are too
+ * long and an incomplete end are skipped, so that valid lines around them are found.
  */
 #include "base/limits.h"
 #include "base/mem.h"
@@ -15,11 +15,11 @@ enum { CHUNK_BYTES = 64 << 10 };
 
 struct reader {
     int fd;
-    struct buf held;   /* bytes read and not yet handed out */
-    int64_t offset;    /* of the first of them */
-    size_t searched;   /* of them, without a newline */
-    bool is_skipping;  /* the line at hand is too long; what was held of it is dropped */
-    int64_t n_foreign; /* lines left out, without blank ones */
+    struct buf held;   /* bytes read and not yet delivered */
+    int64_t offset;    /* file offset of the first of them */
+    size_t searched;   /* bytes of `held` known to have no newline */
+    bool is_skipping;  /* the current line is too long and is discarded */
+    int64_t n_foreign; /* skipped lines, without blank ones */
     slog_line_fn *fn;
     void *arg;
 };
@@ -31,7 +31,7 @@ static void reader_clear(struct reader *r)
     buf_clear(&r->held);
 }
 
-/* Hands out one line; false when fn wants no more. */
+/* Delivers one line; false when fn stops the reading. */
 static bool give_line(struct reader *r, struct str line, int64_t offset)
 {
     size_t zeros = 0;
@@ -50,7 +50,7 @@ static bool give_line(struct reader *r, struct str line, int64_t offset)
     return r->fn(r->arg, text, offset + (text.p - line.p));
 }
 
-/* Hands out every complete line held. */
+/* Delivers every complete line in `held`. */
 static bool give_lines(struct reader *r)
 {
     size_t begin = 0;
@@ -72,8 +72,8 @@ static bool give_lines(struct reader *r)
     return go_on;
 }
 
-/* A line that is too long is not kept.  The offset stays at its begin until its newline comes, by
- * counting what was dropped. */
+/* Discards a line that is too long.  The dropped bytes are counted, so that the offset stays at its
+ * begin until its newline is found. */
 static void drop_long_line(struct reader *r, int64_t *dropped)
 {
     if (!r->is_skipping && r->held.n <= LIMIT_RECORD_BYTES)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The state machine behind session lists.
  *
- * Every message and compaction becomes a small entry.  The restored conversation is worked out at
- * the end: in version 1 all entries in order, in version 2 the chain from the active leaf to its
- * root; then each compaction replaces what stands before it by itself and the entries it kept.
- * A parent is always looked up among earlier entries, so chains cannot run in circles.
+ * Every message and compaction becomes a small entry.  The restored conversation is computed at the
+ * end: in version 1 all entries in order, in version 2 the chain from the active leaf to its root;
+ * then each compaction replaces the entries before it, except those it kept.  A parent is always
+ * looked up among earlier entries, so chains have no cycles.
  */
 #include "store/scan.h"
 
@@ -27,7 +27,7 @@ struct scan_entry {
     int64_t parent;  /* index, -1: a root; version 2 only */
     struct str id;   /* or STR_NONE */
     struct str kept; /* SUMMARY: the first entry it kept, or STR_NONE */
-    struct str head; /* begin of the text if it may become the list's first message */
+    struct str head; /* beginning of the text if it may be the list's first message */
 };
 
 void scan_clear(struct scan *s)
@@ -165,7 +165,7 @@ static void take_message(struct scan *s, yyjson_val *rec)
     struct scan_entry *e = take_entry(s, is_said || is_summary ? ENTRY_COUNTED : ENTRY_OTHER, rec);
     struct str text = is_summary ? json_get_str(m, "summary")
                                  : content_text(json_get(m, "content"), &space);
-    /* In version 1 only the first can become the list's first: a summary comes before all. */
+    /* In version 1 only the first one counts: a summary comes before all. */
     if ((is_user || is_summary) && (!s->has_head || s->version >= 2))
         set_head(s, e, text);
     if (is_said && text.n && s->on_text)
@@ -288,7 +288,7 @@ bool scan_row(const struct scan *s, struct arena *a, struct session_row *ret)
         return false;
     size_t n_chain = active_chain(s, list);
     for (size_t i = 0; i < n_chain && !first.p;
-         i++) /* a compaction does not change what was first */
+         i++) /* a compaction does not change the first message */
         first = s->entries[list[i]].head;
     size_t n = apply_compactions(s, list, n_chain);
     for (size_t i = 0; i < n; i++)
@@ -346,7 +346,7 @@ void scan_save(const struct scan *s, struct buf *out)
     jw_obj_end(&w);
 }
 
-/* False when the numbers cannot have been written by us. */
+/* False when the numbers are inconsistent. */
 static bool load_entry(struct scan *s, yyjson_val *v)
 {
     int64_t kind = -1, parent = -1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What lists and search need to know of a session file, gathered line by line.  The list that
- * reads every file and the index that reads only what is new share it: a scan can be saved behind
- * the last complete line and loaded again when the file has grown.
+/* Data about a session file for lists and search, collected line by line.  Used by the list that
+ * reads every file and by the index that reads only new lines: the state of a scan can be saved
+ * after the last complete line and loaded again when the file has grown.
  */
 #ifndef TRIVET_STORE_SCAN_H
 #define TRIVET_STORE_SCAN_H
@@ -16,16 +16,16 @@ struct scan_entry;
 typedef void scan_text_fn(void *arg, struct str role, struct str text, int64_t message);
 
 struct scan {
-    struct arena arena; /* everything below lies here */
+    struct arena arena; /* owns everything below */
     bool has_header;
     int64_t version; /* 2: entries form a tree, see leaf */
     struct str id, cwd, name, model, parent_id, parent_path;
-    int64_t created_ms; /* 0 when the header does not say */
+    int64_t created_ms; /* 0 when missing in the header */
     struct scan_entry *entries;
     size_t n_entries, room_entries;
     int64_t leaf;          /* the active end of the tree, an index; -1: nothing */
     int64_t n_messages;    /* message records so far */
-    bool has_head;         /* some entry has one */
+    bool has_head;         /* an entry has a `head` */
     scan_text_fn *on_text; /* NULL: texts are not wanted */
     void *arg;
 };
@@ -33,9 +33,9 @@ struct scan {
 #define SCAN_INIT ((struct scan){.leaf = -1})
 
 void scan_clear(struct scan *s);
-/* One line of the file; what is not JSON or of no interest is ignored. */
+/* Reads one line of the file; lines that are not JSON or not needed are ignored. */
 void scan_line(struct scan *s, struct str line);
-/* Reads the file from a line's begin; *ret_end as in slog_read_from. */
+/* Reads the file from the beginning of a line; *ret_end as in slog_read_from. */
 bool scan_file(struct scan *s, struct str path, int64_t from, int64_t *ret_end, struct error *err);
 /* Fills everything but path and modified_ms; strings are copied to a.  False without a header. */
 bool scan_row(const struct scan *s, struct arena *a, struct session_row *ret);

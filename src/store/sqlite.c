@@ -2,15 +2,15 @@
 /* The module `index`: rows of sessions and the texts of their messages in SQLite.
  *
  *     <dir>/.trivet-index.sqlite3
- *     file   one row per *.jsonl: what it looked like (size, time, inode), how far it was read,
+ *     file   one row per *.jsonl: its size, time and inode when read, how far it was read,
  *            the saved scan, and the columns of a list
  *     text   FTS5 over messages; rowid = file.id << 24 | number of the message; filled by searches,
  *            since it takes twenty times as long as the rows: file.text_end and text_n say how far
  *
- * Every call opens the database, brings it up to date with the directory, asks and closes; there is
- * no state in between and any thread may call.  The files are the truth: a database that is broken
- * or of another version is deleted and built again, and one that cannot be used at all (a read-only
- * directory, a full disk) is an error, upon which the core reads the files itself.
+ * Every call opens the database, updates it from the directory, runs the query and closes it; there
+ * is no state between calls, and any thread may call.  The files are authoritative: a corrupt
+ * database or one of another version is deleted and rebuilt.  One that cannot be used (a read-only
+ * directory, a full disk) is an error; the core then reads the files itself.
  *
  * The tokenizer keeps "_" inside of words, so that names in code are found as they are written.
  */
@@ -47,13 +47,13 @@ static const char schema[] =
 struct db {
     sqlite3 *h;
     struct str dir;
-    struct error *err; /* of the call that uses it */
+    struct error *err; /* of the current call */
     bool has_failed;   /* err is filled */
-    bool is_reading;   /* inside a transaction that only looks */
-    bool is_writing;   /* inside one that changes, which closing rolls back */
+    bool is_reading;   /* inside a read transaction */
+    bool is_writing;   /* inside a write transaction, which closing rolls back */
 };
 
-/* ---- SQLite in our words ---- */
+/* ---- wrappers for SQLite ---- */
 
 static bool fail(struct db *db, const char *what)
 {
@@ -61,7 +61,7 @@ static bool fail(struct db *db, const char *what)
     switch (sqlite3_errcode(db->h)) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-    case SQLITE_ERROR: /* a table of ours is missing */
+    case SQLITE_ERROR: /* a table is missing */
     case SQLITE_CONSTRAINT:
         code = ERR_CORRUPT;
         break;
@@ -80,7 +80,7 @@ static bool fail(struct db *db, const char *what)
     default:
         code = ERR_IO;
     }
-    if (!db->has_failed) /* the first one is the reason of the others */
+    if (!db->has_failed) /* keep the first error, which causes the others */
         error_set(db->err, code, "the index of %.*s: %s: %s", STR_FMT(db->dir), what,
                   sqlite3_errmsg(db->h));
     db->has_failed = true;
@@ -99,13 +99,13 @@ static bool commit(struct db *db)
     return !db->has_failed;
 }
 
-/* Many questions in one transaction: each by itself would lock, look for news and unlock. */
+/* Many queries in one transaction: each one alone would lock, check for changes and unlock. */
 static bool begin_reading(struct db *db)
 {
     return db->is_reading = run(db, "BEGIN");
 }
 
-/* Ends reading: what was only read may be old by now, and SQLite would refuse to change it.
+/* Ends the read transaction: its snapshot may be outdated, and SQLite would refuse to write then.
  * Statements must be reset before. */
 static bool begin(struct db *db)
 {
@@ -118,7 +118,7 @@ static bool begin(struct db *db)
 
 struct stmt {
     struct db *db;
-    sqlite3_stmt *h; /* NULL when it could not be prepared; the rest then does nothing */
+    sqlite3_stmt *h; /* NULL when preparing failed; the other functions then do nothing */
     int n_bound;
 };
 
@@ -209,7 +209,7 @@ static bool make_schema(struct db *db)
     }
     if (!begin(db))
         return false;
-    /* Another process may have been faster. */
+    /* Another process may have created the schema meanwhile. */
     return (schema_version(db) == SCHEMA_VERSION || run(db, schema)) && commit(db);
 }
 
@@ -217,12 +217,12 @@ static bool db_open(struct db *db)
 {
     AUTO(buf) struct buf path = BUF_INIT;
     db_name(db->dir, &path);
-    /* Created here for its mode, which SQLite gives to the files beside it as well. */
+    /* Created here to set its mode, which SQLite copies to its journal files. */
     int fd = open(path.p, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return error_errno(db->err, errno, "cannot open %s", path.p);
     close(fd);
-    /* One thread has it from here to the end, so it needs no lock of its own. */
+    /* Used by one thread only, so SQLite needs no mutex. */
     if (sqlite3_open_v2(path.p, &db->h, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
         SQLITE_OK)
         return fail(db, "opening");
@@ -230,9 +230,9 @@ static bool db_open(struct db *db)
     return run(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;") && make_schema(db);
 }
 
-/* ---- bringing it up to date ---- */
+/* ---- updating ---- */
 
-struct known {  /* what the database knows of a file */
+struct known {  /* the row of a file in the database */
     int64_t id; /* 0: nothing */
     int64_t size, mtime_ns, inode, end;
     struct str state;
@@ -339,8 +339,8 @@ static void update_row(struct db *db, int64_t id, const struct session_file *f, 
     finish(&s);
 }
 
-/* Reads what is new; from the beginning, and then without its texts, when the file did not simply
- * grow. */
+/* Reads new lines; when the file did more than grow, reads it from the beginning and drops its
+ * texts. */
 static bool read_new(struct db *db, struct scan *scan, int64_t file, const struct session_file *f,
                      const struct known *k, int64_t *ret_end)
 {
@@ -366,10 +366,10 @@ static void update_file(struct db *db, const struct session_file *f, struct str 
     if (read_new(db, &scan, file, f, &k, &end))
         update_row(db, file, f, end, &scan);
     else
-        delete_file(db, file); /* it cannot be read: a list leaves it out */
+        delete_file(db, file); /* unreadable: left out of lists */
 }
 
-/* The texts of the messages behind those that are known; the file's row is up to date. */
+/* Adds the texts of new messages; the file's row is up to date. */
 static void update_texts(struct db *db, int64_t file, const struct session_file *f, int64_t from,
                          int64_t n_messages)
 {
@@ -401,8 +401,8 @@ static int by_path(const void *a, const void *b)
     return str_cmp(x->path, y->path);
 }
 
-/* Ids of rows whose file is gone; files are sorted by path.  A flat look says nothing of what
- * lies deeper. */
+/* Ids of rows whose file no longer exists; files are sorted by path.  A flat list does not cover
+ * subdirectories. */
 static int64_t *find_gone(struct db *db, struct arena *a, const struct session_file *files,
                           size_t n_files, bool deep, size_t *ret_n)
 {
@@ -450,8 +450,8 @@ static bool find_current(struct stmt *s, const struct session_file *f)
     return next(s);
 }
 
-/* Steps s to the row of the file as it is now, which is read first when the database does not know
- * it so; the lock for writing is taken only then.  False when it cannot be read. */
+/* Steps s to the row of the file.  When the row is missing or outdated the file is read first; only
+ * then the write lock is taken.  False when the file cannot be read. */
 static bool to_current(struct stmt *s, const struct session_file *f)
 {
     if (find_current(s, f))
@@ -481,7 +481,7 @@ static bool bring_up_to_date(struct db *db, struct session_file *files, size_t n
     return commit(db);
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 static void *keep_rows(struct arena *a, const struct buf *rows)
 {
@@ -521,8 +521,8 @@ struct question { /* a list or, with a query, a search */
     size_t *ret_n;
 };
 
-/* Goes through the files, newest first, until there are rows enough: a short list is quick even
- * when the database is still empty. */
+/* Goes through the files, newest first, until there are enough rows: a short list is fast even when
+ * the database is empty. */
 static bool answer_list(struct db *db, const struct question *q, struct session_file *files,
                         size_t n_files)
 {
@@ -548,7 +548,7 @@ static bool answer_list(struct db *db, const struct question *q, struct session_
     return true;
 }
 
-/* The query as FTS5 wants it: every word and every quoted piece a string of its own. */
+/* The query in FTS5 syntax: every word and every quoted phrase is a string. */
 static void put_match(struct str query, struct buf *out)
 {
     size_t i = 0;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Syncing a session log.
  *
- * Syncs are shared: a fiber that comes while one runs waits for the next, since the running one may
- * have started before its bytes were written.  The first of those that wait leads that next one.
+ * Syncs are shared: a fiber that arrives while a sync is running waits for the next one, since the
+ * running one may have started before its bytes were written.  The first waiting fiber (the leader)
+ * runs the next sync.
  *
- * After a failed sync the kernel may have dropped the pages it could not write and call the next
- * sync a success.  So the failure is remembered (has_failed), and the log is rewritten from memory
- * before anything else is acknowledged.
+ * After a failed sync the kernel may have dropped the pages it could not write, and the next sync
+ * succeeds.  So the failure is remembered (has_failed), and the log is rewritten from memory before
+ * anything else is acknowledged.
  */
 #include "store/log_internal.h"
 
@@ -40,14 +41,14 @@ int slog_sync_dirs(const char *path, unsigned n)
     errno = 0;
     while (n-- > 0) {
         dir = path_dir(dir);
-        /* A directory that is gone is found out by slog_is_intact. */
+        /* A deleted directory is detected by slog_is_intact. */
         if (!file_sync_dir(dir, &err) && errno != ENOENT)
             return errno ? errno : EIO;
     }
     return 0;
 }
 
-static void sync_run(void *arg) /* on a thread for disks */
+static void sync_run(void *arg) /* runs on a disk thread */
 {
     struct sync_job *j = arg;
     int64_t began_us = time_mono_us();
@@ -80,7 +81,7 @@ static void wake_group(struct sync_call *group, bool is_ok, const struct error *
 {
     while (group) {
         struct sync_call *c = group;
-        group = c->next; /* after the wake the call's fiber owns it again */
+        group = c->next; /* read before the wake: c is on the fiber's stack */
         c->is_ok = is_ok;
         if (!is_ok)
             c->err = *err;
@@ -88,7 +89,7 @@ static void wake_group(struct sync_call *group, bool is_ok, const struct error *
     }
 }
 
-/* Ends a sync; the log may be gone afterwards. */
+/* Ends a sync; the log may be freed afterwards. */
 static void wake_leader(struct slog *g)
 {
     struct sync_call *c = g->waiting;
