@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Classic BPF with labels.  A conditional jump reaches 255 instructions ahead and never back; the
- * linker checks that. */
+/* Classic BPF with labels.  Conditional jumps go forward only, at most 255 instructions; bpf_link
+ * checks that. */
 #include "sandbox/bpf.h"
 
 void bpf_init(struct bpf *b)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* System calls that are refused: a small assembler for BPF and the filter made with it.  For
- * src/sandbox only. */
+/* A small BPF assembler, and the seccomp filter made with it.  For src/sandbox only. */
 #ifndef TRIVET_SANDBOX_BPF_H
 #define TRIVET_SANDBOX_BPF_H
 
@@ -15,9 +14,9 @@ enum { BPF_INSTRUCTIONS = 512, BPF_LABELS = 96 };
 struct bpf {
     struct sock_filter code[BPF_INSTRUCTIONS];
     size_t n;
-    int labels[BPF_LABELS]; /* where each label stands, -1: not yet */
+    int labels[BPF_LABELS]; /* position of each label, -1: not yet placed */
     struct {
-        int yes, no; /* labels a jump leads to; -1: the next instruction */
+        int yes, no; /* jump targets as labels; -1: the next instruction */
     } jumps[BPF_INSTRUCTIONS];
     int n_labels;
     bool is_full;
@@ -25,14 +24,14 @@ struct bpf {
 
 void bpf_init(struct bpf *b);
 int bpf_label(struct bpf *b);                  /* a new one */
-void bpf_here(struct bpf *b, int label);       /* it stands before the next instruction */
+void bpf_here(struct bpf *b, int label);       /* places it before the next instruction */
 void bpf_load(struct bpf *b, uint32_t offset); /* a word of struct seccomp_data */
 void bpf_and(struct bpf *b, uint32_t mask);
 void bpf_if_equal(struct bpf *b, uint32_t value, int yes, int no);
 void bpf_if_at_least(struct bpf *b, uint32_t value, int yes, int no);
-void bpf_if_any(struct bpf *b, uint32_t bits, int yes, int no); /* any bit is set */
+void bpf_if_any(struct bpf *b, uint32_t bits, int yes, int no); /* true if any of the bits is set */
 void bpf_return(struct bpf *b, uint32_t action);
-/* Puts the distances in.  False: too long, a label without a place, or a jump that is too far. */
+/* Resolves the labels.  False: too long, an unplaced label, or a jump that is too far. */
 bool bpf_link(struct bpf *b);
 
 /* ---- seccomp.c ---- */
@@ -42,8 +41,8 @@ enum filter_arch { FILTER_X86_64, FILTER_AARCH64, FILTER_OTHER };
 struct filter_options {
     enum filter_arch arch;
     bool network, unix_sockets;
-    bool sees_outside;    /* processes outside can be named: no namespace keeps them away */
-    bool guards_truncate; /* Landlock does not know truncate here */
+    bool sees_outside;    /* there is no PID namespace: processes outside have ids */
+    bool guards_truncate; /* this kernel's Landlock does not restrict truncate */
 };
 
 enum filter_arch filter_arch_here(void);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Hides the files of a directory that lies in a writable place, and leaves its directories:
+/* Hides the files of a directory inside a writable place, and keeps its subdirectories:
  *
- *     ~/.loaf/auth.json, state.json     gone
- *     ~/.loaf/skills, sessions          there, read-only
+ *     ~/.loaf/auth.json, state.json     hidden
+ *     ~/.loaf/skills, sessions          visible, read-only
  *
- * Something mounted over a file goes with it when the file is replaced, as credentials are at each
- * renewal, and a command that still runs would see the new one.  So an empty file system comes over
- * the whole directory, and what may be seen is put back in.
+ * A mount over a file disappears when the file is replaced, as credentials are at each token
+ * refresh, and a running command would see the new file.  So an empty file system is mounted over
+ * the whole directory, and the visible subdirectories are mounted into it.
  */
 #include "sandbox/parts.h"
 #include "sandbox/view.h"
@@ -24,7 +24,7 @@
 struct kept {
     char *name;
     int tree;     /* a directory, cloned; or */
-    char *target; /* where a link leads */
+    char *target; /* the target of a link */
 };
 
 struct kept_list {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What makes git run programs or go elsewhere for its settings, in a repository and in those of its
- * submodules and work trees. */
+/* Lists the files that make git run programs or read settings from elsewhere, in a repository and
+ * in those of its submodules and work trees. */
 #include "sandbox/view.h"
 
 #include "base/mem.h"
@@ -46,7 +46,7 @@ static void tell_friends(struct git_walk *w)
     }
 }
 
-/* A repository, or a directory that names of submodules with slashes make. */
+/* A repository, or a parent directory of one (submodule names may have slashes). */
 static void walk_repository(struct git_walk *w, int depth)
 {
     if (depth > MAX_DEPTH || w->n_dirs++ > MAX_DIRS)

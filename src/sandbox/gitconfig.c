@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether git can follow the settings of a repository without running a program: every line is one
- * of those known here, which git itself and clone write.  What is not known, or written in an
- * unusual way, counts as dangerous. */
+/* Checks that the settings of a repository make git run no program: every line must be one of those
+ * known here, which git init and clone write.  Unknown settings and unusual syntax count as
+ * dangerous. */
 #include "sandbox/gitlinks.h"
 
 #include "base/buf.h"
@@ -9,7 +9,7 @@
 
 /* clang-format off */
 static const struct {
-    const char *section, *keys; /* in lower case; a blank around each key */
+    const char *section, *keys; /* in lower case; a space around each key */
 } known[] = {
     {"core", " repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode "
              "symlinks autocrlf eol safecrlf abbrev worktree quotepath sparsecheckout "
@@ -38,7 +38,7 @@ static bool is_name(struct str word)
     return word.n > 0;
 }
 
-/* [core] or [remote "origin"], and nothing behind it; SIZE_MAX: not known. */
+/* [core] or [remote "origin"], and nothing after it; SIZE_MAX: not known. */
 static size_t find_section(struct str line)
 {
     struct str name = str_n(line.p + 1, line.n - 2), rest;
@@ -80,7 +80,7 @@ bool git_config_is_harmless(struct str text)
     while (text.p) {
         text = str_split(text, '\n', &line);
         if (str_ends(line, STR("\\")) || str_ends(line, STR("\\\r")))
-            return false; /* goes on in the next one */
+            return false; /* continued on the next line */
         line = str_trim(line);
         if (line.n == 0 || line.p[0] == '#' || line.p[0] == ';')
             continue;

@@ -3,12 +3,12 @@
  *
  *     "DIRC" version count
  *     entry...      40 bytes of stat data, object name, flags, name
- *     extension...  four letters, length, bytes; a small first letter: not to be skipped
+ *     extension...  four letters, length, bytes; a lower-case first letter: must be understood
  *     checksum
  *
  * Two extensions are tables of contents that let git's threads begin in the middle: EOIE says where
- * the extensions begin, IEOT where blocks of entries do.  git believes them, so a table that says
- * something else than the plain reading is an error. */
+ * the extensions begin, IEOT where blocks of entries do. git trusts them, so a table that differs
+ * from the sequential reading is an error. */
 #include "sandbox/gitlinks.h"
 
 #include "base/buf.h"
@@ -28,8 +28,8 @@ struct index {
     size_t at;
     uint32_t version, count;
     size_t hash_bytes;
-    struct buf name; /* of the last entry; version 4 counts from it */
-    bool is_whole;   /* the last entry shares nothing with the one in front of it */
+    struct buf name; /* of the last entry; version 4 stores the difference to it */
+    bool is_whole;   /* the last entry's name shares nothing with the one before */
     size_t *starts;  /* of the entries, and of the first extension */
     bool *wholes;    /* is_whole of the entries */
     git_link_fn *fn;
@@ -88,8 +88,8 @@ static bool add_name(struct index *x, struct error *err)
     return true;
 }
 
-/* How many bytes of the name before fall away: seven bits per byte, the highest first, and each
- * further byte counts from where the shorter ones end. */
+/* How many bytes to remove from the end of the previous name: git's variable-length integer, seven
+ * bits per byte, the highest first. */
 static bool read_strip(struct index *x, size_t *ret_n, struct error *err)
 {
     uint64_t n = 0;
@@ -101,7 +101,7 @@ static bool read_strip(struct index *x, size_t *ret_n, struct error *err)
             return true;
         }
     }
-    return corrupt(err, "no length in front of a name");
+    return corrupt(err, "the length before a name is missing");
 }
 
 static bool read_short_name(struct index *x, struct error *err) /* version 4 */
@@ -110,7 +110,7 @@ static bool read_short_name(struct index *x, struct error *err) /* version 4 */
     if (!read_strip(x, &strip, err))
         return false;
     if (strip > x->name.n)
-        return corrupt(err, "a name takes more from the one before than there is");
+        return corrupt(err, "a name shares more bytes than the previous one has");
     x->is_whole = strip == x->name.n;
     buf_cut(&x->name, x->name.n - strip);
     return add_name(x, err);
@@ -124,7 +124,7 @@ static bool read_full_name(struct index *x, size_t start, struct error *err)
         return false;
     size_t end = start + ((x->at - 1 - start + 8) & ~(size_t)7); /* one to eight NULs */
     if (end > x->all.n)
-        return corrupt(err, "it ends within an entry");
+        return corrupt(err, "it is truncated inside an entry");
     x->at = end;
     return true;
 }
@@ -135,20 +135,20 @@ static bool read_entry(struct index *x, struct error *err)
 {
     size_t start = x->at, flags_at = start + STAT_BYTES + x->hash_bytes;
     if (left(x) < STAT_BYTES + x->hash_bytes + 2)
-        return corrupt(err, "it ends within an entry");
+        return corrupt(err, "it is truncated inside an entry");
     unsigned flags = half_at(x->all, flags_at), length = flags & LONG_NAME;
     bool is_extended = flags & 0x4000;
     x->at = flags_at + (is_extended ? 4 : 2);
     if (x->at > x->all.n)
-        return corrupt(err, "it ends within an entry");
+        return corrupt(err, "it is truncated inside an entry");
     if (!(x->version == 4 ? read_short_name(x, err) : read_full_name(x, start, err)))
         return false;
     if (length < LONG_NAME ? x->name.n != length : x->name.n < LONG_NAME)
-        return corrupt(err, "a name has not the length that is given");
+        return corrupt(err, "the length of a name is wrong");
     if ((word_at(x->all, start + MODE_AT) & 0170000) != 0160000)
         return true;
     if (!is_safe_name(buf_str(&x->name)))
-        return corrupt(err, "a submodule has a name that leads elsewhere");
+        return corrupt(err, "the name of a submodule leads out of the work tree");
     x->fn(x->arg, buf_str(&x->name));
     return true;
 }
@@ -176,16 +176,17 @@ static bool check_blocks(const struct index *x, struct str table, struct error *
 {
     uint64_t entry = 0;
     if (table.n < 4 || (table.n - 4) % 8 || word_at(table, 0) != 1)
-        return corrupt(err, "its table of blocks is of no known form");
+        return corrupt(err, "its table of blocks has an unknown format");
     for (size_t at = 4; at < table.n; at += 8) {
         if (entry >= x->count || word_at(table, at) != x->starts[entry] || !x->wholes[entry])
-            return corrupt(err, "its table of blocks leads elsewhere");
+            return corrupt(err, "its table of blocks is wrong");
         entry += word_at(table, at + 4);
     }
-    return entry == x->count || corrupt(err, "its table of blocks leads elsewhere");
+    return entry == x->count || corrupt(err, "its table of blocks is wrong");
 }
 
-/* git looks for EOIE at a fixed distance from the end, whatever stands around it. */
+/* git looks for EOIE at a fixed distance from the end, without checking the extensions before
+ * it. */
 static bool check_end_mark(const struct index *x, struct error *err)
 {
     size_t n = 4 + x->hash_bytes;
@@ -195,22 +196,22 @@ static bool check_end_mark(const struct index *x, struct error *err)
     if (!str_starts(mark, STR("EOIE")) || word_at(mark, 4) != n)
         return true;
     return word_at(mark, EXTENSION_HEAD) == x->starts[x->count] ||
-           corrupt(err, "its mark of the end leads elsewhere");
+           corrupt(err, "its end-of-entries mark is wrong");
 }
 
 static bool read_extensions(struct index *x, struct error *err)
 {
     while (left(x)) {
         if (left(x) < EXTENSION_HEAD)
-            return corrupt(err, "it ends within an extension");
+            return corrupt(err, "it is truncated inside an extension");
         struct str name = str_n(x->all.p + x->at, 4);
         uint32_t n = word_at(x->all, x->at + 4);
         x->at += EXTENSION_HEAD;
         if (n > left(x))
-            return corrupt(err, "it ends within an extension");
+            return corrupt(err, "it is truncated inside an extension");
         if (name.p[0] < 'A' || name.p[0] > 'Z')
             return error_set(err, ERR_INVALID,
-                             "the git index needs something beside it to be read (\"%s\")",
+                             "the git index needs another file to be read (\"%s\")",
                              str_is(name, "link")   ? "link"
                              : str_is(name, "sdir") ? "sdir"
                                                     : "?");
@@ -224,7 +225,7 @@ static bool read_extensions(struct index *x, struct error *err)
 static bool read_index(struct index *x, struct error *err)
 {
     if (!str_starts(x->all, STR("DIRC")))
-        return corrupt(err, "it does not begin like one");
+        return corrupt(err, "the signature is missing");
     x->version = word_at(x->all, 4);
     x->count = word_at(x->all, 8);
     if (x->version < 2 || x->version > 4)

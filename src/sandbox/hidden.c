@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Hidden files by what was opened instead of by the name that was asked for: a second name (a hard
- * link) and a link that was put there since do not help.
+/* Recognises hidden files by inode instead of by name, so that neither a hard link nor a symbolic
+ * link created after the check gives access.
  */
 #include "sandbox/policy.h"
 

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* Landlock: the kernel's own list of what a process may do with files, ports and other processes.
+/* Landlock: kernel rules for what a process may do with files, ports and other processes.
  *
- * Constants and structs are ours: the headers of a build machine may be years older than the
- * kernel that runs.  The kernel says which ABI it speaks, and what it does not know is masked out.
+ * Constants and structs are defined here: the build machine's headers may be years older than the
+ * running kernel.  The kernel reports its ABI version; rights it does not know are masked out.
  *
  *     ABI 1  files    2  rename between directories    3  truncate    4  TCP
  *     5  ioctl on devices    6  signals and abstract sockets stay inside
  *
- * Landlock only ever allows, and what it allows for a directory holds for all below it.  So to keep
- * one file from being read, reading is granted to its siblings, to the siblings of its directory,
- * and so on up to the root:
+ * Landlock has only allow rules, and a rule for a directory applies to everything below it.  So to
+ * keep one file from being read, reading is granted to its siblings, to the siblings of its
+ * directory, and so on up to the root:
  *
  *     /usr /etc ... [/home]/bob [/home/ann]/src [/home/ann/.loaf]/skills   (auth.json is not)
  *
- * In the directories of trivet and of the programs whose place it takes only directories are
- * granted: files beside a secret come and go with every turn, and are nobody else's affair.
+ * In the directories of trivet and of the programs it replaces (.loaf, .kward, .scaiflux) only
+ * subdirectories are granted: files beside a secret change with every turn, and commands do not
+ * need them.
  *
  * The rules are made once for the commands of a session, and again when one of the directories with
- * siblings has changed.  Rules that are out of date let nobody in: they know what was there and not
- * hidden when they were made, and nothing that came later.
+ * siblings has changed.  Outdated rules are safe: they allow only files that existed and were not
+ * hidden when they were made.
  *
- * Listing directories is allowed everywhere.  /dev is not readable but for a few harmless devices:
- * a disk holds every file.  The rules also close ptrace and with it the links in /proc/<pid> of
- * every process outside.
+ * Listing directories is allowed everywhere. /dev is not readable except for a few harmless
+ * devices: a raw disk would expose every file.  The rules also block ptrace, and with it the links
+ * in /proc/<pid> of every process outside.
  */
 #include "sandbox/parts.h"
 #include "sandbox/view.h"
@@ -66,7 +67,7 @@ enum right {
 
 enum {
     READ_RIGHTS = R_EXECUTE | R_READ_FILE,
-    /* Devices are never made: a new node for the disk would open it. */
+    /* Creating devices is never allowed: a new node would give access to the disk. */
     WRITE_RIGHTS = R_WRITE_FILE | R_REMOVE_DIR | R_REMOVE_FILE | R_MAKE_DIR | R_MAKE_REG |
                    R_MAKE_SOCK | R_MAKE_FIFO | R_MAKE_SYM | R_REFER | R_TRUNCATE,
     DEVICE_RIGHTS = R_READ_FILE | R_WRITE_FILE | R_TRUNCATE | R_IOCTL_DEV,
@@ -78,7 +79,7 @@ enum {
 struct ruleset_attr {
     uint64_t files, net, scopes;
 };
-_Static_assert(sizeof(struct ruleset_attr) == 24, "what the kernel expects");
+_Static_assert(sizeof(struct ruleset_attr) == 24, "the kernel's struct size");
 
 struct path_attr {
     uint64_t allowed;
@@ -87,7 +88,7 @@ struct path_attr {
 
 struct rules {
     int fd;
-    uint64_t known; /* rights this kernel has */
+    uint64_t known; /* rights known to this kernel */
     const struct sandbox_policy *p;
     const struct space *space;
     struct landlock *made;
@@ -114,7 +115,7 @@ static uint64_t known_rights(int abi)
     return all;
 }
 
-/* A path that has gone meanwhile, or that we may not even reach, needs no rule. */
+/* A path that no longer exists, or that trivet cannot reach, needs no rule. */
 static bool allow(struct rules *r, const char *path, uint64_t rights, int open_flags)
 {
     struct stat st; /* a file cannot have the rights of a directory */
@@ -127,12 +128,12 @@ static bool allow(struct rules *r, const char *path, uint64_t rights, int open_f
     long rc = attr.allowed ? syscall(SYS_landlock_add_rule, r->fd, RULE_PATH, &attr, 0) : 0;
     int number = errno;
     close(fd);
-    return rc == 0 || error_errno(r->err, number, "Landlock does not take a rule for %s", path);
+    return rc == 0 || error_errno(r->err, number, "Landlock refuses a rule for %s", path);
 }
 
 /* ---- reading ---- */
 
-/* Hidden, unless the mounts have put something empty in its place. */
+/* Hidden, unless a mount covers it. */
 static bool is_hidden(const struct rules *r, struct str path)
 {
     if (r->space->has_mounts && (policy_place_of(r->p, path) || policy_cache_of(r->p, path)))
@@ -155,7 +156,8 @@ static void remember_dir(struct landlock *l, const char *path)
     l->dirs[l->n_dirs++] = (struct landlock_dir){.path = xstrdup(path), .time = changed_at(path)};
 }
 
-/* What is hidden does not exist, not even its directory: when that comes, the rules are old. */
+/* Watches the nearest existing parent of a hidden path that does not exist: when it changes, the
+ * rules are outdated. */
 static void remember_nearest(struct landlock *l, struct str dir)
 {
     while (dir.n > 1 && !path_exists(dir))
@@ -166,7 +168,7 @@ static void remember_nearest(struct landlock *l, struct str dir)
 
 static void find_hidden(struct rules *r)
 {
-    struct str known = STR_NONE; /* neighbours stand side by side */
+    struct str known = STR_NONE; /* neighbours are adjacent in the list */
     bool is_there = false;
     r->hidden = xcalloc(r->p->hidden.n + 1, sizeof *r->hidden);
     for (size_t i = 0; i < r->p->hidden.n; i++) {
@@ -194,7 +196,7 @@ static bool has_hidden_below(const struct rules *r, struct str path)
 
 static bool allow_reading(struct rules *r, struct buf *path);
 
-/* Everything in the directory, one by one; links lead to places that are judged themselves. */
+/* Allows each entry of the directory; the targets of links have their own rules. */
 static bool allow_entries(struct rules *r, struct buf *path)
 {
     size_t keep = path->n;
@@ -244,7 +246,7 @@ static bool allow_devices(struct rules *r)
     return !r->space->has_mounts || allow(r, "/dev/shm", READ_RIGHTS | WRITE_RIGHTS, O_NOFOLLOW);
 }
 
-/* ---- all of it ---- */
+/* ---- the ruleset ---- */
 
 static bool add_rules(struct rules *r)
 {
@@ -261,7 +263,8 @@ static bool add_rules(struct rules *r)
         if (!allow(r, r->p->caches.v[i], READ_RIGHTS | WRITE_RIGHTS, O_NOFOLLOW))
             return false;
     bool has_git = r->space->has_mounts && r->p->kind == SANDBOX_WORKSPACE_WRITE;
-    for (size_t i = 0; has_git && i < r->p->git.n; i++) /* the view opens them to git alone */
+    for (size_t i = 0; has_git && i < r->p->git.n; i++) /* view_open_git makes them writable for git
+                                                         * only */
         if (!allow(r, r->p->git.v[i], WRITE_RIGHTS, O_NOFOLLOW))
             return false;
     return true;
@@ -309,9 +312,9 @@ bool landlock_refresh(struct landlock *l, const struct sandbox_policy *p, const 
     return ok;
 }
 
-/* A kernel without Landlock is no failure unless it must be, which was asked before. */
+/* A kernel without Landlock is no failure here: is_required was checked before. */
 bool landlock_confine(const struct landlock *l, struct error *err)
 {
     return l->fd < 0 || syscall(SYS_landlock_restrict_self, l->fd, 0) == 0 ||
-           error_errno(err, errno, "Landlock does not take its rules");
+           error_errno(err, errno, "Landlock refuses its ruleset");
 }

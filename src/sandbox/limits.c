@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What a command may use.  The kernel limits each process; what all of them use together is
+/* Resource limits of a command.  The kernel limits each process; the total of all of them is
  * measured by the command's holder a few times a second.
  *
- *     memory      by what is resident and not shared; a limit of the kernel's for each process
- * would count what is only reserved, and sanitizers reserve terabytes processes   by the user
- * namespace, and by the process namespace from Linux 6.14 on (space.c) scratch     single files by
- * the kernel; all together by adding them up
+ *     memory      resident and not shared; a kernel limit per process would count reserved
+ *                 memory too, and sanitizers reserve terabytes
+ *     processes   by the user namespace, and by the PID namespace from Linux 6.14 on (space.c)
+ *     scratch     single files by the kernel; the total by adding up their sizes
  */
 #include "sandbox/parts.h"
 
@@ -23,7 +23,7 @@
 
 enum { FIRST_FOREIGN_FD = 4, CLOEXEC_RANGE = 4 /* CLOSE_RANGE_CLOEXEC */, MAX_FILES = 50000 };
 #ifdef __GLIBC__
-typedef __rlimit_resource_t limit_kind; /* an enum there, so that no int fits */
+typedef __rlimit_resource_t limit_kind; /* an enum in glibc */
 #else
 typedef int limit_kind;
 #endif
@@ -47,7 +47,7 @@ void limits_set(const struct sandbox_policy *p, const struct space *space)
 {
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
-    if (space->has_users) /* otherwise all processes of the user count */
+    if (space->has_users) /* otherwise it would count all processes of the user */
         set(RLIMIT_NPROC, p->limits[SANDBOX_PROCESSES]);
     set(RLIMIT_CPU, p->limits[SANDBOX_CPU]);
     set(RLIMIT_NOFILE, p->limits[SANDBOX_OPEN]);
@@ -68,7 +68,7 @@ static int64_t private_bytes(pid_t pid)
     return (resident - shared) * sysconf(_SC_PAGESIZE);
 }
 
-/* Adds up a directory without following a link; stops where it is enough. */
+/* Total size of a directory, without following links; stops when the limit is reached. */
 static int64_t bytes_below(int at, const char *name, int64_t enough, int *left)
 {
     int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A repository inside the workspace that a command has made is nobody's affair until the index of
- * the workspace names it: from then on git enters it at every `git status` and does what its
- * settings say.  So an index that names new ones is put back as it was.
+/* A repository that a command has made inside the workspace is harmless to git in the workspace
+ * until its index names it as a submodule: from then on git opens it at every `git status` and uses
+ * its settings.  So an index that names new submodules is restored.
  */
 #include "sandbox/parts.h"
 #include "sandbox/view.h"
@@ -47,7 +47,7 @@ static void add_link(void *arg, struct str name)
     paths_put(arg, name);
 }
 
-/* An index that cannot be read is taken for one that names everything. */
+/* An index that cannot be read counts as naming everything. */
 static bool read_links(int fd, const struct stat *st, struct sandbox_paths *ret)
 {
     struct error ignored;
@@ -79,7 +79,7 @@ static const char *find_new(const struct sandbox_policy *p, const struct sandbox
     return NULL;
 }
 
-/* git replaces the file, so what we hold is still what it was. */
+/* git replaces the file by rename, so the open descriptor still has the old content. */
 static bool put_back(const struct links *l, const struct sandbox_policy *p)
 {
     static const char fresh[] = "index.trivet";
@@ -98,7 +98,7 @@ static bool put_back(const struct links *l, const struct sandbox_policy *p)
     if (out >= 0)
         close(out);
     ok = ok && n == 0 && renameat(dir, fresh, dir, "index") == 0;
-    if (ok && l->fd < 0) /* there was none */
+    if (ok && l->fd < 0) /* there was no index before */
         unlinkat(dir, "index", 0);
     close(dir);
     return ok;
@@ -121,12 +121,11 @@ bool links_check(const struct links *l, const struct sandbox_policy *p, struct e
         return true;
     if (put_back(l, p))
         return error_set(err, ERR_EXISTS,
-                         "the sandbox has undone the last change of the index of git: it named %s "
-                         "as a submodule, and git would do what the settings in there say",
+                         "the sandbox has undone the last change of the git index: it named %s "
+                         "as a submodule, and git would use the settings in it",
                          fresh);
-    return error_set(
-        err, ERR_DENIED,
-        "the index of git names %s as a submodule, and git would do what the settings in "
-        "there say: remove it, then start a new session",
-        fresh);
+    return error_set(err, ERR_DENIED,
+                     "the git index names %s as a submodule, and git would use the settings in "
+                     "it: remove it, then start a new session",
+                     fresh);
 }

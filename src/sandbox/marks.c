@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What no mount can guard is looked at before and after a command, always by lstat:
+/* Paths that no mount can protect are compared before and after a command, always by lstat:
  *
- *     a link that is guarded             put back when it leads elsewhere
- *     a file of git that was not there   removed
- *     anything else that came, went or changed: no further command runs, and the reason is told
+ *     a guarded link                     restored when its target has changed
+ *     a file of git that did not exist   removed
+ *     any other change                   no further command runs, and the reason is reported
  *
- * Where mounts guard what exists, only links and what is missing are marked; without them all is.
+ * With mounts, only links and missing paths are compared; without mounts, all guarded paths.
  */
 #include "sandbox/parts.h"
 #include "sandbox/view.h"
@@ -37,7 +37,7 @@ static uint64_t mix_stat(uint64_t h, const struct stat *st)
     return mix(h, (uint64_t)st->st_size);
 }
 
-/* A number that changes with anything at or below the path. */
+/* A hash of everything at and below the path. */
 static uint64_t fingerprint(int at, const char *name, int *left)
 {
     struct stat st;
@@ -50,7 +50,7 @@ static uint64_t fingerprint(int at, const char *name, int *left)
     for (struct dirent *e; d && (e = readdir(d));)
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
             strcmp(e->d_name, "sessions") != 0)            /* trivet's own, in .scaiflux */
-            sum += fingerprint(dirfd(d), e->d_name, left); /* in whatever order they come */
+            sum += fingerprint(dirfd(d), e->d_name, left); /* independent of the order of entries */
     if (d)
         closedir(d);
     return sum;
@@ -87,7 +87,7 @@ static void mark_git_file(void *arg, const char *dir, const char *path)
     marks_put(arg, path, true);
 }
 
-/* Sessions and settings change with every turn; Landlock keeps commands away from most of it. */
+/* Sessions and settings change with every turn; Landlock blocks commands from most of them. */
 static bool is_written_by_us(const struct sandbox_policy *p, struct str path)
 {
     for (size_t i = 0; i < p->masked.n; i++)
@@ -157,7 +157,8 @@ static bool is_same(const struct mark *a, const struct mark *b)
     return a->print == b->print && (!a->target || strcmp(a->target, b->target) == 0);
 }
 
-/* A command may have taken the right to write from the directory, which is ours all the same. */
+/* A command may have removed write permission from the directory; trivet owns it and can restore
+ * it. */
 static bool remove_at(const struct spot *s)
 {
     if (unlinkat(s->dir, s->name, 0) == 0 || errno == ENOENT)
@@ -177,7 +178,7 @@ static bool repair(const struct sandbox_policy *p, const struct mark *was, const
     s.dir = view_open_outside(p, path_dir(str_of(is->path)));
     if (s.dir < 0)
         return false;
-    if (is->kind == SPOT_MOUNT) /* guarded by now, as what it should not be */
+    if (is->kind == SPOT_MOUNT) /* protected by a mount by now, with the wrong content */
         umount2(is->path, MNT_DETACH | UMOUNT_NOFOLLOW);
     if (was && was->kind == SPOT_LINK)
         ok = remove_at(&s) && symlinkat(was->target, s.dir, s.name) == 0;
@@ -206,10 +207,11 @@ bool marks_check(const struct marks *was, const struct sandbox_policy *p, struct
                                  is_of_root(p, is.v[i].path);
         if (is_new_repository || is_same(before, &is.v[i]) || repair(p, before, &is.v[i]))
             continue;
-        ok = error_set(err, ERR_DENIED,
-                       "a command changed %s, which programs outside of the sandbox run or go by: "
-                       "look at it, then start a new session",
-                       is.v[i].path);
+        ok = error_set(
+            err, ERR_DENIED,
+            "a command changed %s, which programs outside of the sandbox run or read as settings: "
+            "check it, then start a new session",
+            is.v[i].path);
     }
     return ok;
 }

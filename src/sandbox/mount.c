@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Mounts by descriptor: nothing here goes through a link, whatever lies on the way. */
+/* Mounts by descriptor: no function here follows a link in a path. */
 #include "sandbox/view.h"
 
 #include "base/mem.h"
@@ -63,7 +63,7 @@ int mount_open_dir(int at, struct str path)
     return (int)syscall(SYS_openat2, at, z, &how, sizeof how);
 }
 
-/* The directory of the last spot: most of them are neighbours. */
+/* Cache: the directory of the last spot; most spots are in the same one. */
 static struct {
     char path[PATH_MAX];
     int fd;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Repositories below the workspace that no index names.  A user who goes there and calls git, or an
- * editor that looks for repositories, runs what their settings and hooks say.
+/* Repositories below the workspace that no index names.  A user who calls git there, or an editor
+ * that searches for repositories, runs programs named in their settings and hooks.
  *
- *     there at the start   guarded like the one of the workspace
- *     made by a command    looked at after each command: harmless ones stay; one with settings or
+ *     exist at the start   guarded like the one of the workspace
+ *     made by a command    checked after each command: harmless ones stay; one with settings or
  *                          hooks that run programs is renamed, so that git does not find it
  *
- * The search goes by breadth and has an end: MAX_NAMES names and MAX_DEPTH directories deep in each
+ * The search is breadth-first and bounded: MAX_NAMES names, and a depth of MAX_DEPTH, in each
  * writable place.
  */
 #include "sandbox/parts.h"
@@ -28,11 +28,11 @@ enum { MAX_NAMES = 5000, MAX_DEPTH = 5, MAX_GUARDED = 64, CONFIG_BYTES = 64 << 1
 
 /* ---- finding ---- */
 
-/* Hears of a .git below a writable place; dir is the directory it lies in, path its name. */
+/* Called for each .git below a writable place; dir is its directory, path its name. */
 typedef void nested_fn(void *arg, int dir, const char *path);
 
 struct search {
-    char **dirs; /* found so far; those before `at` were looked into */
+    char **dirs; /* found so far; those before `at` are done */
     size_t n_dirs, at, n_names, n_place;
     nested_fn *fn;
     void *arg;
@@ -47,7 +47,7 @@ static void search_clear(struct search *s)
 
 static void push(struct search *s, char *path)
 {
-    if ((s->n_dirs & (s->n_dirs - 1)) == 0) /* room for the next power of two */
+    if ((s->n_dirs & (s->n_dirs - 1)) == 0) /* grow to the next power of two */
         s->dirs = xrealloc(s->dirs, (s->n_dirs ? s->n_dirs * 2 : 1) * sizeof *s->dirs);
     s->dirs[s->n_dirs++] = path;
 }
@@ -85,7 +85,7 @@ static void take_entry(struct search *s, int fd, const char *dir, const struct d
     buf_clear(&path);
 }
 
-/* For reading, without a link on the way, as it is outside; -1. */
+/* Opens it for reading, as seen outside of the sandbox, without following links; -1. */
 static int open_dir(const struct sandbox_policy *p, struct str path)
 {
     int way = view_open_outside(p, path);
@@ -115,7 +115,7 @@ static void search_all(const struct sandbox_policy *p, nested_fn *fn, void *arg)
         search(p, policy_writable(p, i), fn, arg);
 }
 
-/* ---- there at the start ---- */
+/* ---- existing at the start ---- */
 
 static bool is_known(const struct sandbox_policy *p, const char *path)
 {
@@ -180,7 +180,7 @@ static bool is_harmless_dir(int git)
            (read_small(git, "config", &config) && git_config_is_harmless(buf_str(&config)));
 }
 
-/* A .git that is a file leads to a repository; in the same writable place it is judged there. */
+/* A .git file points to a repository; one in the same writable place is checked there. */
 static bool is_harmless_file(const struct sandbox_policy *p, int dir, const char *path)
 {
     AUTO(buf) struct buf text = BUF_INIT, target = BUF_INIT;
@@ -206,7 +206,7 @@ static bool is_harmless(const struct sandbox_policy *p, int dir, const char *pat
     return ok;
 }
 
-/* A command may have taken the right to write from the directory. */
+/* A command may have removed write permission from the directory. */
 static bool put_aside(int dir, char *ret_name, size_t size)
 {
     for (int i = 1; i < 100; i++) {
@@ -236,13 +236,14 @@ static void judge(void *arg, int dir, const char *path)
         return;
     bool is_aside = put_aside(dir, name, sizeof name);
     if (!f->ok && f->err->code != ERR_EXISTS)
-        return; /* the worst is told */
+        return; /* report the most serious one */
     f->ok = false;
     if (is_aside)
-        error_set(f->err, ERR_EXISTS,
-                  "the sandbox has renamed %s, which a command made, to %s: its settings or hooks "
-                  "are none of the usual ones, and git would run what they name",
-                  path, name);
+        error_set(
+            f->err, ERR_EXISTS,
+            "the sandbox has renamed %s, which a command made, to %s: its settings or hooks can "
+            "make git run programs",
+            path, name);
     else
         error_set(f->err, ERR_DENIED,
                   "a command made %s with settings or hooks that git would run: remove it, then "

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* The parts of the sandbox, for src/sandbox only.
  *
- *     once per session      space      namespaces, where the kernel lets us have them
+ *     once per session      space      namespaces, where the kernel allows them
  *                           view       the file system as commands see it
- *     before each command   view       looked over again
- *                           marks      what no mount can guard
+ *     before each command   view       checked again
+ *                           marks      paths that no mount can protect
  *     in the command        limits
- *                           landlock   who may read, write, connect and signal what
+ *                           landlock   access to files, ports and other processes
  *                           filter     system calls that are refused
  *
- * The lower ones do not need the upper ones: without namespaces the rest still holds.
+ * The lower ones do not need the upper ones: without namespaces the others still work.
  */
 #ifndef TRIVET_SANDBOX_PARTS_H
 #define TRIVET_SANDBOX_PARTS_H
@@ -21,56 +21,57 @@
 
 /* ---- space.c ---- */
 
-struct space { /* what could be had */
+struct space { /* which namespaces were created */
     bool has_mounts, has_processes, has_network, has_users;
 };
 
-/* Like fork: the new process is inside, with the view made; p is then what it sees.  -1: nothing
- * could be had, err says why. */
+/* Like fork: the child is in new namespaces, with the view set up; p then has the paths it sees.
+ * -1: no namespace could be created, err says why. */
 pid_t space_fork(struct sandbox_policy *p, struct space *ret, struct error *err);
-/* Tries it and leaves nothing behind. */
+/* Tries it without side effects. */
 struct space space_probe(void);
 
 /* ---- sandbox.c ---- */
 
-enum { PROBE_MOUNTS = 1, PROBE_NETWORK = 2 }; /* what the probe hook says */
+enum { PROBE_MOUNTS = 1, PROBE_NETWORK = 2 }; /* result bits of the probe hook */
 struct sandbox_report;
-void report_kernel(struct sandbox_report *ret); /* all but what namespaces give */
+void report_kernel(struct sandbox_report *ret); /* all abilities that need no namespace */
 
 /* ---- limits.c ---- */
 
 /* In the command's process. */
 void limits_set(const struct sandbox_policy *p, const struct space *space);
-/* In its holder: an enum child_limit that the command and all it has started pass together. */
+/* In its holder: the enum child_limit that the processes of the command together exceed. */
 int limits_measure(const struct sandbox_policy *p);
 
 /* ---- cover.c ---- */
 
-/* The files in the directory are gone, its directories read-only. */
+/* Hides the files in the directory and makes its subdirectories read-only. */
 bool cover_dir(const char *dir, struct error *err);
 
 /* ---- policy.c ---- */
 
 bool paths_have(const struct sandbox_paths *l, struct str path);
-void paths_put(struct sandbox_paths *l, struct str path); /* as it is, once */
+void paths_put(struct sandbox_paths *l, struct str path); /* adds the path unchanged, without
+                                                           * duplicates */
 /* Whether it is the directory of a program that keeps secrets in it. */
 bool policy_is_own_dir(const struct sandbox_policy *p, struct str path);
 
 /* ---- landlock.c ---- */
 
-int landlock_abi(void); /* 0: the kernel has none, or it is switched off */
+int landlock_abi(void); /* 0: not supported or disabled */
 
 struct landlock { /* the rules of a session */
     int fd;       /* -1: there are none */
     struct landlock_dir {
         char *path;
         struct timespec time; /* of its last change */
-    } * dirs;                 /* whose entries were looked at one by one */
+    } * dirs;                 /* directories with one rule per entry */
     size_t n_dirs;
 };
 #define LANDLOCK_INIT ((struct landlock){.fd = -1})
 
-/* Makes the rules, unless they are there and nothing has changed. */
+/* Makes the rules, unless they exist and nothing has changed. */
 bool landlock_refresh(struct landlock *l, const struct sandbox_policy *p, const struct space *space,
                       struct error *err);
 void landlock_clear(struct landlock *l);

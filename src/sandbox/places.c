@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The policy of a session: which places are guarded and hidden by default, and its limits.
+/* The policy of a session: which paths are guarded and hidden by default, and its limits.
  *
- *     GUARD   programs outside run what lies there
+ *     GUARD   not writable: programs outside run these files or read them as settings
  *     MASK    the same, and the directory is guarded while it does not exist
- *     HIDE    keys and private affairs; not readable
- *     CACHE   readable, what is written there lands in the scratch directory
+ *     HIDE    keys and private data; not readable
+ *     CACHE   readable; writes go to the scratch directory
  */
 #include "sandbox/parts.h"
 #include "sandbox/view.h"
@@ -41,7 +41,7 @@ const struct sandbox_limit_row sandbox_limits[SANDBOX_N_LIMITS] = {
 static const char *const work_masked[] = {".scaiflux", ".trivet", ".vscode", ".husky", ".idea"};
 static const char *const work_guarded[] = {".envrc"};
 
-/* With the home directory as workspace, or in it: what a login, a shell or ssh goes by. */
+/* Settings of login, shell and ssh, guarded when the workspace is the home directory or below. */
 /* clang-format off */
 static const char *const home_guarded[] = {
     ".bashrc",   ".bash_profile", ".bash_login",   ".bash_logout", ".profile",
@@ -53,7 +53,7 @@ static const char *const home_guarded[] = {
 };
 /* clang-format on */
 
-/* Directories of trivet and of the programs whose place it takes. */
+/* Directories of trivet and of the programs it replaces. */
 static const char *const own_guarded[] = {".loaf", ".kward", ".scaiflux"};
 static const char *const own_hidden[] = {
     ".loaf/auth.json",    ".loaf/secrets-fallback.json", ".kward/auth.json",
@@ -73,7 +73,7 @@ static const char *const home_hidden[] = {
     /* other agents */
     ".codex/auth.json", ".claude/.credentials.json", ".claude.json", ".pi/agent/auth.json",
     ".gemini/oauth_creds.json", ".config/github-copilot", ".local/share/opencode/auth.json",
-    /* what was said elsewhere */
+    /* other conversations */
     ".loaf/sessions", ".kward/sessions", ".scaiflux/sessions", ".codex/sessions",
     ".claude/projects", ".pi/agent/sessions", ".bash_history", ".zsh_history",
 };
@@ -94,7 +94,7 @@ static void add_below(struct sandbox_paths *l, struct str dir, const char *path)
     sandbox_paths_add(l, buf_str(&full));
 }
 
-/* By its name, and where it leads if it is a link: commands could change either. */
+/* Adds the path and, for a link, its target: commands could change either. */
 static void add_named(struct sandbox_paths *l, struct str dir, const char *name)
 {
     AUTO(buf) struct buf full = BUF_INIT;
@@ -113,7 +113,7 @@ static void add_all(struct sandbox_paths *l, struct str dir, const char *const *
 
 /* ---- git ---- */
 
-/* The text behind `key` in a small file; never a link, a pipe or something large. */
+/* The text after `key` in a small regular file; links, pipes and large files are refused. */
 static bool read_line(const char *path, struct str key, struct buf *ret)
 {
     struct stat st;
@@ -128,8 +128,8 @@ static bool read_line(const char *path, struct str key, struct buf *ret)
     return ret->n > 0;
 }
 
-/* Whether the repository says itself that this is one of its work trees: what the workspace says
- * alone is no reason to open anything outside of it. */
+/* Whether the repository lists this as one of its work trees: a file in the workspace alone must
+ * not open paths outside of it. */
 static bool is_known_tree(const struct sandbox_policy *p, const char *dir)
 {
     AUTO(buf) struct buf path = BUF_INIT, text = BUF_INIT, wanted = BUF_INIT;
@@ -138,7 +138,7 @@ static bool is_known_tree(const struct sandbox_policy *p, const char *dir)
     return read_line(path.p, STR(""), &text) && str_eq(buf_str(&text), buf_str(&wanted));
 }
 
-/* A .git that is a file says where the repository lies; a work tree shares most of another one. */
+/* A .git file names the directory of the repository; a work tree shares most of another one. */
 static void add_git_file(struct sandbox_policy *p)
 {
     AUTO(buf) struct buf path = BUF_INIT, text = BUF_INIT, dir = BUF_INIT, common = BUF_INIT;
@@ -166,7 +166,7 @@ static void guard_link(void *arg, struct str name)
     paths_put(&p->guarded, buf_str(&path));
 }
 
-/* The submodules that are there already. */
+/* Adds existing submodules. */
 static void add_submodules(struct sandbox_policy *p)
 {
     AUTO(buf) struct buf index = BUF_INIT;
@@ -190,7 +190,7 @@ static void add_git(struct sandbox_policy *p)
 
 /* ---- trivet itself ---- */
 
-/* Where the program lies, if a command could write there. */
+/* Adds the program's directory, if a command could write there. */
 static void add_program(struct sandbox_policy *p)
 {
     AUTO(buf) struct buf modules = BUF_INIT;
@@ -203,7 +203,7 @@ static void add_program(struct sandbox_policy *p)
 static void add_variable(struct sandbox_paths *l, const char *name)
 {
     const char *value = getenv(name);
-    if (value && *value) /* with ~ and relative, as those read it who use it */
+    if (value && *value) /* expands ~ and relative paths */
         sandbox_paths_add(l, str_of(value));
 }
 
@@ -233,7 +233,7 @@ void sandbox_own_places(struct sandbox_paths *dirs, struct sandbox_paths *secret
 
 /* ---- all ---- */
 
-/* TRIVET_SANDBOX_HIDE adds places, and takes some of the table away with `!` in front. */
+/* TRIVET_SANDBOX_HIDE adds paths; a `!` before one removes it from the table. */
 static bool is_shown(struct str home, const char *name)
 {
     struct str rest = str_of(getenv("TRIVET_SANDBOX_HIDE")), word;
@@ -289,7 +289,7 @@ static void places_add(struct sandbox_policy *p)
     ADD_ALL(&p->guarded, home, home_guarded);
     add_hidden(p);
     sandbox_own_places(&p->guarded, &p->hidden);
-    add_xdg(&p->hidden, "XDG_STATE_HOME", ".local/state"); /* what was said in other sessions */
+    add_xdg(&p->hidden, "XDG_STATE_HOME", ".local/state"); /* conversations of other sessions */
     add_program(p);
     add_caches(p);
 }
@@ -309,14 +309,14 @@ static void set_limits(struct sandbox_policy *p)
         char *end = NULL;
         long long number = value && *value ? strtoll(value, &end, 10) : 0;
         if (end && (*end || number < 0 || number > INT32_MAX))
-            log_warn("%s is a number of %s, not %s; it stays %lld", sandbox_limits[i].variable,
+            log_warn("%s is a number of %s, not %s; using %lld", sandbox_limits[i].variable,
                      sandbox_limits[i].unit, value, (long long)p->limits[i]);
         else if (end)
             p->limits[i] = number;
     }
 }
 
-/* Commands get the scratch directory as /tmp unless something they need lies there. */
+/* Commands see the scratch directory as /tmp, unless they need files in the real one. */
 static bool can_show_tmp(const struct sandbox_policy *p)
 {
     return !path_is_inside(STR("/tmp"), str_of(p->root)) &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Arguments are "name=value", one per fact; lists repeat their name:
+/* Arguments are "name=value"; lists repeat their name:
  *
  *     kind=workspace-write net=0 root=/home/a/work tmp=/tmp/trivet-XXXXXX guard=/home/a/.loaf ...
  *
@@ -32,7 +32,7 @@ bool sandbox_kind_named(struct str name, enum sandbox_kind *ret)
     return false;
 }
 
-/* ---- making ---- */
+/* ---- creating ---- */
 
 static void list_put(struct sandbox_paths *l, char *path)
 {
@@ -81,7 +81,7 @@ void sandbox_policy_clear(struct sandbox_policy *p)
     *p = SANDBOX_POLICY_INIT;
 }
 
-/* ---- there and back ---- */
+/* ---- encoding and decoding ---- */
 
 enum part { PART_FLAG, PART_TEXT, PART_LIST, PART_NUMBER };
 
@@ -160,7 +160,7 @@ void sandbox_arguments_free(char **args)
     free(args);
 }
 
-/* False: the value does not fit the name. */
+/* False: the value is invalid for the name. */
 static bool set_part(struct sandbox_policy *p, size_t i, struct str value)
 {
     void *at = (char *)p + parts[i].at;
@@ -208,7 +208,7 @@ bool sandbox_policy_decode(int argc, char **argv, struct sandbox_policy *ret, st
     return true;
 }
 
-/* ---- judging ---- */
+/* ---- checking paths ---- */
 
 static bool is_in(const struct sandbox_paths *l, struct str path)
 {
@@ -218,8 +218,7 @@ static bool is_in(const struct sandbox_paths *l, struct str path)
     return false;
 }
 
-/* A .git itself, or what makes git run programs somewhere below one: submodules keep theirs
- * deeper. */
+/* A .git itself, or a file below one that makes git run programs; submodules have theirs deeper. */
 static bool is_git_guarded(struct str path)
 {
     bool in_git = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tree is made flat instead of being climbed: of each directory at the top the files are
- * removed and the directories are moved up to the top under a new name, until there is nothing.
+/* Removes without recursion: in each top directory the files are removed and the subdirectories are
+ * moved to the top under a new name, until nothing is left.
  */
 #include "sandbox/remove.h"
 
@@ -34,7 +34,7 @@ static bool is_dots(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Whether the entry is gone from this directory. */
+/* Removes an entry or moves it to the top; false when it stays. */
 static bool lift(struct flat *f, int at, const char *name)
 {
     char fresh[40];
@@ -42,7 +42,7 @@ static bool lift(struct flat *f, int at, const char *name)
         return true;
     for (int i = 0; i < 100; i++) {
         snprintf(fresh, sizeof fresh, "_%lx", f->n_moved++);
-        fchmodat(at, name, 0700, 0); /* to be moved it must be writable itself */
+        fchmodat(at, name, 0700, 0); /* a directory must be writable to be moved */
         if (renameat(at, name, f->top, fresh) == 0)
             return true;
         if (errno != ENOTEMPTY && errno != EEXIST)
@@ -51,7 +51,7 @@ static bool lift(struct flat *f, int at, const char *name)
     return false;
 }
 
-/* Empties and removes one directory of the top; false when it stays. */
+/* Empties and removes one top directory; false when it stays. */
 static bool flatten(struct flat *f, const char *name)
 {
     DIR *d = open_dir(f->top, name);
@@ -64,8 +64,8 @@ static bool flatten(struct flat *f, const char *name)
     return unlinkat(f->top, name, AT_REMOVEDIR) == 0;
 }
 
-/* One round over the top; true when something was removed, so that another may help. */
-static bool round_over(struct flat *f, DIR *d)
+/* One pass over the top; true when something was removed, so that another pass may help. */
+static bool pass_over(struct flat *f, DIR *d)
 {
     bool has_gone = false;
     rewinddir(d);
@@ -89,7 +89,7 @@ void remove_tree_at(int at, const char *name)
     if (!d)
         return;
     struct flat f = {.top = dirfd(d)};
-    while (round_over(&f, d))
+    while (pass_over(&f, d))
         ;
     closedir(d);
     unlinkat(at, name, AT_REMOVEDIR);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the sandbox can enforce here.  Apart from sandbox.c because rooms do not ask: they try. */
+/* What the sandbox can enforce here.  Separate from sandbox.c because rooms do not need it. */
 #include "sandbox/sandbox.h"
 
 #include "loop/room.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The order of things.  In the process outside, when the room of a session is made:
+/* The order of the set-up.  In the outer process, when the room of a session starts:
  *
  *     scratch directory       removed when the room is gone
  *     namespaces and view     in the keeper, which is forked into them
@@ -9,9 +9,9 @@
  *     limits
  *     repositories            opened for plain git
  *     capabilities            none; root keeps those over files
- *     no new privileges       setuid programs stay what they are; the next two need it
+ *     no new privileges       setuid has no effect; the next two need it
  *     Landlock
- *     filter                  last, since it refuses calls that the others make
+ *     filter                  last, since it blocks calls that the others make
  */
 #include "sandbox/sandbox.h"
 
@@ -32,17 +32,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Of this process, which serves one session. */
+/* State of this process, which serves one session. */
 static struct sandbox_policy policy;
 static struct space space;
 static struct marks marks;
 static struct links links = {.fd = -1};
 static struct landlock rules = {.fd = -1};
-static char *scratch;             /* by its name outside */
-static int proxy_port;            /* on loopback; 0: there is none */
-static struct sandbox_paths made; /* empty directories that are there only to be masked */
+static char *scratch;             /* its path outside of the sandbox */
+static int proxy_port;            /* on loopback; 0: none */
+static struct sandbox_paths made; /* empty directories created only to be masked */
 
-/* ---- rights that a command does not need ---- */
+/* ---- capabilities ---- */
 
 static bool is_kept(unsigned cap, bool network)
 {
@@ -61,11 +61,10 @@ static bool is_kept(unsigned cap, bool network)
     }
 }
 
-/* In the keeper, for all commands: no program they start can have these. */
+/* In the keeper, for all commands: removes capabilities from the bounding set. */
 static void bound_capabilities(bool network)
 {
-    bool may_drop =
-        true; /* who may not has nothing to lose; behind the last one there is nothing */
+    bool may_drop = true; /* false without privileges, or after the last capability */
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
     for (unsigned cap = 0; cap < 64 && may_drop; cap++)
         if (!is_kept(cap, network))
@@ -99,14 +98,15 @@ static bool is_covered(const struct sandbox_policy *p, struct error *err)
         return true;
     report_kernel(&now);
     for (int i = 0; i < SANDBOX_N_ABILITIES; i++)
-        if (!now.can[i] && i != SANDBOX_MOUNTS) /* these are tried for real */
+        if (!now.can[i] && i != SANDBOX_MOUNTS) /* mounts are tested by using them */
             return error_set(err, ERR_DENIED, "this kernel cannot enforce: %s (%s)",
                              sandbox_ability_name((enum sandbox_ability)i),
                              sandbox_ability_loss((enum sandbox_ability)i));
     return true;
 }
 
-/* A socket in the network of the commands, handed to the engine, which answers there. */
+/* Opens a socket in the commands' network namespace and sends it to the engine, which runs the
+ * proxy. */
 static void offer_proxy(void)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -135,8 +135,7 @@ static int room_enter(int argc, char **argv, struct error *err)
         return 0;
     bool is_read = sandbox_policy_decode(argc, argv, &policy, err);
     for (int i = 0; i < argc; i++)
-        memset(argv[i], 0,
-               strlen(argv[i])); /* for who lists processes it is long and none of his */
+        memset(argv[i], 0, strlen(argv[i])); /* hides the long argument list from `ps` */
     if (!is_read || policy.kind == SANDBOX_OFF || !is_covered(&policy, err) ||
         !make_scratch(policy.tmp, err)) {
         error_prefix(err, "cannot confine the command");
@@ -148,11 +147,11 @@ static int room_enter(int argc, char **argv, struct error *err)
         view_note_missing(&policy, &made);
     pid_t pid = space_fork(&policy, &space, err);
     if (pid < 0 && !policy.is_required) {
-        *err = ERROR_INIT; /* what works is taken */
+        *err = ERROR_INIT; /* go on without namespaces */
         if (policy.has_mounts)
             error_set(err, ERR_EXISTS,
-                      "there are no namespaces for this sandbox, although there were "
-                      "some before; /tmp is not private, and there is no localhost");
+                      "namespaces are not available for this sandbox, although they were "
+                      "before; /tmp is not private, and there is no localhost");
         policy.shows_tmp = false;
         pid = fork();
     } else if (pid < 0) {
@@ -201,10 +200,10 @@ static void room_release(void)
         return;
     remove_tree(scratch);
     for (size_t i = 0; i < made.n; i++)
-        rmdir(made.v[i]); /* unless it is in use by now */
+        rmdir(made.v[i]); /* fails when it is in use, which is fine */
 }
 
-/* ---- all together ---- */
+/* ---- the hooks ---- */
 
 static void set_proxy(void)
 {
@@ -256,9 +255,9 @@ static bool confine(enum sandbox_purpose purpose, struct error *err)
     if (!drop_capabilities(policy.network, err))
         return false;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-        return error_errno(err, errno, "cannot give up new privileges");
-    /* A kernel without Landlock or seccomp is no failure unless it must be; a kernel that has them
-     * and refuses is one always. */
+        return error_errno(err, errno, "cannot set no_new_privs");
+    /* A kernel without Landlock or seccomp is a failure only with is_required; a kernel that has
+     * them and refuses is always one. */
     if (!landlock_confine(&rules, err))
         return false;
     return !filter_is_available() || filter_install(&filter, err);
@@ -292,14 +291,14 @@ static const struct {
 } abilities[SANDBOX_N_ABILITIES] = {
     [SANDBOX_FILES] = {"files", "commands read and write whatever the user may"},
     [SANDBOX_RENAME] = {"rename", "files cannot be moved from one directory to another"},
-    [SANDBOX_TRUNCATE] = {"truncate", "files outside could be emptied"},
-    [SANDBOX_TCP] = {"tcp", "the network is only kept away by the system call filter"},
-    [SANDBOX_DEVICES] = {"devices", "device files may be given orders"},
-    [SANDBOX_SIGNALS] = {"signals", "commands may end other processes of the user"},
-    [SANDBOX_CALLS] = {"calls", "network, ptrace and namespaces are open to commands"},
+    [SANDBOX_TRUNCATE] = {"truncate", "files outside can be truncated"},
+    [SANDBOX_TCP] = {"tcp", "only the system call filter blocks the network"},
+    [SANDBOX_DEVICES] = {"devices", "ioctl on devices is not restricted"},
+    [SANDBOX_SIGNALS] = {"signals", "commands can signal other processes of the user"},
+    [SANDBOX_CALLS] = {"calls", "network, ptrace and namespaces are not restricted"},
     [SANDBOX_MOUNTS] = {"mounts",
-                        "what programs outside run, .git/hooks for instance, is only looked "
-                        "at after each command, modes and times of files outside can be "
+                        "files that programs outside run, such as .git/hooks, are only checked "
+                        "after each command, modes and times of files outside can be "
                         "changed, and commands cannot open ports of their own"},
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel's walls around the commands of a session: namespaces where they are to be had,
- * Landlock, a system call filter, limits.  Nothing here needs root or a helper program.
+/* The sandbox for the commands of a session: namespaces where available, Landlock, a system call
+ * filter, resource limits.  Needs neither root nor a helper program.
  *
  * One room per session (loop/room.h) with these hooks; its arguments are what sandbox_policy_encode
  * made.  Without arguments they do nothing.
@@ -16,7 +16,7 @@ extern const struct hold_hooks sandbox_hooks;
 /* ---- what this kernel can enforce ---- */
 
 enum sandbox_ability {
-    SANDBOX_FILES,  /* reading and writing by place */
+    SANDBOX_FILES,  /* reading and writing by path */
     SANDBOX_RENAME, /* moving files between directories inside the workspace */
     SANDBOX_TRUNCATE,
     SANDBOX_TCP,
@@ -30,13 +30,13 @@ enum sandbox_ability {
 struct sandbox_report {
     int landlock_abi; /* 0: none */
     bool can[SANDBOX_N_ABILITIES];
-    bool has_loopback; /* commands can have a network of their own */
+    bool has_loopback; /* network namespaces work */
 };
 
-/* Tries namespaces for real, in a process of its own, and waits for it: some milliseconds. */
+/* Tests namespaces in a child process; blocks for some milliseconds. */
 void sandbox_report(struct sandbox_report *ret);
 const char *sandbox_ability_name(enum sandbox_ability a);
-/* What is lost where the kernel cannot. */
+/* What is not protected where the kernel lacks it. */
 const char *sandbox_ability_loss(enum sandbox_ability a);
 
 #endif

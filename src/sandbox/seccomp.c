@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* The filter for system calls.
  *
- *     wrong architecture            the process is killed: its numbers mean other calls
- *     x32 numbers                   EPERM
- *     calls of the table            EPERM: other processes' memory, namespaces and mounts, kernel
- *                                   interfaces with a history of holes, nothing a build needs
- *     clone3                        ENOSYS: its flags lie in memory where no filter can look; libc
- *                                   falls back to clone, whose flags are looked at
- *     socket                        by family and type, see below
- *     the rest                      allowed
+ *     wrong architecture   the process is killed: its call numbers differ
+ *     x32 numbers          EPERM
+ *     calls of the table   EPERM: other processes' memory, namespaces and mounts, kernel interfaces
+ *                          with a history of security bugs; builds need none of them
+ *     clone3               ENOSYS: its flags are in memory that a filter cannot read; libc falls
+ *                          back to clone, whose flags are checked
+ *     socket               by family and type, see below
+ *     prlimit and similar  on the calling process only
+ *     the rest             allowed
  *
- *     prlimit and its relatives     on the caller itself only
- *
- * Of the sockets, pairs of streams are always allowed: they lead nowhere else.  Without `network`
- * there is no internet socket, unless a network namespace makes it harmless.  A named local socket
- * needs `unix_sockets`: a filter cannot see the address that is connected to, Landlock (up to ABI
- * 8) does not look at it, and many a service behind such a socket runs commands for whoever asks
- * (D-Bus, Docker).
+ * Socket pairs of streams are always allowed: they connect to no other process.  Without `network`
+ * there are no internet sockets, unless a network namespace makes them harmless.  A named local
+ * socket needs `unix_sockets`: a filter cannot read the address, Landlock (up to ABI 8) does not
+ * check it, and many services on such sockets run commands for any client (D-Bus, Docker).
  */
 #include "sandbox/bpf.h"
 
@@ -118,14 +116,14 @@ enum special {
     PERSONALITY,
     IOCTL,
     PRLIMIT,
-    /* calls on processes outside, where these can be named */
+    /* calls on processes outside, where there is no PID namespace */
     SETPRIORITY,
     IOPRIO_SET,
     SET_AFFINITY,
     SET_SCHEDULER,
     SET_PARAM,
     SET_ATTR,
-    /* calls an old Landlock does not look at */
+    /* calls that an old Landlock does not check */
     TRUNCATE,
     OPEN,
     OPENAT,
@@ -176,7 +174,7 @@ struct ends {
     int allow, deny, deny_socket, unknown;
 };
 
-/* A call that is not simply allowed, and where the filter goes on. */
+/* A call with a special rule, and the label of its code. */
 struct filter_case {
     int number, label;
 };
@@ -199,9 +197,9 @@ static int compare_cases(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* A tree over the sorted numbers.  It is not only quick to run: when a filter is installed, the
- * kernel goes through it for every call there is, which took a third of the whole set-up when the
- * cases stood in a row. */
+/* A binary search over the sorted numbers.  Besides speed at run time: when a filter is installed,
+ * the kernel evaluates it for every call number, which took a third of the whole set-up with a
+ * linear list. */
 static void put_tree(struct bpf *b, const struct filter_case *cases, size_t n)
 {
     if (n > 3) {
@@ -217,7 +215,7 @@ static void put_tree(struct bpf *b, const struct filter_case *cases, size_t n)
     bpf_return(b, SECCOMP_RET_ALLOW);
 }
 
-/* Looks at the architecture and leaves the number of the call to be judged. */
+/* Checks the architecture and loads the number of the call. */
 static void put_start(struct bpf *b, enum filter_arch arch, const struct ends *e)
 {
     static const uint32_t audit[] = {AUDIT_ARCH_X86_64, AUDIT_ARCH_AARCH64};
@@ -249,7 +247,7 @@ static void put_socket(struct bpf *b, const struct filter_options *o, const stru
     bpf_and(b, 0xf); /* without SOCK_CLOEXEC and SOCK_NONBLOCK */
     bpf_if_equal(b, SOCK_STREAM, stream, -1);
     bpf_if_equal(b, SOCK_DGRAM, packet, e->deny_socket);
-    bpf_here(b, stream); /* TCP and none of its relatives */
+    bpf_here(b, stream); /* TCP only */
     load_argument(b, 2);
     bpf_if_equal(b, 0, e->allow, -1);
     bpf_if_equal(b, IPPROTO_TCP, e->allow, e->deny_socket);
@@ -257,12 +255,13 @@ static void put_socket(struct bpf *b, const struct filter_options *o, const stru
     load_argument(b, 2);
     bpf_if_equal(b, 0, e->allow, -1);
     bpf_if_equal(b, IPPROTO_UDP, e->allow, e->deny_socket);
-    bpf_here(b, netlink); /* its protocol 0 tells of routes and addresses */
+    bpf_here(b, netlink); /* protocol 0 reads routes and addresses */
     load_argument(b, 2);
     bpf_if_equal(b, 0, e->allow, e->deny_socket);
 }
 
-/* A pair leads nowhere else, unless it is one of datagrams: these can be sent to any name. */
+/* A pair is connected only to itself, unless it is of datagrams, which can be sent to any
+ * address. */
 static void put_socketpair(struct bpf *b, const struct filter_options *o, const struct ends *e)
 {
     load_argument(b, 0);
@@ -273,7 +272,7 @@ static void put_socketpair(struct bpf *b, const struct filter_options *o, const 
     bpf_if_equal(b, SOCK_SEQPACKET, e->allow, e->deny_socket);
 }
 
-/* 0 stands for the caller itself. */
+/* 0 means the calling process. */
 static void put_self_only(struct bpf *b, unsigned argument, const struct ends *e)
 {
     load_argument(b, argument);
@@ -288,7 +287,7 @@ static void put_personality(struct bpf *b, const struct ends *e)
     bpf_if_equal(b, (uint32_t)ASK_PERSONALITY, e->allow, e->deny);
 }
 
-/* Opening for reading only may still cut the file, which an old Landlock takes for reading. */
+/* O_RDONLY with O_TRUNC truncates the file, which an old Landlock treats as reading. */
 static void put_open(struct bpf *b, unsigned argument, const struct ends *e)
 {
     int cuts = bpf_label(b);
@@ -364,7 +363,7 @@ bool filter_build(struct bpf *b, const struct filter_options *o, struct error *e
     bpf_here(b, e.unknown);
     bpf_return(b, UNKNOWN);
     if (!bpf_link(b))
-        return error_set(err, ERR_INTERNAL, "the system call filter does not fit");
+        return error_set(err, ERR_INTERNAL, "the system call filter is too long");
     return true;
 }
 

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Namespaces: the part of the sandbox that many a system does not let an ordinary user have.  They
- * are tried from all to none:
+/* Namespaces, which many systems do not allow for ordinary users.  Tried from all to none:
  *
  *     mounts, processes, messages, network      everything
  *     mounts                                    where no fresh /proc may be mounted
- *     none                                      Landlock and the filter have to do
+ *     none                                      only Landlock and the filter remain
  *
- * Root uses its own rights; others, and a root without them, make a user namespace in which they
- * are themselves.  What did not work is left behind in a process that has ended.
+ * Root uses its own privileges; other users, and root without capabilities, create a user namespace
+ * that maps their own id.  Each attempt runs in a new process, which exits when it fails.
  */
 #include "sandbox/parts.h"
 #include "sandbox/view.h"
@@ -27,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Process numbers below this are not given out a second time. */
+/* The kernel does not reuse process ids below this. */
 enum { RESERVED_PIDS = 300 };
 
 static bool write_file(const char *path, const char *text, struct error *err)
@@ -51,7 +50,7 @@ static bool map_self(unsigned uid, unsigned gid, struct error *err)
            write_file("/proc/self/gid_map", gids, err);
 }
 
-/* Test suites open ports: this one leads nowhere but to the sandbox itself. */
+/* Test suites open ports: this loopback interface reaches only the sandbox itself. */
 static bool raise_loopback(struct error *err)
 {
     struct ifreq request = {.ifr_name = "lo"};
@@ -65,7 +64,7 @@ static bool raise_loopback(struct error *err)
     return ok || error_errno(err, number, "no loopback interface");
 }
 
-/* Kernels from 6.14 on count per namespace; it is the only limit that holds for root as well. */
+/* Kernels from 6.14 on count per namespace; it is the only limit that applies to root too. */
 static void limit_processes(int64_t n)
 {
     struct error ignored;
@@ -92,7 +91,7 @@ static bool build(struct sandbox_policy *p, uint64_t flags, unsigned uid, unsign
            (!(flags & CLONE_NEWNET) || raise_loopback(err)) && view_make(p, err);
 }
 
-/* Like fork: 0 in a new process for which all of it worked; -1: it did not. */
+/* Like fork: 0 in a new process where everything worked; -1: it failed. */
 static pid_t try(struct sandbox_policy *p, uint64_t flags, struct error *err)
 {
     int line[2];

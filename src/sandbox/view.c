@@ -3,16 +3,16 @@
  *
  *     everything     read-only
  *     writable       the workspace and the further places, as they are
- *     guarded        read-only inside these; a directory that is missing is masked by an empty one
+ *     guarded        read-only inside these; a missing directory is masked by an empty one
  *     hidden         empty inside these; elsewhere Landlock keeps them from being read
  *     /tmp           the scratch directory of the session
- *     caches         what is there, with writes that land in the scratch directory
+ *     caches         their content, with writes that go to the scratch directory
  *     /dev/shm       private
  *
- * It is made once, when the room of a session is; before each command it is looked over again,
- * because what is guarded may have come, gone or been replaced from outside, which takes a mount
- * with it.  Each directory between a guarded path and its writable place is a mount too, but
- * writable: a mount point cannot be renamed or removed, so nobody can move it aside.
+ * It is made once, when the room of a session starts, and checked before each command, because
+ * guarded paths may have been created, removed or replaced from outside, which removes their mount.
+ * Each directory between a guarded path and its writable place is a mount too, but writable: a
+ * mount point cannot be renamed or removed, so commands cannot move it away.
  */
 #include "sandbox/parts.h"
 #include "sandbox/view.h"
@@ -31,7 +31,7 @@
 
 enum { MAX_WRITABLE = 64, OVERLAY_MAGIC = 0x794c7630 };
 
-/* The workspace without anything mounted in it: shows what lies below a mask. */
+/* The workspace without mounts in it: shows the content below a mask. */
 static int base = -1;
 
 const char *policy_writable(const struct sandbox_policy *p, size_t i)
@@ -54,7 +54,7 @@ const char *policy_place_of(const struct sandbox_policy *p, struct str path)
     return found;
 }
 
-/* ---- looked over before each command ---- */
+/* ---- checked before each command ---- */
 
 /* Makes the directories between the writable place and path mount points, outermost first. */
 static bool pin_parents(struct str place, struct str path, struct error *err)
@@ -67,7 +67,7 @@ static bool pin_parents(struct str place, struct str path, struct error *err)
         return false;
     AUTO_FREE char *z = str_dup(dir);
     if (!spot_open(&s, z))
-        return true; /* it is missing, or not a plain directory: nothing to guard below */
+        return true; /* missing, or not a directory: nothing to guard below */
     bool ok = spot_look(&s) != SPOT_DIR || spot_bind(&s, false, err);
     return ok;
 }
@@ -86,7 +86,7 @@ static bool guard(const char *path, bool is_masked, struct error *err)
     return ok;
 }
 
-/* Of a nested repository: where one was, none needs to be kept from coming. */
+/* Whether the path is in a nested repository; such paths are not masked when missing. */
 static bool is_nested(const struct sandbox_policy *p, struct str path)
 {
     return str_is(path_base(path), ".git") && !str_is(path_dir(path), p->root);
@@ -106,7 +106,7 @@ static bool guard_all(const struct sandbox_policy *p, const struct sandbox_paths
     return true;
 }
 
-/* A repository that was made since its name was masked comes to light. */
+/* Unmasks a repository that was created after its name was masked. */
 static void unmask_git(const struct sandbox_policy *p)
 {
     AUTO(buf) struct buf path = BUF_INIT;
@@ -119,7 +119,7 @@ static void unmask_git(const struct sandbox_policy *p)
         umount2(path.p, MNT_DETACH | UMOUNT_NOFOLLOW);
 }
 
-/* A repository outside of the writable places is open to git alone. */
+/* A repository outside of the writable places is writable for git only. */
 static bool guard_git(const struct sandbox_policy *p, struct error *err)
 {
     unmask_git(p);
@@ -143,7 +143,7 @@ static bool hide(const char *path, struct error *err)
     return ok;
 }
 
-/* A file of a program's own directory goes with all files there. */
+/* A file in a directory of trivet or a similar program is hidden with all files there. */
 static bool cover(const char *path, struct error *err)
 {
     struct spot s;
@@ -200,7 +200,7 @@ void view_note_missing(const struct sandbox_policy *p, struct sandbox_paths *out
     note_missing(&p->git, out);
 }
 
-/* ---- made once ---- */
+/* ---- set up once ---- */
 
 static bool has_root_writable(const struct sandbox_policy *p)
 {
@@ -239,7 +239,7 @@ static bool all_read_only(struct sandbox_policy *p, struct error *err)
     return put_clones(p, clones, n, err) && ok;
 }
 
-/* Not every file system can lie below another; then the cache stays read-only. */
+/* Not every file system works as a lower layer of an overlay; then the cache stays read-only. */
 static void put_cache(const struct sandbox_policy *p, size_t i)
 {
     AUTO(buf) struct buf options = BUF_INIT, upper = BUF_INIT, work = BUF_INIT;
@@ -264,7 +264,7 @@ const char *policy_cache_of(const struct sandbox_policy *p, struct str path)
     return NULL;
 }
 
-/* Read-only with all the rest until now. */
+/* Makes the cache writable; until now it is read-only like everything else. */
 static void open_cache(const char *path)
 {
     struct error ignored;
@@ -296,10 +296,10 @@ static bool private_shm(const struct sandbox_policy *p, struct error *err)
 
 bool view_make(struct sandbox_policy *p, struct error *err)
 {
-    /* What is mounted here stays here. */
+    /* Mounts must not propagate to the outside. */
     if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) != 0)
         return error_errno(err, errno, "no mounts in the namespace");
-    put_caches(p); /* while the scratch directory has its name */
+    put_caches(p); /* before the scratch directory is mounted as /tmp */
     base = mount_clone(p->root);
     if (!all_read_only(p, err) || !private_shm(p, err))
         return false;
@@ -314,7 +314,7 @@ bool view_make(struct sandbox_policy *p, struct error *err)
 
 /* ---- plain git ---- */
 
-/* Inside a writable place what lies below the guard is open; elsewhere the guard itself opens. */
+/* Inside a writable place the guard mount is removed; elsewhere it is made writable. */
 static bool open_repository(const struct sandbox_policy *p, const char *path, struct error *err)
 {
     struct spot s;

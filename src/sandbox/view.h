@@ -14,9 +14,9 @@ bool view_make(struct sandbox_policy *p, struct error *err);
 bool view_refresh(const struct sandbox_policy *p, struct error *err);
 /* In the process of a command of plain git. */
 bool view_open_git(const struct sandbox_policy *p, struct error *err);
-/* A directory as it is outside, without guards: to put right what a command has done.  -1. */
+/* Opens a directory as seen outside, without guard mounts, to undo what a command has done; -1. */
 int view_open_outside(const struct sandbox_policy *p, struct str path);
-/* Those that will be made, empty, to be masked. */
+/* Lists directories that will be created empty in order to be masked. */
 void view_note_missing(const struct sandbox_policy *p, struct sandbox_paths *out);
 
 /* The places a policy lets a command write to, by number; NULL behind the last. */
@@ -27,23 +27,24 @@ const char *policy_cache_of(const struct sandbox_policy *p, struct str path);
 
 /* ---- mount.c ---- */
 
-/* A copy of the mounts from path on; -1 with errno.  It is put somewhere else and closed. */
+/* Clones the mounts at and below path; -1 with errno.  The caller attaches the copy and closes
+ * it. */
 int mount_clone(const char *path);
 bool mount_put(int tree, const char *path, struct error *err);
 bool mount_read_only(const char *path, bool is_read_only, struct error *err); /* and all below */
-/* Without a link on the way; -1. */
+/* Opens a directory without following links; -1. */
 int mount_open_dir(int at, struct str path);
 
-struct spot { /* a name in a directory that is held */
+struct spot { /* a name in an open directory */
     int dir;
     const char *name, *path; /* of the caller */
 };
 
 enum spot_kind { SPOT_MISSING, SPOT_LINK, SPOT_MOUNT, SPOT_DIR, SPOT_FILE };
 
-/* Good until the next one.  False: its directory is missing, or a link leads there. */
+/* Valid until the next spot_open.  False: its directory is missing or is reached by a link. */
 bool spot_open(struct spot *s, const char *path);
-/* What was looked up may have changed since. */
+/* Drops the cached directory: it may have changed. */
 void spots_forget(void);
 enum spot_kind spot_look(const struct spot *s);
 bool spot_bind(const struct spot *s, bool is_read_only, struct error *err); /* over itself */
@@ -52,7 +53,7 @@ bool spot_mask(const struct spot *s, struct error *err); /* by an empty director
 
 /* ---- git.c ---- */
 
-/* Calls fn for each file that makes git run programs, whether it is there or not. */
+/* Calls fn for each file that makes git run programs, even if it does not exist. */
 typedef void git_file_fn(void *arg, const char *dir, const char *path);
 void git_each(const struct sandbox_policy *p, git_file_fn *fn, void *arg);
 
@@ -60,8 +61,8 @@ void git_each(const struct sandbox_policy *p, git_file_fn *fn, void *arg);
 
 /* Adds the repositories below the writable places to the policy; once, before the view is made. */
 void nested_guard(struct sandbox_policy *p);
-/* Looks at those that were made since.  False with ERR_EXISTS: one was put aside; otherwise it
- * could not be. */
+/* Checks repositories created since.  False with ERR_EXISTS: one was renamed; with another code:
+ * renaming failed. */
 bool nested_check(const struct sandbox_policy *p, struct error *err);
 
 /* ---- marks.c ---- */
@@ -82,7 +83,7 @@ struct marks {
 
 void marks_take(struct marks *l, const struct sandbox_policy *p);
 void marks_clear(struct marks *l);
-/* False: something changed that cannot be put right. */
+/* False: a change cannot be undone. */
 bool marks_check(const struct marks *was, const struct sandbox_policy *p, struct error *err);
 
 /* ---- links.c ---- */
@@ -94,7 +95,7 @@ struct links { /* the index of git before a command */
 
 void links_take(struct links *l, const struct sandbox_policy *p);
 void links_clear(struct links *l);
-/* False with ERR_EXISTS: it was put back; otherwise it could not be. */
+/* False with ERR_EXISTS: it was restored; with another code: restoring failed. */
 bool links_check(const struct links *l, const struct sandbox_policy *p, struct error *err);
 
 #endif

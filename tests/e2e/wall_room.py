@@ -142,7 +142,7 @@ def submodule(score, p):
                 "rm -f check; echo y >y", "git add sub y", EVIL % (p.out, "sub/.git/config"), "true")
     git(p, "status")
     score.check(f"git above runs nothing of it ({score.name})", not os.path.exists(f"{p.out}/pwned"))
-    score.check(f"it is told ({score.name})", "has undone the last change of the index" in told, told)
+    score.check(f"it is told ({score.name})", "has undone the last change of the git index" in told, told)
 
 
 def nested_before(score, p):

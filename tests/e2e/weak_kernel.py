@@ -123,7 +123,7 @@ def check_namespaces(t, base):
     """The settings of the system allow them, and yet there are none."""
     said, asked = run(base, "work")
     t.check("missing namespaces are told at the start",
-            said.count("is only looked at after each command") == 1)
+            said.count("are only checked after each command") == 1)
     t.check("the prompt tells the truth about localhost",
             "and so are ports on localhost" in asked and "$TMPDIR" in asked
             and "git commands alone" not in asked)
