@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Credentials.  A refresh runs in a fiber of its own, so that the cancel of one who asked does not
- * lose the answer that everybody needs:
+/* Credentials.  A token refresh runs in its own fiber, so that canceling one caller does not lose
+ * the answer that other callers wait for:
  *
  *     callers --+--> renewal (one per provider) --> lock file --> read again --> issuer --> swap
- *               '--- wait, then read the store again: the file is the only truth
+ *               '--- wait, then read the store again: the file is authoritative
  *
- * A refresh token that was refused for good is remembered (its hash) and not sent again.  After a
- * failure that may pass, and for an issuer whose tokens live shorter than our five minutes, a token
- * that can still be used is used for a while before the next try.
+ * The hash of a permanently refused refresh token is remembered, and the token is not sent again.
+ * After a temporary failure, and for tokens that are valid for less than five minutes, a token that
+ * is still valid is used for a while before the next attempt.
  */
 #include "auth/credential.h"
 
@@ -21,10 +21,10 @@
 #include "store/file.h"
 
 enum {
-    EARLY_MS = 5 * 60 * 1000, /* so long before its end a token is refreshed */
-    TURN_MS = 60 * 1000,      /* at most waited for other processes */
+    EARLY_MS = 5 * 60 * 1000, /* a token is refreshed this long before it expires */
+    TURN_MS = 60 * 1000,      /* longest wait for other processes */
     TURN_STEP_MS = 20,
-    REST_MS = 30 * 1000, /* between two refreshes, while the token can still be used */
+    REST_MS = 30 * 1000, /* between two refreshes, while the token is still valid */
     STORE_TRIES = 10,
     STORE_STEP_MS = 200,
 };
@@ -41,15 +41,15 @@ struct renewal {
     struct auth_store *st;
     char *provider;
     bool is_running;
-    char *refused; /* the access token that must not stay; NULL: its end decides */
+    char *refused; /* the access token to replace; NULL: by its expiry time */
     struct renewal_waiter *waiters;
-    int64_t rest_us; /* time_mono_us before which only need starts another */
+    int64_t rest_us; /* time_mono_us before which no refresh starts without need */
     bool has_dead;
-    unsigned char dead[SHA256_LEN]; /* of the refresh token that was refused for good */
-    struct error err;               /* of the last one that failed */
+    unsigned char dead[SHA256_LEN]; /* hash of the permanently refused refresh token */
+    struct error err;               /* of the last failed refresh */
 };
 
-/* ---- what there is ---- */
+/* ---- reading ---- */
 
 static const struct key_row {
     const char *provider, *env;
@@ -72,7 +72,7 @@ void credential_clear(struct credential *c)
     *c = CREDENTIAL_INIT;
 }
 
-/* What the token says of its owner, where nothing else does. */
+/* Fills missing account data from the claims of the token. */
 static void read_claims(struct credential *c)
 {
     struct claims claims;
@@ -124,7 +124,7 @@ bool credential_peek(const struct auth_store *st, const char *provider, struct c
     return true;
 }
 
-/* ---- whether it is good ---- */
+/* ---- checking ---- */
 
 static bool is_refused(struct str token, struct str refused)
 {
@@ -146,7 +146,7 @@ static bool fail_over(const char *provider, struct error *err)
     return error_set(err, ERR_AUTH, "the sign-in for %s has ended; sign in again", provider);
 }
 
-/* ---- a renewal ---- */
+/* ---- token refresh ---- */
 
 static bool is_dead(const struct renewal *r, struct str refresh)
 {
@@ -155,7 +155,7 @@ static bool is_dead(const struct renewal *r, struct str refresh)
     return r->has_dead && memcmp(hash, r->dead, sizeof hash) == 0;
 }
 
-/* Refused for good, unless somebody has signed in again meanwhile. */
+/* Permanently refused, unless the user has signed in again meanwhile. */
 static bool take_refusal(struct renewal *r, struct str refresh, struct error *err)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -170,7 +170,7 @@ static bool take_refusal(struct renewal *r, struct str refresh, struct error *er
     return false;
 }
 
-/* The old refresh token is used up, so the new one must get into the file. */
+/* The old refresh token is invalid now, so the new one must be stored. */
 static bool keep_await(struct renewal *r, struct str refresh, const struct auth_entry *e,
                        struct error *err)
 {
@@ -179,7 +179,7 @@ static bool keep_await(struct renewal *r, struct str refresh, const struct auth_
         if (auth_store_swap_await(r->st, str_of(r->provider), refresh, e, err))
             return true;
         if (err->code == ERR_BUSY || err->code == ERR_NOT_FOUND)
-            return true; /* another sign-in, or a sign-out, stands there: it counts */
+            return true; /* a later sign-in or sign-out takes precedence */
         if (tries == STORE_TRIES || !sleep_await(fiber_loop(), STORE_STEP_MS, &ignored))
             return false;
     }
@@ -207,7 +207,7 @@ static void put_lock_name(struct buf *out, const struct renewal *r)
     buf_addf(out, "%s.%s", r->st->paths[file], r->provider);
 }
 
-/* Waits until it is our turn, or until another process has done it (*ret_is_ours false). */
+/* Waits for the lock, or until another process has refreshed the token (*ret_is_ours false). */
 static bool take_turn_await(struct renewal *r, struct file_lock *lock, struct arena *a,
                             struct auth_entry *ret, bool *ret_is_ours, struct error *err)
 {
@@ -261,7 +261,7 @@ static void renewal_fiber(void *arg)
         w->err = r->err;
         wait_wake(&w->wait);
     }
-    auth_store_free(r->st); /* r may be gone after this */
+    auth_store_free(r->st); /* r may be freed after this */
 }
 
 void renewals_free(struct renewal *first)
@@ -306,7 +306,7 @@ static void renewal_start(struct renewal *r, struct str refused)
     fiber_start(fiber_loop(), "refresh", renewal_fiber, r);
 }
 
-/* Starts a renewal, or waits for the one that runs. */
+/* Starts a refresh, or waits for the running one. */
 static bool renew_await(struct renewal *r, struct str refused, struct error *err)
 {
     if (!r->is_running)
@@ -320,15 +320,15 @@ static bool renew_await(struct renewal *r, struct str refused, struct error *err
     return ok && w.is_ok;
 }
 
-/* ---- for everybody ---- */
+/* ---- interface ---- */
 
 static bool is_usable(const struct credential *c, struct str refused)
 {
     return !is_refused(c->token, refused) && !ends_within(c->expires_ms, 0);
 }
 
-/* The token is not good: one round to get a better one.  One that can still be used is as good as
- * it gets when that fails. */
+/* The token must be refreshed: one attempt.  When that fails, a token that is still valid is
+ * used. */
 static bool improve_await(struct auth_store *st, const char *provider, struct str refused,
                           struct credential *c, struct error *err)
 {
@@ -363,7 +363,7 @@ static bool find_await(struct auth_store *st, const char *provider, struct str r
     if (can_renew(&c) && !is_good(c.token, c.expires_ms, refused) &&
         !improve_await(st, provider, refused, &c, err))
         return false;
-    /* Joined one that was started before the refusal. */
+    /* The refresh it waited for was started before the refusal: refresh again. */
     if (can_renew(&c) && is_refused(c.token, refused) &&
         !improve_await(st, provider, refused, &c, err))
         return false;

@@ -13,7 +13,7 @@ void answer_clear(struct answer *a)
     json_clear(&a->json);
 }
 
-/* ---- what a refusal says ---- */
+/* ---- error answers ---- */
 
 static struct str first_str(yyjson_val *obj, const char *one, const char *two)
 {
@@ -21,7 +21,7 @@ static struct str first_str(yyjson_val *obj, const char *one, const char *two)
     return s.n ? s : json_get_str(obj, two);
 }
 
-/* A code is a short word of letters; anything else might be a token and is not shown. */
+/* A code is a short word of letters; other values might be tokens and are not shown. */
 static void read_code(struct answer *a, struct str code)
 {
     if (code.n > CODE_BYTES)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One request to an issuer, and what its refusal means.  Nothing that was sent or received gets
- * into an error, except the issuer's error code and those of its words that cannot be tokens. */
+/* One request to an issuer, and the meaning of its error answers.  Errors contain nothing that was
+ * sent or received, except the issuer's error code and words too short to be tokens. */
 #ifndef TRIVET_AUTH_EXCHANGE_H
 #define TRIVET_AUTH_EXCHANGE_H
 
@@ -22,15 +22,15 @@ struct answer {
     int status;
     struct json json; /* empty unless the answer is an object */
     char code[48];    /* the issuer's error code, "" if there is none */
-    char words[200];  /* what it says to humans, long words left out */
+    char words[200];  /* its message, without long words */
 };
 #define ANSWER_INIT ((struct answer){0})
 void answer_clear(struct answer *a);
 
 /* True for any status. */
 bool exchange_await(const struct exchange *x, struct answer *ret, struct error *err);
-/* True for a 2xx with an object; else err says what was refused.  ERR_AUTH means for good: 401, or
- * a code that says that the grant is over. */
+/* True for a 2xx with an object; else err says what was refused.  ERR_AUTH is permanent: 401, or a
+ * code that says that the grant has ended. */
 bool answer_check(const struct answer *a, const struct exchange *x, struct error *err);
 
 #endif

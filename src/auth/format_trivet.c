@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Our own file: one object, an entry per provider.
+/* trivet's own credentials file: one object, an entry per provider.
  *
  *     { "openai": { "type": "oauth", "access": "...", "refresh": "...", "account_id": "...",
  *                   "expires_ms": 1790000000000 },

@@ -26,7 +26,7 @@ const struct issuer issuer_rows[] = {
         .device_poll = OPENAI("/api/accounts/deviceauth/token"),
         .device_page = OPENAI("/codex/device"),
         .device_redirect = OPENAI("/deviceauth/callback"),
-        .client_id = "app_EMoamEEZ73f0CkXaXp7hrann", /* the public one; it has no secret */
+        .client_id = "app_EMoamEEZ73f0CkXaXp7hrann", /* a public client without secret */
         .client_id_env = "TRIVET_OPENAI_CLIENT_ID",
         .scope = "openid profile email offline_access",
         .redirect_path = "/auth/callback",
@@ -34,7 +34,7 @@ const struct issuer issuer_rows[] = {
         .names_originator = true,
         .refreshes_by_json = true,
         .offers_api_key = true,
-        .ports = {1455, 1457, 0}, /* the issuer knows the first two */
+        .ports = {1455, 1457, 0}, /* the first two are registered with the issuer */
     },
     {
         .name = "google",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The sign-in as a fiber.  The listener's callback and login_submit only leave a code or a refusal
- * and wake it; the last lines of login_fiber end it, whatever way it went.
+/* The sign-in as a fiber.  The listener's callback and login_submit only store a code or a refusal
+ * and wake it; every outcome ends in the last lines of login_fiber.
  */
 #include "auth/login.h"
 
@@ -14,7 +14,7 @@
 
 enum {
     SLOW_DOWN_MS = 5000,
-    LINGER_MS = 2000, /* the browser may still fetch the page that says it is done */
+    LINGER_MS = 2000, /* time for the browser to fetch the final page */
 };
 
 struct login_waiter {
@@ -29,14 +29,14 @@ struct login {
     struct login_options o;
     struct grant grant;
     struct device device;
-    struct str code; /* p set: it came */
+    struct str code; /* p set: received */
     char id[UUID_LEN + 1];
     struct pkce pkce;
     struct buf url, redirect_uri, callback_path;
     struct listener *listener;
     enum login_status status;
-    struct error err;   /* why it is over, or the refusal that ends it */
-    struct wait news;   /* a code or a refusal came */
+    struct error err;   /* why it ended, or the refusal that ends it */
+    struct wait news;   /* a code or a refusal was received */
     struct wait served; /* the last page was fetched */
     struct fiber *fiber;
     struct login_waiter *waiters;
@@ -64,13 +64,13 @@ static void login_release(struct login *lg)
     free(lg);
 }
 
-/* ---- the way back ---- */
+/* ---- the redirect back ---- */
 
 enum back { BACK_CODE, BACK_REFUSED, BACK_WRONG_STATE, BACK_NOTHING };
 
 static bool has_state(const struct login *lg)
 {
-    return lg->grant.issuer->style != ISSUER_KEY; /* there the path is the secret */
+    return lg->grant.issuer->style != ISSUER_KEY; /* there the random path protects it */
 }
 
 static bool is_state_right(const struct login *lg, struct str state)
@@ -98,7 +98,7 @@ static bool is_waiting(const struct login *lg)
     return lg->status == LOGIN_PENDING && !lg->code.p && !lg->was_refused;
 }
 
-/* What the issuer sent along; the first that counts decides. */
+/* Reads the query of the redirect; the first valid one decides. */
 static enum back take_query(struct login *lg, struct str query)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -153,8 +153,7 @@ static void answer_callback(struct login *lg, struct str query, struct listen_an
     }
 }
 
-/* Every page that the browser shows can call this address; only that of this sign-in knows its
- * state. */
+/* Any web page can request this address; only the one of this sign-in has its state. */
 static void answer_cancel(struct login *lg, struct str query, struct listen_answer *a)
 {
     AUTO(arena) struct arena arena = ARENA_INIT;
@@ -207,20 +206,20 @@ static enum back take_pasted(struct login *lg, struct str text)
 bool login_submit(struct login *lg, struct str text, struct error *err)
 {
     if (!is_waiting(lg) || !lg->listener)
-        return error_set(err, ERR_BUSY, "the sign-in waits for no code");
+        return error_set(err, ERR_BUSY, "the sign-in does not expect a code");
     switch (take_pasted(lg, str_trim(text))) {
     case BACK_WRONG_STATE:
         return error_set(err, ERR_DENIED, "the code belongs to another sign-in: wrong state");
     case BACK_NOTHING:
-        return error_set(err, ERR_INVALID, "there is no code in what was given");
-    case BACK_REFUSED: /* the sign-in ends with what the issuer said */
+        return error_set(err, ERR_INVALID, "the text contains no code");
+    case BACK_REFUSED: /* the sign-in ends with the issuer's error */
     case BACK_CODE:
         break;
     }
     return true;
 }
 
-/* ---- the browser's part ---- */
+/* ---- sign-in by browser ---- */
 
 static bool open_listener(struct login *lg, struct error *err)
 {
@@ -271,7 +270,7 @@ static bool browser_await(struct login *lg, struct auth_entry *ret, struct error
                             buf_str(&lg->redirect_uri), &lg->arena, ret, err);
 }
 
-/* ---- the device's part ---- */
+/* ---- sign-in by device code ---- */
 
 static bool may_pass(const struct error *err)
 {
@@ -279,7 +278,7 @@ static bool may_pass(const struct error *err)
            err->code == ERR_PROVIDER || err->code == ERR_RATE;
 }
 
-/* Asks until the user has typed the code in. */
+/* Polls until the user has entered the code. */
 static bool poll_await(struct login *lg, struct device_answer *ret, struct error *err)
 {
     struct device *d = &lg->device;
@@ -316,7 +315,7 @@ static bool device_await(struct login *lg, struct auth_entry *ret, struct error 
                             ret, err);
 }
 
-/* ---- the story ---- */
+/* ---- the fiber ---- */
 
 static bool find_tokens_await(struct login *lg, struct auth_entry *ret, struct error *err)
 {
@@ -330,7 +329,7 @@ static bool find_tokens_await(struct login *lg, struct auth_entry *ret, struct e
     return false;
 }
 
-/* What is nice to have: its failure is none of the sign-in's. */
+/* Optional data: a failure here does not fail the sign-in. */
 static void add_extras_await(struct login *lg, struct auth_entry *e)
 {
     struct error ignored;
@@ -381,7 +380,7 @@ static void login_fiber(void *arg)
     login_release(lg);
 }
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 static void copy_options(struct login *lg, const struct login_options *o)
 {
@@ -467,7 +466,7 @@ bool login_wait_await(struct login *lg, struct error *err)
     return ok;
 }
 
-/* ---- questions ---- */
+/* ---- accessors ---- */
 
 const char *login_id(const struct login *lg)
 {

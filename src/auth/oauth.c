@@ -8,7 +8,7 @@
 
 enum {
     REFRESH_GRACE_MS = 3000,
-    SHORT_MS = 5000, /* for what only adds comfort */
+    SHORT_MS = 5000, /* for optional requests */
     DEVICE_INTERVAL_MS = 5000,
     DEVICE_LASTS_MS = 15 * 60 * 1000,
 };
@@ -20,7 +20,7 @@ static struct exchange exchange_of(const struct grant *g, const struct issuer_ur
         .issuer = g->issuer, .url = url, .what = what, .body = buf_str(body), .is_json = is_json};
 }
 
-/* Only an answer that says yes. */
+/* Sends a request; false unless it succeeded. */
 static bool ask_await(const struct exchange *x, struct answer *ret, struct error *err)
 {
     struct answer a = ANSWER_INIT;
@@ -34,7 +34,7 @@ static bool ask_await(const struct exchange *x, struct answer *ret, struct error
     return false;
 }
 
-/* ---- the page ---- */
+/* ---- the authorize page ---- */
 
 void oauth_authorize_url(struct buf *out, const struct grant *g, const struct pkce *p,
                          struct str redirect_uri, struct str scope, struct str originator)
@@ -82,7 +82,7 @@ static int64_t read_expiry(yyjson_val *root, struct str access)
     return claims.expires_ms;
 }
 
-/* Who it is, from the id token or else from the access token. */
+/* Account data from the id token or else from the access token. */
 static void read_owner(struct auth_entry *e, struct arena *a)
 {
     struct claims from_id = {0}, from_access = {0};
@@ -96,7 +96,7 @@ static void read_owner(struct auth_entry *e, struct arena *a)
     e->plan = plan.n ? plan : e->plan;
 }
 
-/* old: what stays where the answer says nothing. */
+/* old: values kept where the answer has none. */
 static bool read_tokens(const struct answer *from, const struct exchange *x,
                         const struct auth_entry *old, struct arena *a, struct auth_entry *ret,
                         struct error *err)
@@ -118,7 +118,7 @@ static bool read_tokens(const struct answer *from, const struct exchange *x,
     return true;
 }
 
-/* The client stands in the entry unless it is the one that everybody has. */
+/* The client id is stored in the entry unless it is the default. */
 static struct str client_to_keep(const struct grant *g, struct arena *a)
 {
     bool is_usual = str_eq(g->client.id, str_of(g->issuer->client_id));
@@ -295,7 +295,7 @@ bool oauth_device_start_await(const struct grant *g, struct arena *a, struct dev
     return true;
 }
 
-/* Whether the refusal only means: not yet. */
+/* Whether the error only means that the user is not done yet. */
 static bool is_pending(const struct answer *a, enum device_state *ret)
 {
     *ret = DEVICE_PENDING;

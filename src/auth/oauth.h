@@ -1,44 +1,45 @@
 /* SPDX-License-Identifier: MIT */
-/* The exchanges with an issuer, one function each (providers 57-62).  The stories made of them are
- * login.c and credential.c.  All are for fibers; strings of answers are copied into the arena. */
+/* The exchanges with an issuer, one function each (providers 57-62), used by login.c and
+ * credential.c.  All are for fibers; strings of answers are copied into the arena. */
 #ifndef TRIVET_AUTH_OAUTH_H
 #define TRIVET_AUTH_OAUTH_H
 
 #include "auth/exchange.h"
 
-struct grant { /* who asks whom */
+struct grant { /* the issuer and the client */
     const struct issuer *issuer;
     struct issuer_client client;
 };
 
-/* The page the user shall open.  redirect_uri is where the browser comes back to; scope STR_NONE:
- * the issuer's. */
+/* The URL that the user must open.  The browser is redirected to redirect_uri; scope STR_NONE: the
+ * issuer's. */
 struct pkce;
 void oauth_authorize_url(struct buf *out, const struct grant *g, const struct pkce *p,
                          struct str redirect_uri, struct str scope, struct str originator);
 
-/* A code for tokens, or for a key. */
+/* Exchanges a code for tokens, or for a key. */
 bool oauth_code_await(const struct grant *g, struct str code, struct str verifier,
                       struct str redirect_uri, struct arena *a, struct auth_entry *ret,
                       struct error *err);
-/* New tokens for the old entry's refresh token.  What the answer omits stays as it was.  ERR_AUTH:
- * refused for good, sign in again; every other failure may pass.  Once sent it is given a few
- * seconds to end even if the fiber is canceled, since the old token may be used up. */
+/* New tokens for the old entry's refresh token.  Members missing in the answer keep their values.
+ * ERR_AUTH: permanently refused, sign in again; every other failure is temporary.  A request that
+ * was sent gets a few seconds to complete even if the fiber is canceled, since the old token may
+ * already be invalid. */
 bool oauth_refresh_await(const struct grant *g, const struct auth_entry *old, struct arena *a,
                          struct auth_entry *ret, struct error *err);
-/* An API key for the id token.  Often refused. */
+/* Exchanges the id token for an API key.  Often refused. */
 bool oauth_api_key_await(const struct grant *g, struct str id_token, struct arena *a,
                          struct str *ret_key, struct error *err);
-/* Who the token belongs to: sets e-mail address, name and picture of the entry. */
+/* Reads the profile: sets e-mail address, name and picture of the entry. */
 bool oauth_profile_await(const struct grant *g, struct arena *a, struct auth_entry *e,
                          struct error *err);
-/* Tells the issuer that the tokens are not wanted any more. */
+/* Revokes the tokens. */
 bool oauth_revoke_await(const struct grant *g, const struct auth_entry *e, struct error *err);
 
 struct device {
     struct str id, user_code;
     int64_t interval_ms;
-    int64_t lasts_ms; /* how long the code is good */
+    int64_t lasts_ms; /* lifetime of the code */
 };
 /* ERR_NOT_FOUND: the issuer offers no device codes. */
 bool oauth_device_start_await(const struct grant *g, struct arena *a, struct device *ret,

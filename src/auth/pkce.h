@@ -21,7 +21,7 @@ struct pkce {
 void pkce_init(struct pkce *p);
 /* base64url of the SHA-256 of the verifier's characters. */
 void pkce_challenge(struct str verifier, char out[PKCE_CHALLENGE_LEN + 1]);
-/* Equal, in a time that does not tell where they differ. */
+/* Whether they are equal, compared in constant time. */
 bool pkce_is_same(struct str a, struct str b);
 
 #endif

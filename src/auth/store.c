@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The store: files read, guarded and replaced.  What is in them is told by the formats. */
+/* The store: reads, locks and replaces credential files.  The formats define their content. */
 #include "auth/store.h"
 
 #include "base/limits.h"
@@ -16,7 +16,7 @@ struct auth_client {
     char *issuer, *id, *secret;
 };
 
-/* ---- life ---- */
+/* ---- lifetime ---- */
 
 static char *copy_path(struct str path)
 {
@@ -65,7 +65,7 @@ void auth_store_free(struct auth_store *st)
 
 /* ---- reading ---- */
 
-/* What such a file holds must not be seen elsewhere (base/secret.h). */
+/* Registers all secrets of the file, so that they are removed from output (base/secret.h). */
 static void learn_secrets(yyjson_val *object)
 {
     static const char *const names[] = {"access", "refresh", "key"};
@@ -89,7 +89,7 @@ static void learn_entry(const struct auth_entry *e)
     secret_learn(e->api_key);
 }
 
-/* A file that does not exist, or holds nothing, gives an empty document. */
+/* A missing or empty file gives an empty document. */
 static bool read_file(const char *path, struct json *ret, struct error *err)
 {
     AUTO(buf) struct buf text = BUF_INIT;
@@ -141,11 +141,11 @@ static bool write_file(const char *path, yyjson_mut_doc *doc, struct error *err)
     AUTO_FREE char *text = yyjson_mut_write(
         doc, YYJSON_WRITE_PRETTY_TWO_SPACES | YYJSON_WRITE_NEWLINE_AT_END, &n);
     if (!text)
-        return error_set(err, ERR_INVALID, "what shall be stored in %s is not valid UTF-8", path);
+        return error_set(err, ERR_INVALID, "the value to store in %s is not valid UTF-8", path);
     return file_replace(str_of(path), str_n(text, n), 0600, err);
 }
 
-/* Reads the file once more and writes it changed. */
+/* Reads the file again and writes it with the change. */
 static bool rewrite(struct auth_store *st, unsigned file, struct str provider,
                     const struct auth_entry *e, struct error *err)
 {
@@ -154,7 +154,7 @@ static bool rewrite(struct auth_store *st, unsigned file, struct str provider,
     if (!read_file(path, &old, err))
         return false;
     if (!old.doc && !e)
-        return true; /* nothing to take out */
+        return true; /* nothing to remove */
     yyjson_mut_doc *doc = old.doc ? yyjson_doc_mut_copy(old.doc, NULL) : yyjson_mut_doc_new(NULL);
     if (!yyjson_mut_doc_get_root(doc))
         yyjson_mut_doc_set_root(doc, yyjson_mut_obj(doc));
@@ -173,10 +173,10 @@ static bool check_refresh(const struct auth_store *st, struct str provider, stru
     if (!read_entry(st, provider, &a, &now, err))
         return false;
     return str_eq(now.refresh, refresh) ||
-           error_set(err, ERR_BUSY, "the sign-in was changed by somebody else");
+           error_set(err, ERR_BUSY, "the sign-in was changed by another process");
 }
 
-/* refresh.p NULL: whatever is stored. */
+/* refresh.p NULL: any stored entry. */
 static bool change_locked(struct auth_store *st, struct str provider, struct str refresh,
                           const struct auth_entry *e, struct error *err)
 {
@@ -197,7 +197,7 @@ struct changing {
     struct error err;
 };
 
-/* The files whose locks the change needs, their directories made; 0 and err: there are none. */
+/* The files to lock for the change; creates their directories. 0 and err: there are none. */
 static size_t find_files(const struct changing *c, struct str ret[AUTH_FILES], struct error *err)
 {
     size_t n = 0;
@@ -210,12 +210,12 @@ static size_t find_files(const struct changing *c, struct str ret[AUTH_FILES], s
         ret[n++] = str_of(path);
     }
     if (n == 0)
-        error_set(err, ERR_INVALID, "the %s files have no place for a sign-in of %.*s",
+        error_set(err, ERR_INVALID, "the %s files cannot store a sign-in of %.*s",
                   c->st->format->name, STR_FMT(c->provider));
     return n;
 }
 
-static void change_run(void *arg) /* with the locks held; may be on a thread for disks */
+static void change_run(void *arg) /* with the locks held; may run on a disk thread */
 {
     struct changing *c = arg;
     c->ok = change_locked(c->st, c->provider, c->refresh, c->entry, &c->err);
@@ -336,7 +336,7 @@ bool auth_store_client(const struct auth_store *st, const char *issuer, struct s
 
 void auth_set_str(yyjson_mut_doc *doc, yyjson_mut_val *obj, const char *name, struct str value)
 {
-    if (value.p) /* in the place of the old one */
+    if (value.p) /* replaces the old value */
         yyjson_mut_obj_put(obj, yyjson_mut_str(doc, name),
                            yyjson_mut_strncpy(doc, value.p, value.n));
     else
@@ -348,7 +348,7 @@ void auth_set_int(yyjson_mut_doc *doc, yyjson_mut_val *obj, const char *name, in
     yyjson_mut_obj_put(obj, yyjson_mut_str(doc, name), yyjson_mut_sint(doc, value));
 }
 
-/* A name that stands there twice: as for readers (json_get) the last counts, and is then alone. */
+/* Of duplicate names the last one counts, as in json_get; the others are removed. */
 yyjson_mut_val *auth_set_obj(yyjson_mut_doc *doc, yyjson_mut_val *obj, struct str name)
 {
     size_t i, max, n = 0;

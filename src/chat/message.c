@@ -81,7 +81,7 @@ static struct str *strs_copy(struct arena *a, const struct str *from, size_t n)
     return to;
 }
 
-/* from: who may own it, or NULL. */
+/* from: the arena that may own it, or NULL. */
 static struct str text_move(struct arena *a, struct arena *from, struct str text)
 {
     bool is_passed = from && text.n >= LONG_TEXT && arena_pass(from, a, text.p);
@@ -129,7 +129,7 @@ struct message message_move(struct arena *a, struct arena *from, const struct me
     return c;
 }
 
-/* Each piece stands on its own line in the text that is estimated. */
+/* Each piece is a line of the text whose tokens are estimated. */
 static void count_piece(int64_t *chars, struct str piece)
 {
     if (piece.n)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The JSON of messages and their usage.
  *
- * Written are the documented spellings of Kward session files; read are the alternative ones too.
- * The format keeps text and images in `content`, calls in `tool_calls` and shown reasoning in
- * `reasoning_summary`, so the order between the three is lost.  Text before calls is what models
- * write anyway; reasoning that must go back to its provider in its place is repeated in
+ * Writes the documented member names of Kward session files; reads alternative ones too.  The
+ * format keeps text and images in `content`, calls in `tool_calls` and shown reasoning in
+ * `reasoning_summary`, so the order between the three is lost.  Models write text before calls
+ * anyway; reasoning that must be sent back to its provider at its place is repeated in
  *
  *     "trivet_reasoning": [{"text", "opaque": <JSON>, "after": <other blocks before it>}, ...]
  *
- * whenever one summary in front of everything would not say the same.  Opaque JSON that would not
- * come back byte by byte from a JSON reader (blanks, odd numbers, line ends) is kept as the string
- * `opaque_text` instead.
+ * whenever one summary before all other blocks would not restore the order.  Opaque JSON that a
+ * JSON parser would not reproduce byte by byte (spaces, unusual numbers, line ends) is kept as the
+ * string `opaque_text` instead.
  */
 #include "chat/message.h"
 
@@ -184,7 +184,7 @@ static size_t n_reasoning(const struct message *m)
     return n;
 }
 
-/* Whether the summary alone, put in front of all other blocks, gives the message back. */
+/* Whether the summary alone, placed before all other blocks, restores the message. */
 static bool summary_is_enough(const struct message *m)
 {
     size_t n = n_reasoning(m);
@@ -300,7 +300,7 @@ static struct str str_either(struct arena *a, yyjson_val *v, const char *name, c
     return arena_str(a, json_str(get_either(v, name, other)));
 }
 
-/* A string as it is, anything else as its JSON text. */
+/* A string unchanged, any other value as JSON text. */
 static struct str text_of_value(struct arena *a, yyjson_val *v)
 {
     AUTO(buf) struct buf text = BUF_INIT;
@@ -501,7 +501,7 @@ bool message_get(struct arena *a, yyjson_val *v, struct message *ret)
     struct message m = {0};
     if (!role_get(json_get_str(v, "role"), &m.role))
         return false;
-    /* Every part and call gives at most one block; one more is the summary in front. */
+    /* Every part and call becomes at most one block; one more is the summary. */
     size_t room = yyjson_arr_size(json_get(v, "content")) +
                   yyjson_arr_size(get_either(v, "tool_calls", "toolCalls")) + 2;
     m.blocks = arena_array(a, struct block, room);

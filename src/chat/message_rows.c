@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The shape of what message_put writes for a reply of the model. */
+/* Rows for the JSON that message_put writes for a reply of the model. */
 #include "chat/message.h"
 
 static const char *const only_function[] = {"function", NULL};

@@ -8,16 +8,16 @@
 #include "base/limits.h"
 #include "base/mem.h"
 
-/* What a part counts for besides its bytes, so that a flood of empty parts ends as well. */
+/* Added to the size of each part, so that many empty parts reach the limit too. */
 enum { PART_COST = 4096 };
 
 struct reply_part {
     enum block_kind kind;
     struct buf text;       /* or the arguments of a call */
     struct str opaque;     /* REASONING; in the reply's arena */
-    bool is_closed;        /* REASONING: its opaque JSON has come */
+    bool is_closed;        /* REASONING: its opaque JSON was received */
     int64_t key;           /* CALL */
-    struct utf8_half half; /* CALL: of a character in the arguments */
+    struct utf8_half half; /* CALL: incomplete character at the end of the arguments */
     struct str id, name;
 };
 
@@ -195,7 +195,7 @@ static bool id_is_taken(const struct reply *r, struct str id)
     return false;
 }
 
-/* The next "call_<n>" that the provider has not used itself. */
+/* The next "call_<n>" that the provider has not used. */
 static struct str make_id(const struct reply *r, struct arena *a, int *n)
 {
     struct str id;
@@ -205,7 +205,7 @@ static struct str make_id(const struct reply *r, struct arena *a, int *n)
     return id;
 }
 
-/* The text of a part, in arena a: a copy, or the thing itself when it may be taken and is long. */
+/* The text of a part, in arena a: a copy, or the original when it is long and may be taken. */
 static struct str text_of(struct reply_part *p, struct arena *a, bool is_taken)
 {
     if (!is_taken || p->text.n < LONG_TEXT)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A model's reply while it comes in: pieces are appended to the block they belong to, blocks keep
- * the order in which they began.  Finished, it becomes a message. */
+/* A model's reply while it is received: deltas are appended to their block, blocks keep the order
+ * in which they began.  The complete reply becomes a message. */
 #ifndef TRIVET_CHAT_REPLY_H
 #define TRIVET_CHAT_REPLY_H
 
@@ -13,7 +13,7 @@ enum stop_reason {
     STOP_CALLS,
     STOP_LENGTH,
     STOP_FILTER,
-    STOP_PAUSE, /* asked with the reply in its history, the model goes on */
+    STOP_PAUSE, /* the model continues when asked again with the reply in its history */
     STOP_OTHER,
 };
 
@@ -26,30 +26,29 @@ struct reply {
     struct usage usage;
     bool has_usage;
     enum stop_reason stop;
-    struct str raw_stop; /* the provider's word, borrowed from a literal or the arena */
-    const char *label;   /* what the provider is called in errors; NULL: as its format is */
-    struct utf8_half text_half, reasoning_half; /* of characters that come in two pieces */
+    struct str raw_stop; /* the provider's own stop reason; a literal or in the arena */
+    const char *label;   /* name of the provider in errors; NULL: the name of its format */
+    struct utf8_half text_half, reasoning_half; /* incomplete characters at the end of a delta */
     struct arena arena;
 };
 
 #define REPLY_INIT ((struct reply){0})
 
 void reply_clear(struct reply *r);
-/* Each returns false when LIMIT_REPLY_BYTES is passed.  Text and reasoning are valid UTF-8;
+/* Each returns false when LIMIT_REPLY_BYTES is exceeded.  Text and reasoning are valid UTF-8;
  * arguments may be split anywhere. */
 bool reply_add_text(struct reply *r, struct str delta);
 bool reply_add_reasoning(struct reply *r, struct str delta);
-/* Begins a reasoning block, whose place then is fixed; one that stays empty is no part of the
- * message. */
+/* Begins a reasoning block at this place; an empty one is left out of the message. */
 bool reply_begin_reasoning(struct reply *r);
 /* Ends the open reasoning block and gives it the provider's opaque JSON. */
 bool reply_set_opaque(struct reply *r, struct str opaque);
-/* The call with this key (index or item id), begun when it is new.  id and name: the first
- * non-empty value stays.  Arguments are appended. */
+/* Adds to the call with this key (index or item id), which begins when the key is new. id and name:
+ * the first non-empty value is kept.  Arguments are appended. */
 bool reply_add_call(struct reply *r, int64_t key, struct str id, struct str name,
                     struct str arguments);
-/* The final form of the call with this key, begun when it is new: each value that is not empty
- * replaces what came before. */
+/* The final form of the call with this key, which begins when the key is new: each non-empty value
+ * replaces the earlier one. */
 bool reply_set_call(struct reply *r, int64_t key, struct str id, struct str name,
                     struct str arguments);
 size_t reply_n_calls(const struct reply *r);
@@ -58,9 +57,9 @@ struct str reply_arguments(const struct reply *r, int64_t key);
 bool reply_is_empty(const struct reply *r);
 /* The message, in arena a.  Calls without an id get one ("call_1", made unique in the reply). */
 struct message reply_message(const struct reply *r, struct arena *a);
-/* The same for a finished reply, which is of no use afterwards: long texts are handed over. */
+/* The same for a complete reply, which must not be used afterwards: long texts are moved. */
 struct message reply_take_message(struct reply *r, struct arena *a);
-/* The text so far, in arena a; for what an interrupt keeps. */
+/* The text so far, in arena a; kept after an interrupt. */
 struct str reply_text_so_far(const struct reply *r, struct arena *a);
 
 #endif

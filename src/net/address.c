@@ -16,7 +16,7 @@ static bool is_private_v4(uint32_t ip)
         {0x0a000000, 8},  /* 10/8 */
         {0x64400000, 10}, /* 100.64/10, carriers */
         {0x7f000000, 8},  /* loopback */
-        {0xa9fe0000, 16}, /* link-local: metadata services of clouds */
+        {0xa9fe0000, 16}, /* link-local: cloud metadata services */
         {0xac100000, 12}, /* 172.16/12 */
         {0xc0000000, 24}, /* 192.0.0/24 */
         {0xc0a80000, 16}, /* 192.168/16 */
@@ -39,13 +39,13 @@ static bool is_private_v6(const uint8_t ip[16])
     static const uint8_t zeros[12];
     static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
     static const uint8_t nat64[12] = {0x00, 0x64, 0xff, 0x9b};
-    if (memcmp(ip, zeros, 12) == 0) /* ::, ::1, and IPv4 in its oldest form */
+    if (memcmp(ip, zeros, 12) == 0) /* ::, ::1, and IPv4-compatible addresses */
         return word_at(ip + 12) <= 1 || is_private_v4(word_at(ip + 12));
     if (memcmp(ip, mapped, 12) == 0 || memcmp(ip, nat64, 12) == 0)
         return is_private_v4(word_at(ip + 12));
     if (ip[0] == 0x20 && ip[1] == 0x02) /* 6to4 */
         return is_private_v4(word_at(ip + 2));
-    return (ip[0] & 0xe0) != 0x20; /* only 2000::/3 is given out for the internet */
+    return (ip[0] & 0xe0) != 0x20; /* only 2000::/3 is global unicast */
 }
 
 bool address_is_private(const struct sockaddr *address)
@@ -75,7 +75,7 @@ static bool is_local_name(struct str host)
         if (host.n == n || host.p[host.n - n - 1] == '.')
             return true;
     }
-    return host.n == 0 || str_chr(host, '.') == SIZE_MAX; /* a bare word: a machine nearby */
+    return host.n == 0 || str_chr(host, '.') == SIZE_MAX; /* a name without dots: a local machine */
 }
 
 bool address_host_is_private(struct str host)
@@ -89,7 +89,7 @@ bool address_host_is_private(struct str host)
     if (name.n < sizeof text) {
         memcpy(text, name.p, name.n);
         text[name.n] = '\0';
-        if (inet_aton(text, &v4)) /* also 0x7f.1 and 2130706433 */
+        if (inet_aton(text, &v4)) /* inet_aton also accepts 0x7f.1 and 2130706433 */
             return is_private_v4(ntohl(v4.s_addr));
         if (inet_pton(AF_INET6, text, &v6) == 1)
             return is_private_v6(v6.s6_addr);

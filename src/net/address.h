@@ -8,11 +8,11 @@
 #include <sys/socket.h>
 
 /* Loopback, private, link-local, shared, multicast and reserved addresses, IPv4 inside IPv6
- * included: everything a page of the internet has no business to point at.  An address family that
- * is not known counts as private. */
+ * included: addresses that a public web page must not lead to.  An unknown address family counts as
+ * private. */
 bool address_is_private(const struct sockaddr *address);
-/* The same for a host as it stands in a URL: an address in any spelling, or a name that can only be
- * a local one.  What other names resolve to is not looked at. */
+/* The same for the host of a URL: an address in any notation, or a name that can only be local.
+ * Other names are not resolved. */
 bool address_host_is_private(struct str host);
 
 #endif

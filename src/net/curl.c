@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* The module `net`: libcurl's multi interface on the loop's watches and timers.
  *
- * Nothing of ours runs inside libcurl.  Its callbacks only store what came (head, bytes, end) and
- * put the request on the news list; when libcurl has returned, the news is told.  So whoever is
- * told may start, pause, cancel or leave any request, and bytes are never told out of order:
+ * Callbacks of the core never run inside libcurl. libcurl's callbacks only store what arrived
+ * (head, bytes, end) and put the request on the news list; its callbacks are called when libcurl
+ * has returned.  So these may start, pause, cancel or leave any request, and bytes are delivered in
+ * order:
  *
  *     socket or timer -> curl_multi_socket_action -> head, inbox, is_done -> news -> on_* callbacks
  *
- * libcurl reads as long as there is something, and a server on this machine can have sent all of a
- * long answer.  So it is made to wait when the inbox is full, and goes on from the loop when that
- * was told: memory stays bounded, a pause holds, and others get their turn.
+ * libcurl reads as long as bytes are available, and a local server may have sent a long answer at
+ * once.  So libcurl is paused when the inbox is full and resumed from the loop when it was
+ * delivered: memory stays bounded, http_pause takes effect, and other requests can run.
  *
  * A `struct net` is a multi handle with its idle connections.  It is bound to a loop only while it
- * has requests: idle, it owns no handle of any loop, and a loop can go without telling it.
+ * has requests: an idle one owns no handle of any loop, so a loop can be freed.
  *
  * Always HTTP/1.1: an HTTP/2 cancel reaches the server only with the next traffic.  Proxies come
  * from the environment, which libcurl reads by itself.  No signals, no redirects, no total timeout.
@@ -29,19 +30,19 @@
 #include <sys/socket.h>
 
 enum {
-    LEAVE_MS = 1000,        /* how long an answer nobody wants may take to end */
-    READ_BYTES = 64 << 10,  /* what libcurl asks a socket for at once */
-    FULL_INBOX = 128 << 10, /* then it is told before more is taken */
-    KEEP_INBOX = 256 << 10, /* bytes of an emptied inbox that stay until the request is over */
+    LEAVE_MS = 1000,        /* time limit for the rest of an answer after http_leave */
+    READ_BYTES = 64 << 10,  /* size of libcurl's reads */
+    FULL_INBOX = 128 << 10, /* libcurl is paused at this size */
+    KEEP_INBOX = 256 << 10, /* allocation of an emptied inbox that is kept */
 };
 
 #define CERT_DIR "/etc/ssl/certs"
 
 struct net {
-    struct loop *loop; /* NULL: nothing under way */
+    struct loop *loop; /* NULL: no request is running */
     CURLM *multi;
     struct timer *timer; /* libcurl's */
-    struct timer *kick;  /* ours: there is news although libcurl did not run */
+    struct timer *kick;  /* delivers news when libcurl does not run */
     struct http *requests;
     struct http *news, **news_end;
     size_t n_socks;
@@ -49,7 +50,7 @@ struct net {
     struct net *next;
 };
 
-struct sock { /* a descriptor of libcurl's */
+struct sock { /* a socket of libcurl */
     struct net *net;
     int fd;
     struct watch *watch;
@@ -62,17 +63,17 @@ struct http {
     struct curl_slist *headers;
     char why[CURL_ERROR_SIZE];
     struct buf head;  /* header lines, each ended by LF */
-    struct buf inbox; /* body bytes not told yet */
+    struct buf inbox; /* body bytes not delivered yet */
     int status;
     CURLcode result;
-    bool is_in_head; /* the status line has come */
+    bool is_in_head; /* the status line was received */
     bool has_head, is_head_told;
     bool is_done; /* libcurl has finished; result is valid */
     bool is_paused, is_left;
-    bool is_choked; /* the inbox was full: libcurl waits although nobody paused it */
-    bool is_news;   /* stands on the news list */
+    bool is_choked; /* libcurl is paused because the inbox was full */
+    bool is_news;   /* is on the news list */
     bool is_told;   /* its callbacks are running */
-    bool is_dead;   /* canceled; freed by whoever still holds it */
+    bool is_dead;   /* canceled; freed when it is no longer in use */
     struct timer *leave_timer;
     struct http *next, **prev; /* of net->requests */
     struct http *next_news;
@@ -83,7 +84,7 @@ static bool has_cert_dir;
 
 static void tell_news(struct net *n);
 
-/* ---- one request's life ---- */
+/* ---- lifetime of a request ---- */
 
 static void put_news(struct http *h)
 {
@@ -103,7 +104,7 @@ static void http_release(struct http *h)
     free(h);
 }
 
-/* Takes the request away from libcurl, which closes the connection unless the answer is complete.
+/* Removes the request from libcurl, which closes the connection unless the answer is complete.
  */
 static void http_detach(struct http *h)
 {
@@ -127,10 +128,10 @@ static void http_kill(struct http *h)
         http_release(h);
 }
 
-/* ---- libcurl tells us ---- */
+/* ---- callbacks of libcurl ---- */
 
-/* One line of a head, its status line first; the blank line ends it.  libcurl has read the status
- * line: what only looks like one further down is a header like any other. */
+/* One line of a head, its status line first; the blank line ends it. libcurl has read the status
+ * line: a later line that looks like one is an ordinary header. */
 static size_t on_header(char *p, size_t size, size_t count, void *arg)
 {
     struct http *h = arg;
@@ -162,7 +163,7 @@ static size_t on_write(char *p, size_t size, size_t count, void *arg)
         return size * count;
     h->is_choked = h->inbox.n >= FULL_INBOX;
     if (h->is_paused || h->is_choked)
-        return CURL_WRITEFUNC_PAUSE; /* libcurl keeps the bytes and gives them again */
+        return CURL_WRITEFUNC_PAUSE; /* libcurl keeps the bytes and delivers them again */
     buf_add(&h->inbox, str_n(p, size * count));
     put_news(h);
     return size * count;
@@ -178,7 +179,7 @@ static void take_finished(struct net *n)
             continue;
         CURLcode result = msg->data.result;
         curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&h);
-        /* Gives the connection back for the next request; msg is gone after this. */
+        /* Returns the connection for the next request; msg is invalid after this. */
         curl_multi_remove_handle(n->multi, h->easy);
         h->result = result;
         h->is_done = true;
@@ -311,8 +312,8 @@ static void net_drop_multi(struct net *n)
     n->multi = NULL;
 }
 
-/* Lets go of the loop when nothing is under way.  A connection that is still being shut down would
- * need it, and is closed hard. */
+/* Unbinds from the loop when no request is running.  A connection that is still shutting down would
+ * need the loop, and is closed at once. */
 static void net_rest(struct net *n)
 {
     if (!n->loop || n->requests || n->news || n->is_telling)
@@ -325,7 +326,7 @@ static void net_rest(struct net *n)
     n->loop = NULL;
 }
 
-/* ---- we tell others ---- */
+/* ---- callbacks to the core ---- */
 
 static void tell_head(struct http *h)
 {
@@ -358,12 +359,13 @@ static void tell_body(struct http *h)
         h->inbox = bytes;
 }
 
-/* The last thing said about a request, which is gone before it is said. */
+/* Calls on_end; the request is freed before. */
 static void tell_end(struct http *h)
 {
     struct http_request rq = h->rq;
     struct error err = ERROR_INIT;
-    /* libcurl calls an answer whose head is not complete a success when it ended in a header. */
+    /* libcurl reports success when the connection ended inside a header; then the head is
+     * incomplete. */
     bool is_fine = h->result == CURLE_OK && h->has_head, is_left = h->is_left;
     if (!is_fine)
         curl_fault_say(
@@ -374,7 +376,7 @@ static void tell_end(struct http *h)
         rq.on_end(rq.arg, is_fine ? NULL : &err);
 }
 
-/* Lets libcurl go on, which begins with what it kept. */
+/* Resumes libcurl, which first delivers the bytes it kept. */
 static void go_on(struct http *h)
 {
     h->is_choked = false;
@@ -424,7 +426,7 @@ static void tell_news(struct net *n)
 
 static struct curl_slist *header_list(const struct http_request *rq)
 {
-    /* Without this libcurl asks before it sends a large body, and waits for the answer. */
+    /* Without this libcurl sends "Expect: 100-continue" before a large body and waits. */
     struct curl_slist *list = curl_slist_append(NULL, "Expect:");
     list = curl_slist_append(list, "Accept-Encoding:"); /* not asked for, see set_options */
     AUTO(buf) struct buf line = BUF_INIT;
@@ -435,7 +437,7 @@ static struct curl_slist *header_list(const struct http_request *rq)
         if (header->value.n > 0)
             buf_addf(&line, ": %.*s", STR_FMT(header->value));
         else
-            buf_addc(&line, ';'); /* how libcurl is told to send an empty value */
+            buf_addc(&line, ';'); /* libcurl's syntax for an empty value */
         list = curl_slist_append(list, line.p);
     }
     return list;
@@ -455,9 +457,9 @@ static void set_method(struct http *h)
         curl_easy_setopt(h->easy, CURLOPT_CUSTOMREQUEST, rq->method);
 }
 
-/* Debian's libcurl names a file and a directory, and with both it reads the file anew for every
- * connection.  The directory alone is cached by need; the file alone is the fallback.  The two
- * variables are what other TLS programs obey. */
+/* Debian's libcurl names a file and a directory, and with both it reads the file again for every
+ * connection.  With the directory alone, certificates are loaded on demand; the file alone is the
+ * fallback.  Other TLS programs use the same two variables. */
 static void set_certificates(CURL *easy)
 {
     const char *file = getenv("SSL_CERT_FILE"), *dir = getenv("SSL_CERT_DIR");
@@ -472,7 +474,7 @@ static void set_certificates(CURL *easy)
     }
 }
 
-/* Behind name resolution, where no spelling of a name helps any more. */
+/* Checks the address after name resolution, so that the spelling of a name does not matter. */
 static curl_socket_t open_public(void *arg, curlsocktype purpose, struct curl_sockaddr *to)
 {
     (void)arg, (void)purpose;
@@ -493,7 +495,7 @@ static bool has_proxy(void)
 
 static void set_public(CURL *easy)
 {
-    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L); /* kept ones were not looked at */
+    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L); /* reused connections would not be checked */
     if (!has_proxy())
         curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_public);
 }
@@ -508,11 +510,12 @@ static void set_options(struct http *h)
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)READ_BYTES);
-    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* a cancel never waits for the name server */
+    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L); /* do not wait for a running name lookup on
+                                                     * cancel */
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                      (long)(connect_ms > 0 ? connect_ms : LIMIT_CONNECT_MS));
     curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, ""); /* what comes compressed is decoded */
+    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, ""); /* decode compressed answers */
     curl_easy_setopt(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
     curl_easy_setopt(easy, CURLOPT_USERAGENT, "trivet");
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, h->headers);
@@ -587,7 +590,7 @@ static void net_leave(struct http *h)
 {
     curl_off_t sent = 0;
     curl_easy_getinfo(h->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
-    /* The body is the caller's and may go now; one that is not sent yet must not be touched. */
+    /* The caller may free the body after this, so an unsent body cannot be left to libcurl. */
     if (h->is_done || sent < (curl_off_t)h->rq.body.n) {
         net_cancel(h);
         return;
@@ -606,7 +609,7 @@ static void net_close(struct loop *l)
     while (n && n->requests)
         http_kill(n->requests);
     if (n)
-        tell_news(n); /* frees the dead ones and lets go of the loop */
+        tell_news(n); /* frees canceled requests and unbinds from the loop */
     for (n = nets; n; n = n->next)
         if (!n->loop)
             net_drop_multi(n);
@@ -614,7 +617,7 @@ static void net_close(struct loop *l)
 
 /* ---- the module ---- */
 
-/* Whether the directory has names by hash, as libcrypto wants them. */
+/* Whether the directory has hashed names, as libcrypto needs. */
 static bool is_cert_dir(const char *path)
 {
     bool found = false;

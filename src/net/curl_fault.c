@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-/* Scheme, host and port of the request: all of a URL that may stand in an error. */
+/* Scheme, host and port of the request; the rest of a URL must not appear in an error. */
 static void put_place(CURL *easy, struct buf *out)
 {
     static const struct {
@@ -27,7 +27,7 @@ static void put_place(CURL *easy, struct buf *out)
     curl_url_cleanup(url);
 }
 
-/* The certificate of the server or our own store of them. */
+/* Concerns the server's certificate or the local certificate store. */
 static bool is_about_certificates(CURLcode result)
 {
     static const CURLcode codes[] = {
@@ -41,7 +41,7 @@ static bool is_about_certificates(CURLcode result)
     return false;
 }
 
-/* libcurl has no code of its own for it and quotes the address, which may hold a password. */
+/* libcurl has no specific code for it and quotes the address, which may contain a password. */
 static bool is_about_proxy_address(const struct curl_fault *f)
 {
     return str_starts(str_of(f->why), STR("Unsupported proxy"));
@@ -85,7 +85,7 @@ void curl_fault_say(const struct curl_fault *f, struct error *err)
                   place.p);
     else if (is_about_proxy_address(f))
         error_set(err, ERR_NETWORK, "the address of the proxy for %s is not valid", place.p);
-    else /* not resolved, not connected, no TLS, or closed without a word */
+    else /* not resolved, not connected, no TLS, or closed without an answer */
         error_set(err, ERR_NETWORK, "no answer from %s: %s", place.p, why);
     if (is_about_certificates(f->result) || is_about_proxy_address(f) || is_refused_by_proxy(f))
         err->again = AGAIN_NO;

@@ -8,7 +8,7 @@ struct fetching {
     struct fetched *out;
     struct wait wait;
     bool has_failed;
-    bool is_over; /* the request is gone */
+    bool is_over; /* the request has ended */
     struct error err;
 };
 
@@ -61,7 +61,7 @@ static void on_grace_over(void *arg)
     wait_wake(arg);
 }
 
-/* The fiber is canceled, the exchange is not yet. */
+/* The fiber is canceled; waits grace_ms for the exchange to end. */
 static bool end_through_await(struct loop *l, struct fetching *k, int64_t ms)
 {
     struct timer *t = timer_new(l, on_grace_over, &k->wait);
@@ -95,13 +95,13 @@ bool fetch_await(struct loop *l, const struct fetch *what, struct fetched *ret, 
     if (!ok && what->grace_ms && why.code == ERR_CANCELED)
         ok = k.is_over || end_through_await(l, &k, what->grace_ms);
     if (!k.is_over)
-        http_cancel(h); /* nothing comes after this */
+        http_cancel(h); /* no callback follows */
     if (ok && k.has_failed) {
         why = k.err;
         ok = false;
     }
     struct str place;
-    str_split(what->url, '?', &place); /* a query may hold a key */
+    str_split(what->url, '?', &place); /* a query may contain a key */
     log_took("request", began_us, "%s %.*s, status %d%s%s", what->method, STR_FMT(place),
              out.status, ok ? "" : ": ", ok ? "" : why.text);
     if (ok) {

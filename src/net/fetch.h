@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A whole HTTP exchange for stories: request out, status and body back. */
+/* A complete HTTP exchange for fibers: sends a request, returns status and body. */
 #ifndef TRIVET_NET_FETCH_H
 #define TRIVET_NET_FETCH_H
 
@@ -15,9 +15,9 @@ struct fetch {
     size_t n_headers;
     struct str body;
     size_t max_bytes;   /* of the answer; 0: 1 MiB */
-    int64_t timeout_ms; /* of the whole; 0: 30 s */
-    /* How long a canceled exchange may still take to end, and then counts as completed: for
-     * requests whose answer must not be lost, such as a token that is used up by asking.  0: none.
+    int64_t timeout_ms; /* of the whole exchange; 0: 30 s */
+    /* How long to wait for the end of a canceled exchange, which then counts as completed: for
+     * requests whose answer must not be lost, such as a refresh of single-use tokens. 0: none.
      */
     int64_t grace_ms;
     bool is_public; /* as in struct http_request */
@@ -27,7 +27,7 @@ struct fetched {
     int status;
     struct buf body;
     struct buf content_type;
-    struct buf location; /* where a redirect points to */
+    struct buf location; /* target of a redirect */
 };
 #define FETCHED_INIT ((struct fetched){0})
 void fetched_clear(struct fetched *f);

@@ -27,7 +27,8 @@ static bool is_name(struct str name)
     return true;
 }
 
-/* Its last label begins with a digit: an address to some programs, and no top-level domain. */
+/* Its last label begins with a digit: some programs take it for an address, and it is no top-level
+ * domain. */
 static bool is_numeric(struct str name)
 {
     size_t dot = str_rchr(name, '.');
@@ -74,7 +75,7 @@ static bool read_port(struct str text, unsigned *ret)
     return true;
 }
 
-/* Takes the port away from the end; the brackets too.  False when they are in disorder. */
+/* Splits off the port at the end, and the brackets.  False when they do not match. */
 static bool split_port(struct str text, struct str *ret_name, struct str *ret_port)
 {
     size_t end = text.n && text.p[0] == '[' ? str_chr(text, ']') : str_chr(text, ':');
@@ -160,7 +161,7 @@ void host_list_clear(struct host_list *list)
     *list = HOST_LIST_INIT;
 }
 
-/* ---- judging ---- */
+/* ---- checking ---- */
 
 static bool is_same_address(const struct sockaddr *a, const struct sockaddr *b)
 {
@@ -205,7 +206,7 @@ bool host_is_listed(const struct host_list *list, const struct host *h)
     return false;
 }
 
-/* IPv4 in IPv6 clothes, which no name server has a reason to give. */
+/* IPv4-mapped IPv6, which name servers have no reason to return. */
 static bool is_mapped(const struct sockaddr *address)
 {
     struct sockaddr_in6 v6;
@@ -215,7 +216,7 @@ static bool is_mapped(const struct sockaddr *address)
     return IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr);
 }
 
-/* An address of an interface of this machine; true when that cannot be found out. */
+/* An address of an interface of this machine; true when that cannot be determined. */
 static bool is_own(const struct sockaddr *address)
 {
     struct ifaddrs *all;

@@ -6,11 +6,10 @@
  *     ADDRESS     an IPv4 address, or an IPv6 address in brackets
  *     ...:PORT    that port; without it 80 and 443
  *
- * A name says nothing about where it leads: whoever answers for it may point it at 127.0.0.1 or at
- * the metadata service of a cloud.  So an address that is not global (loopback, private,
- * link-local, reserved, or of this machine) is reached only if the list has the address itself, or
- * a name with its port that can only be a local one (localhost, a bare word, .local, .internal,
- * .lan, .home.arpa).
+ * A name may resolve to any address: its owner can point it at 127.0.0.1 or at a cloud metadata
+ * service.  So an address that is not global (loopback, private, link-local, reserved, or of this
+ * machine) is reached only if the list has the address itself, or a name with its port that can
+ * only be a local one (localhost, a bare word, .local, .internal, .lan, .home.arpa).
  */
 #ifndef TRIVET_NET_HOSTS_H
 #define TRIVET_NET_HOSTS_H
@@ -34,7 +33,7 @@ struct host_list {
 
 #define HOST_LIST_INIT ((struct host_list){0})
 
-/* ERR_INVALID for an item that is none of the above, and for a list without any. */
+/* ERR_INVALID for an item in another form, and for an empty list. */
 bool host_list_parse(struct str text, struct host_list *ret, struct error *err);
 void host_list_clear(struct host_list *list);
 
@@ -45,10 +44,10 @@ struct host {
     struct sockaddr_storage address; /* family 0: a name, to be resolved */
 };
 
-/* NAME, ADDRESS or [ADDRESS], each with or without :PORT; default_port 0: the port is needed.  Not
- * read: user@, zones, and numbers in forms that only some programs take for addresses (0x7f.1). */
+/* NAME, ADDRESS or [ADDRESS], each with or without :PORT; default_port 0: the port is needed.
+ * Refused: user@, zones, and numbers that only some programs take for addresses (0x7f.1). */
 bool host_parse(struct str text, unsigned default_port, struct host *ret, struct error *err);
-/* Whether the list has the host. */
+/* Whether the host is listed. */
 bool host_is_listed(const struct host_list *list, const struct host *h);
 /* Whether the host, when listed, may be reached at this address.  Asks the system for the addresses
  * of this machine; may be called from any thread. */

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The core's side of HTTP: checks requests, opens the module `net` at first need, passes calls on.
- * TRIVET_RECORD names a directory for a copy of the traffic; TRIVET_REPLAY one to answer from, and
- * then the module is not opened at all (record.h).
+/* The core's side of HTTP: checks requests, opens the module `net` at first use, forwards calls.
+ * TRIVET_RECORD names a directory for a copy of the traffic; TRIVET_REPLAY one with recorded
+ * answers, and then the module is not opened at all (record.h).
  */
 #include "net/http.h"
 
 #include "base/module.h"
 #include "net/record.h"
 
-/* Set by the first request and never changed: whoever has a request, or wants to close what
- * requests left behind, finds the module here without opening it. */
+/* Set by the first request and never changed; NULL means that there is nothing to close. */
 static const struct net_api *net;
 
 static const char *setting(const char *name)
@@ -87,7 +86,7 @@ void http_close(struct loop *l)
 static void open_early(void *arg)
 {
     (void)arg;
-    struct error ignored; /* the first request says what is wrong */
+    struct error ignored; /* the first request reports the failure */
     net_open(&ignored);
 }
 

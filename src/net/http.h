@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* HTTP requests with streamed answers.  The work is done by libcurl in the module `net`
- * (src/net/curl.c, built into trivet-net.so); this header is what the core sees.
+ * (src/net/curl.c, built into trivet-net.so); this header is the core's interface to it.
  */
 #ifndef TRIVET_NET_HTTP_H
 #define TRIVET_NET_HTTP_H
@@ -18,34 +18,34 @@ struct http_request {
     size_t n_headers;
     struct str body;            /* must live until the end of the request */
     int64_t connect_timeout_ms; /* 0: 30 s */
-    bool is_public;             /* refuses to connect to a private address (address.h); a proxy
-                                 * from the environment connects for us and is trusted in this */
+    bool is_public;             /* refuses to connect to a private address (address.h); a proxy from
+                                 * the environment is trusted to do so */
     void (*on_status)(void *arg, int status, struct str content_type); /* before the first byte */
     void (*on_header)(void *arg, struct str name, struct str value);   /* may be NULL */
     void (*on_body)(void *arg, struct str bytes);
-    /* Once, last: err is NULL when the transfer was complete.  The request is gone afterwards. */
+    /* Once, last: err is NULL when the transfer was complete.  The request is freed afterwards. */
     void (*on_end)(void *arg, const struct error *err);
     void *arg;
 };
 
 struct http;
-/* Starts; the module is opened if it is not yet.  No callback runs before this returns. */
+/* Starts a request; opens the module if needed.  No callback runs before this returns. */
 struct http *http_start(struct loop *l, const struct http_request *rq, struct error *err);
 void http_pause(struct http *h, bool paused); /* stops reading from the peer: back-pressure */
 /* Closes the connection so that the server notices; no callback follows. */
 void http_cancel(struct http *h);
-/* Nothing more is wanted of the answer: no callback follows.  The connection is kept for the next
- * request if the peer ends the answer within moments, and closed otherwise.  For a stream whose own
- * end marker was seen. */
+/* Drops the rest of the answer: no callback follows.  The connection is kept for the next request
+ * if the answer ends within a second, and closed otherwise.  For a stream whose end marker was
+ * received. */
 void http_leave(struct http *h);
-/* Closes idle connections and what http_leave left open; before loop_free. */
+/* Closes idle connections and those left open by http_leave; call it before loop_free. */
 void http_close(struct loop *l);
 /* Opens the module in the background, so that the first request need not wait for it. */
 void http_warm_up(struct loop *l);
-/* Answers come from recordings (TRIVET_REPLAY): nobody is asked, and no key is needed. */
+/* Answers come from recordings (TRIVET_REPLAY): no server is contacted, and no key is needed. */
 bool http_is_replay(void);
 
-/* What trivet-net.so gives. */
+/* Function table of trivet-net.so. */
 struct net_api {
     struct http *(*start)(struct loop *l, const struct http_request *rq, struct error *err);
     void (*pause)(struct http *h, bool paused);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The listener.  A visitor goes one way:
+/* The listener.  States of a connection (struct visitor):
  *
- *     READING  until the blank line behind the head, or too much
+ *     READING  until the blank line after the head, or the size limit
  *     WRITING  the answer, made in one piece
- *     LEAVING  our side is shut; what still comes is thrown away until the visitor closes, since a
+ *     LEAVING  shut down for writing; input is discarded until the client closes, since a
  *              close with unread bytes would reset the connection and lose the answer
  */
 #include "net/listen.h"
@@ -148,7 +148,7 @@ static bool request_read(struct str head, struct request *ret)
     return true;
 }
 
-/* Asks the callback.  False when the listener was freed inside it. */
+/* Calls the callback.  False when the listener was freed inside it. */
 static bool ask(struct visitor *v, const struct request *rq, struct listen_answer *a)
 {
     struct listener *s = v->host;
@@ -261,7 +261,7 @@ static void on_port(void *arg, int events)
     (void)events;
     int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) {
-        visitor_new(s, fd); /* others who wait are told by the next round */
+        visitor_new(s, fd); /* further connections are accepted in the next round */
         return;
     }
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
@@ -332,7 +332,7 @@ void listener_free(struct listener *s)
 {
     if (!s || s->is_dead)
         return;
-    if (s->is_inside) { /* the visitor that is being answered still needs it */
+    if (s->is_inside) { /* still used by the running callback */
         s->is_dead = true;
         return;
     }

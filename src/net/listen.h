@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A tiny HTTP/1.1 server for one visitor: the browser that comes back from a sign-in page.
+/* A minimal HTTP/1.1 server for the redirect of a browser after a sign-in.
  *
- * It listens on 127.0.0.1 and on no other interface, ever.  One request per connection, head only
- * (at most 16 KiB), GET and HEAD; each answer says `Connection: close`.  A visitor that is slow or
- * silent is sent away after ten seconds.
+ * It listens on 127.0.0.1 only.  One request per connection, head only (at most 16 KiB), GET and
+ * HEAD; each answer has `Connection: close`.  A slow or idle connection is closed after ten
+ * seconds.
  */
 #ifndef TRIVET_NET_LISTEN_H
 #define TRIVET_NET_LISTEN_H
@@ -12,14 +12,14 @@
 #include "loop/loop.h"
 
 struct listen_answer {
-    int status;               /* 404 unless the callback says otherwise */
-    const char *content_type; /* "text/plain; charset=utf-8" unless it says otherwise */
+    int status;               /* 404 unless the callback sets it */
+    const char *content_type; /* "text/plain; charset=utf-8" unless the callback sets it */
     struct buf body;
     struct buf location; /* of a redirect; empty: none */
 };
 
 /* path begins with "/" and is as it was sent; query is without "?", empty if there is none.  Both
- * are gone after the call.  The listener may be freed inside; then nothing is answered. */
+ * are valid during the call only.  The listener may be freed inside; then no answer is sent. */
 typedef void listen_fn(void *arg, struct str path, struct str query, struct listen_answer *ret);
 
 struct listener;
@@ -27,7 +27,7 @@ struct listener;
 struct listener *listener_new(struct loop *l, int port, listen_fn *fn, void *arg,
                               struct error *err);
 int listener_port(const struct listener *s);
-/* Closes the port and every connection; what the kernel has taken is still delivered. */
+/* Closes the port and every connection; bytes already written are still delivered by the kernel. */
 void listener_free(struct listener *s);
 
 #endif

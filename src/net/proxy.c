@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The proxy.  A connection goes one way:
+/* The proxy.  States of a connection:
  *
- *     HEAD     until the blank line behind the head, or too much
- *     LOOKUP   the pool resolves the name and judges the addresses; or it waits for its turn
- *     CONNECT  one address after the other
+ *     HEAD     until the blank line after the head, or the size limit
+ *     LOOKUP   the thread pool resolves the name and checks the addresses; or waiting for that
+ *     CONNECT  tries one address after the other
  *     RELAY    bytes in both directions until both have ended
  *     ANSWER   a refusal is written
- *     LEAVE    our side is shut; what still comes is thrown away, since a close with unread bytes
+ *     LEAVE    shut down for writing; input is discarded, since a close with unread bytes
  *              would reset the connection and lose the answer
  *
- * In RELAY a direction is a flow: it reads when it holds nothing, writes when it holds something,
- * and passes the end of its source on as a half-close.
+ * In RELAY each direction is a flow: it reads when its buffer is empty, writes otherwise, and
+ * forwards the end of its source as a half-close.
  */
 #include "net/proxy.h"
 
@@ -33,7 +33,7 @@ enum {
     HEAD_BYTES = 16 << 10,
     FLOW_BYTES = 32 << 10,
     MAX_ADDRESSES = 8,
-    MAX_LOOKUPS = 2, /* at once: the pool has other work */
+    MAX_LOOKUPS = 2, /* in parallel: the pool has other work */
     HEAD_MS = 10000,
     CONNECT_MS = 30000, /* lookup included */
     LEAVE_MS = 1000,
@@ -45,9 +45,9 @@ enum conn_state { CONN_HEAD, CONN_LOOKUP, CONN_CONNECT, CONN_RELAY, CONN_ANSWER,
 struct flow {
     char *bytes; /* FLOW_BYTES, allocated in RELAY */
     size_t at, n;
-    uint64_t left; /* how many more bytes may pass; the rest of the source is thrown away */
-    bool is_ended; /* the source has */
-    bool is_shut;  /* and the sink was told */
+    uint64_t left; /* bytes still to forward; the rest of the source is discarded */
+    bool is_ended; /* end of the source was read */
+    bool is_shut;  /* and was forwarded to the sink */
 };
 
 struct conn {
@@ -57,11 +57,11 @@ struct conn {
     int client, server; /* descriptors; server -1: none yet */
     struct watch *client_watch, *server_watch;
     struct timer *timer;
-    struct buf in;  /* the head and what came with it */
+    struct buf in;  /* the head and bytes received with it */
     struct buf out; /* of ANSWER */
     size_t sent;
     struct proxy_head head;
-    struct lookup *lookup; /* NULL: waits for its turn, or done */
+    struct lookup *lookup; /* NULL: waiting, or done */
     struct sockaddr_storage addresses[MAX_ADDRESSES];
     size_t n_addresses, tried;
     struct flow up, down;
@@ -79,7 +79,7 @@ struct proxy {
     int64_t head_ms, connect_ms, idle_ms;
 };
 
-/* Lives until the pool is done with it, which may be after its connection and the proxy. */
+/* Freed when the pool has finished it, perhaps after its connection and the proxy. */
 struct lookup {
     struct proxy *proxy; /* NULL: gone */
     struct conn *conn;   /* NULL: gone */
@@ -89,7 +89,7 @@ struct lookup {
     struct host host;
     struct sockaddr_storage addresses[MAX_ADDRESSES];
     size_t n_addresses;
-    bool was_refused; /* an address was left out */
+    bool was_refused; /* an address was refused */
     int failure;      /* of getaddrinfo */
 };
 
@@ -229,7 +229,7 @@ static void watch_flows(struct conn *c)
     watch_set(c->server_watch, server);
 }
 
-/* Each step: false when the connection is broken; *moved is set when bytes went on. */
+/* Each step: false when the connection is broken; *moved is set when bytes were transferred. */
 static bool flow_write(struct flow *f, int to, bool *moved)
 {
     while (f->n) {
@@ -271,7 +271,7 @@ static void conn_move(struct conn *c)
         conn_free(c);
         return;
     }
-    if (c->down.is_shut && !c->head.is_connect) { /* the one answer is there */
+    if (c->down.is_shut && !c->head.is_connect) { /* the only answer was forwarded */
         server_close(c);
         conn_leave(c);
         return;
@@ -289,7 +289,7 @@ static void flow_put(struct flow *f, struct str bytes)
     f->n += bytes.n;
 }
 
-/* What was read behind the head goes first, as far as it belongs to the request. */
+/* First forwards bytes received after the head that belong to the request. */
 static void conn_relay(struct conn *c)
 {
     size_t head = proxy_head_end(buf_str(&c->in));
@@ -301,7 +301,7 @@ static void conn_relay(struct conn *c)
         flow_put(&c->down, STR("HTTP/1.1 200 Connection established\r\n\r\n"));
     else {
         c->up.left = c->head.body_bytes;
-        flow_put(&c->up, buf_str(&c->head.head)); /* little longer than what we got */
+        flow_put(&c->up, buf_str(&c->head.head)); /* slightly longer than the received head */
         more = str_cut(more, c->up.left < more.n ? (size_t)c->up.left : more.n);
     }
     flow_put(&c->up, more);
@@ -459,7 +459,8 @@ static void lookup_start(struct conn *c)
     u->work = work_start(p->l, on_pool, on_found, u);
 }
 
-/* Gives free lookups to those that have waited longest: new connections are at the front. */
+/* Starts lookups for the connections that have waited longest: new ones are at the front of the
+ * list. */
 static void start_waiting(struct proxy *p)
 {
     while (p->n_lookups < MAX_LOOKUPS) {
@@ -603,7 +604,7 @@ static void on_port(void *arg, int events)
     (void)events;
     int fd = accept4(p->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) {
-        conn_new(p, fd); /* others that wait are told by the next round */
+        conn_new(p, fd); /* further connections are accepted in the next round */
         accept_more(p);
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
         watch_set(p->watch, 0);

@@ -106,7 +106,7 @@ static bool read_address(const struct line *line, struct proxy_head *h, struct e
 
 /* ---- the other lines ---- */
 
-/* Headers that are between the client and us, and what our own Host and Connection stand for. */
+/* Hop-by-hop headers, and those that the proxy writes itself (Host, Connection). */
 static const char *const ours[] = {
     "connection",          "proxy-connection",   "keep-alive", "te",    "trailer",       "upgrade",
     "proxy-authorization", "proxy-authenticate", "host",       "close", "http2-settings"};
@@ -119,7 +119,7 @@ static bool is_ours(struct str name)
     return false;
 }
 
-/* Whether a Connection header of the head names it. */
+/* Whether a Connection header lists it. */
 static bool is_named(struct str head, struct str name)
 {
     struct str line, value, key, item;

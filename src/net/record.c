@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The writing half of record.h: a net_api that stands between the core and the module.
+/* Recording (record.h): a net_api between the core and the module.
  *
- * A tape is what the core holds as its request.  Each callback first writes its line and then calls
- * the core as its very last act, because the core may cancel, and so free the tape, inside.
+ * The core sees a tape as its request.  Each callback first writes its line and calls the core
+ * last, because the core may cancel, and so free the tape, in it.
  */
 #include "net/record.h"
 
@@ -18,7 +18,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-enum { MOST_HELD = 4 << 20 }; /* of an answer that is written in one piece */
+enum { MOST_HELD = 4 << 20 }; /* largest answer written as one line */
 
 struct tape {
     struct http_request rq; /* the core's */
@@ -32,7 +32,7 @@ struct tape {
     struct tape *next, **prev;
 };
 
-/* The table of functions has no room for a context; a process records into one directory. */
+/* Static because net_api functions get no context; a process records into one directory. */
 static struct {
     const struct net_api *under;
     char *dir;
@@ -119,7 +119,7 @@ static void write_request(struct tape *t)
     end_line(t, &w);
 }
 
-/* Writes what is held; the beginning of what may be a secret waits for more unless this is all. */
+/* Writes the held bytes; a possible beginning of a secret is kept back unless is_all. */
 static void write_held(struct tape *t, bool is_all)
 {
     AUTO(buf) struct buf line = BUF_INIT;
@@ -162,7 +162,7 @@ static void tape_free(struct tape *t)
     free(t);
 }
 
-/* ---- the module tells us ---- */
+/* ---- callbacks of the module ---- */
 
 static void on_status(void *arg, int status, struct str content_type)
 {
@@ -210,7 +210,7 @@ static void on_end(void *arg, const struct error *err)
     rq.on_end(rq.arg, err);
 }
 
-/* ---- the core asks ---- */
+/* ---- calls of the core ---- */
 
 static int open_file(struct error *err)
 {
@@ -247,7 +247,7 @@ static struct http *tape_start(struct loop *l, const struct http_request *rq, st
     ours.arg = t;
     t->http = recorder.under->start(l, &ours, err);
     if (t->http)
-        return (struct http *)t; /* whoever holds it never looks inside */
+        return (struct http *)t; /* an opaque pointer to the core */
     write_last(t, "end", err);
     tape_free(t);
     return NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The reading half of record.h: a net_api without a network.
+/* Replaying (record.h): a net_api without a network.
  *
- * A reel is what the core holds as its request.  It tells one line of its file per round of the
- * loop, so that pause, cancel and leave work as they do with a real peer.  The times in the file
- * are for humans.  Behind a recorded cancel it stays silent: the interrupt is still to come.
+ * The core sees a reel as its request.  It delivers one line of its file per round of the loop, so
+ * that pause, cancel and leave work as with a real peer.  The times in the file are ignored.  After
+ * a recorded cancel nothing is delivered: the core is expected to cancel.
  */
 #include "net/record.h"
 
@@ -19,10 +19,10 @@ struct reel {
     struct http_request rq;
     struct loop *loop;
     struct buf text;    /* the file */
-    struct str rest;    /* of it, not told yet */
+    struct str rest;    /* of it, not delivered yet */
     struct ready *soon; /* the next line; NULL: none is due */
     bool is_paused, is_silent;
-    bool has_status;       /* the head of the answer was told */
+    bool has_status;       /* the head of the answer was delivered */
     bool is_told, is_dead; /* inside a callback; canceled inside it */
     struct reel *next, **prev;
 };
@@ -56,7 +56,7 @@ static bool is_uuid(struct str s)
     return true;
 }
 
-/* An id may stand for another one, always the same. */
+/* Maps a recorded id to the one sent; the mapping must not change. */
 static bool match_ids(const char *recorded, const char *sent)
 {
     for (size_t i = 0; i < player.n_ids; i++) {
@@ -167,7 +167,7 @@ static bool load(struct reel *r, struct error *err)
     return true;
 }
 
-/* ---- telling ---- */
+/* ---- delivering ---- */
 
 static void tell_next(void *arg);
 
@@ -195,7 +195,7 @@ static enum err_code code_of(struct str name)
     return ERR_CUT;
 }
 
-/* The last thing said; the reel is gone before it is said. */
+/* Calls on_end; the reel is freed before. */
 static void tell_end(struct reel *r, yyjson_val *line)
 {
     struct http_request rq = r->rq;
@@ -246,7 +246,7 @@ static void tell_next(void *arg)
         go_on(r);
 }
 
-/* ---- the core asks ---- */
+/* ---- calls of the core ---- */
 
 static struct http *reel_start(struct loop *l, const struct http_request *rq, struct error *err)
 {
@@ -267,7 +267,7 @@ static struct http *reel_start(struct loop *l, const struct http_request *rq, st
     }
     player.n++;
     go_on(r);
-    return (struct http *)r; /* whoever holds it never looks inside */
+    return (struct http *)r; /* an opaque pointer to the core */
 }
 
 static void reel_pause(struct http *h, bool paused)

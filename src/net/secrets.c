@@ -38,7 +38,8 @@ static void put_percent(struct str s, struct buf *out)
             buf_addf(out, "%%%02X", (unsigned char)s.p[i]);
 }
 
-static void put_slashes(struct str s, struct buf *out) /* as some JSON writers do */
+static void put_slashes(struct str s, struct buf *out) /* escapes slashes, as some JSON writers
+                                                        * do */
 {
     for (size_t i = 0; i < s.n; i++) {
         if (s.p[i] == '/')
@@ -54,7 +55,7 @@ static int hex_digit(char c)
                                                 : -1;
 }
 
-static void put_plain(struct str s, struct buf *out) /* percent escapes undone */
+static void put_plain(struct str s, struct buf *out) /* decodes percent escapes */
 {
     for (size_t i = 0; i < s.n; i++) {
         bool is_escape = s.p[i] == '%' && i + 2 < s.n && hex_digit(s.p[i + 1]) >= 0 &&
@@ -77,7 +78,7 @@ void secrets_add(struct secrets *s, struct str literal)
     }
 }
 
-/* ---- places ---- */
+/* ---- names that mark a secret ---- */
 
 bool secrets_is_header(struct str name)
 {
@@ -95,8 +96,8 @@ bool secrets_is_header(struct str name)
     return false;
 }
 
-/* Names of query keys, form fields and JSON members.  The first four mean other things in the JSON
- * of a conversation. */
+/* Names of query keys, form fields and JSON members.  Those before FIRST_PLAIN have other meanings
+ * in the JSON of a conversation. */
 /* clang-format off */
 static const char *const field_names[] = {
     "code",          "state",    "key",           "token",         "user_code",
@@ -125,7 +126,7 @@ bool secrets_is_sign_in(struct str url)
     return false;
 }
 
-/* Bodies that begin like JSON or have blanks and lines are no forms. */
+/* Bodies that begin like JSON or contain spaces or line ends are no forms. */
 static bool is_form(struct str body)
 {
     return body.n > 0 && !strchr("{[\"", body.p[0]) && str_chr(body, '=') != SIZE_MAX &&
@@ -195,9 +196,9 @@ void secrets_learn(struct secrets *s, const struct http_request *rq)
         secrets_learn_json(s, rq->body, secrets_is_sign_in(rq->url));
 }
 
-/* ---- taking out ---- */
+/* ---- removing ---- */
 
-/* The first literal in the text; of those that begin at one place the longest. */
+/* The first literal in the text; the longest of those that begin at the same place. */
 static size_t find_first(const struct secrets *s, struct str text, size_t *ret_n)
 {
     size_t first = SIZE_MAX;
@@ -211,7 +212,7 @@ static size_t find_first(const struct secrets *s, struct str text, size_t *ret_n
     return first;
 }
 
-/* How many bytes at the end of the text may be the beginning of a literal. */
+/* How many bytes at the end of the text may begin a literal. */
 static size_t unfinished(const struct secrets *s, struct str text)
 {
     size_t longest = 0;
@@ -240,7 +241,7 @@ void secrets_put(const struct secrets *s, struct str text, struct buf *out)
 {
     size_t done = secrets_put_part(s, text, out);
     struct str rest = str_from(text, done);
-    if (rest.n >= SHORTEST) /* most of a literal that was cut */
+    if (rest.n >= SHORTEST) /* the remaining part of a truncated literal */
         buf_addz(out, SECRETS_MARK);
     else
         buf_add(out, rest);
@@ -263,7 +264,7 @@ static void put_fields(const struct secrets *s, struct str fields, struct buf *o
     secrets_put(s, buf_str(&clean), out);
 }
 
-/* "http://name:password@host": without what stands before the host. */
+/* "http://name:password@host" without name and password. */
 static struct str put_scheme(struct str url, struct buf *out)
 {
     size_t at = str_find(url, STR("://"));

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Server-sent events.  Bytes come in pieces of any size; lines are cut on bytes, so a character
- * split over two pieces stays whole.
+/* Server-sent events.  Bytes arrive in pieces of any size; lines are split as bytes, so a character
+ * split over two pieces is not damaged.
  *
- * A line ends at LF, CRLF or CR.  At a CR the line is taken at once and the LF that may follow is
- * swallowed: the result is that of waiting for the next byte, without the wait.  A line that lies
- * whole in one piece is read in place; only the rest of a piece is copied.
+ * A line ends at LF, CRLF or CR.  At a CR the line ends at once and an LF that follows is ignored;
+ * so there is no need to wait for the next byte.  A line that is complete in one piece is read in
+ * place; only an incomplete line is copied.
  */
 #include "net/sse.h"
 
@@ -72,7 +72,7 @@ static bool take_line(struct sse *s, struct str line)
     return true;
 }
 
-/* The line that ends with this piece: what was kept of it, and the piece. */
+/* Handles the line that ends with this piece: the bytes kept before, and the piece. */
 static bool end_line(struct sse *s, struct str piece)
 {
     if (s->line.n == 0)
@@ -84,8 +84,8 @@ static bool end_line(struct sse *s, struct str piece)
     return is_fine;
 }
 
-/* Offset of the first LF or CR, or bytes.n.  Looks at a stretch at a time: a stream without one of
- * the two must not be searched to its end for every line. */
+/* Offset of the first LF or CR, or bytes.n.  Searches in blocks: a stream that has only one of the
+ * two must not be searched to its end for every line. */
 static size_t line_end(struct str bytes)
 {
     enum { STRETCH = 512 };

@@ -7,8 +7,9 @@
 
 struct sse {
     void (*on_event)(void *arg, struct str event, struct str data);
-    void (*on_comment)(void *arg);                /* a sign of life; may be NULL */
-    void (*on_other)(void *arg, struct str line); /* a line of no known field; may be NULL */
+    void (*on_comment)(void *arg);                /* a comment line, used as keep-alive; may be
+                                                   * NULL */
+    void (*on_other)(void *arg, struct str line); /* a line with an unknown field; may be NULL */
     void *arg;
     struct buf line, event, data;
     bool has_data, has_cr, is_begun;
