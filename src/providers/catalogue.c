@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Looking models up; see catalogue.h.  A row is made from the bottom up: what the program knows,
- * over it the live list, over it the user's file. */
+/* Looking models up; see catalogue.h.  A row merges three sources, later ones override: built-in
+ * rows, the live list, the user's file. */
 #include "providers/catalogue_internal.h"
 
 #include "base/limits.h"
@@ -62,7 +62,7 @@ static bool read_user_file(struct str path, struct model_rows *ret, struct error
         yyjson_val *models;
     } file;
     static const struct row rows[] = {
-        ROW(file, models, T_ARR, NEEDED, "what the user knows about models"),
+        ROW(file, models, T_ARR, NEEDED, "the user's data about models"),
         ROW_END,
     };
     AUTO(buf) struct buf text = BUF_INIT;
@@ -85,7 +85,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-/* Reads the file if it is not the one that was read last. */
+/* Reads the file if it has changed since the last reading. */
 static void look_at_user_file(struct catalogue *c)
 {
     AUTO(buf) struct buf path = BUF_INIT;
@@ -107,7 +107,7 @@ static void look_at_user_file(struct catalogue *c)
         log_warn("%s is ignored: %s", path.p, err.text);
 }
 
-/* ---- kept lists ---- */
+/* ---- cached lists ---- */
 
 void catalogue_cache_path(const struct provider *p, struct buf *out)
 {
@@ -186,7 +186,7 @@ void catalogue_forget(struct catalogue *c, const struct provider *p)
     live->is_keyed = live->has_routes = live->is_read = false;
     live->is_expired = true;
     live->generation++;
-    if (p->list == LIST_CLOUDCODE) { /* another account has another one */
+    if (p->list == LIST_CLOUDCODE) { /* the project depends on the account */
         free(c->project);
         c->project = NULL;
     }
@@ -220,7 +220,7 @@ static void take_family(const struct provider *p, struct model *m)
     m->takes_images = f->takes_images;
 }
 
-/* Puts the three sources together; strings are copied. */
+/* Merges the three sources; strings are copied. */
 static struct model make_model(struct catalogue *c, struct arena *a, const struct provider *p,
                                const struct live *live, struct str id)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What an account has: quotas of subscriptions, upstreams of OpenRouter's models. */
+/* Data of an account: quotas of subscriptions, upstreams of OpenRouter's models. */
 #include "providers/catalogue_internal.h"
 #include "providers/quota.h"
 
@@ -86,7 +86,7 @@ bool quota_read_cloudcode(struct str text, struct arena *a, struct quota *ret, s
     return true;
 }
 
-/* The usage of an account stands beside the backend that serves its models. */
+/* The usage URL of an account, derived from the URL of its backend. */
 static struct str usage_url(struct asker *k)
 {
     struct str base = k->base;
@@ -115,7 +115,7 @@ bool catalogue_project_await(struct catalogue *c, const struct provider *p, stru
     AUTO(asker) struct asker k = asker_make(c, p);
     struct str project;
     if (!asker_find_project_await(&k, &project, err)) {
-        if (err->code == ERR_NO_MODEL) /* a 404 means something else here */
+        if (err->code == ERR_NO_MODEL) /* here a 404 does not mean a missing model */
             err->code = ERR_NO_KEY;
         return error_prefix(err, "no project for %s; set ANTIGRAVITY_PROJECT", p->label);
     }
@@ -153,7 +153,7 @@ static struct str make_route(struct arena *a, struct str name)
     return arena_str(a, str_ends(all, STR("-")) ? str_cut(all, all.n - 1) : all);
 }
 
-/* An endpoint may have several names, each of which can be asked for. */
+/* An endpoint may have several names; each is a valid route. */
 static const char *const route_names[] = {"tag", "provider", "provider_slug", "provider_name"};
 
 static int by_text(const void *a, const void *b)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One question to a provider beside the conversation: about models, limits, upstreams. */
+/* One request to a provider outside of a conversation: for models, limits, upstreams. */
 #include "providers/catalogue_internal.h"
 
 #include "base/time.h"
@@ -88,7 +88,7 @@ static bool ask_project_await(struct asker *k, struct error *err)
         project = json_get_str(json.root, "cloudaicompanionProject");
     if (project.n == 0)
         return error_set(err, ERR_BAD_REPLY, "antigravity project resolution failed");
-    free(k->catalogue->project); /* two may have asked at the same time */
+    free(k->catalogue->project); /* another fiber may have set it meanwhile */
     k->catalogue->project = str_dup(project);
     return true;
 }

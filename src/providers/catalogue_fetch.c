@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Asking for live lists, keeping them, and finding servers on this machine; see catalogue.h.
+/* Fetches and caches live lists, and finds servers on this machine; see catalogue.h.
  *
- * A kept list: {"version":1,"fetched_at":"2026-...","origin":"<hash of address and owner>",
+ * A cached list: {"version":1,"fetched_at":"2026-...","origin":"<hash of address and owner>",
  * "keyed":true,"routed":true,"models":[...]}, the models as in the user's file.
  */
 #include "providers/catalogue_internal.h"
@@ -14,13 +14,13 @@
 enum {
     FRESH_MS = 24 * 3600 * 1000,
     REST_US = 30 * 1000 * 1000, /* after a failure */
-    MOST_SHOWS = 100,           /* models that Ollama is asked about */
+    MOST_SHOWS = 100,           /* models whose details are requested from Ollama */
     CONNECT_MS = 300,
     DISCOVER_MS = 1000, /* for the whole answer */
     PROBE_BYTES = 4 << 20,
 };
 
-/* ---- asking ---- */
+/* ---- fetching ---- */
 
 static bool ask_list_await(struct asker *k, const char *path, struct model_rows *ret,
                            struct error *err)
@@ -32,7 +32,7 @@ static bool ask_list_await(struct asker *k, const char *path, struct model_rows 
                           err);
 }
 
-/* What one model can do; false only when there is no point in asking about others. */
+/* Requests the details of one model; false when requests for other models would fail too. */
 static bool ask_show_await(struct asker *k, struct model_row *row, struct error *err)
 {
     AUTO(fetched) struct fetched got = FETCHED_INIT;
@@ -79,7 +79,7 @@ static const char *list_path(const struct asker *k)
     }
 }
 
-/* The list, and what belongs to it; of the latter only a cancel counts as failure. */
+/* Fetches the list and its additional data; for the latter only a cancel counts as failure. */
 static bool ask_all_await(struct asker *k, struct model_rows *ret, struct error *err)
 {
     struct error more = ERROR_INIT;
@@ -103,13 +103,14 @@ static bool ask_all_await(struct asker *k, struct model_rows *ret, struct error 
     return false;
 }
 
-/* ---- keeping ---- */
+/* ---- caching ---- */
 
 struct saving {
     struct buf path, text;
 };
 
-static void save(void *arg) /* on the thread pool; a list that is not kept is fetched again */
+static void save(void *arg) /* on the thread pool; failures are ignored, the list is fetched
+                             * again */
 {
     struct saving *s = arg;
     struct error ignored;
@@ -173,7 +174,7 @@ static void wake_waiters(struct live *live)
 {
     struct list_waiter *w = take(&live->waiters);
     while (w) {
-        struct list_waiter *next = w->next; /* after the wake w may be gone */
+        struct list_waiter *next = w->next; /* read before the wake: w is on the fiber's stack */
         wait_wake(&w->wait);
         w = next;
     }
@@ -181,7 +182,7 @@ static void wake_waiters(struct live *live)
 
 /* ---- refreshing ---- */
 
-/* Lists do not contain routes: those known of the models are carried over. */
+/* Lists do not contain routes: known routes of the models are copied. */
 static void keep_routes(const struct live *live, struct str provider, struct model_rows *fresh)
 {
     for (size_t i = 0; i < live->rows.n; i++)
@@ -205,7 +206,8 @@ static bool ask_for_await(struct asker *k, struct live *live, struct error *err)
     keep_routes(live, str_of(p->name), &rows);
     model_rows_clear(&live->rows);
     live->rows = take(&rows);
-    live->fetched_ms = MAX(time_now_ms(), live->fetched_ms + 1); /* a change is seen by its time */
+    live->fetched_ms = MAX(time_now_ms(), live->fetched_ms + 1); /* callers detect a change by this
+                                                                  * time */
     live->is_keyed = had_key;
     live->is_expired = live->has_routes = false;
     live->failed_us = 0;
@@ -213,7 +215,7 @@ static bool ask_for_await(struct asker *k, struct live *live, struct error *err)
     return true;
 }
 
-/* True if there is an older list to go on with. */
+/* True if there is an older list to use. */
 static bool fall_back(const struct live *live, const struct provider *p, struct error *err)
 {
     return live->fetched_ms > 0 ||
@@ -238,7 +240,7 @@ bool catalogue_refresh_await(struct catalogue *c, const struct provider *p, stru
         has_joined = true;
     }
     if (!is_fresh(live, &k) && !has_joined) {
-        live->is_read = false; /* another process may have asked meanwhile */
+        live->is_read = false; /* another process may have fetched it meanwhile */
         catalogue_live(c, p);
     }
     if (is_fresh(live, &k))
@@ -298,7 +300,7 @@ bool catalogue_refresh_routes_await(struct catalogue *c, const struct provider *
     return ok;
 }
 
-/* ---- finding ---- */
+/* ---- discovery ---- */
 
 struct discovery {
     size_t n_open;
@@ -309,7 +311,7 @@ struct probe {
     struct discovery *all;
     const struct provider *provider;
     struct arena arena;
-    struct http *http; /* NULL: over, or never begun */
+    struct http *http; /* NULL: ended, or never started */
     int status;
     struct buf body;
     bool is_whole;
@@ -359,8 +361,8 @@ static bool probe_start(struct catalogue *c, struct probe *b, struct error *err)
     return b->http != NULL;
 }
 
-/* Some other program may sit at the address: the answer must be a list of models, or the refusal of
- * one who would have one (a key is wanted, the model is still being loaded). */
+/* Another program may listen at the address: the answer must be a list of models, or an error that
+ * a model server gives (a key is missing, the model is still loading). */
 static bool is_model_server(const struct probe *b)
 {
     AUTO(model_rows) struct model_rows rows = MODEL_ROWS_INIT;
@@ -395,10 +397,11 @@ bool catalogue_discover_await(struct catalogue *c, struct arena *a,
             continue;
         probes[n] = (struct probe){.all = &all, .provider = c->providers[i]};
         probes[n].body = BUF_MAX(PROBE_BYTES);
-        probe_start(c, &probes[n++], &why); /* an address that is none is not running */
+        probe_start(c, &probes[n++], &why); /* an invalid address counts as not running */
     }
     if (all.n_open > 0 && why.code != ERR_MODULE)
-        wait_timed_await(c->loop, &all.wait, DISCOVER_MS, &why); /* too late is not running */
+        wait_timed_await(c->loop, &all.wait, DISCOVER_MS, &why); /* no answer in time counts as not
+                                                                  * running */
     for (size_t i = 0; i < n; i++) {
         if (is_model_server(&probes[i]))
             found[n_found++] = probes[i].provider;

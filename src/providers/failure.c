@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What a provider's failure means: a status, an error body and the retry headers become one of our
- * error codes, a line for humans and a waiting time (providers 20, 53-56, 68).
+/* Classifies a provider's failure: status, error body and retry headers become an error code, a
+ * message and a retry delay (providers 20, 53-56, 68).
  *
  * Bodies come in many shapes: {"error":{"message","code","type"}}, {"error":"text"},
  * {"object":"error","message"}, {"message"}, {"detail"}, {"errors":[..]}, a list around one of
- * these, plain text, or the HTML page of a proxy.  An error without any known words is told as its
- * JSON.  Status and code decide first, wording where they say too little.
+ * these, plain text, or the HTML page of a proxy.  An error without a known message member is shown
+ * as JSON.  Status and code decide first, then the wording of the message.
  */
 #include "providers/vendor.h"
 
@@ -18,14 +18,14 @@
 #include <stdio.h>
 #include <time.h>
 
-enum { SHOWN_BYTES = 400 }; /* of a provider's words; the rest of an error is ours */
+enum { SHOWN_BYTES = 400 }; /* shown of a provider's message */
 
-struct report { /* what an error body says */
+struct report { /* content of an error body */
     struct str message, code, type;
     struct google_failure google;
-    int64_t resets_at; /* when a used-up allowance comes back, unix seconds; 0: not said */
+    int64_t resets_at; /* when an exhausted quota resets, unix seconds; 0: unknown */
     int64_t number;    /* of a numeric code, 0 if there is none */
-    int64_t status; /* that number, or what a known type or code stands for; 0 if there is none */
+    int64_t status;    /* that number, or the status of a known type or code; 0 if there is none */
 };
 
 static bool has_any(struct str text, const char *const *words)
@@ -93,7 +93,7 @@ static bool is_no_model_text(struct str text)
 
 /* ---- the body ---- */
 
-/* The status that goes with a type of error, for errors that come inside an answer with 200. */
+/* The status of an error type, for errors inside an answer with status 200. */
 static int64_t status_of_type(struct str type)
 {
     static const struct {
@@ -111,7 +111,7 @@ static int64_t status_of_type(struct str type)
         {"api_error", 500},
         {"timeout_error", 504},
         {"overloaded_error", 529},
-        {"server_error", 500}, /* OpenAI and those who imitate it */
+        {"server_error", 500}, /* OpenAI and compatible servers */
         {"internal_server_error", 500},
         {"service_unavailable", 503},
         {"server_is_overloaded", 503},
@@ -125,7 +125,8 @@ static int64_t status_of_type(struct str type)
     return 0;
 }
 
-/* The words in a text, an object, or the first item of a list, by the names that servers use. */
+/* The message in a string, an object, or the first item of a list, by the names that servers
+ * use. */
 static struct str words_of(yyjson_val *v)
 {
     static const char *const names[] = {
@@ -146,7 +147,7 @@ static struct str words_of(yyjson_val *v)
     return json_str(v);
 }
 
-/* What a gateway was told by the server behind it stands beside its own words. */
+/* Appends the upstream server's error, which a gateway puts beside its own. */
 static void add_upstream(yyjson_val *from, struct buf *words, struct report *r)
 {
     struct str raw = str_trim(json_get_str(json_get(from, "metadata"), "raw"));
@@ -179,7 +180,7 @@ static void read_report(yyjson_val *root, struct buf *words, struct report *r)
         r->status = status_of_type(r->code);
 }
 
-/* An error that says nothing in words we know. */
+/* An error without a known message member, as JSON. */
 static struct str whole_error(yyjson_val *root, struct buf *out)
 {
     yyjson_val *error = json_get(root, "error");
@@ -190,13 +191,13 @@ static struct str whole_error(yyjson_val *root, struct buf *out)
     return buf_str(out);
 }
 
-/* When there will be something to use again. */
+/* When the quota resets. */
 static int64_t read_reset(yyjson_val *root)
 {
     yyjson_val *error = json_get(root, "error"), *from = yyjson_is_obj(error) ? error : root;
     int64_t at = json_get_int(from, "resets_at", 0);
     int64_t in = json_get_int(from, "resets_in_seconds", 0);
-    int64_t latest = (int64_t)4e9; /* beyond the year 2090 it is no time in seconds */
+    int64_t latest = (int64_t)4e9; /* a later time is not in seconds */
     at = at <= 0 && in > 0 && in < latest ? time_now_ms() / 1000 + in : at;
     return at > 0 && at < latest ? at : 0;
 }
@@ -211,7 +212,7 @@ static void add_reset(struct error *err, int64_t resets_at)
     snprintf(err->text + n, sizeof err->text - n, " (resets at %.10s %.5s UTC)", when, when + 11);
 }
 
-/* Where the user can allow what was refused. */
+/* Appends the link where the user can grant access. */
 static void add_link(struct error *err, struct str link)
 {
     size_t n = strlen(err->text);
@@ -219,7 +220,7 @@ static void add_link(struct error *err, struct str link)
         snprintf(err->text + n, sizeof err->text - n, " (see %.*s)", STR_FMT(link));
 }
 
-/* A body that is no JSON: the words of a text, nothing of a web page. */
+/* A body that is no JSON: plain text is used, HTML is not. */
 static void read_plain(struct str body, struct buf *words, struct report *r)
 {
     body = str_trim(body);
@@ -229,7 +230,7 @@ static void read_plain(struct str body, struct buf *words, struct report *r)
     r->message = buf_str(words);
 }
 
-/* ---- the waiting time ---- */
+/* ---- the retry delay ---- */
 
 static double number_from(struct str text, struct str *ret_rest)
 {
@@ -333,7 +334,8 @@ static enum err_code class_of(int status, struct str words)
     return is_quota_text(words) ? ERR_QUOTA : is_rate_text(words) ? ERR_RATE : ERR_PROVIDER;
 }
 
-/* "OpenAI answered 503: <message>"; number is what an error inside a good answer calls itself. */
+/* "OpenAI answered 503: <message>"; number is the code of an error inside an answer with status
+ * 200. */
 static void error_say(struct error *err, enum err_code code, const char *label, int status,
                       int number, struct str message)
 {
@@ -362,7 +364,7 @@ void error_from_http(struct error *err, const char *label, int status, struct st
     } else {
         read_plain(body, &plain, &r);
     }
-    /* An error inside a stream that began with 200 may carry the real status. */
+    /* An error inside a stream that began with 200 may contain the real status. */
     int meant = status < 300 && r.status ? (int)r.status : status;
     buf_addf(&words, "%.*s %.*s %.*s", STR_FMT(r.code), STR_FMT(r.type), STR_FMT(r.message));
     enum err_code code = google_failure_class(&r.google, meant, class_of(meant, buf_str(&words)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Google says how a request failed in typed details:
+/* Google describes failures in typed details:
  *
  *     {"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "...", "details": [
  *         {"@type": ".../google.rpc.QuotaFailure", "violations": [{"quotaId": "...PerDay..."}]},
@@ -7,15 +7,15 @@
  *         {"@type": ".../google.rpc.ErrorInfo", "reason": "...", "metadata": {...}},
  *         {"@type": ".../google.rpc.Help", "links": [{"url": "..."}]}]}}
  *
- * The message speaks of "quota" and "billing" for every 429, so that its words say nothing: the
- * details decide whether a wait helps.
+ * The message contains "quota" and "billing" for every 429, so its wording is ignored: the details
+ * decide whether to wait and retry.
  */
 #include "providers/google.h"
 
 #include "base/mem.h"
 #include "base/num.h"
 
-enum { LONGEST_WAIT_MS = 5 * 60 * 1000 }; /* what asks for more is used up */
+enum { LONGEST_WAIT_MS = 5 * 60 * 1000 }; /* a longer delay means an exhausted quota */
 
 static int64_t ms_of_duration(struct str text)
 {
@@ -57,7 +57,7 @@ static bool is_per_day(yyjson_val *violations)
     return false;
 }
 
-/* Takes the first address that can be shown in a line. */
+/* Takes the first link that can be shown in one line. */
 static void take_link(struct google_failure *g, struct str link)
 {
     bool is_fine = str_starts(link, STR("https://"));

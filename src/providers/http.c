@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The transport all HTTP vendors share: builds the request, streams the answer through the SSE
- * parser into the vendor's reader, and makes one end out of the many ways an answer can end.
+/* The transport of all HTTP vendors: builds the request, passes the answer through the SSE parser
+ * to the vendor's reader, and calls on_end exactly once, however the answer ends.
  *
  *     200 and text/event-stream        events to vendor->read until it is over or the peer ends
  *                                      lines that are no events may be an error object
@@ -9,8 +9,8 @@
  *                                      server that does not stream, or nothing of use
  *     another status                   the body is collected: error_from_http
  *
- * Whoever listens may free the stream inside any callback.  It then falls silent at once, the
- * connection is closed, and the memory goes when the outermost callback has returned.
+ * The stream may be freed inside any of its callbacks.  Then no further callback is called, the
+ * connection is closed, and the memory is freed when the outermost callback has returned.
  */
 #include "providers/vendor.h"
 
@@ -26,14 +26,14 @@ struct vendor_stream {
     struct stream stream;
     const struct vendor *vendor;
     struct ask_sink sink;
-    struct http *http; /* NULL: not under way any more */
+    struct http *http; /* NULL: ended */
     struct sse sse;
     struct reply reply;
     void *state;          /* the vendor's */
     struct buf url, body; /* of the request */
-    struct buf collected; /* an answer that is no stream, or what stands between its events */
-    struct arena arena;   /* headers, key, what is kept of the answer's head */
-    struct str key;       /* to be removed from what the provider says; the account too */
+    struct buf collected; /* an answer that is no stream, or text between its events */
+    struct arena arena;   /* headers, key, kept response headers */
+    struct str key;       /* removed from the provider's messages; the account too */
     struct str account_id;
     struct str turn_state; /* value of the vendor's turn_header */
     struct str content_type, retry_after, retry_after_ms;
@@ -41,8 +41,8 @@ struct vendor_stream {
     struct limits_book *limits;
     int status;
     bool is_events;        /* the answer is a stream of events */
-    bool is_known;         /* whether it is was decided */
-    bool is_at_eof;        /* the peer has closed; what is read now has no blank line behind it */
+    bool is_known;         /* is_events was decided */
+    bool is_at_eof;        /* the peer has closed; the last event may lack its blank line */
     bool is_ended;         /* on_end was called or will not be */
     bool is_busy, is_dead; /* inside a callback; freed inside it */
 };
@@ -82,8 +82,8 @@ static void set_text(struct error *err, struct str text)
     err->text[cut.n] = '\0';
 }
 
-/* Takes the key out of what is said about a failure, also one that was cut at the end of the text.
- * A key of a few letters is no secret and would tear holes into words. */
+/* Removes the key from an error text, also a truncated key at its end.  A very short key is no
+ * secret and may be part of other words. */
 static void remove_key(struct error *err, struct str key)
 {
     enum { SHORTEST = 4 };
@@ -107,7 +107,7 @@ static void remove_key(struct error *err, struct str key)
     set_text(err, buf_str(&clean));
 }
 
-/* The peer may also quote a key of another request, or one that it made up an example of. */
+/* The peer may also quote a key of another request, or an example key. */
 static void remove_secrets(struct error *err, const struct vendor_stream *s)
 {
     AUTO(buf) struct buf clean = BUF_INIT;
@@ -142,7 +142,7 @@ static bool has_error(struct str body)
     return (error && !yyjson_is_null(error)) || str_is(json_get_str(top, "object"), "error");
 }
 
-/* The peer says nothing more, or nothing more is wanted. */
+/* The stream has ended, or the reader needs no more. */
 static void end_events(struct vendor_stream *s, const struct error *broken)
 {
     struct error err;
@@ -153,11 +153,11 @@ static void end_events(struct vendor_stream *s, const struct error *broken)
         error_from_http(&err, s->vendor->label, s->status, buf_str(&s->collected), s->retry_after,
                         s->retry_after_ms);
     else if (broken && !is_whole)
-        err = *broken; /* says more than that the end is missing */
+        err = *broken; /* more precise than a missing end */
     end_with(s, is_whole ? NULL : &err);
 }
 
-/* A body that is one JSON value may be the reply of a server that does not stream. */
+/* A body that is one JSON value may be a reply of a server that does not stream. */
 static bool read_whole(struct vendor_stream *s, struct str body)
 {
     struct error ignored;
@@ -192,7 +192,7 @@ static void end_collected(struct vendor_stream *s, const struct error *broken)
     end_with(s, &err);
 }
 
-/* ---- what comes in ---- */
+/* ---- receiving ---- */
 
 static void callback_begin(struct vendor_stream *s)
 {
@@ -222,12 +222,12 @@ static void read_event(struct vendor_stream *s, struct str event, struct str dat
         end_with(s, &err);
     } else if (is_over) {
         struct http *done = take(&s->http);
-        http_leave(done); /* its connection serves the next request */
+        http_leave(done); /* its connection can be reused */
         end_events(s, NULL);
     }
 }
 
-/* Whether every line is an event of its own: some servers forget the blank line between them. */
+/* Whether every line is a separate event: some servers omit the blank line between them. */
 static bool is_many(struct str data)
 {
     struct str line;
@@ -254,7 +254,7 @@ static void on_event(void *arg, struct str event, struct str data)
         read_event(s, event, line);
 }
 
-/* Google may put an error object bare between the events. */
+/* Google may send a bare error object between the events. */
 static void on_other(void *arg, struct str line)
 {
     struct vendor_stream *s = arg;
@@ -270,7 +270,7 @@ static void on_status(void *arg, int status, struct str content_type)
     s->status = status;
     limits_begin(s->limits, s->stream.provider->name);
     s->content_type = arena_str(&s->arena, content_type);
-    /* A server that names no type at all gets the benefit of the doubt. */
+    /* An answer without content type is treated as an event stream. */
     s->is_events = status / 100 == 2 &&
                    (type.n == 0 || str_ieq(str_trim(type), STR("text/event-stream")));
     s->is_known = s->is_events || status / 100 != 2;
@@ -304,7 +304,7 @@ static void take_events(struct vendor_stream *s, struct str bytes)
     end_with(s, &err);
 }
 
-/* A stream of events under another name: its first bytes decide. */
+/* An event stream with another content type is recognised by its first bytes. */
 static void look_for_events(struct vendor_stream *s)
 {
     static const char *const begins[] = {"data:", "event:", ":"};
@@ -315,7 +315,7 @@ static void look_for_events(struct vendor_stream *s)
         struct str begin = str_of(begins[i]);
         s->is_events |= str_starts(body, begin);
         if (body.n < begin.n && str_starts(begin, body))
-            return; /* may still become one */
+            return; /* undecided: more bytes are needed */
     }
     s->is_known = true;
     if (!s->is_events)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 struct page {
-    const char *provider; /* the provider's own word, static */
+    const char *provider; /* the provider's name, static */
     struct limits limits;
 };
 
@@ -114,7 +114,7 @@ bool limits_duration(struct str text, int64_t *ret_ms)
     return true;
 }
 
-/* A moment: RFC 3339 (Anthropic), or a duration from now (OpenAI). */
+/* A time: RFC 3339 (Anthropic), or a duration from now (OpenAI). */
 static void read_reset(struct str value, int64_t *ret_ms)
 {
     int64_t ms;
@@ -226,7 +226,7 @@ static bool take_prefix(struct str *s, struct str prefix)
     return true;
 }
 
-/* name is what stands behind "x-": "codex-primary-used-percent". */
+/* name is the part after "x-": "codex-primary-used-percent". */
 static void read_x(struct limits *l, struct str name, struct str value)
 {
     struct str rest = name;

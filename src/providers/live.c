@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* What providers answer when asked for their models (providers 19-20), as rows.
+/* Parses the model lists of providers (providers 19-20), as rows.
  *
  *     OpenRouter   everything: window, output, modalities, efforts, prices as strings per token
  *     vLLM         max_model_len             LM Studio, others   ids, sometimes a window
  *     llama.cpp    meta.n_ctx_train; /props has the window it was started with
  *     Ollama       ids; /api/show has the window of the model and what it can do
- *     OpenAI       ids of everything, embeddings and voices too
- *     Anthropic    names, windows, what they can    Gemini   likewise, and what they are for
- *     Codex        models[]: slug, window, levels and the usual one, an order
- *     Cloud Code   models{}: id to windows and whether it thinks; the order stands beside
+ *     OpenAI       ids of all models, embeddings and voices too
+ *     Anthropic    names, windows, abilities      Gemini   likewise, and their methods
+ *     Codex        models[]: slug, window, levels, default level, order
+ *     Cloud Code   models{}: id to windows and thinking; the order is a separate member
  *
- * An answer may be anything: members of the wrong type count as absent, an item without a usable id
- * is left out, and texts are cut.
+ * Answers are not trusted: members of the wrong type count as absent, an item without a valid id is
+ * left out, and texts are truncated.
  */
 #include "providers/model_rows.h"
 
@@ -91,7 +91,7 @@ static int64_t first_int(yyjson_val *v, const char *const *names)
     return 0;
 }
 
-/* The window under any of the names it has, in the item or in what describes the model further. */
+/* The context window under any of its names, in the item or in its nested objects. */
 static int64_t window_in(yyjson_val *item)
 {
     static const char *const names[] = {
@@ -115,7 +115,7 @@ static bool is_id(struct str id)
     return true;
 }
 
-/* A new row; NULL if the id is not valid or was there already. */
+/* A new row; NULL if the id is invalid or a duplicate. */
 static struct model_row *add_row(struct model_rows *rows, struct str provider, struct str id)
 {
     id = str_trim(id);
@@ -125,7 +125,7 @@ static struct model_row *add_row(struct model_rows *rows, struct str provider, s
 
 /* ---- OpenRouter ---- */
 
-/* USD per token as text; a negative one means that it depends. */
+/* USD per token as text; negative: variable. */
 static bool read_price(yyjson_val *pricing, const char *name, double *ret)
 {
     struct str text = json_get_str(pricing, name);
@@ -135,8 +135,7 @@ static bool read_price(yyjson_val *pricing, const char *name, double *ret)
     double per_token = strtod(text.p, &end); /* strings of a document end with a NUL */
     if (*end || !(per_token >= 0 && per_token < MAX_PRICE))
         return false;
-    *ret = (double)num_round(per_token * 1e12) /
-           1e6; /* of a million, without the dust of the division */
+    *ret = (double)num_round(per_token * 1e12) / 1e6; /* per million, rounded */
     return true;
 }
 
@@ -294,7 +293,7 @@ static void read_codex_levels(struct model_row *row, yyjson_val *item)
         struct str name = yyjson_is_str(one) ? json_str(one) : json_get_str(one, "effort");
         row->model.levels |= level_named(name);
     }
-    row->model.reasons = true; /* all of them do */
+    row->model.reasons = true; /* all of them reason */
     row->given |= row->model.levels ? GIVEN_LEVELS : GIVEN_REASONS;
     row->model.default_level = level_named(json_str(usual));
     if (row->model.default_level)
@@ -324,7 +323,7 @@ static bool is_true(yyjson_val *item, const char *name)
     return json_get_bool(item, name, false);
 }
 
-/* The place of the model in the order that clients show, from 1; 0: it is not there. */
+/* Position of the model in the display order, from 1; 0: not listed. */
 static int64_t place_of(yyjson_val *root, struct str id)
 {
     size_t i, n_sorts, k, n_groups, m, n_ids;
@@ -347,7 +346,7 @@ static bool has_word(struct str text, const char *word)
     return str_ifind(text, str_of(word)) != SIZE_MAX;
 }
 
-/* What loaf takes for the usual level: by the name, else by the tokens it may think (loaf 146).
+/* The default level as in loaf: by the name, else by the thinking budget (loaf 146).
  */
 static unsigned cloudcode_level(struct str id, yyjson_val *item)
 {
@@ -493,9 +492,9 @@ bool live_read_list(struct str provider, enum live_list kind, struct str text,
     return true;
 }
 
-/* ---- one model's own figures ---- */
+/* ---- details of one model ---- */
 
-/* "num_ctx   8192" among the parameters a model is run with. */
+/* "num_ctx 8192" in the parameters of a running model. */
 static int64_t read_num_ctx(struct str parameters)
 {
     struct str line;

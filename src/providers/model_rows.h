@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of models with what is known about each: the user's, and those fetched from providers.
- * Inside the catalogue only. */
+/* Lists of models: the user's, and those fetched from providers.  Inside the catalogue only. */
 #ifndef TRIVET_PROVIDERS_MODEL_ROWS_H
 #define TRIVET_PROVIDERS_MODEL_ROWS_H
 
@@ -25,7 +24,7 @@ enum given { /* which members of a row are known */
 };
 
 struct model_row {
-    struct str provider; /* the word before the slash; model.provider is not set */
+    struct str provider; /* the part before the slash; model.provider is not set */
     struct model model;
     unsigned given;
 };
@@ -34,12 +33,12 @@ struct model_rows {
     struct arena arena; /* of the strings */
     struct model_row *rows;
     size_t n, room;
-    struct table by_slug; /* "provider/id" to the number of the last such row, from 1 */
+    struct table by_slug; /* maps "provider/id" to the number of the last such row, from 1 */
 };
 #define MODEL_ROWS_INIT ((struct model_rows){0})
 void model_rows_clear(struct model_rows *r);
 
-/* A new row without knowledge; strings are copied.  Good until the next one is added. */
+/* A new row without values; strings are copied.  Valid until the next row is added. */
 struct model_row *model_rows_add(struct model_rows *r, struct str provider, struct str id);
 /* The last of that name, or NULL. */
 const struct model_row *model_rows_find(const struct model_rows *r, struct str provider,
@@ -47,23 +46,22 @@ const struct model_row *model_rows_find(const struct model_rows *r, struct str p
 /* Sets the routes of one model, if there is a row for it. */
 void model_rows_set_routes(struct model_rows *r, struct str provider, struct str id,
                            struct str routes);
-/* Puts what the row knows over what *m says.  Strings are borrowed from the row. */
+/* Overrides members of *m by those given in the row.  Strings are borrowed from the row. */
 void model_row_apply(const struct model_row *row, enum model_source source, struct model *m);
 
-/* Reads and writes the array "models" of the user's file and of a kept list.  Reading stops at the
- * first fault with ERR_INVALID that names the member; unknown members are one if is_strict. */
+/* Reads and writes the array "models" of the user's file and of a cached list.  Reading stops at
+ * the first fault with ERR_INVALID that names the member; unknown members are one if is_strict. */
 bool model_rows_read(struct model_rows *r, yyjson_val *models, bool is_strict, struct error *err);
 void model_rows_put(const struct model_rows *r, struct jw *w);
 
-/* live.c: what providers answer.  ERR_BAD_REPLY unless the text is a list of models; models that
- * make no text, and those without a valid id, are left out. */
+/* live.c: parses the answers of providers.  ERR_BAD_REPLY unless the text is a list of models;
+ * models that make no text, and those without a valid id, are left out. */
 bool live_read_list(struct str provider, enum live_list kind, struct str text,
                     struct model_rows *ret, struct error *err);
-/* Adds what Ollama's /api/show and llama.cpp's /props know; text that is none of these adds
- * nothing. */
+/* Adds data of Ollama's /api/show or llama.cpp's /props; other text is ignored. */
 void live_read_show(struct str text, struct model_row *row);
 void live_read_props(struct str text, struct model_rows *rows);
-/* OpenRouter's endpoints of all models: each row gets its routes.  False: it is no such list. */
+/* OpenRouter's endpoints of all models: each row gets its routes.  False: not such a list. */
 bool live_read_routes(struct str provider, struct str text, struct model_rows *rows);
 /* catalogue_account.c: the routes that a model's `endpoints` name, sorted, in the arena. */
 struct str *live_routes_of(yyjson_val *endpoints, struct arena *a, size_t *ret_n);

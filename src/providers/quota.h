@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How much of a subscription is left, as the provider tells it when asked (loaf 71, 159).  The
- * counts that come with every answer are another matter: limits.h. */
+/* How much of a subscription is left, fetched from the provider (loaf 71, 159).  For the limits in
+ * the headers of every answer see limits.h. */
 #ifndef TRIVET_PROVIDERS_QUOTA_H
 #define TRIVET_PROVIDERS_QUOTA_H
 
@@ -9,16 +9,16 @@
 struct quota_window {
     bool is_known;
     double used_percent;       /* 0 to 100 */
-    int64_t seconds, reset_at; /* length; wall clock, seconds; -1: not said */
+    int64_t seconds, reset_at; /* length; wall clock, seconds; -1: unknown */
 };
 
-struct quota_model { /* a model that is counted by itself */
+struct quota_model { /* a model with its own quota */
     struct str name;
     double remaining_percent; /* 0 to 100 */
-    struct str reset_time;    /* as it was said, or STR_NONE */
+    struct str reset_time;    /* as received, or STR_NONE */
 };
 
-struct quota {       /* what of it a provider does not have stays empty; strings in the arena */
+struct quota {       /* members that a provider does not have stay empty; strings in the arena */
     struct str plan; /* or STR_NONE */
     struct quota_window primary, secondary;
     struct quota_model *models;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the readers of all formats share: lenient parsing of events, and pieces on their way into
- * the reply and to the listener.  A surrogate pair may be split over two deltas (one escape in
- * each), and so may the bytes of a character. */
+/* Shared by the readers of all formats: lenient parsing of events, and passing deltas to the reply
+ * and to the sink.  A surrogate pair may be split over two deltas (one escape in each), and so may
+ * the bytes of a character. */
 #include "providers/vendor.h"
 
 #include "base/limits.h"
@@ -25,7 +25,7 @@ static bool show(struct reply *reply, const struct ask_sink *sink, struct str pi
     AUTO(buf) struct buf joined = BUF_INIT;
     struct utf8_half *half = is_text ? &reply->text_half : &reply->reasoning_half;
     struct utf8_half *other = is_text ? &reply->reasoning_half : &reply->text_half;
-    if (piece.n > 0 && other->n > 0) { /* its second half would be out of place */
+    if (piece.n > 0 && other->n > 0) { /* its second half can no longer follow */
         other->n = 0;
         if (!show(reply, sink, STR("\xef\xbf\xbd"), !is_text))
             return false;
@@ -56,14 +56,15 @@ void show_rest(struct reply *reply, const struct ask_sink *sink)
     bool is_text = reply->text_half.n > 0;
     if (!is_text && reply->reasoning_half.n == 0)
         return;
-    reply->text_half.n = reply->reasoning_half.n = 0; /* only one of them waits, see show */
+    reply->text_half.n = reply->reasoning_half.n = 0; /* only one of them can be set, see show */
     show(reply, sink, STR("\xef\xbf\xbd"), is_text);
 }
 
 struct str arguments_text(yyjson_val *v, struct buf *out)
 {
     struct jw w = JW(out);
-    bool is_empty = yyjson_is_obj(v) && yyjson_obj_size(v) == 0; /* often stands in for pieces */
+    bool is_empty = yyjson_is_obj(v) && yyjson_obj_size(v) == 0; /* often a placeholder before
+                                                                  * deltas */
     if (!v || yyjson_is_null(v) || is_empty)
         return STR("");
     if (yyjson_is_str(v))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The row that makes Anthropic a provider, and the models known by name.  Others are asked for by
- * whatever name the user gives. */
+/* The row that makes Anthropic a provider, and the models known by name.  Other models are
+ * requested by the name that the user gives. */
 #include "providers/anthropic/anthropic.h"
 
 const struct vendor anthropic_vendor = {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The history as the messages of a request, made fit for an API that checks it (providers 32-35, 41
+/* The history as the messages of a request, changed so that the API accepts it (providers 32-35, 41
  * and 7):
  *
  *     user, assistant, user, ...   alternate, the first is a user's; neighbours of one role are one
- *     calls                        are answered in the user message behind them, results first,
+ *     calls                        are answered in the next user message, results first,
  *                                  one for each, pictures of failed calls after the results
- *     thoughts                     go back unchanged, to the model that wrote them and nobody else
+ *     thoughts                     are sent back unchanged, only to the model that wrote them
  *     blank text, results without a call                       are left out
  *
- * Two cache marks stand here: behind the last user message, where this request will be kept, and
- * behind the one before, where the last request was kept.  A mark is put into the finished text, so
- * that from round to round the marks move and nothing else does.
+ * Two cache marks are set here: after the last user message, where this request will be cached, and
+ * after the one before, where the last request was cached.  Marks are inserted into the finished
+ * text, so that from round to round only the marks change.
  */
 #include "providers/anthropic/anthropic.h"
 
@@ -24,7 +24,8 @@ struct talk {
     bool is_open; /* a message is being written, of this role */
     enum role role;
     size_t n_messages;
-    size_t ends[2]; /* where the last block of the last two user messages closes; 0: not there */
+    size_t ends[2]; /* offsets of the end of the last block of the last two user messages; 0:
+                     * none */
 };
 
 /* ---- messages and blocks ---- */
@@ -80,7 +81,7 @@ static void say_as_user(struct talk *t, struct str text)
 
 /* ---- images ---- */
 
-/* What the bytes say counts more than what a file was called: a wrong type is refused. */
+/* The type is taken from the bytes, not from the file name: a wrong type is refused. */
 static struct str type_of(const struct block *image)
 {
     static const struct {
@@ -103,7 +104,7 @@ static struct str type_of(const struct block *image)
 static void put_image(struct talk *t, const struct block *b)
 {
     struct str type = type_of(b);
-    /* A model nobody knows anything about gets the picture and may refuse it. */
+    /* An unknown model gets the image and may refuse it. */
     if (!t->ask->model.takes_images && t->ask->model.context_window > 0) {
         put_text(t, STR("[image left out: this model takes no images]"));
         return;
@@ -166,7 +167,7 @@ static bool is_plain_name(struct str s)
 }
 
 /* Ids must be unique in the whole request.  Anthropic's own are; those of other providers are
- * replaced by the place of their call. */
+ * replaced by the position of their call. */
 static void put_id(struct talk *t, const char *name, const struct message *m, size_t block)
 {
     AUTO(buf) struct buf made = BUF_INIT;
@@ -178,7 +179,7 @@ static void put_id(struct talk *t, const char *name, const struct message *m, si
     jw_kstr(t->w, name, id);
 }
 
-/* A model may have called a tool by a name that no tool can have. */
+/* A model may have called a tool by an invalid name. */
 static void put_name(struct talk *t, struct str name)
 {
     AUTO(buf) struct buf made = BUF_INIT;
@@ -192,7 +193,7 @@ static void put_name(struct talk *t, struct str name)
 
 /* ---- calls and results ---- */
 
-/* What a model wrote wrongly stands quoted in the call's result. */
+/* Invalid arguments are quoted in the call's result. */
 static struct str input_of(const struct block *call)
 {
     AUTO(json) struct json json = JSON_INIT;
@@ -248,7 +249,7 @@ static void put_result(struct talk *t, const struct message *m, size_t block,
     block_end(t);
 }
 
-/* One result per call, in the order of the calls; a failed one holds text only. */
+/* One result per call, in the order of the calls; a failed one has text only. */
 static void put_results(struct talk *t, const struct message *m, size_t n)
 {
     const struct message *results = m + 1;
@@ -261,7 +262,7 @@ static void put_results(struct talk *t, const struct message *m, size_t n)
             put_images(t, &results[i]);
 }
 
-/* ---- what the model said ---- */
+/* ---- replies ---- */
 
 /* The blob is {"type":"thinking","signature"} or {"type":"redacted_thinking","data"}; the words of
  * a thought are the block's text. */
@@ -309,14 +310,14 @@ static void put_said(struct talk *t, const struct message *m, size_t n)
     }
 }
 
-/* An assistant message and the results behind it; returns how many results there are. */
+/* Writes an assistant message and its results; returns the number of results. */
 static size_t put_assistant(struct talk *t, const struct message *m, size_t n_left)
 {
     size_t n_results = 0, n = m->n_blocks;
     while (n_results < n_left && m[1 + n_results].role == ROLE_TOOL)
         n_results++;
     while (n > 0 && !is_said(&m->blocks[n - 1]))
-        n--; /* a message does not end with a thought */
+        n--; /* a message must not end with a thought */
     if (n > 0)
         put_said(t, m, n);
     if (message_n_calls(m) > 0)
@@ -324,7 +325,7 @@ static size_t put_assistant(struct talk *t, const struct message *m, size_t n_le
     return n_results;
 }
 
-/* ---- all of it ---- */
+/* ---- the conversation ---- */
 
 static void insert(struct buf *out, size_t at, struct str text)
 {
@@ -352,7 +353,7 @@ void anthropic_put_messages(struct jw *w, const struct ask *ask)
         case ROLE_SUMMARY:
             say_as_user(&t, message_text_of(&a, m));
             break;
-        case ROLE_TOOL: /* its call is gone */
+        case ROLE_TOOL: /* its call is missing */
             break;
         }
     }

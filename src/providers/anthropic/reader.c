@@ -4,18 +4,17 @@
  *     message_start, { content_block_start, content_block_delta ..., content_block_stop } ...,
  *     message_delta, message_stop
  *
- * with a ping or an error anywhere.  The pieces of a block name it by index.  A call is complete at
+ * with a ping or an error anywhere.  Deltas refer to their block by index.  A call is complete at
  * the stop of its block, the reply at message_stop (or a gateway's [DONE]); without these the
- * stream is cut.  A whole message that a server sends although a stream was asked for is read as
- * well.  A thought keeps its signature as {"type":"thinking","signature"} and a hidden one its data
- * as
+ * stream is incomplete.  A complete message from a server that does not stream is read as well.  A
+ * thought keeps its signature as {"type":"thinking","signature"} and a hidden one its data as
  * {"type":"redacted_thinking","data"}, for messages.c to send back.
  */
 #include "providers/anthropic/anthropic.h"
 
 #include "base/limits.h"
 
-struct hearing { /* what every function here needs */
+struct hearing { /* context of one event */
     struct anthropic_reader *r;
     struct reply *reply;
     const struct ask_sink *sink;
@@ -47,7 +46,7 @@ static bool keep_opaque(struct hearing *h, const char *type, const char *name, s
     return true;
 }
 
-/* One without a signature is closed as well, so that the next does not become part of it. */
+/* Also closes a thought without signature, so that the next is not appended to it. */
 static bool close_thought(struct hearing *h)
 {
     struct anthropic_thought done = take(&h->r->thought);
@@ -66,7 +65,7 @@ static bool add_thinking(struct hearing *h, struct str text)
     return show_reasoning(h->reply, h->sink, text, anthropic_vendor.label, h->err);
 }
 
-/* Signatures come in one piece as a rule; room doubles for peers that think otherwise. */
+/* Signatures usually arrive in one piece; the allocation doubles for more. */
 static bool add_signature(struct hearing *h, struct str piece)
 {
     struct anthropic_thought *t = &h->r->thought;
@@ -111,8 +110,8 @@ static bool add_to_call(struct hearing *h, const struct anthropic_call *call, st
     return reply_add_call(h->reply, key, id, name, arguments) || too_large(h);
 }
 
-/* Anthropic sends an empty input here and the real one in pieces; some servers send it whole.  An
- * index may come again, from servers that do not count their blocks, once its call is closed. */
+/* Anthropic sends an empty input here and the real one in deltas; some servers send the complete
+ * input.  Servers that do not count their blocks reuse an index when its call is closed. */
 static bool begin_call(struct hearing *h, int64_t index, yyjson_val *block)
 {
     struct anthropic_reader *r = h->r;
@@ -134,7 +133,7 @@ static bool add_arguments(struct hearing *h, int64_t index, yyjson_val *piece)
     struct anthropic_call *call = find_call(h->r, index);
     struct str text = arguments_text(piece, &written);
     if (!call || text.n == 0)
-        return true; /* of a block that is not ours to run */
+        return true; /* of a tool that the server runs */
     call->has_arguments = true;
     h->sink->on_alive(h->sink->arg);
     return add_to_call(h, call, STR_NONE, STR_NONE, text);
@@ -216,7 +215,7 @@ static void note_most(int64_t *most, yyjson_val *usage, const char *name)
     *most = MAX(*most, tokens_get(usage, name));
 }
 
-/* Totals so far.  What is missing or null in a later report keeps its earlier value. */
+/* Totals so far.  Values missing or null in a later report are kept. */
 static void read_usage(struct hearing *h, yyjson_val *usage)
 {
     struct anthropic_reader *r = h->r;
@@ -272,7 +271,7 @@ static bool read_stop_reason(struct hearing *h, struct str word, yyjson_val *det
     h->reply->stop = stop_of(word);
     h->reply->raw_stop = arena_str(&h->reply->arena, word);
     h->r->is_window_full = str_is(word, "model_context_window_exceeded");
-    /* A refusal without a word would leave the user puzzled. */
+    /* A refusal without text gets one for the user. */
     if (h->reply->stop == STOP_FILTER && reply_is_empty(h->reply))
         return add_text(h, json_get_str(details, "explanation"));
     return true;
@@ -285,7 +284,7 @@ static bool read_message_delta(struct hearing *h, yyjson_val *event)
     return read_stop_reason(h, json_get_str(delta, "stop_reason"), json_get(delta, "stop_details"));
 }
 
-/* A message that was not streamed: its blocks begin and end at once. */
+/* A message that was not streamed: each block begins and ends here. */
 static bool read_message(struct hearing *h, yyjson_val *message)
 {
     yyjson_val *blocks = json_get(message, "content");
@@ -384,7 +383,7 @@ bool anthropic_finish(void *state, struct reply *reply, const struct ask_sink *s
     if (r->is_window_full && reply_is_empty(reply))
         return error_set(err, ERR_OVERFLOW, "Anthropic says that the context window is exceeded");
     if (reply->stop == STOP_LENGTH || reply->stop == STOP_FILTER)
-        return true; /* calls may be cut; they are not run */
+        return true; /* calls may be incomplete; they are not run */
     if (has_open_call(r))
         return error_set(err, ERR_CUT, "Anthropic left a tool call unfinished");
     if (r->n_calls > 0)

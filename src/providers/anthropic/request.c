@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* An ask as a Messages request: the address, the headers, and the body around the messages.  The
- * same ask gives the same bytes, and what does not change from round to round stands first, the
+ * same ask gives the same bytes, and members that do not change from round to round are first, the
  * messages last: prompt caches match prefixes.
  *
- * Of the four cache marks a request may carry, one stands on the system text, one on the last tool,
- * and two in the messages (messages.c).
+ * Of the four cache marks allowed in a request, one is on the system text, one on the last tool,
+ * and two are in the messages (messages.c).
  */
 #include "providers/anthropic/anthropic.h"
 
@@ -28,7 +28,7 @@ void anthropic_put_url(const struct ask *ask, struct buf *url)
     buf_addz(url, "/messages");
 }
 
-/* Other servers know the older version only. */
+/* Other servers support only the older version. */
 size_t anthropic_headers(const struct ask *ask, struct arena *a, struct http_header *out,
                          size_t max)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* How much a model is to think.  The API has two ways to say it, and a model knows one of them
+/* The thinking settings of a request.  The API has two forms, and a model supports one of them
  * (providers 32-35, 41):
  *
  *     older models   "thinking": {"type": "enabled", "budget_tokens": n}
  *     newer models   "thinking": {"type": "adaptive"}, "output_config": {"effort": "low" ... "max"}
  *
- * Some of the newer ones cannot be told not to think.  Where nobody chose an effort, nothing is
- * said, except to those: they are asked to show a summary of what they think in any case.
+ * Some of the newer ones always think.  Without a chosen effort nothing is sent, except to those:
+ * they are asked for a summary of their thinking.
  */
 #include "providers/anthropic/anthropic.h"
 
@@ -16,12 +16,12 @@ enum how { HOW_NOT, HOW_BUDGET, HOW_ADAPTIVE };
 
 enum {
     CAN_BE_OFF = 1, /* "disabled" is known to be accepted */
-    ALWAYS = 2,     /* thinks whatever is asked */
+    ALWAYS = 2,     /* thinking cannot be disabled */
     NO_XHIGH = 4,   /* the level between high and max is missing */
 };
 
 static const struct family {
-    const char *prefix; /* of the model's id; the first that fits counts */
+    const char *prefix; /* of the model's id; the first match counts */
     enum how how;
     int traits;
 } families[] = {
@@ -42,7 +42,7 @@ static const struct family {
     {"claude-3", HOW_NOT, 0},
     {"claude-2", HOW_NOT, 0},
     {"claude-", HOW_ADAPTIVE, 0}, /* newer than this table */
-    {"", HOW_BUDGET, 0},          /* another maker's; they follow the older form */
+    {"", HOW_BUDGET, 0},          /* other vendors use the older form */
 };
 
 static const struct level {
@@ -62,7 +62,7 @@ static const struct family *family_of(struct str id)
     return f;
 }
 
-/* An effort nobody knows counts as high. */
+/* An unknown effort counts as high. */
 static const struct level *level_of(struct str effort)
 {
     const struct level *high = NULL;
@@ -89,8 +89,8 @@ bool anthropic_is_replayed(const struct ask *ask, const struct message *m, const
            str_is(m->provider, provider_anthropic.name) && str_eq(m->model, ask->model.id);
 }
 
-/* With a budget the API wants the last calls to follow the thoughts that led to them.  A history
- * that came from elsewhere has none, and is continued without thinking. */
+/* With a budget the API requires thoughts before the last calls.  A history of another model has
+ * none, and is continued without thinking. */
 static bool lacks_thoughts(const struct ask *ask)
 {
     for (size_t i = ask->n_messages; i-- > 0;) {

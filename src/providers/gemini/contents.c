@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The history as Gemini's contents: roles `user` and `model`, each content a list of parts.
  *
- * The API checks the order.  A content begins when its first part comes, so none is empty; the
- * first one is the user's; replies that stand directly behind each other share a content, since a
- * call must follow something of the user.  Every call is answered in one content directly behind
- * its reply, in the order of the calls; results without a call are left out.
+ * The API checks the order.  A content begins with its first part, so none is empty; the first one
+ * has the role user; consecutive replies share a content, since a call must follow a user content.
+ * Every call is answered in one content directly after its reply, in the order of the calls;
+ * results without a call are left out.
  *
- * Thoughts and signatures go back to the model they came from, each signature on its own part, and
- * to nobody else.  Gemini 3 refuses a reply whose first call has none; one that another model made
- * gets the word that Google gives out for such a history.
+ * Thoughts and signatures are sent back only to the model that made them, each signature on its own
+ * part.  Gemini 3 refuses a reply whose first call has none; a call of another model gets the
+ * placeholder that Google documents for this.
  */
 #include "providers/gemini/gemini.h"
 
@@ -48,7 +48,7 @@ static void content_begin(struct contents *c, const char *role)
     c->is_begun = true;
 }
 
-/* Begins a part of this role, in the open content if that is the role's. */
+/* Begins a part of this role, in the open content if it has the same role. */
 static void part_begin(struct contents *c, const char *role)
 {
     if (!c->is_begun && strcmp(role, "model") == 0) {
@@ -84,7 +84,7 @@ static void put_inline_data(struct jw *w, const struct block *b)
     jw_obj_end(w);
 }
 
-/* A model nobody knows anything about gets pictures and may refuse them. */
+/* An unknown model gets images and may refuse them. */
 static bool takes_images(const struct ask *ask)
 {
     return ask->model.takes_images || ask->model.context_window == 0;
@@ -145,7 +145,7 @@ static bool is_plain_id(struct str id)
     return id.n > 0 && id.n <= MAX_ID;
 }
 
-/* An id from another provider becomes one of the same name in calls and results. */
+/* An id of another provider is converted in the same way in calls and results. */
 static void put_id(struct jw *w, struct str id)
 {
     AUTO(buf) struct buf made = BUF_INIT;
@@ -156,8 +156,7 @@ static void put_id(struct jw *w, struct str id)
     jw_kstr(w, "id", id);
 }
 
-/* The text of the model itself if it is an object; what a model wrote wrongly stands quoted in the
- * call's result. */
+/* The model's own text if it is an object; invalid arguments are quoted in the call's result. */
 static struct str args_of(const struct block *call)
 {
     AUTO(json) struct json json = JSON_INIT;
@@ -218,7 +217,7 @@ static void put_response(struct contents *c, const struct block *call, const str
     part_end(c, STR_NONE);
 }
 
-/* Pictures of tools for models that cannot take them inside a response. */
+/* Images of tools for models that do not accept them inside a response. */
 static void put_images_apart(struct contents *c, const struct message *results, size_t n)
 {
     bool is_begun = false;
@@ -258,7 +257,7 @@ static bool is_own(const struct ask *ask, const struct message *m)
     return str_is(m->provider, ask->model.provider) && str_eq(m->model, ask->model.id);
 }
 
-/* The signature of a call may stand anywhere in its message. */
+/* The signature of a call may be anywhere in its message. */
 static struct str find_call_signature(struct contents *c, const struct message *m, struct str id)
 {
     for (size_t i = 0; i < m->n_blocks; i++) {
@@ -322,14 +321,14 @@ static void put_foreign(struct contents *c, const struct message *m)
     }
 }
 
-/* A reply and the results behind it; returns how many results there are. */
+/* Writes a reply and its results; returns the number of results. */
 static size_t put_reply(struct contents *c, const struct message *m, size_t n_left)
 {
     size_t n_results = 0;
     while (n_results < n_left && m[1 + n_results].role == ROLE_TOOL)
         n_results++;
     if (message_n_calls(m) == 0 && message_text_of(c->arena, m).n == 0)
-        return n_results; /* thoughts alone say nothing */
+        return n_results; /* a reply of thoughts only is left out */
     if (is_own(c->ask, m)) {
         for (size_t i = 0; i < m->n_blocks; i++)
             put_own_block(c, m, i);
@@ -359,7 +358,7 @@ void gemini_put_contents(struct jw *w, const struct ask *ask)
         case ROLE_SUMMARY:
             put_summary(&c, m);
             break;
-        case ROLE_TOOL: /* its call is gone */
+        case ROLE_TOOL: /* its call is missing */
             break;
         }
     }

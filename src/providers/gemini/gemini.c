@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The rows that make Gemini and its Cloud Code variant providers, and the models known by name.
  *
- * Cloud Code serves Google's own products and says which models an account has; none is known
- * beforehand.  trivet comes under its own name there and brings no client id: the token and the
- * project are the user's.
+ * Cloud Code serves Google's own products and lists the models of an account; none is built in.
+ * trivet uses its own name there and has no client id: the token and the project are the user's.
  */
 #include "providers/gemini/gemini.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Google Gemini (providers.md chapter 5): the public API, and the same API inside the envelope of
- * Cloud Code, which loaf calls antigravity.
+ * Cloud Code, called antigravity in loaf.
  *
  *     gemini        POST <base>/models/<model>:streamGenerateContent?alt=sse        {request}
  *     antigravity   POST <base>/v1internal:streamGenerateContent?alt=sse
@@ -13,7 +13,7 @@
 
 extern const struct provider provider_gemini, provider_antigravity;
 
-/* The pure halves, for the providers and for tests. */
+/* Request builders and event readers, for the providers and for tests. */
 extern const struct vendor gemini_vendor, antigravity_vendor;
 
 /* --- inside the folder --- */
@@ -24,18 +24,18 @@ void gemini_put_body(const struct ask *ask, struct buf *body);
 void antigravity_put_url(const struct ask *ask, struct buf *url);
 void antigravity_put_body(const struct ask *ask, struct buf *body);
 
-/* What a model's name says about what it takes: 25 for "gemini-2.5-pro", 30 for "gemini-3-flash";
- * a Gemini without a number is the newest; 0 for everybody else's models. */
+/* The generation in a model's name: 25 for "gemini-2.5-pro", 30 for "gemini-3-flash"; a Gemini
+ * without a number is the newest; 0 for models of other vendors. */
 enum { GEMINI_2_5 = 25, GEMINI_3 = 30, GEMINI_NEWEST = 999 };
 int gemini_generation(struct str model);
 
 /* contents.c: the member "contents" of a request. */
 void gemini_put_contents(struct jw *w, const struct ask *ask);
 
-/* schema.c: a tool's schema, without what the API refuses. */
+/* schema.c: a tool's schema, without members that the API refuses. */
 enum gemini_schema {
     GEMINI_JSON_SCHEMA, /* for "parametersJsonSchema" */
-    GEMINI_OPENAPI,     /* for "parameters", which knows a subset only */
+    GEMINI_OPENAPI,     /* for "parameters", which supports a subset only */
 };
 void gemini_put_schema(struct jw *w, struct str schema, enum gemini_schema kind);
 
@@ -45,8 +45,8 @@ void gemini_put_schema(struct jw *w, struct str schema, enum gemini_schema kind)
  *     of a text      a block without text in front of it; it names the text by its hash
  *     of a call      a block without text in front of it; it names the call by its id
  *
- * A message that comes back from a session file may have its blocks in another order: what does
- * not find its part again is left out. */
+ * A message read from a session file may have its blocks in another order: a signature whose part
+ * is not found is left out. */
 enum gemini_signed { GEMINI_SIGNED_THOUGHT, GEMINI_SIGNED_TEXT, GEMINI_SIGNED_CALL };
 void gemini_signature_put(struct buf *out, enum gemini_signed kind, struct str part,
                           struct str signature);
@@ -56,12 +56,12 @@ struct str gemini_signature_of(struct arena *a, struct str opaque, enum gemini_s
                                struct str part);
 
 /* reader.c */
-enum { GEMINI_MAX_CALLS = 128 }; /* in one reply; a peer that sends more is broken */
+enum { GEMINI_MAX_CALLS = 128 }; /* in one reply; more are refused */
 
 struct gemini_reader {
     bool has_finish;
-    bool has_done;       /* [DONE] came, which some gateways send */
-    bool is_text_closed; /* the last text has a signature: what follows is another part */
+    bool has_done;       /* [DONE] was received, which some gateways send */
+    bool is_text_closed; /* the last text has a signature: later text is a new part */
     size_t n_calls;
     uint64_t id_hashes[GEMINI_MAX_CALLS];
 };

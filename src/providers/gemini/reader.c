@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the chunks of a streamGenerateContent answer into a reply (providers 42-49).  Each event
- * is a whole response object, bare or inside {"response": ...}.  Texts are pieces to append, calls
- * come whole.  There is no end marker but the finish reason, and some models give one with every
- * chunk: the reply is over when the peer ends the stream.
+/* Reads the chunks of a streamGenerateContent answer into a reply (providers 42-49).  Each event is
+ * a whole response object, bare or inside {"response": ...}.  Texts are deltas, calls are complete.
+ * There is no end marker except the finish reason, and some models send one with every chunk: the
+ * reply ends when the peer ends the stream.
  */
 #include "providers/gemini/gemini.h"
 
@@ -26,7 +26,7 @@ static yyjson_val *get(yyjson_val *obj, const char *camel, const char *snake)
 
 /* ---- parts ---- */
 
-/* A signature in a block of its own, in front of what it signs. */
+/* Adds a signature as a separate block before the part it signs. */
 static bool add_signature(struct reply *reply, enum gemini_signed kind, struct str part,
                           struct str signature)
 {
@@ -68,7 +68,7 @@ static bool id_is_taken(const struct gemini_reader *r, struct str id)
     return false;
 }
 
-/* The id that the call came with, or a new one if it has none or another call's. */
+/* The id of the call, or a new one if it is missing or already used. */
 static struct str take_id(struct gemini_reader *r, struct arena *a, struct str id)
 {
     char made[13];
@@ -163,7 +163,7 @@ static void set_stop(struct reading *r, enum stop_reason stop, struct str raw)
     r->reply->raw_stop = arena_str(&r->reply->arena, raw);
 }
 
-/* Ends that are no reply: what came is not to be taken for one. */
+/* Finish reasons that mean failure: the received parts are not a valid reply. */
 static bool is_failure(struct str reason)
 {
     static const char *const words[] = {
@@ -219,7 +219,7 @@ static bool read_finish(struct reading *r, yyjson_val *candidate, struct error *
         error_set(err, ERR_PROVIDER, "%s ended the reply with %.*s%s%.*s", r->label,
                   STR_FMT(reason), why.n ? ": " : "", STR_FMT(why));
         err->is_reported = true;
-        if (str_starts(reason, STR("MALFORMED_"))) /* another attempt may well succeed */
+        if (str_starts(reason, STR("MALFORMED_"))) /* a retry may succeed */
             err->again = AGAIN_YES;
         return false;
     }
@@ -245,7 +245,7 @@ static bool read_chunk(struct reading *r, yyjson_val *chunk, struct error *err)
     return !candidate || (read_parts(r, candidate, err) && read_finish(r, candidate, err));
 }
 
-/* One chunk, or the list of all of them that comes when no events were asked for. */
+/* One chunk, or the list of all chunks that is sent without alt=sse. */
 static bool read_value(struct reading *r, yyjson_val *value, struct error *err)
 {
     size_t i, max;
@@ -268,7 +268,7 @@ static bool read_event(struct reading *r, struct str data, bool *ret_is_over, st
     data = str_trim(data);
     if (data.n == 0)
         return true;
-    if (str_is(data, "[DONE]")) { /* some gateways say it */
+    if (str_is(data, "[DONE]")) { /* sent by some gateways */
         r->reader->has_done = *ret_is_over = true;
         return true;
     }
@@ -290,7 +290,7 @@ static bool finish(struct gemini_reader *r, struct reply *reply, const struct as
                          label);
     if (!r->has_finish)
         reply->stop = STOP_END;
-    /* The finish reason does not tell calls from an end. */
+    /* The finish reason is the same with and without calls. */
     if (r->n_calls > 0 && reply->stop != STOP_LENGTH && reply->stop != STOP_FILTER)
         reply->stop = STOP_CALLS;
     return true;

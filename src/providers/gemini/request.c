@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* An ask as a request to streamGenerateContent.  The same ask gives the same bytes, and what does
- * not change from round to round stands first, the contents last: prompt caches match prefixes.
+/* An ask as a request to streamGenerateContent.  The same ask gives the same bytes, and members
+ * that do not change from round to round are first, the contents last: prompt caches match
+ * prefixes.
  *
  * Gemini 3 and later take a thinking level, 2.5 takes a budget of tokens, older ones take neither
- * and refuse both.  A name that ends in a level (Cloud Code has such) has made the choice already.
+ * and refuse both.  A model name that ends in a level (as in Cloud Code) needs no setting.
  */
 #include "providers/gemini/gemini.h"
 
@@ -93,7 +94,7 @@ static enum effort effort_of(struct str word)
     return EFFORT_UNSAID;
 }
 
-/* No known model takes less than LOW. */
+/* No known model accepts less than LOW. */
 static const char *level_of(enum effort effort)
 {
     return effort == EFFORT_HIGH ? "HIGH" : effort == EFFORT_MEDIUM ? "MEDIUM" : "LOW";
@@ -213,7 +214,7 @@ void gemini_put_body(const struct ask *ask, struct buf *body)
 void antigravity_put_body(const struct ask *ask, struct buf *body)
 {
     struct jw w = JW(body);
-    /* Models of others behind this door take the older form only. */
+    /* Models of other vendors at this address accept only the older form. */
     bool is_gemini = gemini_generation(ask->model.id) > 0;
     jw_obj(&w);
     jw_kstr(&w, "project", ask->project);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Tool schemas for Gemini.  "parametersJsonSchema" takes JSON Schema but does not look at `const`,
- * which becomes a list of one.  "parameters" is a message with fixed members that refuses others:
- * only those it knows go through, and a type that may be null is written its way.
+/* Tool schemas for Gemini. "parametersJsonSchema" accepts JSON Schema but ignores `const`, which
+ * becomes an enum of one value. "parameters" has fixed members and refuses others: only known
+ * members are written, and a nullable type uses its own syntax.
  */
 #include "providers/gemini/gemini.h"
 
@@ -39,7 +39,7 @@ static void put_list(struct jw *w, yyjson_val *list, enum gemini_schema kind)
     jw_arr_end(w);
 }
 
-/* An object whose names are the user's and whose values are schemas. */
+/* An object with arbitrary names whose values are schemas. */
 static void put_map(struct jw *w, yyjson_val *map, enum gemini_schema kind)
 {
     size_t i, max;
@@ -52,7 +52,7 @@ static void put_map(struct jw *w, yyjson_val *map, enum gemini_schema kind)
     jw_obj_end(w);
 }
 
-/* ["string","null"] is a string that may be null; of several other types the first counts. */
+/* ["string","null"] is a string that may be null; of several other types the first is used. */
 static void put_types(struct jw *w, yyjson_val *types)
 {
     size_t i, max;
@@ -70,7 +70,7 @@ static void put_types(struct jw *w, yyjson_val *types)
         jw_kbool(w, "nullable", true);
 }
 
-/* Values of a list there are texts. */
+/* Enum values are strings there. */
 static void put_enum(struct jw *w, yyjson_val *values, enum gemini_schema kind)
 {
     size_t i, max;
@@ -118,7 +118,7 @@ static void put_member(struct jw *w, struct str name, yyjson_val *value, enum ge
         put_node(w, value, kind);
 }
 
-/* Whether a member says what another, kept one says already. */
+/* Whether a member repeats another one that is kept. */
 static bool is_double(yyjson_val *schema, struct str name, enum gemini_schema kind)
 {
     if (str_is(name, "enum"))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Thought signatures between the wire and the history.  The API wants each one back on exactly the
- * part it came with; the history has room for opaque JSON in reasoning blocks only.
+/* Converts thought signatures between the API and the history.  The API requires each one on
+ * exactly the part it was sent with; the history can store opaque JSON only in reasoning blocks.
  *
  *     {"thoughtSignature": "CiQB"}                                of a thought
  *     {"thoughtSignature": "CiQB", "text": "<hash of the text>"}  of a text

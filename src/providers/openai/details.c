@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* OpenRouter's reasoning_details: typed entries that must go back verbatim on the assistant message
- * (providers 19-20).  They come in pieces: consecutive text or summary pieces of the same kind and
- * index are one entry, encrypted ones stay as they are.  An entry that came in one piece goes back
- * as it came, with members that nobody here knows.
+/* OpenRouter's reasoning_details: typed entries that must be sent back verbatim with the assistant
+ * message (providers 19-20).  They arrive in pieces: consecutive text or summary pieces of the same
+ * kind and index are one entry, encrypted ones are kept unchanged.  An entry of one piece is sent
+ * back unchanged, with unknown members.
  */
 #include "providers/openai/openai.h"
 
@@ -10,7 +10,7 @@ struct detail {
     struct buf type, text, summary, data, signature, id, format;
     bool has_index;
     int64_t index;
-    struct buf whole; /* the entry as it came; empty once it was put together from pieces */
+    struct buf whole; /* the entry as received; empty when joined from pieces */
 };
 
 struct details {
@@ -22,7 +22,7 @@ struct details {
 static const struct {
     const char *name;
     size_t offset;
-    bool grows; /* pieces are joined; otherwise the last value stays */
+    bool grows; /* pieces are joined; otherwise the last value is kept */
 } members[] = {
     {"type", offsetof(struct detail, type), false},
     {"text", offsetof(struct detail, text), true},
@@ -60,7 +60,7 @@ static void begin_entry(struct detail *d, yyjson_val *piece)
     jw_val(&w, piece);
 }
 
-/* A piece goes on where the last entry is of the same growing kind and has the same index. */
+/* Whether a piece continues the last entry: same joinable kind, same index. */
 static bool goes_on(struct detail *last, yyjson_val *piece)
 {
     int64_t index;
@@ -71,7 +71,7 @@ static bool goes_on(struct detail *last, yyjson_val *piece)
     return !has_index || !last->has_index || index == last->index;
 }
 
-/* The summary or the text of a piece; an entry begins on a line of its own. */
+/* Shows the summary or the text of a piece; an entry begins on a new line. */
 static void show_piece(struct details *d, yyjson_val *piece, bool is_new, struct buf *shown)
 {
     struct str text = json_get_str(piece, "summary");

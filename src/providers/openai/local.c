@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Servers on the user's own machine that speak Chat Completions: Ollama, llama.cpp, LM Studio,
- * vLLM.  They differ in their address and need no key unless they were started with one. */
+/* Servers on the user's machine with the Chat Completions API: Ollama, llama.cpp, LM Studio, vLLM.
+ * They differ in their address and need no key unless they were started with one. */
 #include "providers/openai/openai.h"
 
 #define LOCAL(word, title, url, base_env, key_env, live)                                           \

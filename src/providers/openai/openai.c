@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The row that makes OpenAI a provider, and the models known by name.  Others are asked for by
- * whatever name the user gives. */
+/* The row that makes OpenAI a provider, and the models known by name.  Other models are requested
+ * by the name that the user gives. */
 #include "providers/openai/openai.h"
 
 #include "providers/gpt_models.h"

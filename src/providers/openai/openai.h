@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* OpenAI Chat Completions, and every server that speaks it (providers.md chapter 2).  What servers
- * do differently is a row: struct flavour. */
+/* OpenAI Chat Completions, and compatible servers (providers.md chapter 2).  Differences between
+ * servers are data: struct flavour. */
 #ifndef TRIVET_PROVIDERS_OPENAI_OPENAI_H
 #define TRIVET_PROVIDERS_OPENAI_OPENAI_H
 
@@ -9,7 +9,7 @@
 extern const struct provider provider_openai, provider_openrouter, provider_ollama,
     provider_llamacpp, provider_lmstudio, provider_vllm;
 
-/* The pure halves, for the providers and for tests. */
+/* Request builders and event readers, for the providers and for tests. */
 extern const struct vendor openai_vendor, openrouter_vendor;
 
 /* --- inside the folder --- */
@@ -23,7 +23,7 @@ struct flavour {
     const struct provider *provider;
     enum flavour_effort effort;
     bool has_routing;           /* provider: {"order":[...]} */
-    bool has_reasoning_details; /* typed reasoning comes and goes back verbatim */
+    bool has_reasoning_details; /* typed reasoning is received and sent back verbatim */
 };
 
 void openai_put_url_as(const struct flavour *f, const struct ask *ask, struct buf *url);
@@ -31,19 +31,19 @@ void openai_put_body_as(const struct flavour *f, const struct ask *ask, struct b
 void openai_put_url(const struct ask *ask, struct buf *url);
 void openai_put_body(const struct ask *ask, struct buf *body);
 
-enum { OPENAI_MAX_CALLS = 128 }; /* in one reply; a peer that sends more is broken */
+enum { OPENAI_MAX_CALLS = 128 }; /* in one reply; more are refused */
 
 struct openai_reader {
     bool has_finish, has_done;
-    bool has_deltas; /* text or calls came in deltas */
+    bool has_deltas; /* text or calls were received in deltas */
     size_t n_calls;
-    struct openai_slot { /* a call, and how its pieces name it */
+    struct openai_slot { /* a call, and how deltas refer to it */
         bool has_index;
         int64_t index;
-        uint64_t id_hash;      /* 0: no id came yet */
-    } calls[OPENAI_MAX_CALLS]; /* the place here is the call's key in the reply */
-    size_t last;               /* the call that the latest piece belonged to */
-    bool has_reasoning;        /* under a name of its own */
+        uint64_t id_hash;      /* 0: no id received yet */
+    } calls[OPENAI_MAX_CALLS]; /* the index here is the call's key in the reply */
+    size_t last;               /* the call of the latest delta */
+    bool has_reasoning;        /* reasoning was received under its own name */
     struct details *details;   /* reasoning_details so far; NULL: none */
 };
 
@@ -53,7 +53,7 @@ bool openai_read(void *state, struct reply *reply, const struct ask_sink *sink, 
 bool openai_finish(void *state, struct reply *reply, const struct ask_sink *sink,
                    struct error *err);
 
-/* details.c: the typed reasoning entries of OpenRouter, merged as they come. */
+/* details.c: the typed reasoning entries of OpenRouter, merged as they arrive. */
 void details_add(struct details **d, yyjson_val *entries, struct buf *shown);
 void details_put(const struct details *d, struct buf *out); /* a JSON array */
 void details_free(struct details *d);

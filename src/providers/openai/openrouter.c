@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* OpenRouter: Chat Completions with routing, reasoning objects and typed reasoning that goes back
- * (providers 19-20). */
+/* OpenRouter: Chat Completions with routing, reasoning objects and typed reasoning that is sent
+ * back (providers 19-20). */
 #include "providers/openai/openai.h"
 
 static const struct flavour flavour = {
@@ -47,8 +47,8 @@ static struct stream *start(struct loop *l, const struct ask *ask, const struct 
     return vendor_start(&provider_openrouter, &openrouter_vendor, l, ask, sink, err);
 }
 
-/* For models that are in no list.  OpenRouter ignores reasoning settings of a model without
- * reasoning. */
+/* Defaults for models that are in no list.  OpenRouter ignores reasoning settings of a model
+ * without reasoning. */
 static const struct model families[] = {
     {.provider = "openrouter", .id = {"", 0}, .takes_images = true, .reasons = true},
     {0},

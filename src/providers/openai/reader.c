@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the chunks of a Chat Completions stream into a reply (providers 11-18).  Lenient where
- * servers differ (where text, reasoning and usage stand, how the pieces of a call name it, whether
- * arguments are a text or an object), strict where it matters: an error in a chunk is an error, and
- * without a finish reason or [DONE] the reply is cut.  A whole completion that a server sends
- * although a stream was asked for is one chunk.
+ * servers differ (which members have text, reasoning and usage, how deltas refer to a call, whether
+ * arguments are a string or an object), strict otherwise: an error in a chunk is an error, and
+ * without a finish reason or [DONE] the reply is incomplete.  A complete reply of a server that
+ * does not stream is read as one chunk.
  */
 #include "providers/openai/openai.h"
 
@@ -28,7 +28,7 @@ static bool add_reasoning(struct reply *reply, const struct ask_sink *sink, stru
     return show_reasoning(reply, sink, text, label_of(reply), err);
 }
 
-/* Some servers send the same reasoning under two names: the first that has any counts. */
+/* Some servers send the same reasoning under two names: the first non-empty one is used. */
 static bool read_reasoning(struct openai_reader *r, struct reply *reply,
                            const struct ask_sink *sink, yyjson_val *delta, struct error *err)
 {
@@ -40,12 +40,12 @@ static bool read_reasoning(struct openai_reader *r, struct reply *reply,
         text = json_get_str(delta, names[i]);
     details_add(&r->details, json_get(delta, "reasoning_details"), &details);
     r->has_reasoning |= text.n > 0;
-    if (!r->has_reasoning) /* otherwise they say it once more, perhaps in a chunk of their own */
+    if (!r->has_reasoning) /* otherwise it repeats the reasoning, perhaps in another chunk */
         text = buf_str(&details);
     return add_reasoning(reply, sink, text, err);
 }
 
-/* A part of a content that is a list: text, or thinking that is a list of texts again. */
+/* An item of a content list: text, or thinking, which is a list of texts. */
 static bool read_part(struct reply *reply, const struct ask_sink *sink, yyjson_val *part,
                       struct error *err)
 {
@@ -94,8 +94,8 @@ static bool is_whole_json(struct str text)
     return json_parse(text, 0, LIMIT_JSON_DEPTH, &json, &ignored) && yyjson_is_obj(json.root);
 }
 
-/* Servers that give every call the index 0 are told apart by id and name, which only the first
- * piece of a call has; those that send no ids by arguments that were complete. */
+/* For servers that give every call the index 0, a new call is recognised by id and name, which only
+ * its first delta has; without ids, by complete arguments of the call before. */
 static bool is_other_call(const struct openai_slot *slot, struct str arguments,
                           const struct piece *p)
 {
@@ -107,7 +107,7 @@ static bool is_other_call(const struct openai_slot *slot, struct str arguments,
            is_whole_json(arguments);
 }
 
-/* The call a piece belongs to: by index, else by id, else the last one; SIZE_MAX when it is new. */
+/* The call of a delta: by index, else by id, else the last one; SIZE_MAX when it is new. */
 static size_t find_call(const struct openai_reader *r, const struct reply *reply,
                         const struct piece *p)
 {
@@ -156,7 +156,7 @@ static bool read_call(struct openai_reader *r, struct reply *reply, yyjson_val *
     return add_piece(r, reply, &p, err);
 }
 
-/* A list of pieces, or one alone. */
+/* A list of deltas, or a single one. */
 static bool read_calls(struct openai_reader *r, struct reply *reply, const struct ask_sink *sink,
                        yyjson_val *pieces, struct error *err)
 {
@@ -244,7 +244,8 @@ static bool read_finish(struct openai_reader *r, struct reply *reply, struct str
     return true;
 }
 
-/* The delta; some servers call it `message`.  A message behind deltas is the reply once more. */
+/* The delta; some servers call it `message`.  A message after deltas repeats the reply and is
+ * ignored. */
 static yyjson_val *delta_of(struct openai_reader *r, yyjson_val *choice)
 {
     yyjson_val *delta = json_get(choice, "delta"), *message = json_get(choice, "message");
@@ -290,7 +291,7 @@ static bool fail_with(struct reply *reply, struct str body, struct error *err)
     return false;
 }
 
-/* OpenRouter puts an error of the server behind it into the choice. */
+/* OpenRouter puts an error of the upstream server into the choice. */
 static bool fail_with_choice(struct reply *reply, yyjson_val *choice, struct error *err)
 {
     AUTO(buf) struct buf body = BUF_INIT;
@@ -344,7 +345,7 @@ void openai_clear(void *state)
     details_free(((struct openai_reader *)state)->details);
 }
 
-/* Without a finish reason nothing else says that the last call is complete. */
+/* Without a finish reason, the last call counts as incomplete unless its arguments are complete. */
 static bool has_open_call(const struct openai_reader *r, const struct reply *reply)
 {
     for (size_t i = 0; i < r->n_calls; i++) {
@@ -355,7 +356,7 @@ static bool has_open_call(const struct openai_reader *r, const struct reply *rep
     return false;
 }
 
-/* [DONE] is an end as good as a finish reason, which some servers leave out. */
+/* [DONE] ends a reply like a finish reason, which some servers omit. */
 bool openai_finish(void *state, struct reply *reply, const struct ask_sink *sink, struct error *err)
 {
     const struct openai_reader *r = state;
@@ -365,7 +366,8 @@ bool openai_finish(void *state, struct reply *reply, const struct ask_sink *sink
                          label_of(reply));
     if (!r->has_finish)
         reply->stop = STOP_END;
-    /* Some servers say "stop" although there are calls.  "length" stands: the calls may be cut. */
+    /* Some servers send "stop" although there are calls. "length" is kept: the calls may be
+     * incomplete. */
     if (r->n_calls > 0 && reply->stop != STOP_LENGTH && reply->stop != STOP_FILTER)
         reply->stop = STOP_CALLS;
     return keep_details(r, reply, err);

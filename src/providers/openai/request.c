@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* An ask as a Chat Completions request.  The same ask gives the same bytes, and what does not
- * change from round to round stands first, the messages last: prompt caches match prefixes.
+/* An ask as a Chat Completions request.  The same ask gives the same bytes, and members that do not
+ * change from round to round are first, the messages last: prompt caches match prefixes.
  *
- * The history is made fit for servers that check it: every call of an assistant message is
- * answered directly behind it by exactly one tool message, results without a call are left out,
- * pictures from tools follow in a user message, and ids keep to what every server takes.
+ * The history is changed so that strict servers accept it: every call of an assistant message is
+ * answered directly after it by exactly one tool message, results without a call are left out,
+ * images from tools follow in a user message, and ids use characters that every server accepts.
  */
 #include "providers/openai/openai.h"
 
@@ -20,7 +20,7 @@ static struct str base_of(const struct flavour *f, const struct ask *ask)
     return base;
 }
 
-/* Other servers know fewer members, and some refuse what they do not know. */
+/* Other servers support fewer members, and some refuse unknown ones. */
 static bool is_openai_itself(const struct flavour *f, const struct ask *ask)
 {
     struct str rest = base_of(f, ask), host = STR("https://api.openai.com");
@@ -47,7 +47,7 @@ static bool is_plain_id(struct str id)
     return id.n > 0 && id.n <= MAX_ID;
 }
 
-/* An id from another provider becomes one of the same name in calls and results. */
+/* An id of another provider is converted in the same way in calls and results. */
 static void put_id(struct jw *w, const char *name, struct str id)
 {
     AUTO(buf) struct buf made = BUF_INIT;
@@ -79,7 +79,7 @@ static void put_text_part(struct jw *w, struct str text)
 static void put_image_part(struct jw *w, const struct ask *ask, const struct block *b)
 {
     AUTO(buf) struct buf url = BUF_INIT;
-    /* A model nobody knows anything about gets the picture and may refuse it. */
+    /* An unknown model gets the image and may refuse it. */
     if (!ask->model.takes_images && ask->model.context_window > 0) {
         put_text_part(w, STR("[image left out: this model takes no images]"));
         return;
@@ -123,8 +123,8 @@ static void put_user(struct jw *w, const struct ask *ask, const struct message *
     jw_obj_end(w);
 }
 
-/* Some servers parse the arguments of old calls and refuse the request when they cannot.  What a
- * model wrote wrongly stands quoted in the call's result. */
+/* Some servers parse the arguments of old calls and refuse the request when they cannot.  Invalid
+ * arguments are quoted in the call's result. */
 static struct str arguments_of(const struct block *call)
 {
     AUTO(json) struct json json = JSON_INIT;
@@ -204,7 +204,7 @@ static void put_results(struct jw *w, const struct ask *ask, const struct messag
     put_result_images(w, ask, results, n);
 }
 
-/* Typed reasoning goes back to the model that made it, and to nobody else. */
+/* Typed reasoning is sent back only to the model that made it. */
 static void put_details(struct jw *w, const struct flavour *f, const struct ask *ask,
                         const struct message *m)
 {
@@ -218,7 +218,7 @@ static void put_details(struct jw *w, const struct flavour *f, const struct ask 
         }
 }
 
-/* An assistant message and the results behind it; returns how many results there are. */
+/* Writes an assistant message and its results; returns the number of results. */
 static size_t put_assistant(struct jw *w, const struct flavour *f, const struct ask *ask,
                             const struct message *m, size_t n_left, struct arena *a)
 {
@@ -258,7 +258,7 @@ static void put_messages(struct jw *w, const struct flavour *f, const struct ask
         case ROLE_SUMMARY:
             put_text_message(w, "user", message_text_of(&a, m));
             break;
-        case ROLE_TOOL: /* its call is gone */
+        case ROLE_TOOL: /* its call is missing */
             break;
         }
     }
@@ -299,7 +299,7 @@ static void put_effort(struct jw *w, const struct flavour *f, struct str effort)
     jw_obj_end(w);
 }
 
-/* One upstream and no other, as the user chose it. */
+/* Only the upstream that the user chose. */
 static void put_route(struct jw *w, struct str route)
 {
     jw_kobj(w, "provider");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A small grammar by words.  The text is cut into words; the first word that is a verb we know and
- * is followed by something that makes sense decides:
+/* A small grammar of words.  The text is split into words; the first known verb with a valid object
+ * decides:
  *
- *     search, find, grep, look for       and a pattern: quoted, or the next telling word
+ *     search, find, grep, look for       and a pattern: quoted, or the next word that is no filler
  *     read, show, open, cat, look at     and a word that looks like a file name
  *     list, ls, show, what, which        and a word like files, here, directory (or nothing else)
  */
@@ -40,7 +40,7 @@ static struct str strip_punctuation(struct str w)
     return w;
 }
 
-/* A quote opens only at the beginning of a word, so that apostrophes stay what they are. */
+/* A quote opens only at the beginning of a word, so that apostrophes do not count. */
 static struct str take_word(struct str text, struct str *ret_word, bool *ret_is_quoted)
 {
     char quote = text.p[0];
@@ -90,7 +90,7 @@ static struct str find_path(const struct words *w, size_t from)
     return STR_NONE;
 }
 
-/* "... in src": the word behind in, of or under, unless it only says "here". */
+/* "... in src": the word after in, of or under, unless it only means "here". */
 static struct str find_place(const struct words *w, size_t from)
 {
     static const char *const in[] = {"in", "of", "under", "inside", "below", NULL};
@@ -184,7 +184,7 @@ bool answer_wish(struct str text, struct wish *ret)
     return false;
 }
 
-/* --- words of our own --- */
+/* --- answers --- */
 
 static void put_excerpt(struct buf *out, struct str text)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The wits of the default scenario: plain English in, a few steps out.  It lists, reads and
- * searches files with the session's own tools when asked to, tells what a tool gave, sums up a
- * conversation, and says of itself that it is a rehearsal.
+/* The logic of the default scenario: turns an English request into a few steps.  It lists, reads
+ * and searches files with the session's own tools when asked to, shows the result of a tool,
+ * summarises a conversation, and says that it is a rehearsal.
  */
 #ifndef TRIVET_PROVIDERS_REHEARSAL_ANSWER_H
 #define TRIVET_PROVIDERS_REHEARSAL_ANSWER_H
@@ -13,8 +13,8 @@
 /* Bound steps (bind.h), in the arena. */
 struct steps answer_steps(struct arena *a, const struct facts *f);
 
-/* What the user wants done; false when it is nothing that hands can do.  The strings are borrowed
- * from text. */
+/* The action that the user asks for; false when no tool can do it.  The strings are borrowed from
+ * text. */
 bool answer_wish(struct str text, struct wish *ret);
 
 #endif

@@ -40,7 +40,8 @@ static struct wish wish_of(struct arena *a, const struct facts *f, enum craft cr
     };
 }
 
-/* A call of a craft becomes a call of the tool that has it, or words when there is none. */
+/* A call of @list and the like becomes a call of the session's tool for it, or a text when there is
+ * none. */
 static void bind_craft(struct arena *a, const struct facts *f, struct step *s, enum craft craft)
 {
     const struct tool_def *tool = hand_find(f->ask, craft);
@@ -75,7 +76,7 @@ static void bind_call(struct arena *a, const struct facts *f, struct step *s)
     }
 }
 
-/* A group that is played once, so that one step can stand for several. */
+/* A repeat of one round, so that one step can be replaced by several. */
 static void bind_answer(struct arena *a, const struct facts *f, struct step *s)
 {
     struct steps said = answer_steps(a, f);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Binding: from the steps as they were written to the steps as they are played for one ask.  All
- * texts are filled in, @list and its like have become calls of the session's own tools, `answer`
- * has become what the wits have to say.  Bound steps lie in the arena alone: the ask and the
- * scenario may go away.
+/* Binding: converts the steps of a scenario to the steps that are played for one ask.  Placeholders
+ * are filled in, @list and the like become calls of the session's own tools, `answer` becomes the
+ * steps of answer.h.  Bound steps are in the arena only: the ask and the scenario may be freed.
  */
 #ifndef TRIVET_PROVIDERS_REHEARSAL_BIND_H
 #define TRIVET_PROVIDERS_REHEARSAL_BIND_H

@@ -28,7 +28,7 @@ static struct str find_workspace(struct str system)
     return STR(".");
 }
 
-/* What stands behind the last user message, read from the end: a conversation may be long. */
+/* Reads the messages after the last user message, from the end: a conversation may be long. */
 static void take_last_part(struct facts *f, struct arena *a)
 {
     const struct ask *ask = f->ask;
@@ -60,7 +60,7 @@ static void take_last_result(struct facts *f, struct arena *a)
     f->tool_failed = m->is_error;
 }
 
-/* One of an earlier turn is looked for when somebody wants it. */
+/* Output of an earlier turn is searched for only when needed. */
 static struct str last_output(const struct facts *f)
 {
     const struct message *m = f->has_result ? NULL : find_last_result(f->ask);
@@ -95,7 +95,7 @@ struct facts facts_of(struct arena *a, const struct ask *ask)
     return f;
 }
 
-/* False for a name that stands for nothing. */
+/* False for an unknown name. */
 static bool put_value(struct buf *out, const struct facts *f, struct str name)
 {
     if (str_is(name, "last_user"))
@@ -111,7 +111,7 @@ static bool put_value(struct buf *out, const struct facts *f, struct str name)
     return true;
 }
 
-/* Takes what begins with "{{" from the front of text; returns what follows. */
+/* Handles the "{{" at the start of text; returns the rest. */
 static struct str put_braces(struct buf *out, const struct facts *f, struct str text)
 {
     if (str_starts(text, STR("{{{{"))) {

@@ -13,7 +13,7 @@ static const struct craft_row {
                     "list a directory",
                     {"list_dir", "list_directory", "glob_search", "ls"}},
     [CRAFT_READ] = {"@read", "read a file", {"read_file"}},
-    /* Where nothing searches, the shell has grep. */
+    /* Without a search tool, the shell runs grep. */
     [CRAFT_SEARCH] = {"@search",
                       "search files",
                       {"grep_files", "grep_search", "bash", "run_shell_command"}},
@@ -46,7 +46,7 @@ const struct tool_def *hand_find(const struct ask *ask, enum craft craft)
     return NULL;
 }
 
-/* What the path is called in the tool's schema; by the tool's name when the schema is silent. */
+/* The name of the path argument: from the tool's schema, else by the tool's name. */
 static const char *path_member(const struct tool_def *tool)
 {
     static const char *const names[] = {"file_path", "dir_path", "path"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Hands: what the rehearsal model wants done, without knowing which toolset it has.  A wish names a
- * craft (list, read, search, shell, write); the tool of the ask that fits is found by its name, the
- * arguments take the form its schema shows.
+/* Maps actions of the rehearsal model to tools, independent of the toolset.  A wish names an action
+ * (list, read, search, shell, write: enum craft); the matching tool of the ask is found by its
+ * name, and its schema determines the form of the arguments.
  */
 #ifndef TRIVET_PROVIDERS_REHEARSAL_HAND_H
 #define TRIVET_PROVIDERS_REHEARSAL_HAND_H

@@ -4,15 +4,15 @@
  *     play ──> step ──> piece ──> sink      then loop_later (or a timer) ──> play ...
  *
  * Only one of three things is ever outstanding: a call of loop_later, a timer, or nothing (paused,
- * stalled, ended).  A call of loop_later cannot be taken back, so a player that is freed while one
- * is outstanding, or from inside a callback of its sink, is marked dead and goes a little later.
+ * stalled, ended).  A call of loop_later cannot be canceled, so a player that is freed while one is
+ * outstanding, or from inside a callback of its sink, is marked dead and freed later.
  */
 #include "providers/rehearsal/player.h"
 
 #include "base/utf8.h"
 
 enum {
-    STEPS_AT_ONCE = 64, /* steps that show nothing, before others get their turn */
+    STEPS_AT_ONCE = 64, /* silent steps in one round of the loop */
     WORD_CHARS = 64,    /* longest piece when pieces are words */
     N_COUNTERS = 4096,  /* sessions and steps whose failures are counted */
 };
@@ -36,7 +36,7 @@ struct player {
     int64_t n_calls;
     enum stop_reason stop;
     const char *raw_stop;
-    bool is_paused, is_held; /* held: something is to be played when the pause ends */
+    bool is_paused, is_held; /* held: playing continues when the pause ends */
     bool is_queued, is_busy; /* a loop_later is outstanding; play is running */
     bool is_over, is_dead;
 };
@@ -44,7 +44,7 @@ struct player {
 /* --- counters of failures --- */
 
 /* Requests outlive streams, and `times` counts requests of the whole process: therefore static.
- * When the table is full, the oldest counters go. */
+ * When the table is full, the oldest counters are dropped. */
 static struct counter {
     uint64_t key; /* 0: free */
     int64_t n;
@@ -61,7 +61,7 @@ static int64_t count_up(uint64_t key)
     return 1;
 }
 
-/* --- going on --- */
+/* --- scheduling --- */
 
 static void play(struct player *p);
 
@@ -99,7 +99,7 @@ static void go_on(struct player *p, int64_t ms)
     timer_start(p->timer, ms);
 }
 
-/* The sink may free the player: nothing of it is touched afterwards by who calls this. */
+/* The sink may free the player: callers must not use it afterwards. */
 static void end(struct player *p, const struct error *err)
 {
     p->is_over = true;
@@ -224,7 +224,7 @@ static void play_fail(struct player *p, const struct step *s)
     end(p, &err);
 }
 
-/* Whether the failure is due for this request. */
+/* Whether this request must fail. */
 static bool is_due(struct player *p, const struct step *s)
 {
     if (s->above_messages >= 0 && p->part.n_messages <= (size_t)s->above_messages)

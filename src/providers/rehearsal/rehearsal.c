@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From an ask to a playing scenario: find the text by the model's id, read it, choose the round,
- * bind its steps to the ask, hand them to the player.
+ * bind its steps to the ask, pass them to the player.
  */
 #include "providers/rehearsal/rehearsal.h"
 
@@ -14,7 +14,7 @@
         .name = {label, sizeof(label) - 1}, .context_window = 128000, __VA_ARGS__                  \
     }
 
-/* The built-in scenarios once more, in the same order; a test compares. */
+/* Must list the built-in scenarios in the same order; a test compares them. */
 static const struct model models[] = {
     MODEL("default", "Rehearsal (offline)"),
     MODEL("hello", "Rehearsal: one short text"),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads a scenario.  A step is an object with exactly one verb; each verb has its rows, and the
- * rows do most of the checking.  `where` grows and shrinks with the place that is being read, so
- * that a fault can be named: "turns[1].rounds[0][2]: unknown member `peice`".
+ * rows do most of the checking. `where` is the place being read, for errors:
+ * "turns[1].rounds[0][2]: unknown member `peice`".
  */
 #include "providers/rehearsal/scenario.h"
 
@@ -50,7 +50,7 @@ static const struct row wait_rows[] = {
 static const struct row fail_rows[] = {
     ROW_AS(step, json, "fail", T_ANY, NEEDED, "HTTP status or \"network\""),
     ROW(step, message, T_STR, OPTIONAL, "what the vendor says"),
-    ROW(step, retry_after_ms, T_INT, OPTIONAL, "when to come again", .has_min = true),
+    ROW(step, retry_after_ms, T_INT, OPTIONAL, "delay before a retry", .has_min = true),
     ROW(step, times, T_INT, OPTIONAL, "only so many requests fail", .has_min = true),
     ROW(step, above_messages, T_INT, OPTIONAL, "only longer conversations fail", .has_min = true),
     ROW_END,
@@ -107,7 +107,7 @@ static const struct verb_row {
     {"answer", VERB_ANSWER, answer_rows},
 };
 
-/* Says what is wrong, behind the place where it is. */
+/* Sets an error text that begins with the place. */
 static bool fail_at(struct reading *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 static bool fail_at(struct reading *r, const char *fmt, ...)
@@ -196,7 +196,7 @@ static bool read_tokens(struct reading *r, struct step *s)
     return true;
 }
 
-/* What the rows cannot say. */
+/* Checks that rows cannot express. */
 static bool check_step(struct reading *r, const char *name, struct step *s)
 {
     switch (s->verb) {

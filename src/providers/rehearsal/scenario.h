@@ -5,7 +5,7 @@
  *              ├─ rounds[] ── steps[]                otherwise
  *              └─ summary ── steps[]                 for a request to summarise
  *
- * A scenario that was read borrows its strings from its own document and lies in its own arena.
+ * A scenario owns the document and the arena of its strings.
  */
 #ifndef TRIVET_PROVIDERS_REHEARSAL_SCENARIO_H
 #define TRIVET_PROVIDERS_REHEARSAL_SCENARIO_H
@@ -25,7 +25,7 @@ enum verb {
     VERB_USAGE,
     VERB_STOP,
     VERB_REPEAT,
-    VERB_ANSWER, /* the default scenario's wits; replaced by other steps before it is played */
+    VERB_ANSWER, /* the default scenario's answer.h; replaced by other steps when bound */
 };
 
 struct step {
@@ -39,7 +39,7 @@ struct step {
     int64_t wait_ms;         /* WAIT */
     int64_t status;          /* FAIL: HTTP status, 0: the network */
     struct str message;      /* FAIL; may be STR_NONE */
-    int64_t retry_after_ms;  /* FAIL; 0: nothing said */
+    int64_t retry_after_ms;  /* FAIL; 0: none */
     int64_t times;           /* FAIL: only so many requests fail; -1: all */
     int64_t above_messages;  /* FAIL: only asks with more messages fail; -1: all */
     int64_t input, output, cached; /* USAGE */
@@ -47,7 +47,7 @@ struct step {
     int64_t count;                 /* REPEAT */
     struct step *steps;            /* REPEAT */
     size_t n_steps;
-    yyjson_val *json; /* what the verb's member holds, while reading */
+    yyjson_val *json; /* the value of the verb's member, while reading */
 };
 
 struct steps {
@@ -64,7 +64,7 @@ struct scenario_turn {
 struct scenario {
     struct str about;
     int64_t context_window; /* tokens */
-    bool is_forever;        /* the last round is played again and again */
+    bool is_forever;        /* the last round is repeated */
     struct scenario_turn *turns;
     size_t n_turns;
     struct scenario_turn rest; /* the rounds when no turn matches */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The built-in scenarios, in the order in which they are listed; each name says what the engine or
- * a user interface has to cope with. */
+/* The built-in scenarios, in the order in which they are listed; each name is the case that it
+ * tests. */
 #include "providers/rehearsal/scenario.h"
 
-/* Scenarios that can sum up a conversation, so that compaction works with them. */
+/* For scenarios that can summarise a conversation, so that compaction works with them. */
 #define SUMS_UP "\"summary\":[{\"answer\":true}],"
 
 const struct scenario_text scenario_texts[] = {

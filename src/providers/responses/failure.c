@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What the error codes inside a Responses stream mean (providers 21-25).  The common reader of
- * error bodies gives the text and the waiting time; a code that is known here settles the class,
- * so that a refusal for policy is never sent again, and an overloaded server is. */
+/* The meaning of error codes inside a Responses stream (providers 21-25). error_from_http sets the
+ * text and the retry delay; a code known here determines the class, so that a policy refusal is
+ * never retried, and an overloaded server is. */
 #include "providers/responses/responses.h"
 
 #include "base/limits.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 static const struct code_row {
-    const char *code; /* with a star in front: any code that ends so */
+    const char *code; /* "*suffix": any code that ends so */
     enum err_code means;
 } code_rows[] = {
     {"server_error", ERR_PROVIDER},
@@ -34,7 +34,7 @@ static bool code_is(struct str code, const char *row)
     return row[0] == '*' ? str_ends(code, str_of(row + 1)) : str_is(code, row);
 }
 
-/* False when the code says nothing. */
+/* False when the code is unknown. */
 static bool code_means(struct str code, enum err_code *ret_means)
 {
     for (size_t i = 0; i < ARRAY_LEN(code_rows); i++) {
@@ -49,7 +49,7 @@ static bool code_means(struct str code, enum err_code *ret_means)
     return true;
 }
 
-/* Puts other words before those of the server. */
+/* Inserts a text before the server's message. */
 static void begin_with(struct error *err, const char *words)
 {
     char text[sizeof err->text];

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the events of a Responses stream into a reply (providers 21-25).
  *
- * A reply is a row of items: reasoning, messages, calls, and those of hosted and free-form tools,
- * which are passed over.  Items are told apart by output_index, where a server sends none by item
- * id or call id, and where it sends nothing by their order.  The pieces of an item are shown as
- * they come; its final form (output_item.done, or the list in the last event) overrides what the
- * pieces of a call gave, and fills in what never came in pieces.  A reply is whole when the
- * response is completed or incomplete and every call of a completed one is closed.  failure.c of
- * this folder says what errors mean.
+ * A reply is a list of items: reasoning, messages, calls, and those of hosted and free-form tools,
+ * which are skipped.  Items are identified by output_index, without it by item id or call id, and
+ * without any of these by their order.  Deltas of an item are shown as they arrive; its final form
+ * (output_item.done, or the list in the last event) overrides the deltas of a call, and supplies
+ * text that was not sent in deltas.  A reply is complete when the response is completed or
+ * incomplete and every call of a completed one is closed. failure.c of this folder classifies
+ * errors.
  */
 #include "providers/responses/responses.h"
 
 #include "base/limits.h"
 
-struct reading { /* one event on its way into the reply */
+struct reading { /* the event being read */
     struct responses_reader *r;
     struct reply *reply;
     const struct ask_sink *sink;
@@ -42,7 +42,7 @@ static uint64_t hash_of(struct str id)
     return id.n ? str_hash(id) | 1 : 0;
 }
 
-/* How an event or a list of items names an item. */
+/* How an event or a list of items refers to an item. */
 struct item_name {
     enum responses_kind kind;
     bool has_index;
@@ -50,7 +50,7 @@ struct item_name {
     uint64_t id_hash, call_hash;
 };
 
-/* What an event does to the item that it names. */
+/* What an event means for its item. */
 enum item_event { ITEM_BEGINS, ITEM_GOES_ON, ITEM_IS_DONE, ITEM_ENDS };
 
 static struct item_name name_in_event(const struct reading *g, enum responses_kind kind)
@@ -64,11 +64,11 @@ static struct item_name name_in_event(const struct reading *g, enum responses_ki
     return name;
 }
 
-/* False when item and name have nothing in common to be compared. */
+/* False when item and name have no common member to compare. */
 static bool can_compare(const struct responses_item *item, const struct item_name *name,
                         bool *ret_is_same)
 {
-    /* Some gateways give an item another id in every event: the index counts. */
+    /* Some gateways change an item's id in every event: the index has precedence. */
     if (name->has_index && item->has_index)
         *ret_is_same = item->index == name->index;
     else if (name->id_hash && item->id_hash)
@@ -80,8 +80,8 @@ static bool can_compare(const struct responses_item *item, const struct item_nam
     return true;
 }
 
-/* An item without a name: pieces belong to the latest one, ends come in the order of the
- * beginnings. */
+/* An event without index or id: deltas belong to the latest item, ends arrive in the order of the
+ * starts. */
 static struct responses_item *find_nameless(struct responses_reader *r, enum responses_kind kind,
                                             enum item_event what)
 {
@@ -133,12 +133,12 @@ static struct responses_item *add_item(struct reading *g, const struct item_name
         .id_hash = name->id_hash,
         .call_hash = name->call_hash,
     };
-    if (name->kind != ITEM_MESSAGE) /* its text may never come */
+    if (name->kind != ITEM_MESSAGE) /* its text may be missing */
         r->tail = name->kind;
     return item;
 }
 
-/* The item that the event is about, begun when it is new. */
+/* The item of the event, created when it is new. */
 static struct responses_item *item_of_event(struct reading *g, enum responses_kind kind,
                                             enum item_event what, struct error *err)
 {
@@ -205,7 +205,7 @@ static bool read_thought(struct reading *g, struct error *err)
     return item && add_piece(g, item, part, json_get_str(g->event, "delta"), err);
 }
 
-/* The whole of a text, of use only when no pieces came. */
+/* The complete text, used only when no deltas were received. */
 static bool read_all_text(struct reading *g, struct error *err)
 {
     struct responses_item *item = item_of_event(g, ITEM_MESSAGE, ITEM_GOES_ON, err);
@@ -274,8 +274,8 @@ static bool show_parts(struct reading *g, struct responses_item *item, yyjson_va
     return true;
 }
 
-/* With encrypted content, or with its words, an item says everything; the id alone would name
- * something the server did not keep. */
+/* Only an item with encrypted content or text can be sent back; an id alone would refer to an item
+ * that the server did not store. */
 static bool can_go_back(yyjson_val *from)
 {
     return json_get_str(from, "encrypted_content").n > 0 ||
@@ -306,7 +306,7 @@ static bool set_reasoning(struct reading *g, struct responses_item *item, yyjson
     return set_opaque(g, item, from, err);
 }
 
-/* The final form of an item.  A call that the server itself calls incomplete stays open. */
+/* The final form of an item.  A call with status incomplete stays open. */
 static bool item_end(struct reading *g, struct responses_item *item, yyjson_val *from,
                      struct error *err)
 {
@@ -330,7 +330,7 @@ static bool read_item(struct reading *g, bool is_end, struct error *err)
     yyjson_val *from = json_get(g->event, "item");
     enum responses_kind kind = kind_of(from);
     g->sink->on_alive(g->sink->arg);
-    if (kind == ITEM_OTHER) /* a tool of the server's */
+    if (kind == ITEM_OTHER) /* a tool that the server runs */
         return true;
     struct responses_item *item = item_of_event(g, kind, is_end ? ITEM_ENDS : ITEM_BEGINS, err);
     if (!item)
@@ -352,7 +352,7 @@ static bool read_item_end(struct reading *g, struct error *err)
 
 /* ---- the list of items in the last event ---- */
 
-/* The item of this kind that has `before` others of it in front and no index of its own. */
+/* The item of this kind with `before` others of that kind before it and without an index. */
 static struct responses_item *find_by_order(struct responses_reader *r, enum responses_kind kind,
                                             size_t before)
 {
@@ -375,7 +375,7 @@ static bool is_named(yyjson_val *from)
     return json_get_str(from, "id").n > 0 || json_get_str(from, "call_id").n > 0;
 }
 
-/* The list may leave items out, so that ids say more than places here. */
+/* The list may omit items, so ids have precedence over positions here. */
 static struct responses_item *find_listed(struct responses_reader *r, yyjson_val *list, size_t at)
 {
     yyjson_val *from = yyjson_arr_get(list, at);
@@ -407,8 +407,8 @@ static bool read_listed(struct reading *g, yyjson_val *list, size_t at, struct e
     return item && item_end(g, item, from, err);
 }
 
-/* What the events left out.  Reasoning whose place is known gets its opaque part from the end to
- * the beginning, since the reply gives it to the last block that waits for one. */
+/* Adds what the events omitted.  Opaque parts of reasoning are set from the last to the first,
+ * since the reply assigns one to the last block without it. */
 static bool read_list(struct reading *g, yyjson_val *list, struct error *err)
 {
     size_t n = yyjson_arr_size(list);
@@ -469,7 +469,7 @@ static bool end_with(struct reading *g, enum stop_reason stop, struct str word, 
     return true;
 }
 
-/* The response in an event; the event itself when a server answers with it alone. */
+/* The response in an event; the event itself when the server sent only the response. */
 static yyjson_val *response_of(const struct reading *g)
 {
     yyjson_val *response = json_get(g->event, "response");
@@ -499,7 +499,7 @@ static bool read_incomplete(struct reading *g, struct error *err)
     return end_with(g, stop_of_reason(reason), reason.n ? reason : STR("incomplete"), err);
 }
 
-/* The name of the event may say "done" where the status says how. */
+/* The event may be called "done" while the status tells how it ended. */
 static bool read_completed(struct reading *g, struct error *err)
 {
     yyjson_val *response = response_of(g);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* An ask as a Responses request.  The same ask gives the same bytes, and what does not change from
- * round to round stands first, the input items last: prompt caches match prefixes.
+/* An ask as a Responses request.  The same ask gives the same bytes, and members that do not change
+ * from round to round are first, the input items last: prompt caches match prefixes.
  *
- * A message becomes several items.  Nothing is stored on the server, so reasoning goes back as the
- * item it came as, encrypted, at the place it had before the text or call it led to; and only to
- * the provider and model that made it.  Calls go back without their item ids, which nobody asks for
- * and which would have to be dropped with the reasoning.  Results follow their message in the order
- * of the calls, exactly one each; results without a call are left out.
+ * A message becomes several items.  Nothing is stored on the server, so reasoning is sent back as
+ * the received encrypted item, at its place before the text or call that followed it; and only to
+ * the provider and model that made it.  Calls are sent back without their item ids, which are not
+ * required and would have to be dropped with the reasoning.  Results follow their message in the
+ * order of the calls, exactly one each; results without a call are left out.
  */
 #include "providers/responses/responses.h"
 
@@ -35,7 +35,7 @@ void codex_put_url(const struct ask *ask, struct buf *url)
     put_url(ask, &provider_codex, url);
 }
 
-/* Other servers know fewer members, and some refuse what they do not know. */
+/* Other servers support fewer members, and some refuse unknown ones. */
 static bool is_openai_itself(const struct ask *ask)
 {
     struct str host = STR("https://api.openai.com");
@@ -57,7 +57,7 @@ static bool is_plain_id(struct str id)
     return id.n > 0 && id.n <= MAX_ID;
 }
 
-/* An id from another provider becomes one of the same name in calls and results. */
+/* An id of another provider is converted in the same way in calls and results. */
 static void put_call_id(struct jw *w, struct str id)
 {
     AUTO(buf) struct buf made = BUF_INIT;
@@ -81,7 +81,7 @@ static void put_text_part(struct jw *w, const char *type, struct str text)
 static void put_image_part(struct jw *w, const struct ask *ask, const struct block *b)
 {
     AUTO(buf) struct buf url = BUF_INIT;
-    /* A model nobody knows anything about gets the picture and may refuse it. */
+    /* An unknown model gets the image and may refuse it. */
     if (!ask->model.takes_images && ask->model.context_window > 0) {
         put_text_part(w, "input_text", STR("[image left out: this model takes no images]"));
         return;
@@ -150,8 +150,8 @@ static void put_user(struct jw *w, const struct ask *ask, const struct message *
     message_end(w);
 }
 
-/* Some servers parse the arguments of old calls and refuse the request when they cannot.  What a
- * model wrote wrongly stands quoted in the call's result. */
+/* Some servers parse the arguments of old calls and refuse the request when they cannot.  Invalid
+ * arguments are quoted in the call's result. */
 static struct str arguments_of(const struct block *call)
 {
     AUTO(json) struct json json = JSON_INIT;
@@ -196,7 +196,7 @@ static const struct message *find_result(const struct message *results, size_t n
     return NULL;
 }
 
-/* ---- what the assistant said ---- */
+/* ---- replies ---- */
 
 static bool is_own(const struct ask *ask, const struct message *m)
 {
@@ -204,7 +204,7 @@ static bool is_own(const struct ask *ask, const struct message *m)
            str_eq(m->model, ask->model.id) && !m->is_partial;
 }
 
-/* Reasoning that leads to nothing is refused. */
+/* Reasoning without a following item is refused. */
 static bool has_follower(const struct message *m, size_t at)
 {
     for (size_t i = at + 1; i < m->n_blocks; i++)
@@ -234,7 +234,7 @@ static void put_blocks(struct jw *w, const struct ask *ask, const struct message
     }
 }
 
-/* An assistant message and the results behind it; returns how many results there are. */
+/* Writes an assistant message and its results; returns the number of results. */
 static size_t put_assistant(struct jw *w, const struct ask *ask, const struct message *m,
                             size_t n_left, struct arena *a)
 {
@@ -266,7 +266,7 @@ static void put_input(struct jw *w, const struct ask *ask)
         case ROLE_SUMMARY:
             put_user(w, ask, m, &a);
             break;
-        case ROLE_TOOL: /* its call is gone */
+        case ROLE_TOOL: /* its call is missing */
             break;
         }
     }
@@ -294,8 +294,8 @@ static void put_tools(struct jw *w, const struct ask *ask)
     jw_kbool(w, "parallel_tool_calls", true);
 }
 
-/* A model that does not reason refuses a request that speaks of reasoning.  One that nobody knows
- * is new, or has a name of the time before. */
+/* A model without reasoning refuses requests with reasoning settings.  An unknown model is assumed
+ * to reason, unless it has a name of an old one. */
 static bool may_reason(const struct model *m)
 {
     if (m->reasons || m->context_window > 0)

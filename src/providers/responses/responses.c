@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The two rows that make OpenAI Responses a provider, the headers of the Codex backend, and the
- * models known by name.  Others are asked for by whatever name the user gives. */
+ * models known by name.  Other models are requested by the name that the user gives. */
 #include "providers/responses/responses.h"
 
 #include "providers/gpt_models.h"
@@ -9,14 +9,14 @@
 
 struct codex_header {
     const char *name;
-    const char *value; /* or what stands in the ask at `from` */
+    const char *value; /* or NULL: the member of the ask at `from` */
     size_t from;
 };
 
-#define TURN_STATE "x-codex-turn-state" /* comes with a round, goes with the next of the turn */
+#define TURN_STATE "x-codex-turn-state" /* sent back with the next round of the turn */
 
-/* The backend expects some originator and lets every client use its own name.  `version` is left
- * out: it is compared with the releases of another program. */
+/* The backend requires an originator and accepts any client name. `version` is omitted: it is
+ * compared with the releases of another program. */
 static const struct codex_header codex_headers[] = {
     {"originator", "trivet", 0},
     {"OpenAI-Beta", "responses=experimental", 0},
@@ -89,7 +89,7 @@ static const struct model responses_models[] = {
     GPT_MODELS(MODEL){0},
 };
 
-/* A subscription pays for these: no price.  The same names have other windows here. */
+/* Included in a subscription: no price.  The same names have other windows here. */
 #define INCLUDED(word, label, window, out, sees)                                                   \
     {                                                                                              \
         .provider = "codex", .id = {"" word, sizeof(word) - 1},                                    \
@@ -127,7 +127,7 @@ static const struct model codex_families[] = {
     FAMILY("o3", 200000, true),
     FAMILY("o4", 200000, true),
     FAMILY("gpt-3.5-turbo", 16385, true),
-    FAMILY("", 0, true), /* whatever it is, it reasons */
+    FAMILY("", 0, true), /* all others reason */
     {0},
 };
 
