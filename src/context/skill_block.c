@@ -47,12 +47,14 @@ static void put_content(const struct skill *skill, struct buf *out)
     buf_addz(out, "\n</skill>\n");
 }
 
-void skills_put_block(const struct skills *s, const struct skill *const *chosen, size_t n,
-                      struct buf *out)
+void skills_put_list(const struct skills *s, struct buf *out)
 {
-    if (s->n == 0)
-        return;
-    put_list(s, out);
+    if (s->n)
+        put_list(s, out);
+}
+
+void skills_put_chosen(const struct skill *const *chosen, size_t n, struct buf *out)
+{
     for (size_t i = 0; i < n; i++)
         put_content(chosen[i], out);
 }

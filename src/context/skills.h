@@ -46,10 +46,10 @@ const struct skill *skills_find(const struct skills *s, struct str name);
  * several skills have selects none.  The array lies in the arena. */
 const struct skill **skills_mentioned(const struct skills *s, struct str text, struct arena *a,
                                       size_t *ret_n);
-/* loaf 184: the list of all skills with the rules for using them, and the whole text of those
- * chosen.  Nothing when there is no skill. */
-void skills_put_block(const struct skills *s, const struct skill *const *chosen, size_t n,
-                      struct buf *out);
+/* loaf 184: the list of all skills with the rules for using them; nothing when there is none. */
+void skills_put_list(const struct skills *s, struct buf *out);
+/* The whole text of those chosen. */
+void skills_put_chosen(const struct skill *const *chosen, size_t n, struct buf *out);
 /* The first eight words of a description, and "..." when there are more. */
 void skill_preview(const struct skill *skill, struct buf *out);
 

@@ -12,7 +12,6 @@
 #include "auth/keys.h"
 #include "base/log.h"
 #include "base/time.h"
-#include "context/system.h"
 #include "toolsets/custom.h"
 
 struct asking {
@@ -68,7 +67,7 @@ static struct tool_def *make_tools(struct session *s, struct arena *a, size_t *r
     return defs;
 }
 
-/* Everything but the messages and tools. */
+/* Everything but system text, messages and tools. */
 static bool begin_ask_await(struct session *s, struct arena *a, struct credential *key,
                             const struct provider **ret_p, struct ask *ask, struct error *err)
 {
@@ -90,18 +89,6 @@ static bool begin_ask_await(struct session *s, struct arena *a, struct credentia
     if (p->needs_project && key->source == CREDENTIAL_STORED &&
         !catalogue_project_await(engine_catalogue(s->engine), p, a, &ask->project, err))
         return false;
-    AUTO(buf) struct buf base = BUF_INIT, system = BUF_INIT;
-    buf_addz(&base, s->settings->system);
-    if (s->running)
-        buf_add(&base, s->running->context);
-    const struct sandbox_policy *walls = session_sandbox(s);
-    if (walls) {
-        buf_addz(&base, base.n ? "\n\n" : "");
-        sandbox_describe(walls, &base);
-        buf_addz(&base, session_leave_hint(s));
-    }
-    system_prompt(&system, buf_str(&base), str_of(s->workspace), s->settings->instructions);
-    ask->system = arena_str(a, buf_str(&system));
     return true;
 }
 
@@ -255,6 +242,7 @@ static void put_messages(struct turn *t, struct arena *a, struct ask *ask)
     bool is_whole = messages != NULL;
     if (!is_whole)
         messages = history_view(&s->history, s->settings, t->mark, 0, s->history.n, a, &n);
+    messages = recent_put(&s->recent, &s->history, messages, &n, a);
     ask->messages = history_for_model(messages, &n, a);
     ask->n_messages = n;
     if (is_whole && ask->messages == s->history.messages)
@@ -280,9 +268,11 @@ static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret
     if (!engine_load_tools_await(s->engine, s->settings, str_of(s->workspace), err))
         return false;
     ask.tools = make_tools(s, &a, &ask.n_tools);
+    ask.system = prompt_system(s, &a);
     window_begin(s, &ask);
     if (!window_fit_await(t, err))
         return false;
+    ask.system = prompt_system(s, &a); /* a compaction renews it */
     put_messages(t, &a, &ask);
     t->round++;
     if (!open_stream(k, p, &ask, err))

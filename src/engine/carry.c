@@ -53,11 +53,29 @@ static void put_names(struct buf *out, const char *title, const struct str *name
     buf_addc(out, '\n');
 }
 
-static void put_again(const struct session *s, const struct message *summary, struct buf *out)
+/* What was told of the environment went with a message that is gone now. */
+static bool has_lost_place(const struct session *s, const struct cut *c)
 {
+    const struct history *h = &s->history;
+    struct str place = str_of(s->prompt.place ? s->prompt.place : "");
+    size_t kept = c->split > c->at ? c->split : c->at;
+    for (size_t i = kept; i < h->n; i++)
+        if (str_find(h->messages[i].context, place) != SIZE_MAX)
+            return false;
+    bool has_question = c->split > c->at && c->at < h->n;
+    return place.n > 0 &&
+           !(has_question && str_find(h->messages[c->at].context, place) != SIZE_MAX);
+}
+
+static void put_again(const struct session *s, const struct message *summary, bool with_place,
+                      struct buf *out)
+{
+    if (with_place)
+        buf_addf(out, "%s\n", s->prompt.place);
+    size_t before = out->n;
     put_names(out, "Files that were read", summary->read_files, summary->n_read_files);
     put_names(out, "Files that were changed", summary->modified_files, summary->n_modified_files);
-    if (out->n)
+    if (out->n > before)
         buf_addz(out, "Read a file again before you change it.\n");
     if (s->todos.n) {
         buf_addz(out, "The list of things to do:\n");
@@ -77,7 +95,7 @@ void compact_carry(struct session *s, const struct cut *c, int64_t budget, struc
     add_words(&w, a, h, c->from, c->at);
     add_words(&w, a, h, c->at + 1, c->split);
     keep_words(&w, budget, a, summary);
-    put_again(s, summary, &again);
+    put_again(s, summary, has_lost_place(s, c), &again);
     if (again.n)
         summary->context = arena_str(a, buf_str(&again));
 }

@@ -72,13 +72,16 @@ static bool choose(const struct history *h, size_t start, size_t turn, int64_t b
     return true;
 }
 
-/* The first message of the user or the model from `from` on whose rest weighs no more than that;
- * h->n: none. */
-static size_t find_light(const struct history *h, size_t from, int64_t weight)
+/* The first message of the user, or inside the turn of the model, from `from` on whose rest weighs
+ * no more than that; h->n: none. */
+static size_t find_light(const struct history *h, size_t from, size_t turn, int64_t weight)
 {
-    for (size_t i = from; i < h->n; i++)
-        if (h->messages[i].role != ROLE_TOOL && history_weight(h, i) <= weight)
+    for (size_t i = from; i < h->n; i++) {
+        enum role role = h->messages[i].role;
+        bool can_begin = role == ROLE_USER || (role == ROLE_ASSISTANT && i > turn);
+        if (can_begin && history_weight(h, i) <= weight)
             return i;
+    }
     return h->n;
 }
 
@@ -94,7 +97,7 @@ bool compact_turn_cut(const struct history *h, int64_t weight, size_t turn, stru
                       struct error *err)
 {
     size_t start = h->n > 0 && h->messages[0].role == ROLE_SUMMARY;
-    size_t at = find_light(h, start, weight);
+    size_t at = find_light(h, start, turn, weight);
     if (at == h->n) /* the last round alone is too long; its results can be shortened */
         at = find_last_reply(h, MAX(start, turn));
     bool has_question = turn >= start && turn < at && h->messages[turn].role == ROLE_USER &&

@@ -287,13 +287,25 @@ int64_t history_weight(const struct history *h, size_t from)
     return h->entries[h->n - 1].weight - (from ? h->entries[from - 1].weight : 0);
 }
 
+static void weigh_again(struct history *h, size_t at, int64_t before)
+{
+    int64_t less = before - message_weight(&h->messages[at]);
+    for (size_t i = at; i < h->n; i++)
+        h->entries[i].weight -= less;
+}
+
+void history_set_context(struct history *h, size_t at, struct str context)
+{
+    int64_t before = message_weight(&h->messages[at]);
+    h->messages[at].context = arena_str(&h->arena, context);
+    weigh_again(h, at, before);
+}
+
 void history_shorten_result(struct history *h, size_t at, struct str brief)
 {
     int64_t before = message_weight(&h->messages[at]);
     h->messages[at].brief = arena_str(&h->arena, brief);
-    int64_t less = before - message_weight(&h->messages[at]);
-    for (size_t i = at; i < h->n; i++)
-        h->entries[i].weight -= less;
+    weigh_again(h, at, before);
 }
 
 /* ---- the projection ---- */

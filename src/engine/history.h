@@ -129,6 +129,8 @@ int64_t history_bytes(const struct history *h);
 int64_t history_tokens(const struct history *h);
 /* What the messages [from, h->n) may cost in a request, see message_weight. */
 int64_t history_weight(const struct history *h, size_t from);
+/* Gives the message what goes with it for the model alone; copied. */
+void history_set_context(struct history *h, size_t at, struct str context);
 /* Gives the model a short form of a result instead of its text, which is copied. */
 void history_shorten_result(struct history *h, size_t at, struct str brief);
 /* The messages as a request has them, in a: short forms, what belongs to a message for the model
@@ -151,6 +153,8 @@ void record_turn(struct buf *out, struct str turn, enum turn_state state, int64_
 void record_call(struct buf *out, struct str turn, struct str call_id);
 void record_call_end(struct buf *out, const struct event_call *call, const struct event_result *r);
 void record_clear(struct buf *out);
+/* What goes with the input of a turn. */
+void record_context(struct buf *out, struct str turn, struct str text);
 void record_memory(struct buf *out, struct str members); /* members of a JSON object, in braces */
 /* A message of any role as an ordinary one, for copies. */
 void record_copy(struct buf *out, const struct message *m);

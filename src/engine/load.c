@@ -228,6 +228,24 @@ static void take_turn(struct loader *ld, yyjson_val *v)
     }
 }
 
+/* Goes with the last input of the turn. */
+static void take_context(struct loader *ld, yyjson_val *v)
+{
+    struct str turn = json_get_str(v, "turn"), text = keep(ld, v, "text");
+    struct history *h = ld->h;
+    for (struct node *n = ld->nodes; n; n = n->before)
+        if (n->message.role == ROLE_USER && n->turn && str_eq(n->turn->id, turn)) {
+            n->message.context = text;
+            return;
+        }
+    for (size_t i = h->n; i-- > 0;)
+        if (h->messages[i].role == ROLE_USER && h->entries[i].turn &&
+            str_eq(h->entries[i].turn->id, turn)) {
+            history_set_context(h, i, text);
+            return;
+        }
+}
+
 static void take_call(struct loader *ld, yyjson_val *v)
 {
     history_start_call(ld->h, json_get_str(v, "toolCallId"));
@@ -271,6 +289,7 @@ static const struct {
     {"trivet_turn", take_turn},
     {"trivet_call", take_call},
     {"trivet_clear", take_clear},
+    {"trivet_context", take_context},
 };
 
 /* A line in the form of the dialect's own program. */

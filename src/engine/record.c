@@ -105,6 +105,14 @@ void record_input(struct buf *out, struct str turn, const char *kind, const stru
     jw_obj_end(&w);
 }
 
+void record_context(struct buf *out, struct str turn, struct str text)
+{
+    struct jw w = begin(out, "trivet_context");
+    jw_kstr(&w, "turn", turn);
+    jw_kstr(&w, "text", text);
+    jw_obj_end(&w);
+}
+
 void record_input_over(struct buf *out, struct str turn, const char *how)
 {
     struct jw w = begin(out, "trivet_input_over");

@@ -102,6 +102,8 @@ void session_free(struct session *s)
     free(s->memory);
     free(s->long_id);
     free(s->gauge.server);
+    prompt_clear(&s->prompt);
+    recent_clear(&s->recent);
     free(s);
 }
 

@@ -5,6 +5,8 @@
 #define TRIVET_ENGINE_SESSION_IMPL_H
 
 #include "engine/engine_impl.h"
+#include "engine/prompt.h"
+#include "engine/recent.h"
 #include "engine/window.h"
 #include "loop/gate.h"
 #include "store/log.h"
@@ -65,6 +67,8 @@ struct session {
     struct saved_dir *saved; /* see session_saved; NULL before the first call */
     struct todo_list todos;  /* what the model has set itself to do */
     struct gauge gauge;      /* of its requests */
+    struct prompt prompt;    /* what the model was told */
+    struct recent recent;    /* calls and results of turns that are texts now */
 };
 
 /* session.c */

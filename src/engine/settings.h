@@ -83,6 +83,14 @@ struct compact_rules {
 /* Tokens of the window that are kept free. */
 int64_t compact_reserve(const struct compact_rules *r, int64_t window);
 
+/* What a dialect tells the model, each part with its own blank lines in front or empty. */
+struct context_parts {
+    struct buf head;   /* behind the base instruction */
+    struct buf memory; /* behind that; when it is another later, it goes with the input */
+    struct buf tail;   /* behind that */
+    struct buf turn;   /* goes with this input */
+};
+
 struct session_settings {
     const struct toolset *toolset;
     enum permit_policy permit;
@@ -102,6 +110,8 @@ struct session_settings {
     int64_t kill_grace_ms;   /* SIGTERM to SIGKILL of an interrupted command */
     bool drops_failed_turns; /* a failed turn leaves the conversation as it was */
     bool keeps_only_text;    /* tool calls, results and reasoning do not outlive their turn */
+    bool sends_recent;       /* with keeps_only_text: calls and results of the last turns are sent
+                              * while the process lives (recent.h) */
     bool steer_extends;      /* steering input gets a round of its own even after a final reply */
     bool is_quiet_after_cancel; /* after EV_CANCEL_ASKED nothing but the end is told */
     bool counts_attempts;       /* a request that failed in spite of retries says how many */
@@ -119,8 +129,11 @@ struct session_settings {
     const char *system;         /* the base instruction */
     const char *const *instructions; /* files of the workspace that follow it, NULL-ended; NULL:
                                       * AGENTS.md */
-    /* Adds to it, once per turn, what belongs to the turn's input; may be NULL. */
-    void (*put_context_await)(void *arg, struct session *s, struct str input, struct buf *out);
+    bool rebuilds_system;    /* it follows the files at once, instead of by a message (prompt.h) */
+    bool tells_surroundings; /* day, directory, repository and so on go with the first message */
+    /* Says, once per turn, what belongs to the turn's input; may be NULL. */
+    void (*put_context_await)(void *arg, struct session *s, struct str input,
+                              struct context_parts *out);
     /* A turn has completed: what the dialect keeps of it, before its end is told; may be NULL. */
     void (*keep_context_await)(void *arg, struct session *s);
     void *context_arg;            /* for both, and for the form */

@@ -20,10 +20,15 @@ enum {
 static void fold(struct session *s, size_t from)
 {
     struct turn *t = s->running;
+    size_t first = s->n_settled; /* of the turn; what stands before is texts already */
+    if (t && s->settings->sends_recent)
+        recent_keep(&s->recent, &s->history, first);
     if (t)
         t->mark = NULL;
     history_fold(&s->history, s->settings, from, t ? t->answer : STR_NONE, t ? &t->arena : NULL);
     s->n_settled = s->history.n;
+    int64_t quarter = s->gauge.window ? window_weight(s, s->gauge.window / 4) : RECENT_WEIGHT;
+    recent_place(&s->recent, &s->history, first, MIN(quarter, RECENT_WEIGHT));
 }
 
 /* A chat of which nothing was kept, and nothing waits, needs no file. */

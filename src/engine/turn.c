@@ -194,16 +194,6 @@ static bool run_errand_await(struct turn *t, struct error *err)
     return ok;
 }
 
-static void put_context_await(struct turn *t)
-{
-    AUTO(buf) struct buf text = BUF_INIT;
-    const struct session_settings *st = t->session->settings;
-    if (st->put_context_await)
-        st->put_context_await(st->context_arg, t->session, message_text_of(&t->arena, &t->input),
-                              &text);
-    t->context = arena_str(&t->arena, buf_str(&text));
-}
-
 static bool run_turn_await(struct turn *t, struct error *err)
 {
     struct session *s = t->session;
@@ -225,8 +215,8 @@ static bool run_turn_await(struct turn *t, struct error *err)
     }
     if (!session_model(s, &a, &m, &p, err))
         return false;
-    put_context_await(t);
-    if (!take_input(t, err) || !compact_if_needed_await(t, err))
+    prompt_begin_await(t);
+    if (!take_input(t, err) || !prompt_attach(t, err) || !compact_if_needed_await(t, err))
         return false;
     session_emit(s, t, &(struct event){.kind = EV_INPUT_ADDED, .text = t->text});
     return run_rounds_await(t, err);

@@ -74,7 +74,10 @@ struct turn {
     struct buf mutations; /* JSON pairs, comma separated */
     struct buf shown;     /* text that an errand said */
     struct str answer;    /* text of the last reply */
-    struct str context;   /* what the dialect adds to the system instruction */
+    struct {
+        struct str head, tail; /* what the dialect adds to the system text */
+        struct str context;    /* what goes with the input */
+    } told;
     const char *stop;
 };
 

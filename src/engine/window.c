@@ -76,15 +76,16 @@ void window_begin(struct session *s, const struct ask *ask)
 static int64_t messages_weight(struct session *s)
 {
     const struct mark *mark = s->running ? s->running->mark : NULL;
+    int64_t more = recent_weight(&s->recent, &s->history);
     if (history_peek(&s->history, s->settings, mark, s->n_settled))
-        return history_weight(&s->history, 0);
+        return history_weight(&s->history, 0) + more;
     AUTO(arena) struct arena a = ARENA_INIT;
     size_t n;
     int64_t weight = 0;
     struct message *view = history_view(&s->history, s->settings, mark, 0, s->history.n, &a, &n);
     for (size_t i = 0; i < n; i++)
         weight += message_weight(&view[i]);
-    return weight;
+    return weight + more;
 }
 
 int64_t window_estimate(struct session *s)
@@ -213,12 +214,14 @@ static void squeeze(struct session *s, int64_t target)
     }
 }
 
-static bool shrink_await(struct turn *t, int64_t target, struct error *err)
+/* keep: weight of what stays as it is.  *ret_summarised: the conversation is another now. */
+static bool shrink_await(struct turn *t, int64_t target, int64_t keep, bool *ret_summarised,
+                         struct error *err)
 {
     struct session *s = t->session;
     struct error why = ERROR_INIT;
-    if (!compact_in_turn_await(t, window_weight(s, window_room(s) / 3), &why) &&
-        why.code == ERR_CANCELED) {
+    *ret_summarised = compact_in_turn_await(t, keep, &why);
+    if (!*ret_summarised && why.code == ERR_CANCELED) {
         *err = why;
         return false;
     }
@@ -232,8 +235,13 @@ bool window_fit_await(struct turn *t, struct error *err)
     struct session *s = t->session;
     if (!s->settings->compact.is_enabled)
         return true;
+    if (window_estimate(s) > limit_of(s))
+        recent_clear(&s->recent);
     mask_old(s);
-    return window_estimate(s) <= limit_of(s) || shrink_await(t, limit_of(s), err);
+    if (window_estimate(s) <= limit_of(s))
+        return true;
+    bool ignored;
+    return shrink_await(t, limit_of(s), window_weight(s, window_room(s) / 3), &ignored, err);
 }
 
 /* ---- refusals ---- */
@@ -287,11 +295,16 @@ bool window_refused_await(struct turn *t, struct error *err)
     struct error why = ERROR_INIT;
     window_learn_await(t, err);
     int64_t target = MIN(limit_of(s), as_tokens(s, refused * SHRINK_PERCENT / 100));
-    if (++t->n_refusals <= REFUSALS_MAX && !shrink_await(t, target, &why)) {
+    int64_t keep = MIN(window_weight(s, window_room(s)), messages_weight(s)) / 3;
+    bool is_new = false;
+    recent_clear(&s->recent);
+    if (++t->n_refusals <= REFUSALS_MAX && !shrink_await(t, target, keep, &is_new, &why)) {
         *err = why;
         return false;
     }
-    bool is_shorter = (s->gauge.fixed + messages_weight(s)) * 100 <= refused * SHRINK_PERCENT;
+    /* The first summary is worth a try, whatever our count says about its length. */
+    bool is_shorter = (s->gauge.fixed + messages_weight(s)) * 100 <= refused * SHRINK_PERCENT ||
+                      (is_new && t->n_refusals == 1);
     if (t->n_refusals <= REFUSALS_MAX && is_shorter)
         return true;
     name_largest(s, err);

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "context/guide.h"
 #include "terminal/find.h"
 
 #include <fcntl.h>
@@ -10,12 +11,13 @@
 #include <unistd.h>
 
 static const char instruction[] =
-    "You are a coding agent. You work in the workspace named below, with the tools you are given. "
-    "Look before you change: read the files and search the code that matter. Make the smallest "
-    "change that does the whole job and check it, with a command where that is possible. Commands "
-    "may be confined to the workspace and cut off from the network; a refusal comes back as the "
-    "result, with the reason: find another way or say what you would need. Answer briefly and say "
-    "plainly what you did and what you did not.";
+    "You are a coding agent. You work in the workspace named below, with the tools you are given.\n"
+    "\n# Tools\n"
+    "- read_file, glob_search and grep_search look around; edit_file changes a part of a file, "
+    "write_file makes a new one; bash is for everything else: tests, builds, git.\n"
+    "- Commands may be confined to the workspace and cut off from the network. A refusal comes back "
+    "as the result, with the reason. Do not repeat a refused call: find another way or say what you "
+    "would need." GUIDE_WORK GUIDE_CARE GUIDE_END;
 static const char plan_words[] =
     "\n\nYou are planning: look at everything you need, change nothing, and answer with a plan of "
     "concrete steps.";
@@ -97,6 +99,7 @@ static void fill_settings(struct launch *l)
         .keeps_no_file = l->options->is_ephemeral,
         .canceled_text = "interrupted",
         .system = system,
+        .tells_surroundings = true,
     };
     retry_rules_from_env(&l->settings.retry);
 }

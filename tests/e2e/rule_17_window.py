@@ -234,7 +234,7 @@ def refused_for_ever(place):
                 return self.refusal(self.size(body))
             return super().__call__(body)
     model = Never(1000000, 20, read, names_window=False)
-    done = place.run(model, "never", expect=1)
+    done = place.run(model, "never", expect=4)
     assert len(model.refused) <= 12, len(model.refused)
     assert "its largest part is the" in done.stderr, done.stderr
 

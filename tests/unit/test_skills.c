@@ -130,14 +130,15 @@ static void test_block(void **state) /* loaf 184 */
     AUTO(skills) struct skills found = SKILLS_INIT;
     AUTO(buf) struct buf out = BUF_INIT;
     scene_open(&s);
-    skills_put_block(&found, NULL, 0, &out);
+    skills_put_list(&found, &out);
     assert_int_equal(out.n, 0); /* nobody is told about nothing */
     scene_put(&s, "skills/one/SKILL.md", "First.\n\nDo \xff it.\n");
     scene_put(&s, "skills/two/SKILL.md", "Second.\n");
     skills_add_root(&found, str_of(scene_path(&s, "skills")));
     skills_scan(&found);
     const struct skill *chosen[] = {skills_find(&found, STR("one"))};
-    skills_put_block(&found, chosen, 1, &out);
+    skills_put_list(&found, &out);
+    skills_put_chosen(chosen, 1, &out);
     assert_non_null(strstr(out.p, "## Skills"));
     assert_non_null(strstr(out.p, "- one: First. (file: "));
     assert_non_null(strstr(out.p, "- two: Second. (file: "));
@@ -146,7 +147,8 @@ static void test_block(void **state) /* loaf 184 */
     assert_null(strstr(out.p, "<name>two</name>"));
     assert_int_equal(unlink(scene_path(&s, "skills/one/SKILL.md")), 0);
     buf_reset(&out);
-    skills_put_block(&found, chosen, 1, &out); /* gone meanwhile */
+    skills_put_list(&found, &out);
+    skills_put_chosen(chosen, 1, &out); /* gone meanwhile */
     assert_null(strstr(out.p, "<skill>"));
     scene_close(&s);
 }

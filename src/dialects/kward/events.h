@@ -29,7 +29,8 @@ void kw_take_slash(struct kward *k, struct kw_session *s, struct arena *a, struc
 /* recall.c */
 void kw_memory_flags(const struct kward *k, bool *ret_on, bool *ret_summary);
 /* The user's AGENTS.md, the memories that fit the input, the skills. */
-void kw_put_context_await(void *kward, struct session *s, struct str input, struct buf *out);
+void kw_put_context_await(void *kward, struct session *s, struct str input,
+                          struct context_parts *out);
 void kw_keep_context_await(void *kward, struct session *s);
 
 /* persona.c */

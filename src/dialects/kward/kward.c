@@ -6,6 +6,7 @@
  * canceled and get their turnFinished, output is flushed, unused session files are removed.
  */
 #include "dialects/kward/kward.h"
+#include "context/guide.h"
 
 #include "base/limits.h"
 #include "base/log.h"
@@ -21,9 +22,13 @@ enum {
 };
 
 static const char instructions[] =
-    "You are Kward, a coding agent that works in the user's workspace through tools. Look at files "
-    "before you change them, make the smallest change that does what was asked, and check it when "
-    "you can. Ask the user only what is theirs to decide. Answer briefly, in the user's language.";
+    "You are Kward, a coding agent that works in the user's workspace through tools.\n"
+    "\n# Tools\n"
+    "- read_file and list_directory look around; code_search finds code of other projects. "
+    "edit_file changes a file that you have read, write_file makes a new one, run_shell_command is "
+    "for everything else: searching, tests, builds, git. File tools see the workspace alone.\n"
+    "- Ask the user (ask_user_question) only what is theirs to decide. A call that failed says why "
+    "in its result: mend that instead of repeating it." GUIDE_WORK GUIDE_CARE GUIDE_END;
 
 const struct method *const kw_methods[] = {
     &kw_auth_login_status,
@@ -216,6 +221,8 @@ static struct session_settings make_settings(void)
         .counts_attempts = true,
         .canceled_text = "Cancelled.",
         .system = instructions,
+        .rebuilds_system = true,
+        .tells_surroundings = true,
     };
     retry_rules_from_env(&made.retry);
     return made;

@@ -125,12 +125,13 @@ static void put_persona(const struct kward *k, struct buf *out)
 }
 
 /* In the order that Kward has; the file of the workspace follows by itself. */
-void kw_put_context_await(void *kward, struct session *s, struct str input, struct buf *out)
+void kw_put_context_await(void *kward, struct session *s, struct str input,
+                          struct context_parts *out)
 {
-    put_agents(kward, out);
-    put_memory_await(kward, s, input, out);
-    put_persona(kward, out);
-    put_skills(kward, out);
+    put_agents(kward, &out->head);
+    put_memory_await(kward, s, input, &out->memory);
+    put_persona(kward, &out->tail);
+    put_skills(kward, &out->tail);
 }
 
 /* ---- the record ---- */

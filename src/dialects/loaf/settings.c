@@ -4,14 +4,18 @@
 #include "dialects/loaf/methods.h"
 #include "dialects/loaf/say.h"
 #include "dialects/loaf/state.h"
+#include "context/guide.h"
 
 static const char instruction[] =
-    "You are a coding agent that works in the user's project through tools. Look before you "
-    "answer: read the files and run the commands that the question is about instead of guessing. "
-    "When something is to be changed, change it with the tools and check the result. Use "
-    "read_file, list_dir and grep_files to look around and bash for everything else, changes to "
-    "files included; read_file and list_dir want absolute paths. Be brief: say what you found or "
-    "did, and what is left open.";
+    "You are a coding agent that works in the user's project through tools.\n"
+    "\n# Tools\n"
+    "- read_file and list_dir want absolute paths; grep_files names the files that hold a pattern. "
+    "apply_patch changes files; bash is for everything else: tests, builds, git, line-by-line "
+    "searches.\n"
+    "- A server or another command that goes on for long runs in the background; look at its output "
+    "later.\n"
+    "- A call that failed says why in its result: mend that instead of repeating it." GUIDE_WORK
+        GUIDE_CARE GUIDE_END;
 
 /* see loaf 131-139 */
 static const char continuation[] =
@@ -81,12 +85,14 @@ struct session_settings loaf_settings_make(void)
         .kill_grace_ms = 1500,
         .drops_failed_turns = true,
         .keeps_only_text = true,
+        .sends_recent = true,
         .shares_shell = true,
         .ids_by_place = true,
         .file_at_first_input = true,
         .canceled_text = "aborted by user",
         .empty_answer = "(No response text returned)",
         .system = instruction,
+        .tells_surroundings = true,
         .form = &loaf_form,
     };
     retry_rules_from_env(&made.retry);

@@ -104,7 +104,8 @@ static const char search_advice[] =
     "\n\nWhat you know may be out of date: look up facts that change, such as versions, prices and "
     "interfaces, with search_web.";
 
-void loaf_put_context_await(void *arg, struct session *session, struct str input, struct buf *out)
+void loaf_put_context_await(void *arg, struct session *session, struct str input,
+                            struct context_parts *out)
 {
     struct loaf *lf = arg;
     AUTO(skills) struct skills s = SKILLS_INIT;
@@ -113,9 +114,10 @@ void loaf_put_context_await(void *arg, struct session *session, struct str input
     size_t n;
     scan(lf, &s);
     if (engine_can_search(lf->sv->engine))
-        buf_addz(out, search_advice);
+        buf_addz(&out->head, search_advice);
     const struct skill **chosen = skills_mentioned(&s, input, &a, &n);
     if (ls && n)
         say_applied(ls, chosen, n);
-    skills_put_block(&s, chosen, n, out);
+    skills_put_list(&s, &out->head);
+    skills_put_chosen(chosen, n, &out->turn);
 }

@@ -51,7 +51,8 @@ void loaf_put_onboarding(struct loaf *lf, struct jw *w);
 void loaf_put_skills(struct loaf *lf, struct jw *w);
 void loaf_put_skills_state(struct loaf *lf, struct jw *w); /* count and directories */
 /* What a turn with this input adds to the instruction; says which skills it mentions. */
-void loaf_put_context_await(void *arg, struct session *session, struct str input, struct buf *out);
+void loaf_put_context_await(void *arg, struct session *session, struct str input,
+                            struct context_parts *out);
 bool loaf_put_limits_await(struct loaf *lf, struct jw *w, struct error *err);
 bool loaf_put_tools_await(struct loaf *lf, struct arena *a, struct jw *w, struct error *err);
 

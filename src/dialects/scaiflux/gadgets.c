@@ -43,9 +43,11 @@ static const struct {
     {"web", NULL},
 };
 
-void flux_put_skills_await(void *flux, struct session *s, struct str input, struct buf *out)
+void flux_put_skills_await(void *flux, struct session *s, struct str input,
+                           struct context_parts *parts)
 {
     const struct flux *f = flux;
+    struct buf *out = &parts->head;
     AUTO(skills) struct skills found = SKILLS_INIT;
     (void)s, (void)input;
     if (!f->has_gadget[GADGET_SKILLS])

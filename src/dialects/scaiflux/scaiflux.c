@@ -7,6 +7,7 @@
  * input waits for the turn even then.
  */
 #include "dialects/scaiflux/scaiflux.h"
+#include "context/guide.h"
 
 #include "base/limits.h"
 #include "base/path.h"
@@ -36,12 +37,13 @@ static const char usage[] =
     "2 for wrong arguments, 128+n after signal n.\n";
 
 static const char instruction[] =
-    "You are a coding agent. You work in the workspace named below, with the tools you are given. "
-    "Look before you change: read the files and search the code that matter. Make the smallest "
-    "change that does the whole job and check it, with a command where that is possible. Every "
-    "tool call is put before somebody who may refuse it; a refusal comes back as the result, with "
-    "the reason: find another way or say what you would need. Answer briefly and say plainly what "
-    "you did and what you did not.";
+    "You are a coding agent. You work in the workspace named below, with the tools you are given.\n"
+    "\n# Tools\n"
+    "- read_file, glob_search and grep_search look around; edit_file changes a part of a file, "
+    "write_file makes a new one; bash is for everything else: tests, builds, git.\n"
+    "- Every call is put before somebody who may refuse it; a refusal comes back as the result, "
+    "with the reason. Do not repeat a refused call: find another way or say what you would need." GUIDE_WORK
+        GUIDE_CARE GUIDE_END;
 
 const char *const flux_instructions[] = {"SCAIFLUX.md", "AGENTS.md", NULL};
 
@@ -241,6 +243,7 @@ static void fill_settings(struct flux *f)
         .denied_text = "denied by remote controller",
         .system = instruction,
         .instructions = flux_instructions,
+        .tells_surroundings = true,
         .put_context_await = flux_put_skills_await,
         .context_arg = f,
     };

@@ -35,7 +35,8 @@ bool flux_switch_gadget(struct flux *f, int gadget, bool on, struct error *err);
 /* "available": all gadgets with their tools; also as lines of text. */
 void flux_put_available(struct flux *f, struct jw *w, struct buf *text);
 /* For the system instruction: which skills there are. */
-void flux_put_skills_await(void *flux, struct session *s, struct str input, struct buf *out);
+void flux_put_skills_await(void *flux, struct session *s, struct str input,
+                           struct context_parts *out);
 /* "tools": names of what is offered to the model now. */
 void flux_put_tools(struct flux *f, struct jw *w);
 

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/prompt.h"
+
+#include "context/system.h"
+#include "engine/compact.h"
+#include "engine/file.h"
+
+void prompt_clear(struct prompt *p)
+{
+    free(p->system);
+    free(p->latest);
+    free(p->memory);
+    free(p->told_memory);
+    free(p->place);
+    free(p->branch);
+    *p = (struct prompt){0};
+}
+
+void prompt_renew(struct session *s)
+{
+    free(take(&s->prompt.system));
+    free(take(&s->prompt.latest));
+    session_set_str(&s->prompt.memory, str_of(s->prompt.told_memory));
+}
+
+/* ---- the system text ---- */
+
+static void build(struct session *s, struct buf *out)
+{
+    AUTO(buf) struct buf base = BUF_INIT;
+    const struct turn *t = s->running;
+    const struct sandbox_policy *walls = session_sandbox(s);
+    buf_addz(&base, s->settings->system);
+    if (t)
+        buf_add(&base, t->told.head);
+    if (s->prompt.memory)
+        buf_addz(&base, s->prompt.memory);
+    if (t)
+        buf_add(&base, t->told.tail);
+    if (walls) {
+        buf_addz(&base, base.n ? "\n\n" : "");
+        sandbox_describe(walls, &base);
+        buf_addz(&base, session_leave_hint(s));
+    }
+    system_prompt(out, buf_str(&base), str_of(s->workspace), s->settings->instructions);
+}
+
+struct str prompt_system(struct session *s, struct arena *a)
+{
+    if (!s->prompt.system || s->settings->rebuilds_system) {
+        AUTO(buf) struct buf text = BUF_INIT;
+        build(s, &text);
+        session_set_str(&s->prompt.system, buf_str(&text));
+    }
+    return arena_str(a, str_of(s->prompt.system));
+}
+
+/* ---- what goes with a message ---- */
+
+static void put_section(struct buf *out, struct str text)
+{
+    text = str_trim(text);
+    if (out->n && text.n)
+        buf_addz(out, "\n\n");
+    buf_add(out, text);
+}
+
+/* Instructions that are not what the system text says: from the first line that differs on. */
+static void put_changed(struct session *s, struct buf *out)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    struct prompt *p = &s->prompt;
+    if (!p->system || s->settings->rebuilds_system)
+        return;
+    build(s, &text);
+    struct str now = buf_str(&text), told = str_of(p->latest ? p->latest : p->system);
+    if (str_eq(now, told))
+        return;
+    size_t same = 0;
+    while (same < now.n && same < told.n && now.p[same] == told.p[same])
+        same++;
+    while (same > 0 && now.p[same - 1] != '\n')
+        same--;
+    buf_addf(out,
+             "%sSome of the instructions in the system text have changed. From now on this holds "
+             "instead:\n\n%.*s",
+             out->n ? "\n\n" : "", STR_FMT(str_from(now, same)));
+    session_set_str(&p->latest, now);
+}
+
+/* Memories stand in the system text as they were when it was made. */
+static void put_memory(struct session *s, struct str memory, struct buf *out)
+{
+    struct prompt *p = &s->prompt;
+    if (str_eq(str_of(p->told_memory ? p->told_memory : ""), memory))
+        return;
+    if (p->system && !(p->memory && *p->memory) && s->settings->rebuilds_system)
+        prompt_renew(s); /* the first one is worth it */
+    if (p->system)
+        put_section(out, memory.n ? memory : STR("The memories above do not count any more."));
+    else
+        session_set_str(&p->memory, memory);
+    session_set_str(&p->told_memory, memory);
+}
+
+static void put_surroundings_await(struct session *s, struct arena *a, struct buf *out)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    struct prompt *p = &s->prompt;
+    char day[16];
+    struct str branch = STR_NONE;
+    surroundings_day(day);
+    if (!p->place) {
+        surroundings_put_await(s, a, &text, &branch);
+        session_set_str(&p->place, buf_str(&text));
+    } else {
+        branch = surroundings_branch(str_of(s->workspace), a);
+        if (strcmp(day, p->day) != 0)
+            buf_addf(&text, "The date is now %s.", day);
+        if (branch.n && !str_is(branch, p->branch ? p->branch : ""))
+            buf_addf(&text, "%sThe branch is now %.*s.", text.n ? "\n" : "", STR_FMT(branch));
+    }
+    memcpy(p->day, day, sizeof day);
+    session_set_str(&p->branch, branch);
+    put_section(out, buf_str(&text));
+}
+
+/* With other tools nothing of an earlier request is repeated anyway. */
+static void look_at_tools(struct session *s, struct arena *a)
+{
+    size_t n;
+    uint64_t hash = 0;
+    const struct face **faces = engine_faces(s->engine, s->settings, str_of(s->workspace), a, &n);
+    for (size_t i = 0; i < n; i++)
+        hash = hash * 31 + str_hash(str_of(faces[i]->name));
+    if (hash != s->prompt.tools)
+        prompt_renew(s);
+    s->prompt.tools = hash;
+}
+
+void prompt_begin_await(struct turn *t)
+{
+    AUTO(buf) struct buf out = BUF_INIT;
+    struct session *s = t->session;
+    const struct session_settings *st = s->settings;
+    struct context_parts parts = {0};
+    if (st->put_context_await)
+        st->put_context_await(st->context_arg, s, message_text_of(&t->arena, &t->input), &parts);
+    t->told.head = arena_str(&t->arena, buf_str(&parts.head));
+    t->told.tail = arena_str(&t->arena, buf_str(&parts.tail));
+    if (st->tells_surroundings)
+        put_surroundings_await(s, &t->arena, &out);
+    look_at_tools(s, &t->arena);
+    put_memory(s, buf_str(&parts.memory), &out);
+    put_changed(s, &out);
+    put_section(&out, buf_str(&parts.turn));
+    t->told.context = arena_str(&t->arena, buf_str(&out));
+    buf_clear(&parts.head);
+    buf_clear(&parts.memory);
+    buf_clear(&parts.tail);
+    buf_clear(&parts.turn);
+}
+
+bool prompt_attach(struct turn *t, struct error *err)
+{
+    AUTO(buf) struct buf line = BUF_INIT;
+    struct session *s = t->session;
+    struct history *h = &s->history;
+    if (!t->told.context.n || t->first_entry >= h->n ||
+        h->messages[t->first_entry].role != ROLE_USER)
+        return true;
+    history_set_context(h, t->first_entry, t->told.context);
+    record_context(&line, str_of(t->id), t->told.context);
+    return session_write(s, buf_str(&line), err);
+}
