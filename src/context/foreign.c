@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "context/foreign.h"
 
+#include "base/mem.h"
 #include "base/path.h"
 #include "sandbox/policy.h"
 
+#include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,6 +25,29 @@ bool foreign_read(struct str root, struct str path, size_t max, struct buf *ret,
     if (fd < 0)
         return false;
     bool ok = read_open(fd, path, max, ret, err);
+    close(fd);
+    return ok;
+}
+
+bool foreign_read_head(struct str root, struct str path, size_t max, struct buf *ret,
+                       int64_t *ret_size, struct error *err)
+{
+    struct stat st;
+    int fd = path_open_file(root, path, err);
+    if (fd < 0)
+        return false;
+    bool ok = !sandbox_is_credential(fd) ||
+              error_set(err, ERR_DENIED, "%.*s is a credential file", STR_FMT(path));
+    while (ok && ret->n < max) {
+        char piece[4096];
+        ssize_t n = read(fd, piece, MIN(sizeof piece, max - ret->n));
+        if (n < 0)
+            ok = error_errno(err, errno, "cannot read %.*s", STR_FMT(path));
+        if (n <= 0)
+            break;
+        buf_add(ret, str_n(piece, (size_t)n));
+    }
+    *ret_size = fstat(fd, &st) == 0 ? MAX((int64_t)st.st_size, (int64_t)ret->n) : (int64_t)ret->n;
     close(fd);
     return ok;
 }

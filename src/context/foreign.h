@@ -15,6 +15,9 @@
  * own, whose links lead where they like.  path is relative to root, or absolute.  ERR_NOT_FOUND
  * when there is none, ERR_LIMIT above max bytes, ERR_DENIED as said above. */
 bool foreign_read(struct str root, struct str path, size_t max, struct buf *ret, struct error *err);
+/* The same for the first max bytes of a file of any size, which is told. */
+bool foreign_read_head(struct str root, struct str path, size_t max, struct buf *ret,
+                       int64_t *ret_size, struct error *err);
 /* The tree that a path belongs to: tree when the path lies in it, else STR_NONE. */
 struct str foreign_root(struct str tree, struct str path);
 

@@ -491,6 +491,10 @@ static bool write_started(struct call *c, struct error *err)
 static void note_mutation(struct call *c)
 {
     struct turn *t = c->turn;
+    if (c->face && c->face->command)
+        t->has_unchecked_change = false;
+    else if (c->face && c->face->changes_files && !c->result.is_error)
+        t->has_unchecked_change = true;
     if (c->result.is_error || !c->face || !c->face->changes_files || !c->result.target.n)
         return;
     if (t->mutations.n)

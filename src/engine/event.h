@@ -92,9 +92,9 @@ struct event_compaction {
 
 struct event_end {
     enum turn_state state;
-    const char
-        *stop;            /* "end_turn", "interrupted", "max_tokens", "max_iterations",
-                           * "content_filter",     "continued": another turn goes on after an overflow */
+    const char *stop;     /* "end_turn", "interrupted", "max_tokens", "max_iterations",
+                           * "content_filter", "max_cost", "max_total_tokens", "max_time",
+                           * "continued": another turn goes on after an overflow */
     int iterations;       /* rounds with tool results */
     struct usage usage;   /* of this turn */
     struct str mutations; /* JSON: [["tool","target"],...] */

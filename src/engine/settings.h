@@ -105,6 +105,15 @@ struct session_settings {
     int64_t context_window;  /* counts instead of the model's when it is not 0 */
     int max_rounds;          /* rounds with tools per turn */
     int max_repeats;         /* equal calls in a row that end the turn; 0: none do */
+    /* Limits of a turn; 0: none.  A turn that reaches one ends before its next request, with the
+     * stop reason "max_cost", "max_total_tokens" or "max_time" where names_limits, else as an
+     * error. */
+    double max_cost;          /* USD */
+    int64_t max_total_tokens; /* input and output of all its requests */
+    int64_t max_time_ms;
+    bool names_limits;
+    /* Said once before the end of a turn that changed files and ran no command since; NULL: not. */
+    const char *check_reminder;
     bool max_rounds_is_stop; /* one more request, then stop "max_iterations"; else an error */
     int64_t stall_ms;        /* no useful event from the provider for so long: the request failed */
     int64_t kill_grace_ms;   /* SIGTERM to SIGKILL of an interrupted command */

@@ -146,10 +146,44 @@ static bool wait_for_steering_await(struct turn *t, bool *ret_any, struct error 
     return true;
 }
 
+/* The limit that the turn has reached, or NULL. */
+static const char *limit_reached(const struct turn *t)
+{
+    const struct session_settings *st = t->session->settings;
+    if (st->max_cost > 0 && t->usage.cost >= st->max_cost)
+        return "max_cost";
+    if (st->max_total_tokens && t->usage.input + t->usage.output >= st->max_total_tokens)
+        return "max_total_tokens";
+    return st->max_time_ms && time_now_ms() - t->started_ms >= st->max_time_ms ? "max_time" : NULL;
+}
+
+static bool stop_at_budget(struct turn *t, const char *name, struct error *err)
+{
+    t->stop = name;
+    if (t->session->settings->names_limits)
+        return true;
+    return error_set(err, ERR_LIMIT, "stopped: the turn has reached its limit (%s)", name);
+}
+
+/* Changes that nothing was run on: the model is asked once to check them. */
+static bool remind(struct turn *t, bool *ret_done, struct error *err)
+{
+    const char *words = t->session->settings->check_reminder;
+    *ret_done = words && t->has_unchecked_change && !t->was_reminded;
+    if (!*ret_done)
+        return true;
+    t->was_reminded = true;
+    struct message m = message_text(&t->arena, ROLE_USER, str_of(words));
+    return turn_add_message(t, &m, err);
+}
+
 static bool run_rounds_await(struct turn *t, struct error *err)
 {
     const struct session_settings *st = t->session->settings;
     for (;;) {
+        const char *limit = t->round ? limit_reached(t) : NULL;
+        if (limit)
+            return stop_at_budget(t, limit, err);
         struct message reply;
         enum stop_reason stop;
         bool was_steered;
@@ -172,6 +206,11 @@ static bool run_rounds_await(struct turn *t, struct error *err)
         if (st->steer_extends && !wait_for_steering_await(t, &was_steered, err))
             return false;
         if (st->steer_extends && was_steered)
+            continue;
+        bool is_reminded = false;
+        if (stop == STOP_END && !remind(t, &is_reminded, err))
+            return false;
+        if (is_reminded)
             continue;
         t->stop = stop_name(stop);
         return true;

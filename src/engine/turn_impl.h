@@ -78,6 +78,8 @@ struct turn {
         struct str head, tail; /* what the dialect adds to the system text */
         struct str context;    /* what goes with the input */
     } told;
+    bool has_unchecked_change; /* a file was changed and no command ran since */
+    bool was_reminded;         /* of that */
     const char *stop;
 };
 

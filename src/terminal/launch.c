@@ -22,6 +22,11 @@ static const char plan_words[] =
     "\n\nYou are planning: look at everything you need, change nothing, and answer with a plan of "
     "concrete steps.";
 
+static const char check_reminder[] =
+    "(Automatic reminder: files were changed and nothing was run since. Run the tests, or the changed "
+    "code, and mend what fails. Then give your whole final answer again, since only the last reply "
+    "counts as the answer. If nothing can be run here, say so in that answer.)";
+
 static const char leave_hint[] =
     " A bash call with unsandboxed=true and the reason in `why` runs outside of the sandbox if the "
     "user agrees; ask only for what cannot be done inside.";
@@ -92,6 +97,10 @@ static void fill_settings(struct launch *l)
         .max_rounds = l->options->max_rounds ? (int)MIN(l->options->max_rounds, INT_MAX) : 200,
         .max_rounds_is_stop = true,
         .max_repeats = 8,
+        .max_cost = l->options->max_cost,
+        .max_total_tokens = l->options->max_total_tokens,
+        .names_limits = true,
+        .check_reminder = mode->is_plan ? NULL : check_reminder,
         .stall_ms = 120000,
         .kill_grace_ms = 500,
         .locks_at_open = true,

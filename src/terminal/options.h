@@ -34,7 +34,9 @@ struct run_options {
     struct str schema_file, output_file; /* or STR_NONE */
     int64_t max_rounds;                  /* 0: the usual limit */
     int64_t timeout_ms;
-    struct str color; /* "auto", "always", "never" */
+    double max_cost;          /* USD; 0: no limit */
+    int64_t max_total_tokens; /* 0: no limit */
+    struct str color;         /* "auto", "always", "never" */
     bool network, asks, is_quiet, is_verbose, asks_help;
     bool as_json, as_stream; /* one document, or one event per line */
     bool continues, forks, is_ephemeral;

@@ -7,6 +7,7 @@
 #include "dialects/kward/methods.h"
 #include "dialects/kward/registry.h"
 
+#include "base/log.h"
 #include "base/utf8.h"
 #include "context/config.h"
 #include "context/foreign.h"
@@ -32,11 +33,17 @@ static void put_agents(const struct kward *k, struct buf *out)
 {
     AUTO(buf) struct buf path = BUF_INIT, text = BUF_INIT;
     struct error ignored;
+    int64_t size;
     buf_addf(&path, "%s/AGENTS.md", k->config_dir);
-    if (!foreign_read(STR_NONE, buf_str(&path), AGENTS_MAX, &text, &ignored))
+    if (!foreign_read_head(STR_NONE, buf_str(&path), AGENTS_MAX, &text, &size, &ignored))
         return;
     buf_addz(out, "\n\n");
     utf8_repair(out, str_trim(buf_str(&text)));
+    if (size > (int64_t)text.n) {
+        log_warn("%s is cut to its first %zu bytes", path.p, text.n);
+        buf_addf(out, "\n[cut: the first %zu of %lld bytes of %s]", text.n, (long long)size,
+                 path.p);
+    }
 }
 
 static void set_text(char **slot, struct str text)

@@ -2,7 +2,7 @@
 /* Slash commands that only look. */
 #include "base/path.h"
 #include "base/utf8.h"
-#include "context/system.h"
+#include "context/instructions.h"
 #include "dialects/scaiflux/messages.h"
 #include "dialects/scaiflux/slash.h"
 #include "dialects/scaiflux/workspace.h"
@@ -120,19 +120,20 @@ const struct flux_command flux_tools = {
 static void run_memory(struct flux *f, struct str args, struct flux_answer *a)
 {
     (void)args;
-    struct instruction_file files[8];
+    AUTO(instructions) struct instructions all = INSTRUCTIONS_INIT;
     struct jw w = flux_members(a);
-    size_t n = system_instructions(f->workspace, flux_instructions, files);
+    instructions_find(&all, f->workspace, flux_instructions);
     jw_karr(&w, "files");
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < all.n; i++) {
         jw_obj(&w);
-        jw_kz(&w, "path", files[i].name);
-        jw_kint(&w, "bytes", files[i].bytes);
+        jw_kstr(&w, "path", all.files[i].path);
+        jw_kint(&w, "bytes", all.files[i].bytes);
         jw_obj_end(&w);
-        buf_addf(&a->text, "%s, %lld bytes\n", files[i].name, (long long)files[i].bytes);
+        buf_addf(&a->text, "%.*s, %lld bytes\n", STR_FMT(all.files[i].path),
+                 (long long)all.files[i].bytes);
     }
     jw_arr_end(&w);
-    if (n == 0)
+    if (all.n == 0)
         buf_addz(&a->text, "no instruction files\n");
 }
 
