@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 #include "engine/compact.h"
+#include "tools/saved.h"
 
 enum {
     OUTPUT_MOST = 20000, /* tokens that are kept free for the answer at most */
@@ -130,20 +131,27 @@ static struct str last_chars(struct str text, size_t n)
     return str_from(text, at);
 }
 
-/* Both ends of a result and what is missing between them. */
+/* Both ends of a result, what is missing between them, and where all of it lies. */
 static void mask(struct session *s, size_t at, size_t chars)
 {
     AUTO(buf) struct buf out = BUF_INIT;
     AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(saved) struct saved whole = {0};
     struct history *h = &s->history;
     struct str text = message_text_of(&a, &h->messages[at]);
     struct str head = utf8_cut_chars(text, chars), tail = last_chars(text, chars);
     if (head.n + tail.n >= text.n)
         return;
-    buf_addf(&out,
-             "%.*s\n[... %zu bytes of this older result are left out; call the tool again if "
-             "they are needed ...]\n%.*s",
-             STR_FMT(head), text.n - head.n - tail.n, STR_FMT(tail));
+    saved_init(&whole, session_saved(s));
+    saved_add(&whole, text);
+    const char *path = saved_path(&whole);
+    buf_addf(&out, "%.*s\n[... %zu bytes of this result are left out; ", STR_FMT(head),
+             text.n - head.n - tail.n);
+    if (path)
+        buf_addf(&out, "all of it is in %s", path);
+    else
+        buf_addz(&out, "call the tool again if they are needed");
+    buf_addf(&out, " ...]\n%.*s", STR_FMT(tail));
     if (text_weight(buf_str(&out)) < text_weight(text))
         history_shorten_result(h, at, buf_str(&out));
 }

@@ -114,6 +114,7 @@ def masked(place):
     assert whole and whole == list(range(whole[0], 30)), whole
     assert 20000 < sum(len(results[i]) for i in whole) / 4 < 80000
     assert all(len(r) < 800 and "result 001" in results[0] for r in results[:whole[0]])
+    assert all("all of it is in /" in r for r in results[:whole[0]]), results[0]
 
 
 def masked_in_batches(place):
