@@ -264,7 +264,8 @@ static void on_event(void *arg, struct session *s, const struct event *e)
 }
 
 /* Skills that the prompt names bring their text along. */
-static void put_skills_await(void *arg, struct session *s, struct str input, struct buf *out)
+static void put_skills_await(void *arg, struct session *s, struct str input,
+                             struct context_parts *out)
 {
     struct chat *c = arg;
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -280,7 +281,7 @@ static void put_skills_await(void *arg, struct session *s, struct str input, str
     skills_scan(&skills);
     const struct skill **chosen = skills_mentioned(&skills, input, &a, &n);
     if (n)
-        skills_put_block(&skills, chosen, n, out);
+        skills_put_chosen(chosen, n, &out->turn);
     skills_clear(&skills);
 }
 

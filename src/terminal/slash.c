@@ -4,7 +4,7 @@
 #include "base/options.h"
 #include "base/path.h"
 #include "context/skills.h"
-#include "context/system.h"
+#include "context/instructions.h"
 #include "terminal/pick.h"
 
 #include <stdio.h>
@@ -90,13 +90,13 @@ static void run_skills(struct chat *c, struct str args)
 
 static void run_memory(struct chat *c, struct str args)
 {
-    struct instruction_file files[4];
-    size_t n = system_instructions(c->launch.workspace, c->launch.settings.instructions, files);
+    AUTO(instructions) struct instructions all = INSTRUCTIONS_INIT;
     (void)args;
-    for (size_t i = 0; i < n; i++)
-        view_notice(c, 0, "%s  %lld bytes, sent with every request", files[i].name,
-                    (long long)files[i].bytes);
-    if (!n)
+    instructions_find(&all, c->launch.workspace, c->launch.settings.instructions);
+    for (size_t i = 0; i < all.n; i++)
+        view_notice(c, 0, "%.*s  %lld bytes, sent with every request", STR_FMT(all.files[i].path),
+                    (long long)all.files[i].bytes);
+    if (!all.n)
         view_notice(c, 0,
                     "nothing: what AGENTS.md of the workspace says would be sent with every "
                     "request");
