@@ -102,9 +102,9 @@ struct session_settings {
                                 * answer */
     struct retry_rules retry;
     struct compact_rules compact;
-    int64_t context_window;  /* counts instead of the model's when it is not 0 */
-    int max_rounds;          /* rounds with tools per turn */
-    int max_repeats;         /* equal calls in a row that end the turn; 0: none do */
+    int64_t context_window; /* counts instead of the model's when it is not 0 */
+    int max_rounds;         /* rounds with tools per turn */
+    int max_repeats;        /* equal calls in a row that end the turn; 0: none do */
     /* Limits of a turn; 0: none.  A turn that reaches one ends before its next request, with the
      * stop reason "max_cost", "max_total_tokens" or "max_time" where names_limits, else as an
      * error. */
