@@ -135,7 +135,12 @@ void chat_set_pane(struct chat *c, const struct pane *pane)
 static void quit_fiber(void *arg)
 {
     struct chat *c = arg;
+    struct error ignored;
     engine_stop(c->engine);
+    while (c->signing) {
+        fiber_cancel(c->signing);
+        yield_await(c->loop, &ignored);
+    }
     engine_drain_through_await(c->engine);
     loop_stop(c->loop);
 }

@@ -82,6 +82,7 @@ struct chat {
     struct asked *asked;
     struct pick *pick;
     struct entry *entry;
+    struct fiber *signing;       /* waits for a sign-in, or NULL */
     struct completion *complete; /* what is offered, or NULL */
     char branch[64];             /* of the repository, for the footer */
     int exit_code;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Which model answers: the first choice, later ones, and the keys they need. */
+#include "auth/issuer.h"
 #include "auth/keys.h"
+#include "auth/login.h"
 #include "auth/store.h"
 #include "base/path.h"
 #include "base/shown.h"
@@ -225,9 +227,61 @@ static void on_key_typed(struct chat *c, struct str key, void *arg)
         fiber_start(c->loop, "key", key_fiber, wish_new(c, p, key));
 }
 
+/* ---- signing in ---- */
+
+static void on_login(void *arg, struct login *lg, enum login_event event)
+{
+    struct chat *c = arg;
+    const struct issuer *i = issuer_of(login_provider(lg));
+    bool gives_code = login_is_headless() && i && i->device_start.path;
+    if (event == LOGIN_EV_URL && !gives_code)
+        view_notice(c, 0, "open this address in a browser:\n%.*s", STR_FMT(login_url(lg)));
+    else if (event == LOGIN_EV_DEVICE_CODE)
+        view_notice(c, 0, "type the code %.*s at %.*s", STR_FMT(login_user_code(lg)),
+                    STR_FMT(login_url(lg)));
+    chat_dirty(c);
+}
+
+/* Waits until the user has signed in somewhere else; the chat goes on meanwhile. */
+static void sign_in_fiber(void *arg)
+{
+    struct wish *w = arg;
+    struct chat *c = w->c;
+    const struct provider *p = w->provider;
+    struct login_options o = {
+        .issuer = issuer_of(entry_name(p)), .way = LOGIN_AUTO, .on_event = on_login, .arg = c};
+    struct error err;
+    struct login *lg = login_start(c->loop, engine_auth(c->engine), &o, &err);
+    bool ok = lg && login_wait_await(lg, &err);
+    if (lg)
+        login_free(lg);
+    if (ok) {
+        view_notice(c, 0, "signed in at %s", p->label);
+        engine_forget_keys(c->engine);
+        engine_forget_models(c->engine, entry_name(p));
+        use_await(c, p);
+    } else if (err.code != ERR_CANCELED) {
+        view_notice(c, STYLE_RED, "trivet: %s", err.text);
+    }
+    c->signing = NULL;
+    wish_free(w);
+}
+
+static void sign_in(struct chat *c, const struct provider *p)
+{
+    if (c->signing)
+        view_notice(c, STYLE_YELLOW, "another sign-in is not over yet");
+    else
+        c->signing = fiber_start(c->loop, "sign in", sign_in_fiber, wish_new(c, p, STR("")));
+}
+
 static void ask_key_for(struct chat *c, struct str name)
 {
     const struct provider *p = engine_find_provider(c->engine, name);
+    if (p && p->takes_tokens && issuer_of(entry_name(p))) {
+        sign_in(c, p);
+        return;
+    }
     if (!p || !p->env_key) {
         view_notice(c, STYLE_RED, "%.*s takes no key; /login lists those that do",
                     STR_FMT(str_cut(name, 60)));
@@ -245,11 +299,16 @@ void slash_login(struct chat *c, struct str args)
         return;
     }
     struct pick *p = pick_new("a key for:", ask_key_for);
-    for (size_t i = 0; i < n; i++)
-        if (providers[i]->env_key && providers[i]->needs_key && !providers[i]->takes_tokens)
-            pick_add(p, str_of(providers[i]->label),
-                     engine_has_credential(c->engine, providers[i]) ? STR("has one") : STR(""),
-                     str_of(providers[i]->name));
+    for (size_t i = 0; i < n; i++) {
+        const struct provider *one = providers[i];
+        bool signs_in = one->takes_tokens && issuer_of(entry_name(one));
+        bool has_one = engine_has_credential(c->engine, one);
+        if (signs_in)
+            pick_add(p, str_of(one->label), has_one ? STR("signed in") : STR("sign in"),
+                     str_of(one->name));
+        else if (one->env_key && one->needs_key && !one->takes_tokens)
+            pick_add(p, str_of(one->label), has_one ? STR("has one") : STR(""), str_of(one->name));
+    }
     pick_open(c, p);
 }
 
@@ -344,7 +403,7 @@ static void first_fiber(void *arg)
     for (size_t i = 0; i < n; i++)
         add_server(c, p, found[i]);
     add_credentials(c, p);
-    pick_add(p, STR("paste a key"), STR("it is kept for you alone"), STR("key"));
+    pick_add(p, STR("paste a key, or sign in"), STR("it is kept for you alone"), STR("key"));
     pick_add(p, STR("the built-in rehearsal model"), STR("no key, no network"), STR("rehearsal"));
     pick_open(c, p);
 }

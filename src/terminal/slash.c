@@ -202,7 +202,7 @@ const struct slash_row slash_rows[] = {
     {"memory", "", "files that go with every request", run_memory, NULL, false},
     {"cost", "", "tokens and money so far", run_cost, NULL, false},
     {"status", "", "session, model, mode, tokens", run_status, NULL, false},
-    {"login", "[PROVIDER]", "store a key", slash_login, NULL, false},
+    {"login", "[PROVIDER]", "store a key, or sign in", slash_login, NULL, false},
     {"logout", "PROVIDER", "forget a key", slash_logout, NULL, false},
     {"quit", "", "end the chat", run_quit, NULL, false},
     {NULL, NULL, NULL, NULL, NULL, false},

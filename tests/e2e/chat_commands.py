@@ -5,6 +5,7 @@ import json
 import os
 import re
 import stat
+import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -168,7 +169,7 @@ def first(base):
             pane.enter("$TRIVET")
             pane.wait("no model is set up yet")
             shown = pane.wait(f"> 1  vLLM at 127.0.0.1:{server.port}, 1 model  found")
-            assert "2  paste a key" in shown and "3  the built-in rehearsal model" in shown, shown
+            assert "2  paste a key, or sign in" in shown and "3  the built-in rehearsal model" in shown, shown
             pane.keys("Enter")
             pane.wait("vllm/fake answers from now on")
             pane.turn("hello")
@@ -229,6 +230,37 @@ def keys(base):
                                        encoding="utf-8").read()
 
 
+def signs_in(base):
+    """A sign-in with a code; the chat can be used and left while it waits."""
+    control, log = os.path.join(base, "control.json"), os.path.join(base, "oauth.log")
+    with open(control, "w", encoding="utf-8") as file:
+        json.dump({"polls": [{"status": 403, "error": "authorization_pending"}] * 40,
+                   "interval": 0.05}, file)
+    fake = os.path.join(os.path.dirname(HERE), "fake/oauth.py")
+    server = subprocess.Popen([sys.executable, fake, "--control", control, "--log", log,
+                               "--die-with-parent"], stdout=subprocess.PIPE, text=True)
+    port = server.stdout.readline().split()[1]
+    env = {**NOWHERE, "TRIVET_OPENAI_AUTH_URL": f"http://127.0.0.1:{port}",
+           "CODEX_BASE_URL": "http://127.0.0.1:9"}
+    try:
+        with tmux.Pane(base, **env) as pane:
+            pane.chat(model="rehearsal/echo")
+            pane.enter("/login codex")
+            pane.wait("type the code ABCD-EFGH")
+            pane.turn("meanwhile")
+            pane.keys("C-d")
+            pane.wait("to go on")
+            pane.enter("clear")
+            pane.chat(model="rehearsal/echo")
+            pane.enter("/login codex")
+            pane.wait("signed in at", seconds=20)
+            pane.wait("answers from now on")
+            assert "codex/" in pane.live()[-1], pane.screen()
+    finally:
+        server.kill()
+        server.wait()
+
+
 def wrong_key(base):
     """A refused key ends the turn at once, in one sentence and with a way out."""
     script = [{"status": 401, "body": {"error": {"message": "Incorrect API key provided"}},
@@ -243,4 +275,4 @@ def wrong_key(base):
         assert len([e for e in server.log if e.get("method") == "POST"]) == 1
 
 
-tmux.run([helps, completes, looks, modes, resumes, first, rehearsal, keys, wrong_key])
+tmux.run([helps, completes, looks, modes, resumes, first, rehearsal, keys, signs_in, wrong_key])
