@@ -55,8 +55,8 @@ struct child {
     bool is_lingered; /* linger_ms is over */
     bool is_killing;  /* wait for the end of the whole tree */
     bool is_paused;
-    bool is_told; /* on_end was called */
-    int n_inside; /* running callbacks; freed after they return */
+    bool is_reported; /* on_end was called */
+    int n_inside;     /* running callbacks; freed after they return */
     bool is_dead;
     char bytes[]; /* READ_BYTES, not cleared */
 };
@@ -136,7 +136,7 @@ static void close_all(struct child *c)
 
 static void finish(struct child *c)
 {
-    c->is_told = true;
+    c->is_reported = true;
     c->n_inside++; /* callbacks of stream_drain may free the child */
     for (int i = 0; i < N_STREAMS && !c->is_dead; i++)
         stream_drain(&c->streams[i]);
@@ -151,7 +151,7 @@ static void finish(struct child *c)
 /* Calls on_end if all conditions hold.  Afterwards the child may be freed. */
 static void check_end(struct child *c)
 {
-    if (c->is_told || !c->has_ended || (c->is_killing && c->holder))
+    if (c->is_reported || !c->has_ended || (c->is_killing && c->holder))
         return;
     if (has_output_left(c) && (c->is_paused || !c->is_lingered))
         return;
@@ -175,7 +175,7 @@ static void set_ended(struct child *c, int status)
     timer_start(c->linger, c->linger_ms);
 }
 
-static bool tell_pid(struct child *c, int pid)
+static bool report_pid(struct child *c, int pid)
 {
     c->n_inside++;
     if (c->on_pid)
@@ -193,7 +193,7 @@ static bool status_read(struct child *c)
            note.kind != NOTE_ENDED) {
         if (note.kind == NOTE_LIMIT)
             c->end.limit = (enum child_limit)note.value;
-        else if (!tell_pid(c, note.value))
+        else if (!report_pid(c, note.value))
             return false;
     }
     if (c->has_ended || (n < 0 && (errno == EAGAIN || errno == EINTR)))
@@ -243,7 +243,7 @@ static void on_stream(void *arg, int events)
 /* The holder that can end the tree; NULL when it is gone or on_end was called. */
 static struct holder *ending(struct child *c)
 {
-    if (c->is_told)
+    if (c->is_reported)
         return NULL;
     if (!c->has_ended)
         c->end.was_killed = true;
@@ -313,7 +313,7 @@ bool child_resize(struct child *c, int cols, int rows, struct error *err)
 
 void child_pause(struct child *c, bool paused)
 {
-    if (c->is_paused == paused || c->is_told)
+    if (c->is_paused == paused || c->is_reported)
         return;
     c->is_paused = paused;
     for (int i = 0; i < N_STREAMS; i++)

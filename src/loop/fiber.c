@@ -215,7 +215,7 @@ void fiber_cancel(struct fiber *f)
     f->is_canceled = true;
     if (!f->wait)
         return;
-    f->wait->who = NULL;
+    f->wait->fiber = NULL;
     f->wait = NULL;
     loop_push(f->l, &f->ready);
 }
@@ -262,10 +262,10 @@ static bool await_begin(struct error *err)
 /* Detaches the waiting fiber and puts it on the ready list. */
 static void make_ready(struct wait *w)
 {
-    struct fiber *f = w->who;
+    struct fiber *f = w->fiber;
     if (!f)
         return;
-    w->who = NULL;
+    w->fiber = NULL;
     f->wait = NULL;
     loop_push(f->l, &f->ready);
 }
@@ -273,9 +273,9 @@ static void make_ready(struct wait *w)
 static void sleep_on(struct wait *w, bool is_cancelable)
 {
     struct fiber *f = self_needed();
-    if (w->who)
-        BUG("fibers %s and %s await the same wait", w->who->name, f->name);
-    w->who = f;
+    if (w->fiber)
+        BUG("fibers %s and %s await the same wait", w->fiber->name, f->name);
+    w->fiber = f;
     f->wait = is_cancelable ? w : NULL;
     suspend(f);
 }
@@ -288,8 +288,8 @@ void wait_wake(struct wait *w)
 
 void wait_reset(struct wait *w)
 {
-    if (w->who)
-        BUG("fiber %s is still waiting", w->who->name);
+    if (w->fiber)
+        BUG("fiber %s is still waiting", w->fiber->name);
     w->is_done = false;
 }
 

@@ -33,7 +33,7 @@ void fiber_cancel_all(struct loop *l);
 /* A one-shot event that one fiber can await.  Part of the operation's struct; wake it once per
  * await. */
 struct wait {
-    struct fiber *who; /* the waiting fiber; cleared by the wake */
+    struct fiber *fiber; /* the waiting fiber; cleared by the wake */
     bool is_done;
 };
 #define WAIT_INIT ((struct wait){0})

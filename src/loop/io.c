@@ -209,7 +209,7 @@ struct writer {
     bool is_held;
     bool minds_reader; /* writer_mind_reader */
     bool is_broken;
-    bool is_told; /* the failure was reported */
+    bool is_reported; /* the failure was reported */
     bool is_inside;
     bool is_dead;
 };
@@ -330,9 +330,9 @@ static void writer_arm(struct writer *w)
 
 static void tell(struct writer *w)
 {
-    if (w->is_told)
+    if (w->is_reported)
         return;
-    w->is_told = w->is_broken;
+    w->is_reported = w->is_broken;
     w->is_inside = true;
     w->fn(w->arg, w->is_broken);
     w->is_inside = false;
@@ -450,7 +450,7 @@ void writer_mind_reader(struct writer *w)
 void writer_abandon(struct writer *w)
 {
     writer_break(w);
-    w->is_told = true;
+    w->is_reported = true;
     writer_arm(w);
 }
 

@@ -61,15 +61,15 @@ static bool is_holder(const struct keeper *k, pid_t pid)
 /* Kills orphans that were reparented to the keeper; true if there was one. */
 static bool kill_orphans(const struct keeper *k)
 {
-    AUTO(pids) struct pids ours = PIDS_INIT;
+    AUTO(pids) struct pids children = PIDS_INIT;
     bool found = false;
-    tree_children(getpid(), &ours);
-    for (size_t i = 0; i < ours.n; i++) {
-        if (is_holder(k, ours.p[i]))
+    tree_children(getpid(), &children);
+    for (size_t i = 0; i < children.n; i++) {
+        if (is_holder(k, children.p[i]))
             continue;
         found = true;
-        tree_signal(ours.p[i], SIGKILL);
-        kill(ours.p[i], SIGKILL);
+        tree_signal(children.p[i], SIGKILL);
+        kill(children.p[i], SIGKILL);
     }
     return found;
 }

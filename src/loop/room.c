@@ -33,7 +33,7 @@
 extern char **environ;
 
 enum {
-    OBEY_MS = 1000,       /* beyond the grace; then the engine kills the room */
+    KILL_WAIT_MS = 1000,  /* beyond the grace; then the engine kills the room */
     SWEEP_MS = 5,         /* between two searches for orphans */
     SWEEP_SLOW_MS = 1000, /* for orphans that cannot be killed */
     SWEEP_LIMIT_MS = 5000,
@@ -69,7 +69,7 @@ struct holder {
     struct holder *next, **link;
     int line; /* -1 when gone */
     struct watch *watch;
-    struct timer *obey; /* running after a term or kill */
+    struct timer *kill_timer; /* running after a term or kill */
     int64_t grace_ms;
     bool is_asked;
     loop_fn *on_gone;
@@ -84,7 +84,7 @@ static void holder_free(struct holder *h)
     if (h->next)
         h->next->link = h->link;
     watch_free(h->watch);
-    timer_free(h->obey);
+    timer_free(h->kill_timer);
     close(h->line);
     free(h);
 }
@@ -121,11 +121,11 @@ static bool is_room(const struct rooms *all, pid_t pid)
 /* Kills and waits for every child that is no room; true if there was one. */
 static bool orphans_kill(struct rooms *all)
 {
-    AUTO(pids) struct pids ours = PIDS_INIT;
+    AUTO(pids) struct pids children = PIDS_INIT;
     bool found = false;
-    tree_children(getpid(), &ours);
-    for (size_t i = 0; i < ours.n; i++) {
-        pid_t pid = ours.p[i];
+    tree_children(getpid(), &children);
+    for (size_t i = 0; i < children.n; i++) {
+        pid_t pid = children.p[i];
         if (is_room(all, pid))
             continue;
         found = true;
@@ -233,9 +233,9 @@ static void room_end_now(struct room *r)
 {
     close_line(r);
     for (int i = 0; r->pid && !room_reap(r); i++) {
-        if (i == OBEY_MS / SWEEP_MS && has_children(r->pid))
+        if (i == KILL_WAIT_MS / SWEEP_MS && has_children(r->pid))
             room_destroy(r);
-        if (i == 2 * OBEY_MS / SWEEP_MS)
+        if (i == 2 * KILL_WAIT_MS / SWEEP_MS)
             break;
         usleep(i < SWEEP_MS ? 1000 : SWEEP_MS * 1000);
     }
@@ -264,7 +264,7 @@ void child_end_all(struct loop *l)
         room_end_now(r);
         holders_free(r, false);
     }
-    for (int i = 0; orphans_kill(all) && i < OBEY_MS / SWEEP_MS; i++)
+    for (int i = 0; orphans_kill(all) && i < KILL_WAIT_MS / SWEEP_MS; i++)
         usleep(SWEEP_MS * 1000);
 }
 
@@ -471,11 +471,11 @@ static void room_abandon(struct room *r)
 
 /* --- commands in a room --- */
 
-static void on_obey(void *arg)
+static void on_kill_timeout(void *arg)
 {
     struct holder *h = arg;
     room_destroy(h->room); /* kills all its commands; the next command starts a new room */
-    timer_start(h->obey, OBEY_MS);
+    timer_start(h->kill_timer, KILL_WAIT_MS);
 }
 
 void holder_term(struct holder *h)
@@ -485,7 +485,7 @@ void holder_term(struct holder *h)
     h->is_asked = true;
     if (send(h->line, "t", 1, MSG_NOSIGNAL | MSG_DONTWAIT) != 1)
         log_debug("a holder ended before it was signaled");
-    timer_start(h->obey, h->grace_ms + OBEY_MS);
+    timer_start(h->kill_timer, h->grace_ms + KILL_WAIT_MS);
 }
 
 void holder_ask(struct holder *h)
@@ -497,7 +497,7 @@ void holder_ask(struct holder *h)
 void holder_kill(struct holder *h)
 {
     shutdown(h->line, SHUT_WR);
-    timer_start(h->obey, OBEY_MS);
+    timer_start(h->kill_timer, KILL_WAIT_MS);
 }
 
 void holder_leave(struct holder *h)
@@ -505,7 +505,7 @@ void holder_leave(struct holder *h)
     h->on_gone = NULL;
     if (h->watch)
         watch_unref(h->watch);
-    timer_unref(h->obey);
+    timer_unref(h->kill_timer);
 }
 
 static bool send_job(struct room *r, const struct child_options *o, const int fds[JOB_N_FDS],
@@ -558,7 +558,7 @@ struct holder *holder_start(struct loop *l, const struct child_options *o, const
     h->grace_ms = o->grace_ms;
     h->on_gone = on_gone;
     h->arg = arg;
-    h->obey = timer_new(l, on_obey, h);
+    h->kill_timer = timer_new(l, on_kill_timeout, h);
     h->next = h->room->holders;
     h->link = &h->room->holders;
     if (h->next)

@@ -2,11 +2,11 @@
 /* The module `net`: libcurl's multi interface on the loop's watches and timers.
  *
  * Callbacks of the core never run inside libcurl. libcurl's callbacks only store what arrived
- * (head, bytes, end) and put the request on the news list; its callbacks are called when libcurl
+ * (head, bytes, end) and put the request on the pending list; its callbacks are called when libcurl
  * has returned.  So these may start, pause, cancel or leave any request, and bytes are delivered in
  * order:
  *
- *     socket or timer -> curl_multi_socket_action -> head, inbox, is_done -> news -> on_* callbacks
+ *     socket or timer -> curl_multi_socket_action -> head, inbox, is_done -> pending -> on_*
  *
  * libcurl reads as long as bytes are available, and a local server may have sent a long answer at
  * once.  So libcurl is paused when the inbox is full and resumed from the loop when it was
@@ -42,11 +42,11 @@ struct net {
     struct loop *loop; /* NULL: no request is running */
     CURLM *multi;
     struct timer *timer; /* libcurl's */
-    struct timer *kick;  /* delivers news when libcurl does not run */
+    struct timer *kick;  /* delivers pending events when libcurl does not run */
     struct http *requests;
-    struct http *news, **news_end;
+    struct http *pending, **pending_end;
     size_t n_socks;
-    bool is_telling;
+    bool is_delivering;
     struct net *next;
 };
 
@@ -70,31 +70,31 @@ struct http {
     bool has_head, is_head_told;
     bool is_done; /* libcurl has finished; result is valid */
     bool is_paused, is_left;
-    bool is_choked; /* libcurl is paused because the inbox was full */
-    bool is_news;   /* is on the news list */
-    bool is_told;   /* its callbacks are running */
-    bool is_dead;   /* canceled; freed when it is no longer in use */
+    bool is_choked;      /* libcurl is paused because the inbox was full */
+    bool is_pending;     /* is on the pending list */
+    bool is_in_callback; /* its callbacks are running */
+    bool is_dead;        /* canceled; freed when it is no longer in use */
     struct timer *leave_timer;
     struct http *next, **prev; /* of net->requests */
-    struct http *next_news;
+    struct http *next_pending;
 };
 
 static struct net *nets;
 static bool has_cert_dir;
 
-static void tell_news(struct net *n);
+static void deliver_pending(struct net *n);
 
 /* ---- lifetime of a request ---- */
 
-static void put_news(struct http *h)
+static void put_pending(struct http *h)
 {
     struct net *n = h->net;
-    if (h->is_news)
+    if (h->is_pending)
         return;
-    h->is_news = true;
-    h->next_news = NULL;
-    *n->news_end = h;
-    n->news_end = &h->next_news;
+    h->is_pending = true;
+    h->next_pending = NULL;
+    *n->pending_end = h;
+    n->pending_end = &h->next_pending;
 }
 
 static void http_release(struct http *h)
@@ -124,7 +124,7 @@ static void http_kill(struct http *h)
 {
     http_detach(h);
     h->is_dead = true;
-    if (!h->is_news && !h->is_told)
+    if (!h->is_pending && !h->is_in_callback)
         http_release(h);
 }
 
@@ -150,7 +150,7 @@ static size_t on_header(char *p, size_t size, size_t count, void *arg)
     h->has_head = status >= 200;
     h->is_in_head = false;
     if (h->has_head)
-        put_news(h);
+        put_pending(h);
     else
         buf_reset(&h->head); /* of a 100 Continue */
     return size * count;
@@ -165,7 +165,7 @@ static size_t on_write(char *p, size_t size, size_t count, void *arg)
     if (h->is_paused || h->is_choked)
         return CURL_WRITEFUNC_PAUSE; /* libcurl keeps the bytes and delivers them again */
     buf_add(&h->inbox, str_n(p, size * count));
-    put_news(h);
+    put_pending(h);
     return size * count;
 }
 
@@ -183,7 +183,7 @@ static void take_finished(struct net *n)
         curl_multi_remove_handle(n->multi, h->easy);
         h->result = result;
         h->is_done = true;
-        put_news(h);
+        put_pending(h);
     }
 }
 
@@ -192,7 +192,7 @@ static void act(struct net *n, curl_socket_t fd, int events)
     int running;
     curl_multi_socket_action(n->multi, fd, events, &running);
     take_finished(n);
-    tell_news(n);
+    deliver_pending(n);
 }
 
 static void on_watch(void *arg, int events)
@@ -209,7 +209,7 @@ static void on_curl_timer(void *arg)
 
 static void on_kick(void *arg)
 {
-    tell_news(arg);
+    deliver_pending(arg);
 }
 
 static int set_timer(CURLM *multi, long ms, void *arg)
@@ -293,7 +293,7 @@ static struct net *net_for(struct loop *l)
         return n;
     if (!(n = net_find(NULL))) {
         n = xnew(struct net);
-        n->news_end = &n->news;
+        n->pending_end = &n->pending;
         n->next = nets;
         nets = n;
     }
@@ -316,7 +316,7 @@ static void net_drop_multi(struct net *n)
  * need the loop, and is closed at once. */
 static void net_rest(struct net *n)
 {
-    if (!n->loop || n->requests || n->news || n->is_telling)
+    if (!n->loop || n->requests || n->pending || n->is_delivering)
         return;
     if (n->n_socks > 0)
         net_drop_multi(n);
@@ -328,7 +328,7 @@ static void net_rest(struct net *n)
 
 /* ---- callbacks to the core ---- */
 
-static void tell_head(struct http *h)
+static void deliver_head(struct http *h)
 {
     struct str rest = buf_str(&h->head), line, type = STR("");
     h->is_head_told = true;
@@ -346,7 +346,7 @@ static void tell_head(struct http *h)
     }
 }
 
-static void tell_body(struct http *h)
+static void deliver_body(struct http *h)
 {
     /* A resume inside the callback makes libcurl write again: into a fresh inbox. */
     struct buf bytes = take(&h->inbox);
@@ -360,7 +360,7 @@ static void tell_body(struct http *h)
 }
 
 /* Calls on_end; the request is freed before. */
-static void tell_end(struct http *h)
+static void deliver_end(struct http *h)
 {
     struct http_request rq = h->rq;
     struct error err = ERROR_INIT;
@@ -370,7 +370,7 @@ static void tell_end(struct http *h)
     if (!is_fine)
         curl_fault_say(
             &(struct curl_fault){h->easy, h->result, h->why, h->has_head, buf_str(&h->head)}, &err);
-    h->is_told = false;
+    h->is_in_callback = false;
     http_kill(h);
     if (!is_left)
         rq.on_end(rq.arg, is_fine ? NULL : &err);
@@ -386,39 +386,39 @@ static void go_on(struct http *h)
 
 static void tell(struct http *h)
 {
-    h->is_told = true;
+    h->is_in_callback = true;
     if (h->has_head && !h->is_head_told && !h->is_left)
-        tell_head(h);
+        deliver_head(h);
     while (h->inbox.n > 0 && !h->is_paused && !h->is_dead && !h->is_left)
-        tell_body(h);
+        deliver_body(h);
     if (h->is_choked && !h->is_paused && !h->is_dead)
         go_on(h);
     if (h->is_done && !h->is_paused && !h->is_dead) {
-        tell_end(h);
+        deliver_end(h);
         return;
     }
-    h->is_told = false;
+    h->is_in_callback = false;
     if (h->is_dead)
         http_release(h);
 }
 
-static void tell_news(struct net *n)
+static void deliver_pending(struct net *n)
 {
-    if (n->is_telling)
+    if (n->is_delivering)
         return;
-    n->is_telling = true;
-    while (n->news) {
-        struct http *h = n->news;
-        n->news = h->next_news;
-        if (!n->news)
-            n->news_end = &n->news;
-        h->is_news = false;
+    n->is_delivering = true;
+    while (n->pending) {
+        struct http *h = n->pending;
+        n->pending = h->next_pending;
+        if (!n->pending)
+            n->pending_end = &n->pending;
+        h->is_pending = false;
         if (h->is_dead)
             http_release(h);
         else
             tell(h);
     }
-    n->is_telling = false;
+    n->is_delivering = false;
     net_rest(n);
 }
 
@@ -568,7 +568,7 @@ static void net_pause(struct http *h, bool paused)
         curl_easy_pause(h->easy, CURLPAUSE_RECV);
     if (paused || !(h->inbox.n > 0 || h->is_done))
         return;
-    put_news(h);
+    put_pending(h);
     timer_start(h->net->kick, 0);
 }
 
@@ -576,7 +576,7 @@ static void net_cancel(struct http *h)
 {
     struct net *n = h->net;
     http_kill(h);
-    if (n->news && !n->is_telling)
+    if (n->pending && !n->is_delivering)
         timer_start(n->kick, 0);
     net_rest(n);
 }
@@ -609,7 +609,7 @@ static void net_close(struct loop *l)
     while (n && n->requests)
         http_kill(n->requests);
     if (n)
-        tell_news(n); /* frees canceled requests and unbinds from the loop */
+        deliver_pending(n); /* frees canceled requests and unbinds from the loop */
     for (n = nets; n; n = n->next)
         if (!n->loop)
             net_drop_multi(n);

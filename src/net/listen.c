@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The listener.  States of a connection (struct visitor):
+/* The listener.  States of a connection (struct client):
  *
  *     READING  until the blank line after the head, or the size limit
  *     WRITING  the answer, made in one piece
@@ -24,9 +24,9 @@ enum {
 
 enum visit_state { VISIT_READING, VISIT_WRITING, VISIT_LEAVING };
 
-struct visitor {
+struct client {
     struct listener *host;
-    struct visitor *next, **link;
+    struct client *next, **link;
     enum visit_state state;
     int fd;
     struct watch *watch;
@@ -42,18 +42,18 @@ struct listener {
     struct timer *rest;
     listen_fn *fn;
     void *arg;
-    struct visitor *visitors;
-    unsigned n_visitors;
+    struct client *clients;
+    unsigned n_clients;
     bool is_inside; /* fn runs */
     bool is_dead;
 };
 
-static void visitor_free(struct visitor *v)
+static void client_free(struct client *v)
 {
     *v->link = v->next;
     if (v->next)
         v->next->link = v->link;
-    v->host->n_visitors--;
+    v->host->n_clients--;
     watch_free(v->watch);
     timer_free(v->timer);
     close(v->fd);
@@ -98,7 +98,7 @@ static void answer_put(struct buf *out, struct listen_answer *a, bool has_body)
         buf_add(out, buf_str(&a->body));
 }
 
-static void leave(struct visitor *v)
+static void leave(struct client *v)
 {
     v->state = VISIT_LEAVING;
     shutdown(v->fd, SHUT_WR);
@@ -106,7 +106,7 @@ static void leave(struct visitor *v)
     timer_start(v->timer, LEAVE_MS);
 }
 
-static void visitor_write(struct visitor *v)
+static void client_write(struct client *v)
 {
     while (v->sent < v->out.n) {
         ssize_t n = send(v->fd, v->out.p + v->sent, v->out.n - v->sent,
@@ -118,7 +118,7 @@ static void visitor_write(struct visitor *v)
             return;
         }
         if (n < 0) {
-            visitor_free(v);
+            client_free(v);
             return;
         }
         v->sent += (size_t)n;
@@ -149,7 +149,7 @@ static bool request_read(struct str head, struct request *ret)
 }
 
 /* Calls the callback.  False when the listener was freed inside it. */
-static bool ask(struct visitor *v, const struct request *rq, struct listen_answer *a)
+static bool ask(struct client *v, const struct request *rq, struct listen_answer *a)
 {
     struct listener *s = v->host;
     s->is_inside = true;
@@ -167,7 +167,7 @@ static bool is_read_method(struct str method)
     return str_is(method, "GET") || str_is(method, "HEAD");
 }
 
-static void visitor_answer(struct visitor *v, int refusal)
+static void client_answer(struct client *v, int refusal)
 {
     struct listen_answer a = {.status = 404, .content_type = "text/plain; charset=utf-8"};
     struct request rq = {0};
@@ -184,7 +184,7 @@ static void visitor_answer(struct visitor *v, int refusal)
         answer_put(&v->out, &a, !str_is(rq.method, "HEAD"));
         v->state = VISIT_WRITING;
         watch_set(v->watch, 0);
-        visitor_write(v);
+        client_write(v);
     }
     buf_clear(&a.body);
     buf_clear(&a.location);
@@ -195,50 +195,50 @@ static bool has_whole_head(struct str in)
     return str_find(in, STR("\r\n\r\n")) != SIZE_MAX || str_find(in, STR("\n\n")) != SIZE_MAX;
 }
 
-static void visitor_take(struct visitor *v, struct str bytes)
+static void client_take(struct client *v, struct str bytes)
 {
     if (v->state != VISIT_READING)
         return;
     if (!buf_add(&v->in, bytes))
-        visitor_answer(v, 431);
+        client_answer(v, 431);
     else if (has_whole_head(buf_str(&v->in)))
-        visitor_answer(v, 0);
+        client_answer(v, 0);
 }
 
-static void on_visitor(void *arg, int events)
+static void on_client(void *arg, int events)
 {
-    struct visitor *v = arg;
+    struct client *v = arg;
     char bytes[4096];
     if (v->state == VISIT_WRITING) {
         if (events & WATCH_OUT)
-            visitor_write(v);
+            client_write(v);
         return;
     }
     ssize_t n = recv(v->fd, bytes, sizeof bytes, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return;
     if (n <= 0)
-        visitor_free(v);
+        client_free(v);
     else
-        visitor_take(v, str_n(bytes, (size_t)n));
+        client_take(v, str_n(bytes, (size_t)n));
 }
 
 static void on_late(void *arg)
 {
-    visitor_free(arg);
+    client_free(arg);
 }
 
 /* ---- the port ---- */
 
-static void visitor_new(struct listener *s, int fd)
+static void client_new(struct listener *s, int fd)
 {
     struct error ignored;
-    struct visitor *v = xnew(struct visitor);
+    struct client *v = xnew(struct client);
     v->host = s;
     v->fd = fd;
     v->in = BUF_MAX(HEAD_BYTES);
-    v->watch = watch_new(s->l, fd, on_visitor, v, &ignored);
-    if (!v->watch || s->n_visitors >= MAX_VISITORS) {
+    v->watch = watch_new(s->l, fd, on_client, v, &ignored);
+    if (!v->watch || s->n_clients >= MAX_VISITORS) {
         watch_free(v->watch);
         close(fd);
         free(v);
@@ -247,12 +247,12 @@ static void visitor_new(struct listener *s, int fd)
     v->timer = timer_new(s->l, on_late, v);
     timer_start(v->timer, VISIT_MS);
     watch_set(v->watch, WATCH_IN);
-    v->link = &s->visitors;
-    v->next = s->visitors;
+    v->link = &s->clients;
+    v->next = s->clients;
     if (v->next)
         v->next->link = &v->next;
-    s->visitors = v;
-    s->n_visitors++;
+    s->clients = v;
+    s->n_clients++;
 }
 
 static void on_port(void *arg, int events)
@@ -261,7 +261,7 @@ static void on_port(void *arg, int events)
     (void)events;
     int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) {
-        visitor_new(s, fd); /* further connections are accepted in the next round */
+        client_new(s, fd); /* further connections are accepted in the next round */
         return;
     }
     if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
@@ -336,8 +336,8 @@ void listener_free(struct listener *s)
         s->is_dead = true;
         return;
     }
-    while (s->visitors)
-        visitor_free(s->visitors);
+    while (s->clients)
+        client_free(s->clients);
     watch_free(s->watch);
     timer_free(s->rest);
     close(s->fd);

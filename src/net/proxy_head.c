@@ -107,14 +107,14 @@ static bool read_address(const struct line *line, struct proxy_head *h, struct e
 /* ---- the other lines ---- */
 
 /* Hop-by-hop headers, and those that the proxy writes itself (Host, Connection). */
-static const char *const ours[] = {
+static const char *const proxy_headers[] = {
     "connection",          "proxy-connection",   "keep-alive", "te",    "trailer",       "upgrade",
     "proxy-authorization", "proxy-authenticate", "host",       "close", "http2-settings"};
 
 static bool is_ours(struct str name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(ours); i++)
-        if (str_ieq(name, str_of(ours[i])))
+    for (size_t i = 0; i < ARRAY_LEN(proxy_headers); i++)
+        if (str_ieq(name, str_of(proxy_headers[i])))
             return true;
     return false;
 }

@@ -22,8 +22,8 @@ struct reel {
     struct str rest;    /* of it, not delivered yet */
     struct ready *soon; /* the next line; NULL: none is due */
     bool is_paused, is_silent;
-    bool has_status;       /* the head of the answer was delivered */
-    bool is_told, is_dead; /* inside a callback; canceled inside it */
+    bool has_status;              /* the head of the answer was delivered */
+    bool is_in_callback, is_dead; /* inside a callback; canceled inside it */
     struct reel *next, **prev;
 };
 
@@ -169,7 +169,7 @@ static bool load(struct reel *r, struct error *err)
 
 /* ---- delivering ---- */
 
-static void tell_next(void *arg);
+static void deliver_next(void *arg);
 
 static void reel_release(struct reel *r)
 {
@@ -183,8 +183,8 @@ static void reel_release(struct reel *r)
 
 static void go_on(struct reel *r)
 {
-    if (!r->soon && !r->is_paused && !r->is_silent && !r->is_told)
-        r->soon = loop_soon(r->loop, tell_next, r);
+    if (!r->soon && !r->is_paused && !r->is_silent && !r->is_in_callback)
+        r->soon = loop_soon(r->loop, deliver_next, r);
 }
 
 static enum err_code code_of(struct str name)
@@ -196,7 +196,7 @@ static enum err_code code_of(struct str name)
 }
 
 /* Calls on_end; the reel is freed before. */
-static void tell_end(struct reel *r, yyjson_val *line)
+static void deliver_end(struct reel *r, yyjson_val *line)
 {
     struct http_request rq = r->rq;
     struct error err = ERROR_INIT;
@@ -210,7 +210,7 @@ static void tell_end(struct reel *r, yyjson_val *line)
     rq.on_end(rq.arg, is_fine ? NULL : &err);
 }
 
-static void tell_line(struct reel *r, yyjson_val *line)
+static void deliver_line(struct reel *r, yyjson_val *line)
 {
     AUTO(buf) struct buf decoded = BUF_INIT;
     struct str type = json_get_str(line, "type");
@@ -226,7 +226,7 @@ static void tell_line(struct reel *r, yyjson_val *line)
         r->is_silent = true;
 }
 
-static void tell_next(void *arg)
+static void deliver_next(void *arg)
 {
     struct reel *r = arg;
     AUTO(json) struct json line = JSON_INIT;
@@ -234,12 +234,12 @@ static void tell_next(void *arg)
     bool has_line = next_line(r, &line);
     struct str type = json_get_str(line.root, "type");
     if (!has_line || str_is(type, "end") || str_is(type, "left")) {
-        tell_end(r, has_line ? line.root : NULL);
+        deliver_end(r, has_line ? line.root : NULL);
         return;
     }
-    r->is_told = true;
-    tell_line(r, line.root);
-    r->is_told = false;
+    r->is_in_callback = true;
+    deliver_line(r, line.root);
+    r->is_in_callback = false;
     if (r->is_dead)
         reel_release(r);
     else
@@ -283,7 +283,7 @@ static void reel_pause(struct http *h, bool paused)
 static void reel_cancel(struct http *h)
 {
     struct reel *r = (struct reel *)h;
-    if (r->is_told)
+    if (r->is_in_callback)
         r->is_dead = true;
     else
         reel_release(r);

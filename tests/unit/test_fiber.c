@@ -54,15 +54,15 @@ static void test_wakes_keep_order(void **state)
     actor_start(&a, l, wait_fiber);
     actor_start(&b, l, wait_fiber);
     actor_start(&c, l, wait_fiber);
-    assert_null(a.wait.who); /* nobody runs before the drain */
+    assert_null(a.wait.fiber); /* nobody runs before the drain */
     loop_step(l, false);
-    assert_ptr_equal(a.wait.who, a.self);
+    assert_ptr_equal(a.wait.fiber, a.self);
     assert_int_equal(fiber_count(l), 3);
     wait_wake(&c.wait);
     wait_wake(&a.wait);
     wait_wake(&c.wait); /* repeated wakes are one */
     wait_wake(&b.wait);
-    assert_null(a.wait.who); /* forgotten at the wake */
+    assert_null(a.wait.fiber); /* forgotten at the wake */
     assert_int_equal(log.n, 0);
     loop_run(l);
     assert_string_equal(log.p, "cab");
@@ -107,7 +107,7 @@ static void test_cancel_asleep(void **state)
     loop_step(l, false);
     fiber_cancel(a.self);
     fiber_cancel(a.self);
-    assert_null(a.wait.who);
+    assert_null(a.wait.fiber);
     loop_run(l);
     assert_true(a.is_over);
     assert_int_equal(a.err.code, ERR_CANCELED);
@@ -216,7 +216,7 @@ static void test_timed_wait(void **state)
     assert_true(late.is_over && soon.is_over && canceled.is_over);
     assert_false(late.ok);
     assert_int_equal(late.err.code, ERR_TIMEOUT);
-    assert_null(late.wait.who);
+    assert_null(late.wait.fiber);
     assert_true(soon.ok);
     assert_int_equal(canceled.err.code, ERR_CANCELED);
     timer_free(t);

@@ -18,7 +18,7 @@
 
 enum { MAX_NAME = 64 };
 
-struct talk {
+struct writing {
     struct jw *w;
     const struct ask *ask;
     bool is_open; /* a message is being written, of this role */
@@ -30,7 +30,7 @@ struct talk {
 
 /* ---- messages and blocks ---- */
 
-static void talk_leave(struct talk *t)
+static void writing_leave(struct writing *t)
 {
     if (!t->is_open)
         return;
@@ -39,11 +39,11 @@ static void talk_leave(struct talk *t)
     t->is_open = false;
 }
 
-static void talk_enter(struct talk *t, enum role role)
+static void writing_enter(struct writing *t, enum role role)
 {
     if (t->is_open && t->role == role)
         return;
-    talk_leave(t);
+    writing_leave(t);
     jw_obj(t->w);
     jw_kz(t->w, "role", role == ROLE_USER ? "user" : "assistant");
     jw_karr(t->w, "content");
@@ -56,14 +56,14 @@ static void talk_enter(struct talk *t, enum role role)
     }
 }
 
-static void block_end(struct talk *t)
+static void block_end(struct writing *t)
 {
     jw_obj_end(t->w);
     if (t->is_open && t->role == ROLE_USER)
         t->ends[1] = t->w->out->n - 1;
 }
 
-static void put_text(struct talk *t, struct str text)
+static void put_text(struct writing *t, struct str text)
 {
     jw_obj(t->w);
     jw_kz(t->w, "type", "text");
@@ -71,11 +71,11 @@ static void put_text(struct talk *t, struct str text)
     block_end(t);
 }
 
-static void say_as_user(struct talk *t, struct str text)
+static void say_as_user(struct writing *t, struct str text)
 {
     if (str_is_blank(text))
         return;
-    talk_enter(t, ROLE_USER);
+    writing_enter(t, ROLE_USER);
     put_text(t, text);
 }
 
@@ -101,7 +101,7 @@ static struct str type_of(const struct block *image)
     return STR_NONE;
 }
 
-static void put_image(struct talk *t, const struct block *b)
+static void put_image(struct writing *t, const struct block *b)
 {
     struct str type = type_of(b);
     /* An unknown model gets the image and may refuse it. */
@@ -131,14 +131,14 @@ static bool has_images(const struct message *m)
     return false;
 }
 
-static void put_images(struct talk *t, const struct message *m)
+static void put_images(struct writing *t, const struct message *m)
 {
     for (size_t i = 0; i < m->n_blocks; i++)
         if (m->blocks[i].kind == BLOCK_IMAGE)
             put_image(t, &m->blocks[i]);
 }
 
-static void put_user(struct talk *t, const struct message *m)
+static void put_user(struct writing *t, const struct message *m)
 {
     for (size_t i = 0; i < m->n_blocks; i++) {
         const struct block *b = &m->blocks[i];
@@ -146,7 +146,7 @@ static void put_user(struct talk *t, const struct message *m)
             say_as_user(t, b->text);
         if (b->kind != BLOCK_IMAGE)
             continue;
-        talk_enter(t, ROLE_USER);
+        writing_enter(t, ROLE_USER);
         put_image(t, b);
     }
 }
@@ -168,7 +168,7 @@ static bool is_plain_name(struct str s)
 
 /* Ids must be unique in the whole request.  Anthropic's own are; those of other providers are
  * replaced by the position of their call. */
-static void put_id(struct talk *t, const char *name, const struct message *m, size_t block)
+static void put_id(struct writing *t, const char *name, const struct message *m, size_t block)
 {
     AUTO(buf) struct buf made = BUF_INIT;
     struct str id = m->blocks[block].id;
@@ -180,7 +180,7 @@ static void put_id(struct talk *t, const char *name, const struct message *m, si
 }
 
 /* A model may have called a tool by an invalid name. */
-static void put_name(struct talk *t, struct str name)
+static void put_name(struct writing *t, struct str name)
 {
     AUTO(buf) struct buf made = BUF_INIT;
     if (!is_plain_name(name)) {
@@ -203,7 +203,7 @@ static struct str input_of(const struct block *call)
     return is_fine ? str_trim(call->arguments) : STR("{}");
 }
 
-static void put_call(struct talk *t, const struct message *m, size_t block)
+static void put_call(struct writing *t, const struct message *m, size_t block)
 {
     jw_obj(t->w);
     jw_kz(t->w, "type", "tool_use");
@@ -221,7 +221,7 @@ static const struct message *find_result(const struct message *results, size_t n
     return NULL;
 }
 
-static void put_result_content(struct talk *t, const struct message *result)
+static void put_result_content(struct writing *t, const struct message *result)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     struct str text = result ? message_text_of(&a, result) : STR("No result provided");
@@ -237,7 +237,7 @@ static void put_result_content(struct talk *t, const struct message *result)
     jw_arr_end(t->w);
 }
 
-static void put_result(struct talk *t, const struct message *m, size_t block,
+static void put_result(struct writing *t, const struct message *m, size_t block,
                        const struct message *result)
 {
     jw_obj(t->w);
@@ -250,10 +250,10 @@ static void put_result(struct talk *t, const struct message *m, size_t block,
 }
 
 /* One result per call, in the order of the calls; a failed one has text only. */
-static void put_results(struct talk *t, const struct message *m, size_t n)
+static void put_results(struct writing *t, const struct message *m, size_t n)
 {
     const struct message *results = m + 1;
-    talk_enter(t, ROLE_USER);
+    writing_enter(t, ROLE_USER);
     for (size_t i = 0; i < m->n_blocks; i++)
         if (m->blocks[i].kind == BLOCK_CALL)
             put_result(t, m, i, find_result(results, n, m->blocks[i].id));
@@ -266,7 +266,7 @@ static void put_results(struct talk *t, const struct message *m, size_t n)
 
 /* The blob is {"type":"thinking","signature"} or {"type":"redacted_thinking","data"}; the words of
  * a thought are the block's text. */
-static void put_thought(struct talk *t, const struct block *b)
+static void put_thought(struct writing *t, const struct block *b)
 {
     AUTO(json) struct json json = JSON_INIT;
     struct error ignored;
@@ -294,11 +294,11 @@ static bool is_said(const struct block *b)
     return b->kind == BLOCK_CALL || (b->kind == BLOCK_TEXT && !str_is_blank(b->text));
 }
 
-static void put_said(struct talk *t, const struct message *m, size_t n)
+static void put_said(struct writing *t, const struct message *m, size_t n)
 {
     if (t->n_messages == 0)
         say_as_user(t, STR("(The beginning of the conversation was left out.)"));
-    talk_enter(t, ROLE_ASSISTANT);
+    writing_enter(t, ROLE_ASSISTANT);
     for (size_t i = 0; i < n; i++) {
         const struct block *b = &m->blocks[i];
         if (anthropic_is_replayed(t->ask, m, b))
@@ -311,7 +311,7 @@ static void put_said(struct talk *t, const struct message *m, size_t n)
 }
 
 /* Writes an assistant message and its results; returns the number of results. */
-static size_t put_assistant(struct talk *t, const struct message *m, size_t n_left)
+static size_t put_assistant(struct writing *t, const struct message *m, size_t n_left)
 {
     size_t n_results = 0, n = m->n_blocks;
     while (n_results < n_left && m[1 + n_results].role == ROLE_TOOL)
@@ -338,7 +338,7 @@ static void insert(struct buf *out, size_t at, struct str text)
 
 void anthropic_put_messages(struct jw *w, const struct ask *ask)
 {
-    struct talk t = {.w = w, .ask = ask};
+    struct writing t = {.w = w, .ask = ask};
     AUTO(arena) struct arena a = ARENA_INIT;
     jw_karr(w, "messages");
     for (size_t i = 0; i < ask->n_messages; i++) {
@@ -357,7 +357,7 @@ void anthropic_put_messages(struct jw *w, const struct ask *ask)
             break;
         }
     }
-    talk_leave(&t);
+    writing_leave(&t);
     jw_arr_end(w);
     for (size_t i = 2; i-- > 0;)
         if (t.ends[i] > 0)

@@ -14,26 +14,26 @@
 
 #include "base/limits.h"
 
-struct hearing { /* context of one event */
+struct reading { /* context of one event */
     struct anthropic_reader *r;
     struct reply *reply;
     const struct ask_sink *sink;
     struct error *err;
 };
 
-static bool too_large(struct hearing *h)
+static bool too_large(struct reading *h)
 {
     return reply_too_large(anthropic_vendor.label, h->err);
 }
 
-static bool add_text(struct hearing *h, struct str text)
+static bool add_text(struct reading *h, struct str text)
 {
     return show_text(h->reply, h->sink, text, anthropic_vendor.label, h->err);
 }
 
 /* ---- thoughts ---- */
 
-static bool keep_opaque(struct hearing *h, const char *type, const char *name, struct str value)
+static bool keep_opaque(struct reading *h, const char *type, const char *name, struct str value)
 {
     AUTO(buf) struct buf opaque = BUF_INIT;
     struct jw w = JW(&opaque);
@@ -47,7 +47,7 @@ static bool keep_opaque(struct hearing *h, const char *type, const char *name, s
 }
 
 /* Also closes a thought without signature, so that the next is not appended to it. */
-static bool close_thought(struct hearing *h)
+static bool close_thought(struct reading *h)
 {
     struct anthropic_thought done = take(&h->r->thought);
     if (!done.is_open)
@@ -59,14 +59,14 @@ static bool close_thought(struct hearing *h)
     return true;
 }
 
-static bool add_thinking(struct hearing *h, struct str text)
+static bool add_thinking(struct reading *h, struct str text)
 {
     h->r->thought.has_text |= text.n > 0;
     return show_reasoning(h->reply, h->sink, text, anthropic_vendor.label, h->err);
 }
 
 /* Signatures usually arrive in one piece; the allocation doubles for more. */
-static bool add_signature(struct hearing *h, struct str piece)
+static bool add_signature(struct reading *h, struct str piece)
 {
     struct anthropic_thought *t = &h->r->thought;
     if (piece.n == 0)
@@ -86,7 +86,7 @@ static bool add_signature(struct hearing *h, struct str piece)
     return true;
 }
 
-static bool begin_thought(struct hearing *h, int64_t index, yyjson_val *block)
+static bool begin_thought(struct reading *h, int64_t index, yyjson_val *block)
 {
     h->r->thought = (struct anthropic_thought){.is_open = true, .index = index};
     return add_thinking(h, json_get_str(block, "thinking")) &&
@@ -103,7 +103,7 @@ static struct anthropic_call *find_call(struct anthropic_reader *r, int64_t inde
     return NULL;
 }
 
-static bool add_to_call(struct hearing *h, const struct anthropic_call *call, struct str id,
+static bool add_to_call(struct reading *h, const struct anthropic_call *call, struct str id,
                         struct str name, struct str arguments)
 {
     int64_t key = call - h->r->calls;
@@ -112,7 +112,7 @@ static bool add_to_call(struct hearing *h, const struct anthropic_call *call, st
 
 /* Anthropic sends an empty input here and the real one in deltas; some servers send the complete
  * input.  Servers that do not count their blocks reuse an index when its call is closed. */
-static bool begin_call(struct hearing *h, int64_t index, yyjson_val *block)
+static bool begin_call(struct reading *h, int64_t index, yyjson_val *block)
 {
     struct anthropic_reader *r = h->r;
     AUTO(buf) struct buf written = BUF_INIT;
@@ -127,7 +127,7 @@ static bool begin_call(struct hearing *h, int64_t index, yyjson_val *block)
     return add_to_call(h, call, json_get_str(block, "id"), json_get_str(block, "name"), STR_NONE);
 }
 
-static bool add_arguments(struct hearing *h, int64_t index, yyjson_val *piece)
+static bool add_arguments(struct reading *h, int64_t index, yyjson_val *piece)
 {
     AUTO(buf) struct buf written = BUF_INIT;
     struct anthropic_call *call = find_call(h->r, index);
@@ -139,7 +139,7 @@ static bool add_arguments(struct hearing *h, int64_t index, yyjson_val *piece)
     return add_to_call(h, call, STR_NONE, STR_NONE, text);
 }
 
-static bool close_call(struct hearing *h, struct anthropic_call *call)
+static bool close_call(struct reading *h, struct anthropic_call *call)
 {
     call->is_closed = true;
     if (call->has_arguments)
@@ -149,7 +149,7 @@ static bool close_call(struct hearing *h, struct anthropic_call *call)
 
 /* ---- blocks ---- */
 
-static bool begin_block(struct hearing *h, int64_t index, yyjson_val *block)
+static bool begin_block(struct reading *h, int64_t index, yyjson_val *block)
 {
     struct str type = json_get_str(block, "type");
     h->sink->on_alive(h->sink->arg);
@@ -166,13 +166,13 @@ static bool begin_block(struct hearing *h, int64_t index, yyjson_val *block)
     return true;
 }
 
-static bool read_block_start(struct hearing *h, yyjson_val *event)
+static bool read_block_start(struct reading *h, yyjson_val *event)
 {
     h->r->has_starts = true;
     return begin_block(h, json_get_int(event, "index", -1), json_get(event, "content_block"));
 }
 
-static bool read_block_delta(struct hearing *h, yyjson_val *event)
+static bool read_block_delta(struct reading *h, yyjson_val *event)
 {
     yyjson_val *delta = json_get(event, "delta");
     struct str type = json_get_str(delta, "type");
@@ -195,7 +195,7 @@ static bool read_block_delta(struct hearing *h, yyjson_val *event)
     return true;
 }
 
-static bool end_block(struct hearing *h, int64_t index)
+static bool end_block(struct reading *h, int64_t index)
 {
     struct anthropic_call *call = find_call(h->r, index);
     if (call)
@@ -203,7 +203,7 @@ static bool end_block(struct hearing *h, int64_t index)
     return h->r->thought.index != index || close_thought(h);
 }
 
-static bool read_block_stop(struct hearing *h, yyjson_val *event)
+static bool read_block_stop(struct reading *h, yyjson_val *event)
 {
     return end_block(h, json_get_int(event, "index", -1));
 }
@@ -216,7 +216,7 @@ static void note_most(int64_t *most, yyjson_val *usage, const char *name)
 }
 
 /* Totals so far.  Values missing or null in a later report are kept. */
-static void read_usage(struct hearing *h, yyjson_val *usage)
+static void read_usage(struct reading *h, yyjson_val *usage)
 {
     struct anthropic_reader *r = h->r;
     struct usage *u = &h->reply->usage;
@@ -237,7 +237,7 @@ static void read_usage(struct hearing *h, yyjson_val *usage)
 
 /* ---- the message ---- */
 
-static bool read_message_start(struct hearing *h, yyjson_val *event)
+static bool read_message_start(struct reading *h, yyjson_val *event)
 {
     h->sink->on_alive(h->sink->arg);
     read_usage(h, json_get(json_get(event, "message"), "usage"));
@@ -264,7 +264,7 @@ static enum stop_reason stop_of(struct str word)
     return STOP_OTHER;
 }
 
-static bool read_stop_reason(struct hearing *h, struct str word, yyjson_val *details)
+static bool read_stop_reason(struct reading *h, struct str word, yyjson_val *details)
 {
     if (word.n == 0)
         return true;
@@ -277,7 +277,7 @@ static bool read_stop_reason(struct hearing *h, struct str word, yyjson_val *det
     return true;
 }
 
-static bool read_message_delta(struct hearing *h, yyjson_val *event)
+static bool read_message_delta(struct reading *h, yyjson_val *event)
 {
     yyjson_val *delta = json_get(event, "delta");
     read_usage(h, json_get(event, "usage"));
@@ -285,7 +285,7 @@ static bool read_message_delta(struct hearing *h, yyjson_val *event)
 }
 
 /* A message that was not streamed: each block begins and ends here. */
-static bool read_message(struct hearing *h, yyjson_val *message)
+static bool read_message(struct reading *h, yyjson_val *message)
 {
     yyjson_val *blocks = json_get(message, "content");
     read_usage(h, json_get(message, "usage"));
@@ -299,14 +299,14 @@ static bool read_message(struct hearing *h, yyjson_val *message)
     return read_stop_reason(h, word, json_get(message, "stop_details"));
 }
 
-static bool read_message_stop(struct hearing *h, yyjson_val *event)
+static bool read_message_stop(struct reading *h, yyjson_val *event)
 {
     (void)event;
     h->r->is_stopped = true;
     return close_thought(h);
 }
 
-static bool read_error(struct hearing *h, struct str data)
+static bool read_error(struct reading *h, struct str data)
 {
     error_from_http(h->err, anthropic_vendor.label, 200, data, STR_NONE, STR_NONE);
     return false;
@@ -314,11 +314,11 @@ static bool read_error(struct hearing *h, struct str data)
 
 /* ---- events ---- */
 
-static bool read_event(struct hearing *h, struct str type, yyjson_val *event)
+static bool read_event(struct reading *h, struct str type, yyjson_val *event)
 {
     static const struct {
         const char *type;
-        bool (*read)(struct hearing *h, yyjson_val *event);
+        bool (*read)(struct reading *h, yyjson_val *event);
     } kinds[] = {
         {"content_block_delta", read_block_delta},
         {"content_block_start", read_block_start},
@@ -338,7 +338,7 @@ bool anthropic_read(void *state, struct reply *reply, const struct ask_sink *sin
                     struct str data, bool *ret_is_over, struct error *err)
 {
     struct anthropic_reader *r = state;
-    struct hearing h = {r, reply, sink, err};
+    struct reading h = {r, reply, sink, err};
     AUTO(json) struct json json = JSON_INIT;
     data = str_trim(data);
     if (data.n == 0 || str_is(event, "ping"))
