@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/time.h"
+#include "tools/seen.h"
 #include "toolsets/doctor.h"
 
 void call_free(struct call *c)
@@ -396,6 +397,20 @@ bool call_prepare(struct call *c)
 
 /* ---- running ---- */
 
+static void on_seen(void *arg, struct str path)
+{
+    if (path.p)
+        seen_note(arg, path);
+}
+
+/* The model knows now what these files hold. */
+static void note_seen(struct call *c)
+{
+    struct tool_cx cx = judging_cx(c);
+    if (!c->result.is_error && (c->face->reads_file || c->face->changes_files))
+        face_each_target(c->face, &cx, c->decoded, on_seen, c->turn->session->seen);
+}
+
 /* Whether the model is known to take no pictures. */
 static bool is_blind(struct session *s)
 {
@@ -413,6 +428,7 @@ bool call_run_await(struct call *c, struct error *err)
     struct tool_cx cx;
     engine_fill_cx(s->engine, s->settings, str_of(s->workspace), &cx);
     cx.reads = s->reads;
+    cx.seen = s->seen;
     cx.paths = c->paths;
     cx.shell = s->settings->shares_shell ? &s->engine->shell : NULL;
     cx.child = c->is_early ? NULL : &t->child;
@@ -438,6 +454,8 @@ bool call_run_await(struct call *c, struct error *err)
     c->duration_us = time_mono_us() - started_us;
     if (!c->is_early)
         t->child = NULL;
+    if (ok)
+        note_seen(c);
     return ok;
 }
 

@@ -7,6 +7,7 @@
 #include "loop/child.h"
 #include "net/http.h"
 #include "store/file.h"
+#include "tools/seen.h"
 
 void session_set_str(char **slot, struct str s)
 {
@@ -69,6 +70,7 @@ struct session *session_alloc(struct engine *e, const struct session_spec *spec)
     s->max_tokens = spec->max_tokens;
     s->waiting_end = &s->waiting;
     s->reads = read_set_new();
+    s->seen = seen_new();
     session_set_str(&s->path, spec->path);
     session_set_str(&s->workspace, spec->workspace);
     session_set_str(&s->cwd, spec->workspace);
@@ -88,6 +90,7 @@ void session_free(struct session *s)
     buf_clear(&s->owed);
     history_clear(&s->history);
     read_set_free(s->reads);
+    seen_free(s->seen);
     todo_list_clear(&s->todos);
     session_sandbox_free(s);
     free(s->path);

@@ -45,6 +45,7 @@ struct session {
     bool settles_whole; /* the form needs a new file: records cannot say what has changed */
     struct history history;
     struct read_set *reads;
+    struct seen *seen; /* files as the model knows them */
     struct listener *listeners;
     unsigned n_full;
     struct turn *waiting, **waiting_end; /* accepted and reserved ones, in order */

@@ -2,60 +2,22 @@
 #include "tools/edit.h"
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
-struct place {
-    size_t at;   /* in the text */
-    size_t edit; /* whose old_text stands there */
-};
-
-struct places {
-    struct place *v;
-    size_t n, room;
-};
-
-static void places_clear(struct places *p)
-{
-    free(p->v);
-}
-
-static void add_place(struct places *p, size_t at, size_t edit)
-{
-    if (p->n == p->room) {
-        p->room = p->room ? p->room * 2 : 16;
-        p->v = xrealloc(p->v, p->room * sizeof *p->v);
-    }
-    p->v[p->n++] = (struct place){at, edit};
-}
-
-/* Adds the places of one edit; returns how many there are, counted without overlap. */
-static size_t find_places(struct places *p, struct str text, const struct edit *edits, size_t i,
-                          bool everywhere)
-{
-    size_t count = 0, from = 0;
-    struct str old = edits[i].old_text;
-    for (;;) {
-        size_t at = str_find(str_from(text, from), old);
-        if (at == SIZE_MAX)
-            return count;
-        if (everywhere || count == 0)
-            add_place(p, from + at, i);
-        count++;
-        from += at + old.n;
-    }
-}
+enum { CONTEXT_LINES = 3, SHOWN_LINES = 40, SHOWN_BYTES = 4000 };
 
 static int compare_places(const void *a, const void *b)
 {
-    const struct place *x = a, *y = b;
+    const struct edit_place *x = a, *y = b;
     int c = (x->at > y->at) - (x->at < y->at);
     return c ? c : (x->edit > y->edit) - (x->edit < y->edit);
 }
 
-static bool find_overlap(const struct places *p, const struct edit *edits, struct edit_report *r)
+static bool find_overlap(const struct edit_places *p, struct edit_report *r)
 {
     for (size_t k = 1; k < p->n; k++) {
-        const struct place *x = &p->v[k - 1], *y = &p->v[k];
-        if (x->at + edits[x->edit].old_text.n <= y->at)
+        const struct edit_place *x = &p->v[k - 1], *y = &p->v[k];
+        if (x->at + x->n <= y->at)
             continue;
         r->fault = EDIT_OVERLAP;
         r->i = MIN(x->edit, y->edit);
@@ -65,46 +27,99 @@ static bool find_overlap(const struct places *p, const struct edit *edits, struc
     return false;
 }
 
-static void replace(struct str text, const struct places *p, const struct edit *edits,
+static void replace(struct str text, const struct edit_places *p, struct edit_report *r,
                     struct buf *out)
 {
     size_t from = 0;
     for (size_t k = 0; k < p->n; k++) {
-        const struct edit *e = &edits[p->v[k].edit];
-        buf_add(out, str_n(text.p + from, p->v[k].at - from));
+        const struct edit_place *e = &p->v[k];
+        buf_add(out, str_n(text.p + from, e->at - from));
+        if (e->step > EDIT_LINE_ENDS && r->n_notes < EDIT_NOTES)
+            r->notes[r->n_notes++] = (struct edit_note){e->step, out->n, e->new_text.n};
         buf_add(out, e->new_text);
-        from = p->v[k].at + e->old_text.n;
+        from = e->at + e->n;
     }
     buf_add(out, str_from(text, from));
+}
+
+/* Finds the places of edit r->i; false with a fault when they are not as many as they should. */
+static bool find_places(struct str text, const struct edit *e, bool everywhere,
+                        struct edit_places *p, struct edit_report *r)
+{
+    size_t first = p->n;
+    if (e->old_text.n == 0) {
+        r->fault = EDIT_EMPTY;
+        return false;
+    }
+    r->count = edit_find(text, e, r->i, p);
+    if (r->count == 1 || (r->count && everywhere))
+        return true;
+    r->fault = r->count ? EDIT_MANY : EDIT_NOT_FOUND;
+    for (size_t k = 0; k < r->count && k < EDIT_PLACES; k++)
+        r->places[k] = p->v[first + k].at;
+    return false;
 }
 
 struct edit_report edit_apply(struct str text, const struct edit *edits, size_t n, bool everywhere,
                               struct buf *out)
 {
     struct edit_report r = {.fault = n ? EDIT_FINE : EDIT_NONE};
-    AUTO(places) struct places p = {0};
-    for (r.i = 0; r.i < n; r.i++) {
-        if (edits[r.i].old_text.n == 0) {
-            r.fault = EDIT_EMPTY;
+    AUTO(edit_places) struct edit_places p = {0};
+    for (r.i = 0; r.i < n; r.i++)
+        if (!find_places(text, &edits[r.i], everywhere, &p, &r))
             return r;
-        }
-        r.count = find_places(&p, text, edits, r.i, everywhere);
-        if (r.count == 0 || (r.count > 1 && !everywhere)) {
-            r.fault = r.count ? EDIT_MANY : EDIT_NOT_FOUND;
-            return r;
-        }
-    }
     if (n == 0)
         return r;
     qsort(p.v, p.n, sizeof *p.v, compare_places);
-    if (find_overlap(&p, edits, &r))
+    if (find_overlap(&p, &r))
         return r;
     AUTO(buf) struct buf changed = BUF_INIT;
-    replace(text, &p, edits, &changed);
+    replace(text, &p, &r, &changed);
     r.count = p.n;
     if (str_eq(text, buf_str(&changed)))
         r.fault = EDIT_NO_CHANGE;
     else
         buf_add(out, buf_str(&changed));
     return r;
+}
+
+static const char *step_words(enum edit_step step)
+{
+    static const char *const words[] = {
+        [EDIT_TRAILING] = "ignoring blanks at line ends",
+        [EDIT_SHIFT] = "with another indentation; the new text was shifted alike",
+        [EDIT_UNIT] = "with another unit of indentation; the new text was converted to the file's",
+        [EDIT_TYPOGRAPHY] = "taking typographic characters for plain ones",
+        [EDIT_ESCAPES] = "after one level of backslash escapes was removed from both texts",
+        [EDIT_NUMBERS] = "after the line numbers were removed",
+        [EDIT_OUTER] = "without the blank lines around it",
+    };
+    return words[step];
+}
+
+/* The lines of [at, at + n) and those around them, numbered. */
+static void put_lines(struct str text, const struct edit_note *note, struct buf *out)
+{
+    size_t number = 1, from = 1, start = 0, last, shown = out->n;
+    for (size_t i = 0; i < note->at; i++)
+        number += text.p[i] == '\n';
+    from = number > CONTEXT_LINES ? number - CONTEXT_LINES : 1;
+    last = number + CONTEXT_LINES;
+    for (size_t i = note->at; i + 1 < note->at + note->n; i++)
+        last += text.p[i] == '\n';
+    last = MIN(last, from + SHOWN_LINES);
+    struct str line, rest = text;
+    for (start = 1; str_line(&rest, &line) && start <= last; start++)
+        if (start >= from && out->n - shown < SHOWN_BYTES)
+            buf_addf(out, "\n%zu: %.*s", start, STR_FMT(utf8_cut(line, 500)));
+}
+
+void edit_say_notes(const struct edit_report *r, struct str after, bool with_lines, struct buf *out)
+{
+    for (size_t i = 0; i < r->n_notes; i++) {
+        buf_addf(out, "%sfound %s%s", i ? "\n" : "", step_words(r->notes[i].step),
+                 with_lines ? "; the lines are now:" : "");
+        if (with_lines)
+            put_lines(after, &r->notes[i], out);
+    }
 }

@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "tools/edit_match.h"
 
 enum { STEPS_PER_LOOK = 1 << 16 };
 
@@ -55,20 +56,6 @@ static struct str trim_end(struct str s)
     return s;
 }
 
-/* Typographic dashes, quotes and spaces as ASCII writes them. */
-static uint32_t fold(uint32_t c)
-{
-    if ((c >= 0x2010 && c <= 0x2015) || c == 0x2212)
-        return '-';
-    if (c >= 0x2018 && c <= 0x201b)
-        return '\'';
-    if (c >= 0x201c && c <= 0x201f)
-        return '"';
-    if (c == 0xa0 || (c >= 0x2000 && c <= 0x200a) || c == 0x202f || c == 0x205f || c == 0x3000)
-        return ' ';
-    return c;
-}
-
 /* The next character, folded; a byte that is no UTF-8 stands for itself. */
 static uint32_t take_folded(struct str *s)
 {
@@ -79,7 +66,7 @@ static uint32_t take_folded(struct str *s)
         n = 1;
     }
     *s = str_from(*s, n);
-    return fold(c);
+    return edit_plain_char(c);
 }
 
 static bool same_folded(struct str a, struct str b)

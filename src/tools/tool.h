@@ -56,6 +56,7 @@ struct tool_cx {
     struct str root;           /* workspace, real path */
     struct str launch_dir;     /* where the process was started */
     struct read_set *reads;    /* may be NULL */
+    struct seen *seen;         /* files as the model knows them (tools/seen.h); may be NULL */
     struct shell_state *shell; /* may be NULL: nothing is kept */
     const char *const *env;    /* environment of children, already cleaned */
     struct child **child;      /* shows a running command, for back-pressure; may be NULL */

@@ -2,7 +2,9 @@
 /* write_file and edit_file of Kward: an existing file must have been read in this session. */
 #include "base/path.h"
 #include "tools/change.h"
+#include "tools/edit_hint.h"
 #include "tools/read.h"
+#include "tools/seen.h"
 #include "toolsets/kward.h"
 #include "toolsets/words.h"
 
@@ -175,9 +177,15 @@ static bool edit_face_await(struct tool_cx *cx, const void *args, struct tool_re
     if (!change_edit(buf_str(&path), edits, n, false, &change, &report, err))
         return tool_fail(ret, "Error: cannot edit %.*s: %s", STR_FMT(a->path), cause_of(err));
     if (report.fault != EDIT_FINE)
-        return say_edit_fault(report, a->path, ret);
+        return say_edit_fault(report, a->path, ret) &&
+               edit_hint(buf_str(&change.before), seen_get(cx->seen, buf_str(&path)), edits,
+                         &report, &ret->text);
     name_target(ret, a->path, buf_str(&path));
     buf_addf(&ret->text, "Edited %.*s: replaced %zu block(s)", STR_FMT(a->path), report.count);
+    if (report.n_notes) {
+        buf_addc(&ret->text, '\n');
+        edit_say_notes(&report, buf_str(&change.after), false, &ret->text);
+    }
     put_diff(&change, a->path, ret);
     return true;
 }

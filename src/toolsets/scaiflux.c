@@ -7,9 +7,11 @@
 #include "base/path.h"
 #include "tools/background.h"
 #include "tools/change.h"
+#include "tools/edit_hint.h"
 #include "tools/list.h"
 #include "tools/picture.h"
 #include "tools/read.h"
+#include "tools/seen.h"
 #include "tools/shell.h"
 #include "toolsets/look.h"
 #include "toolsets/words.h"
@@ -225,11 +227,14 @@ static bool edit_await(struct tool_cx *cx, const void *args, struct tool_result 
         !change_edit(buf_str(&path), &edit, 1, a->replace_all, &change, &report, err))
         return tool_fail(ret, "cannot edit %.*s: %s", STR_FMT(a->path), cause_of(err));
     if (report.fault != EDIT_FINE)
-        return say_edit_fault(a, report, ret);
+        return say_edit_fault(a, report, ret) &&
+               edit_hint(buf_str(&change.before), seen_get(cx->seen, buf_str(&path)), &edit,
+                         &report, &ret->text);
     name_target(ret, a->path, buf_str(&path));
     put_diff(&change, a->path, ret);
     buf_addf(&ret->text, "edited %.*s: %zu replacement%s\n", STR_FMT(a->path), report.count,
              report.count == 1 ? "" : "s");
+    edit_say_notes(&report, buf_str(&change.after), true, &ret->text);
     return true;
 }
 

@@ -402,7 +402,7 @@ static void test_bad_arguments(void **state)
     scene_open(&s);
     assert_call_fails(&s, &toolset_loaf, "apply_patch", "{}", want);
     assert_call_fails(&s, &toolset_loaf, "apply_patch", "{\"input\":1}", want);
-    assert_call_fails(&s, &toolset_loaf, "apply_patch", "{\"input\":null,\"x\":1}", want);
+    assert_call_fails(&s, &toolset_loaf, "apply_patch", "{\"input\":null}", want);
     /* A NUL is no part of a name; in a text it is a byte. */
     AUTO(tool_result) struct tool_result r = TOOL_RESULT_INIT;
     assert_true(scene_call(&s, &toolset_loaf, "apply_patch",

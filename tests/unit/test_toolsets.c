@@ -107,7 +107,7 @@ static void test_scaiflux_files(void **state)
     assert_call_fails(
         &s, SCAIFLUX, "edit_file",
         "{\"path\":\"d/a.txt\",\"old_string\":\"e\",\"new_string\":\"E\"}",
-        "old_string appears 3 times in d/a.txt; give more context or set replace_all");
+        "old_string appears 3 times in d/a.txt; give more context or set replace_all\nit stands here:\n1: one\n3: three");
     assert_call(
         &s, SCAIFLUX, "edit_file",
         "{\"path\":\"d/a.txt\",\"old_string\":\"e\",\"new_string\":\"E\",\"replace_all\":true}",

@@ -120,7 +120,7 @@ static void test_kward_edit_faults(void **state)
                "Error: edits[0].old_text was not found in a");
     edit_fails(
         &s, "[{\"old_text\":\"xyz\",\"new_text\":\"\"},{\"old_text\":\"abc\",\"new_text\":\"\"}]",
-        "Error: edits[1].old_text appears 2 times in a; provide more context");
+        "Error: edits[1].old_text appears 2 times in a; provide more context\nit stands here:\n1: abc abc xyz");
     edit_fails(
         &s, "[{\"old_text\":\"xyz\",\"new_text\":\"\"},{\"old_text\":\"c x\",\"new_text\":\"\"}]",
         "Error: edits[0] and edits[1] overlap in a");

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/seen.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "tools/read.h"
+
+enum { FILE_BYTES = 256 << 10, ALL_BYTES = 8 << 20 };
+
+struct seen_file {
+    char *path;
+    struct buf text;
+};
+
+struct seen { /* the oldest first */
+    struct seen_file *v;
+    size_t n, room, n_bytes;
+};
+
+struct seen *seen_new(void)
+{
+    return xnew(struct seen);
+}
+
+static void remove_at(struct seen *s, size_t i)
+{
+    s->n_bytes -= s->v[i].text.n;
+    free(s->v[i].path);
+    buf_clear(&s->v[i].text);
+    memmove(s->v + i, s->v + i + 1, (s->n - i - 1) * sizeof *s->v);
+    s->n--;
+}
+
+void seen_free(struct seen *s)
+{
+    if (!s)
+        return;
+    while (s->n)
+        remove_at(s, s->n - 1);
+    free(s->v);
+    free(s);
+}
+
+static size_t find(const struct seen *s, struct str path)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (str_is(path, s->v[i].path))
+            return i;
+    return SIZE_MAX;
+}
+
+void seen_note(struct seen *s, struct str path)
+{
+    struct error ignored;
+    struct read_info info;
+    struct seen_file f = {0};
+    size_t at = find(s, path);
+    if (at != SIZE_MAX)
+        remove_at(s, at);
+    if (!read_stat(path, &info, &ignored) || !info.is_file || info.size > FILE_BYTES ||
+        !read_resolved(path, FILE_BYTES, &f.text, &ignored) || read_is_binary(buf_str(&f.text))) {
+        buf_clear(&f.text);
+        return;
+    }
+    while (s->n && s->n_bytes + f.text.n > ALL_BYTES)
+        remove_at(s, 0);
+    if (s->n == s->room) {
+        s->room = s->room ? 2 * s->room : 16;
+        s->v = xrealloc(s->v, s->room * sizeof *s->v);
+    }
+    f.path = str_dup(path);
+    s->n_bytes += f.text.n;
+    s->v[s->n++] = f;
+}
+
+struct str seen_get(const struct seen *s, struct str path)
+{
+    size_t at = s ? find(s, path) : SIZE_MAX;
+    return at == SIZE_MAX ? STR_NONE : buf_str(&s->v[at].text);
+}
