@@ -383,6 +383,7 @@ bool call_prepare(struct call *c)
         say_unknown(c);
         return false;
     }
+    c->face = doctor_pick(c->face, c->args.root);
     if (decode(c, &fault))
         return true;
     set->say_invalid(c->face, &fault, c->event.raw, &c->result);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "tools/diff.h"
+#include "tools/omission.h"
 #include "tools/read.h"
 #include "tools/write.h"
 
@@ -33,6 +34,8 @@ bool change_write(struct str path, struct str content, struct change *ret, struc
         shape_off(shape, buf_str(&old), &ret->before);
         ret->is_comparable = true;
     }
+    if (!omission_check(content, buf_str(&ret->before), err))
+        return false;
     /* What was asked for with \r\n or a mark gets them; the old shape only fills in. */
     given.has_bom |= shape.has_bom;
     given.is_crlf |= shape.is_crlf;
@@ -71,6 +74,9 @@ bool change_edit(struct str path, const struct edit *edits, size_t n, bool every
         return error_set(err, ERR_INVALID, "%.*s is not a text file", STR_FMT(path));
     struct shape shape = shape_of(buf_str(&old));
     shape_off(shape, buf_str(&old), &ret->before);
+    for (size_t i = 0; i < n; i++)
+        if (!omission_check(edits[i].new_text, buf_str(&ret->before), err))
+            return false;
     AUTO_FREE struct edit *plain = plain_edits(edits, n, shape, &pool);
     struct edit_report report = edit_apply(buf_str(&ret->before), plain, n, everywhere,
                                            &ret->after);

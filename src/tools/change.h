@@ -18,7 +18,8 @@ struct change {
 #define CHANGE_INIT ((struct change){0})
 void change_clear(struct change *c);
 
-/* Replaces or creates the file at the resolved path; its directory must exist. */
+/* Replaces or creates the file at the resolved path; its directory must exist.  A text that leaves
+ * something out (omission.h) is refused. */
 bool change_write(struct str path, struct str content, struct change *ret, struct error *err);
 /* Applies the edits.  True with a fault in *ret_report: nothing was written. */
 bool change_edit(struct str path, const struct edit *edits, size_t n, bool everywhere,

@@ -77,12 +77,35 @@ static void add_line(struct parser *p, char sign, struct str text)
     o->lines[i] = (struct patch_line){sign, text};
 }
 
+/* Reads digits at the start of *s. */
+static bool take_number(struct str *s, size_t *ret)
+{
+    size_t n = 0;
+    for (*ret = 0; n < s->n && n < 9 && s->p[n] >= '0' && s->p[n] <= '9'; n++)
+        *ret = 10 * *ret + (size_t)(s->p[n] - '0');
+    *s = str_from(*s, n);
+    return n > 0;
+}
+
+/* The line numbers of a unified diff, "-12,3 +12,4 @@ ...": the first, or 0 when they are none. */
+static size_t take_range(struct str s)
+{
+    size_t line, ignored;
+    if (!str_starts(s, STR("-")) || (s = str_from(s, 1), !take_number(&s, &line)))
+        return 0;
+    if (str_starts(s, STR(",")) && (s = str_from(s, 1), !take_number(&s, &ignored)))
+        return 0;
+    return str_starts(s, STR(" +")) && str_find(s, STR(" @@")) != SIZE_MAX ? MAX(line, 1) : 0;
+}
+
 /* Takes the head of a chunk; false when the line is none. */
-static bool take_locator(struct parser *p, struct str *ret_locator)
+static bool take_locator(struct parser *p, struct str *ret_locator, size_t *ret_near)
 {
     struct str line = p->line;
     *ret_locator = STR_NONE;
-    if (!is_word(line, STR("@@"))) {
+    if (str_starts(line, STR("@@ ")))
+        *ret_near = take_range(str_from(line, 3));
+    if (!*ret_near && !is_word(line, STR("@@"))) {
         if (!str_starts(line, STR("@@ ")))
             return false;
         *ret_locator = str_from(line, 3);
@@ -107,7 +130,7 @@ static void take_chunk_lines(struct parser *p, struct patch_chunk *c)
 static bool parse_chunk(struct parser *p, bool is_first)
 {
     struct patch_chunk c = {0};
-    if (!take_locator(p, &c.locator) && !is_first)
+    if (!take_locator(p, &c.locator, &c.near) && !is_first)
         return fail(p, PATCH_NO_MARKER, p->number, p->line);
     take_chunk_lines(p, &c);
     if (c.n_lines == 0 && p->line.p && !str_starts(p->line, STR("***")))

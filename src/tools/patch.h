@@ -53,6 +53,7 @@ struct patch_line {
 
 struct patch_chunk {
     struct str locator;   /* line to find first; p == NULL: none */
+    size_t near;          /* line of the text where it should be, from 1; 0: not told */
     size_t line, n_lines; /* into patch.lines */
     bool is_at_end;       /* *** End of File */
 };
@@ -89,6 +90,13 @@ struct patch_fault {
 void patch_fault_clear(struct patch_fault *f);
 
 bool patch_parse(struct str text, struct patch *ret, struct patch_fault *fault);
+
+/* The same for patches in other forms as well (patch_mend.c): their text is rewritten into mended,
+ * which must live as long as the patch.  Then *fault says what was wrong with the original; on
+ * failure too. */
+bool patch_read(struct str text, struct buf *mended, struct patch *ret, struct patch_fault *fault);
+/* Rewrites a text as a patch; false when it is none in any form that is known. */
+bool patch_mend(struct str text, struct buf *out);
 
 /* Appends the text as the update leaves it.  Lines that the chunks only name as context keep the
  * bytes they have in the text; all lines end with \n afterwards.  stop (may be NULL) ends a long
@@ -150,6 +158,7 @@ struct patch_job {
     struct str text;
     struct patch_options options; /* stop is ours */
     struct patch patch;
+    struct buf mended; /* its text, when that was rewritten */
     struct plan plan;
     struct patch_fault fault;
     struct buf diff;

@@ -148,19 +148,36 @@ static bool stands_at(struct placing *p, const struct str *want, size_t n, size_
     return true;
 }
 
-/* The first place at or behind from where the wanted lines stand, SIZE_MAX when there is none.
- * With at_end only the last possible place counts. */
-static size_t seek(struct placing *p, const struct str *want, size_t n, size_t from, bool at_end)
+/* Where the wanted lines stand at this level, at or behind from: first, or nearest to a line. */
+static size_t seek_level(struct placing *p, const struct str *want, size_t n, size_t from,
+                         size_t near, enum level level)
+{
+    size_t best = SIZE_MAX, best_far = SIZE_MAX;
+    for (size_t at = from; at <= p->n - n; at++) {
+        size_t far = at + 1 > near ? at + 1 - near : near - at - 1;
+        if ((near && far >= best_far) || !stands_at(p, want, n, at, level))
+            continue;
+        if (!near)
+            return at;
+        best = at;
+        best_far = far;
+    }
+    return best;
+}
+
+/* The first place at or behind from where the wanted lines stand, SIZE_MAX when there is none;
+ * with near the one nearest to that line.  With at_end only the last possible place counts. */
+static size_t seek(struct placing *p, const struct str *want, size_t n, size_t from, size_t near,
+                   bool at_end)
 {
     if (n > p->n || from > p->n - n)
         return SIZE_MAX;
     if (at_end)
         from = p->n - n;
-    for (enum level l = LEVEL_EXACT; l < N_LEVELS; l++)
-        for (size_t at = from; at <= p->n - n; at++)
-            if (stands_at(p, want, n, at, l))
-                return at;
-    return SIZE_MAX;
+    size_t at = SIZE_MAX;
+    for (enum level l = LEVEL_EXACT; l < N_LEVELS && at == SIZE_MAX; l++)
+        at = seek_level(p, want, n, from, near, l);
+    return at;
 }
 
 static bool fail(struct placing *p, enum patch_fault_kind kind, const struct patch_chunk *c,
@@ -184,7 +201,7 @@ static bool seek_locator(struct placing *p, const struct patch_chunk *c, struct 
 {
     if (!c->locator.p)
         return true;
-    size_t at = seek(p, &c->locator, 1, p->pos, false);
+    size_t at = seek(p, &c->locator, 1, p->pos, 0, false);
     if (at == SIZE_MAX)
         return fail(p, PATCH_NO_LOCATOR, c, fault);
     bool begins_chunk = p->n_old && same(p->old[0], c->locator, LEVEL_TRIM);
@@ -200,11 +217,11 @@ static bool place_chunk(struct placing *p, const struct patch_chunk *c, struct p
         return false;
     *ret = (struct place){.at = SIZE_MAX};
     if (p->n_old)
-        ret->at = seek(p, p->old, p->n_old, p->pos, c->is_at_end);
+        ret->at = seek(p, p->old, p->n_old, p->pos, c->near, c->is_at_end);
     if (p->n_old && ret->at == SIZE_MAX && p->old[p->n_old - 1].n == 0) {
         ret->is_shortened = true;
         p->n_old--;
-        ret->at = seek(p, p->old, p->n_old, p->pos, c->is_at_end);
+        ret->at = seek(p, p->old, p->n_old, p->pos, c->near, c->is_at_end);
     }
     ret->n_old = p->n_old;
     ret->is_append = p->n_old == 0;

@@ -12,6 +12,7 @@
 #include "tools/change.h"
 #include "tools/diff.h"
 #include "tools/job.h"
+#include "tools/omission.h"
 #include "tools/read.h"
 
 #include <errno.h>
@@ -184,7 +185,9 @@ static bool plan_add(struct planning *pl, const struct patch_hunk *h)
         buf_addc(&text, '\n');
     }
     load_for_diff(pl, f);
-    return set_text(pl, f, &text, why) || fail(pl, PATCH_UNWRITABLE, h->path);
+    return (omission_check(buf_str(&text), buf_str(&f->before), why) &&
+            set_text(pl, f, &text, why)) ||
+           fail(pl, PATCH_UNWRITABLE, h->path);
 }
 
 static bool plan_delete(struct planning *pl, const struct patch_hunk *h)
@@ -236,6 +239,8 @@ static bool plan_update(struct planning *pl, const struct patch_hunk *h)
         return fail(pl, PATCH_UNREADABLE, h->path);
     if (!patch_place(pl->patch, h, buf_str(&f->after), pl->o->stop, &text, pl->fault))
         return fail(pl, pl->fault->kind, h->path);
+    if (!omission_check(buf_str(&text), buf_str(&f->after), why))
+        return fail(pl, PATCH_UNWRITABLE, h->path);
     if (h->move_to.p)
         return plan_move(pl, h, f, &text);
     return set_text(pl, f, &text, why) || fail(pl, PATCH_UNWRITABLE, h->path);
@@ -286,11 +291,22 @@ static bool run(struct job *job, struct error *err)
 {
     struct patch_job *j = ((struct work *)job)->j;
     (void)err;
+    AUTO(patch_fault) struct patch_fault parse = PATCH_FAULT_INIT;
     j->options.stop = &job->stop;
-    if (!patch_parse(j->text, &j->patch, &j->fault) ||
-        !patch_plan(&j->patch, &j->options, &j->plan, &j->fault) || job_is_stopped(job) ||
-        !plan_commit(&j->plan, &j->fault))
+    if (!patch_read(j->text, &j->mended, &j->patch, &parse)) {
+        j->fault = take(&parse);
         return true;
+    }
+    if (!patch_plan(&j->patch, &j->options, &j->plan, &j->fault) || job_is_stopped(job) ||
+        !plan_commit(&j->plan, &j->fault)) {
+        /* Lines without a sign that are not the file's: that is what is wrong. */
+        if (j->fault.kind == PATCH_NOT_FOUND &&
+            (parse.kind == PATCH_BAD_LINE || parse.kind == PATCH_NO_MARKER)) {
+            patch_fault_clear(&j->fault);
+            j->fault = take(&parse);
+        }
+        return true;
+    }
     j->is_diff_cut = !plan_diff(&j->plan, &j->diff);
     return true;
 }
@@ -307,4 +323,5 @@ void patch_job_clear(struct patch_job *j)
     patch_clear(&j->patch);
     patch_fault_clear(&j->fault);
     buf_clear(&j->diff);
+    buf_clear(&j->mended);
 }

@@ -256,6 +256,22 @@ static yyjson_val *single_edit(const struct face *f, yyjson_val *args, struct js
     return yyjson_is_obj(item) ? item : NULL;
 }
 
+const struct face *doctor_pick(const struct face *f, yyjson_val *args)
+{
+    const struct face *other = f->for_edits;
+    size_t i, max;
+    yyjson_val *key, *v;
+    bool is_edit = false;
+    yyjson_obj_foreach(args, i, max, key, v) {
+        if (!other || doctor_row(f->kind, f->args, json_str(key)))
+            return f;
+        const struct row *row = doctor_row(other->kind, other->args, json_str(key));
+        is_edit |= row && str_is(str_of(row->name), "old_string");
+        is_edit |= str_is(json_str(key), "edits");
+    }
+    return is_edit ? other : f;
+}
+
 /* Whether the rows can take the arguments as they are. */
 static bool is_fine(const struct face *f, yyjson_val *args)
 {

@@ -25,6 +25,8 @@ struct doctor {
 #define DOCTOR_INIT ((struct doctor){0})
 void doctor_clear(struct doctor *d);
 
+/* The tool that the arguments are for: f, or f->for_edits. */
+const struct face *doctor_pick(const struct face *f, yyjson_val *args);
 /* args is an object and is left alone.  False with FAULT_CLASH. */
 bool doctor_mend(const struct toolset *t, const struct face *f, yyjson_val *args,
                  struct doctor *ret, struct fault *ret_fault);

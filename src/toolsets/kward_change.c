@@ -5,6 +5,7 @@
 #include "tools/edit_hint.h"
 #include "tools/read.h"
 #include "tools/seen.h"
+#include "tools/syntax.h"
 #include "toolsets/kward.h"
 #include "toolsets/words.h"
 
@@ -73,6 +74,9 @@ static bool write_face_await(struct tool_cx *cx, const void *args, struct tool_r
         read_set_add(cx->reads, buf_str(&path));
     name_target(ret, a->path, buf_str(&path));
     buf_addf(&ret->text, "Wrote %zu bytes to %.*s", change.n_bytes, STR_FMT(a->path));
+    syntax_check_await(cx, buf_str(&path),
+                       change.is_comparable ? buf_str(&change.before) : STR_NONE,
+                       buf_str(&change.after), &ret->text);
     if (change.is_comparable)
         put_diff(&change, a->path, ret);
     return true;
@@ -186,6 +190,8 @@ static bool edit_face_await(struct tool_cx *cx, const void *args, struct tool_re
         buf_addc(&ret->text, '\n');
         edit_say_notes(&report, buf_str(&change.after), false, &ret->text);
     }
+    syntax_check_await(cx, buf_str(&path), buf_str(&change.before), buf_str(&change.after),
+                       &ret->text);
     put_diff(&change, a->path, ret);
     return true;
 }

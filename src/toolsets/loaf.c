@@ -68,7 +68,7 @@ static void say_unknown(struct str name, struct str call_id, struct tool_result 
 static bool is_file_tool(const struct face *f)
 {
     return f == &loaf_read_face || f == &loaf_list_face || f == &loaf_grep_face ||
-           f == &loaf_patch_face;
+           f == &loaf_patch_face || f == &loaf_edit_face;
 }
 
 /* What the absence of a needed argument is called, behind the tool's name; arguments that stand not

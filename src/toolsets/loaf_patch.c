@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* apply_patch of loaf: its schema, what it reports and how it words what is wrong. */
 #include "base/path.h"
+#include "tools/change.h"
+#include "tools/edit_hint.h"
 #include "tools/patch.h"
+#include "tools/read.h"
+#include "tools/seen.h"
+#include "tools/syntax.h"
+#include "tools/write.h"
 #include "toolsets/loaf.h"
 #include "toolsets/words.h"
 
-enum { DIFF_BYTES = 64 << 10, SHOWN_BYTES = 16 << 10 };
+enum { DIFF_BYTES = 64 << 10, SHOWN_BYTES = 16 << 10, CHECKED_FILES = 5 };
 
 struct patch_args {
     struct str input;
@@ -22,8 +28,9 @@ static void patch_targets(const void *args, target_fn *fn, void *arg)
 {
     AUTO(patch) struct patch p = PATCH_INIT;
     AUTO(patch_fault) struct patch_fault ignored = PATCH_FAULT_INIT;
+    AUTO(buf) struct buf mended = BUF_INIT;
     struct str text = ((const struct patch_args *)args)->input;
-    if (!text.p || !patch_parse(text, &p, &ignored))
+    if (!text.p || !patch_read(text, &mended, &p, &ignored))
         return;
     for (size_t i = 0; i < p.n_hunks; i++) {
         const struct patch_hunk *h = &p.hunks[i];
@@ -129,13 +136,45 @@ static void put_apply_fault(const struct patch *p, const struct patch_fault *f, 
     }
 }
 
-static bool say_fault(const struct patch_job *j, struct tool_result *ret)
+/* The lines of a chunk that the file should have, or shall have. */
+static void put_side(const struct patch *p, const struct patch_chunk *c, char left_out,
+                     struct buf *out)
+{
+    for (size_t i = 0; i < c->n_lines; i++)
+        if (p->lines[c->line + i].sign != left_out) {
+            buf_add(out, p->lines[c->line + i].text);
+            buf_addc(out, '\n');
+        }
+}
+
+/* What the file has instead of the lines of a chunk. */
+static void put_hint(const struct tool_cx *cx, const struct patch_job *j, struct buf *out)
+{
+    struct error ignored;
+    AUTO(buf) struct buf text = BUF_INIT, plain = BUF_INIT, old = BUF_INIT, new = BUF_INIT,
+                         path = BUF_INIT;
+    if (j->fault.kind != PATCH_NOT_FOUND ||
+        !tool_path(cx, buf_str(&j->fault.path), &path, &ignored) ||
+        !read_resolved(buf_str(&path), CHANGE_BYTES, &text, &ignored))
+        return;
+    shape_off(shape_of(buf_str(&text)), buf_str(&text), &plain);
+    put_side(&j->patch, j->fault.chunk, '+', &old);
+    put_side(&j->patch, j->fault.chunk, '-', &new);
+    struct edit e = {buf_str(&old), buf_str(&new)};
+    struct edit_report r = {.fault = EDIT_NOT_FOUND};
+    edit_hint(buf_str(&plain), seen_get(cx->seen, buf_str(&path)), &e, &r, out);
+}
+
+/* Hints are for the model; events keep the documented text. */
+static bool say_fault(const struct tool_cx *cx, const struct patch_job *j, struct tool_result *ret)
 {
     if (!put_parse_fault(&j->fault, &ret->text))
         put_apply_fault(&j->patch, &j->fault, &ret->text);
     buf_add(&ret->error, buf_str(&ret->text));
     ret->is_error = true;
-    return loaf_done(ret);
+    loaf_done(ret);
+    put_hint(cx, j, &ret->text);
+    return true;
 }
 
 static bool is_of(const struct patch_hunk *h, char letter)
@@ -195,12 +234,22 @@ static bool patch_face_await(struct tool_cx *cx, const void *args, struct tool_r
     j.options.arg = cx;
     if (!patch_apply_await(cx->loop, &j, err))
         return false;
-    return j.fault.kind ? say_fault(&j, ret) : say_changed(&j, ret);
+    if (j.fault.kind)
+        return say_fault(cx, &j, ret);
+    say_changed(&j, ret);
+    for (size_t i = 0; i < MIN(j.plan.n, CHECKED_FILES); i++) {
+        const struct plan_file *f = j.plan.files[i];
+        struct str before = f->is_loaded ? buf_str(&f->before) : STR_NONE;
+        if (f->exists && f->has_text)
+            syntax_check_await(cx, str_of(f->path), before, buf_str(&f->after), &ret->text);
+    }
+    return true;
 }
 
 const struct face loaf_patch_face = {
     .name = "apply_patch",
     .kind = TOOL_PATCH,
+    .for_edits = &loaf_edit_face,
     .about = "Adds, updates, moves and deletes files by a patch that begins with *** Begin Patch "
              "and ends with *** End Patch. All of its files are changed or none.",
     .args = patch_rows,

@@ -13,6 +13,7 @@
 #include "tools/read.h"
 #include "tools/seen.h"
 #include "tools/shell.h"
+#include "tools/syntax.h"
 #include "toolsets/look.h"
 #include "toolsets/words.h"
 
@@ -139,6 +140,16 @@ static void put_diff(const struct change *c, struct str name, struct tool_result
     ret->diff.limit = 0;
 }
 
+/* Behind the result, which ends with a line end or not. */
+static void check_syntax_await(struct tool_cx *cx, struct str path, const struct change *c,
+                               struct buf *out)
+{
+    AUTO(buf) struct buf errors = BUF_INIT;
+    syntax_check_await(cx, path, c->is_comparable ? buf_str(&c->before) : STR_NONE,
+                       buf_str(&c->after), &errors);
+    buf_add(out, str_from(buf_str(&errors), str_ends(buf_str(out), STR("\n"))));
+}
+
 struct write_args {
     struct str path, content;
 };
@@ -165,6 +176,7 @@ static bool write_await(struct tool_cx *cx, const void *args, struct tool_result
         put_diff(&change, a->path, ret);
     buf_addf(&ret->text, "%s %.*s (%zu bytes)\n", change.existed ? "replaced" : "created",
              STR_FMT(a->path), change.n_bytes);
+    check_syntax_await(cx, buf_str(&path), &change, &ret->text);
     return true;
 }
 
@@ -235,6 +247,7 @@ static bool edit_await(struct tool_cx *cx, const void *args, struct tool_result 
     buf_addf(&ret->text, "edited %.*s: %zu replacement%s\n", STR_FMT(a->path), report.count,
              report.count == 1 ? "" : "s");
     edit_say_notes(&report, buf_str(&change.after), true, &ret->text);
+    check_syntax_await(cx, buf_str(&path), &change, &ret->text);
     return true;
 }
 

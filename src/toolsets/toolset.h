@@ -56,7 +56,9 @@ struct face {
     bool (*is_told)(const struct tool_cx *cx);
     struct str schema;   /* finished JSON Schema, instead of what the rows give */
     bool takes_anything; /* arguments that no row names are no fault: see cx->arguments */
-    const void *self;    /* run_await finds it in cx->self */
+    /* Does the work when the arguments are those of an edit and none of its own; may be NULL. */
+    const struct face *for_edits;
+    const void *self; /* run_await finds it in cx->self */
     /* What it gave stays whole while older results are shortened: skills, answers, things to do. */
     bool is_kept_whole;
 };
