@@ -2,12 +2,52 @@
 /* A dialect described by its own rows. */
 #include "dialects/dialect.h"
 
+#include "toolsets/doctor.h"
+
 static void text_rows(struct buf *out, const char *title, const struct row *rows)
 {
     if (!rows || !rows->name)
         return;
     buf_addf(out, "    %s\n", title);
     rows_text(rows, 6, out);
+}
+
+struct alias_list {
+    struct buf *text;
+    struct jw *w;
+    const char *row;
+    bool is_open; /* one was told already */
+};
+
+static void put_alias_text(void *arg, const char *alias)
+{
+    struct alias_list *l = arg;
+    buf_addf(l->text, l->is_open ? ", %s" : "    %s is also %s", l->is_open ? alias : l->row,
+             alias);
+    l->is_open = true;
+}
+
+static void put_alias_json(void *arg, const char *alias)
+{
+    struct alias_list *l = arg;
+    if (!l->is_open)
+        jw_karr(l->w, l->row);
+    jw_str(l->w, str_of(alias));
+    l->is_open = true;
+}
+
+/* Other names of the arguments, as the model may write them. */
+static void put_aliases(const struct face *f, struct buf *text, struct jw *w)
+{
+    for (const struct row *rows = f->args, *row = rows; row->name; row++) {
+        struct alias_list l = {.text = text, .w = w, .row = row->name};
+        if (!(row->flags & UNLISTED))
+            doctor_each_alias(f->kind, rows, row, text ? put_alias_text : put_alias_json, &l);
+        if (l.is_open && text)
+            buf_addc(text, '\n');
+        else if (l.is_open)
+            jw_arr_end(w);
+    }
 }
 
 void dialect_tools_text(const struct dialect *d, struct buf *out)
@@ -18,6 +58,7 @@ void dialect_tools_text(const struct dialect *d, struct buf *out)
         buf_addf(out, "\n  %s\n    %s\n    needs %s", f->name, f->about, mode_name(f->mode));
         buf_addf(out, f->gadget ? " and the gadget %s\n" : "\n", f->gadget);
         text_rows(out, "takes", f->args);
+        put_aliases(f, out, NULL);
     }
 }
 
@@ -54,6 +95,9 @@ void dialect_tools_json(const struct dialect *d, struct jw *w)
             jw_kz(w, "gadget", f->gadget);
         jw_key(w, "input_schema");
         face_schema(f, w);
+        jw_kobj(w, "aliases");
+        put_aliases(f, NULL, w);
+        jw_obj_end(w);
         jw_obj_end(w);
     }
     jw_obj_end(w);
