@@ -60,13 +60,14 @@ static void put_own_line(struct str line, bool is_add, struct buf *out)
 static bool mend_own(struct str text, struct buf *out)
 {
     bool has_header = false, is_add = false;
+    bool is_wrapped = str_starts(str_trim(text), STR("<<")); /* a here-document */
     size_t n_blank = 0;
     struct str line;
     while (str_line(&text, &line)) {
         struct str word = str_trim(line);
         if (is_fence(line) || str_is(word, "*** Begin Patch"))
             continue;
-        if (has_header && str_is(word, "*** End Patch"))
+        if (has_header && (str_is(word, "*** End Patch") || (is_wrapped && str_is(word, "EOF"))))
             break;
         if (!is_header(word) && !has_header)
             continue;
