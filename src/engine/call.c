@@ -276,31 +276,12 @@ bool session_answer(struct session *s, struct str request_id, struct str text)
 
 /* ---- preparing ---- */
 
-/* Reads a text as JSON, mended when that is needed; an object that stands in a string is read. */
-static bool parse_arguments(struct str raw, struct json *ret)
-{
-    AUTO(buf) struct buf mended = BUF_INIT;
-    AUTO(json) struct json inner = JSON_INIT;
-    struct error ignored;
-    if (!json_parse(raw, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, ret, &ignored) &&
-        (!json_mend(raw, &mended) ||
-         !json_parse(buf_str(&mended), JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, ret, &ignored)))
-        return false;
-    struct str text = json_str(ret->root);
-    if (text.n && json_parse(text, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &inner, &ignored) &&
-        yyjson_is_obj(inner.root)) {
-        json_clear(ret);
-        *ret = take(&inner);
-    }
-    return true;
-}
-
 static void read_arguments(struct call *c)
 {
     struct error ignored;
     struct str raw = c->block->arguments;
     bool is_empty = str_is_blank(raw);
-    bool ok = !is_empty && parse_arguments(raw, &c->args);
+    bool ok = !is_empty && doctor_parse(raw, &c->args);
     c->is_cut = !ok && !is_empty;
     /* Two values for one name: what is asked for and what is done could differ. */
     bool is_strict = !c->turn->session->settings->toolset->takes_doubles;

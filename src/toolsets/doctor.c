@@ -28,6 +28,24 @@ void doctor_clear(struct doctor *d)
     buf_clear(&d->note);
 }
 
+bool doctor_parse(struct str raw, struct json *ret)
+{
+    AUTO(buf) struct buf mended = BUF_INIT;
+    AUTO(json) struct json inner = JSON_INIT;
+    struct error ignored;
+    if (!json_parse(raw, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, ret, &ignored) &&
+        (!json_mend(raw, &mended) ||
+         !json_parse(buf_str(&mended), JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, ret, &ignored)))
+        return false;
+    struct str text = json_str(ret->root);
+    if (text.n && json_parse(text, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &inner, &ignored) &&
+        yyjson_is_obj(inner.root)) {
+        json_clear(ret);
+        *ret = take(&inner);
+    }
+    return true;
+}
+
 static bool put_object(struct mending *m, const struct row *rows, const struct source *s);
 
 /* A JSON text in a string, when it is of the wanted type. */

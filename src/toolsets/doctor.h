@@ -25,6 +25,9 @@ struct doctor {
 #define DOCTOR_INIT ((struct doctor){0})
 void doctor_clear(struct doctor *d);
 
+/* Reads the text of arguments as JSON, mended when that is needed (json_mend); an object that
+ * stands in a string is read.  False when it is no JSON. */
+bool doctor_parse(struct str raw, struct json *ret);
 /* The tool that the arguments are for: f, or f->for_edits. */
 const struct face *doctor_pick(const struct face *f, yyjson_val *args);
 /* args is an object and is left alone.  False with FAULT_CLASH. */
