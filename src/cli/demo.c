@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* `trivet demo`: a client of our own, as small as a client can be.  It starts this program once per
- * dialect, speaks to it over pipes, and prints every message of both sides.
+/* `trivet demo`: a minimal client.  It starts this program once per dialect, talks to it over
+ * pipes, and prints every message of both sides.
  *
- * A play is a list of steps: say something, then listen until a message holds all the words of
- * `until`.  Words that the server made up (ids) are remembered by name and put in where a step says
- * $name.
+ * A play is a list of steps: send a message, then read until a message contains all strings of
+ * `until`.  An id from the server is stored and replaces $id in later steps.
  */
 #include "cli/demo.h"
 
@@ -25,8 +24,8 @@
 #include <unistd.h>
 
 struct step {
-    const char *say;      /* NULL: only listen; $id, $workspace are replaced */
-    const char *until[3]; /* words that the awaited message holds */
+    const char *say;      /* NULL: only read; $id, $workspace are replaced */
+    const char *until[3]; /* strings in the awaited message */
     const char *remember; /* member of the awaited message's result that becomes $id */
 };
 
@@ -86,7 +85,7 @@ static const struct play plays[] = {
 };
 /* clang-format on */
 
-/* ---- the stage ---- */
+/* ---- state ---- */
 
 struct stage {
     const struct play *play;
@@ -95,7 +94,7 @@ struct stage {
     int to, from;
     struct frame *frame;
     struct buf id;           /* $id */
-    const struct step *step; /* whose end is awaited */
+    const struct step *step; /* the current one */
     bool is_reached;
     bool is_over; /* end of its output */
     int n_pieces; /* of text, in a row */
@@ -121,7 +120,7 @@ static size_t uuid_at(struct str s)
     return 36;
 }
 
-/* For eyes: what every message has is left out, long ids are cut, long messages too. */
+/* Shortened for display: without the members of every message; long ids and messages are cut. */
 static void show(const char *arrow, const char *colour, struct str body)
 {
     enum { WIDTH = 200 };
@@ -145,7 +144,7 @@ static void show(const char *arrow, const char *colour, struct str body)
     fflush(stdout);
 }
 
-/* Pieces of streamed text, and what comes with each of them. */
+/* A piece of streamed text, or an event that comes with each of them. */
 static bool is_piece(struct str body)
 {
     static const char *const words[] = {"\"text_delta\"", "session.stream.chunk",
@@ -171,7 +170,7 @@ static void show_heard(struct stage *st, struct str body)
         show("<-", "\033[36m", body);
 }
 
-/* The value of the first member with this name, wherever it stands. */
+/* The value of the first member with this name, at any depth. */
 static struct str find_member(yyjson_val *v, const char *name)
 {
     struct str found = json_get_str(v, name);
@@ -263,7 +262,7 @@ static void say(struct stage *st, const char *text)
         st->is_over = true;
 }
 
-/* Listens until the step's message came, or to the end when it waits for none. */
+/* Reads until the message of the step came; to the end of output when it waits for none. */
 static bool listen_for(struct stage *st)
 {
     char bytes[4096];
@@ -305,12 +304,12 @@ static bool perform(struct stage *st, struct error *err)
         kill(st->pid, SIGKILL);
     waitpid(st->pid, &status, 0);
     if (!ok || status != 0)
-        return error_set(err, ERR_INTERNAL, "%s did not do what it should (status %d)",
+        return error_set(err, ERR_INTERNAL, "%s did not send the expected message (status %d)",
                          st->play->args[0], status);
     return true;
 }
 
-/* ---- the house it plays in ---- */
+/* ---- the temporary home and workspace ---- */
 
 static bool make_workspace(char *dir, struct error *err)
 {
@@ -343,7 +342,7 @@ int demo_run(void)
     struct error err = ERROR_INIT;
     signal(SIGPIPE, SIG_IGN);
     bool ok = make_workspace(workspace, &err) && mkdtemp(home);
-    setenv("HOME", home, 1); /* nothing of the user's is touched */
+    setenv("HOME", home, 1); /* no file of the user is changed */
     unsetenv("KWARD_CONFIG_PATH");
     unsetenv("XDG_STATE_HOME");
     setenv("TRIVET_MODEL", "rehearsal/default", 1);
@@ -364,7 +363,8 @@ int demo_run(void)
         fprintf(stderr, "trivet demo: %s\n", err.text);
         return 1;
     }
-    printf("\nAll three spoke. Point your client at `trivet loaf rpc`, `trivet scaiflux serve` or "
-           "`trivet kward rpc`.\n");
+    printf(
+        "\nAll three protocols work. Let your client start `trivet loaf rpc`, `trivet scaiflux serve` or "
+        "`trivet kward rpc`.\n");
     return 0;
 }

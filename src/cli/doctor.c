@@ -3,7 +3,7 @@
  *
  *     section --> findings: ok, missing (can be done without), risky, broken
  *
- * Broken is what keeps trivet from doing what it is for; one such finding makes the exit code 1.
+ * Broken: a part of trivet cannot work; one such finding makes the exit code 1.
  */
 #include "cli/doctor.h"
 
@@ -31,7 +31,7 @@ struct doctor {
     struct jw w;
 };
 
-/* ---- telling ---- */
+/* ---- output ---- */
 
 static void begin_section(struct doctor *d, const char *title)
 {
@@ -94,8 +94,7 @@ static void tell_kernel(struct doctor *d, const struct sandbox_report *r)
                                       : "no user and mount namespaces for this user");
 }
 
-/* What the sandbox promises, one by one.  Where it is required, a promise that cannot be kept means
- * that no command runs. */
+/* Each ability of the sandbox.  With TRIVET_SANDBOX=require no command runs if one is missing. */
 static void tell_sandbox(struct doctor *d, const struct sandbox_report *r)
 {
     begin_section(d, "sandbox");
@@ -114,7 +113,7 @@ static void tell_sandbox(struct doctor *d, const struct sandbox_report *r)
                      "of hosts");
 }
 
-/* What trivet does itself is not confined. */
+/* Web tools and plugins run outside of the sandbox. */
 static void tell_outside(struct doctor *d)
 {
     const char *net = getenv("TRIVET_SANDBOX_NET");
@@ -148,7 +147,7 @@ static void tell_modules(struct doctor *d)
     }
 }
 
-/* The first place in PATH where it can be run. */
+/* The first executable of this name in PATH. */
 static bool find_program(const char *name, struct buf *ret)
 {
     struct str rest = str_of(getenv("PATH")), dir;
@@ -172,7 +171,7 @@ static void tell_programs(struct doctor *d)
         {"bash", FOUND_BROKEN, "no command can be run"},
         {"git", FOUND_MISSING, "models cannot look at the history of a project"},
         {"node", FOUND_MISSING, "loaf offers no JavaScript tools, unless there is bun"},
-        {"bun", FOUND_MISSING, "node serves as well"},
+        {"bun", FOUND_MISSING, "node is used instead"},
         {"rg", FOUND_MISSING, "trivet searches by itself"},
     };
     begin_section(d, "programs");
@@ -253,16 +252,15 @@ static void tell_server(struct doctor *d, const struct provider *p)
 {
     struct str text = keys_base_url(p->env_base, p->base_url);
     struct error ignored;
-    struct url url; /* only its origin is told: the rest may hold a secret */
+    struct url url; /* only its origin is printed: the rest may hold a secret */
     if (!url_parse(text, &url, &ignored))
         doctor_say(d, FOUND_BROKEN, p->name, "%s is not an address", p->env_base);
     else if (!keys_is_local(text))
-        doctor_say(d, FOUND_MISSING, p->name, "%s leads elsewhere, which is not asked",
-                   p->env_base);
+        doctor_say(d, FOUND_MISSING, p->name, "%s is not on this machine, not tested", p->env_base);
     else if (doctor_asks_server(text))
         doctor_say(d, FOUND_GOOD, p->name, "answers at %.*s", STR_FMT(url.origin));
     else
-        doctor_say(d, FOUND_MISSING, p->name, "nobody answers at %.*s", STR_FMT(url.origin));
+        doctor_say(d, FOUND_MISSING, p->name, "no answer at %.*s", STR_FMT(url.origin));
 }
 
 static void tell_models(struct doctor *d, const struct provider *const *providers, size_t n)

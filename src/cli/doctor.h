@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* `trivet doctor`: what this machine offers, in plain lines.  Names of keys are told, never what
- * they hold; nothing is changed.
+/* `trivet doctor`: reports what this machine offers.  Names of keys are printed, never their
+ * values; nothing is changed.
  */
 #ifndef TRIVET_CLI_DOCTOR_H
 #define TRIVET_CLI_DOCTOR_H

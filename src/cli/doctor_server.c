@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks whether somebody speaks HTTP at an address of this machine.  No module and no name lookup:
- * doctor must work where these do not, and must not wait for a network.
+/* Checks whether a server answers HTTP at an address of this machine.  Uses no module and no name
+ * lookup: doctor must work without these, and must not wait for a network.
  */
 #include "base/time.h"
 #include "cli/doctor.h"

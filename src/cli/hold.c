@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The program trivet-hold: the holder of a running command (loop/child.h) and nothing else, linked
- * statically.  trivet can do the same itself, but a program of its size takes twice the time to
- * start, and every command pays for that.
+/* The program trivet-hold: supervises a running command (loop/child.h); linked statically.
+ * trivet can do the same itself, but takes twice the time to start, for every command.
  */
 #include "loop/child.h"
 #include "sandbox/sandbox.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line: picks a dialect and hands the tables round.  The only room that knows
- * everybody.
+/* The command line: runs a dialect or a command.  The only folder that may include all others.
  *
  *     trivet loaf rpc | scaiflux serve ... | kward rpc      (or by program name: loaf rpc, ...)
  *     trivet [chat] [OPTIONS] [PROMPT]                      on a terminal
@@ -8,7 +7,7 @@
  *     trivet demo | doctor [--json] | describe WHAT [--json] | --help | --version
  *     trivet --record DIR ... | --replay DIR ...            (provider traffic, net/record.h)
  *
- * Called as `hold`, the program is the holder of a running command (loop/child.h).
+ * Called as `hold`, the program is the process that supervises a running command (loop/child.h).
  */
 #include "base/limits.h"
 #include "base/options.h"
@@ -54,7 +53,7 @@ static const char help[] =
     "  trivet exec [OPTIONS] PROMPT   one prompt in this directory, tools confined by the kernel; the\n"
     "                                 answer goes to stdout (trivet exec --help; also: trivet run)\n"
     "  trivet sessions                list, search, show, export, rename, delete saved sessions\n"
-    "  trivet demo                    play one turn through each protocol, no key, no network\n"
+    "  trivet demo                    run one turn in each protocol, no key, no network\n"
     "  trivet doctor [--json]         what this machine offers: sandbox, modules, programs, keys\n"
     "  trivet describe WHAT [--json]  methods and events of loaf, scaiflux or kward;\n"
     "                                 or: exec, chat, tools, limits, events, providers\n"
@@ -117,7 +116,7 @@ static bool is_word(int argc, char **argv, int at, const char *one, const char *
     return argc > at && (strcmp(argv[at], one) == 0 || (other && strcmp(argv[at], other) == 0));
 }
 
-/* loaf compares its subcommand without regard to case and outer blanks; that harms nobody. */
+/* loaf compares its subcommand without regard to case and outer blanks. */
 static bool is_verb(const struct dialect *d, int argc, char **argv)
 {
     return argc > 0 && str_ieq(str_trim(str_of(argv[0])), str_of(d->verb));
@@ -154,7 +153,7 @@ static void describe_limit(const struct limit_row *r, bool as_json, struct buf *
     jw_obj_end(w);
 }
 
-/* Of the sandbox, as this environment sets them. */
+/* The limits of the sandbox, as set by the environment. */
 static void describe_sandbox_limits(bool as_json, struct buf *out, struct jw *w)
 {
     AUTO(sandbox_policy) struct sandbox_policy p = SANDBOX_POLICY_INIT;
@@ -294,8 +293,8 @@ static bool take_sandbox_flag(int *argc, char ***argv)
     return true;
 }
 
-/* Options that hold for every command.  They travel as environment variables, which net reads at
- * the first request, the engine with the first session and the log at the start. */
+/* Options of every command.  They become environment variables, which src/net reads at the first
+ * request, the engine at the first session and the log at the start. */
 static const struct {
     const char *name, *env, *needs;
 } options[] = {
@@ -304,7 +303,7 @@ static const struct {
     {"--log-file", "TRIVET_LOG_FILE", "file"},
 };
 
-/* Takes them off the front. */
+/* Removes them from the front of argv. */
 static bool take_options(int *argc, char ***argv)
 {
     while (*argc > 1) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every dialect keeps its sessions in directories of its own; here they are one list.  Listing and
+/* Every dialect has its own session directories; this command shows them as one list.  Listing and
  * reading need no lock: a session that runs elsewhere is shown as far as it is on disk. */
 #include "cli/sessions.h"
 
@@ -26,7 +26,7 @@ enum { LIST_MOST = 20, SHOWN_ID = 8, EXIT_NONE = 8 };
 struct found {
     struct session_row row;
     const char *program;      /* "trivet", or the dialect's name */
-    const struct dialect *by; /* who reads its file; NULL: the engine's records */
+    const struct dialect *by; /* reads its file; NULL: it has the engine's records */
 };
 
 struct wishes {
@@ -435,7 +435,7 @@ static bool run_verb_await(struct command *c, struct error *err)
         if (str_is(verb, verbs[i].name)) {
             c->argc -= c->argc > 0;
             c->argv += 1;
-            c->exit_code = 1; /* unless it goes well */
+            c->exit_code = 1; /* on failure */
             bool ok = find_all_await(c, err) && (c->exit_code = 0, verbs[i].run_await(c, err));
             c->exit_code = ok || c->exit_code ? c->exit_code : 1;
             return ok;

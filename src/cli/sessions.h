@@ -5,7 +5,7 @@
 
 #include "dialects/dialect.h"
 
-struct sessions_tables { /* what main.c knows */
+struct sessions_tables { /* the tables of main.c */
     const struct provider *const *providers;
     size_t n_providers;
     const struct dialect *const *dialects;
