@@ -2,7 +2,7 @@
 /* Patches in other forms, rewritten as the parser wants them:
  *
  *     a patch without *** Begin Patch or *** End Patch, in a code fence, or with prose around it;
- *     lines of a chunk without a sign are context, lines of a new file without + belong to it
+ *     lines of a chunk without a sign are context, a new file may be without signs
  *     a unified diff, of git or not
  *     blocks <<<<<<< SEARCH, =======, >>>>>>> REPLACE below a line with the path
  *
@@ -78,8 +78,8 @@ static bool mend_own(struct str text, struct buf *out)
         for (; n_blank && !is_header(word); n_blank--)
             put_own_line(STR(""), is_add, out);
         n_blank = 0;
-        if (is_header(word))
-            is_add = str_starts(word, STR("*** Add"));
+        if (is_header(word)) /* a new file whose lines have no signs at all */
+            is_add = str_starts(word, STR("*** Add")) && !str_starts(next_line(text), STR("+"));
         has_header |= is_header(word);
         if (is_header(word) || str_starts(word, STR("*** ")))
             put(out, "", word);
