@@ -31,7 +31,7 @@ void config_put(yyjson_mut_doc *doc, yyjson_mut_val *root, struct str name, yyjs
     yyjson_mut_obj_put(root, yyjson_mut_strncpy(doc, name.p, name.n), value);
 }
 
-/* With a newline at the end, as editors like it. */
+/* With a newline at the end. */
 static bool write_pretty(struct str path, yyjson_mut_doc *doc, unsigned mode, struct json *ret,
                          struct error *err)
 {
@@ -53,7 +53,7 @@ static bool read_leniently(struct str path, struct json *ret, struct error *err)
 }
 
 struct place {
-    struct str path, beside; /* the lock lies beside `beside`, whose directory is made */
+    struct str path, beside; /* the lock file is <beside>.lock; its directory is created */
     unsigned mode;
     bool is_lenient; /* a broken file counts as empty */
 };
@@ -68,7 +68,7 @@ struct changing {
     struct error err;
 };
 
-/* With the lock held; may be on a thread for disks. */
+/* With the lock held; may run on a worker thread. */
 static void change_run(void *arg)
 {
     struct changing *c = arg;
@@ -168,7 +168,7 @@ bool config_create_await(struct str path, struct str text, bool *ret_made, struc
     return false;
 }
 
-struct writing { /* on a thread for disks */
+struct writing { /* used on a worker thread */
     char *path;
     struct buf text;
 };

@@ -17,8 +17,8 @@ typedef void config_change_fn(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *ro
  * object. */
 bool config_change(struct str path, config_change_fn *fn, void *arg, struct json *ret,
                    struct error *err);
-/* The same without blocking the loop: fn runs on another thread and must not look at anything that
- * may change meanwhile. */
+/* The same without blocking the loop: fn runs on another thread and must not read data that may
+ * change meanwhile. */
 bool config_change_await(struct str path, config_change_fn *fn, void *arg, struct json *ret,
                          struct error *err);
 /* The same for a file of a project: the lock is taken beside `lock` (<lock>.lock, its directory
@@ -27,14 +27,13 @@ bool config_change_await(struct str path, config_change_fn *fn, void *arg, struc
 bool config_change_project_await(struct str path, struct str lock, config_change_fn *fn, void *arg,
                                  struct error *err);
 
-/* The same for a file whose content does not matter enough to stop anybody: one that is broken
- * counts as {}. */
+/* The same for an unimportant file: if it is not valid JSON, it is treated as {}. */
 bool config_renew(struct str path, config_change_fn *fn, void *arg, struct error *err);
 bool config_renew_await(struct str path, config_change_fn *fn, void *arg, struct error *err);
-/* Makes a file of a project with this text; one that is there is left alone. */
+/* Creates a file of a project with this text; an existing file is not changed. */
 bool config_create_await(struct str path, struct str text, bool *ret_made, struct error *err);
 
-/* Replaces a small file that may be lost, in the background. */
+/* Replaces a small file in the background; the write is lost if the process ends first. */
 void config_write_soon(struct loop *l, struct str path, struct str text);
 
 /* root[name] = value, whether it was there or not. */

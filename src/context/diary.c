@@ -50,7 +50,7 @@ unsigned diary_enabled(yyjson_val *config, const char *env)
 
 /* ---- writing ---- */
 
-/* The day's file that has room. */
+/* The first file of the day below the size limit. */
 static int open_day(struct str dir, const char *day)
 {
     for (int n = 0; n < 10000; n++) {
@@ -82,7 +82,7 @@ void diary_write(struct str dir, enum diary_category category, const char *event
              diary_names[category], event, STR_FMT(members));
     shown_add(&shown, buf_str(&line), true);
     if (write(fd, shown.p, shown.n) < 0)
-        shown.n = 0; /* figures that cannot be written stop nobody */
+        shown.n = 0; /* a failed write is ignored */
     close(fd);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The log of figures (kward 271-279): one JSON line per event, a file per day, metadata only.
+/* The telemetry log (kward 271-279): one JSON line per event, a file per day, metadata only.
  *
  *     logs/2026-06-12.jsonl, then 2026-06-12-1.jsonl when that has 10 MiB, ...; never deleted
  */
@@ -11,7 +11,7 @@
 enum diary_category { DIARY_TOKENS, DIARY_PERFORMANCE, DIARY_TOOLS, DIARY_ERRORS, DIARY_N };
 extern const char *const diary_names[DIARY_N];
 
-/* The categories that are on, a bit each: config `logging`, and the environment, which counts more:
+/* The enabled categories, a bit each: config `logging`, overridden by the environment:
  * the variable called `env` for all, <env>_TOKENS and so on for one category. */
 unsigned diary_enabled(yyjson_val *config, const char *env);
 /* Appends a line with these finished members (with a leading comma, or ""); failures are silent. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Counting the log of figures.  Counters are JSON objects, in the order in which names appear. */
+/* Statistics of the telemetry log.  Counters are JSON objects, in the order in which names appear.
+ */
 #include "context/diary.h"
 
 #include "base/limits.h"
@@ -150,7 +151,7 @@ static void read_all(struct stats *s, struct str dir, unsigned enabled,
         closedir(d);
 }
 
-/* ---- the answer ---- */
+/* ---- output ---- */
 
 static void put_counts(struct jw *w, const char *name, yyjson_mut_val *obj)
 {

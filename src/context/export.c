@@ -104,7 +104,7 @@ bool export_write_await(struct str path, struct str one, struct str other, struc
                          "export path outside workspace or session directory: %.*s", STR_FMT(path));
     if (lstat(dir, &st) != 0)
         return error_set(err, ERR_NOT_FOUND, "export directory does not exist: %s", dir);
-    /* What links lead to is judged too: of the directories above, and of a file that is there. */
+    /* Symbolic links in the path, and an existing file that is one, are resolved and checked. */
     if (S_ISLNK(st.st_mode) || !path_resolve(&real, path, err) ||
         (!path_is_inside(one, buf_str(&real)) && !path_is_inside(other, buf_str(&real))))
         return error_set(err, ERR_INVALID,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A conversation as a text for humans, in a file of its own (kward 158-166). */
+/* A conversation as Markdown or HTML in a separate file (kward 158-166). */
 #ifndef TRIVET_CONTEXT_EXPORT_H
 #define TRIVET_CONTEXT_EXPORT_H
 

@@ -12,7 +12,7 @@
 #include <dirent.h>
 #include <unistd.h>
 
-/* Commands of clients, which nobody may take. */
+/* Names of client commands; templates and plugins cannot use them. */
 static const char *const reserved[] = {
     "exit",   "quit",  "new",   "resume",    "name",   "clone", "copy",   "export", "compact",
     "redraw", "login", "model", "reasoning", "status", "stats", "memory", "crew",   "settings"};
@@ -58,9 +58,9 @@ static int by_name(const void *a, const void *b)
     return order ? order : str_cmp(x->path, y->path);
 }
 
-/* ---- shelves ---- */
+/* ---- directories ---- */
 
-/* What the front matter says, "" when nothing. */
+/* The value in the front matter, or "". */
 static struct str front_text(struct str front, const char *key, struct arena *a)
 {
     struct str value = front_value(front, key, a);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What a user keeps in the config directory for the agent: prompt templates, skills, plugins.
+/* Prompt templates, skills and plugins in the user's config directory.
  *
  *     prompts/NAME.md          a template; front matter: description, argument-hint
  *     skills/FOLDER/SKILL.md   a skill; front matter: name, description
  *     plugins/FOLDER/plugin.json   {"program": "run", "description": "...",
  *                                   "commands": [{"name", "description", "argumentHint"}]}
  *
- * Everything is read when it is asked for, so a new file counts at once.  Broken ones are left out.
+ * All files are read at each call, so new ones are found at once.  Invalid ones are skipped.
  */
 #ifndef TRIVET_CONTEXT_LIBRARY_H
 #define TRIVET_CONTEXT_LIBRARY_H
@@ -15,18 +15,18 @@
 
 struct item {
     struct str name;  /* of the command or skill */
-    struct str about; /* "" when nothing is said */
-    struct str hint;  /* what arguments look like; "" */
+    struct str about; /* or "" */
+    struct str hint;  /* the expected arguments, or "" */
     struct str path;  /* of the template, SKILL.md, or the program of a plugin */
-    struct str text;  /* template: what stands behind the front matter */
+    struct str text;  /* template: the text after the front matter */
 };
 
-/* Sorted by name, in the arena; directories that are not there hold nothing. */
+/* Sorted by name, in the arena; missing directories count as empty. */
 struct item *library_prompts(struct str config_dir, struct arena *a, size_t *ret_n);
 struct item *library_skills(struct str config_dir, struct arena *a, size_t *ret_n);
 /* One per command; without those whose names are reserved or a template's. */
 struct item *library_plugins(struct str config_dir, struct arena *a, size_t *ret_n);
-/* Files in plugins/ whose names end so: name and path. */
+/* Files in plugins/ with this suffix: name and path. */
 struct item *library_plugin_files(struct str config_dir, struct str ending, struct arena *a,
                                   size_t *ret_n);
 /* NULL when there is none. */

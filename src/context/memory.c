@@ -83,7 +83,7 @@ bool memory_open(struct memory *m, struct str dir, bool for_change, struct error
     return read_all(m, dir, err);
 }
 
-struct file_work { /* on a thread for disks */
+struct file_work { /* used on a worker thread */
     struct memory *m;
     struct str dir;
     bool ok;
@@ -193,7 +193,7 @@ void memory_note(struct str dir, const char *type, struct str members)
     if (fd < 0)
         return;
     if (write(fd, line.p, line.n) < 0)
-        line.n = 0; /* a diary that cannot be written stops nobody */
+        line.n = 0; /* a failed write is ignored */
     close(fd);
 }
 
@@ -237,7 +237,7 @@ static yyjson_mut_val *find(yyjson_mut_val *list, struct str id)
     return NULL;
 }
 
-/* The highest number so far and one more; forgotten records count. */
+/* One more than the highest number so far, forgotten records included. */
 static void new_id(const char *prefix, yyjson_mut_val *list, char out[32])
 {
     size_t i, max;

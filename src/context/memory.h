@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What the agent remembers of its user across sessions (kward 280-301).
+/* Facts about the user that are kept across sessions (kward 280-301).
  *
- *     core.json     array of core records: always told
- *     soft.jsonl    one soft record per line: told when they fit the input
- *     events.jsonl  what was done, append-only
+ *     core.json     array of core records: always given to the model
+ *     soft.jsonl    one soft record per line: given when they match the input
+ *     events.jsonl  log of changes, append-only
  *
- * Many processes share the files: a change reads, changes and replaces them under one lock.  What
- * we do not know is kept: members of records, members beside them, lines that cannot be read.
+ * Many processes share the files: a change reads, changes and replaces them under one lock. Unknown
+ * members and lines that cannot be parsed are kept.
  */
 #ifndef TRIVET_CONTEXT_MEMORY_H
 #define TRIVET_CONTEXT_MEMORY_H
@@ -14,7 +14,7 @@
 #include "base/json.h"
 #include "store/file.h"
 
-struct memory { /* the records while they are looked at */
+struct memory { /* the loaded records */
     struct file_lock lock;
     yyjson_mut_doc *doc;
     yyjson_mut_val *core, *soft; /* arrays */
@@ -52,7 +52,8 @@ bool memory_forget(struct memory *m, struct str id); /* false: unknown or forgot
 /* A core record with what the active soft one says; NULL: there is none. */
 yyjson_mut_val *memory_promote(struct memory *m, struct str id);
 /* Moves a core record from "global" to the scope, or from any other to "global" when the scope is
- * that.  NULL with ERR_INVALID: "Unknown core memory: <id>", or it has no such way to go. */
+ * that.  NULL with ERR_INVALID: "Unknown core memory: <id>", or the record cannot be moved there.
+ */
 yyjson_mut_val *memory_move(struct memory *m, struct str id, struct str scope, struct error *err);
 bool memory_is_active(yyjson_mut_val *record);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which memories fit an input, and why (kward 294-301). */
+/* Selects the memories that match an input, with the reasons (kward 294-301). */
 #include "context/memory.h"
 
 #include "base/num.h"
@@ -120,7 +120,7 @@ static bool shared_tag(const struct terms *input, yyjson_mut_val *tags, struct b
     return n > 0;
 }
 
-/* False when nothing of it fits. */
+/* False when nothing matches. */
 static bool score(const struct terms *input, yyjson_mut_val *record, struct pick *ret)
 {
     AUTO(buf) struct buf why = BUF_INIT;
@@ -129,7 +129,7 @@ static bool score(const struct terms *input, yyjson_mut_val *record, struct pick
     int n = shared_terms(input, get(record, "text"), &ret->reasons);
     bool has_tag = shared_tag(input, yyjson_mut_obj_get(record, "tags"), &ret->reasons);
     double confidence = yyjson_mut_get_num(yyjson_mut_obj_get(record, "confidence"));
-    ret->confidence = MIN(MAX(confidence, 0.0), 1.0); /* whatever others wrote there */
+    ret->confidence = MIN(MAX(confidence, 0.0), 1.0); /* the file may hold any number */
     buf_addf(&why, "confidence %.2f", ret->confidence);
     put_reason(&ret->reasons, buf_str(&why));
     ret->score = ret->confidence + (n >= 3 ? 0.45 : 0.15 * n) + (has_tag ? 0.25 : 0);
@@ -197,7 +197,7 @@ static size_t pick_soft(struct memory *m, struct str input, struct str workspace
     return n;
 }
 
-/* ---- telling ---- */
+/* ---- output ---- */
 
 static void touch(struct memory *m, yyjson_mut_val *r)
 {

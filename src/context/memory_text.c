@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which words make a memory, and how it is worded.  Pure text. */
+/* Finds sentences worth remembering and normalises their wording.  Text functions only. */
 #include "context/memory.h"
 
 static bool is_alnum(char c)

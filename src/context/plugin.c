@@ -11,10 +11,10 @@ enum { WHY_MAX = 300, GRACE_MS = 200, LINGER_MS = 500, FEW_LINES = 16 };
 struct hearing {
     const struct plugin_call *call;
     struct child *child;
-    struct buf line; /* what came behind the last line end */
+    struct buf line; /* the incomplete last line */
     struct buf why;  /* the beginning of stderr */
     bool has_said;
-    bool is_too_much; /* and is ended for that */
+    bool is_too_much; /* output above the limit; the process is killed */
     size_t n_bytes;
 };
 
@@ -28,7 +28,7 @@ static void say(struct hearing *h, struct str text)
         h->call->on_text(h->call->arg, buf_str(&clean));
 }
 
-/* Whole lines: few are told one by one, many that came together are told together. */
+/* Reports whole lines: a few one by one, many that arrived together in one call. */
 static void say_lines(struct hearing *h, struct str text)
 {
     struct str rest = text;

@@ -3,7 +3,7 @@
  *
  * It is called as `PROGRAM COMMAND` in the workspace and reads one JSON object on stdin: command,
  * arguments, workspace, session.  What it writes to stdout is its output; exit status 0 is success,
- * otherwise stderr says why.  One that writes more than 4 MiB is ended, and has failed.
+ * otherwise stderr says why.  Output above 4 MiB kills the process and fails the call.
  */
 #ifndef TRIVET_CONTEXT_PLUGIN_H
 #define TRIVET_CONTEXT_PLUGIN_H
@@ -21,7 +21,7 @@ struct plugin_call {
     void *arg;
 };
 
-/* ERR_CANCELED after everything it started is gone. */
+/* ERR_CANCELED: all its child processes have ended. */
 bool plugin_run_await(struct loop *l, const struct plugin_call *c, struct error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the model is told about skills (loaf 184). */
+/* The text about skills in the system instruction (loaf 184). */
 #include "context/skills.h"
 
 #include "base/err.h"
@@ -34,7 +34,7 @@ static void put_list(const struct skills *s, struct buf *out)
     buf_addz(out, rules);
 }
 
-/* One that has gone meanwhile is left out: the list still names its file. */
+/* Nothing if the file was removed meanwhile: the list still names it. */
 static void put_content(const struct skill *skill, struct buf *out)
 {
     AUTO(buf) struct buf text = BUF_INIT;

@@ -12,7 +12,7 @@ static const char nothing[] = "no description provided";
 
 /* ---- description ---- */
 
-/* A line of a paragraph as it counts: STR_NONE for headings and bare fences. */
+/* The text of a paragraph line; STR_NONE for headings and bare fences. */
 static struct str plain_line(struct str line)
 {
     line = str_trim(line);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding skills on disk.  What a SKILL.md says about itself is read in skill_text.c. */
+/* Finds skills on disk.  skill_text.c reads the description of a SKILL.md. */
 #include "context/skills.h"
 
 #include "base/err.h"
@@ -147,7 +147,7 @@ struct queue { /* directories still to be read, breadth first */
         int depth;
     } * items;
     size_t n, room;
-    struct str tree; /* that they must lie in, or STR_NONE */
+    struct str tree; /* tree that must contain them, or STR_NONE */
 };
 
 static void queue_add(struct skills *s, struct queue *q, struct str path, int depth)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Skills: folders with a SKILL.md that tells the model how something is done, found as loaf finds
- * them.  Found anew whenever they are wanted; nothing is cached.  Kward names them by its own rules
+/* Skills: folders with a SKILL.md that tells the model how something is done, with loaf's search
+ * rules.  The disk is read at each call; nothing is cached.  Kward names them by its own rules
  * (library.h). */
 #ifndef TRIVET_CONTEXT_SKILLS_H
 #define TRIVET_CONTEXT_SKILLS_H
@@ -12,8 +12,8 @@ struct skill {
     struct str name;
     struct str description;
     struct str path;   /* of its SKILL.md, links resolved */
-    struct str tree;   /* that the file must lie in (foreign.h), or STR_NONE */
-    struct str folder; /* that it lies in */
+    struct str tree;   /* tree that must contain the file (foreign.h), or STR_NONE */
+    struct str folder; /* that contains it */
     int depth;         /* of the folder below its root; 0: the root itself */
     struct str front;  /* its front matter (front.h) */
 };
@@ -22,7 +22,7 @@ struct skills {
     struct arena arena;
     struct skill *items; /* by name, then path */
     size_t n, room;
-    struct str *roots; /* directories that were looked into, missing ones too where asked for */
+    struct str *roots; /* directories that were searched, missing ones too where asked for */
     size_t n_roots, room_roots;
     struct str *errors; /* what could not be read, one line each */
     size_t n_errors, room_errors;
