@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A dialect described by its own rows. */
+/* The description of a dialect, made from its rows. */
 #include "dialects/dialect.h"
 
 #include "toolsets/doctor.h"

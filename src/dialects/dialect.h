@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What all dialects have in common: the row by which the command line knows them, and the life of
- * a server process on stdio (start, signals, end).
+/* Common to all dialects: the descriptor that the command line uses, and the server process on
+ * stdio (start, signals, end).
  */
 #ifndef TRIVET_DIALECTS_DIALECT_H
 #define TRIVET_DIALECTS_DIALECT_H
@@ -18,7 +18,7 @@ struct server {
     int argc; /* arguments behind the verb */
     char **argv;
     const struct dialect *dialect;
-    void *state; /* the dialect's own, set by start */
+    void *state; /* of the dialect, set by start */
     int exit_code;
     bool is_quitting;
 };
@@ -37,10 +37,10 @@ struct dialect {
     const char *name;    /* "loaf" */
     const char *verb;    /* "rpc" */
     const char *about;   /* one line */
-    const char *usage;   /* what --help says: all lines */
+    const char *usage;   /* the text of --help */
     int usage_exit_code; /* after a wrong subcommand */
     /* Reads the arguments and starts serving on in_fd and out_fd.  False: sv->exit_code is set and
-     * everything was said (to stderr, or as the protocol wants it). */
+     * the error was written (to stderr, or as a protocol message). */
     bool (*start)(struct server *sv);
     struct conn *(*conn)(struct server *sv); /* to flush at the end */
     /* The first SIGINT, SIGTERM or SIGHUP; calls server_quit. */
@@ -72,16 +72,16 @@ struct dialect {
                              struct message **ret, size_t *ret_n, struct error *err);
 };
 
-/* Begins the end: no input is taken any more (the dialect stops reading), turns are interrupted
- * when stop_turns, the last turn is waited for, output is flushed, the loop stops.  Repeated calls
- * only add stop_turns. */
+/* Starts the shutdown: the dialect stops reading, running turns are interrupted if stop_turns is
+ * set, the last turn is awaited, output is flushed, the loop stops.  Repeated calls only add
+ * stop_turns. */
 void server_quit(struct server *sv, int exit_code, bool stop_turns);
 
-/* The whole life of a server process; returns the exit code. */
+/* Runs a server process to its end; returns the exit code. */
 int server_run(const struct dialect *d, const struct provider *const *providers, size_t n,
                const char *version, int argc, char **argv);
 
-/* Everything the rows know: as text, or as one JSON Schema document of all messages. */
+/* All rows: as text, or as one JSON Schema document of all messages. */
 void dialect_describe_text(const struct dialect *d, struct buf *out);
 void dialect_describe_json(const struct dialect *d, struct buf *out);
 /* All tools of its toolset, whether or not they can work on this machine; as JSON a member with the

@@ -4,7 +4,8 @@
  * `Inbound` is what a client may send, `Outbound` what the program writes.  A method session.send
  * has the definitions SessionSendRequest, SessionSendParams and SessionSendResult, an event the
  * definition SessionStatusEvent.  Answers do not name their method, so `Response` allows every
- * result; who knows the request checks the result against the definition of its method.
+ * result; a client that knows the request can check the result against the definition of its
+ * method.
  */
 #include "dialects/dialect.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The life of a server process on stdio. */
+/* Start, signals and end of a server process on stdio. */
 #include "dialects/dialect.h"
 
 #include "loop/child.h"
@@ -10,11 +10,11 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-/* Memory of this size goes back to the system when it is freed.  Left alone, the C library raises
- * the limit with every large block, and what one long output needed stays with the process. */
+/* Blocks of this size are returned to the system when freed.  By default glibc raises this limit
+ * after every large block, so memory used for one long output would stay allocated. */
 enum { LARGE_BYTES = 128 << 10 };
 
-/* Lets everything end, in order: turns, output, loop. */
+/* Ends turns, output and loop, in this order. */
 static void quit_fiber(void *arg)
 {
     struct server *sv = arg;
@@ -36,9 +36,9 @@ void server_quit(struct server *sv, int exit_code, bool stop_turns)
 
 /* ---- a client that does not read ---- */
 
-enum { LOOK_MS = 400, LOOKS = 3 }; /* so long nothing leaves before it is given up */
+enum { LOOK_MS = 400, LOOKS = 3 }; /* without any progress in this time output is dropped */
 
-struct patience { /* begun by a signal */
+struct patience { /* timer that a signal starts */
     struct server *sv;
     struct timer *timer;
     uint64_t written;
@@ -97,8 +97,8 @@ int server_run(const struct dialect *d, const struct provider *const *providers,
                const char *version, int argc, char **argv)
 {
     struct server sv = {.dialect = d, .version = version, .argc = argc, .argv = argv};
-    /* Keys stand in our environment: a tool of the same user must not read them from /proc, nor
-     * find them in a core file.  To one of root only the first is closed. */
+    /* The environment holds keys: tools of the same user must not read them from /proc or from a
+     * core file. */
     process_begin();
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     engine_hide_environment();
@@ -108,7 +108,7 @@ int server_run(const struct dialect *d, const struct provider *const *providers,
     io_claim_stdio(&sv.in_fd, &sv.out_fd);
     sv.loop = loop_new();
     sv.engine = engine_new(sv.loop, providers, n);
-    /* One that comes while we start is told when the loop runs. */
+    /* A signal during the start is handled when the loop runs. */
     loop_on_signal(sv.loop, SIGTERM, on_term, &sv);
     loop_on_signal(sv.loop, SIGINT, on_int, &sv);
     loop_on_signal(sv.loop, SIGHUP, on_hangup, &sv);
