@@ -9,7 +9,7 @@
 
 #include "auth/store.h"
 
-/* ---- who is there ---- */
+/* ---- available credentials ---- */
 
 static bool has_key(struct loaf *lf, const char *name)
 {
@@ -89,7 +89,7 @@ const struct method loaf_auth_status = {
     .result = loaf_auth_status_rows,
     .lane = LANE_MAIN,
     .run = auth_status,
-    .about = "Who is signed in; ignores params.",
+    .about = "Stored sign-ins and keys; ignores params.",
 };
 
 /* ---- keys ---- */
@@ -125,7 +125,7 @@ static const struct row openrouter_result[] = {
     ROW_END,
 };
 
-/* What the provider lists, or an older list; without any, no model counts. */
+/* The provider's list, or an older one; without any the number of models is 0. */
 static const char *fetch_list_await(struct loaf *lf, size_t *ret_n)
 {
     AUTO(arena) struct arena a = ARENA_INIT;

@@ -6,12 +6,13 @@
  *     {"type":"message","index":0,"role":"user","text":"fix the build"}
  *     {"type":"message","index":1,"role":"assistant","text":"done"}
  *
- * While a turn runs, the engine's own records follow (engine/form.h); the head behind them says
- * with `trivet_settles` from which message on the lines before it take their place.
+ * While a turn runs, the engine's own records follow (engine/form.h); the next
+ * session_meta has `trivet_settles`: from that message number on, the lines before it replace the
+ * records.
  *
  * Titles follow the first prompt, not the last one as in loaf.  A summary is an
- * assistant message with a heading, as loaf has it; read back as the first message it is a summary
- * again.
+ * assistant message with a heading, as in loaf; as the first message of a file it is read as a
+ * summary again.
  */
 #include "dialects/loaf/chats.h"
 #include "dialects/loaf/choice.h"
@@ -62,7 +63,7 @@ void loaf_put_short(struct buf *out, struct str text)
     buf_addz(out, "...");
 }
 
-/* Whether the text is nothing but the labels that pictures get. */
+/* Whether the text consists only of the labels of pictures. */
 static bool is_labels(struct str text)
 {
     struct str rest = utf8_trim(text);
@@ -103,7 +104,7 @@ void loaf_put_title(struct buf *out, const struct message *all, size_t n)
 
 /* ---- writing ---- */
 
-/* A time that the file did not tell is now. */
+/* 0, a time missing in the file, becomes now. */
 void loaf_put_time(struct jw *w, const char *name, int64_t ms)
 {
     char text[TIME_ISO_LEN + 1];
@@ -159,14 +160,14 @@ static void put_message(void *arg, const struct message *m, size_t index, struct
 
 /* ---- reading ---- */
 
-/* loaf's three, and those that trivet has besides. */
+/* loaf's three, and the other providers of trivet. */
 static bool is_provider(struct loaf *lf, struct str name)
 {
     const char *known = loaf_known_provider(name);
     return (known && str_is(name, known)) || engine_find_provider(lf->sv->engine, name);
 }
 
-/* 0 for none: the clock is not for every thread. */
+/* 0 for none: this may run on a worker thread, which must not use the clock. */
 static int64_t time_of(yyjson_val *v, const char *name)
 {
     int64_t ms;
@@ -189,7 +190,7 @@ static bool read_meta(struct loaf *lf, struct arena *a, yyjson_val *v, struct fo
     return true;
 }
 
-/* False for what is no ImageAttachment. */
+/* False if v is not an ImageAttachment. */
 static bool read_image(struct arena *a, yyjson_val *v, struct block *ret)
 {
     struct str mime = loaf_text_of(v, "mimeType"), path = loaf_text_of(v, "path"), ignored, data;
@@ -226,7 +227,7 @@ static bool read_message(struct arena *a, yyjson_val *v, struct form_line *ret)
     struct message m = message_text(a, is_user ? ROLE_USER : ROLE_ASSISTANT, arena_str(a, text));
     if (!is_user && is_first && str_starts(text, head)) {
         m = message_text(a, ROLE_SUMMARY, arena_str(a, str_from(text, head.n)));
-        m.first_kept = STR("message:0"); /* should it not stand first: nothing is lost */
+        m.first_kept = STR("message:0"); /* keeps all messages if it is not the first */
     }
     if (is_user && yyjson_is_arr(json_get(v, "images")))
         add_images(a, json_get(v, "images"), &m);

@@ -23,13 +23,13 @@ struct str loaf_text_of(yyjson_val *v, const char *name);
 /* A title as loaf shows it: white space collapsed, at most 80 UTF-16 units. */
 void loaf_put_short(struct buf *out, struct str text);
 
-/* Saved chats as loaf writes them (loaf 161-174): during a turn the engine's records stand behind
+/* Saved chats as loaf writes them (loaf 161-174): during a turn the engine's records follow
  * them, which loaf skips. */
 extern const struct file_form loaf_form;
 /* A name for a new chat and its file. */
 void loaf_chat_place(struct loaf *lf, int64_t now_ms, char ret_id[UUID_LEN + 1], struct buf *path);
 struct session *loaf_chat_new(struct loaf *lf, int64_t now_ms, struct str title, struct error *err);
-/* The title that a conversation gets by itself. */
+/* The default title of a conversation. */
 void loaf_put_title(struct buf *out, const struct message *all, size_t n);
 /* The result of history.list. */
 bool loaf_put_chats_await(struct loaf *lf, struct arena *a, int64_t limit, int64_t cursor,
@@ -39,14 +39,14 @@ bool loaf_list_saved_await(struct engine *e, struct arena *a, struct session_lis
 bool loaf_read_saved_await(struct engine *e, struct arena *a, struct str path, struct message **ret,
                            size_t *ret_n, struct error *err);
 /* Loads a saved chat into the session: the newest, or the one whose id begins so.  A running turn
- * is stopped, what waits is dropped.  ret_id lies in the arena. */
+ * is stopped, the queue is dropped.  ret_id lies in the arena. */
 bool loaf_resume_await(struct loaf_session *ls, bool last, struct str id, struct arena *a,
                        struct str *ret_id, struct error *err);
-/* Empties the session and lets go of its saved chat, whose file stays.  A running turn is stopped;
- * what waits goes on afterwards unless it is dropped. */
+/* Empties the session and detaches its saved chat, whose file stays.  A running turn is stopped;
+ * the queue continues afterwards unless drops_queue is set. */
 bool loaf_clear_await(struct loaf_session *ls, bool drops_queue, struct error *err);
-/* Pauses the session that ls has then: while it waits, another command may put a chat in its place.
- * The caller ends that with session_go_on.  NULL: nothing is paused. */
+/* Pauses and returns the session that ls has after the wait, since another command may replace it
+ * meanwhile.  The caller resumes it with session_go_on.  NULL: nothing is paused. */
 struct session *loaf_pause_await(struct loaf_session *ls, struct error *err);
 
 /* ---- image.c ---- */
@@ -59,7 +59,7 @@ struct images {
 /* How many of the elements name a picture at all. */
 size_t loaf_images_count(yyjson_val *list);
 void loaf_images_put_raw(struct jw *w, yyjson_val *list);
-/* Loads all or fails in the words of loaf (197-199). */
+/* Loads all or fails with loaf's error text (197-199). */
 bool loaf_images_load(struct arena *a, struct str dir, yyjson_val *list, struct images *ret,
                       struct error *err);
 /* Takes data:<mime>;base64,<payload> apart; false when it is none.  ret_data is strict base64 of

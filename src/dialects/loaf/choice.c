@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What "the selected model" means, and how loaf's names and the engine's go together.
+/* The selected model, and the mapping between loaf's names of models and the engine's.
  *
  * The selection belongs to the process.  A session takes it over when a turn starts, so that a
  * running turn ends with the model it began with.
@@ -23,7 +23,7 @@ static const char *const efforts[] = {"none", "minimal", "low", "medium", "high"
 /* In the order in which models are listed. */
 const char *const loaf_providers[] = {"openai", "antigravity", "openrouter", NULL};
 
-/* With those that loaf does not know. */
+/* Including those that loaf does not know. */
 const char *const loaf_all_providers[] = {"openai", "openrouter",       "antigravity", "anthropic",
                                           "gemini", "ollama",           "llamacpp",    "lmstudio",
                                           "vllm",   "openai-responses", "rehearsal",   NULL};
@@ -45,7 +45,7 @@ const struct provider *loaf_provider_named(struct loaf *lf, struct str name)
 
 const char *loaf_known_provider(struct str name)
 {
-    if (str_is(name, "vertex")) /* as old versions had it */
+    if (str_is(name, "vertex")) /* the name in old versions */
         return "openrouter";
     for (size_t i = 0; loaf_providers[i]; i++)
         if (str_is(name, loaf_providers[i]))
@@ -81,7 +81,7 @@ size_t loaf_enabled_providers(struct loaf *lf, const char **names, size_t max)
     for (size_t i = 0; i < n_providers && n < max; i++) {
         const struct provider *p = providers[i];
         const char *name = loaf_provider_name(p);
-        bool is_wanted = p->needs_key || p == selected; /* the rehearsal only when it was chosen */
+        bool is_wanted = p->needs_key || p == selected; /* rehearsal only if it is selected */
         if (is_wanted && !has_name(names, n, name) && engine_has_key(lf->sv->engine, p))
             names[n++] = name;
     }
@@ -154,7 +154,7 @@ static const char *find_in_lists(struct loaf *lf, struct str id)
     return NULL;
 }
 
-/* Finds a provider even for a model that is in no list: the list may be missing. */
+/* Also for a model in no list, since the list may be missing. */
 static const char *find_provider_of(struct loaf *lf, struct str id, bool *ret_is_guess)
 {
     const char *name = find_in_lists(lf, id);
@@ -276,7 +276,7 @@ static bool put_first(struct loaf *lf, const char *name, struct buf *slug)
         return false;
     bool has_usual = loaf_option_find(lf, &a, str_of(name), STR("gpt-4.1"), &usual);
     struct str id = has_usual ? usual.id : all[0].id;
-    if (loaf_known_provider(str_of(name))) /* others have it in their ids */
+    if (loaf_known_provider(str_of(name))) /* ids of other providers contain the provider */
         buf_addf(slug, "%s/", p->name);
     buf_add(slug, id);
     return true;
@@ -348,7 +348,7 @@ void loaf_list_came(struct loaf *lf, const struct provider *p)
 
 /* ---- using ---- */
 
-/* What a provider is told about thinking; models that do not reason are told nothing. */
+/* The effort for the request; empty for models without reasoning. */
 static struct str effort_of(struct loaf *lf)
 {
     AUTO(arena) struct arena a = ARENA_INIT;

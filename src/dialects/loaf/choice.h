@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The selected model, lists of models, and ~/.loaf where both are kept.  For this folder
+/* The selected model, lists of models, and ~/.loaf where both are stored.  For this folder
  * only. */
 #ifndef TRIVET_DIALECTS_LOAF_CHOICE_H
 #define TRIVET_DIALECTS_LOAF_CHOICE_H
@@ -8,12 +8,12 @@
 
 /* ---- home.c ---- */
 
-/* Finds the directory, reads what is there, and hands the engine loaf's secrets. */
+/* Finds the directory, reads its files, and gives loaf's secrets to the engine. */
 void loaf_home_open(struct loaf *lf);
-/* Settings to disk, now; the second goes on with a warning when that fails. */
+/* Writes the settings now; the second only logs a warning on failure. */
 bool loaf_home_save_await(struct loaf *lf, struct error *err);
 void loaf_home_keep_await(struct loaf *lf);
-/* A prompt for inputHistory, soon. */
+/* Adds a prompt to inputHistory, in the background. */
 void loaf_home_add_prompt(struct loaf *lf, struct str text);
 /* Removes settings, secrets and lists, and resets what came from them; saved chats stay. */
 bool loaf_home_forget_await(struct loaf *lf, struct error *err);
@@ -32,7 +32,7 @@ const struct provider *loaf_provider_named(struct loaf *lf, struct str name);
 const char *loaf_provider_name(const struct provider *p);
 /* Providers a model can be chosen from now; writes at most max names. */
 size_t loaf_enabled_providers(struct loaf *lf, const char **names, size_t max);
-/* Selects what a saved chat was made with, as far as it is there. */
+/* Selects the model of a saved chat, as far as it is available. */
 void loaf_model_take(struct loaf *lf, struct str provider, struct str model, struct str level,
                      struct str routing);
 bool loaf_is_enabled(struct loaf *lf, const char *name);
@@ -46,20 +46,20 @@ bool loaf_selected_model(struct loaf *lf, struct arena *a, struct model *ret);
 void loaf_set_slug(struct loaf *lf, const struct provider *p, struct str id);
 /* The selected model with the provider in front, as loaf calls both; in the arena. */
 struct str loaf_full_id(struct loaf *lf, struct arena *a);
-/* The model of this id: of the provider in full_id if that fits, else of whichever it may belong
- * to; nothing changes when there is none. */
+/* The model of this id: of the provider in full_id if that matches, else of the provider that has
+ * it; without one nothing changes. */
 void loaf_set_model(struct loaf *lf, struct str id, struct str full_id);
 void loaf_set_routing(struct loaf *lf, struct str routing);
 /* The level if the selected model has it, or if no list says which it has; else the model's
  * default. */
 void loaf_fit_thinking(struct loaf *lf, struct str wanted);
 void loaf_forget_choice(struct loaf *lf);
-/* At the start: what was chosen earlier, repaired, else what the environment names. */
+/* At the start: the stored selection, repaired, else the model of the environment. */
 void loaf_begin_choice(struct loaf *lf);
-/* After a sign-in, and at the start: the selection is one that can be asked, where there is any. */
+/* After a sign-in, and at the start: selects a usable model if there is one. */
 void loaf_repair_choice(struct loaf *lf);
-/* The list of p has come: an empty selection is repaired, and the level of a model in it fits;
- * tells when the selection changed. */
+/* The list of p has arrived: repairs an empty selection and an unsupported thinking level; emits
+ * state.changed if the selection changed. */
 void loaf_list_came(struct loaf *lf, const struct provider *p);
 /* Gives the session the selected model, where it has another. */
 void loaf_model_apply(struct loaf *lf, struct session *s);
@@ -71,14 +71,14 @@ struct option { /* ModelOption */
     struct str id, label, description;
     const char *levels[6];
     size_t n_levels;
-    bool has_levels; /* a list says so; else it may have others too */
+    bool has_levels; /* from a list; else it may have others too */
     const char *default_level;
     int64_t window;    /* tokens, 0: not known */
-    int64_t priority;  /* the provider's own order, 0: not said */
+    int64_t priority;  /* the provider's own order, 0: unknown */
     struct str routes; /* comma separated, or STR_NONE */
 };
 /* All models of a provider, by loaf's name of it; in the arena.  Those of an account are known when
- * its list has come, now or to a loaf on this machine earlier. */
+ * its list was fetched, now or earlier by a loaf on this machine. */
 const struct option *loaf_options(struct loaf *lf, struct arena *a, struct str name, size_t *ret_n);
 /* One of them; while there is no list also one that the program knows. */
 bool loaf_option_find(struct loaf *lf, struct arena *a, struct str provider, struct str id,
@@ -89,7 +89,7 @@ void loaf_put_option(struct loaf *lf, struct jw *w, const struct option *o);
 /* Writes the provider's list to models-cache.json. */
 void loaf_options_keep(struct loaf *lf, const char *provider); /* in the background */
 void loaf_options_keep_await(struct loaf *lf, const char *provider);
-/* What model.openrouter.providers found for the model, a JSON array; STR_NONE: it was not asked. */
+/* The result of model.openrouter.providers for the model, a JSON array; STR_NONE: not requested. */
 struct str loaf_routes_of(struct loaf *lf, struct str model_id);
 void loaf_routes_free(struct loaf *lf);
 bool loaf_has_cached(struct loaf *lf, const char *provider);
@@ -101,9 +101,9 @@ void loaf_put_models(struct loaf *lf, struct jw *w, const char *provider); /* NU
 enum list_source { LIST_IS_REMOTE, LIST_IS_CACHE, LIST_IS_FALLBACK };
 /* After a sign-in or another key: asks for the provider's list now. */
 enum list_source loaf_fetch_list_await(struct loaf *lf, const char *name);
-/* All that can be asked for, in the background, unless they are young. */
+/* Fetches all available lists in the background, except recent ones. */
 void loaf_refresh_lists(struct loaf *lf);
-/* While no model is selected and lists are on their way: waits for them. */
+/* Waits for running requests of lists while no model is selected. */
 bool loaf_wait_for_choice_await(struct loaf *lf, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* command.execute: the slash commands (loaf 200-203), one row each.  Most say what a method says;
- * the prompt of a session is never looked at for commands. */
+/* command.execute: the slash commands (loaf 200-203), one row each.  Most give the result of a
+ * method. Prompts are never parsed for commands. */
 #include "dialects/loaf/chats.h"
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/methods.h"
@@ -32,7 +32,7 @@ static void put_flag(struct jw *w, const char *name)
     jw_obj_end(w);
 }
 
-/* ---- looking ---- */
+/* ---- commands that only read ---- */
 
 static bool auth_await(struct call *c, struct jw *w, struct error *err)
 {
@@ -82,7 +82,7 @@ static bool tools_await(struct call *c, struct jw *w, struct error *err)
     return loaf_put_tools_await(c->lf, c->arena, w, err);
 }
 
-/* ---- changing ---- */
+/* ---- commands that change something ---- */
 
 static bool history_await(struct call *c, struct jw *w, struct error *err)
 {
@@ -137,12 +137,12 @@ static command_fn help_await;
 
 /* clang-format off */
 static const struct command commands[] = {
-    {"/auth", "who is signed in", auth_await},
-    {"/onboarding", "whether the first steps are done", onboarding_await},
+    {"/auth", "stored sign-ins and keys", auth_await},
+    {"/onboarding", "whether onboarding is done", onboarding_await},
     {"/forgeteverything", "remove settings, sign-ins and keys; saved chats stay", forget_await},
     {"/model", "the selected model and those to choose from", model_await},
-    {"/limits", "what is left of the subscriptions", limits_await},
-    {"/history", "saved chats; /history last or /history <id> goes on with one", history_await},
+    {"/limits", "remaining quota of the subscriptions", limits_await},
+    {"/history", "saved chats; /history last or /history <id> resumes one", history_await},
     {"/compress", "summarise the conversation now", compress_await},
     {"/skills", "skills on the disk", skills_await},
     {"/tools", "tools of the model", tools_await},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Compaction as loaf tells it: five events that nobody documented, and a note for the user
- * (loaf 131-142).  The anchors count events of a log that trivet does not keep: always 0. */
+/* Compaction: five undocumented events of loaf and a message for the user (loaf 131-142).  The
+ * anchors refer to an event log that trivet does not have: always 0. */
 #include "dialects/loaf/chats.h"
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/methods.h"
@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-/* It cannot get shorter. */
+/* Then compaction cannot shorten it. */
 static bool is_summary_only(struct loaf_session *ls, size_t n)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -47,7 +47,7 @@ static bool is_overflow(const struct event *e)
     return strcmp(e->compaction->reason, "overflow") == 0;
 }
 
-/* The turn ends here; what it said is history now. */
+/* The turn ends here; its messages become history. */
 static void end_overflown(struct loaf_session *ls, const struct event *e)
 {
     loaf_flush_round(ls);
@@ -137,7 +137,7 @@ static struct commas with_commas(int64_t n)
     return c;
 }
 
-/* Of model.select the answer says it all. */
+/* No message after model.select: its result has the same data. */
 static void say_note(struct loaf_session *ls, const struct event_compaction *c)
 {
     if (ls->compact_reason)
@@ -171,7 +171,7 @@ void loaf_compaction_done(struct loaf_session *ls, const struct event *e)
         say_failed(ls, e);
     } else {
         if (ls->turn_id[0])
-            ls->n_history = 1; /* the summary alone stands before the turn */
+            ls->n_history = 1; /* only the summary precedes the turn */
         ls->tokens_after = loaf_history_tokens(ls, 1);
         say_steps(ls, e->compaction);
         say_completed(ls, e->compaction);
@@ -203,7 +203,7 @@ static bool compress_paused_await(struct loaf_session *ls, struct session *s, st
                                   struct error *err)
 {
     struct compact_outcome out;
-    ls->is_pending = true; /* a turn that ended meanwhile said otherwise */
+    ls->is_pending = true; /* a turn that ended meanwhile has reset it */
     loaf_model_apply(ls->loaf, s);
     return session_compact_await(s, STR_NONE, a, &out, err) ||
            error_prefix(err, "context compaction failed");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* auth.connect.openai and auth.connect.antigravity (loaf 152-158): the whole sign-in is one call,
- * its steps are events.  No browser is opened; whoever reads the events shows the address.
+ * its steps are events.  No browser is opened; the client shows the address.
  *
  *     auth.flow.started, auth.flow.url, [auth.flow.device_code], then
  *     auth.flow.completed, state.changed, the answer    or    auth.flow.failed, the error
@@ -16,7 +16,7 @@
 struct flow {
     struct loaf *lf;
     const char *provider; /* "openai" */
-    bool is_device;       /* a code was told */
+    bool is_device;       /* a device code was sent */
 };
 
 /* ---- events ---- */
@@ -92,7 +92,7 @@ static const char *code_of(const struct error *err)
     }
 }
 
-/* Says it in loaf's words where it has some. */
+/* Replaces the text by loaf's, where it has one. */
 static bool fail(const struct flow *f, struct error *err)
 {
     const char *code = code_of(err);
@@ -111,7 +111,7 @@ static bool fail(const struct flow *f, struct error *err)
     return false;
 }
 
-/* ---- the story ---- */
+/* ---- after the sign-in ---- */
 
 static bool sign_in_await(struct flow *f, struct login_options *o, struct error *err)
 {
@@ -126,8 +126,7 @@ static bool sign_in_await(struct flow *f, struct login_options *o, struct error 
         return false;
     engine_forget_keys(lf->sv->engine);
     loaf_enable(lf, str_of(f->provider));
-    loaf_fetch_list_await(lf,
-                          f->provider); /* the first choice is one of the account's own models */
+    loaf_fetch_list_await(lf, f->provider); /* so that a model of the account can be selected */
     loaf_repair_choice(lf);
     lf->is_model_chosen = lf->is_model_chosen || lf->model[0];
     loaf_home_keep_await(lf);
@@ -156,7 +155,7 @@ static const struct row openai_rows[] = {
     ROW(openai_params, mode, T_STR, OPTIONAL | NULLABLE | LOAF_TEXT,
         "auto, device_code; anything else is browser"),
     ROW(openai_params, originator, T_STR, OPTIONAL | NULLABLE | LOAF_TEXT,
-        "who asks; codex_cli_rs when absent"),
+        "originator sent to the issuer; codex_cli_rs when absent"),
     ROW_END,
 };
 

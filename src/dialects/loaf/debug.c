@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* session.debug: what goes to the model and comes back, between the documented
- * events, after debug.set.  Bodies of requests carry the whole conversation and no credentials:
- * these travel in headers, which are not shown. */
+/* session.debug: requests and replies of the model, among the documented events, after debug.set.
+ * Request bodies contain the whole conversation and no credentials; headers are not shown. */
 #include "dialects/loaf/say.h"
 
 #include "base/limits.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Errors as loaf words them: {"code":..,"message":..,"data":{"reason":..}} (loaf 9-25).  Every
- * failure behind a valid request is -32603. */
+/* Error objects of loaf: {"code":..,"message":..,"data":{"reason":..}} (loaf 9-25).  Every
+ * failure of a valid request is -32603. */
 #include "dialects/loaf/methods.h"
 
 /* The error object up to the open data object. */
@@ -114,11 +114,11 @@ bool loaf_refuse_param(struct request *rq, struct error *err, const char *field,
 const struct dialect_error loaf_errors[] = {
     {"-32700 parse_error", "the line is not JSON, or too long"},
     {"-32600 batch_not_supported", "the line is an array"},
-    {"-32600 invalid_request", "no object, wrong jsonrpc, no method, or an id that is none"},
+    {"-32600 invalid_request", "not an object, wrong jsonrpc, no method, or an invalid id"},
     {"-32601 method_not_found", "the method is not known"},
     {"-32602 invalid_params", "params or one of its members (data.field) is wrong"},
     {"-32602 unsupported_protocol_version", "a strict handshake for another version"},
-    {"-32603 internal_error", "everything that fails behind a valid request"},
+    {"-32603 internal_error", "any failure of a valid request"},
     {NULL, NULL},
 };
 

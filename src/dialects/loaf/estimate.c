@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Token estimates by loaf's formulas (loaf 142).  They are for display; when to compact is
- * the engine's business. */
+/* Token estimates by loaf's formulas (loaf 142).  For display only; the engine decides when
+ * to compact. */
 #include "dialects/loaf/chats.h"
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/state.h"
@@ -79,7 +79,7 @@ static int64_t pinned_tokens(const struct loaf *lf)
     return PER_MESSAGE + quarter((int64_t)utf8_utf16_len(str_of(lf->settings.system)));
 }
 
-/* Tokens and number of the first n messages.  Those that are settled are counted once, so that the
+/* Tokens and number of the first n messages.  Counts of completed messages are cached, so that the
  * cost of a turn does not grow with the conversation. */
 static int64_t count_conversation(struct loaf_session *ls, size_t n, size_t *ret_n)
 {
@@ -173,7 +173,7 @@ static int64_t window_size(struct loaf *lf)
     struct str slug = str_of(lf->model);
     if (provider)
         loaf_option_find(lf, &a, str_of(provider), loaf_model_id(lf, slug), &o);
-    if (!o.window && loaf_selected_model(lf, &a, &m)) /* it is in no list, but known */
+    if (!o.window && loaf_selected_model(lf, &a, &m)) /* in no list, but in the catalogue */
         o.window = m.context_window;
     if (o.window > 0)
         return MIN(MAX(o.window, WINDOW_MIN), WINDOW_MAX);

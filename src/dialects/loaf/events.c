@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Engine events become loaf's, in the order of loaf 96-117. */
+/* Translates engine events to loaf's, in the order of loaf 96-117. */
 #include "dialects/loaf/say.h"
 
 #include "base/utf8.h"
 
 /* ---- text ---- */
 
-/* The pieces of an answer joined must give the answer, which is trimmed: blanks at the beginning
- * are left out, blanks at the end wait for what follows them. */
+/* The pieces of an answer joined must give the answer, which is trimmed: leading blanks
+ * are dropped, trailing blanks are held back until text follows. */
 static void text_came(struct loaf_session *ls, const struct event *e)
 {
     struct str text = e->text;
@@ -44,7 +44,7 @@ static void reply_done(struct loaf_session *ls, const struct event *e)
 
 static void retry_waiting(struct loaf_session *ls, const struct event *e)
 {
-    enum { CAUSE_BYTES = 160 }; /* it is a line beside the input */
+    enum { CAUSE_BYTES = 160 }; /* clients show it in one line */
     AUTO(buf) struct buf cause = BUF_INIT, label = BUF_INIT;
     loaf_put_failure(&cause, e->error);
     struct str shown = utf8_cut(buf_str(&cause), CAUSE_BYTES);
@@ -99,7 +99,7 @@ static void put_executed(struct jw *w, const struct event *e)
     jw_obj_end(w);
 }
 
-/* Remembers the call for session.tool.results. */
+/* Keeps the call for session.tool.results. */
 static void keep_result(struct loaf_session *ls, const struct event *e)
 {
     struct jw executed = {.out = &ls->executed, .comma = ls->executed.n > 0};
@@ -182,7 +182,7 @@ static void steer_late(struct loaf_session *ls, const struct event *e)
                     (long long)e->count);
 }
 
-/* Not for waiting turns, which end in silence, nor when the whole process ends. */
+/* Not for queued turns, which end without events, nor when the process ends. */
 static void cancel_asked(struct loaf_session *ls, const struct event *e)
 {
     if (str_is(e->turn_id, ls->turn_id) && !ls->loaf->is_ending && !ls->is_muted)

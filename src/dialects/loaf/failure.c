@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A failed model request in loaf's words (loaf 115): `<status> <what the provider said>`,
- * `Connection error.`, `Request timed out.`  Behind these two follows what is known of the cause.
+/* The error text of a failed model request (loaf 115): `<status> <what the provider said>`,
+ * `Connection error.`, `Request timed out.`  The last two are followed by the cause, if known.
  */
 #include "dialects/loaf/say.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* history.list, history.get, and how a saved chat is found (loaf 165-168).
  *
- * Lists read the files anew each time: another loaf may have written them.  A file that is no chat
- * is named in `errors` and hides nobody else. */
+ * Lists read the files anew each time: another loaf may have written them.  A file that is not a
+ * chat is listed in `errors`; the others are still listed. */
 #include "dialects/loaf/chats.h"
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/methods.h"
@@ -36,7 +36,7 @@ static struct str routing_of(struct arena *a, yyjson_val *v)
     return is_used ? arena_lower(a, routing) : STR_NONE;
 }
 
-/* Fractions are cut; what no int64_t holds is as good as the largest. */
+/* Truncates fractions; clamps to the range of int64_t. */
 static int64_t whole(double d)
 {
     return d >= 1e15 ? (int64_t)1e15 : d <= -1e15 ? (int64_t)-1e15 : (int64_t)d;
@@ -98,7 +98,7 @@ static void put_summary(struct jw *w, const struct chat *c)
 struct chats {
     struct chat *list; /* newest first */
     size_t n;
-    struct saved_chat *damaged; /* files that should be chats */
+    struct saved_chat *damaged; /* files that are not valid chats */
     size_t n_damaged;
 };
 
@@ -135,7 +135,7 @@ static bool find_chats_await(struct loaf *lf, struct arena *a, struct chats *ret
 
 /* ---- for `trivet sessions` ---- */
 
-/* As much of a server as reading chats needs. */
+/* The parts of the server state that reading chats needs. */
 struct chat_reader {
     struct server sv;
     struct loaf loaf;
@@ -261,7 +261,7 @@ const struct method loaf_history_list = {
     .result = loaf_chats_rows,
     .how = RUN_FIBER,
     .run = history_list_await,
-    .about = "Saved chats, last changed first; what is in the files counts.",
+    .about = "Saved chats, last changed first; read from the files at each call.",
 };
 
 /* ---- history.get ---- */

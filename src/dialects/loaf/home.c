@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* loaf's data directory and its state.json (loaf 161-179): what survives a restart.
+/* loaf's data directory and its state.json (loaf 161-179): settings kept across restarts.
  *
- * The file is shared with a real loaf and with other processes of ours: each write takes the file's
- * lock, reads it again and changes only what it knows.  Settings are on disk before the call that
- * changed them is answered; prompts are added to inputHistory in the background.  A broken file
- * counts as absent.  Nothing is written before there is something to keep.
+ * The file is shared with loaf and with other trivet processes: each write takes the file's lock,
+ * reads the file again and changes only known members.  Settings are on disk before the call that
+ * changed them is answered; prompts are added to inputHistory in the background.  An invalid file
+ * is treated as missing.  The file is not created before there is a setting to store.
  *
- * Which provider a model belongs to is not written down in loaf, and guessed.  A member of our own,
- * trivetModel, says it as provider/model-id; it counts while it fits selectedModel.
+ * loaf does not store the provider of the selected model and guesses it.  trivet adds the member
+ * trivetModel (provider/model-id), which is used while it matches selectedModel.
  */
 #include "dialects/loaf/chats.h"
 #include "dialects/loaf/choice.h"
@@ -26,7 +26,7 @@
 
 enum { MOST_PROMPTS = 200, MOST_PROMPT_BYTES = 64 << 10, LOCAL_BYTES = 1 << 20 };
 
-/* ---- where it is ---- */
+/* ---- location ---- */
 
 static void put_old_dir(struct buf *out)
 {
@@ -38,7 +38,7 @@ static void put_old_dir(struct buf *out)
     buf_addz(out, "/loaf");
 }
 
-/* Versions before the present one had the directory elsewhere: it is moved, once. */
+/* Moves the directory of older loaf versions to its present place. */
 static void move_old_dir(const char *to)
 {
     AUTO(buf) struct buf from = BUF_INIT;
@@ -58,7 +58,8 @@ static char *place_in(const struct loaf *lf, const char *name)
 
 /* ---- writing ---- */
 
-struct image { /* what goes into the file, with copies of everything that may change meanwhile */
+struct image { /* the new content of the file, copied since the originals may change during the
+                  write */
     struct arena arena;
     struct str path;
     const char *enabled[LOAF_PROVIDERS];
@@ -156,7 +157,7 @@ static void put_image(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
     const struct image *i = arg;
     char now[TIME_ISO_LEN + 1];
     time_iso(time_now_ms(), now);
-    bool is_whole = yyjson_mut_obj_get(root, "selectedModel"); /* somebody's settings are in it */
+    bool is_whole = yyjson_mut_obj_get(root, "selectedModel"); /* settings were stored before */
     if (!i->only_prompts || !is_whole) {
         config_put(doc, root, STR("version"), yyjson_mut_int(doc, 1));
         set_providers(doc, root, i);
@@ -254,7 +255,7 @@ static void read_model(struct loaf *lf, yyjson_val *root)
         loaf_set_model(lf, id, json_get_str(root, "trivetModel"));
 }
 
-/* Keys that older versions kept in the open move to the secrets.  False: this one stays. */
+/* Moves a key that older versions stored in state.json to the secrets.  False: it stays. */
 static bool move_key(struct loaf *lf, yyjson_val *root, const char *member, const char *provider,
                      bool *ret_has_key)
 {
@@ -288,8 +289,8 @@ static void take_state(struct loaf *lf, yyjson_val *root)
         log_warn("state.json stays as it was: %s", err.text);
 }
 
-/* The file of the working directory may have come with a repository: its choices are taken, a key
- * in it is not, and then it stays where it is. */
+/* .loaf-state.json in the working directory may come from a repository: settings are imported, keys
+ * are not; a file with keys is not removed. */
 static void import_state(struct loaf *lf)
 {
     AUTO(json) struct json state = JSON_INIT;
@@ -355,14 +356,14 @@ void loaf_home_open(struct loaf *lf)
         take_state(lf, state.root);
 }
 
-/* ---- forgetting ---- */
+/* ---- removing everything ---- */
 
 bool loaf_home_forget_await(struct loaf *lf, struct error *err)
 {
     static const char *const files[] = {"state.json", "auth.json", "models-cache.json",
                                         "secrets-fallback.json"};
     buf_clear(&lf->new_prompts);
-    gate_enter_through_await(&lf->saving); /* or what is being written would come back */
+    gate_enter_through_await(&lf->saving); /* else a running write would restore the file */
     bool ok = true;
     for (size_t i = 0; ok && i < ARRAY_LEN(files); i++) {
         AUTO_FREE char *path = place_in(lf, files[i]);
@@ -380,6 +381,6 @@ bool loaf_home_forget_await(struct loaf *lf, struct error *err)
     for (size_t i = 0; loaf_providers[i]; i++)
         engine_forget_models(lf->sv->engine, str_of(loaf_providers[i]));
     loaf_forget_choice(lf);
-    loaf_repair_choice(lf); /* keys of the environment are still there */
+    loaf_repair_choice(lf); /* keys in the environment remain usable */
     return true;
 }

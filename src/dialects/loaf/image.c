@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pictures in session.send (loaf 197-199): by path or as data URL, at most 8 MiB each.  Elements
- * that name neither are ignored; what fails to load fails the turn, in these words. */
+ * that name neither are ignored; an image that cannot be loaded fails the turn with these texts. */
 #include "dialects/loaf/chats.h"
 
 #include "base/base64.h"
@@ -107,8 +107,8 @@ static bool check_size(size_t n, struct error *err)
 
 /* ---- data URLs ---- */
 
-/* Strict base64 stays as it is; what a lenient reader understands is written anew, because
- * providers are strict. */
+/* Strict base64 is kept; other accepted forms are encoded again, because providers require strict
+ * base64. */
 static struct str read_payload(struct arena *a, struct str payload)
 {
     AUTO(buf) struct buf bytes = BUF_INIT;
@@ -173,7 +173,7 @@ static void put_decoded(struct buf *out, struct str s)
     }
 }
 
-/* Quotes around it, file:// and ~ are what terminals paste. */
+/* Accepts forms that terminals paste: quotes around the path, file:// and ~. */
 static void put_path(struct buf *out, struct str dir, struct str path)
 {
     AUTO(buf) struct buf plain = BUF_INIT;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* limits.get: what is left of the subscriptions, asked for now (loaf 71, 159). */
+/* limits.get: the remaining quota of the subscriptions, requested at each call (loaf 71, 159). */
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/methods.h"
 #include "dialects/loaf/state.h"
@@ -8,7 +8,7 @@ static const struct row window_rows[] = {
     ROW_OUT("usedPercent", T_NUM, NEEDED, "0 to 100"),
     ROW_OUT("remainingPercent", T_NUM, NEEDED, "0 to 100"),
     ROW_OUT("limitWindowSeconds", T_INT, NEEDED | NULLABLE, "length of the window"),
-    ROW_OUT("resetAtEpochSeconds", T_INT, NEEDED | NULLABLE, "when it begins anew"),
+    ROW_OUT("resetAtEpochSeconds", T_INT, NEEDED | NULLABLE, "when it resets"),
     ROW_END,
 };
 
@@ -117,7 +117,7 @@ static void put_one_await(struct loaf *lf, struct jw *w, const char *name, const
     jw_obj_end(w);
 }
 
-/* The provider, if somebody signed in there. */
+/* The provider, if a sign-in is stored for it. */
 static const struct provider *signed_in(struct loaf *lf, const char *name)
 {
     const struct provider *p = loaf_provider_named(lf, str_of(name));
@@ -147,6 +147,6 @@ const struct method loaf_limits_get = {
     .how = RUN_FIBER,
     .lane = LANE_FREE,
     .run = limits_get_await,
-    .about = "What is left of the subscriptions; ignores params.",
+    .about = "Remaining quota of the subscriptions; ignores params.",
     .errors = "limits requires at least one oauth provider",
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of models over the network (loaf 149).  At the start they are asked for in the
- * background, of every provider for which there is a key or a sign-in; a start never waits for
- * them.  After a sign-in or a new key the call waits for the list, so that a model of it can be
- * chosen.  A list that failed is asked for again when the models are looked at. */
+/* Lists of models over the network (loaf 149).  At the start they are requested in the
+ * background from every provider with a key or a sign-in; the start does not wait for them.  After
+ * a sign-in or a new key the call waits for the list, so that a model of it can be chosen.  A
+ * failed request is repeated when models are listed. */
 #include "dialects/loaf/choice.h"
 
 /* The name under which the provider's list is kept, or NULL. */
@@ -54,7 +54,7 @@ static void wake_waiters(struct loaf *lf)
 {
     struct lists_waiter *w = take(&lf->lists_waiters);
     while (w) {
-        struct lists_waiter *next = w->next; /* after the wake w may be gone */
+        struct lists_waiter *next = w->next; /* w may be freed after the wake */
         wait_wake(&w->wait);
         w = next;
     }
@@ -63,7 +63,7 @@ static void wake_waiters(struct loaf *lf)
 static void on_list(void *arg, const struct provider *p)
 {
     struct loaf *lf = arg;
-    if (p->list != LIST_OPENROUTER) /* there: after the routes */
+    if (p->list != LIST_OPENROUTER) /* OpenRouter: after the routes */
         keep_list(lf, p);
     loaf_list_came(lf, p);
     if (lf->model[0])

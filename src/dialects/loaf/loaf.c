@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows by which the house knows loaf, and how its process begins and ends (loaf 1-40).
+/* The descriptor of the loaf dialect, start and end of its process (loaf 1-40).
  *
  * However it ends (shutdown, end of input, signal, closed output), the steps are the same: no new
  * requests, running ones are answered, turns are stopped, output is flushed.
@@ -54,7 +54,7 @@ static void end_fiber(void *arg)
 {
     struct loaf *lf = arg;
     struct error ignored;
-    /* At most a sync of a file, and a request that is being given up. */
+    /* Waits at most for a sync of a file and for a canceled request. */
     while (rpc_drain_await(lf->rpc, &ignored) &&
            (lf->is_saving || lf->n_keeping || lf->refresher)) {
         wait_reset(&lf->quiet);
@@ -70,13 +70,13 @@ void loaf_end(struct loaf *lf, int exit_code)
         return;
     lf->is_ending = true;
     lf->exit_code = exit_code;
-    rpc_cancel(lf->rpc); /* a compaction or a sign-in that somebody waits for */
+    rpc_cancel(lf->rpc); /* a compaction or a sign-in that a request waits for */
     if (lf->refresher)
         fiber_cancel(lf->refresher);
     fiber_start(lf->sv->loop, "end", end_fiber, lf);
 }
 
-/* Requests that came before the end are still answered; then events fall silent. */
+/* Requests read before the end of input are answered; then no more events are written. */
 static void eof_fiber(void *arg)
 {
     struct loaf *lf = arg;
@@ -140,7 +140,7 @@ static const struct rpc_dialect wire = {
     .on_broken = on_broken,
 };
 
-/* DEBUG is a list of patterns, as many programs of that world have it. */
+/* DEBUG is a list of patterns, as in the debug package of Node.js. */
 static bool debug_names(const char *topic)
 {
     struct str rest = str_of(getenv("DEBUG")), word;
@@ -198,7 +198,7 @@ const struct dialect dialect_loaf = {
     .about = "the loaf RPC protocol " LOAF_PROTOCOL ": JSON-RPC 2.0, one message per line",
     .usage = "usage: loaf rpc\n"
              "  rpc   serve JSON-RPC 2.0 on stdin and stdout, one message per line\n"
-             "  TRIVET_MODEL names the model to begin with; trivet --help has the rest\n",
+             "  TRIVET_MODEL sets the initial model; trivet --help has the rest\n",
     .usage_exit_code = 1,
     .start = start,
     .conn = get_conn,

@@ -12,11 +12,11 @@
 
 bool loaf_session_find(struct loaf *lf, struct str id, struct loaf_session **ret,
                        struct error *err);
-/* Whose session of the engine it is; NULL: nobody's. */
+/* The RPC session of an engine session, or NULL. */
 struct loaf_session *loaf_session_of(const struct session *s);
 void loaf_sessions_free(struct loaf *lf);
 struct session_settings loaf_settings_make(void);
-/* Begins the end of the process; events of turns that are stopped are still told unless deaf. */
+/* Starts the shutdown; events of stopped turns are still written unless is_deaf is set. */
 void loaf_end(struct loaf *lf, int exit_code);
 
 /* ---- errors.c ---- */
@@ -26,7 +26,7 @@ bool loaf_put_frame_fault(enum frame_fault fault, struct str detail, struct jw *
 void loaf_put_no_method(struct str method, struct jw *w);
 void loaf_put_params_fault(const struct method *m, const struct fault *f, struct jw *w);
 void loaf_put_error(const struct request *rq, const struct error *err, struct jw *w);
-/* -32602 for a value that only the method can judge. */
+/* -32602 for a value that only the method can check. */
 bool loaf_refuse_param(struct request *rq, struct error *err, const char *field, const char *text);
 extern const struct dialect_error loaf_errors[];
 extern const struct row loaf_error_rows[];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model.list and model.select.  What a selection is and how models are named: choice.c. */
+/* model.list and model.select.  The selection and names of models: choice.c. */
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/methods.h"
 #include "dialects/loaf/say.h"
@@ -36,7 +36,7 @@ void loaf_put_selection(struct loaf *lf, struct jw *w)
     jw_kz(w, "selected_openrouter_provider", lf->routing);
 }
 
-/* Enabled ones, antigravity at the end if it can be used (loaf 143-144). */
+/* Enabled ones; antigravity last if it can be used (loaf 143-144). */
 static size_t list_providers(struct loaf *lf, const char **names)
 {
     size_t n = loaf_enabled_providers(lf, names, LOAF_MOST_PROVIDERS), n_kept = 0;
@@ -61,7 +61,7 @@ static void put_options_of(struct loaf *lf, struct jw *w, const char *provider)
         loaf_put_option(lf, w, &all[i]);
 }
 
-/* loaf's providers in its order, then the others in ours. */
+/* loaf's providers in its order, then the others in the engine's order. */
 static void put_options(struct loaf *lf, struct jw *w, const char *const *names, size_t n)
 {
     jw_karr(w, "models");
@@ -95,7 +95,7 @@ static bool model_list(struct request *rq, struct jw *w, struct error *err)
     struct loaf *lf = rq->dialect;
     const struct list_params *p = rq->args;
     loaf_put_models(lf, w, p->provider.p ? arena_strz(&rq->arena, p->provider) : NULL);
-    loaf_refresh_lists(lf); /* for the next time */
+    loaf_refresh_lists(lf); /* for the next call */
     return true;
 }
 
@@ -106,7 +106,7 @@ const struct method loaf_model_list = {
     .result = loaf_models_rows,
     .lane = LANE_MAIN,
     .run = model_list,
-    .about = "Models that can be selected; asks no server.",
+    .about = "Models that can be selected; sends no request.",
 };
 
 /* ---- model.select ---- */
@@ -140,8 +140,8 @@ static const struct row select_result[] = {
     ROW_END,
 };
 
-/* A model that no list names may still exist: on a server the user has pointed us to, or, for a
- * provider without address, in a file. */
+/* A model in no list may still exist: on a server that the user configured, or, for a provider
+ * without address, in a file. */
 static bool may_be_unlisted(const struct provider *p, struct str id)
 {
     if (p->base_url)
@@ -237,7 +237,7 @@ static bool model_select_await(struct request *rq, struct jw *w, struct error *e
     if (str_is(p->provider, "openrouter"))
         loaf_set_routing(lf, p->openrouter_provider);
     lf->is_provider_guessed = false;
-    loaf_refresh_lists(lf); /* what is known of the model may be old */
+    loaf_refresh_lists(lf); /* the data of the model may be outdated */
     jw_obj(w);
     loaf_put_selection(lf, w);
     bool ok = !ls || compress_await(rq, ls, w, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ModelOption (loaf 62, 76, 143-148): what the catalogue knows, in loaf's terms, and
+/* ModelOption (loaf 62, 76, 143-148): entries of the catalogue in loaf's form, and
  * models-cache.json.
  *
  * The models of a provider come from its live list; while there is none, from models-cache.json;
@@ -27,7 +27,7 @@ static void add_levels(struct option *o, unsigned from, unsigned to)
 
 enum { AT_OFF, AT_MINIMAL, AT_LOW, AT_MEDIUM, AT_HIGH, AT_XHIGH };
 
-/* What OpenAI's names mean where nobody says more. */
+/* Levels derived from the names of OpenAI's models, without other data. */
 static void add_levels_by_name(struct option *o)
 {
     if (str_find(o->id, STR("codex-mini")) != SIZE_MAX)
@@ -87,7 +87,7 @@ struct option loaf_option_unknown(const char *provider)
 
 /* ---- from the catalogue ---- */
 
-/* A model without a name is called by the end of its id. */
+/* The name of the model, else the last part of its id. */
 static struct str label_of(struct arena *a, const struct model *m)
 {
     size_t slash = str_rchr(m->id, '/');
@@ -147,7 +147,7 @@ static int by_priority(const void *a, const void *b)
     return str_cmp(x->id, y->id);
 }
 
-/* Models without a place come last. */
+/* Models without a priority come last. */
 static int by_place(const void *a, const void *b)
 {
     const struct option *x = a, *y = b;
@@ -325,7 +325,7 @@ bool loaf_option_find(struct loaf *lf, struct arena *a, struct str provider, str
     return true;
 }
 
-/* ---- out ---- */
+/* ---- output ---- */
 
 /* The answer to model.openrouter.providers is newer than the list. */
 static void put_routes(struct loaf *lf, struct jw *w, const struct option *o)
@@ -368,9 +368,9 @@ void loaf_put_option(struct loaf *lf, struct jw *w, const struct option *o)
     jw_obj_end(w);
 }
 
-/* ---- keeping ---- */
+/* ---- writing the cache ---- */
 
-struct keeping { /* on its fiber, and for a while on a thread for disks */
+struct keeping { /* used on its fiber and on a worker thread */
     struct loaf *lf;
     const char *provider;
     struct buf path;
@@ -388,8 +388,8 @@ static void keep_await(struct keeping *k)
 {
     struct error err;
     if (!config_renew_await(buf_str(&k->path), put_cache, k, &err))
-        log_warn("the list of models is not kept: %s", err.text);
-    json_clear(&k->lf->cache); /* to be read again */
+        log_warn("the list of models is not stored: %s", err.text);
+    json_clear(&k->lf->cache); /* so that it is read again */
     k->lf->cache = JSON_INIT;
     k->lf->n_keeping--;
     wait_wake(&k->lf->quiet);

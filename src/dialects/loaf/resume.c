@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A session lets go of its conversation: history.clear_session, /clear, and resuming a saved chat
- * (loaf 93, 200-203).  What runs is stopped first, so that its result cannot come back later. */
+/* Replacing the conversation of a session: history.clear_session, /clear, and resuming a saved chat
+ * (loaf 93, 200-203).  A running turn is stopped first, so that its result is not added later. */
 #include "dialects/loaf/chats.h"
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/methods.h"
@@ -22,14 +22,14 @@ static void forget_messages(struct loaf_session *ls)
     ls->updated_ms = time_now_ms();
 }
 
-/* A chat that was resumed twice is one conversation; it outlives the session that lets it go. */
+/* A chat resumed in two RPC sessions is one engine session; it stays open for the other one. */
 static bool is_shared(const struct loaf_session *ls)
 {
     const struct listener *first = session_listener(ls->session, loaf_on_session_event);
     return first != &ls->listener || first->next;
 }
 
-/* For this session the running turn is over; the other one hears its end. */
+/* For this RPC session the running turn is over; the other one gets its last event. */
 static void leave_turn(struct loaf_session *ls)
 {
     struct event_end end = {.state = TURN_CANCELED, .stop = "interrupted"};
@@ -65,7 +65,7 @@ struct session *loaf_pause_await(struct loaf_session *ls, struct error *err)
         bool ok = session_pause_await(s, err);
         if (ok && ls->session == s)
             return s;
-        session_go_on(s); /* after this it may be gone */
+        session_go_on(s); /* s may be freed by this */
         if (!ok)
             return NULL;
     }
@@ -135,7 +135,7 @@ const struct method loaf_history_clear_session = {
 
 /* ---- resuming ---- */
 
-/* A title that no prompt of the chat explains was given by somebody. */
+/* Whether the client set the title: it is not the default one of the chat. */
 static bool is_given(const struct saved_chat *saved, struct str title)
 {
     for (size_t i = 0; i <= saved->n_messages; i++) {
@@ -164,7 +164,7 @@ static struct session *open_chat_await(struct loaf *lf, struct arena *a,
     return session_open_await(lf->sv->engine, &spec, &report, err);
 }
 
-/* What the client shows of a chat that was loaded; without events. */
+/* Fills the shown messages of a loaded chat; sends no events. */
 static void show_history(struct loaf_session *ls)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -187,7 +187,7 @@ static bool open_and_show_await(struct loaf_session *ls, struct arena *a,
     struct session *s = open_chat_await(lf, a, saved, c, err);
     if (!s)
         return false;
-    session_refresh_await(s); /* it may have been open here for long */
+    session_refresh_await(s); /* another process may have changed the file */
     leave_turn(ls);
     forget_messages(ls);
     take_session(ls, s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model.openrouter.providers: the upstreams of one model, asked for and remembered. */
+/* model.openrouter.providers: requests the upstreams of one model and keeps them in memory. */
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/methods.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The shapes of what goes out: shared types (loaf 62, 76) and events (loaf 96-117).  Methods have
+/* Rows of output: shared types (loaf 62, 76) and events (loaf 96-117).  Methods have
  * their rows beside them. */
 #include "dialects/loaf/chats.h"
 #include "dialects/loaf/choice.h"
@@ -26,7 +26,7 @@ static const struct row auth_rows[] = {
 };
 
 static const struct row onboarding_rows[] = {
-    ROW_OUT("completed", T_BOOL, NEEDED, "the user has been through it"),
+    ROW_OUT("completed", T_BOOL, NEEDED, "onboarding is done"),
     ROW_END,
 };
 
@@ -46,7 +46,7 @@ static const struct row sessions_rows[] = {
 
 static const struct row skills_rows[] = {
     ROW_OUT("count", T_INT, NEEDED, "how many"),
-    ROW_OUT("directories", T_ARR, NEEDED, "where they are looked for", .items = T_STR),
+    ROW_OUT("directories", T_ARR, NEEDED, "directories that are searched", .items = T_STR),
     ROW_END,
 };
 
@@ -130,7 +130,8 @@ const struct row loaf_session_state_rows[] = {
 
 const struct row loaf_model_option_rows[] = {
     ROW_OUT("id", T_STR, NEEDED, "as the provider calls it"),
-    ROW_OUT("provider", T_STR, NEEDED, "openai, openrouter, antigravity, or one of ours"),
+    ROW_OUT("provider", T_STR, NEEDED,
+            "openai, openrouter, antigravity, or another provider of trivet"),
     ROW_OUT("label", T_STR, NEEDED, "for humans"),
     ROW_OUT("description", T_STR, NEEDED, "for humans"),
     ROW_OUT("supportedThinkingLevels", T_ARR, OPTIONAL, "levels it has", .items = T_STR),
@@ -376,8 +377,8 @@ static const struct row flow_code_rows[] = {
     PROVIDER,
     ROW_OUT("verification_url", T_STR, NEEDED, "where the code is typed in"),
     ROW_OUT("user_code", T_STR, NEEDED, "the user types it in"),
-    ROW_OUT("interval_seconds", T_NUM, NEEDED, "between questions to the issuer"),
-    ROW_OUT("expires_in_seconds", T_NUM, NEEDED, "how long it is good"),
+    ROW_OUT("interval_seconds", T_NUM, NEEDED, "polling interval"),
+    ROW_OUT("expires_in_seconds", T_NUM, NEEDED, "lifetime of the code"),
     ROW_OUT("expires_in", T_NUM, NEEDED, "as expires_in_seconds"),
     ROW_END,
 };
@@ -419,14 +420,14 @@ const struct dialect_event loaf_events[] = {
     {"compaction.started", compaction_started_rows, "Older history is being summarised."},
     {"compaction.anchor_selected", compaction_anchor_rows, "What goes into the summary."},
     {"compaction.summary_merged", compaction_merged_rows, "The summary has been written."},
-    {"compaction.completed", compaction_completed_rows, "The summary stands for the history."},
-    {"compaction.failed", compaction_failed_rows, "The history stays as it was."},
-    {"session.debug", debug_rows, "What goes to the model and comes back; after debug.set."},
+    {"compaction.completed", compaction_completed_rows, "The summary has replaced the history."},
+    {"compaction.failed", compaction_failed_rows, "Compaction failed; the history is unchanged."},
+    {"session.debug", debug_rows, "Requests and replies of the model; after debug.set."},
     {"auth.flow.started", flow_started_rows, "A sign-in begins."},
-    {"auth.flow.url", flow_url_rows, "The address the user shall open."},
-    {"auth.flow.device_code", flow_code_rows, "The code the user shall type in."},
+    {"auth.flow.url", flow_url_rows, "The address that the user must open."},
+    {"auth.flow.device_code", flow_code_rows, "The code that the user must enter."},
     {"auth.flow.completed", flow_completed_rows, "The sign-in is stored."},
-    {"auth.flow.failed", flow_failed_rows, "The sign-in is over without success."},
+    {"auth.flow.failed", flow_failed_rows, "The sign-in failed."},
     {"state.changed", state_rows, "The state of the process changed."},
     {NULL, NULL, NULL},
 };

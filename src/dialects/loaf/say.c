@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing events: {"type":..,"timestamp":..,"payload":{..}} inside a notification named "event".
- * Where the sources name different members for the same thing, all are sent. */
+/* Writes events: {"type":..,"timestamp":..,"payload":{..}} inside a notification named "event".
+ * Where loaf and its documents use different members for one value, all are sent. */
 #include "dialects/loaf/chats.h"
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/say.h"
@@ -129,7 +129,7 @@ const struct ui_message *loaf_say_message(struct loaf_session *ls, const char *k
     return m;
 }
 
-/* A long answer stands four times in the two events that follow: it is written once. */
+/* The next two events contain a long answer four times: it is encoded once. */
 static struct ui_message *keep_answer(struct loaf_session *ls)
 {
     struct str text = buf_str(&ls->answer);
@@ -154,7 +154,7 @@ void loaf_say_completed(struct loaf_session *ls)
     jw_key(w, "message");
     loaf_put_ui_message(w, m);
     loaf_event_end(ls->loaf);
-    blob_release(take(&m->json)); /* the events hold it until they have left */
+    blob_release(take(&m->json)); /* queued events hold a reference until they are written */
 }
 
 void loaf_say_system(struct loaf_session *ls, const char *fmt, ...)
@@ -210,7 +210,7 @@ void loaf_say_answer(struct loaf_session *ls, struct str text)
     say_chunk(ls, "answer", text, STR_NONE);
 }
 
-/* What a piece of reasoning is about: its bold head, else its first line; lower case. */
+/* The title of a piece of reasoning: its bold heading, else its first line; lower case. */
 static void put_title(struct buf *out, struct str thought)
 {
     struct str title = STR_NONE;

@@ -14,15 +14,15 @@ struct jw *loaf_session_event(struct loaf_session *ls, const char *type); /* wit
 struct jw *loaf_turn_event(struct loaf_session *ls, const char *type);    /* with turn_id too */
 void loaf_event_end(struct loaf *lf);
 void loaf_say_state_changed(struct loaf *lf, struct str reason, const struct loaf_session *created);
-/* Sets the session's label and says it; with_turn: with the id of the turn. */
+/* Sets the session's label and sends session.status; with_turn: with the id of the turn. */
 void loaf_say_status(struct loaf_session *ls, struct str label, bool with_turn);
-/* Adds a message to what the client shows; and says it. */
+/* Adds a shown message; the second also sends it. */
 const struct ui_message *loaf_add_message(struct loaf_session *ls, const char *kind,
                                           struct str text, struct str images);
 const struct ui_message *loaf_say_message(struct loaf_session *ls, const char *kind,
                                           struct str text, struct str images);
-/* The turn's answer as a message, and the end of a completed turn with it.  A long answer is handed
- * over: ls->answer is empty afterwards. */
+/* The turn's answer as a message, and the end of a completed turn with it.  A long answer is moved:
+ * ls->answer is empty afterwards. */
 void loaf_say_completed(struct loaf_session *ls);
 void loaf_say_system(struct loaf_session *ls, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -37,13 +37,14 @@ void loaf_turn_queued(struct loaf_session *ls, const struct event *e);
 void loaf_turn_started(struct loaf_session *ls, const struct event *e);
 void loaf_input_added(struct loaf_session *ls, const struct event *e);
 void loaf_turn_ended(struct loaf_session *ls, const struct event *e);
-/* A failed model request in loaf's words. */
+/* The error text of a failed model request. */
 void loaf_put_failure(struct buf *out, const struct error *err);
 void loaf_flash_compressing(struct loaf_session *ls);
 void loaf_flush_round(struct loaf_session *ls);
 /* Before a turn (loaf 131-133): "auto", "provider_switch", or NULL. */
 const char *loaf_why_compact(void *arg, struct session *s);
-/* What /compress does: stops a running turn in silence, summarises, writes the eight members. */
+/* What /compress does: stops a running turn without events, summarises, writes the eight members.
+ */
 bool loaf_compress_await(struct loaf_session *ls, struct arena *a, struct jw *w, struct error *err);
 void loaf_compaction_started(struct loaf_session *ls, const struct event *e);
 void loaf_compaction_done(struct loaf_session *ls, const struct event *e);

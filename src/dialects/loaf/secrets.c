@@ -5,13 +5,13 @@
  *         openai_chatgpt_auth           {version: 1, accessToken, accountId, refreshToken?,
  *                                        idToken?, apiKey?}
  *         antigravity_oauth_token_info  {version: 1, accessToken, refreshToken,
- *                                        expiryDateSeconds, tokenType}; of ours: email, name,
- *                                        picture
+ *                                        expiryDateSeconds, tokenType}; added by trivet: email,
+ *                                        name, picture
  *         openrouter_api_key, exa_api_key
  *     auth.json               {auth_mode: "chatgpt", tokens: {account_id?}, last_refresh}; old ones
- *                             have the tokens themselves, which count when the first file has none
+ *                             contain the tokens, used if the first file has none
  *
- * When an OpenAI token ends is not written down; the token itself says it.
+ * The expiry of an OpenAI token is not stored; it is read from the token.
  */
 #include "dialects/loaf/loaf.h"
 
@@ -133,7 +133,7 @@ static void set_object(yyjson_mut_doc *doc, struct str provider, const struct au
         yyjson_mut_obj_put(obj, yyjson_mut_str(doc, "accountId"), yyjson_mut_null(doc));
 }
 
-/* The object that stands in the text, changed; members that we do not know stay. */
+/* Changes the object in the JSON text; unknown members are kept. */
 static char *change_object(struct str old, struct str provider, const struct auth_entry *e)
 {
     AUTO(json) struct json parsed = JSON_INIT;

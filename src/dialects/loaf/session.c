@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sessions: created, looked at, spoken to, stopped.
+/* Methods of sessions: create, get, send, steer, interrupt, queue.
  *
  * All of these run in the main lane, so that requests written one after another act in that order
  * although a prompt is answered only when it is on disk.
@@ -187,7 +187,7 @@ static const struct row send_result[] = {
     ROW_END,
 };
 
-/* Remembers of a prompt with pictures what the engine does not. */
+/* Keeps the raw images of a prompt, which the engine does not store. */
 static void keep_prompt(struct loaf_session *ls, const char *turn_id, struct str text,
                         const struct images *images, bool is_refused)
 {
@@ -245,7 +245,7 @@ static bool session_send_method_await(struct request *rq, struct jw *w, struct e
     jw_kz(w, "session_id", ls->id);
     jw_kz(w, "turn_id", turn);
     jw_kbool(w, "accepted", true);
-    jw_kbool(w, "queued", strcmp(turn, ls->turn_id) != 0); /* its first event was just now */
+    jw_kbool(w, "queued", strcmp(turn, ls->turn_id) != 0); /* its first event has set turn_id */
     jw_obj_end(w);
     return true;
 }
@@ -336,7 +336,8 @@ static bool session_interrupt_method(struct request *rq, struct jw *w, struct er
     return true;
 }
 
-/* One that the client knows of: nobody hears of the end of a turn before its beginning. */
+/* Whether the client has got the first event of the running turn; the last one must not precede it.
+ */
 static bool has_turn(struct request *rq)
 {
     const struct session_params *p = rq->args;
@@ -358,7 +359,7 @@ const struct method loaf_session_interrupt = {
     .lane = LANE_MAIN,
     .hurries = has_turn,
     .run = session_interrupt_method,
-    .about = "Stops the running turn; what waits in the queue follows.",
+    .about = "Stops the running turn; the next one in the queue starts.",
     .errors = "unknown session: <id>",
 };
 
@@ -366,7 +367,7 @@ const struct method loaf_session_interrupt = {
 
 static const struct row queue_list_result[] = {
     ROW_OUT("session_id", T_STR, NEEDED, "the session"),
-    ROW_OUT("queue", T_ARR, NEEDED, "first to run first", .items = T_OBJ,
+    ROW_OUT("queue", T_ARR, NEEDED, "in order of execution", .items = T_OBJ,
             .rows = loaf_queue_item_rows),
     ROW_END,
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What loaf asks of the engine: its numbers, and the base instruction for the model. */
+/* Settings of the engine for loaf, and the base instruction for the model. */
 #include "dialects/loaf/chats.h"
 #include "dialects/loaf/methods.h"
 #include "dialects/loaf/say.h"
@@ -38,8 +38,7 @@ static const char *const overflow_words[] = {
     NULL,
 };
 
-/* What fails inside an answer that began with 200 is not repeated, unless it speaks
- * of a rate limit. */
+/* An error inside a response with status 200 is not retried, unless it is a rate limit. */
 #define AS_CLIENT                                                                                  \
     {                                                                                              \
         .attempts = 3, .first_ms = 500, .max_ms = 8000, .less_percent = 25                         \

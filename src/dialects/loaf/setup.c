@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* First steps and looking deeper: onboarding.status, onboarding.complete, debug.set. */
+/* onboarding.status, onboarding.complete, debug.set. */
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/methods.h"
 #include "dialects/loaf/say.h"
@@ -8,7 +8,7 @@
 /* ---- onboarding ---- */
 
 const struct row loaf_onboarding_rows[] = {
-    ROW_OUT("completed", T_BOOL, NEEDED, "the user has been through it"),
+    ROW_OUT("completed", T_BOOL, NEEDED, "onboarding is done"),
     ROW_END,
 };
 
@@ -31,7 +31,7 @@ const struct method loaf_onboarding_status = {
     .result = loaf_onboarding_rows,
     .lane = LANE_MAIN,
     .run = onboarding_status,
-    .about = "Whether the first steps are done; ignores params.",
+    .about = "Whether onboarding is done; ignores params.",
 };
 
 static bool onboarding_complete_await(struct request *rq, struct jw *w, struct error *err)
@@ -54,7 +54,7 @@ const struct method loaf_onboarding_complete = {
     .how = RUN_FIBER,
     .lane = LANE_MAIN,
     .run = onboarding_complete_await,
-    .about = "Remembers that the first steps are done; ignores params.",
+    .about = "Stores that onboarding is done; ignores params.",
 };
 
 /* ---- debug.set ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shapes that depend on what was asked for: outputs of slash commands, stages of session.debug. */
+/* Rows of variants: outputs of slash commands, stages of session.debug. */
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/methods.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Skills (loaf 180-184): skills.list, and what a turn tells the model about them and the web.  The
- * disk is looked at anew each time. */
+/* Skills (loaf 180-184): skills.list, and the text of a turn about skills and web search.  The disk
+ * is read each time. */
 #include "dialects/loaf/methods.h"
 #include "dialects/loaf/say.h"
 #include "dialects/loaf/state.h"
@@ -34,7 +34,7 @@ void loaf_put_skills_state(struct loaf *lf, struct jw *w)
 
 static const struct row skill_rows[] = {
     ROW_OUT("name", T_STR, NEEDED, "of its folder; mentioned as $name"),
-    ROW_OUT("description", T_STR, NEEDED, "what it says about itself"),
+    ROW_OUT("description", T_STR, NEEDED, "from its front matter or first paragraph"),
     ROW_OUT("description_preview", T_STR, NEEDED, "the first eight words"),
     ROW_OUT("source_path", T_STR, NEEDED, "its SKILL.md"),
     ROW_OUT("path", T_STR, NEEDED, "as source_path"),
@@ -42,7 +42,7 @@ static const struct row skill_rows[] = {
 };
 
 const struct row loaf_skills_rows[] = {
-    ROW_OUT("directories", T_ARR, NEEDED, "where they are looked for", .items = T_STR),
+    ROW_OUT("directories", T_ARR, NEEDED, "directories that are searched", .items = T_STR),
     ROW_OUT("errors", T_ARR, NEEDED, "what could not be read", .items = T_STR),
     ROW_OUT("skills", T_ARR, NEEDED, "by name, then path", .items = T_OBJ, .rows = skill_rows),
     ROW_END,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* StateSnapshot, SessionState and what they are made of (loaf 62, 76). */
+/* StateSnapshot, SessionState and their parts (loaf 62, 76). */
 #include "dialects/loaf/chats.h"
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/state.h"
@@ -20,7 +20,7 @@ static void put_model(struct loaf *lf, struct jw *w)
     jw_obj_end(w);
 }
 
-/* Creating a session tells all ids: they are kept as JSON, each as long as the others. */
+/* Each new session sends all ids: they are cached as JSON, all of equal length. */
 void loaf_add_id(struct loaf *lf, const struct loaf_session *ls)
 {
     struct jw w = {.out = &lf->ids, .comma = lf->ids.n > 0};

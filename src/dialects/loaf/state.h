@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the client is shown of the process and its sessions: snapshots, token estimates,
+/* State of the process and its sessions for the client: snapshots, token estimates,
  * sign-ins, skills, rate limits, tools.  For this folder only. */
 #ifndef TRIVET_DIALECTS_LOAF_STATE_H
 #define TRIVET_DIALECTS_LOAF_STATE_H
@@ -8,7 +8,7 @@
 
 /* ---- state.c ---- */
 
-/* With the ids of so many sessions, the newest, in order of creation. */
+/* With the ids of the newest most_ids sessions, in order of creation. */
 void loaf_put_snapshot(struct loaf *lf, struct jw *w, size_t most_ids);
 void loaf_add_id(struct loaf *lf, const struct loaf_session *ls);
 void loaf_put_session_state(struct loaf_session *ls, struct jw *w);
@@ -46,11 +46,12 @@ struct auth_names { /* of the same members in two places */
 };
 extern const struct auth_names loaf_auth_in_status, loaf_auth_in_snapshot;
 void loaf_put_auth(struct loaf *lf, struct jw *w, const struct auth_names *names);
-void loaf_put_profile(struct loaf *lf, struct jw *w); /* null when nobody signed in */
+void loaf_put_profile(struct loaf *lf, struct jw *w); /* null without sign-in */
 void loaf_put_onboarding(struct loaf *lf, struct jw *w);
 void loaf_put_skills(struct loaf *lf, struct jw *w);
 void loaf_put_skills_state(struct loaf *lf, struct jw *w); /* count and directories */
-/* What a turn with this input adds to the instruction; says which skills it mentions. */
+/* The text that a turn with this input adds to the instruction; sends a message with the mentioned
+ * skills. */
 void loaf_put_context_await(void *arg, struct session *session, struct str input,
                             struct context_parts *out);
 bool loaf_put_limits_await(struct loaf *lf, struct jw *w, struct error *err);

@@ -6,8 +6,8 @@
  *     routing.c  command.c                                    methods, one family per file
  *     choice.c    the selected model, names of models         options.c  ModelOption, its cache
  *     home.c      ~/.loaf and state.json                      debug.c    session.debug
- *     events.c    engine events become loaf's                 say.c     writing an event
- *     turn.c      how a turn begins and ends                  compaction.c
+ *     events.c    engine events to loaf's                     say.c     writing an event
+ *     turn.c      start and end of a turn                     compaction.c
  *     chat.c      the form of saved chats                     history.c  methods on them
  *     resume.c    leaving a conversation for another
  *     state.c     StateSnapshot, SessionState                 estimate.c  tokens (loaf 142)
@@ -36,7 +36,7 @@ struct lists_waiter { /* on the stack of its fiber */
     struct wait wait;
 };
 
-struct routes { /* the upstreams of a model, as OpenRouter told them */
+struct routes { /* the upstreams of a model, from OpenRouter */
     struct routes *next;
     char *model_id, *names; /* a JSON array */
 };
@@ -48,30 +48,30 @@ struct loaf {
     char *data_dir;                 /* ~/.loaf */
     struct loaf_session **sessions; /* in order of creation */
     size_t n_sessions, room_sessions;
-    struct table by_id;       /* the same */
-    struct buf ids;           /* theirs as JSON, comma separated */
-    char *model;              /* selected slug of the engine, "" for none */
-    bool is_model_chosen;     /* by a client, now or earlier; else the environment named it */
-    bool is_provider_guessed; /* state.json named a model that is in no list yet */
-    const char *thinking;     /* one of loaf_thinking_levels */
-    char *routing;            /* openrouter's routing provider, or "any" */
+    struct table by_id;                  /* the same */
+    struct buf ids;                      /* their ids as JSON, comma separated */
+    char *model;                         /* selected slug of the engine, "" for none */
+    bool is_model_chosen;                /* by a client, now or earlier; else by the environment */
+    bool is_provider_guessed;            /* state.json named a model that is in no list yet */
+    const char *thinking;                /* one of loaf_thinking_levels */
+    char *routing;                       /* openrouter's routing provider, or "any" */
     const char *enabled[LOAF_PROVIDERS]; /* in order of enabling */
     size_t n_enabled;
     bool is_onboarded;
-    bool is_saving;          /* prompts are on their way to state.json */
-    struct wait quiet;       /* woken when something that goes on in the background is over */
-    unsigned n_keeping;      /* lists of models that are on their way to models-cache.json */
-    struct gate saving;      /* one at a time writes state.json */
-    struct buf new_prompts;  /* JSON strings, comma separated */
-    struct json cache;       /* models-cache.json, once it was read */
-    bool wants_lists;        /* to be asked for in the background */
-    struct fiber *refresher; /* that does so, or NULL */
+    bool is_saving;                     /* prompts are being written to state.json */
+    struct wait quiet;                  /* woken when a background task has ended */
+    unsigned n_keeping;                 /* running writes of models-cache.json */
+    struct gate saving;                 /* serialises writes of state.json */
+    struct buf new_prompts;             /* JSON strings, comma separated */
+    struct json cache;                  /* models-cache.json, once it was read */
+    bool wants_lists;                   /* lists must be requested in the background */
+    struct fiber *refresher;            /* requests them, or NULL */
     struct lists_waiter *lists_waiters; /* for its end */
     struct routes *routes;
     int64_t last_message_id; /* UiMessage ids count through the whole process */
     int64_t tool_tokens; /* of all schemas, without what depends on the provider; 0: not counted */
     bool copies_events;  /* DEBUG=loaf:events: to stderr too */
-    bool is_deaf;        /* the client is gone: events are not written any more */
+    bool is_deaf;        /* the client has disconnected: events are dropped */
     bool is_ending;
     int exit_code;
     struct splices splices; /* shared parts of the event being written */
@@ -80,7 +80,7 @@ struct loaf {
     struct jw w;
 };
 
-struct ui_message { /* what the client shows; in the arena of its session */
+struct ui_message { /* a shown message; in the arena of its session */
     struct ui_message *next;
     int64_t id;
     const char *kind; /* "user", "assistant", "system" */
@@ -89,7 +89,7 @@ struct ui_message { /* what the client shows; in the arena of its session */
     struct str images; /* ImageAttachment[] as JSON, or STR_NONE */
 };
 
-struct prompt { /* what the engine does not keep of a prompt with images, until its turn ends */
+struct prompt { /* images of a prompt, until its turn ends; the engine does not keep them */
     struct prompt *next;
     char turn_id[UUID_LEN + 1];
     char *text;      /* as it was sent */
@@ -107,12 +107,12 @@ struct loaf_session {
     struct arena arena; /* messages */
     struct ui_message *messages, **messages_end;
     struct prompt *prompts;
-    bool has_chat;                       /* a prompt or a summary was put down */
+    bool has_chat;                       /* a prompt or a summary was stored */
     const char *provider;                /* of the last turn that was kept, or NULL */
     const char *compact_reason;          /* of a compaction that the client asked for, or NULL */
     int64_t tokens_before, tokens_after; /* of the last compaction, by loaf's estimate */
-    int64_t n_compacted;                 /* messages that it made one of */
-    struct counted { /* the first messages, which stay as they are while epoch does */
+    int64_t n_compacted;                 /* messages that it replaced */
+    struct counted { /* cached count of the first messages, valid while epoch is the same */
         uint64_t epoch;
         size_t n;
         int64_t tokens;
@@ -122,10 +122,10 @@ struct loaf_session {
 
     /* of the running turn */
     char turn_id[UUID_LEN + 1]; /* "" when none runs */
-    const char *turn_provider;  /* whose model answers it; NULL: none was asked yet */
+    const char *turn_provider;  /* of its model; NULL: no request yet */
     size_t n_history;           /* messages of the turns before it */
     bool is_added;              /* its prompt was shown */
-    bool has_flashed;           /* "compressing context..." was said */
+    bool has_flashed;           /* "compressing context..." was sent */
     bool is_muted;              /* its interruption needs no note */
     bool has_failed_to_compact;
     struct buf overflow;          /* why its history was compacted, or empty */

@@ -16,7 +16,7 @@ struct handshake_params {
 static const struct row handshake_rows[] = {
     ROW(handshake_params, protocol_version, T_STR, OPTIONAL | NULLABLE | LOAF_TEXT,
         "version the client speaks"),
-    ROW(handshake_params, strict, T_BOOL, OPTIONAL | NULLABLE, "fail unless it is ours"),
+    ROW(handshake_params, strict, T_BOOL, OPTIONAL | NULLABLE, "fail if the version differs"),
     ROW_OUT("client_name", T_ANY, OPTIONAL, "for information"),
     ROW_OUT("client_version", T_ANY, OPTIONAL, "for information"),
     ROW_END,
@@ -78,7 +78,7 @@ const struct method loaf_rpc_handshake = {
     .result = handshake_result,
     .lane = LANE_MAIN,
     .run = rpc_handshake,
-    .about = "Tells version, capabilities and methods; optional.",
+    .about = "Version, capabilities and methods; optional.",
     .errors = "unsupported_protocol_version when strict and the versions differ",
 };
 
@@ -117,7 +117,8 @@ struct shutdown_params {
 };
 
 static const struct row shutdown_rows[] = {
-    ROW(shutdown_params, reason, T_STR, OPTIONAL | NULLABLE | LOAF_TEXT, "told in state.changed"),
+    ROW(shutdown_params, reason, T_STR, OPTIONAL | NULLABLE | LOAF_TEXT,
+        "repeated in state.changed"),
     ROW_END,
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tools.list: what the model can call, straight from the toolset's rows. */
+/* tools.list: the tools of the model, from the rows of the toolset. */
 #include "dialects/loaf/methods.h"
 #include "dialects/loaf/state.h"
 
@@ -28,7 +28,7 @@ bool loaf_put_tools_await(struct loaf *lf, struct arena *a, struct jw *w, struct
     size_t n;
     if (!engine_load_tools_await(e, &lf->settings, place, err))
         return false;
-    lf->tool_tokens = 0; /* there may be more of them now */
+    lf->tool_tokens = 0; /* the tools may have changed */
     const struct face **faces = engine_faces(e, &lf->settings, place, a, &n);
     qsort(faces, n, sizeof *faces, by_name);
     jw_obj(w);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How a turn begins and ends for the client (loaf 89, 96-99, 115, 123-130).  Whatever ends it, the
- * last event is the status "ready". */
+/* First and last events of a turn (loaf 89, 96-99, 115, 123-130).  The last event is always the
+ * status "ready". */
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/say.h"
 #include "dialects/loaf/state.h"
@@ -35,7 +35,8 @@ void loaf_turn_queued(struct loaf_session *ls, const struct event *e)
         return;
     }
     session_waiting(ls->session, &a, &n_waiting);
-    struct jw *w = loaf_session_event(ls, "session.status"); /* the session's own label stays */
+    struct jw *w = loaf_session_event(ls,
+                                      "session.status"); /* the session's label is not changed */
     jw_kbool(w, "pending", true);
     jw_kstr(w, "status_label", arena_fmt(&a, "queued (%zu)", n_waiting));
     loaf_event_end(ls->loaf);
@@ -85,7 +86,7 @@ static void end_interrupted(struct loaf_session *ls)
 {
     bool has_text = ls->answer.n > 0;
     loaf_flush_round(ls);
-    if (has_text && !ls->overflow.n) /* there it was said before */
+    if (has_text && !ls->overflow.n) /* after an overflow it was sent before */
         loaf_say_message(ls, "assistant", buf_str(&ls->answer), STR_NONE);
     loaf_say_estimate(ls);
     if (!ls->is_muted)
@@ -102,7 +103,7 @@ struct failure {
     char text[600];
 };
 
-/* A provider that cannot be asked, in the words of loaf; others are ours to explain. */
+/* The error text for a provider without credentials: loaf's, or trivet's for other providers. */
 static void describe_no_key(struct loaf *lf, const struct provider *p, struct failure *f,
                             struct buf *text)
 {
@@ -185,14 +186,14 @@ static void forget_turn(struct loaf_session *ls)
 void loaf_turn_ended(struct loaf_session *ls, const struct event *e)
 {
     ls->updated_ms = time_now_ms();
-    if (!str_is(e->turn_id, ls->turn_id)) { /* it only waited */
+    if (!str_is(e->turn_id, ls->turn_id)) { /* it was only queued */
         loaf_prompt_drop(ls, e->turn_id);
         return;
     }
     if (e->end->state == TURN_COMPLETED)
         end_completed(ls);
     else if (strcmp(e->end->stop, "continued") == 0)
-        loaf_flush_round(ls); /* the turn that follows has an end of its own */
+        loaf_flush_round(ls); /* before the next turn starts */
     else if (e->end->state == TURN_CANCELED)
         end_interrupted(ls);
     else
