@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Configuration (scaiflux 16-36, 166, 175-184): two files of the same shape, the user's and the
- * project's, whose members count before the user's.
+/* Configuration (scaiflux 16-36, 166, 175-184): two files of the same form, the user's and the
+ * project's; members of the project's file win.
  *
  *     ~/.scaiflux/config.json     <workspace>/.scaiflux.json
  *
- * Members that no row names belong to others (rules for permissions among them, which serve mode
- * does not read) and are only shown, by /config.
+ * Unknown members (permission rules among them, which serve mode does not use) are kept and shown
+ * by /config.
  */
 #include "context/config.h"
 
@@ -70,7 +70,7 @@ static bool take_values(struct flux_config *c, const struct flux_file *file, str
     return true;
 }
 
-/* The paths are made once: the arena lives as long as the process, and /config may come often. */
+/* The paths are built once, since the arena is freed only at the end of the process. */
 bool flux_config_read(struct flux *f, struct flux_config *ret, struct error *err)
 {
     if (!f->user_config.p) {
@@ -110,7 +110,7 @@ static bool is_key_char(char c)
     return is_alnum(c) || c == '_' || c == '-';
 }
 
-/* "sk-" at the beginning, or a key of eight characters or more anywhere; task-management is none.
+/* "sk-" at the beginning, or a key of eight characters or more anywhere; not task-management.
  */
 static bool looks_secret(struct str text)
 {
@@ -127,7 +127,7 @@ static bool looks_secret(struct str text)
     return str_ifind(text, STR("bearer ")) != SIZE_MAX;
 }
 
-/* Strings below members with telling names, and strings that look like keys, are left out. */
+/* Omits strings below members with secret names, and strings that look like keys. */
 static void put_safe(struct jw *w, yyjson_val *v, bool is_secret)
 {
     size_t i, max;
@@ -206,7 +206,7 @@ static void put_value(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
     config_put(doc, root, str_of(s->key), yyjson_val_mut_copy(doc, s->value));
 }
 
-/* A link may lead out of the workspace; nothing is written there. */
+/* False for a symbolic link that points out of the workspace. */
 static bool may_replace(struct flux *f, struct str path, struct error *err)
 {
     AUTO(buf) struct buf real = BUF_INIT;
@@ -221,7 +221,7 @@ bool flux_config_save_await(struct flux *f, const char *key, struct str value, s
     AUTO(json) struct json j = JSON_INIT;
     AUTO(buf) struct buf lock = BUF_INIT;
     struct flux_config now = {0};
-    if (!flux_config_read(f, &now, err)) /* a file that is broken is left alone */
+    if (!flux_config_read(f, &now, err)) /* an invalid file is not changed */
         return false;
     struct str path = now.project.path;
     buf_addf(&lock, "%.*s/.scaiflux/config", STR_FMT(f->workspace));

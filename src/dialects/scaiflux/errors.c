@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What errors are called on this wire (scaiflux 115-147): one table from the engine's codes
- * to the codes and origins of failed turns, one list for the description. */
+/* Error codes of the protocol (scaiflux 115-147): a table from the engine's codes to the codes and
+ * origins of failed turns, and a list for the description. */
 #include "dialects/scaiflux/messages.h"
 
 static const struct {

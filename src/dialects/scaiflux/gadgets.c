@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Gadgets (scaiflux 166): groups of optional tools that are on or off as a whole.  Which tools a
- * gadget has is written in their faces; here is which gadgets are on.
+/* Gadgets (scaiflux 166): groups of optional tools that are switched on or off together.  The
+ * toolset entry of a tool names its gadget; this file keeps which gadgets are on.
  *
- * The set at the start is the configuration's; else the one that the resumed session had; else the
- * defaults.  A switch is kept with the session.
+ * The initial set is that of the configuration, else of the resumed session, else the defaults.
+ * Changes are stored in the session.
  */
 #include "base/limits.h"
 #include "base/log.h"
@@ -92,7 +92,7 @@ static void take_list(struct flux *f, yyjson_val *list, bool warns)
     }
 }
 
-/* False when the session never switched one. */
+/* False when the session has stored none. */
 static bool take_kept(struct flux *f)
 {
     AUTO(json) struct json j = JSON_INIT;

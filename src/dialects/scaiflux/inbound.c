@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lines from the controller: five messages, and fourteen reasons to refuse a line
+/* Lines from the controller: five message types, and fourteen reasons to refuse a line
  * (scaiflux 115-133). The checks run in the order of that table; the first that fails gives the one
  * error. */
 #include "dialects/scaiflux/messages.h"
@@ -144,7 +144,7 @@ static const struct row permission_rows[] = {
     ROW_END,
 };
 
-/* Requests are numbered, so the number says whether an id was ever ours. */
+/* Ids contain a running number, which shows whether the request was ever sent. */
 static bool was_asked(const struct flux *f, struct str id, int64_t *ret_number)
 {
     char name[32];
@@ -222,8 +222,7 @@ static void take_object(struct flux *f, yyjson_val *obj)
     const struct inbound *in = yyjson_is_str(type) ? find_inbound(json_str(type)) : NULL;
     if (!in) {
         struct str name = yyjson_is_str(type) ? json_str(type) : STR("(not a string)");
-        refuse(f, "unknown_type", "`type` is none of ours: %.*s",
-               STR_FMT(utf8_cut_chars(name, 100)));
+        refuse(f, "unknown_type", "unknown message type: %.*s", STR_FMT(utf8_cut_chars(name, 100)));
         return;
     }
     memset(&params, 0, sizeof params);
@@ -250,7 +249,7 @@ static void take_line(struct flux *f, struct str line)
 
 /* ---- while a command takes time ---- */
 
-/* What the running turn waits for does not wait for the command. */
+/* Lines that the running turn waits for are handled at once. */
 static bool may_pass(const struct flux *f, struct str line)
 {
     AUTO(json) struct json j = JSON_INIT;
@@ -271,7 +270,7 @@ void flux_take_line(void *flux, struct str line)
     buf_add(&f->waiting, line);
     buf_addc(&f->waiting, '\n');
     if (f->waiting.n > LIMIT_SCAIFLUX_QUEUE_BYTES)
-        conn_hold(f->conn, true); /* a flood waits in the pipe */
+        conn_hold(f->conn, true); /* stops reading: further input stays in the pipe */
 }
 
 void flux_take_waiting(struct flux *f)
@@ -286,14 +285,14 @@ void flux_take_waiting(struct flux *f)
         return;
     buf_reset(&f->waiting);
     f->n_taken = 0;
-    conn_hold(f->conn, false); /* hands out what the pipe held; the last of it may be slow again */
+    conn_hold(f->conn, false); /* reads on; a further line may start a slow command again */
     if (f->has_eof && !f->slow && !f->is_ending)
         flux_end(f, 0);
 }
 
 void flux_take_fault(void *flux, enum frame_fault fault, struct str detail)
 {
-    (void)fault; /* lines know only one */
+    (void)fault; /* lines have only one kind of fault */
     (void)detail;
     refuse(flux, "line_too_long", "the line is longer than %d bytes", LIMIT_SCAIFLUX_LINE_BYTES);
 }

@@ -6,7 +6,7 @@
 #include "dialects/scaiflux/structs.h"
 
 /* inbound.c */
-/* The slow command is over: the lines that waited for it, until one of them is slow again. */
+/* After a slow command: handles the queued lines, until one starts a slow command again. */
 void flux_take_waiting(struct flux *f);
 
 /* inbound.c */
@@ -30,7 +30,7 @@ void flux_put_ready(struct flux *f);
 struct flux_answer;
 void flux_put_slash_result(struct flux *f, struct str command, const struct flux_answer *a);
 enum { TELL_MODEL = 1, TELL_MODE = 2, TELL_CONTEXT = 4, TELL_GADGETS = 8 };
-/* state_changed with those of the members named by `what` that are news. */
+/* state_changed with the members in `what` whose values changed. */
 void flux_put_state(struct flux *f, unsigned what);
 void flux_put_event(struct flux *f, const struct event *e);
 /* turn_started and the terminal event of a turn, with a new id, that the engine did not start. */

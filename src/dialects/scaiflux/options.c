@@ -8,7 +8,7 @@ const struct flux_mode flux_modes[] = {
     {"read-only", MODE_READ_ONLY},
     {"workspace-write", MODE_WORKSPACE_WRITE},
     {"danger-full-access", MODE_FULL},
-    {"prompt", MODE_FULL}, /* everything is asked anyway: nothing needs a reason */
+    {"prompt", MODE_FULL}, /* every call is asked: no reason is needed */
     {"plan", MODE_READ_ONLY},
     {NULL, MODE_READ_ONLY},
 };
@@ -91,7 +91,7 @@ static const struct {
     {"--resume", NULL, take_resume},
 };
 
-/* Reads the flag at argv[*at] and moves on behind it. */
+/* Reads the flag at argv[*at] and advances *at. */
 static bool read_flag(int argc, char **argv, int *at, struct flux_options *o, struct error *err)
 {
     struct str word = str_of(argv[*at]), name, value = STR_NONE;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Events for the controller: for each its rows, which describe it, and the function that writes it.
- * The objects are closed: nothing may be added, and what has no value is left out (scaiflux 1-2,
+/* Events for the controller: each has rows, for the description, and a function that writes it. The
+ * objects are closed: no further members, and members without a value are omitted (scaiflux 1-2,
  * 19).
  *
- * turn_started is written when the prompt is on disk and before anything else is done for it, so it
- * follows from the engine's "queued": here nothing ever waits in a queue.
+ * turn_started is written when the prompt is on disk and before any other work, so it is sent at
+ * the engine's event "queued": this protocol has no queue.
  */
 #include "dialects/scaiflux/messages.h"
 #include "dialects/scaiflux/slash.h"

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Where sessions lie, and how --resume finds one (scaiflux 16-36, 175-184).
+/* The directories of sessions, and --resume (scaiflux 16-36, 175-184).
  *
  *     <workspace>/.scaiflux/sessions/<id>.jsonl
  *     <state>/trivet/scaiflux/<hash of the workspace>/<id>.jsonl   when the workspace is read-only
  *
- * New sessions go to the first place that can be written, or live in memory alone when there is
- * none; --resume looks into both.  Nothing is created here: the file and its directory appear with
- * the first prompt.
+ * New sessions are stored in the first directory that is writable, else in memory only; --resume
+ * searches both.  Nothing is created here: the first prompt creates the file and its directory.
  */
 #include "dialects/scaiflux/messages.h"
 #include "dialects/scaiflux/workspace.h"
@@ -58,7 +57,7 @@ static struct session_spec make_spec(struct flux *f, struct str path)
 
 /* ---- resuming ---- */
 
-/* What keeps an opened file from being resumed; NULL when nothing does. */
+/* The reason why an opened file cannot be resumed, or NULL. */
 static const char *find_fault(struct session *s, const struct session_report *report)
 {
     struct session_info info;
@@ -137,7 +136,7 @@ static bool has_messages(struct session *s)
     return info.n_messages > 0;
 }
 
-/* The newest with a message; files that are no sessions are passed over. */
+/* The newest session with a message; other files are skipped. */
 static bool open_latest(struct flux *f, const struct flux_places *places, struct error *err)
 {
     struct finds finds = {0};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The ScaiFlux dialect: its row, its start, the course of its one session, its end.
+/* The ScaiFlux dialect: its descriptor, start, the turns of its one session, end.
  *
- * RUNNING lasts from the line that brought the prompt to the terminal event.  The engine knows of
- * the turn a little later, when the prompt is on its way to the disk.  Lines that come in between
- * wait, so that turn_started precedes every answer to them; a signal is remembered, and the end of
- * input waits for the turn even then.
+ * RUNNING lasts from the line that brought the prompt to the terminal event.  The engine starts
+ * the turn later, when it writes the prompt to disk.  Lines read in between are queued, so that
+ * turn_started precedes every answer to them; a signal is stored, and the end of input waits for
+ * the turn.
  */
 #include "dialects/scaiflux/scaiflux.h"
 #include "context/guide.h"
@@ -33,7 +33,7 @@ static const char usage[] =
     "  --resume ID|latest|PATH   go on with an earlier session\n"
     "  --help, --version\n"
     "\n"
-    "Exit status: 0 after shutdown or end of input, 1 when it could not start or nobody reads,\n"
+    "Exit status: 0 after shutdown or end of input, 1 when it could not start or its output was closed,\n"
     "2 for wrong arguments, 128+n after signal n.\n";
 
 static const char instruction[] =
@@ -49,7 +49,7 @@ const char *const flux_instructions[] = {"SCAIFLUX.md", "AGENTS.md", NULL};
 
 /* ---- the course of a turn ---- */
 
-struct prompt { /* on its way to the disk */
+struct prompt { /* being written to disk */
     struct flux *flux;
     struct buf text;
 };
@@ -60,7 +60,7 @@ static void turn_over(struct flux *f)
     flux_leave_if_done(f);
 }
 
-/* On the loop again: hands out the lines that came before turn_started. */
+/* Back on the loop: handles the lines that came before turn_started. */
 static void on_started(void *arg)
 {
     struct flux *f = arg;
@@ -128,7 +128,8 @@ void flux_leave_if_done(struct flux *f)
 void flux_end(struct flux *f, int exit_code)
 {
     if (exit_code)
-        f->exit_code = f->sv->exit_code = exit_code; /* a signal behind the end of input counts */
+        f->exit_code = f->sv->exit_code =
+            exit_code; /* a signal after the end of input sets the status */
     if (f->is_ending)
         return;
     f->is_ending = true;
@@ -159,7 +160,7 @@ static void stop_all(struct flux *f, int exit_code)
     flux_end(f, exit_code);
 }
 
-/* Nobody can hear us any more. */
+/* The output was closed. */
 static void on_broken(void *arg)
 {
     stop_all(arg, 1);
@@ -199,7 +200,7 @@ void flux_fit_model(struct flux *f)
     f->settings.context_window = f->config.context_window;
     int64_t window = session_window(f->session);
     f->window = window > 0 ? window : FLUX_WINDOW;
-    f->settings.context_window = f->window; /* the engine counts with what we tell */
+    f->settings.context_window = f->window; /* the same value as in the events */
     f->max_tokens = f->options.max_tokens;
     if (!f->max_tokens)
         f->max_tokens = MAX(1, MIN(16384, f->window / 4));
@@ -207,8 +208,8 @@ void flux_fit_model(struct flux *f)
     f->settings.compact.keep_recent_tokens = MIN(20000, f->window / 4);
 }
 
-/* scaiflux 134-139: errors inside an answer and silence are not on the list.  What Cloudflare and
- * Anthropic call 503 (520 to 529, providers 53-56) is. */
+/* scaiflux 134-139: errors inside a response and timeouts are not retried.  520 to 529, used by
+ * Cloudflare and Anthropic like 503 (providers 53-56), are. */
 #define BACKED_OFF                                                                                 \
     {                                                                                              \
         .attempts = 4, .first_ms = 500, .max_ms = 2000, .less_percent = 20, .more_percent = 20     \
@@ -250,7 +251,7 @@ static void fill_settings(struct flux *f)
     retry_rules_from_env(&f->settings.retry);
 }
 
-/* The flag and the resumed session have had their say. */
+/* After the flag and the resumed session. */
 static bool settle_model(struct flux *f, struct error *err)
 {
     struct session_info info;
@@ -266,7 +267,7 @@ static bool settle_model(struct flux *f, struct error *err)
     return session_set_model(f->session, slug, err);
 }
 
-/* NULL, or the code of what went wrong. */
+/* NULL, or the error code. */
 static const char *boot(struct flux *f, struct error *err)
 {
     if (!engine_find_workspace(f->sv->engine, f->options.workspace, &f->arena, &f->workspace, err))
@@ -294,7 +295,7 @@ static const struct conn_ops conn_ops = {
     .on_broken = on_broken,
 };
 
-/* Before the loop runs; what does not go out at once is lost, and so is its reader. */
+/* Before the loop runs; output that cannot be written at once is dropped. */
 static void write_now(struct server *sv, struct str text)
 {
     (void)path_write_all(sv->out_fd, text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The protocol as one JSON Schema, made from the rows: a definition per message, all closed, and
- * the three lists of error codes.  What rows cannot say (members that depend on each other) stands
- * here.
+ * the three lists of error codes.  Conditions between members, which rows cannot express, are
+ * written here.
  */
 #include "dialects/scaiflux/messages.h"
 

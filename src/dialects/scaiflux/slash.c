@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Slash commands (scaiflux 159-174): not turns, answered by exactly one slash_result; what they
- * changed follows in one state_changed (section 10).
+/* Slash commands (scaiflux 159-174): not turns, answered by exactly one slash_result; changes
+ * follow in one state_changed.
  *
  * A command fills `text` for humans and the members of `data` for programs, or fails with a code.
- * Almost all are done at once.  One that takes time runs on a fiber, and lines that come meanwhile
- * wait for it (inbound.c), except those that the running turn waits for.
+ * Almost all finish at once.  A slow one runs on a fiber, and further lines are queued until it
+ * ends (inbound.c), except those that the running turn waits for.
  */
 #include "dialects/scaiflux/messages.h"
 #include "dialects/scaiflux/slash.h"
@@ -96,7 +96,7 @@ static const struct flux_command *find_command(struct str name)
     return NULL;
 }
 
-/* Arguments become paths and names, and those end at a NUL. */
+/* Arguments become paths and names, so they must not contain a NUL. */
 static bool has_wrong_args(const struct flux_command *c, struct str args)
 {
     return args.n && (!*c->args || str_chr(args, '\0') != SIZE_MAX);
@@ -118,7 +118,7 @@ static void answer(struct flux *f, struct str command, struct flux_answer *a)
         flux_end(f, 0);
 }
 
-/* ---- what takes time ---- */
+/* ---- slow commands ---- */
 
 struct slow { /* a command on its fiber */
     struct flux *flux;
@@ -133,7 +133,7 @@ static void slow_free(struct slow *s)
     free(s);
 }
 
-/* On the loop again: hands out the lines that came meanwhile. */
+/* Back on the loop: handles the lines that came meanwhile. */
 static void go_on(void *arg)
 {
     struct flux *f = arg;
@@ -166,7 +166,7 @@ static void start_slow(struct flux *f, const struct flux_command *c, struct str 
     f->slow = fiber_start(f->sv->loop, "slash", slow_fiber, s);
 }
 
-/* ---- taking them ---- */
+/* ---- running ---- */
 
 static void run(struct flux *f, const struct flux_command *c, struct str name, struct str args,
                 struct flux_answer *a)

@@ -9,7 +9,7 @@
 struct flux_answer {
     struct buf text;
     struct buf data;   /* members besides ok and error */
-    const char *error; /* NULL: it went well */
+    const char *error; /* NULL: success */
     bool clears, exits;
     unsigned tells; /* state_changed that follows */
 };
@@ -23,10 +23,10 @@ void flux_fail(struct flux_answer *a, const char *code, const char *fmt, ...)
 
 struct flux_command {
     const char *name, *alias; /* alias may be NULL */
-    const char *args;         /* what it takes, "": nothing */
+    const char *args;         /* for /help; "": none */
     const char *summary;
     bool rewrites; /* the conversation: not during a turn */
-    /* One of the two; run_await for what takes time. */
+    /* One of the two; run_await for slow commands. */
     void (*run)(struct flux *f, struct str args, struct flux_answer *a);
     void (*run_await)(struct flux *f, struct str args, struct flux_answer *a);
 };

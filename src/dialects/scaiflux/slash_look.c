@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Slash commands that only look. */
+/* Slash commands that change nothing. */
 #include "base/path.h"
 #include "base/utf8.h"
 #include "context/instructions.h"
@@ -176,7 +176,7 @@ const struct flux_command flux_show_config = {.name = "config",
 
 /* ---- diff ---- */
 
-/* Settings of the repository must not make git run anything but itself. */
+/* Settings of the repository must not make git run other programs. */
 #define GIT "git", "-c", "core.fsmonitor=false", "--no-pager", "--no-optional-locks", "diff"
 
 static bool git_await(struct flux *f, const char *const *argv, struct program_output *ret,

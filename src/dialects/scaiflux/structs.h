@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Data of the ScaiFlux dialect: options, configuration, the process.  For this folder only.
  *
- *     scaiflux.c   the row, the start, the course of a turn, the end
+ *     scaiflux.c   descriptor, start, turns, end
  *     options.c    command line, modes
  *     config.c     .scaiflux.json
  *     gadgets.c    groups of optional tools
- *     place.c      where sessions lie; --resume
+ *     place.c      directories of sessions; --resume
  *     inbound.c    the five messages and the refusals
  *     outbound.c   the ten events
  *     errors.c     codes and origins
  *     schema.c     all messages as one JSON Schema
- *     slash.c      commands: the table, answers, those that take time
+ *     slash.c      commands: the table, answers, slow ones
  *     slash_look.c, slash_set.c   what they do
  */
 #ifndef TRIVET_DIALECTS_SCAIFLUX_STRUCTS_H
@@ -25,8 +25,8 @@ enum {
 };
 
 struct flux_mode {
-    const char *name; /* as the wire says it */
-    enum mode covers; /* what calls may need before a reason is given */
+    const char *name; /* on the wire */
+    enum mode covers; /* calls that need more get a reason in permission_request */
 };
 extern const struct flux_mode flux_modes[]; /* ended by a NULL name */
 extern const char *const flux_mode_names[];
@@ -52,7 +52,7 @@ struct flux_file { /* of the configuration */
 
 struct flux_config {
     struct str model;               /* or STR_NONE */
-    int64_t context_window;         /* 0: not said */
+    int64_t context_window;         /* 0: unknown */
     yyjson_val *gadgets;            /* list of strings, or NULL */
     struct flux_file user, project; /* what the above is borrowed from */
 };
@@ -77,30 +77,30 @@ struct flux { /* the process */
     struct buf line;            /* the event being written */
 
     bool is_running;       /* from the accepted prompt to its terminal event */
-    bool wants_interrupt;  /* came before the engine knew of the turn */
-    struct ready *started; /* turn_started was written: lines will be taken again; NULL: no */
+    bool wants_interrupt;  /* interrupt came before the engine started the turn */
+    struct ready *started; /* scheduled after turn_started: handles the queued lines; or NULL */
     bool is_ending;        /* shutdown, end of input or signal: no line is read any more */
     int exit_code;
 
     int64_t n_requests; /* permissions asked so far; the newest is the one that may be open */
     char request[UUID_LEN + 1]; /* the engine's name for the newest */
     int64_t n_compactions;
-    int64_t told_window, told_pct; /* last told to the controller */
-    bool is_in_slash;              /* its own state_changed follows its result */
-    struct fiber *slow;            /* a command that takes time; NULL: none */
+    int64_t told_window, told_pct; /* last sent to the controller */
+    bool is_in_slash;              /* a command runs: state_changed is sent after its result */
+    struct fiber *slow;            /* a slow command, or NULL */
     struct buf waiting;            /* lines that came meanwhile, each with its newline */
-    size_t n_taken;                /* bytes of them that are dealt with */
-    bool has_eof;                  /* behind them */
+    size_t n_taken;                /* bytes of them that were handled */
+    bool has_eof;                  /* end of input after these lines */
 };
 
 /* scaiflux.c */
 void flux_prompt(struct flux *f, struct str text);
 void flux_interrupt(struct flux *f);
-/* No more input; the running turn ends by itself; then the process does. */
+/* Stops reading; the process ends after the running turn. */
 void flux_end(struct flux *f, int exit_code);
 /* After the model was chosen: window, output cap, compaction. */
 void flux_fit_model(struct flux *f);
-/* Ends the process when it should and nothing holds it up any more. */
+/* Ends the process if is_ending is set and nothing is left to do. */
 void flux_leave_if_done(struct flux *f);
 extern const char *const flux_instructions[]; /* names of instruction files, NULL-ended */
 

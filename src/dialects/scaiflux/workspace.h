@@ -19,12 +19,12 @@ size_t flux_session_dirs(struct arena *a, struct str workspace, struct str ret[2
 /* config.c */
 bool flux_config_read(struct flux *f, struct flux_config *ret, struct error *err);
 void flux_config_clear(struct flux_config *c);
-/* The members of both files as they count, without secrets; only the one called name when it is not
- * empty, and false when there is none.  Also as lines of text. */
+/* The effective members of both files, without secrets; with a name only that member, and false
+ * when there is none.  Also as lines of text. */
 bool flux_config_put(const struct flux_config *c, struct str name, struct jw *w, struct buf *text);
 /* Sets a member of the project's file to a finished JSON value. */
 bool flux_config_save_await(struct flux *f, const char *key, struct str value, struct error *err);
-/* Makes a file of the workspace; one that is there is left alone. */
+/* Creates a file of the workspace; an existing one is not changed. */
 bool flux_create_file_await(struct flux *f, const char *name, struct str text, bool *ret_made,
                             struct error *err);
 
@@ -34,7 +34,7 @@ int flux_find_gadget(struct str name); /* -1: there is none */
 bool flux_switch_gadget(struct flux *f, int gadget, bool on, struct error *err);
 /* "available": all gadgets with their tools; also as lines of text. */
 void flux_put_available(struct flux *f, struct jw *w, struct buf *text);
-/* For the system instruction: which skills there are. */
+/* The list of skills in the system instruction. */
 void flux_put_skills_await(void *flux, struct session *s, struct str input,
                            struct context_parts *out);
 /* "tools": names of what is offered to the model now. */
