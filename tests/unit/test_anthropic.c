@@ -408,10 +408,8 @@ static void test_roles_alternate(void **state)
         message_text(&a, ROLE_ASSISTANT, STR("four")),
     };
     struct ask ask = ask_for(messages, ARRAY_LEN(messages));
-    expect_body(
-        &ask, HEAD
-        "'messages':[" USER(TEXT("Summary of the conversation so far:\\n\\nwhat was") "}," TEXT(
-            "one") "}," TEXT("two") M "}") "," SAID(TEXT("three") "}," TEXT("four") "}") "]}");
+    expect_body(&ask, HEAD "'messages':[" USER(TEXT("what was") "}," TEXT("one") "}," TEXT(
+                          "two") M "}") "," SAID(TEXT("three") "}," TEXT("four") "}") "]}");
 }
 
 static void test_first_is_user(void **state)

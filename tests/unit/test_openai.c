@@ -165,7 +165,7 @@ static void test_body_odd_history(void **state) /* covers: providers 64 */
     snprintf(id, sizeof id, "call_%016llx", (unsigned long long)str_hash(call.id));
     snprintf(text, sizeof text,
              HEAD
-             "\"messages\":[{\"role\":\"assistant\",\"content\":\"what was\"},"
+             "\"messages\":[{\"role\":\"user\",\"content\":\"what was\"},"
              "{\"role\":\"assistant\",\"content\":\"\",\"tool_calls\":[" CALL_JSON(
                  "%s", "shot",
                  "{}") "]}," TOOL_JSON("%s", "(no tool output)") ","

@@ -259,7 +259,7 @@ static void test_body_odd_history(void **state)
     char id[40], text[1000];
     snprintf(id, sizeof id, "call_%016llx", (unsigned long long)str_hash(call.id));
     snprintf(text, sizeof text,
-             SAID("what was") "," CALLED("%s", "ls", "{}") "," RESULT("%s", "a\xef\xbf\xbd"), id,
+             USER("what was") "," CALLED("%s", "ls", "{}") "," RESULT("%s", "a\xef\xbf\xbd"), id,
              id);
     expect_input(&ask, text);
 }

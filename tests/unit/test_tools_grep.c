@@ -407,7 +407,8 @@ static void test_crew_finds_everything(void **state)
     assert_string_equal(x.found.files[129].path.p, "wide/f693.c");
     assert_int_equal(x.found.files[129].n_matches, 2);
     grep_found_clear(&x.found);
-    x.glob = (struct glob_options){str_of(s.dir), STR("**/*.{c,h}"), NULL, 1000};
+    x.glob = (struct glob_options){
+        .root = str_of(s.dir), .pattern = STR("**/*.{c,h}"), .max = 1000};
     scene_run(&s, glob_fiber, &x);
     assert_int_equal(x.paths.n, 760);
     assert_string_equal(x.paths.paths[759].p, "wide/f699.c");
@@ -434,7 +435,7 @@ static void test_limits_are_the_same_each_time(void **state)
                                    .max_files = 1000,
                                    .max_lines = 31,
                                    .max_line_bytes = 100};
-    x.glob = (struct glob_options){str_of(s.dir), STR("**/*.c"), NULL, 5};
+    x.glob = (struct glob_options){.root = str_of(s.dir), .pattern = STR("**/*.c"), .max = 5};
     for (int i = 0; i < 20; i++) {
         scene_run(&s, grep_fiber, &x);
         assert_int_equal(x.found.n_files, 31);

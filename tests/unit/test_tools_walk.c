@@ -239,7 +239,8 @@ static void test_glob(void **state)
     scene_put(&s, "node_modules/x.py", "");
     const char *const skip[] = {"node_modules", NULL};
     struct search x = {.s = &s};
-    x.glob = (struct glob_options){str_of(s.dir), STR("**/*.py"), skip, 100};
+    x.glob = (struct glob_options){
+        .root = str_of(s.dir), .pattern = STR("**/*.py"), .skip = skip, .max = 100};
     scene_run(&s, glob_fiber, &x);
     assert_true(x.ok);
     assert_int_equal(x.paths.n, 3);
