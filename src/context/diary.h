@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The telemetry log (kward 271-279): one JSON line per event, a file per day, metadata only.
+/* The metrics log (kward 271-279): one JSON line per event, a file per day, metadata only.
  *
  *     logs/2026-06-12.jsonl, then 2026-06-12-1.jsonl when that has 10 MiB, ...; never deleted
  */

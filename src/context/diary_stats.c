@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Statistics of the telemetry log.  Counters are JSON objects, in the order in which names appear.
+/* Statistics of the metrics log.  Counters are JSON objects, in the order in which names appear.
  */
 #include "context/diary.h"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* auth/status, auth/providers, auth/loginWithApiKey, auth/logoutProvider (kward 333-338):
- * what the user can be authorised with, and keys.  Signing in is told in login.c.
+ * keys and stored
+ * sign-ins.  Signing in is in login.c.
  *
- * Secrets come in here and never go out: answers say whether there is a key, never which. */
+ * Answers contain whether there is a key, never the key. */
 #include "dialects/kward/kward.h"
 #include "dialects/kward/methods.h"
 #include "dialects/kward/models.h"
@@ -12,11 +13,11 @@
 #include "base/path.h"
 #include "context/config.h"
 
-/* ---- what there is ---- */
+/* ---- providers ---- */
 
 struct card {
     const char *id, *name, *type; /* type as in storedCredentialType */
-    const char *env;              /* the name that counts before anything stored */
+    const char *env;              /* variable that overrides what is stored */
     const char *yes, *no;         /* labels */
 };
 
@@ -34,7 +35,7 @@ static const struct card *find_card(struct str id)
     return NULL;
 }
 
-/* One entry of each file: reading a file makes its keys known (base/secret.h). */
+/* Reads one entry of each file, so that its keys are registered for redaction (base/secret.h). */
 static void learn_stored(const struct auth_store *st)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -57,7 +58,7 @@ void kw_use_auth(struct kward *k)
     learn_stored(engine_auth(k->sv->engine));
 }
 
-/* What is stored for the provider; false with the reason unless there is just nothing. */
+/* The stored entry of the provider; false with the reason unless there is no entry. */
 static bool look(struct kward *k, const char *provider, struct arena *a, struct auth_entry *ret,
                  bool *ret_has, struct error *err)
 {
@@ -72,7 +73,7 @@ static const struct row status_rows[] = {
     ROW_OUT("openaiAccountId", T_STR, OPTIONAL | NULLABLE, "whose it is"),
     ROW_OUT("openrouterApiKey", T_BOOL, OPTIONAL, "a key is set in the environment or stored"),
     ROW_OUT("openaiAccessToken", T_BOOL, OPTIONAL, "a token is set in the environment"),
-    ROW_OUT("error", T_STR, OPTIONAL, "why nothing can be said"),
+    ROW_OUT("error", T_STR, OPTIONAL, "why the state is unknown"),
     ROW_END,
 };
 
@@ -116,7 +117,7 @@ static const struct row card_rows[] = {
     ROW_OUT("source", T_STR, OPTIONAL, "environment, which counts first, or stored"),
     ROW_OUT("storedCredentialType", T_STR, OPTIONAL, "oauth or api_key, when one is stored"),
     ROW_OUT("canLogout", T_BOOL, NEEDED, "something is stored"),
-    ROW_OUT("usesCallbackServer", T_BOOL, OPTIONAL, "the browser comes back by itself"),
+    ROW_OUT("usesCallbackServer", T_BOOL, OPTIONAL, "sign-in ends by a browser redirect"),
     ROW_OUT("label", T_STR, NEEDED, "the state in words"),
     ROW_END,
 };
@@ -130,7 +131,7 @@ static void put_card(struct kward *k, const struct card *c, struct jw *w)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     struct auth_entry e;
-    struct error ignored; /* a file that cannot be read holds nothing that could be used */
+    struct error ignored; /* an unreadable file has no usable credentials */
     bool is_oauth = strcmp(c->type, "oauth") == 0, is_stored;
     bool in_env = keys_find(c->env).p != NULL;
     look(k, c->id, &a, &e, &is_stored, &ignored);
@@ -167,7 +168,7 @@ const struct method kw_auth_providers = {
     .result = providers_rows,
     .lane = LANE_MAIN,
     .run = providers,
-    .about = "One card per way to be authorised, for a settings page.",
+    .about = "One card per kind of credentials, for a settings page.",
 };
 
 /* ---- auth/loginWithApiKey ---- */
@@ -198,7 +199,7 @@ static void put_message(struct jw *w, const struct card *c, const char *verb)
     jw_obj_end(w);
 }
 
-/* The key stands among the user's settings: a broken file is worded as config/read words it. */
+/* The key is stored in the config file: an invalid file gives the same error as config/read. */
 static bool is_config_sound(const struct kward *k, struct error *err)
 {
     AUTO(json) struct json config = JSON_INIT;
@@ -234,7 +235,7 @@ const struct method kw_auth_login_with_key = {
     .how = RUN_FIBER,
     .lane = LANE_MAIN,
     .run = login_with_key_await,
-    .about = "Keeps an API key in the config file.",
+    .about = "Stores an API key in the config file.",
     .errors = "API key must be a non-empty string; Unsupported API key provider: <id>",
 };
 
@@ -272,9 +273,9 @@ const struct method kw_auth_logout = {
     .params = logout_params_rows,
     .params_size = sizeof(struct logout_params),
     .result = message_rows,
-    .how = RUN_FIBER, /* the issuer is told, too */
+    .how = RUN_FIBER, /* the token is revoked at the issuer */
     .lane = LANE_FREE,
     .run = logout_provider_await,
-    .about = "Removes what is stored; variables of the environment stay in force.",
+    .about = "Removes stored credentials; environment variables still apply.",
     .errors = "Unsupported auth provider: <id>",
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sessions/clone, forkMessages, fork, compact: new sessions from old ones, and shorter ones
+/* sessions/clone, forkMessages, fork, compact: copies of sessions, and compaction
  * (kward 133-135). */
 #include "dialects/kward/events.h"
 #include "dialects/kward/methods.h"
@@ -116,7 +116,7 @@ static bool fork_messages(struct request *rq, struct jw *w, struct error *err)
     }
     jw_arr_end(w);
     jw_obj_end(w);
-    rq->is_raw = true; /* words of the user, to choose from */
+    rq->is_raw = true; /* text of the user, not redacted */
     return true;
 }
 
@@ -189,7 +189,7 @@ static bool fork_await(struct request *rq, struct jw *w, struct error *err)
     jw_kstr(w, "text", text);
     jw_kbool(w, "cancelled", false);
     jw_obj_end(w);
-    rq->is_raw = true; /* the text goes into the composer and comes back */
+    rq->is_raw = true; /* the client sends the text back */
     return true;
 }
 
@@ -214,7 +214,7 @@ struct compact_params {
 static const struct row compact_params_rows[] = {
     ROW_AS(compact_params, session_id, "sessionId", T_STR, NEEDED, "id of the RPC session"),
     ROW_AS(compact_params, instructions, "customInstructions", T_STR, NULLABLE | TRIM,
-           "what the summary should care about"),
+           "additional instructions for the summary"),
     ROW_END,
 };
 

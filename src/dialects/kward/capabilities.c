@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The shape of `capabilities` in the answer to initialize.  A text beside a string is its value. */
+/* The shape of `capabilities` in the answer to initialize.  The text of a string row is its value.
+ */
 #include "dialects/kward/methods.h"
 
 #define FLAG(name) ROW_OUT(name, T_BOOL, NEEDED, NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* prompts/..., commands/..., resources/startup (kward 318-327), and input that begins with a slash
- * (11.7): a template is expanded, a plugin's command runs as a turn of its own, anything else is
- * plain text. */
+ * : a template is expanded, a command of a plugin runs as a separate turn, anything else is plain
+ * text. */
 #include "dialects/kward/events.h"
 #include "dialects/kward/methods.h"
 #include "dialects/kward/registry.h"
@@ -65,7 +65,7 @@ struct expand_params {
 
 static const struct row expand_params_rows[] = {
     ROW_AS(expand_params, command, "command", T_STR, NEEDED | TRIM, "with or without the slash"),
-    ROW_AS(expand_params, arguments, "arguments", T_STR, NULLABLE, "goes where $ARGUMENTS stands"),
+    ROW_AS(expand_params, arguments, "arguments", T_STR, NULLABLE, "replaces $ARGUMENTS"),
     ROW_END,
 };
 
@@ -124,7 +124,7 @@ static struct shelves read_shelves(const struct kward *k, struct arena *a)
 
 #define SOURCE(name) ROW_OUT("source", T_STR, NEEDED, NULL, .choices = KW_ONLY(name))
 #define COMMAND_ROWS                                                                               \
-    ROW_OUT("name", T_STR, NEEDED, "what is typed behind the slash"),                              \
+    ROW_OUT("name", T_STR, NEEDED, "without the slash"),                                           \
         ROW_OUT("description", T_STR, NEEDED, "for humans"),                                       \
         ROW_OUT("path", T_STR, NEEDED, "the file it comes from")
 
@@ -219,7 +219,7 @@ const struct method kw_commands_list = {
     .result = commands_rows,
     .lane = LANE_MAIN,
     .run = list_commands,
-    .about = "What can be typed behind a slash.",
+    .about = "The available slash commands.",
     .errors = "Unknown session: <id>",
 };
 
@@ -257,7 +257,7 @@ static void put_section(struct jw *w, const char *name, const char *sign, const 
     jw_obj_end(w);
 }
 
-/* Users see which plugins of Kward's own they miss. */
+/* Lists Kward's Ruby plugins, which are not loaded. */
 static void put_plugins(struct jw *w, struct kward *k, const struct shelves *s, struct arena *a)
 {
     size_t n_ruby;
@@ -300,18 +300,18 @@ const struct method kw_resources_startup = {
     .result = startup_rows,
     .lane = LANE_MAIN,
     .run = startup,
-    .about = "What of the user's was found for this session.",
+    .about = "Templates, skills, plugins and instruction files found for this session.",
     .errors = "Unknown session: <id>",
 };
 
 /* ---- running a plugin ---- */
 
-struct visit { /* everything a call needs, in one arena */
+struct visit { /* a call of a plugin; all data is in one arena */
     struct errand errand;
     struct arena arena;
     struct loop *loop;
     struct plugin_call call;
-    bool is_refused; /* for the reason in why */
+    bool is_refused; /* the reason is in why */
     struct error why;
 };
 
@@ -452,7 +452,7 @@ const struct method kw_commands_run = {
 
 /* ---- slash input ---- */
 
-/* "/command" and the rest behind white space; false when the input is none. */
+/* "/command" and the rest behind white space; false when the input is not a command. */
 static bool split_slash(struct str input, struct str *ret_name, struct str *ret_rest)
 {
     size_t end = 1;

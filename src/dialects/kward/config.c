@@ -74,8 +74,8 @@ static bool is_blanked(yyjson_mut_val *v)
     return yyjson_mut_equals_str(v, SECRET_BLANK);
 }
 
-/* A client that changes what config/read gave it sends blanked secrets back: they stay as they are
- * in the file. */
+/* A client may send back the result of config/read, with redacted secrets: those members keep the
+ * values of the file. */
 static yyjson_mut_val *with_secrets(yyjson_mut_doc *doc, yyjson_mut_val *now, yyjson_mut_val *old)
 {
     size_t i, max;
@@ -104,7 +104,7 @@ static void put_values(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
                          yyjson_mut_obj_getn(root, yyjson_get_str(key), yyjson_get_len(key))));
 }
 
-/* Lists that were fetched with a key that has changed are dropped. */
+/* Drops lists that were fetched with a key that has changed. */
 static void forget_models(struct kward *k, yyjson_val *values)
 {
     size_t n;
@@ -223,7 +223,7 @@ const struct method kw_update_setting = {
     .how = RUN_FIBER,
     .lane = LANE_MAIN,
     .run = update_setting_await,
-    .about = "Chooses the model or how hard it thinks, as models/set and reasoning/set do.",
+    .about = "Selects the model or its reasoning effort, like models/set and reasoning/set.",
     .errors = "Unsupported runtime setting: <id>; Model must be a non-empty string",
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How failures are worded and numbered (kward 22-39): wrong params are -32602, everything else that
- * fails inside a method is -32603, and `data` names the kind for developers. */
+/* Texts and codes of errors (kward 22-39): wrong params are -32602, everything else that
+ * fails inside a method is -32603, and `data` has the class of the error. */
 #include "dialects/kward/methods.h"
 
 const struct dialect_error kw_errors[] = {
@@ -69,7 +69,7 @@ void kw_put_turn_error(struct jw *w, const struct error *err)
     jw_obj_end(w);
 }
 
-/* kind NULL: nothing is known beyond the message, so there is no `data`. */
+/* kind NULL: without `data`. */
 static void put(struct jw *w, int code, struct str message, const char *kind)
 {
     jw_obj(w);
@@ -137,7 +137,7 @@ void kw_put_params_fault(const struct method *m, const struct fault *f, struct j
     put(w, RPC_PARAMS, buf_str(&text), f->kind == FAULT_MISSING ? "KeyError" : "ArgumentError");
 }
 
-/* Failures of the layers below that Kward words in its own way, by how they begin. */
+/* Error texts of lower layers that Kward replaces, by prefix. */
 static const struct {
     const char *below, *ours;
 } wordings[] = {

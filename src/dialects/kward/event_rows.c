@@ -51,7 +51,7 @@ static const struct row retry_rows[] = {
 
 static const char *const legacy_kinds[] = {"edit", "write", "shell", NULL};
 
-/* Values come from the model as they are, so they may be of any type. */
+/* Values come from the model unchecked, so they may be of any type. */
 static const struct row legacy_rows[] = {
     ROW_OUT("kind", T_STR, NEEDED, "what the tool does", .choices = legacy_kinds),
     ROW_OUT("path", T_ANY, OPTIONAL, "of edit and write"),
@@ -132,7 +132,7 @@ static const struct row finished_rows[] = {
 static const struct row_variant payloads[] = {
     {"turnQueued", queued_rows, "waits for the turn before it"},
     {"turnStarted", started_rows, "the model is asked now"},
-    {"turnSteered", steered_rows, "the user said something meanwhile"},
+    {"turnSteered", steered_rows, "the user sent a steering message"},
     {"reasoningDelta", delta_rows, "a piece of reasoning"},
     {"assistantDelta", delta_rows, "a piece of the answer"},
     {"assistantMessage", assistant_rows, "one reply of the model, whole"},
@@ -141,7 +141,7 @@ static const struct row_variant payloads[] = {
     {"toolUpdate", update_rows, "output while it runs"},
     {"toolResult", tool_result_rows, "a tool has ended"},
     {"answer", answer_rows, "the last reply of the turn"},
-    {"turnCancelRequested", nothing_rows, "a client wants it to stop"},
+    {"turnCancelRequested", nothing_rows, "a client asked to cancel it"},
     {"error", kw_turn_error_rows, "the turn failed"},
     {"turnFinished", finished_rows, "the turn is over; always the last"},
     {NULL, NULL, NULL},
@@ -265,7 +265,7 @@ static const struct row returned_rows[] = {
 
 static const struct row summary_rows[] = {
     ROLE("compactionSummary"),
-    ROW_OUT("summary", T_STR, NEEDED, "stands for what was said before"),
+    ROW_OUT("summary", T_STR, NEEDED, "replaces the earlier messages"),
     ROW_OUT("tokensBefore", T_INT, OPTIONAL, "estimate of the context before"),
     ROW_END,
 };

@@ -88,7 +88,7 @@ static void put_retry(struct kward *k, const struct event *e, struct jw *w)
     jw_obj_end(w);
 }
 
-/* What older clients read: a summary for the three tools that change something. */
+/* For older clients: a summary of the three tools that change something. */
 static void put_legacy_tool(struct jw *w, struct str plain, yyjson_val *args)
 {
     bool is_edit = str_is(plain, "edit"), is_write = str_is(plain, "write");
@@ -122,7 +122,7 @@ static void put_raw_call(struct jw *w, const char *name, const struct event_call
     jw_obj_end(w);
 }
 
-enum { SMALL_ARGS = 2048 }; /* bytes that are said again with every update */
+enum { SMALL_ARGS = 2048 }; /* bytes that are repeated in every update */
 
 static void put_plain_args(const struct event_call *c, struct jw *w)
 {
@@ -153,14 +153,14 @@ static void put_call_members(const struct event_call *c, struct jw *w)
     put_legacy_tool(w, plain_name(c->name), plain.root);
 }
 
-/* A client shows the last update alone, so each has everything that is to be seen. */
+/* A client shows only the last update, so each contains all lines to show. */
 static void put_output(struct kward *k, const struct event *e, struct jw *w)
 {
     (void)k;
     jw_obj(w);
     jw_kstr(w, "toolCallId", e->call->id);
     jw_kstr(w, "toolName", plain_name(e->call->name));
-    if (e->call->args.n <= SMALL_ARGS) /* toolCall had them */
+    if (e->call->args.n <= SMALL_ARGS) /* else only toolCall has them */
         put_plain_args(e->call, w);
     jw_kobj(w, "delta");
     jw_kstr(w, "content", e->text);
@@ -177,7 +177,7 @@ static void put_call(struct kward *k, const struct event *e, struct jw *w)
     jw_obj_end(w);
 }
 
-/* Where a reader should look in the new file: behind the context at the head of the first hunk. */
+/* The first changed line in the new file: after the leading context of the first hunk. */
 static int64_t first_changed_line(struct str diff)
 {
     struct str line, rest = diff;
@@ -264,7 +264,7 @@ static void put_finished(struct kward *k, const struct event *e, struct jw *w)
 /* ---- the table ---- */
 
 static const struct {
-    const char *type; /* NULL: not told */
+    const char *type; /* NULL: not sent */
     void (*put)(struct kward *k, const struct event *e, struct jw *w);
 } kinds[EV_N_KINDS] = {
     [EV_TURN_QUEUED] = {"turnQueued", put_queued},
@@ -340,7 +340,7 @@ const struct dialect_event kw_events[] = {
     {"turn/event", kw_turn_event_rows,
      "What happens in a turn, in order; turnFinished is the last."},
     {"session/event", kw_session_event_rows,
-     "A compaction asked for by a client begins or ends, or the user should know something."},
+     "A compaction that a client requested begins or ends, or a notice for the user."},
     {"ui/question", question_rows, "The model asks the user; ui/answerQuestion answers."},
     {"auth/loginFinished", kw_login_rows, "A sign-in has completed, failed or was cancelled."},
     {NULL, NULL, NULL},

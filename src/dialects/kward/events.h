@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Turns: their input, events, transcript, questions, memory and figures.  For this folder only. */
+/* Turns: input, events, transcript, questions, memory and metrics.  For this folder only. */
 #ifndef TRIVET_DIALECTS_KWARD_EVENTS_H
 #define TRIVET_DIALECTS_KWARD_EVENTS_H
 
@@ -15,7 +15,7 @@ void kw_put_messages(struct jw *w, const struct message *m, size_t n);
 /* The whole conversation of an RPC session, over several rounds of the loop when it is long.
  * ERR_NOT_FOUND when it is closed meanwhile. */
 bool kw_put_messages_await(struct request *rq, struct str id, struct jw *w, struct error *err);
-/* Error:, Declined: and Cancelled. begin the text of a failed call. */
+/* The text of a failed call starts with Error:, Declined: or Cancelled. */
 bool kw_is_error_text(struct str text);
 
 /* attachments.c */
@@ -23,12 +23,12 @@ bool kw_is_error_text(struct str text);
 bool kw_take_attachments(yyjson_val *list, struct arena *a, struct input *in, struct error *err);
 
 /* commands.c */
-/* A template in the input is expanded, a plugin's command becomes an errand. */
+/* A template in the input is expanded, a command of a plugin becomes an errand. */
 void kw_take_slash(struct kward *k, struct kw_session *s, struct arena *a, struct input *in);
 
 /* recall.c */
 void kw_memory_flags(const struct kward *k, bool *ret_on, bool *ret_summary);
-/* The user's AGENTS.md, the memories that fit the input, the skills. */
+/* The user's AGENTS.md, the memories that match the input, the skills. */
 void kw_put_context_await(void *kward, struct session *s, struct str input,
                           struct context_parts *out);
 void kw_keep_context_await(void *kward, struct session *s);
@@ -36,7 +36,7 @@ void kw_keep_context_await(void *kward, struct session *s);
 /* persona.c */
 void kw_take_persona(struct kward *k, yyjson_val *config);
 struct str kw_persona_label(const struct kward *k);
-/* The session is the one that its workspace goes on with; written in the background. */
+/* Stores the session as the last one of its workspace, in the background. */
 void kw_remember(struct kward *k, const struct kw_session *s);
 /* The file of the last session in this directory of sessions; false when there is none. */
 bool kw_remembered(struct str dir, struct arena *a, struct str *ret_path);
@@ -47,7 +47,7 @@ void kw_put_log_categories(struct jw *w, unsigned enabled);
 void kw_log_event(struct kw_file *f, const struct event *e);
 
 /* branch.c */
-/* Tells every RPC session of the file. */
+/* Sends a notice to every RPC session of the file. */
 void kw_tell_notice(struct kw_file *f, struct str text);
 
 /* question.c */

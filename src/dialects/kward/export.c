@@ -73,6 +73,6 @@ const struct method kw_sessions_export = {
     .lane = LANE_MAIN,
     .how = RUN_FIBER,
     .run = export_session_await,
-    .about = "Writes the whole conversation as a text for humans.",
+    .about = "Writes the whole conversation as Markdown or HTML.",
     .errors = "Unsupported export format: <x>; export path outside workspace or session directory",
 };

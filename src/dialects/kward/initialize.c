@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* initialize: who we are and what we can (kward 48-82), and shutdown.
+/* initialize: version and capabilities (kward 48-82), and shutdown.
  *
- * Every list of methods holds exactly those of its group that the method table knows, and a group
- * without methods says that it is not supported; so the answer grows with the table.
+ * Every list of methods contains those of its group that are in the method table, and a group
+ * without methods is not supported; so the answer follows the table.
  */
 #include "dialects/kward/events.h"
 #include "dialects/kward/methods.h"
@@ -12,7 +12,7 @@ static bool has(const char *name)
     return method_find(kw_methods, kw_n_methods, str_of(name)) != NULL;
 }
 
-/* "name":[those that exist]; returns whether there is any. */
+/* "name":[existing methods]; returns whether there is any. */
 static bool put_methods(struct jw *w, const char *name, const char *const *methods)
 {
     bool any = false;
@@ -34,7 +34,7 @@ static bool put_group(struct jw *w, const char *const *methods)
     return any;
 }
 
-/* A method that stands alone; nothing when there is none. */
+/* A method outside of groups; nothing when it does not exist. */
 static void put_method(struct jw *w, const char *name, const char *method)
 {
     if (has(method))
@@ -118,7 +118,7 @@ static const char cancellation[] =
 static const char event_replay[] =
     "{\"behavior\":\"recent-in-memory\",\"persisted\":false,\"limit\":1000}";
 
-/* Every provider can be steered: the engine does it between two requests. */
+/* Steering works with every provider: the engine adds the message before the next request. */
 static void put_turns(struct jw *w)
 {
     jw_kobj(w, "turns");
@@ -336,7 +336,7 @@ static const struct row initialize_rows[] = {
     ROW_OUT("protocolVersion", T_INT, NEEDED, "1"),
     ROW_OUT("serverName", T_STR, NEEDED, "kward"),
     ROW_OUT("experimental", T_BOOL, NEEDED, "true"),
-    ROW_OUT("capabilities", T_OBJ, NEEDED, "what this server can, in groups",
+    ROW_OUT("capabilities", T_OBJ, NEEDED, "features of this server, in groups",
             .rows = kw_capabilities_rows),
     ROW_END,
 };
@@ -385,7 +385,7 @@ static void shutdown_fiber(void *arg)
     server_quit(k->sv, 0, true);
 }
 
-/* What has begun is given up and answered; lists of sessions are answered in full. */
+/* Running requests are canceled and answered; lists of sessions are completed. */
 static bool shutdown_server(struct request *rq, struct jw *w, struct error *err)
 {
     (void)err;

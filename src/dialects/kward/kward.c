@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The Kward dialect: the row, the method list, start and end.
+/* The Kward dialect: descriptor, method list, start and end.
  *
- * All methods share one lane, so answers come in the order of the requests; turns run beside it.
+ * All methods share one lane, so answers come in the order of the requests; turns run concurrently.
  * The process ends by shutdown, end of input or a signal, and always the same way: turns are
  * canceled and get their turnFinished, output is flushed, unused session files are removed.
  */
@@ -18,7 +18,7 @@
 #include "dialects/kward/registry.h"
 
 enum {
-    EOF_LISTS_MS = 2000, /* after the end of input lists of models are awaited so long */
+    EOF_LISTS_MS = 2000, /* wait for lists of models after the end of input */
 };
 
 static const char instructions[] =
@@ -174,8 +174,8 @@ static int64_t env_ms(const char *name, int64_t otherwise)
     return str_int(str_of(getenv(name) ? getenv(name) : ""), &ms) && ms > 0 ? ms : otherwise;
 }
 
-/* The retry rule, kward 211-215.  An error inside an answer that names one of these statuses counts
- * as the status. */
+/* The retry rule, kward 211-215.  An error inside a response that names one of these statuses is
+ * treated like that status. */
 #define TRANSIENT                                                                                  \
     {                                                                                              \
         .attempts = 3, .first_ms = 1000, .max_ms = 60000                                           \
@@ -212,7 +212,7 @@ static struct session_settings make_settings(void)
         .compact = {.reserve_percent = 10,
                     .least_reserve = 12000,
                     .format = summary_format,
-                    .files = &files_words}, /* the rest stands in the config */
+                    .files = &files_words}, /* the rest is in the config */
         .max_rounds = 500,
         .stall_ms = env_ms("TRIVET_STALL_MS", 120000),
         .kill_grace_ms = 200,
@@ -231,7 +231,7 @@ static struct session_settings make_settings(void)
 static bool start(struct server *sv)
 {
     struct kward *k = xnew(struct kward);
-    log_set_stderr(LOG_ERROR); /* clients show whatever comes on stderr as an error */
+    log_set_stderr(LOG_ERROR); /* clients show all output on stderr as an error */
     k->sv = sv;
     k->settings = make_settings();
     k->config_path = kw_config_path();
@@ -288,14 +288,14 @@ const struct dialect dialect_kward = {
         "Environment:\n"
         "  KWARD_CONFIG_PATH    the config file; sessions lie beside it (~/.kward/config.json)\n"
         "  KWARD_AUTH_PATH      the sign-in (~/.kward/auth.json)\n"
-        "  KWARD_OAUTH_PORT     where the browser comes back to (1455)\n"
+        "  KWARD_OAUTH_PORT     port of the browser redirect (1455)\n"
         "  OPENAI_ACCESS_TOKEN, OPENROUTER_API_KEY, OPENROUTER_MODEL\n"
         "  TRIVET_MODEL         provider/model-id; rehearsal/default needs no key\n"
         "  OPENAI_API_KEY, OPENAI_BASE_URL, OPENAI_MODEL\n"
         "  KWARD_PROVIDER=local with KWARD_LOCAL_BASE_URL, KWARD_LOCAL_MODEL,\n"
         "                       KWARD_LOCAL_CONTEXT_WINDOW, KWARD_LOCAL_API_KEY\n"
-        "  TRIVET_RETRY_MS      wait before a failed request is repeated (1000)\n"
-        "  TRIVET_STALL_MS      a model that is silent for so long has failed (120000)\n",
+        "  TRIVET_RETRY_MS      milliseconds before a failed request is repeated (1000)\n"
+        "  TRIVET_STALL_MS      milliseconds without output before a request fails (120000)\n",
     .usage_exit_code = 1,
     .start = start,
     .conn = conn,

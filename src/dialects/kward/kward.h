@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `kward rpc`: JSON-RPC in Content-Length frames, many sessions per process, turns that run in the
- * background and tell what they do as numbered `turn/event` notifications. */
+ * background and send numbered `turn/event` notifications. */
 #ifndef TRIVET_DIALECTS_KWARD_KWARD_H
 #define TRIVET_DIALECTS_KWARD_KWARD_H
 

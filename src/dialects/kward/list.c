@@ -50,7 +50,7 @@ static const struct row list_rows[] = {
     ROW_END,
 };
 
-/* ---- what is shown ---- */
+/* ---- filter ---- */
 
 static size_t count_hidden(struct kward *k)
 {
@@ -60,7 +60,7 @@ static size_t count_hidden(struct kward *k)
     return n;
 }
 
-/* Our own sessions that are empty, unnamed and idle are nobody's business yet. */
+/* Open sessions that are empty, unnamed and idle are not listed. */
 static bool is_hidden(struct kward *k, const struct session_row *row)
 {
     struct kw_file *f = row->n_messages == 0 ? kw_find_file(k, row->path) : NULL;
@@ -104,7 +104,7 @@ static int by_hash(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Paths and ids of all rows in one table: neither looks like the other. */
+/* Paths and ids of all rows in one table: a path is never equal to an id. */
 static struct key *sort_keys(struct arena *a, const struct forest *f)
 {
     struct key *keys = arena_array(a, struct key, 2 * f->n + 1);
@@ -135,7 +135,7 @@ static size_t find_row(const struct forest *f, const struct key *keys, struct st
     return NO_ROW;
 }
 
-/* The file that a header names decides; its id when that file is not among the rows. */
+/* By the parent file in the header, else by the parent id. */
 static void find_parents(struct arena *a, struct forest *f)
 {
     const struct key *keys = sort_keys(a, f);
@@ -147,10 +147,11 @@ static void find_parents(struct arena *a, struct forest *f)
     }
 }
 
-/* Parents in a circle are shown all the same: where the way up comes round, a root begins. */
+/* Breaks cycles of parents: one row of each cycle becomes a root. */
 static void cut_circles(struct arena *a, struct forest *f)
 {
-    size_t *seen = arena_array(a, size_t, f->n + 1); /* by the walk of which row, from 1 */
+    size_t *seen = arena_array(a, size_t,
+                               f->n + 1); /* number of the walk that reached the row, from 1 */
     for (size_t i = 0; i < f->n; i++) {
         size_t at = i;
         while (at != NO_ROW && !seen[at]) {

@@ -70,7 +70,7 @@ static void wake_waiters(struct kward *k)
 {
     struct kw_lists_waiter *w = take(&k->lists_waiters);
     while (w) {
-        struct kw_lists_waiter *next = w->next; /* after the wake w may be gone */
+        struct kw_lists_waiter *next = w->next; /* w may be freed after the wake */
         wait_wake(&w->wait);
         w = next;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* logging/stats, and what the log of figures hears of turns (kward 271-279): metadata, never what
- * was said. */
+/* logging/stats, and the metrics log of turns (kward 271-279): metadata, never the text of
+ * messages. */
 #include "dialects/kward/events.h"
 #include "dialects/kward/methods.h"
 #include "dialects/kward/models.h"
@@ -51,7 +51,7 @@ static void write_note(struct note *n, enum diary_category c, const char *event)
 
 enum { MESSAGE_CHARS = 500 };
 
-/* Why something failed: without keys, and not all of it. */
+/* The error text, redacted and truncated. */
 static void put_error(struct jw *w, const char *class, struct str message)
 {
     AUTO(buf) struct buf clean = BUF_INIT;
@@ -75,7 +75,7 @@ static void note_reply(struct note *n, const struct event *e, int64_t us)
     AUTO(json) struct json m = JSON_INIT;
     AUTO(buf) struct buf json = BUF_INIT;
     struct jw w = JW(&json);
-    struct message head = *e->message; /* without what was said, which may be long */
+    struct message head = *e->message; /* without the content, which may be long */
     struct error ignored;
     head.n_blocks = 0;
     message_put(&w, &head);
@@ -299,6 +299,6 @@ const struct method kw_logging_stats = {
     .result = stats_rows,
     .lane = LANE_MAIN,
     .run = stats,
-    .about = "Counts of the log of figures.",
+    .about = "Statistics of the metrics log.",
     .errors = "Telemetry logging is disabled.; Invalid range.",
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Signing in to OpenAI (kward 339-346): the client shows the address, the browser comes back to our
- * port or the user pastes the code, and auth/loginFinished tells how it ended.  Logins that are
- * over are remembered for auth/loginStatus, the newest ones. */
+/* Signing in to OpenAI (kward 339-346): the client shows the address, the browser is redirected to
+ * a local port or the user pastes the code, and auth/loginFinished reports the result.  The newest
+ * finished logins are kept for auth/loginStatus. */
 #include "dialects/kward/methods.h"
 #include "dialects/kward/models.h"
 
@@ -125,7 +125,7 @@ static const struct row start_params_rows[] = {SECONDS_ROW, ROW_END};
 static const struct row started_rows[] = {
     ROW_OUT("providerId", T_STR, NEEDED, "openai"),
     ROW_OUT("loginId", T_STR, NEEDED, "id of the login"),
-    ROW_OUT("authorizationUrl", T_STR, NEEDED, "the page the user shall open"),
+    ROW_OUT("authorizationUrl", T_STR, NEEDED, "the page that the user must open"),
     ROW_OUT("redirectUri", T_STR, NEEDED, "where the browser comes back to"),
     ROW_OUT("status", T_STR, NEEDED, "pending"),
     ROW_END,
@@ -242,7 +242,7 @@ static bool submit_await(struct request *rq, struct jw *w, struct error *err)
     const struct kw_login *l = find_login(k, p->login_id, err);
     if (!l || !submit(l->login, p->code, err) || !login_wait_await(l->login, err))
         return false;
-    l = find_login(k, p->login_id, err); /* it may have been forgotten meanwhile */
+    l = find_login(k, p->login_id, err); /* it may have been removed meanwhile */
     if (!l)
         return false;
     put_login(w, l->login);
@@ -289,6 +289,6 @@ const struct method kw_auth_login_status = {
     .result = kw_login_rows,
     .lane = LANE_MAIN,
     .run = status,
-    .about = "How far a sign-in is.",
+    .about = "The state of a sign-in.",
     .errors = "Unknown login: <id>",
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* memory/... (kward 280-301): the records, the two switches, what a turn is told of them and why.
+/* memory/... (kward 280-301): records and the two switches.  recall.c uses them in turns.
  */
 #include "dialects/kward/events.h"
 #include "dialects/kward/methods.h"
@@ -118,14 +118,15 @@ static bool disable_summary_await(struct request *rq, struct jw *w, struct error
                                     .run = (function),                                             \
                                     .about = (text)}
 SWITCH(kw_memory_enable, "memory/enable", enable_await,
-       "From now on turns are told what is remembered.");
-SWITCH(kw_memory_disable, "memory/disable", disable_await, "They are not; the records stay.");
+       "Memories are given to the model from now on.");
+SWITCH(kw_memory_disable, "memory/disable", disable_await,
+       "Memories are not given to the model; the records stay.");
 SWITCH(kw_memory_summary_enable, "memory/autoSummary/enable", enable_summary_await,
-       "Completed turns are searched for what is worth remembering.");
+       "Completed turns are searched for new memories.");
 SWITCH(kw_memory_summary_disable, "memory/autoSummary/disable", disable_summary_await,
-       "They are not.");
+       "Completed turns are not searched.");
 
-/* ---- looking ---- */
+/* ---- methods that only read ---- */
 
 static const struct row path_rows[] = {
     ROW_OUT("core", T_STR, NEEDED, "core records"),
@@ -158,12 +159,12 @@ const struct method kw_memory_status = {
     .result = status_rows,
     .lane = LANE_MAIN,
     .run = status,
-    .about = "Whether memory is on, and where it lies.",
+    .about = "Whether memory is on, and the paths of its files.",
 };
 
 enum where { ANYWHERE, GLOBAL, WORKSPACE, HERE }; /* HERE: global, or of the workspace */
 
-/* scope: that of the workspace that is meant; empty: all count. */
+/* scope: of one workspace; empty: all. */
 static bool is_there(yyjson_mut_val *record, enum where where, struct str scope)
 {
     struct str its = text_of(record, "scope");
@@ -219,12 +220,12 @@ static const struct row list_rows[] = {
             .rows = kw_core_rows),
     ROW_OUT("workspace_core", T_ARR, NEEDED, "core records for one", .items = T_OBJ,
             .rows = kw_core_rows),
-    ROW_OUT("workspace_soft", T_ARR, NEEDED, "soft records that may be told there", .items = T_OBJ,
+    ROW_OUT("workspace_soft", T_ARR, NEEDED, "soft records that apply there", .items = T_OBJ,
             .rows = kw_soft_rows),
     ROW_END,
 };
 
-/* workspace:<real path>; a directory that is gone is taken as it was named. */
+/* workspace:<real path>; the given path if the directory does not exist. */
 static struct str workspace_scope(struct kward *k, struct str given, struct arena *a)
 {
     AUTO(buf) struct buf root = BUF_INIT;
@@ -260,7 +261,7 @@ const struct method kw_memory_list = {
     .result = list_rows,
     .lane = LANE_MAIN,
     .run = list,
-    .about = "What is remembered.",
+    .about = "The active records.",
     .errors = "Invalid Kward core memory JSON: <path>",
 };
 
@@ -284,11 +285,11 @@ const struct method kw_memory_inspect = {
     .result = status_rows,
     .lane = LANE_MAIN,
     .run = inspect,
-    .about = "Everything, forgotten records too.",
+    .about = "All records, forgotten ones too.",
     .errors = "Invalid Kward core memory JSON: <path>",
 };
 
-/* ---- changing ---- */
+/* ---- methods that change records ---- */
 
 struct add_params {
     struct str text, scope;
@@ -308,7 +309,7 @@ static const struct row memory_rows[] = {
     ROW_END,
 };
 
-/* The bare word `workspace` means that of the newest session, else where we were started. */
+/* The word `workspace` alone means that of the newest session, else the start directory. */
 static struct str full_scope(struct kward *k, struct str scope, struct arena *a)
 {
     struct str root = engine_launch_dir(k->sv->engine);
@@ -377,7 +378,7 @@ const struct method kw_memory_add = {
     .how = RUN_FIBER,
     .lane = LANE_MAIN,
     .run = add_soft_await,
-    .about = "Remembers something that is told when it fits.",
+    .about = "Adds a record that is given to the model when it matches the input.",
     .errors = "Memory text cannot be empty",
 };
 
@@ -389,7 +390,7 @@ const struct method kw_memory_add_core = {
     .how = RUN_FIBER,
     .lane = LANE_MAIN,
     .run = add_core_await,
-    .about = "Remembers something that is always told.",
+    .about = "Adds a record that is always given to the model.",
     .errors = "Memory text cannot be empty",
 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* models/..., reasoning/set, openrouter/catalog: one current model for the whole process
- * (kward 302-308).  How it is chosen and kept is told in settings.c. */
+ * (kward 302-308).  settings.c selects and stores it. */
 #include "dialects/kward/methods.h"
 #include "dialects/kward/models.h"
 
 /* ---- entries ---- */
 
-/* Tauren takes the label OpenAI for Codex: it would choose the wrong provider. */
+/* Tauren maps the label OpenAI to Codex, so other providers must not use it. */
 const char *kw_label(const struct kward *k, const struct provider *p)
 {
     if (k->local && strcmp(p->name, k->local) == 0)
@@ -81,7 +81,7 @@ static int by_label(const void *a, const void *b)
     {                                                                                              \
         .provider = "openrouter", .id = {word, sizeof(word) - 1}, .reasons = true                  \
     }
-/* What OpenRouter surely has, while its list is not known. */
+/* Models of OpenRouter while its list is unknown. */
 static const struct model routed[] = {
     ROUTED("openai/gpt-5.3-codex-spark"),
     ROUTED("openai/gpt-5.4"),
@@ -89,8 +89,7 @@ static const struct model routed[] = {
     ROUTED("openai/gpt-5.5"),
 };
 
-/* The provider's list, or while there is none what the program knows; and what the user wrote down.
- */
+/* The provider's list, else the built-in models; and those of the user's models.json. */
 static const struct model *models_of(struct kward *k, const struct provider *p, struct arena *a,
                                      size_t *ret_n)
 {
@@ -244,7 +243,8 @@ const struct method kw_models_set = {
     .how = RUN_FIBER,
     .lane = LANE_MAIN,
     .run = set_await,
-    .about = "Chooses the model for the next request of every session, and keeps it in the config.",
+    .about =
+        "Selects the model for the next request of every session, and stores it in the config.",
     .errors = "Model must be a non-empty string; Unsupported provider: <x>",
 };
 
@@ -282,7 +282,7 @@ const struct method kw_reasoning_set = {
     .how = RUN_FIBER,
     .lane = LANE_MAIN,
     .run = set_effort_await,
-    .about = "Chooses how hard the model thinks, and keeps it in the config.",
+    .about = "Sets the reasoning effort, and stores it in the config.",
     .errors = "Reasoning effort must be a non-empty string; Unsupported provider: <x>",
 };
 

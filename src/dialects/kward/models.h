@@ -6,10 +6,10 @@
 #include "dialects/kward/structs.h"
 
 /* auth.c */
-void kw_use_auth(struct kward *k); /* hands Kward's files to the engine */
+void kw_use_auth(struct kward *k); /* makes the engine use Kward's files */
 
 /* login.c */
-void kw_end_logins(struct kward *k); /* pending ones are cancelled, none is known afterwards */
+void kw_end_logins(struct kward *k); /* cancels pending ones and frees all */
 extern const struct row kw_login_rows[];
 
 /* models.c */
@@ -22,7 +22,8 @@ struct model kw_current_model(struct kward *k, struct arena *a);
 void kw_refresh_lists(struct kward *k); /* of all providers that can be used, in the background */
 bool kw_refresh_lists_await(struct kward *k, struct error *err);     /* waits for them */
 bool kw_is_running(const struct kward *k, const struct provider *p); /* a local server */
-void kw_want_window(struct kward *k); /* the list of the current provider, if that may help */
+void kw_want_window(
+    struct kward *k); /* requests the current provider's list if the context window is unknown */
 void kw_end_lists(struct kward *k);
 
 /* settings.c */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Personas and the session that a workspace goes on with: what the config says of both
- *, and the file that remembers the last session of a workspace.
+/* Personas and auto-resume: their settings, and the file that names the last session of a
+ * workspace.
  *
  *     "personas": {"active": "sam", "sam": {"label": "Samantha", "prompt": "You are Samantha."}}
  *     "sessions": {"auto_resume": true}
@@ -14,7 +14,7 @@
 #include "base/time.h"
 #include "context/config.h"
 
-/* The first of these members that is a text with something in it. */
+/* The first of these members that is a non-blank string. */
 static struct str first_text(yyjson_val *obj, const char *const *names)
 {
     for (; *names; names++) {

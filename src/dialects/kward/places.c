@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where things lie: the config directory, the session files of a workspace, workspaces as clients
- * name them (kward 85-90, 94-96, 167-168). */
+/* Paths: the config directory, the session files of a workspace, workspaces named by clients (kward
+ * 85-90, 94-96, 167-168). */
 #include "dialects/kward/registry.h"
 
 #include "base/path.h"
@@ -22,7 +22,7 @@ char *kw_config_path(void)
 size_t kw_session_dirs(struct arena *a, struct str workspace, struct str ret[2])
 {
     AUTO_FREE char *config = kw_config_path();
-    (void)workspace; /* one directory has those of all workspaces */
+    (void)workspace; /* the directory contains those of all workspaces */
     ret[0] = arena_fmt(a, "%.*s/sessions", STR_FMT(path_dir(str_of(config))));
     return 1;
 }
@@ -64,7 +64,7 @@ bool kw_workspace(const struct kward *k, struct str given, struct buf *ret, stru
 
 /* ---- unused files ---- */
 
-struct look { /* what the lines of a file say */
+struct look { /* result of scanning the lines of a file */
     bool has_header, is_named, is_used;
 };
 

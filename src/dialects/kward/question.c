@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The question bridge: a tool asks, the client shows it, the answer goes back as text. */
+/* Questions of a tool to the user: ui/question, and ui/answerQuestion with the answer as text. */
 #include "dialects/kward/events.h"
 #include "dialects/kward/methods.h"
 #include "dialects/kward/registry.h"
@@ -90,5 +90,5 @@ const struct method kw_answer_question = {
     .result = kw_ok_rows,
     .lane = LANE_MAIN,
     .run = answer,
-    .about = "Answers a question of the model; one that is over is ignored.",
+    .about = "Answers a question of the model; ignored if it is not pending.",
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory in turns (kward 294-301): what a turn is told, memory/why, memory/summarize.
+/* Memory in turns (kward 294-301): the records given to the model, memory/why, memory/summarize.
  *
- * What was told last stays with the session file, in a memory_state record behind the turn.
+ * The last selection is stored in the session file, in a memory_state record after the turn.
  */
 #include "dialects/kward/events.h"
 #include "dialects/kward/methods.h"
@@ -27,7 +27,7 @@ void kw_memory_flags(const struct kward *k, bool *ret_on, bool *ret_summary)
     *ret_summary = json_get_bool(m, "auto_summary", false);
 }
 
-/* ---- telling ---- */
+/* ---- system instruction ---- */
 
 static void put_agents(const struct kward *k, struct buf *out)
 {
@@ -108,7 +108,7 @@ static void put_memory_await(struct kward *k, struct session *s, struct str inpu
     buf_clear(&r.block);
 }
 
-/* What the model can ask read_skill for. */
+/* The skills that read_skill can read. */
 static void put_skills(const struct kward *k, struct buf *out)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -131,7 +131,7 @@ static void put_persona(const struct kward *k, struct buf *out)
         buf_addf(out, "\n\n%s", k->persona_text);
 }
 
-/* In the order that Kward has; the file of the workspace follows by itself. */
+/* In Kward's order; the engine adds the file of the workspace. */
 void kw_put_context_await(void *kward, struct session *s, struct str input,
                           struct context_parts *out)
 {
@@ -143,7 +143,7 @@ void kw_put_context_await(void *kward, struct session *s, struct str input,
 
 /* ---- the record ---- */
 
-/* The value of a member of the session's last memory_state, as JSON; otherwise when it has none. */
+/* The value of a member of the session's last memory_state, as JSON; `otherwise` without one. */
 static struct str kept(struct session *s, const char *name, const char *otherwise, struct arena *a)
 {
     AUTO(json) struct json j = JSON_INIT;
@@ -197,7 +197,7 @@ static struct str user_text(struct session *s, struct arena *a)
     return arena_str(a, buf_str(&out));
 }
 
-/* Adds what is new to the records and to the session's own list; writes the new ones to w. */
+/* Adds new memories to the records and to the session's list; writes them to w. */
 static bool summarize_await(struct kward *k, struct session *s, struct arena *a, struct jw *w,
                             struct error *err)
 {
@@ -292,7 +292,7 @@ const struct method kw_memory_summarize = {
     .how = RUN_FIBER,
     .lane = LANE_MAIN,
     .run = summarize_now_await,
-    .about = "Looks for something worth remembering in what the user said; asks no model.",
+    .about = "Searches the messages of the user for new memories; sends no request to a model.",
     .errors = "Unknown session: <id>",
 };
 
@@ -397,6 +397,6 @@ const struct method kw_memory_why = {
     .result = why_rows,
     .lane = LANE_MAIN,
     .run = why,
-    .about = "What the last turn was told of memory, and why.",
+    .about = "The memories that the last turn used, and why.",
     .errors = "Unknown session: <id>",
 };

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* No secret leaves through the protocol (kward 40-47, 350-352), and nothing that a client sends
- * back is changed.  Three rules (base/secret.h):
+/* Removes secrets from all output (kward 40-47, 350-352), but changes no value that a client sends
+ * back.  Three rules (base/secret.h):
  *
  *     members with secret names     lose their strings, everywhere
  *     keys that trivet itself holds  are blanked in every text that is no path
  *     words with the form of a key   are blanked in texts about failures and in the config
  *
- * Ids of requests are echoed as they came, and results that are made to be sent back pass by this
- * file (is_raw).  Every message passes here, so it is walked once as bytes and never parsed as a
- * whole:
+ * Request ids are never changed, and results that a client sends back (is_raw) are not redacted.
+ * Since every message is processed, it is scanned once as bytes and never parsed as a whole:
  *
  *     {"id":1,"result":{"api_key":"x","text":"a sk-12345678"}}
  *      ---- skipped      -------> name   ----> text
  *
- * While a name is passed over, a table watches for the one pair of letters that each secret name
- * cannot do without.  Only a string that shows one, or a \u escape that may hide one, is looked at
- * again, with its escapes undone.  Until the first change nothing is copied.
+ * Each secret name contains a certain pair of letters, which is looked up in a table during the
+ * scan.  Only strings with such a pair, or with a \u escape, are decoded and checked.  Until the
+ * first change nothing is copied.
  */
 #include "dialects/kward/methods.h"
 
@@ -24,10 +23,10 @@
 static const char *const harmless[] = {"apiKeyProviders", "storedCredentialType",
                                        "authorizationUrl"};
 
-/* Members about failures, and settings: all that is in them may hold a key.  A "message" is one
- * when it is a string. */
+/* Members with error texts or settings: every string inside may contain a key.  "message" only if
+ * it is a string. */
 static const char *const told[] = {"error", "config", "message"};
-/* Members of the conversation: whatever the names in them are, it is left as it is. */
+/* Members with the conversation: not changed, whatever names they contain. */
 static const char *const said[] = {"args", "content", "messages", "message"};
 
 enum zone { ZONE_NONE, ZONE_TOLD, ZONE_SAID };
@@ -39,13 +38,13 @@ enum mark {
 
 struct walk {
     const char *at, *end;
-    const char *from; /* what stands before is in out, or was left out */
+    const char *from; /* bytes before it are in out, or were dropped */
     struct buf *out;
     unsigned depth;
-    enum zone next;      /* what the next value belongs to */
-    enum zone zone;      /* what the outermost container that belongs to anything belongs to */
+    enum zone next;      /* of the next value */
+    enum zone zone;      /* of the outermost container with a zone */
     unsigned zone_depth; /* of that container */
-    bool has_own;        /* an own key stands somewhere in the body */
+    bool has_own;        /* the body contains a key of trivet */
 };
 
 /* ---- strings, still escaped ---- */
@@ -111,7 +110,7 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* A path is sent back, whatever its directories are called. */
+/* Clients send paths back, so they are not changed. */
 static bool is_path(struct str s)
 {
     return s.n && s.p[0] == '/' && str_chr(s, ' ') == SIZE_MAX && str_chr(s, '\n') == SIZE_MAX;
@@ -142,7 +141,7 @@ static void take_text(struct walk *w, struct str s, unsigned marks)
         replace(w, s, buf_str(&text));
 }
 
-/* Passes over the value at w->at, whatever it is. */
+/* Skips the value at w->at, of any type. */
 static void pass_value(struct walk *w)
 {
     unsigned depth = 0, ignored;
@@ -214,7 +213,7 @@ static void take_string(struct walk *w)
     take_name(w, s, marks);
 }
 
-/* ---- the quick look: long answers hold nothing of the kind, as a rule ---- */
+/* ---- quick check: most long answers contain no secret ---- */
 
 enum { LOOK_BYTES = 64, LOOK_AHEAD = 3 };
 
@@ -245,7 +244,7 @@ static bool may_hold_secrets(struct str s)
     for (size_t at = 0; at + WINDOW <= s.n; at += LOOK_BYTES)
         if (is_suspect(s.p + at))
             return true;
-    return is_suspect(s.p + s.n - WINDOW); /* what is left, and some of it twice */
+    return is_suspect(s.p + s.n - WINDOW); /* the rest, overlapping the last window */
 }
 
 static void open_container(struct walk *w)

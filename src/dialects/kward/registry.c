@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Which RPC session means which file, and which turn belongs to whom.
+/* Maps RPC sessions to files, and turns to RPC sessions.
  *
- * A file that nobody means any more is closed.  While its last turn still ends it stays here with
- * is_closing set, so that the events of that end reach the client; EV_TURN_ENDED frees it
- * (kw_on_event).
+ * A file without RPC sessions is closed.  While its last turn ends it stays here with is_closing
+ * set, so that the events of that end are sent; EV_TURN_ENDED frees it (kw_on_event).
  */
 #include "dialects/kward/events.h"
 #include "dialects/kward/models.h"
 #include "dialects/kward/registry.h"
 
-enum { MOST_TURNS = 2048 }; /* kept before those that the engine has dropped are dropped here */
+enum { MOST_TURNS = 2048 }; /* above this number, turns that the engine has dropped are dropped */
 
 struct kw_session *kw_find_session(struct kward *k, struct str id, struct error *err)
 {
@@ -29,7 +28,7 @@ struct kw_session *kw_find_fresh_await(struct kward *k, struct str id, struct er
 
 struct telling {
     struct kward *kward;
-    char id[UUID_LEN + 1]; /* of the RPC session, which may be gone */
+    char id[UUID_LEN + 1]; /* of the RPC session, which may be closed */
 };
 
 static void tell_waiting(void *arg)
@@ -112,7 +111,7 @@ static bool is_unused(const struct kw_file *f)
     return session_is_unused(f->session) && kw_file_is_unused(info.path);
 }
 
-/* ---- letting go ---- */
+/* ---- closing ---- */
 
 static void drop_session(struct kward *k, struct kw_session *s)
 {
@@ -169,7 +168,7 @@ void kw_free_file(struct kw_file *f)
     free(f);
 }
 
-/* Gives the engine's session back: at once, or when its running turn has ended. */
+/* Releases the engine's session: at once, or when its running turn has ended. */
 static bool release(struct kw_file *f, bool removes, struct error *err)
 {
     struct session *s = f->session;
@@ -240,7 +239,7 @@ void kw_clean_up(struct kward *k, const struct kw_file *except)
         }
         if (f == except || f->is_closing || !kw_is_idle(f) || !is_unused(f))
             continue;
-        session_unmake_file(f->session, &ignored); /* the client may still mean it */
+        session_unmake_file(f->session, &ignored); /* the RPC session stays open */
         end_doubt(f);
     }
 }
@@ -283,7 +282,7 @@ static void forget_turns(struct kward *k)
         free(t);
         k->n_turns--;
     }
-    k->most_turns = MAX(2 * k->n_turns, (size_t)MOST_TURNS); /* the next look pays for itself */
+    k->most_turns = MAX(2 * k->n_turns, (size_t)MOST_TURNS); /* amortised constant cost */
 }
 
 struct str kw_turn_owner(struct kward *k, struct kw_file *f, struct str turn_id)

@@ -8,9 +8,9 @@
 /* registry.c */
 /* ERR_NOT_FOUND "Unknown session: <id>". */
 struct kw_session *kw_find_session(struct kward *k, struct str id, struct error *err);
-/* The same, with the conversation as the file has it when another process went on with it. */
+/* The same, with the file read again if another process has changed it. */
 struct kw_session *kw_find_fresh_await(struct kward *k, struct str id, struct error *err);
-/* Soon, behind the answer to a request: inputs that an earlier process left are told as queued. */
+/* After the answer to the request: sends turnQueued for inputs left by an earlier process. */
 void kw_tell_waiting(struct kward *k, const struct kw_session *s);
 struct kw_file *kw_find_file(struct kward *k, struct str path); /* NULL when it is not open */
 /* Takes over the engine's session. */
@@ -24,11 +24,11 @@ void kw_close_session(struct kward *k, struct kw_session *s);
 bool kw_delete_file(struct kward *k, struct kw_file *f, struct error *err);
 /* Removes the unused files of all idle sessions but one. */
 void kw_clean_up(struct kward *k, const struct kw_file *except);
-void kw_doubt(struct kw_file *f);   /* it may be unused now: clean-ups look at it */
+void kw_doubt(struct kw_file *f);   /* it may be unused: kw_clean_up checks it */
 void kw_close_all(struct kward *k); /* at the end of the process */
 void kw_set_full(struct kward *k, bool full);
-/* The RPC session a turn belongs to; a turn that is not known yet is given to whoever sends, else
- * to the first RPC session of the file. */
+/* The RPC session of a turn; for an unknown turn the one whose turns/start is running, else the
+ * first RPC session of the file. */
 struct str kw_turn_owner(struct kward *k, struct kw_file *f, struct str turn_id);
 
 /* places.c */
@@ -38,9 +38,9 @@ size_t kw_session_dirs(struct arena *a, struct str workspace, struct str ret[2])
 void kw_session_dir(struct buf *out, const struct kward *k, struct str workspace);
 void kw_session_path(struct buf *out, const struct kward *k, struct str workspace,
                      int64_t created_ms, struct str id);
-/* The real path of a workspace as a client names it; empty or absent: where we were started. */
+/* The real path of a workspace as a client names it; empty or absent: the start directory. */
 bool kw_workspace(const struct kward *k, struct str given, struct buf *ret, struct error *err);
-/* A header, only whole JSON lines, no message, no name: nobody would miss it. */
+/* A header, only complete JSON lines, no message, no name. */
 bool kw_file_is_unused(struct str path);
 
 /* sessions.c */

@@ -8,7 +8,7 @@
 #include "base/num.h"
 #include "context/system.h"
 
-/* ---- what both say ---- */
+/* ---- common to both ---- */
 
 static void put_identity(struct jw *w, const struct kw_session *s, const struct session_info *info)
 {
@@ -19,7 +19,7 @@ static void put_identity(struct jw *w, const struct kw_session *s, const struct 
     jw_kstr_opt(w, "sessionName", info->name);
 }
 
-/* The config's window counts before the model's. */
+/* The window of the config overrides that of the model. */
 static int64_t window_of(const struct kward *k, const struct model *m)
 {
     return k->settings.context_window ? k->settings.context_window : m->context_window;
@@ -123,7 +123,7 @@ const struct method kw_runtime_state = {
     .result = state_rows,
     .lane = LANE_MAIN,
     .run = state,
-    .about = "What a client shows of a session while it works.",
+    .about = "The current state of a session.",
     .errors = "Unknown session: <id>",
 };
 
@@ -182,7 +182,7 @@ static bool has_usage(const struct message *m, size_t n)
     return false;
 }
 
-/* What every request carries besides the conversation: instructions and tools, in tokens. */
+/* Tokens of instructions and tools, which every request contains. */
 static int64_t overhead(struct kward *k, struct str workspace, struct arena *a)
 {
     AUTO(buf) struct buf text = BUF_INIT;

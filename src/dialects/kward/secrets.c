@@ -2,7 +2,7 @@
 /* Kward's files (kward 336-346):
  *
  *     auth.json    {auth_mode: "openai_oauth", tokens: {access_token, refresh_token, id_token, ...,
- *                  account_id}, account_id, saved_at, expires_at}      the OpenAI sign-in, whole
+ *                  account_id}, account_id, saved_at, expires_at}      the OpenAI sign-in
  *     config.json  {..., openrouter_api_key, anthropic_api_key, gemini_api_key}
  *                                                                      among the user's settings
  *
@@ -22,7 +22,7 @@ static const struct {
     {"gemini", "gemini_api_key"},
 };
 
-/* Where the provider's key stands in config.json; NULL: nowhere. */
+/* The member of config.json with the provider's key, or NULL. */
 static const char *key_name(struct str provider)
 {
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
@@ -45,7 +45,7 @@ static bool get_key(yyjson_val *config, const char *name, struct arena *a, struc
     return true;
 }
 
-/* Text, or seconds since 1970 as other writers may have it. */
+/* Text, or seconds since 1970 from other writers. */
 static int64_t get_time(yyjson_val *root, const char *name)
 {
     int64_t ms = 0, seconds;

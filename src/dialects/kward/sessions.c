@@ -52,7 +52,7 @@ static const struct row resume_params_rows[] = {
     ROW_END,
 };
 
-/* Opens the file, or finds it open; its header decides where the workspace is. */
+/* Opens the file unless it is open; the workspace is that of its header. */
 static struct kw_file *open_file_await(struct kward *k, struct str path, struct str root,
                                        struct error *err)
 {
@@ -83,7 +83,7 @@ static struct kw_file *open_file_await(struct kward *k, struct str path, struct 
         session_close(s);
         return NULL;
     }
-    f = kw_find_file(k, path); /* another request may have been faster */
+    f = kw_find_file(k, path); /* another request may have opened it meanwhile */
     if (f)
         session_close(s);
     return f ? f : kw_add_file(k, s);
@@ -98,7 +98,7 @@ static struct kw_session *resume_path_await(struct request *rq, struct str path,
         return NULL;
     struct str id = arena_str(&rq->arena, str_of(kw_add_session(k, f)->id));
     kw_clean_up(k, f);
-    struct kw_session *s = kw_find_fresh_await(k, id, err); /* it may have been open for long */
+    struct kw_session *s = kw_find_fresh_await(k, id, err); /* the file may have changed */
     if (s)
         kw_remember(k, s);
     return s;
@@ -144,7 +144,7 @@ static const struct row create_params_rows[] = {
            "a directory; where the process was started when absent"),
     ROW_AS(create_params, name, "name", T_STR, NULLABLE | TRIM | NOT_BLANK, "display name"),
     ROW_AS(create_params, resume_last, "resumeLast", T_ANY, NULLABLE,
-           "false: a new session in any case; otherwise the last session of the workspace goes on "
+           "false: always a new session; otherwise the last session of the workspace is resumed "
            "when the config has sessions.auto_resume and no name is given"),
     ROW_END,
 };

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* What the environment and the config file say about model, effort and compaction
- * (kward 146-157, 302-307), and how choices are written down.
+/* Model, effort and compaction from the environment and the config file (kward 146-157, 302-307),
+ * and writing them to the config file.
  *
  *     provider   KWARD_PROVIDER, config provider, the first that has a key
  *     model      OPENAI_MODEL ..., config openai_model ..., config model, a default
  *     effort     OPENAI_REASONING_EFFORT ..., config openai_reasoning_effort ..., reasoning_effort,
  *                thinking_level, none
  *
- * TRIVET_MODEL beats them all.  What a client chose in this process beats the environment; what it
- * chose stands in the config file, so the file is enough to read it back.
+ * TRIVET_MODEL overrides them all.  A choice of a client in this process overrides the environment;
+ * it is stored in the config file and read from there.
  *
- * With the provider word "local" one of the providers for servers on this machine is pointed at the
- * user's and is called Local.
+ * With the provider "local", one of the providers for local servers gets the user's address and the
+ * label Local.
  */
 #include "dialects/kward/events.h"
 #include "dialects/kward/models.h"
@@ -35,7 +35,7 @@ static bool is_local(const struct kward *k, const char *provider)
     return k->local && strcmp(provider, k->local) == 0;
 }
 
-/* What stands before _model and _reasoning_effort; in capitals it is that of the environment. */
+/* The prefix of _model and _reasoning_effort; in upper case for the environment. */
 static struct str key_word(const struct kward *k, const char *provider)
 {
     if (is_local(k, provider))
@@ -52,7 +52,7 @@ static void key_name(struct buf *out, const struct kward *k, const char *provide
             out->p[i] = '_';
 }
 
-/* <word>_<ending> of the config, STR_NONE unless it is a text with something in it. */
+/* <word>_<ending> of the config, STR_NONE unless it is a non-blank string. */
 static struct str config_text(const struct kward *k, yyjson_val *config, const char *provider,
                               const char *ending)
 {
@@ -84,7 +84,7 @@ static const struct backend {
     {"ollama", "ollama", "http://127.0.0.1:11434/v1", "OLLAMA_BASE_URL", "OLLAMA_API_KEY"},
     {"lm_studio", "lmstudio", "http://127.0.0.1:1234/v1", "LMSTUDIO_BASE_URL", "LMSTUDIO_API_KEY"},
     {"llama_cpp", "llamacpp", "http://127.0.0.1:8080/v1", "LLAMACPP_BASE_URL", "LLAMACPP_API_KEY"},
-    /* any server with an address of its own: nothing is taken for granted */
+    /* any other server: no defaults */
     {"", "vllm", "", "VLLM_BASE_URL", "VLLM_API_KEY"},
 };
 
@@ -97,14 +97,14 @@ static const struct backend *find_backend(yyjson_val *config, bool has_address)
     return &backends[has_address ? ARRAY_LEN(backends) - 1 : 0];
 }
 
-/* What the environment says, else the config; STR("") when neither does. */
+/* From the environment, else the config, else STR(""). */
 static struct str local_setting(yyjson_val *config, const char *env_name, const char *name)
 {
     struct str value = env(env_name);
     return value.n ? value : str_trim(json_get_str(config, name));
 }
 
-/* The key of nobody else goes to the local server, and none is needed there. */
+/* The local server gets no key of another provider, and needs none. */
 static void point_at_local(struct kward *k, yyjson_val *config)
 {
     struct str given = local_setting(config, "KWARD_LOCAL_BASE_URL", "local_base_url");
@@ -154,7 +154,7 @@ static const char *provider_with_key(const struct kward *k)
         if (p && engine_is_usable(k->sv->engine, p))
             return p->name;
     }
-    return "codex"; /* turns then say which sign-in is missing */
+    return "codex"; /* turns then fail with the missing sign-in */
 }
 
 static const char *choose_provider(struct kward *k, yyjson_val *config)
@@ -244,8 +244,7 @@ static void set_effort(struct kward *k, yyjson_val *config)
     for (size_t i = 0; !effort.n && i < ARRAY_LEN(plain); i++)
         effort = str_trim(json_get_str(config, plain[i]));
     if (!effort.n && (strcmp(provider, "codex") == 0 || strcmp(provider, "openrouter") == 0))
-        effort = str_of(
-            kw_default_effort); /* elsewhere nothing is said, and the provider decides */
+        effort = str_of(kw_default_effort); /* for others the provider's default is used */
     free(k->effort);
     k->effort = effort.n ? str_dup(effort) : NULL;
 }
@@ -270,7 +269,7 @@ static void set_compaction(struct kward *k, yyjson_val *config)
     k->settings.context_window = positive(c, "context_window", "contextWindow", 0);
 }
 
-/* ---- all of it ---- */
+/* ---- loading ---- */
 
 /* Searching the web is on unless the config says otherwise. */
 static void set_gadgets(struct kward *k, yyjson_val *config)
@@ -280,7 +279,7 @@ static void set_gadgets(struct kward *k, yyjson_val *config)
     k->settings.gadgets = is_on ? web : NULL;
 }
 
-/* The client that signs in, when the user has one of their own. */
+/* The OAuth client, if the user has configured one. */
 static void set_client(struct kward *k, yyjson_val *config)
 {
     struct auth_store *st = engine_auth(k->sv->engine);
@@ -295,7 +294,7 @@ void kw_load_settings(struct kward *k)
 {
     AUTO(json) struct json config = JSON_INIT;
     struct error ignored;
-    /* A broken file is told to whoever reads or changes the config. */
+    /* An invalid file is reported by config/read and config/update. */
     if (!config_read(str_of(k->config_path), &config, &ignored))
         config = JSON_INIT;
     set_client(k, config.root);
@@ -310,7 +309,7 @@ void kw_refresh(struct kward *k)
 {
     struct error ignored;
     kw_load_settings(k);
-    /* A file that another process holds keeps its old model until it is opened again. */
+    /* A file locked by another process keeps its old model until it is opened again. */
     for (struct kw_file *f = k->files; f; f = f->next) {
         struct session_info info;
         session_info(f->session, &info);
@@ -320,7 +319,7 @@ void kw_refresh(struct kward *k)
     }
 }
 
-/* ---- writing choices down ---- */
+/* ---- storing choices ---- */
 
 struct choice { /* members of the config file and their values */
     struct str names[2], values[2];

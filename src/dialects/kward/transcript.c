@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The transcript format tauren-transcript-v1 (kward 172-181): the conversation as clients show it.
- */
+/* The transcript format tauren-transcript-v1 (kward 172-181): the conversation in the form for
+ * clients. */
 #include "dialects/kward/events.h"
 #include "dialects/kward/registry.h"
 
@@ -196,10 +196,10 @@ void kw_put_messages(struct jw *w, const struct message *m, size_t n)
     jw_arr_end(w);
 }
 
-enum { ROUND_BYTES = 1 << 20 }; /* that are written in one round of the loop, about */
+enum { ROUND_BYTES = 1 << 20 }; /* written in one round of the loop, approximately */
 
-/* Messages [*at, n) as far as one round goes; they are looked up anew in each.  False: more are
- * left. */
+/* Writes messages [*at, n) up to the limit of one round; looks them up again in each.  False: more
+ * are left. */
 static bool put_round(struct jw *w, struct session *s, size_t *at, size_t n, bool is_last)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -227,7 +227,7 @@ bool kw_put_messages_await(struct request *rq, struct str id, struct jw *w, stru
         session_info(s->file->session, &now);
         if (now.epoch == first.epoch)
             continue;
-        /* Another conversation than before: everything again, at once. */
+        /* The conversation was replaced meanwhile: start again, in one round. */
         buf_cut(w->out, begun);
         *w = begin;
         jw_arr(w);

@@ -85,7 +85,7 @@ static bool start_await(struct request *rq, struct jw *w, struct error *err)
     }
     if (in.errand)
         how = SEND_QUEUE;
-    k->sender = s; /* the lane lets nobody else send meanwhile */
+    k->sender = s; /* the lane runs no other turns/start meanwhile */
     bool ok = session_send_await(s->file->session, &in, how, turn, err);
     k->sender = NULL;
     if (!ok && in.errand)
@@ -225,6 +225,6 @@ const struct method kw_turns_events = {
     .result = events_rows,
     .lane = LANE_MAIN,
     .run = events,
-    .about = "The recent events of a turn again, as they were told.",
+    .about = "The recent events of a turn, as they were sent.",
     .errors = "Unknown turn: <id>",
 };

@@ -26,7 +26,7 @@ static const struct row validate_rows[] = {
 static const struct row info_rows[] = {
     ROW_OUT("root", T_STR, NEEDED, "the real path"),
     ROW_OUT("basename", T_STR, NEEDED, "its last part"),
-    ROW_OUT("writable", T_BOOL, NEEDED, "whether we may write in it"),
+    ROW_OUT("writable", T_BOOL, NEEDED, "whether it is writable"),
     ROW_END,
 };
 
