@@ -59,7 +59,7 @@ async function refused(promise, words) {
 class Turns {
   constructor(connection) {
     this.seen = new Map(); // by turn: its events
-    this.waiting = new Map(); // by turn: who wants to know
+    this.waiting = new Map(); // by turn: pending promises
     connection.onNotification("turn/event", (event) => {
       const events = this.of(event.turnId);
       assert.equal(event.sequence, events.length + 1, "a gap in the sequence");

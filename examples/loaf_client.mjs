@@ -70,7 +70,7 @@ class Connection {
       };
       this.listeners.add(take);
     });
-    done.catch(() => {}); // whoever awaits it hears of it; nobody has to
+    done.catch(() => {}); // avoids an unhandled rejection if the caller does not await it
     return { done, take };
   }
 

@@ -41,7 +41,7 @@ class Controller:
             raise RuntimeError(f"speaks protocol {self.ready['protocol']}, not {PROTOCOL}")
 
     def _read(self):
-        # Always reading: a program that nobody listens to pauses its turn.
+        # Reads all the time: a turn pauses while its output is not read.
         for line in self.process.stdout:
             self.events.put(json.loads(line))
         self.events.put({"type": "error", "message": "the program ended", "turn_id": None})

@@ -13,7 +13,7 @@
  * whose links may point anywhere.  path is relative to root, or absolute.  ERR_NOT_FOUND
  * when there is none, ERR_LIMIT above max bytes, ERR_DENIED as said above. */
 bool foreign_read(struct str root, struct str path, size_t max, struct buf *ret, struct error *err);
-/* The same for the first max bytes of a file of any size, which is told. */
+/* The same for the first max bytes of a file of any size; also gives its size. */
 bool foreign_read_head(struct str root, struct str path, size_t max, struct buf *ret,
                        int64_t *ret_size, struct error *err);
 /* The tree that a path belongs to: tree when the path lies in it, else STR_NONE. */

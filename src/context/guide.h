@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of the base instruction that every dialect tells the model: how to work, what not to
- * do, how refusals look, how to end.  Who the agent is and which tool serves what is said by the
- * dialect in front of them.  Fixed text: nothing in it may depend on the time, the place or the
- * session. */
+/* The parts of the base instruction that all dialects share: how to work, what not to do, how to
+ * finish.  The dialect puts its own text about the agent and its tools before them.  Constant text:
+ * nothing in it may depend on time, directory or session. */
 #ifndef TRIVET_CONTEXT_GUIDE_H
 #define TRIVET_CONTEXT_GUIDE_H
 

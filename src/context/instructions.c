@@ -16,7 +16,7 @@ static const char *const usual[] = {"AGENTS.override.md", "AGENTS.md", "CLAUDE.m
 
 struct finder {
     struct instructions *all;
-    struct str workspace, tree; /* tree: what files may not lead out of; STR_NONE: the user's own */
+    struct str workspace, tree; /* tree: must contain the files; STR_NONE: files of the user */
     size_t left;                /* bytes */
     struct {
         dev_t dev;
@@ -31,7 +31,7 @@ void instructions_clear(struct instructions *all)
     *all = INSTRUCTIONS_INIT;
 }
 
-/* Whether it is new; a file that is not there is. */
+/* Whether the file was not used yet; true for a missing file. */
 static bool see(struct finder *f, struct str path)
 {
     AUTO_FREE char *name = str_dup(path);
@@ -48,7 +48,7 @@ static bool see(struct finder *f, struct str path)
     return true;
 }
 
-/* The beginning of a text file, at most what is left, up to the end of a line. */
+/* The first bytes of a text file, at most f->left, up to the end of a line. */
 static bool read_text(struct finder *f, struct str path, struct buf *out, int64_t *ret_bytes)
 {
     AUTO(buf) struct buf raw = BUF_INIT;
@@ -167,7 +167,7 @@ static void add_dir(struct finder *f, struct str dir, const char *const *own)
     size_t n = 0;
     while (own && own[n])
         n++;
-    while (n-- > 0) /* the list is turned round at the end */
+    while (n-- > 0) /* the list is reversed at the end */
         if (strcmp(own[n], "AGENTS.md") != 0)
             add(f, dir, own[n]);
 }

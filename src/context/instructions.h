@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The instruction files that count for a workspace, outermost first:
+/* The instruction files of a workspace, outermost first:
  *
  *     ~/.agents/AGENTS.md, else ~/.claude/CLAUDE.md
  *     each directory from the repository's root down to the workspace: the dialect's own names, and
  *     the first of AGENTS.override.md, AGENTS.md, CLAUDE.md
  *
- * A file counts once, whatever names it has.  Together they have 32 KiB, the nearest is served
- * first; one that does not fit is cut at the end of a line and says so.  A word @path outside of
- * code brings in that file, relative to the file that names it, four levels deep; files of a
- * repository import only what lies in it. */
+ * Each file is used once, even under several names.  The limit for all is 32 KiB, the nearest file
+ * first; the rest is truncated at the end of a line with a note.  A word @path outside of code
+ * includes that file, relative to the file that names it, four levels deep; files of a repository
+ * can only include files of the repository. */
 #ifndef TRIVET_CONTEXT_INSTRUCTIONS_H
 #define TRIVET_CONTEXT_INSTRUCTIONS_H
 
@@ -31,10 +31,10 @@ struct instructions {
 #define INSTRUCTIONS_INIT ((struct instructions){0})
 void instructions_clear(struct instructions *all);
 
-/* own: names besides the usual ones, NULL-ended, or NULL; "AGENTS.md" among them says nothing new.
+/* own: names besides the usual ones, NULL-ended, or NULL; "AGENTS.md" among them is ignored.
  */
 void instructions_find(struct instructions *all, struct str workspace, const char *const *own);
-/* The instruction files of one directory inside the workspace, for who works there. */
+/* The instruction files of one directory inside the workspace. */
 void instructions_find_in(struct instructions *all, struct str workspace, struct str dir,
                           size_t max);
 

@@ -16,7 +16,7 @@ struct alias_list {
     struct buf *text;
     struct jw *w;
     const char *row;
-    bool is_open; /* one was told already */
+    bool is_open; /* the list was begun */
 };
 
 static void put_alias_text(void *arg, const char *alias)

@@ -46,7 +46,7 @@ static struct str text_of(yyjson_mut_val *record, const char *name)
 /* ---- the switches ---- */
 
 static const struct row flags_rows[] = {
-    ROW_OUT("enabled", T_BOOL, NEEDED, "memories are told to the model"),
+    ROW_OUT("enabled", T_BOOL, NEEDED, "memories are given to the model"),
     ROW_OUT("autoSummary", T_BOOL, NEEDED, "turns are searched for new ones"),
     ROW_END,
 };
@@ -136,7 +136,7 @@ static const struct row path_rows[] = {
 };
 
 static const struct row status_rows[] = {
-    ROW_OUT("enabled", T_BOOL, NEEDED, "memories are told to the model"),
+    ROW_OUT("enabled", T_BOOL, NEEDED, "memories are given to the model"),
     ROW_OUT("autoSummary", T_BOOL, NEEDED, "turns are searched for new ones"),
     ROW_OUT("paths", T_OBJ, NEEDED, "the files", .rows = path_rows),
     ROW_OUT("core", T_ARR, OPTIONAL, "core records", .items = T_OBJ, .rows = kw_core_rows),

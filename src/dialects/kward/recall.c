@@ -318,9 +318,9 @@ static const struct row reason_rows[] = {
 static const struct row why_rows[] = {
     ROW_OUT("enabled", T_BOOL, NEEDED, "memory was on"),
     ROW_OUT("scopes", T_ARR, OPTIONAL, "where records were looked for", .items = T_STR),
-    ROW_OUT("core", T_ARR, NEEDED, "core records that were told", .items = T_OBJ,
+    ROW_OUT("core", T_ARR, NEEDED, "core records that were used", .items = T_OBJ,
             .rows = kw_core_rows),
-    ROW_OUT("soft", T_ARR, NEEDED, "soft records that were told", .items = T_OBJ,
+    ROW_OUT("soft", T_ARR, NEEDED, "soft records that were used", .items = T_OBJ,
             .rows = kw_soft_rows),
     ROW_OUT("reasons", T_ARR, NEEDED, "for each record", .items = T_OBJ, .rows = reason_rows),
     ROW_OUT("message", T_STR, OPTIONAL, "when nothing was retrieved yet"),

@@ -61,12 +61,12 @@ const struct row kw_model_rows[] = {
         ROW_OUT("scope", T_STR, NEEDED, "global or workspace:<path>"),                             \
         ROW_OUT("tags", T_ARR, NEEDED, "words", .items = T_STR),                                   \
         ROW_OUT("created_at", T_STR, NEEDED, "UTC"), ROW_OUT("updated_at", T_STR, NEEDED, "UTC"),  \
-        ROW_OUT("source", T_STR, NEEDED, "how it came there")
+        ROW_OUT("source", T_STR, NEEDED, "how it was created")
 
 const struct row kw_core_rows[] = {
     ROW_OUT("id", T_STR, NEEDED, "core_<number>"),
     RECORD_ROWS,
-    ROW_OUT("pinned", T_BOOL, NEEDED, "always told"),
+    ROW_OUT("pinned", T_BOOL, NEEDED, "always given to the model"),
     ROW_END,
 };
 
@@ -76,7 +76,7 @@ const struct row kw_soft_rows[] = {
     ROW_OUT("confidence", T_NUM, NEEDED, "0 to 1"),
     ROW_OUT("hits", T_INT, NEEDED, "how often it was given to the model"),
     ROW_OUT("last_seen_at", T_STR, NEEDED, "UTC"),
-    ROW_OUT("ttl_days", T_INT, NEEDED, "how long it is told"),
+    ROW_OUT("ttl_days", T_INT, NEEDED, "days until it expires"),
     ROW_OUT("status", T_STR, NEEDED, "active or forgotten"),
     ROW_END,
 };

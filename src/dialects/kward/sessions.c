@@ -277,7 +277,7 @@ const struct method kw_sessions_rename = {
 
 static const struct row delete_rows[] = {
     ROW_OUT("deleted", T_BOOL, NEEDED, "always true"),
-    ROW_OUT("path", T_STR, NEEDED, "the file that is gone"),
+    ROW_OUT("path", T_STR, NEEDED, "the removed file"),
     ROW_END,
 };
 

@@ -74,7 +74,7 @@ static const struct row image_rows[] = {
 
 static const struct row message_rows[] = {
     ROW_OUT("id", T_INT, NEEDED, "counts through the whole process"),
-    ROW_OUT("kind", T_STR, NEEDED, "who speaks", .choices = kinds),
+    ROW_OUT("kind", T_STR, NEEDED, "author of the message", .choices = kinds),
     ROW_OUT("text", T_STR, NEEDED, "what is shown"),
     ROW_OUT("role", T_STR, NEEDED, "as kind", .choices = kinds),
     ROW_OUT("content", T_STR, NEEDED, "as text"),
@@ -83,7 +83,7 @@ static const struct row message_rows[] = {
 };
 
 const struct row loaf_history_message_rows[] = {
-    ROW_OUT("role", T_STR, NEEDED, "who spoke", .choices = roles),
+    ROW_OUT("role", T_STR, NEEDED, "author of the message", .choices = roles),
     ROW_OUT("text", T_STR, NEEDED, "what the model gets"),
     ROW_OUT("images", T_ARR, OPTIONAL, "of a prompt", .items = T_OBJ, .rows = image_rows),
     ROW_END,

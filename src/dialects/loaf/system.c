@@ -31,7 +31,7 @@ static const struct row capability_rows[] = {
 };
 
 static const struct row handshake_result[] = {
-    ROW_OUT("protocol_version", T_STR, NEEDED, "ours"),
+    ROW_OUT("protocol_version", T_STR, NEEDED, "of this server"),
     ROW_OUT("server_name", T_STR, NEEDED, "loaf"),
     ROW_OUT("capabilities", T_OBJ, NEEDED, "what is supported", .rows = capability_rows),
     ROW_OUT("methods", T_ARR, NEEDED, "names of all methods, sorted", .items = T_STR),
