@@ -204,7 +204,7 @@ static void save_fiber(void *arg)
     struct error err;
     while (lf->new_prompts.n)
         if (!save_await(lf, true, &err))
-            log_warn("prompts are not remembered: %s", err.text);
+            log_warn("cannot store prompts in state.json: %s", err.text);
     lf->is_saving = false;
     wait_wake(&lf->quiet);
 }
@@ -267,7 +267,7 @@ static bool move_key(struct loaf *lf, yyjson_val *root, const char *member, cons
     *ret_has_key = true;
     if (auth_store_put(engine_auth(lf->sv->engine), str_of(provider), &e, &err))
         return true;
-    log_warn("%s stays in state.json: %s", member, err.text);
+    log_warn("cannot move %s out of state.json: %s", member, err.text);
     return false;
 }
 
@@ -286,7 +286,7 @@ static void take_state(struct loaf *lf, yyjson_val *root)
     bool is_moved = move_key(lf, root, "openRouterApiKey", "openrouter", &has_key);
     is_moved = move_key(lf, root, "exaApiKey", "exa", &has_key) && is_moved;
     if (has_key && is_moved && !save(lf, true, &err))
-        log_warn("state.json stays as it was: %s", err.text);
+        log_warn("cannot remove the keys from state.json: %s", err.text);
 }
 
 /* .loaf-state.json in the working directory may come from a repository: settings are imported, keys
@@ -303,11 +303,11 @@ static void import_state(struct loaf *lf)
         return;
     take_settings(lf, state.root);
     if (!save(lf, false, &err)) {
-        log_warn(".loaf-state.json is not taken over: %s", err.text);
+        log_warn(".loaf-state.json was not imported: %s", err.text);
         return;
     }
     if (json_get(state.root, "openRouterApiKey") || json_get(state.root, "exaApiKey")) {
-        log_warn("the keys in .loaf-state.json are not taken: the file may not be the user's own");
+        log_warn("keys in .loaf-state.json are ignored: the file may belong to the repository");
         return;
     }
     AUTO(buf) struct buf path = BUF_INIT;
@@ -328,7 +328,7 @@ static void move_login(struct loaf *lf, const char *path)
         return;
     if (!auth_store_get(st, STR("openai"), &a, &e, &err) ||
         !auth_store_put(st, STR("openai"), &e, &err))
-        log_warn("the tokens stay in auth.json: %s", err.text);
+        log_warn("cannot move the tokens out of auth.json: %s", err.text);
 }
 
 static bool read_state(struct str path, struct json *ret)

@@ -388,7 +388,7 @@ static void keep_await(struct keeping *k)
 {
     struct error err;
     if (!config_renew_await(buf_str(&k->path), put_cache, k, &err))
-        log_warn("the list of models is not stored: %s", err.text);
+        log_warn("cannot write models-cache.json: %s", err.text);
     json_clear(&k->lf->cache); /* so that it is read again */
     k->lf->cache = JSON_INIT;
     k->lf->n_keeping--;

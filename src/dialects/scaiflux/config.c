@@ -46,7 +46,7 @@ static bool read_file(struct flux_file *file, struct str tree, struct error *err
     if (!json_parse(buf_str(&text), 0, LIMIT_SCAIFLUX_DEPTH, &file->json, err))
         return refuse_file(file, err);
     if (!yyjson_is_obj(file->json.root)) {
-        error_set(err, ERR_INVALID, "must hold an object");
+        error_set(err, ERR_INVALID, "must be a JSON object");
         return refuse_file(file, err);
     }
     return true;
@@ -213,7 +213,7 @@ static bool may_replace(struct flux *f, struct str path, struct error *err)
     if (!path_resolve(&real, path, err))
         return false;
     return path_is_inside(f->workspace, buf_str(&real)) ||
-           error_set(err, ERR_DENIED, "%.*s leads out of the workspace", STR_FMT(path));
+           error_set(err, ERR_DENIED, "%.*s is a link out of the workspace", STR_FMT(path));
 }
 
 bool flux_config_save_await(struct flux *f, const char *key, struct str value, struct error *err)

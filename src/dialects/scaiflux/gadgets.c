@@ -88,7 +88,8 @@ static void take_list(struct flux *f, yyjson_val *list, bool warns)
         if (at >= 0)
             f->has_gadget[at] = true;
         else if (warns)
-            log_warn("there is no gadget %.*s", STR_FMT(str_cut(json_str(v), 100)));
+            log_warn("unknown gadget in the configuration: %.*s",
+                     STR_FMT(str_cut(json_str(v), 100)));
     }
 }
 

@@ -203,7 +203,7 @@ static const char *make_new(struct flux *f, const struct flux_places *places, st
         log_warn("neither %.*s nor %.*s can be written; the session is not kept",
                  STR_FMT(places->dirs[0]), STR_FMT(dir));
     else if (is_away)
-        log_warn("%.*s cannot be written; the session goes to %.*s", STR_FMT(f->workspace),
+        log_warn("%.*s cannot be written; the session is stored in %.*s", STR_FMT(f->workspace),
                  STR_FMT(dir));
     struct session_spec spec = make_spec(f,
                                          arena_fmt(&f->arena, "%.*s/%s.jsonl", STR_FMT(dir), id));

@@ -155,9 +155,9 @@ const struct flux_command flux_clear = {.name = "clear",
 static void fail_export(struct flux_answer *a, const struct error *err)
 {
     if (err->code == ERR_INVALID)
-        flux_fail(a, "invalid_args", "a transcript goes into the workspace only");
+        flux_fail(a, "invalid_args", "the path must be inside of the workspace");
     else if (err->code == ERR_NOT_FOUND)
-        flux_fail(a, "not_found", "its directory does not exist");
+        flux_fail(a, "not_found", "the directory of the path does not exist");
     else
         flux_fail(a, "io_error", "%s", err->text);
 }
