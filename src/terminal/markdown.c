@@ -161,8 +161,17 @@ static size_t take_plain(struct markdown *m, struct str s)
     return n;
 }
 
+static size_t take_verbatim(struct markdown *m, struct str s)
+{
+    size_t end = str_chr(s, '\n');
+    print(m, 0, str_cut(s, end));
+    return MIN(end, s.n);
+}
+
 static size_t take_inline(struct markdown *m, struct str s, bool is_over)
 {
+    if (m->is_verbatim)
+        return take_verbatim(m, s);
     switch (s.p[0]) {
     case '`':
         return take_ticks(m, s, is_over);
@@ -182,7 +191,8 @@ static size_t take_inline(struct markdown *m, struct str s, bool is_over)
 static void end_line(struct markdown *m)
 {
     screen_text(m->screen, 0, STR("\n"));
-    m->is_inside = false;
+    m->was_text = m->is_inside && !m->is_verbatim;
+    m->is_inside = m->is_verbatim = false;
     m->base = m->on = 0;
     m->n_ticks = 0;
     m->before = '\0';
@@ -271,12 +281,13 @@ static bool may_be_whole(struct str s)
 }
 
 /* The first mark of a line behind its blanks; 0: there is none. */
-static size_t take_mark(struct markdown *m, struct str s)
+static size_t take_mark(struct markdown *m, struct str s, bool is_indented)
 {
     if (s.p[0] == '#')
         return take_heading(m, s);
     begin_inline(m, s.p[0] == '>' ? STYLE_DIM : 0);
     bool is_item = s.n > 1 && s.p[1] == ' ' && strchr("-*+", s.p[0]);
+    m->is_in_list = is_item || (m->is_in_list && is_indented);
     if (is_item)
         print(m, 0, STR("- "));
     return is_item ? 2 : 0;
@@ -303,6 +314,12 @@ static size_t take_line_start(struct markdown *m, struct str s, bool is_over)
         end_line(m);
         return MIN(blanks + 1, s.n);
     }
+    if (blanks >= 4 && !m->is_in_list && !m->was_text) {
+        screen_text(m->screen, 0, str_cut(s, blanks));
+        begin_inline(m, 0);
+        m->is_verbatim = true;
+        return blanks;
+    }
     if (blanks < 4 && may_be_whole(rest)) {
         if (end == SIZE_MAX && !is_over)
             return 0;
@@ -313,7 +330,7 @@ static size_t take_line_start(struct markdown *m, struct str s, bool is_over)
     if (!is_over && !is_known(rest))
         return 0;
     screen_text(m->screen, 0, str_cut(s, blanks));
-    return blanks + take_mark(m, rest);
+    return blanks + take_mark(m, rest, blanks > 0);
 }
 
 /* ---- code ---- */

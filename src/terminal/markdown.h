@@ -25,6 +25,9 @@ struct markdown {
     int language;     /* of the code block, for highlight.c */
     int in_comment;   /* the code line begins inside a comment */
     struct buf table; /* rows that were held */
+    bool is_verbatim; /* the line is code by its indentation */
+    bool is_in_list;  /* an indented line belongs to an item */
+    bool was_text;    /* the line before is text, which an indented line continues */
 };
 
 void markdown_add(struct markdown *m, struct str text); /* any bytes; filtered here */

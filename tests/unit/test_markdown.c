@@ -77,6 +77,11 @@ static void test_blocks(void **state)
     shows("```\nopen *end*", "```\nopen *end*\n");
     shows("~~~\n```\n~~~\n", "~~~\n```\n~~~\n");
     shows("a\r\nb\r\n", "a\nb\n");
+    /* Indented code is shown as it is; in a paragraph or a list the indentation means nothing. */
+    shows("it is:\n\n    # no *head*\n    - `x`\n\nafter *it*\n",
+          "it is:\n\n    # no *head*\n    - `x`\n\nafter it\n");
+    shows("text\n    *more*\n", "text\n    more\n");
+    shows("- item\n\n    *more*\n", "- item\n\n    more\n");
 }
 
 static void test_tables(void **state)
