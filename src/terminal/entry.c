@@ -26,10 +26,10 @@ static void on_row(void *arg, struct str shown, bool has_cursor, int col)
     (void)col;
     live_row(s);
     live_print(s, STYLE_YELLOW, "%s %s: ", c->entry->who, c->entry->what);
-    if (c->entry->is_secret)
-        live_print(s, 0, shown.n ? "(%zu characters)" : "", shown.n);
-    else
+    if (!c->entry->is_secret)
         live_put(s, 0, width_cut(shown, live_left(s, LIVE_COLUMNS)));
+    else if (shown.n)
+        live_print(s, 0, "(%zu characters)", shown.n);
     if (has_cursor)
         live_cursor(s);
 }
