@@ -158,6 +158,8 @@ bool engine_find_model(struct engine *e, struct arena *a, struct str slug, struc
     if (!p)
         return error_set(err, ERR_NO_MODEL, "no provider for the model %.*s", STR_FMT(slug));
     *ret = catalogue_find(engine_catalogue(e), a, p, id);
+    if (!ret->context_window && p->find_window)
+        ret->context_window = p->find_window(id);
     return true;
 }
 

@@ -120,6 +120,8 @@ struct provider {
     /* Defaults for other models by the prefix of their id, the first match; ended by a NULL
      * provider; may be NULL. */
     const struct model *families;
+    /* The context window of a model that is in no list, 0: not known; may be NULL. */
+    int64_t (*find_window)(struct str id);
     /* `ask` is needed only until start returns. */
     struct stream *(*start)(struct loop *l, const struct ask *ask, const struct ask_sink *sink,
                             struct error *err);

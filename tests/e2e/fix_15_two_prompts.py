@@ -25,6 +25,8 @@ def play(base, name):
             c.process.stdin.write(b"".join(json.dumps(m).encode() + b"\n" for m in lines))
             c.process.stdin.flush()
             first = c.next()
+            while first["type"] == "state_changed":  # of the turn before
+                first = c.next()
             assert first["type"] == "turn_started", first
             c.event("turn_complete")
         c.send({"type": "shutdown"})

@@ -144,9 +144,9 @@ static void test_context_window(void **state)
     char id[100];
     file_write("{\"context_window\":5000,\"rounds\":[]}");
     snprintf(id, sizeof id, "file:%s", file_name);
-    assert_int_equal(rehearsal_context_window(str_of(id)), 5000);
-    assert_int_equal(rehearsal_context_window(STR("hello")), 128000);
-    assert_int_equal(rehearsal_context_window(STR("nobody")), 0);
+    assert_int_equal(provider_rehearsal.find_window(str_of(id)), 5000);
+    assert_int_equal(provider_rehearsal.find_window(STR("hello")), 0); /* a row has it */
+    assert_int_equal(provider_rehearsal.find_window(STR("gone.json")), 0);
 }
 
 /* --- built-in scenarios --- */

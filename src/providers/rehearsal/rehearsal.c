@@ -78,11 +78,12 @@ static bool load(struct str id, struct scenario *ret, struct error *err)
     return fail_unknown(id, err);
 }
 
-int64_t rehearsal_context_window(struct str id)
+/* What the file of a scenario states. */
+static int64_t find_window(struct str id)
 {
     AUTO(scenario) struct scenario s = SCENARIO_INIT;
     struct error err;
-    return load(id, &s, &err) ? s.context_window : 0;
+    return is_file(id) && load(id, &s, &err) ? s.stated_window : 0;
 }
 
 static int64_t tools_bytes(const struct ask *ask)
@@ -115,6 +116,7 @@ const struct provider provider_rehearsal = {
     .name = "rehearsal",
     .label = "Rehearsal",
     .models = models,
+    .find_window = find_window,
     .start = start,
     .pause = player_pause,
     .reply = player_reply,

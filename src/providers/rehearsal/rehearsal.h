@@ -12,7 +12,4 @@
 
 extern const struct provider provider_rehearsal;
 
-/* The context window that the scenario of this model id declares; 0 when it cannot be read. */
-int64_t rehearsal_context_window(struct str id);
-
 #endif

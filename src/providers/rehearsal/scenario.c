@@ -315,13 +315,14 @@ static const struct row scenario_rows[] = {
 
 static bool read_members(struct reading *r, struct scenario *s)
 {
-    struct scenario_members m = {.context_window = 128000};
+    struct scenario_members m = {0};
     if (!decode(r, scenario_rows, s->json.root, &m))
         return false;
     if (!m.rounds && !m.turns)
         return fail_at(r, "`rounds` is missing");
     s->about = m.about;
-    s->context_window = m.context_window;
+    s->stated_window = m.context_window;
+    s->context_window = m.context_window ? m.context_window : 128000;
     s->is_forever = m.forever;
     if (m.turns && !read_turns(r, m.turns, s))
         return false;
