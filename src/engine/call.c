@@ -15,7 +15,6 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/time.h"
-#include "tools/seen.h"
 #include "toolsets/doctor.h"
 
 void call_free(struct call *c)
@@ -379,20 +378,6 @@ bool call_prepare(struct call *c)
 
 /* ---- running ---- */
 
-static void on_seen(void *arg, struct str path)
-{
-    if (path.p)
-        seen_note(arg, path);
-}
-
-/* The model knows now what these files hold. */
-static void note_seen(struct call *c)
-{
-    struct tool_cx cx = judging_cx(c);
-    if (!c->result.is_error && (c->face->reads_file || c->face->changes_files))
-        face_each_target(c->face, &cx, c->decoded, on_seen, c->turn->session->seen);
-}
-
 /* Whether the model is known to take no pictures. */
 static bool is_blind(struct session *s)
 {
@@ -436,8 +421,10 @@ bool call_run_await(struct call *c, struct error *err)
     c->duration_us = time_mono_us() - started_us;
     if (!c->is_early)
         t->child = NULL;
-    if (ok)
-        note_seen(c);
+    if (ok && !c->result.is_error && c->face->changes_files) {
+        cx = judging_cx(c);
+        session_note_changed_await(s, c->face, &cx, c->decoded);
+    }
     return ok;
 }
 

@@ -78,6 +78,9 @@ void engine_drop_turn(struct turn *t);
 void engine_fill_cx(struct engine *e, const struct session_settings *settings, struct str workspace,
                     struct tool_cx *cx);
 const struct face *session_find_face(struct session *s, struct str name); /* NULL: not offered */
+/* The model knows what the files hold that a call has changed.  What it reads the tools note. */
+void session_note_changed_await(struct session *s, const struct face *f, const struct tool_cx *cx,
+                                const void *args);
 
 /* environment.c */
 char **environment_for_children(void);

@@ -6,6 +6,8 @@
 
 #include "auth/keys.h"
 #include "base/log.h"
+#include "tools/read.h"
+#include "tools/seen.h"
 #include "toolsets/custom.h"
 
 static bool is_switched_on(const char *variable)
@@ -92,4 +94,36 @@ bool session_may_run_outside(struct session *s, struct error *err)
 {
     struct tool_cx cx = {.sandbox = session_sandbox(s)};
     return tool_may_use_network(&cx, err);
+}
+
+/* ---- files that the model knows ---- */
+
+struct seen_paths {
+    struct arena arena;
+    struct str v[16]; /* of a patch with more files the others give no hints */
+    size_t n;
+};
+
+static void on_changed(void *arg, struct str path)
+{
+    struct seen_paths *p = arg;
+    if (path.p && p->n < ARRAY_LEN(p->v))
+        p->v[p->n++] = arena_str(&p->arena, path);
+}
+
+void session_note_changed_await(struct session *s, const struct face *f, const struct tool_cx *cx,
+                                const void *args)
+{
+    struct seen_paths paths = {.arena = ARENA_INIT};
+    struct seen *seen = s->seen;
+    face_each_target(f, cx, args, on_changed, &paths);
+    for (size_t i = 0; i < paths.n; i++) {
+        AUTO(buf) struct buf text = BUF_INIT;
+        struct error ignored;
+        if (read_resolved_await(s->engine->loop, paths.v[i], SEEN_FILE_BYTES, &text, &ignored))
+            seen_put(seen, paths.v[i], buf_str(&text));
+        else
+            seen_forget(seen, paths.v[i]);
+    }
+    arena_clear(&paths.arena);
 }

@@ -204,8 +204,12 @@ static bool scan_file(struct scan *s, int fd, char *piece, struct error *err)
             continue;
         if (n < 0)
             return error_errno(err, errno, "%.*s", STR_FMT(s->o->path));
-        if (n == 0)
+        if (n == 0) {
+            s->ret->is_whole = s->o->whole && !s->o->whole->full;
             break;
+        }
+        if (s->o->whole && !s->o->whole->full)
+            buf_add(s->o->whole, str_n(piece, (size_t)n));
         if (is_first)
             s->ret->is_binary = read_is_binary(str_n(piece, (size_t)n));
         is_first = false;

@@ -34,6 +34,7 @@ struct read_options {
     bool keep_ends;        /* lines keep their \n and \r\n, else both are removed */
     bool says_length;      /* a cut line ends with its true length */
     bool counts;           /* the file is read to its end, so that n_seen is its length */
+    struct buf *whole;     /* gets the file as it is, up to the buffer's limit; may be NULL */
 };
 
 struct read_lines {
@@ -45,6 +46,7 @@ struct read_lines {
     bool has_more;   /* the file goes on behind the last line */
     bool is_cut;     /* max_bytes stopped it before count did */
     bool is_binary;
+    bool is_whole; /* o->whole has all of the file */
 };
 #define READ_LINES_INIT ((struct read_lines){0})
 void read_lines_clear(struct read_lines *r);

@@ -5,7 +5,7 @@
 #include "base/path.h"
 #include "tools/read.h"
 
-enum { FILE_BYTES = 256 << 10, ALL_BYTES = 8 << 20 };
+enum { ALL_BYTES = 8 << 20 };
 
 struct seen_file {
     char *path;
@@ -49,27 +49,28 @@ static size_t find(const struct seen *s, struct str path)
     return SIZE_MAX;
 }
 
-void seen_note(struct seen *s, struct str path)
+void seen_forget(struct seen *s, struct str path)
 {
-    struct error ignored;
-    struct read_info info;
-    struct seen_file f = {0};
-    size_t at = find(s, path);
+    size_t at = s ? find(s, path) : SIZE_MAX;
     if (at != SIZE_MAX)
         remove_at(s, at);
-    if (!read_stat(path, &info, &ignored) || !info.is_file || info.size > FILE_BYTES ||
-        !read_resolved(path, FILE_BYTES, &f.text, &ignored) || read_is_binary(buf_str(&f.text))) {
-        buf_clear(&f.text);
+}
+
+void seen_put(struct seen *s, struct str path, struct str text)
+{
+    struct seen_file f = {0};
+    seen_forget(s, path);
+    if (!s || text.n > SEEN_FILE_BYTES || read_is_binary(text))
         return;
-    }
-    while (s->n && s->n_bytes + f.text.n > ALL_BYTES)
+    while (s->n && s->n_bytes + text.n > ALL_BYTES)
         remove_at(s, 0);
     if (s->n == s->room) {
         s->room = s->room ? 2 * s->room : 16;
         s->v = xrealloc(s->v, s->room * sizeof *s->v);
     }
+    buf_add(&f.text, text);
     f.path = str_dup(path);
-    s->n_bytes += f.text.n;
+    s->n_bytes += text.n;
     s->v[s->n++] = f;
 }
 

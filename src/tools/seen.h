@@ -9,8 +9,11 @@
 struct seen;
 struct seen *seen_new(void);
 void seen_free(struct seen *s);
-/* Remembers what the file at the resolved path holds now. */
-void seen_note(struct seen *s, struct str path);
+enum { SEEN_FILE_BYTES = 256 << 10 }; /* larger files are not remembered */
+/* Remembers what the file at the resolved path holds now; s may be NULL. */
+void seen_put(struct seen *s, struct str path, struct str text);
+/* It is not known any more what the file holds. */
+void seen_forget(struct seen *s, struct str path);
 /* The text it had, borrowed; STR_NONE when that is not known. */
 struct str seen_get(const struct seen *s, struct str path);
 

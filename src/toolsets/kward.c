@@ -10,6 +10,7 @@
 #include "tools/list.h"
 #include "tools/picture.h"
 #include "tools/read.h"
+#include "tools/seen.h"
 #include "tools/shell.h"
 #include "toolsets/look.h"
 #include "toolsets/words.h"
@@ -214,6 +215,7 @@ static bool read_face_await(struct tool_cx *cx, const void *args, struct tool_re
     if (!read_resolved_await(cx->loop, buf_str(&path), FILE_BYTES, &whole, err))
         return err->code != ERR_CANCELED &&
                say_unreadable_await(cx, buf_str(&path), a->path, ret, err);
+    seen_put(cx->seen, buf_str(&path), buf_str(&whole));
     if (str_chr(buf_str(&whole), '\0') != SIZE_MAX) {
         bool is_known;
         if (!picture_read_await(cx, buf_str(&path), a->path, ret, &is_known, err))

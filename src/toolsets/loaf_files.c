@@ -6,6 +6,7 @@
 #include "tools/grep.h"
 #include "tools/list.h"
 #include "tools/picture.h"
+#include "tools/seen.h"
 #include "toolsets/loaf.h"
 #include "toolsets/look.h"
 #include "toolsets/words.h"
@@ -128,8 +129,10 @@ static bool read_face_await(struct tool_cx *cx, const void *args, struct tool_re
         return loaf_fail(ret, "limit must be greater than zero");
     if (!tool_path(cx, a->file_path, &path, err))
         return loaf_fail(ret, "failed to read file: %s", cause_of(err));
+    AUTO(buf) struct buf whole = BUF_MAX(SEEN_FILE_BYTES);
     struct read_options o = {
         .path = buf_str(&path),
+        .whole = &whole,
         .first = is_block ? 1 : offset,
         .count = is_block ? INT64_MAX : limit,
         .max_line_chars = LINE_CHARS,
@@ -142,6 +145,8 @@ static bool read_face_await(struct tool_cx *cx, const void *args, struct tool_re
         loaf_fail(ret, "failed to read file: %s", cause_of(err));
         return look_hint_await(cx, a->file_path, buf_str(&path), "list_dir", &ret->text, err);
     }
+    if (lines.is_whole)
+        seen_put(cx->seen, buf_str(&path), buf_str(&whole));
     if (lines.is_binary) {
         bool is_known;
         if (!picture_read_await(cx, buf_str(&path), a->file_path, ret, &is_known, err))

@@ -93,8 +93,10 @@ static bool read_await(struct tool_cx *cx, const void *args, struct tool_result 
         return tool_fail(ret, "cannot read %.*s: %s", STR_FMT(a->path), cause_of(err));
     if (path_is_dir(buf_str(&path)))
         return read_dir_await(cx, a->path, buf_str(&path), ret, err);
+    AUTO(buf) struct buf whole = BUF_MAX(SEEN_FILE_BYTES);
     struct read_options o = {
         .path = buf_str(&path),
+        .whole = &whole,
         .first = MIN(a->offset, INT64_MAX - 1) + 1,
         .count = a->limit ? a->limit : READ_LINES,
         .max_line_chars = CUT_LINE_CHARS,
@@ -105,6 +107,8 @@ static bool read_await(struct tool_cx *cx, const void *args, struct tool_result 
     };
     if (!read_lines_await(cx->loop, &o, &lines, err))
         return read_fault_await(cx, a, buf_str(&path), ret, err);
+    if (lines.is_whole)
+        seen_put(cx->seen, buf_str(&path), buf_str(&whole));
     if (lines.is_binary) {
         bool is_known;
         if (!picture_read_await(cx, buf_str(&path), a->path, ret, &is_known, err))
