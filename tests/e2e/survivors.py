@@ -227,7 +227,8 @@ class Survivors(threading.Thread):
         shutil.copy(source, self.program)
 
     def room(self, flag):
-        command = f"{self.program} {CHILDREN} {flag}"
+        # One that begins with sleep does not become a background job at its time limit.
+        command = f"sleep 0; {self.program} {CHILDREN} {flag}"
 
         def turn(when, seconds):
             call = {"call": self.kind.shell, "args": self.kind.args(command, seconds)}

@@ -59,7 +59,9 @@ def reading(make):
     def case(score, p):
         names = make(p)
         told = attack(score, p, f"read_file, {make.__name__}",
-                      [("read_file", {"path": "d/secret"})] * TIMES, "read-only", *names)
+                      # each call differs: one that is repeated too often ends the turn
+                      [("read_file", {"path": "d/secret", "limit": i + 1}) for i in range(TIMES)],
+                      "read-only", *names)
         score.check(f"the inside is read ({score.name})", "inside" in told)
     case.__name__ = f"reading {make.__name__}"
     return case
