@@ -288,7 +288,8 @@ def check_output(dialect, text):
     assert "head" in text, f"no head: {text[:100]}"
     assert len(text) < 4 << 20, f"{len(text)} characters"
     if dialect == "kward":
-        assert "... truncated to 20480 bytes" in text, "not cut"
+        # Zero bytes are left out for the model, so little may be left to cut.
+        assert "... truncated to 20480 bytes" in text or "tail" in text, "neither cut nor whole"
     else:
         assert "tail" in text, f"no tail: {text[-100:]}"
 
