@@ -25,7 +25,7 @@ import harness  # noqa: E402
 from client import Gone, Kward, Loaf, Scaiflux  # noqa: E402
 
 TIMES = int(os.environ.get("TRIVET_SURVIVORS", "100"))
-BIG = os.environ.get("TRIVET_BIG", "10G")
+BIG = os.environ.get("TRIVET_BIG", "2G")  # 10G for a longer look
 MEMORY = 16 << 20
 CHILDREN = 500
 PER_PROGRAM = 5
