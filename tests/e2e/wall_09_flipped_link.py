@@ -71,9 +71,10 @@ def searching(make):
     def case(score, p):
         names = make(p)
         p.put(f"{p.out}/{SECRET}.txt", "x")
-        calls = [("grep_search", {"pattern": "sk-|inside", "path": "d", "output_mode": "content"}),
-                 ("glob_search", {"pattern": "**/*", "path": "d"})]
-        attack(score, p, f"searching, {make.__name__}", calls * (TIMES // 2), "read-only", *names)
+        calls = [call for i in range(TIMES // 2) for call in (
+            ("grep_search", {"pattern": f"sk-|inside|{i}x", "path": "d", "output_mode": "content"}),
+            ("glob_search", {"pattern": "**/*" + "*" * (i % 7), "path": "d"}))]
+        attack(score, p, f"searching, {make.__name__}", calls, "read-only", *names)
     case.__name__ = f"searching {make.__name__}"
     return case
 
@@ -82,11 +83,11 @@ def writing(make):
     def case(score, p):
         names = make(p)
         before = sorted(os.listdir(p.out))
-        calls = [("write_file", {"path": "d/new", "content": "x"}),
-                 ("write_file", {"path": "d/deep/er/new", "content": "x"}),
-                 ("edit_file", {"path": "d/secret", "old_string": "s", "new_string": "s!"})]
-        attack(score, p, f"writing, {make.__name__}", calls * (TIMES // 3), "workspace-write",
-               *names)
+        calls = [call for i in range(TIMES // 3) for call in (
+            ("write_file", {"path": "d/new", "content": f"x{i}"}),
+            ("write_file", {"path": "d/deep/er/new", "content": f"x{i}"}),
+            ("edit_file", {"path": "d/secret", "old_string": "s", "new_string": f"s!{i}"}))]
+        attack(score, p, f"writing, {make.__name__}", calls, "workspace-write", *names)
         with open(f"{p.out}/secret", encoding="utf-8") as file:
             text = file.read()
         score.check(f"writing, {make.__name__}: nothing changed outside ({score.name})",
