@@ -2,6 +2,7 @@
 /* Messages: small helpers around their blocks.  The JSON is in message_json.c. */
 #include "chat/message.h"
 
+#include "base/limits.h"
 #include "base/utf8.h"
 
 static const char *const role_names[] = {
@@ -175,4 +176,41 @@ int64_t message_weight(const struct message *m)
         if (!m->brief.n || m->blocks[i].kind != BLOCK_TEXT)
             n += block_weight(&m->blocks[i]);
     return n + text_weight(m->brief);
+}
+
+bool message_has_images(const struct message *m)
+{
+    for (size_t i = 0; i < m->n_blocks; i++)
+        if (m->blocks[i].kind == BLOCK_IMAGE)
+            return true;
+    return false;
+}
+
+const struct message *message_find_result(const struct message *results, size_t n, struct str id)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_eq(results[i].call_id, id))
+            return &results[i];
+    return NULL;
+}
+
+struct str call_arguments(const struct block *call)
+{
+    AUTO(json) struct json json = JSON_INIT;
+    struct error ignored;
+    bool is_fine = json_parse(call->arguments, 0, LIMIT_JSON_DEPTH, &json, &ignored) &&
+                   yyjson_is_obj(json.root);
+    return is_fine ? call->arguments : STR("{}");
+}
+
+bool call_id_is_plain(struct str id, size_t max)
+{
+    for (size_t i = 0; i < id.n; i++) {
+        char c = id.p[i];
+        bool is_fine = (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_' ||
+                       c == '-';
+        if (!is_fine)
+            return false;
+    }
+    return id.n > 0 && id.n <= max;
 }

@@ -67,12 +67,20 @@ struct message message_tool(struct arena *a, struct str call_id, struct str name
 struct str message_text_of(struct arena *a, const struct message *m);
 struct str message_reasoning_of(struct arena *a, const struct message *m);
 size_t message_n_calls(const struct message *m);
-/* Deep copy into an arena. */
+bool message_has_images(const struct message *m);
+/* The result of a call among tool messages, or NULL. */
+const struct message *message_find_result(const struct message *results, size_t n, struct str id);
+/* The arguments of a call if they are a JSON object, else "{}": some servers parse the arguments of
+ * old calls and refuse the request when they cannot. */
+struct str call_arguments(const struct block *call);
+/* Whether an id has only letters, digits, _ and -, and at most so many of them. */
+bool call_id_is_plain(struct str id, size_t max);
 /* Texts from this size on are moved between arenas instead of being copied (arena_pass). */
 enum { LONG_TEXT = 64 << 10 };
 /* A copy in `to`; long texts owned by `from` are moved, not copied: m stays valid as long as the
  * copy. */
 struct message message_move(struct arena *to, struct arena *from, const struct message *m);
+/* A deep copy in the arena. */
 struct message message_copy(struct arena *a, const struct message *m);
 /* Characters / 4, rounded up, of everything in it (kward 146-157). */
 int64_t message_tokens(const struct message *m);

@@ -123,14 +123,6 @@ static void put_image(struct writing *t, const struct block *b)
     block_end(t);
 }
 
-static bool has_images(const struct message *m)
-{
-    for (size_t i = 0; i < m->n_blocks; i++)
-        if (m->blocks[i].kind == BLOCK_IMAGE)
-            return true;
-    return false;
-}
-
 static void put_images(struct writing *t, const struct message *m)
 {
     for (size_t i = 0; i < m->n_blocks; i++)
@@ -213,20 +205,12 @@ static void put_call(struct writing *t, const struct message *m, size_t block)
     block_end(t);
 }
 
-static const struct message *find_result(const struct message *results, size_t n, struct str id)
-{
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(results[i].call_id, id))
-            return &results[i];
-    return NULL;
-}
-
 static void put_result_content(struct writing *t, const struct message *result)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     struct str text = result ? message_text_of(&a, result) : STR("No result provided");
     bool has_text = !str_is_blank(text);
-    if (!result || result->is_error || !has_images(result)) {
+    if (!result || result->is_error || !message_has_images(result)) {
         jw_kstr(t->w, "content", has_text ? text : STR("(no tool output)"));
         return;
     }
@@ -256,7 +240,7 @@ static void put_results(struct writing *t, const struct message *m, size_t n)
     writing_enter(t, ROLE_USER);
     for (size_t i = 0; i < m->n_blocks; i++)
         if (m->blocks[i].kind == BLOCK_CALL)
-            put_result(t, m, i, find_result(results, n, m->blocks[i].id));
+            put_result(t, m, i, message_find_result(results, n, m->blocks[i].id));
     for (size_t i = 0; i < n; i++)
         if (results[i].is_error)
             put_images(t, &results[i]);

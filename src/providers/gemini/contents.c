@@ -101,14 +101,6 @@ static void put_image(struct contents *c, const struct block *b)
     part_end(c, STR_NONE);
 }
 
-static bool has_images(const struct message *m)
-{
-    for (size_t i = 0; i < m->n_blocks; i++)
-        if (m->blocks[i].kind == BLOCK_IMAGE)
-            return true;
-    return false;
-}
-
 static void put_user(struct contents *c, const struct message *m)
 {
     content_end(c);
@@ -133,23 +125,11 @@ static void put_summary(struct contents *c, const struct message *m)
 
 /* ---- calls ---- */
 
-static bool is_plain_id(struct str id)
-{
-    for (size_t i = 0; i < id.n; i++) {
-        char ch = id.p[i];
-        bool is_fine = (ch >= '0' && ch <= '9') || ((ch | 32) >= 'a' && (ch | 32) <= 'z') ||
-                       ch == '_' || ch == '-';
-        if (!is_fine)
-            return false;
-    }
-    return id.n > 0 && id.n <= MAX_ID;
-}
-
 /* An id of another provider is converted in the same way in calls and results. */
 static void put_id(struct jw *w, struct str id)
 {
     AUTO(buf) struct buf made = BUF_INIT;
-    if (!is_plain_id(id)) {
+    if (!call_id_is_plain(id, MAX_ID)) {
         buf_addf(&made, "call_%016llx", (unsigned long long)str_hash(id));
         id = buf_str(&made);
     }
@@ -177,17 +157,9 @@ static void put_call(struct contents *c, const struct block *call, struct str si
     part_end(c, signature);
 }
 
-static const struct message *find_result(const struct message *results, size_t n, struct str id)
-{
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(results[i].call_id, id))
-            return &results[i];
-    return NULL;
-}
-
 static void put_response_images(struct contents *c, const struct message *result)
 {
-    if (c->generation < GEMINI_3 || !has_images(result) || !takes_images(c->ask))
+    if (c->generation < GEMINI_3 || !message_has_images(result) || !takes_images(c->ask))
         return;
     jw_karr(c->w, "parts");
     for (size_t i = 0; i < result->n_blocks; i++) {
@@ -244,7 +216,7 @@ static void put_responses(struct contents *c, const struct message *m,
     for (size_t i = 0; i < m->n_blocks; i++) {
         const struct block *b = &m->blocks[i];
         if (b->kind == BLOCK_CALL)
-            put_response(c, b, find_result(results, n, b->id));
+            put_response(c, b, message_find_result(results, n, b->id));
     }
     content_end(c);
     put_images_apart(c, results, n);

@@ -35,23 +35,11 @@ void openai_put_url_as(const struct flavour *f, const struct ask *ask, struct bu
 
 /* ---- ids ---- */
 
-static bool is_plain_id(struct str id)
-{
-    for (size_t i = 0; i < id.n; i++) {
-        char c = id.p[i];
-        bool is_fine = (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_' ||
-                       c == '-';
-        if (!is_fine)
-            return false;
-    }
-    return id.n > 0 && id.n <= MAX_ID;
-}
-
 /* An id of another provider is converted in the same way in calls and results. */
 static void put_id(struct jw *w, const char *name, struct str id)
 {
     AUTO(buf) struct buf made = BUF_INIT;
-    if (!is_plain_id(id)) {
+    if (!call_id_is_plain(id, MAX_ID)) {
         buf_addf(&made, "call_%016llx", (unsigned long long)str_hash(id));
         id = buf_str(&made);
     }
@@ -96,17 +84,9 @@ static void put_image_part(struct jw *w, const struct ask *ask, const struct blo
     jw_obj_end(w);
 }
 
-static bool has_images(const struct message *m)
-{
-    for (size_t i = 0; i < m->n_blocks; i++)
-        if (m->blocks[i].kind == BLOCK_IMAGE)
-            return true;
-    return false;
-}
-
 static void put_user(struct jw *w, const struct ask *ask, const struct message *m, struct arena *a)
 {
-    if (!has_images(m)) {
+    if (!message_has_images(m)) {
         put_text_message(w, "user", message_text_of(a, m));
         return;
     }
@@ -123,17 +103,6 @@ static void put_user(struct jw *w, const struct ask *ask, const struct message *
     jw_obj_end(w);
 }
 
-/* Some servers parse the arguments of old calls and refuse the request when they cannot.  Invalid
- * arguments are quoted in the call's result. */
-static struct str arguments_of(const struct block *call)
-{
-    AUTO(json) struct json json = JSON_INIT;
-    struct error ignored;
-    bool is_fine = json_parse(call->arguments, 0, LIMIT_JSON_DEPTH, &json, &ignored) &&
-                   yyjson_is_obj(json.root);
-    return is_fine ? call->arguments : STR("{}");
-}
-
 static void put_calls(struct jw *w, const struct message *m)
 {
     jw_karr(w, "tool_calls");
@@ -146,7 +115,7 @@ static void put_calls(struct jw *w, const struct message *m)
         jw_kz(w, "type", "function");
         jw_kobj(w, "function");
         jw_kstr(w, "name", b->name);
-        jw_kstr(w, "arguments", arguments_of(b));
+        jw_kstr(w, "arguments", call_arguments(b));
         jw_obj_end(w);
         jw_obj_end(w);
     }
@@ -162,19 +131,11 @@ static void put_result(struct jw *w, struct str call_id, struct str text)
     jw_obj_end(w);
 }
 
-static const struct message *find_result(const struct message *results, size_t n, struct str id)
-{
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(results[i].call_id, id))
-            return &results[i];
-    return NULL;
-}
-
 static void put_result_images(struct jw *w, const struct ask *ask, const struct message *results,
                               size_t n)
 {
     size_t i = 0;
-    while (i < n && !has_images(&results[i]))
+    while (i < n && !message_has_images(&results[i]))
         i++;
     if (i == n)
         return;
@@ -198,7 +159,7 @@ static void put_results(struct jw *w, const struct ask *ask, const struct messag
         const struct block *b = &m->blocks[i];
         if (b->kind != BLOCK_CALL)
             continue;
-        const struct message *result = find_result(results, n, b->id);
+        const struct message *result = message_find_result(results, n, b->id);
         put_result(w, b->id, result ? message_text_of(a, result) : STR("No result provided"));
     }
     put_result_images(w, ask, results, n);

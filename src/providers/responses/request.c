@@ -45,23 +45,11 @@ static bool is_openai_itself(const struct ask *ask)
 
 /* ---- ids ---- */
 
-static bool is_plain_id(struct str id)
-{
-    for (size_t i = 0; i < id.n; i++) {
-        char c = id.p[i];
-        bool is_fine = (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_' ||
-                       c == '-';
-        if (!is_fine)
-            return false;
-    }
-    return id.n > 0 && id.n <= MAX_ID;
-}
-
 /* An id of another provider is converted in the same way in calls and results. */
 static void put_call_id(struct jw *w, struct str id)
 {
     AUTO(buf) struct buf made = BUF_INIT;
-    if (!is_plain_id(id)) {
+    if (!call_id_is_plain(id, MAX_ID)) {
         buf_addf(&made, "call_%016llx", (unsigned long long)str_hash(id));
         id = buf_str(&made);
     }
@@ -95,14 +83,6 @@ static void put_image_part(struct jw *w, const struct ask *ask, const struct blo
     jw_kz(w, "detail", "auto");
     jw_kstr(w, "image_url", buf_str(&url));
     jw_obj_end(w);
-}
-
-static bool has_images(const struct message *m)
-{
-    for (size_t i = 0; i < m->n_blocks; i++)
-        if (m->blocks[i].kind == BLOCK_IMAGE)
-            return true;
-    return false;
 }
 
 static void put_parts(struct jw *w, const struct ask *ask, const struct message *m)
@@ -143,22 +123,11 @@ static void put_said(struct jw *w, struct str text)
 static void put_user(struct jw *w, const struct ask *ask, const struct message *m, struct arena *a)
 {
     message_begin(w, "user");
-    if (has_images(m))
+    if (message_has_images(m))
         put_parts(w, ask, m);
     else
         put_text_part(w, "input_text", message_text_of(a, m));
     message_end(w);
-}
-
-/* Some servers parse the arguments of old calls and refuse the request when they cannot.  Invalid
- * arguments are quoted in the call's result. */
-static struct str arguments_of(const struct block *call)
-{
-    AUTO(json) struct json json = JSON_INIT;
-    struct error ignored;
-    bool is_fine = json_parse(call->arguments, 0, LIMIT_JSON_DEPTH, &json, &ignored) &&
-                   yyjson_is_obj(json.root);
-    return is_fine ? call->arguments : STR("{}");
 }
 
 static void put_call(struct jw *w, const struct block *b)
@@ -167,7 +136,7 @@ static void put_call(struct jw *w, const struct block *b)
     jw_kz(w, "type", "function_call");
     put_call_id(w, b->id);
     jw_kstr(w, "name", b->name);
-    jw_kstr(w, "arguments", arguments_of(b));
+    jw_kstr(w, "arguments", call_arguments(b));
     jw_obj_end(w);
 }
 
@@ -178,7 +147,7 @@ static void put_result(struct jw *w, const struct ask *ask, struct str call_id,
     jw_obj(w);
     jw_kz(w, "type", "function_call_output");
     put_call_id(w, call_id);
-    if (result && has_images(result)) {
+    if (result && message_has_images(result)) {
         jw_karr(w, "output");
         put_parts(w, ask, result);
         jw_arr_end(w);
@@ -186,14 +155,6 @@ static void put_result(struct jw *w, const struct ask *ask, struct str call_id,
         jw_kstr(w, "output", text.n ? text : STR("(no tool output)"));
     }
     jw_obj_end(w);
-}
-
-static const struct message *find_result(const struct message *results, size_t n, struct str id)
-{
-    for (size_t i = 0; i < n; i++)
-        if (str_eq(results[i].call_id, id))
-            return &results[i];
-    return NULL;
 }
 
 /* ---- replies ---- */
@@ -245,7 +206,7 @@ static size_t put_assistant(struct jw *w, const struct ask *ask, const struct me
     for (size_t i = 0; i < m->n_blocks; i++) {
         const struct block *b = &m->blocks[i];
         if (b->kind == BLOCK_CALL)
-            put_result(w, ask, b->id, find_result(m + 1, n_results, b->id), a);
+            put_result(w, ask, b->id, message_find_result(m + 1, n_results, b->id), a);
     }
     return n_results;
 }
