@@ -148,7 +148,7 @@ static const struct found *find(struct command *c, struct str word, struct error
         const struct session_row *row = &c->all[i].row;
         if (str_eq(row->id, word))
             return &c->all[i];
-        if ((word.n >= SHORT_ID && str_starts(row->id, word)) || str_eq(row->name, word)) {
+        if (find_fits(row, word)) {
             fit = &c->all[i];
             n++;
         }
@@ -428,7 +428,9 @@ static const struct {
 
 static bool run_verb_await(struct command *c, struct error *err)
 {
-    static const char *const names[] = {"list", "search", "show", "export", "rename", "rm", NULL};
+    const char *names[ARRAY_LEN(verbs) + 1] = {NULL};
+    for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
+        names[i] = verbs[i].name;
     struct str verb = c->argc ? str_of(c->argv[0]) : STR("list");
     const char *meant = nearest_name(verb, names);
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++)

@@ -18,6 +18,11 @@ static bool list_await(struct engine *e, struct arena *a, struct session_list *r
     return engine_list_await(e, a, arena_str(a, buf_str(&dir)), 0, ret, err);
 }
 
+bool find_fits(const struct session_row *row, struct str word)
+{
+    return (word.n >= SHORT_ID && str_starts(row->id, word)) || str_eq(row->name, word);
+}
+
 static bool say_several(struct str word, const struct session_row *const *rows, size_t n,
                         struct error *err)
 {
@@ -45,7 +50,7 @@ bool find_session_await(struct engine *e, struct arena *a, struct str word, stru
             *ret = *row;
             return true;
         }
-        if ((word.n >= SHORT_ID && str_starts(row->id, word)) || str_eq(row->name, word))
+        if (find_fits(row, word))
             fits[n++] = row;
     }
     if (n > 1)

@@ -7,6 +7,8 @@
 
 enum { SHORT_ID = 4 }; /* characters of an id that are enough, if only one session begins so */
 
+/* Whether a word names this session: the start of its id, or its name. */
+bool find_fits(const struct session_row *row, struct str word);
 /* The directory of the sessions of `trivet exec` and the chat. */
 void find_sessions_dir(struct buf *out);
 /* The session whose id is or begins with `word`, or whose name it is; *ret lies in the arena.
