@@ -44,17 +44,11 @@ void exec_end_line(struct exec *x)
 
 void exec_put_gist(struct str args, struct buf *out)
 {
-    static const char *const names[] = {"command", "path",  "file_path", "pattern", "query",
-                                        "url",     "input", "patch",     "name",    NULL};
     AUTO(json) struct json j = JSON_INIT;
     struct error ignored;
     struct str text = args;
     if (json_parse(args, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &j, &ignored))
-        for (size_t i = 0; names[i]; i++)
-            if (json_get_str(j.root, names[i]).n) {
-                text = json_get_str(j.root, names[i]);
-                break;
-            }
+        text = launch_gist(j.root, args);
     utf8_collapse(out, utf8_cut(text, GIST_BYTES));
 }
 

@@ -44,4 +44,7 @@ bool launch_open(struct launch *l, struct str resumed, struct error *err);
 void launch_close(struct launch *l); /* the session; fine when there is none */
 void launch_clear(struct launch *l); /* after the engine is gone */
 
+/* The argument that says what a call is about, borrowed; `otherwise` when none does. */
+struct str launch_gist(yyjson_val *args, struct str otherwise);
+
 #endif

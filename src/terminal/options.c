@@ -140,9 +140,9 @@ static const char rules_text[] =
 
 static const char exit_text[] =
     "Exit status: 0 complete answer, 1 failed, 2 wrong arguments, 3 no model or no key, 4 stopped by\n"
-    "a limit, 5 a call needed a permission that nobody could give, 6 the answer does not fit the\n"
-    "schema, 7 session in use, 8 no such session, 9 output could not be written, 124 timeout,\n"
-    "130 interrupted, 141 stdout was closed, 143 terminated.\n";
+    "a limit, 5 a call needed a permission and there was no terminal to ask on, 6 the answer does\n"
+    "not fit the schema, 7 session in use, 8 no such session, 9 output could not be written,\n"
+    "124 timeout, 130 interrupted, 141 stdout was closed, 143 terminated.\n";
 
 void run_options_usage(struct buf *out)
 {

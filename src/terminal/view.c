@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Engine events into the scrollback.  Everything that comes from a model, a tool or a file passes
  * base/shown.h before it is printed. */
+#include "base/limits.h"
 #include "base/path.h"
 #include "base/shown.h"
 #include "base/time.h"
@@ -80,18 +81,12 @@ void view_prompt(struct chat *c, struct str text)
 
 void view_gist(struct str args_json, struct buf *out)
 {
-    static const char *const names[] = {"command", "path",  "file_path", "pattern", "url",
-                                        "query",   "skill", "name",      NULL};
     AUTO(json) struct json j = JSON_INIT;
     AUTO(buf) struct buf shown = BUF_INIT;
     struct error ignored;
     struct str gist = args_json;
-    if (json_parse(args_json, JSON_FIX_SURROGATES, 64, &j, &ignored))
-        for (size_t i = 0; names[i]; i++)
-            if (json_get_str(j.root, names[i]).p) {
-                gist = json_get_str(j.root, names[i]);
-                break;
-            }
+    if (json_parse(args_json, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &j, &ignored))
+        gist = launch_gist(j.root, args_json);
     gist = str_trim(gist);
     size_t end = str_chr(gist, '\n');
     shown_add(&shown, str_cut(gist, end), false);
