@@ -12,7 +12,7 @@
 #include "engine/list.h"
 #include "loop/process.h"
 #include "store/index.h"
-#include "terminal/find.h"
+#include "dialects/find.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,6 @@
  * The rules that an answer would make are shown before it is given.  `a` and `w` write to the
  * user's own file below the name of the workspace, never into the workspace.
  */
-#include "base/path.h"
 #include "base/shown.h"
 #include "terminal/internal.h"
 #include "terminal/width.h"
@@ -47,8 +46,7 @@ static void save_fiber(void *arg)
     struct saving *s = arg;
     AUTO(buf) struct buf path = BUF_INIT;
     struct error err;
-    path_xdg(&path, "XDG_CONFIG_HOME", ".config");
-    buf_addz(&path, "/trivet/permissions.json");
+    profile_rules_path(&path);
     if (!rules_save_await(buf_str(&path), s->c->launch.workspace, str_of(s->rule), &err))
         view_notice(s->c, STYLE_RED, "the rule holds for this session only: %s", err.text);
     chat_dirty(s->c);

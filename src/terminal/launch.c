@@ -3,40 +3,16 @@
 
 #include "base/mem.h"
 #include "base/path.h"
-#include "context/guide.h"
-#include "terminal/find.h"
+#include "dialects/find.h"
+#include "dialects/profile.h"
 
 #include <fcntl.h>
 #include <limits.h>
 #include <unistd.h>
 
-static const char instruction[] =
-    "You are a coding agent. You work in the workspace named below, with the tools you are given.\n"
-    "\n# Tools\n"
-    "- read_file, glob_search and grep_search look around; edit_file changes a part of a file, "
-    "write_file makes a new one; bash is for everything else: tests, builds, git.\n"
-    "- Commands may be confined to the workspace and cut off from the network. A refusal comes back "
-    "as the result, with the reason. Do not repeat a refused call: find another way or say what you "
-    "would need." GUIDE_WORK GUIDE_CARE GUIDE_END;
-static const char plan_words[] =
-    "\n\nYou are planning: look at everything you need, change nothing, and answer with a plan of "
-    "concrete steps.";
-
-static const char check_reminder[] =
-    "(Automatic reminder: files were changed and nothing was run since. Run the tests, or the changed "
-    "code, and mend what fails. Then give your whole final answer again, since only the last reply "
-    "counts as the answer. If nothing can be run here, say so in that answer.)";
-
-static const char leave_hint[] =
-    " A bash call with unsandboxed=true and the reason in `why` runs outside of the sandbox if the "
-    "user agrees; ask only for what cannot be done inside.";
-
 /* Of the command line and of the user; those of a workspace come when it is known. */
 static bool load_rules(struct launch *l, struct error *err)
 {
-    AUTO(buf) struct buf user = BUF_INIT;
-    path_xdg(&user, "XDG_CONFIG_HOME", ".config");
-    buf_addz(&user, "/trivet/permissions.json");
     l->rules.tools = &toolset_run;
     l->rules.workspace = l->workspace;
     for (size_t i = 0; i < l->options->n_rules; i++)
@@ -44,31 +20,8 @@ static bool load_rules(struct launch *l, struct error *err)
             l->is_usage = true;
             return false;
         }
-    return rules_load(&l->rules, buf_str(&user), STR_NONE, err);
+    return profile_load_rules(&l->rules, err);
 }
-
-static bool load_project_rules(struct launch *l, struct error *err)
-{
-    struct str path = arena_fmt(&l->arena, "%.*s/.trivet/permissions.json", STR_FMT(l->workspace));
-    return rules_load(&l->rules, path, l->workspace, err);
-}
-
-#define TRANSIENT                                                                                  \
-    {                                                                                              \
-        .attempts = 4, .first_ms = 500, .max_ms = 8000, .less_percent = 20, .more_percent = 20     \
-    }
-
-static const struct retry_rules retry = {
-    .rules = {[RETRY_NETWORK] = TRANSIENT,
-              [RETRY_STATUS] = TRANSIENT,
-              [RETRY_RATE] = TRANSIENT,
-              [RETRY_REPORTED] = TRANSIENT,
-              [RETRY_REPORTED_RATE] = TRANSIENT,
-              [RETRY_CUT] = TRANSIENT,
-              [RETRY_STALLED] = TRANSIENT},
-    .statuses = {{408, 409}, {500, 599}},
-    .max_retry_after_ms = 60000,
-};
 
 static bool has_terminal(void)
 {
@@ -80,37 +33,15 @@ static bool has_terminal(void)
 
 static void fill_settings(struct launch *l)
 {
-    const struct run_mode *mode = l->options->mode;
-    const char *system = instruction;
-    if (mode->is_plan)
-        system = arena_fmt(&l->arena, "%s%s", instruction, plan_words).p;
-    l->settings = (struct session_settings){
-        .toolset = &toolset_run,
-        .permit = PERMIT_RULES,
-        .rules = &l->rules,
-        .asks_beyond_mode = mode->asks || l->options->asks,
-        .sandbox = mode->sandbox,
-        .network = l->options->network,
-        .leave_hint = has_terminal() ? leave_hint : NULL,
-        .retry = retry,
-        .compact = {.is_enabled = true, .keep_recent_tokens = 20000},
-        .max_rounds = l->options->max_rounds ? (int)MIN(l->options->max_rounds, INT_MAX) : 200,
-        .max_rounds_is_stop = true,
-        .max_repeats = 8,
-        .max_cost = l->options->max_cost,
-        .max_total_tokens = l->options->max_total_tokens,
-        .names_limits = true,
-        .check_reminder = mode->is_plan ? NULL : check_reminder,
-        .stall_ms = 120000,
-        .kill_grace_ms = 500,
-        .locks_at_open = true,
-        .file_at_first_input = true,
-        .keeps_no_file = l->options->is_ephemeral,
-        .canceled_text = "interrupted",
-        .system = system,
-        .tells_surroundings = true,
-    };
-    retry_rules_from_env(&l->settings.retry);
+    const struct run_options *o = l->options;
+    profile_fill(&l->settings, o->mode, &l->rules, has_terminal());
+    l->settings.asks_beyond_mode |= o->asks;
+    l->settings.network = o->network;
+    if (o->max_rounds)
+        l->settings.max_rounds = (int)MIN(o->max_rounds, INT_MAX);
+    l->settings.max_cost = o->max_cost;
+    l->settings.max_total_tokens = o->max_total_tokens;
+    l->settings.keeps_no_file = o->is_ephemeral;
 }
 
 void launch_refill(struct launch *l)
@@ -183,7 +114,7 @@ static bool use_session(struct launch *l, struct session *s, struct error *err)
     l->name = arena_str(&l->arena, info.id);
     l->workspace = arena_str(&l->arena, info.workspace);
     rules_clear(&l->rules); /* they may be those of another workspace */
-    if (load_rules(l, err) && load_project_rules(l, err))
+    if (load_rules(l, err) && profile_load_project_rules(&l->rules, l->workspace, err))
         return true;
     launch_close(l);
     return false;

@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What `trivet exec` and the chat share: the rules, the settings and the session that the command
- * line asks for.
- *
- * Unlike the protocols both confine their tools by default, and both decide by rules and by mode
- * (toolsets/rules.h) which calls may run.
- *
- *     mode                  may                                   sandbox
- *     read-only, plan       look                                  read-only
- *     workspace-write       change the workspace (default)        workspace-write
- *     prompt                look; asks for everything else        workspace-write
- *     danger-full-access    everything                            off
+ * line asks for, on top of dialects/profile.h.
  */
 #ifndef TRIVET_TERMINAL_LAUNCH_H
 #define TRIVET_TERMINAL_LAUNCH_H

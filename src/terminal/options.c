@@ -7,30 +7,10 @@
 
 #include <stdlib.h>
 
-static const struct run_mode modes[] = {
-    {"read-only", MODE_READ_ONLY, SANDBOX_READ_ONLY, false, false},
-    {"plan", MODE_READ_ONLY, SANDBOX_READ_ONLY, false, true},
-    {"workspace-write", MODE_WORKSPACE_WRITE, SANDBOX_WORKSPACE_WRITE, false, false},
-    {"prompt", MODE_READ_ONLY, SANDBOX_WORKSPACE_WRITE, true, false},
-    {"danger-full-access", MODE_FULL, SANDBOX_OFF, false, false},
-};
 static const char *const mode_names[] = {"read-only",          "plan", "workspace-write", "prompt",
                                          "danger-full-access", NULL};
 static const char *const efforts[] = {"off", "minimal", "low", "medium", "high", "xhigh", NULL};
 static const char *const colors[] = {"auto", "always", "never", NULL};
-
-const struct run_mode *run_mode_named(struct str name)
-{
-    for (size_t i = 0; i < ARRAY_LEN(modes); i++)
-        if (str_is(name, modes[i].name))
-            return &modes[i];
-    return NULL;
-}
-
-const struct run_mode *run_mode_next(const struct run_mode *mode)
-{
-    return &modes[(size_t)(mode - modes + 1) % ARRAY_LEN(modes)];
-}
 
 bool run_take_mode(void *into, const struct option *row, struct str value, struct error *err)
 {
@@ -172,7 +152,8 @@ static bool check(const struct run_options *o, struct error *err)
 
 bool run_options_read(int argc, char **argv, struct run_options *ret, struct error *err)
 {
-    *ret = (struct run_options){.mode = &modes[2], .color = STR("auto")};
+    *ret = (struct run_options){.mode = run_mode_named(STR("workspace-write")),
+                                .color = STR("auto")};
     return options_read(rows, &argc, argv, ret, NULL, err) &&
            (ret->asks_help || (check(ret, err) && prompt_read(ret, argc, argv, err)));
 }

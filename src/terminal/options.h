@@ -4,14 +4,7 @@
 #define TRIVET_TERMINAL_OPTIONS_H
 
 #include "base/options.h"
-#include "engine/settings.h"
-
-struct run_mode {
-    const char *name;
-    enum mode covers;
-    enum sandbox_kind sandbox;
-    bool asks, is_plan;
-};
+#include "dialects/profile.h"
 
 struct run_rule {
     enum verdict verdict;
@@ -55,8 +48,6 @@ void run_options_clear(struct run_options *o);
 void chat_options_usage(struct buf *out);
 bool chat_options_read(int argc, char **argv, struct run_options *ret, struct error *err);
 
-const struct run_mode *run_mode_named(struct str name); /* or NULL */
-const struct run_mode *run_mode_next(const struct run_mode *mode);
 /* For rows of options. */
 bool run_take_mode(void *into, const struct option *row, struct str value, struct error *err);
 bool run_take_rule(void *into, const struct option *row, struct str value, struct error *err);

@@ -3,7 +3,7 @@
 #include "base/path.h"
 #include "base/time.h"
 #include "context/export.h"
-#include "terminal/find.h"
+#include "dialects/find.h"
 #include "terminal/pick.h"
 #include "terminal/slash.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "terminal/find.h"
+#include "dialects/find.h"
 
 #include "base/path.h"
 #include "base/utf8.h"

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "dialects/profile.h"
+
+#include "base/mem.h"
+#include "base/path.h"
+#include "context/guide.h"
+
+const struct run_mode run_modes[RUN_N_MODES] = {
+    {"read-only", MODE_READ_ONLY, SANDBOX_READ_ONLY, false, false, "Read only",
+     "Reads files and runs commands that change nothing; everything else is refused."},
+    {"plan", MODE_READ_ONLY, SANDBOX_READ_ONLY, false, true, "Plan",
+     "As read only; the answer is a plan of steps."},
+    {"workspace-write", MODE_WORKSPACE_WRITE, SANDBOX_WORKSPACE_WRITE, false, false,
+     "Write in the workspace",
+     "Changes files of the workspace and runs commands confined to it, without asking."},
+    {"prompt", MODE_READ_ONLY, SANDBOX_WORKSPACE_WRITE, true, false, "Ask first",
+     "Asks before each change and each command that no rule allows."},
+    {"danger-full-access", MODE_FULL, SANDBOX_OFF, false, false, "Full access",
+     "Runs everything without a sandbox and without asking."},
+};
+
+const struct run_mode *run_mode_named(struct str name)
+{
+    for (size_t i = 0; i < RUN_N_MODES; i++)
+        if (str_is(name, run_modes[i].name))
+            return &run_modes[i];
+    return NULL;
+}
+
+const struct run_mode *run_mode_next(const struct run_mode *mode)
+{
+    return &run_modes[(size_t)(mode - run_modes + 1) % RUN_N_MODES];
+}
+
+#define INSTRUCTION                                                                                   \
+    "You are a coding agent. You work in the workspace named below, with the tools you are given.\n"  \
+    "\n# Tools\n"                                                                                     \
+    "- read_file, glob_search and grep_search look around; edit_file changes a part of a file, "      \
+    "write_file makes a new one; bash is for everything else: tests, builds, git.\n"                  \
+    "- Commands may be confined to the workspace and cut off from the network. A refusal comes back " \
+    "as the result, with the reason. Do not repeat a refused call: find another way or say what you " \
+    "would need." GUIDE_WORK GUIDE_CARE GUIDE_END
+
+static const char instruction[] = INSTRUCTION;
+static const char plan_instruction[] = INSTRUCTION
+    "\n\nYou are planning: look at everything you need, change nothing, and answer with a plan of "
+    "concrete steps.";
+
+static const char check_reminder[] =
+    "(Automatic reminder: files were changed and nothing was run since. Run the tests, or the changed "
+    "code, and mend what fails. Then give your whole final answer again, since only the last reply "
+    "counts as the answer. If nothing can be run here, say so in that answer.)";
+
+static const char leave_hint[] =
+    " A bash call with unsandboxed=true and the reason in `why` runs outside of the sandbox if the "
+    "user agrees; ask only for what cannot be done inside.";
+
+/* ---- rules ---- */
+
+void profile_rules_path(struct buf *out)
+{
+    path_xdg(out, "XDG_CONFIG_HOME", ".config");
+    buf_addz(out, "/trivet/permissions.json");
+}
+
+bool profile_load_rules(struct rules *rules, struct error *err)
+{
+    AUTO(buf) struct buf path = BUF_INIT;
+    profile_rules_path(&path);
+    return rules_load(rules, buf_str(&path), STR_NONE, err);
+}
+
+bool profile_load_project_rules(struct rules *rules, struct str workspace, struct error *err)
+{
+    AUTO(buf) struct buf path = BUF_INIT;
+    buf_addf(&path, "%.*s/.trivet/permissions.json", STR_FMT(workspace));
+    return rules_load(rules, buf_str(&path), workspace, err);
+}
+
+/* ---- settings ---- */
+
+#define TRANSIENT                                                                                  \
+    {                                                                                              \
+        .attempts = 4, .first_ms = 500, .max_ms = 8000, .less_percent = 20, .more_percent = 20     \
+    }
+
+static const struct retry_rules retry = {
+    .rules = {[RETRY_NETWORK] = TRANSIENT,
+              [RETRY_STATUS] = TRANSIENT,
+              [RETRY_RATE] = TRANSIENT,
+              [RETRY_REPORTED] = TRANSIENT,
+              [RETRY_REPORTED_RATE] = TRANSIENT,
+              [RETRY_CUT] = TRANSIENT,
+              [RETRY_STALLED] = TRANSIENT},
+    .statuses = {{408, 409}, {500, 599}},
+    .max_retry_after_ms = 60000,
+};
+
+void profile_fill(struct session_settings *ret, const struct run_mode *mode,
+                  const struct rules *rules, bool can_answer)
+{
+    *ret = (struct session_settings){
+        .toolset = &toolset_run,
+        .permit = PERMIT_RULES,
+        .rules = rules,
+        .asks_beyond_mode = mode->asks,
+        .sandbox = mode->sandbox,
+        .leave_hint = can_answer ? leave_hint : NULL,
+        .retry = retry,
+        .compact = {.is_enabled = true, .keep_recent_tokens = 20000},
+        .max_rounds = 200,
+        .max_rounds_is_stop = true,
+        .max_repeats = 8,
+        .names_limits = true,
+        .check_reminder = mode->is_plan ? NULL : check_reminder,
+        .stall_ms = 120000,
+        .kill_grace_ms = 500,
+        .locks_at_open = true,
+        .file_at_first_input = true,
+        .canceled_text = "interrupted",
+        .system = mode->is_plan ? plan_instruction : instruction,
+        .tells_surroundings = true,
+    };
+    retry_rules_from_env(&ret->retry);
+}

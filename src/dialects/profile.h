@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* What trivet's own clients (`trivet exec`, the chat, ACP) share: modes, permission rules, base
+ * instruction and session settings.
+ *
+ * Unlike the other protocols they confine their tools by default, and decide by rules and by mode
+ * (toolsets/rules.h) which calls may run.
+ *
+ *     mode                  may                                   sandbox
+ *     read-only, plan       look                                  read-only
+ *     workspace-write       change the workspace (default)        workspace-write
+ *     prompt                look; asks for everything else        workspace-write
+ *     danger-full-access    everything                            off
+ */
+#ifndef TRIVET_DIALECTS_PROFILE_H
+#define TRIVET_DIALECTS_PROFILE_H
+
+#include "engine/settings.h"
+
+struct run_mode {
+    const char *name;
+    enum mode covers;
+    enum sandbox_kind sandbox;
+    bool asks, is_plan;
+    const char *title, *about; /* for menus of clients */
+};
+enum { RUN_N_MODES = 5 };
+extern const struct run_mode run_modes[RUN_N_MODES];
+const struct run_mode *run_mode_named(struct str name); /* or NULL */
+const struct run_mode *run_mode_next(const struct run_mode *mode);
+
+/* The user's permission rules.  rules->tools and rules->workspace are set. */
+bool profile_load_rules(struct rules *rules, struct error *err);
+/* Those that the workspace brings along. */
+bool profile_load_project_rules(struct rules *rules, struct str workspace, struct error *err);
+/* The user's file of rules. */
+void profile_rules_path(struct buf *out);
+
+/* The settings of a session in this mode; the caller adds what is its own.  can_answer: a user
+ * answers when a call asks to leave the sandbox. */
+void profile_fill(struct session_settings *ret, const struct run_mode *mode,
+                  const struct rules *rules, bool can_answer);
+
+#endif
