@@ -163,8 +163,8 @@ static bool remove_at(const struct spot *s)
 {
     if (unlinkat(s->dir, s->name, 0) == 0 || errno == ENOENT)
         return true;
-    if (errno == EACCES)
-        fchmodat(s->dir, ".", 0755, 0);
+    if (errno == EACCES && fchmodat(s->dir, ".", 0755, 0) != 0)
+        return false;
     if (unlinkat(s->dir, s->name, 0) == 0 || unlinkat(s->dir, s->name, AT_REMOVEDIR) == 0)
         return true;
     remove_tree_at(s->dir, s->name);

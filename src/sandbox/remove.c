@@ -42,7 +42,9 @@ static bool lift(struct flat *f, int at, const char *name)
         return true;
     for (int i = 0; i < 100; i++) {
         snprintf(fresh, sizeof fresh, "_%lx", f->n_moved++);
-        fchmodat(at, name, 0700, 0); /* a directory must be writable to be moved */
+        /* a directory must be writable to be moved */
+        if (fchmodat(at, name, 0700, 0) != 0 && errno == ENOENT)
+            return true;
         if (renameat(at, name, f->top, fresh) == 0)
             return true;
         if (errno != ENOTEMPTY && errno != EEXIST)
