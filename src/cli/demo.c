@@ -336,8 +336,20 @@ static void remove_tree(const char *dir)
         waitpid(pid, NULL, 0);
 }
 
-int demo_run(void)
+struct demo_options {
+    bool asks_help;
+};
+const struct option demo_options[] = {
+    OPTION(demo_options, asks_help, OPT_FLAG, "help", 'h', NULL, "this text"),
+    OPTION_END,
+};
+
+int demo_run(const struct command_row *row, int argc, char **argv)
 {
+    struct demo_options o = {0};
+    int exit_code;
+    if (!command_read(row, &argc, argv, &o, &o.asks_help, &exit_code))
+        return exit_code;
     char workspace[] = "/tmp/trivet-demo-XXXXXX", home[] = "/tmp/trivet-home-XXXXXX";
     struct error err = ERROR_INIT;
     signal(SIGPIPE, SIG_IGN);

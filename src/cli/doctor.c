@@ -128,22 +128,22 @@ static void tell_outside(struct doctor *d)
 
 /* ---- what is installed ---- */
 
+const struct doctor_module doctor_modules[] = {
+    {"net", "libcurl4", "requests to models and pages"},
+    {"index", "libsqlite3-0", "the list of sessions, and searching them"},
+    {"search", "libpcre2-8-0", "searching files"},
+    {NULL, NULL, NULL},
+};
+
 static void tell_modules(struct doctor *d)
 {
-    static const struct {
-        const char *name, *package, *serves;
-    } modules[] = {
-        {"net", "libcurl4", "requests to models and pages"},
-        {"index", "libsqlite3-0", "the list of sessions, and searching them"},
-        {"search", "libpcre2-8-0", "searching files"},
-    };
     begin_section(d, "modules");
-    for (size_t i = 0; i < ARRAY_LEN(modules); i++) {
+    for (const struct doctor_module *m = doctor_modules; m->name; m++) {
         struct error err;
-        if (module_open(modules[i].name, modules[i].package, &err))
-            doctor_say(d, FOUND_GOOD, modules[i].name, "%s", modules[i].serves);
+        if (module_open(m->name, m->package, &err))
+            doctor_say(d, FOUND_GOOD, m->name, "%s", m->serves);
         else
-            doctor_say(d, FOUND_BROKEN, modules[i].name, "%s", err.text);
+            doctor_say(d, FOUND_BROKEN, m->name, "%s", err.text);
     }
 }
 
@@ -295,14 +295,28 @@ static void tell_end(struct doctor *d)
     }
 }
 
-int doctor_run(const struct provider *const *providers, size_t n, int argc, char **argv)
+struct doctor_options {
+    bool as_json, asks_help;
+};
+const struct option doctor_options[] = {
+    OPTION(doctor_options, as_json, OPT_FLAG, "json", 0, NULL, "as JSON"),
+    OPTION(doctor_options, asks_help, OPT_FLAG, "help", 'h', NULL, "this text"),
+    OPTION_END,
+};
+
+int doctor_run(const struct command_row *row, int argc, char **argv)
 {
-    struct doctor d = {.as_json = argc == 1 && strcmp(argv[0], "--json") == 0};
+    struct doctor_options o = {0};
     struct sandbox_report report;
-    if (argc > 0 && !d.as_json) {
-        fputs("trivet doctor takes nothing, or --json\n", stderr);
-        return 2;
+    int exit_code;
+    if (!command_read(row, &argc, argv, &o, &o.asks_help, &exit_code))
+        return exit_code;
+    if (argc > 0) {
+        struct error err;
+        error_set(&err, ERR_INVALID, "takes no words");
+        return command_refuse(row, &err);
     }
+    struct doctor d = {.as_json = o.as_json};
     d.w = JW(&d.out);
     if (d.as_json)
         jw_obj(&d.w);
@@ -313,7 +327,7 @@ int doctor_run(const struct provider *const *providers, size_t n, int argc, char
     tell_modules(&d);
     tell_programs(&d);
     tell_files(&d);
-    tell_models(&d, providers, n);
+    tell_models(&d, program_providers, program_n_providers);
     tell_end(&d);
     fwrite(d.out.p, 1, d.out.n, stdout);
     bool is_written = fflush(stdout) == 0;

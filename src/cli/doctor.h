@@ -5,12 +5,17 @@
 #ifndef TRIVET_CLI_DOCTOR_H
 #define TRIVET_CLI_DOCTOR_H
 
-#include "base/buf.h"
-#include "providers/provider.h"
+#include "cli/commands.h"
 
 /* Takes the arguments behind `doctor`.  Returns the exit code: 0 when all that is needed works, 1
  * when something is broken, 2 for arguments that it does not know. */
-int doctor_run(const struct provider *const *providers, size_t n, int argc, char **argv);
+int doctor_run(const struct command_row *row, int argc, char **argv);
+extern const struct option doctor_options[];
+
+struct doctor_module {
+    const char *name, *package, *serves;
+};
+extern const struct doctor_module doctor_modules[]; /* ended by a NULL name */
 
 /* ---- for its parts ---- */
 

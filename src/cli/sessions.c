@@ -36,7 +36,7 @@ struct wishes {
 };
 
 struct command {
-    const struct sessions_tables *tables;
+    const struct command_row *row;
     struct wishes wishes;
     int argc;
     char **argv;
@@ -51,7 +51,7 @@ struct command {
 };
 
 #define WISH(member, ...) OPTION(wishes, member, __VA_ARGS__)
-static const struct option rows[] = {
+const struct option sessions_options[] = {
     WISH(is_everywhere, OPT_FLAG, "all", 'a', NULL, "of every workspace, not only of this one"),
     WISH(workspace, OPT_TEXT, "workspace", 'w', "DIR", "of this workspace (default: .)"),
     WISH(limit, OPT_COUNT, "limit", 'n', "N", "at most so many (default: 20)"),
@@ -62,16 +62,7 @@ static const struct option rows[] = {
     OPTION_END,
 };
 
-static const char usage[] =
-    "trivet sessions [list]            saved sessions of this workspace, newest first\n"
-    "trivet sessions search WORDS      those that contain all the words\n"
-    "trivet sessions show ID           the conversation\n"
-    "trivet sessions export ID         the same as Markdown\n"
-    "trivet sessions rename ID NAME    give it a name\n"
-    "trivet sessions rm ID             delete it\n"
-    "\n"
-    "ID is a whole id, the start of one (4 characters) or a name.\n"
-    "\n";
+const char sessions_more[] = "ID is a whole id, the start of one (4 characters) or a name.\n";
 
 /* ---- finding ---- */
 
@@ -126,8 +117,8 @@ static bool find_all_await(struct command *c, struct error *err)
     find_sessions_dir(&own);
     if (!add_dir(c, arena_str(&c->arena, buf_str(&own)), "trivet", err))
         return false;
-    for (size_t i = 0; i < c->tables->n_dialects; i++)
-        if (!add_dialect_await(c, c->tables->dialects[i], err))
+    for (size_t i = 0; i < program_n_dialects; i++)
+        if (!add_dialect_await(c, program_dialects[i], err))
             return false;
     if (c->n)
         qsort(c->all, c->n, sizeof *c->all, newer_first);
@@ -228,8 +219,9 @@ static void put_one(struct command *c, struct jw *w, const struct found *f, stru
         put_line(c, f, piece);
 }
 
-static bool list_await(struct command *c, struct error *err)
+static bool list_await(void *state, struct error *err)
 {
+    struct command *c = state;
     struct jw w = JW(&c->out);
     int64_t most = c->wishes.limit ? c->wishes.limit : LIST_MOST, n = 0;
     (void)err;
@@ -305,8 +297,9 @@ static void match_await(struct command *c, struct jw *w, const struct found *f, 
     }
 }
 
-static bool search_await(struct command *c, struct error *err)
+static bool search_await(void *state, struct error *err)
 {
+    struct command *c = state;
     struct jw w = JW(&c->out);
     int64_t n = 0, most = c->wishes.limit ? c->wishes.limit : LIST_MOST;
     if (c->argc == 0) {
@@ -338,8 +331,9 @@ static const struct found *named(struct command *c, int n_words, const char *wha
     return NULL;
 }
 
-static bool export_await(struct command *c, struct error *err)
+static bool export_await(void *state, struct error *err)
 {
+    struct command *c = state;
     AUTO(buf) struct buf text = BUF_INIT;
     struct message *all;
     size_t n;
@@ -362,8 +356,9 @@ static bool export_await(struct command *c, struct error *err)
     return ok;
 }
 
-static bool show_await(struct command *c, struct error *err)
+static bool show_await(void *state, struct error *err)
 {
+    struct command *c = state;
     struct message *all;
     size_t n;
     const struct found *f = named(c, 1, "show needs the id of a session", err);
@@ -398,8 +393,9 @@ static struct session *open_alone(struct command *c, const struct found *f, stru
     return s;
 }
 
-static bool rename_await(struct command *c, struct error *err)
+static bool rename_await(void *state, struct error *err)
 {
+    struct command *c = state;
     const struct found *f = named(c, 2, "rename needs the id of a session and a name", err);
     struct session *s = f ? open_alone(c, f, err) : NULL;
     if (!s)
@@ -409,8 +405,9 @@ static bool rename_await(struct command *c, struct error *err)
     return ok;
 }
 
-static bool rm_await(struct command *c, struct error *err)
+static bool rm_await(void *state, struct error *err)
 {
+    struct command *c = state;
     const struct found *f = named(c, 1, "rm needs the id of a session", err);
     struct session *s = f ? open_alone(c, f, err) : NULL;
     return s && session_delete(s, err);
@@ -418,33 +415,28 @@ static bool rm_await(struct command *c, struct error *err)
 
 /* ---- the command ---- */
 
-static const struct {
-    const char *name;
-    bool (*run_await)(struct command *c, struct error *err);
-} verbs[] = {
-    {"list", list_await},     {"search", search_await}, {"show", show_await},
-    {"export", export_await}, {"rename", rename_await}, {"rm", rm_await},
+const struct verb sessions_verbs[] = {
+    {"list", "", "saved sessions of this workspace,\nnewest first", list_await},
+    {"search", "WORDS", "those that contain all the words", search_await},
+    {"show", "ID", "the conversation", show_await},
+    {"export", "ID", "the same as Markdown", export_await},
+    {"rename", "ID NAME", "give it a name", rename_await},
+    {"rm", "ID", "delete it", rm_await},
+    {NULL, NULL, NULL, NULL},
 };
 
 static bool run_verb_await(struct command *c, struct error *err)
 {
-    const char *names[ARRAY_LEN(verbs) + 1] = {NULL};
-    for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-        names[i] = verbs[i].name;
-    struct str verb = c->argc ? str_of(c->argv[0]) : STR("list");
-    const char *meant = nearest_name(verb, names);
-    for (size_t i = 0; i < ARRAY_LEN(verbs); i++)
-        if (str_is(verb, verbs[i].name)) {
-            c->argc -= c->argc > 0;
-            c->argv += 1;
-            c->exit_code = 1; /* on failure */
-            bool ok = find_all_await(c, err) && (c->exit_code = 0, verbs[i].run_await(c, err));
-            c->exit_code = ok || c->exit_code ? c->exit_code : 1;
-            return ok;
-        }
+    const struct verb *v = command_verb(c->row, c->argc, c->argv, err);
     c->exit_code = 2;
-    return error_set(err, ERR_INVALID, "unknown command %.*s%s%s", STR_FMT(str_cut(verb, 60)),
-                     meant ? ": did you mean " : "", meant ? meant : "");
+    if (!v)
+        return false;
+    c->argc -= c->argc > 0;
+    c->argv += 1;
+    c->exit_code = 1; /* on failure */
+    bool ok = find_all_await(c, err) && (c->exit_code = 0, v->run_await(c, err));
+    c->exit_code = ok || c->exit_code ? c->exit_code : 1;
+    return ok;
 }
 
 static void sessions_fiber(void *arg)
@@ -466,7 +458,7 @@ static int run(struct command *c)
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     engine_hide_environment();
     c->loop = loop_new();
-    c->engine = engine_new(c->loop, c->tables->providers, c->tables->n_providers);
+    c->engine = engine_new(c->loop, program_providers, program_n_providers);
     fiber_start(c->loop, "sessions", sessions_fiber, c);
     loop_run(c->loop);
     child_end_all(c->loop);
@@ -479,20 +471,11 @@ static int run(struct command *c)
     return c->exit_code ? c->exit_code : is_written ? 0 : 9;
 }
 
-int sessions_run(const struct sessions_tables *t, int argc, char **argv)
+int sessions_run(const struct command_row *row, int argc, char **argv)
 {
-    struct command c = {.tables = t, .argc = argc, .argv = argv};
-    struct error err;
-    if (!options_read(rows, &c.argc, argv, &c.wishes, NULL, &err)) {
-        shown_line(stderr, "trivet sessions: %s", err.text);
-        return 2;
-    }
-    if (c.wishes.asks_help) {
-        buf_addz(&c.out, usage);
-        options_help(rows, &c.out);
-        bool ok = path_write_all(STDOUT_FILENO, buf_str(&c.out));
-        buf_clear(&c.out);
-        return ok ? 0 : 9;
-    }
+    struct command c = {.row = row, .argc = argc, .argv = argv};
+    int exit_code;
+    if (!command_read(row, &c.argc, argv, &c.wishes, &c.wishes.asks_help, &exit_code))
+        return exit_code;
     return run(&c);
 }

@@ -3,15 +3,11 @@
 #ifndef TRIVET_CLI_SESSIONS_H
 #define TRIVET_CLI_SESSIONS_H
 
-#include "dialects/dialect.h"
+#include "cli/commands.h"
 
-struct sessions_tables { /* the tables of main.c */
-    const struct provider *const *providers;
-    size_t n_providers;
-    const struct dialect *const *dialects;
-    size_t n_dialects;
-};
-
-int sessions_run(const struct sessions_tables *t, int argc, char **argv);
+int sessions_run(const struct command_row *row, int argc, char **argv);
+extern const struct option sessions_options[];
+extern const struct verb sessions_verbs[];
+extern const char sessions_more[];
 
 #endif

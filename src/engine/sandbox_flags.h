@@ -43,11 +43,4 @@ bool sandbox_option_take(void *into, const struct option *row, struct str value,
         SANDBOX_OPTION("sandbox-disk", "MB", VALUE_NUMBER,                                         \
                        "scratch directory, and each single file (8192)")
 
-/* For a command line that has further options: the one at argv[*at] is taken, and *at moved if its
- * value stands behind it. */
-bool sandbox_flag_is(const char *word);
-bool sandbox_flag_take(int argc, char **argv, int *at, struct error *err);
-/* All of them, a line or two each. */
-void sandbox_flags_help(struct buf *out);
-
 #endif

@@ -9,7 +9,7 @@ static const char *const efforts[] = {"off", "minimal", "low", "medium", "high",
 
 #define CHAT(member, ...) OPTION(run_options, member, __VA_ARGS__)
 
-static const struct option rows[] = {
+const struct option chat_option_rows[] = {
     CHAT(model, OPT_TEXT, "model", 'm', "SLUG",
          "provider/model-id (default: TRIVET_MODEL, or what was chosen last)"),
     CHAT(effort, OPT_CHOICE, "effort", 0, "LEVEL",
@@ -44,7 +44,7 @@ static const struct option rows[] = {
 void chat_options_usage(struct buf *out)
 {
     buf_addz(out, "trivet [chat] [OPTIONS] [PROMPT...]   a chat on this terminal\n\n");
-    options_help(rows, out);
+    options_help(chat_option_rows, out);
     buf_addz(out,
              "\nWhat the mode does not cover is asked for.  ? on an empty line lists the keys,\n"
              "/help the commands.  NO_COLOR switches colours off.\n");
@@ -54,7 +54,7 @@ bool chat_options_read(int argc, char **argv, struct run_options *ret, struct er
 {
     *ret = (struct run_options){.mode = run_mode_named(STR("workspace-write")),
                                 .prompt = BUF_MAX(PROMPT_BYTES)};
-    if (!options_read(rows, &argc, argv, ret, NULL, err))
+    if (!options_read(chat_option_rows, &argc, argv, ret, NULL, err))
         return false;
     for (int i = 0; i < argc; i++)
         buf_addf(&ret->prompt, "%s%s", i ? " " : "", argv[i]);

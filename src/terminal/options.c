@@ -49,7 +49,7 @@ static bool take_more(void *into, const struct option *row, struct str value, st
 
 #define RUN(member, ...) OPTION(run_options, member, __VA_ARGS__)
 
-static const struct option rows[] = {
+const struct option exec_option_rows[] = {
     RUN(model, OPT_TEXT, "model", 'm', "SLUG", "provider/model-id (default: TRIVET_MODEL)"),
     RUN(effort, OPT_CHOICE, "effort", 0, "LEVEL",
         "how hard the model thinks: off, minimal, low, medium, high, xhigh", .choices = efforts),
@@ -133,7 +133,7 @@ void run_options_usage(struct buf *out)
              "stderr.  What a pipe or file brings on stdin follows the prompt; with - or nothing\n"
              "as PROMPT it is the prompt.  Options stand anywhere; -- ends them.\n"
              "\n");
-    options_help(rows, out);
+    options_help(exec_option_rows, out);
     buf_addf(out, "\n%s\n%s", rules_text, exit_text);
 }
 
@@ -154,7 +154,7 @@ bool run_options_read(int argc, char **argv, struct run_options *ret, struct err
 {
     *ret = (struct run_options){.mode = run_mode_named(STR("workspace-write")),
                                 .color = STR("auto")};
-    return options_read(rows, &argc, argv, ret, NULL, err) &&
+    return options_read(exec_option_rows, &argc, argv, ret, NULL, err) &&
            (ret->asks_help || (check(ret, err) && prompt_read(ret, argc, argv, err)));
 }
 

@@ -37,6 +37,9 @@ struct run_options {
     struct buf prompt;
 };
 
+/* Ended by a NULL name. */
+extern const struct option exec_option_rows[], chat_option_rows[];
+
 /* What --help prints, made from the rows. */
 void run_options_usage(struct buf *out);
 
