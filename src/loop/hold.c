@@ -229,9 +229,10 @@ static void place_fds(struct job *j)
 _Noreturn void hold_command(struct job *j, const struct hold_hooks *hooks)
 {
     bool is_read = job_read(j);
+    /* Opened before descriptors are moved: 3 may be free then, and is closed later. */
+    struct hold h = {.hooks = hooks, .line = LINE_FD, .signals = hold_signals()};
     place_fds(j);
     setsid();
-    struct hold h = {.hooks = hooks, .line = LINE_FD, .signals = hold_signals()};
     if (!is_read)
         give_up("cannot start a command", "the message is invalid");
     h.grace_ms = j->grace_ms;

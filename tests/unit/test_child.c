@@ -296,6 +296,21 @@ static void test_signals_are_default(void **state)
     loop_end(l);
 }
 
+/* The parent of the command is its holder: it must sleep while the command runs. */
+static void test_holder_sleeps(void **state)
+{
+    (void)state;
+    struct loop *l = loop_new();
+    struct trial j;
+    trial_init(&j, l,
+               "sleep 0.6; read -r stat </proc/$PPID/stat; set -- ${stat##*) };"
+               "shift 11; echo $(($1 + $2))");
+    trial_run(&j);
+    assert_true(atoi(text(&j, 1)) < 10); /* of 60 ticks, in user and kernel mode */
+    trial_clear(&j);
+    loop_end(l);
+}
+
 static void test_cannot_start(void **state)
 {
     (void)state;
@@ -883,6 +898,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_descriptors),
         cmocka_unit_test(test_environment_and_directory),
         cmocka_unit_test(test_signals_are_default),
+        cmocka_unit_test(test_holder_sleeps),
         cmocka_unit_test(test_cannot_start),
         cmocka_unit_test(test_input),
         cmocka_unit_test(test_pause_loses_nothing),
