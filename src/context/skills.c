@@ -71,21 +71,28 @@ static struct str repository_of(struct str dir)
     }
 }
 
+/* <dir>/.agents/skills if it exists or is wanted anyway, and <dir>/.claude/skills if it exists. */
+static void add_pair(struct skills *s, struct str dir, bool is_wanted)
+{
+    static const char *const names[] = {".agents/skills", ".claude/skills"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        struct str path = arena_fmt(&s->arena, "%.*s/%s", STR_FMT(dir), names[i]);
+        if ((is_wanted && i == 0) || path_is_dir(path))
+            skills_add_root(s, path);
+    }
+}
+
 /* From the repository's root down to cwd. */
 static void add_repository_roots(struct skills *s, struct str cwd)
 {
     struct str top = cwd.n && cwd.p[0] == '/' ? repository_of(cwd) : STR_NONE;
-    AUTO(buf) struct buf dir = BUF_INIT;
     if (!top.p)
         return;
     s->tree = arena_str(&s->arena, top);
     for (size_t end = top.n; end <= cwd.n; end++) {
         if (end < cwd.n && cwd.p[end] != '/')
             continue;
-        buf_reset(&dir);
-        buf_addf(&dir, "%.*s/.agents/skills", STR_FMT(str_cut(cwd, end)));
-        if (path_is_dir(buf_str(&dir)))
-            skills_add_root(s, buf_str(&dir));
+        add_pair(s, str_cut(cwd, end), false);
     }
 }
 
@@ -95,7 +102,15 @@ void skills_add_roots(struct skills *s, struct str cwd, struct str config_dir, s
     if (config_dir.n)
         skills_add_root(s, arena_fmt(&s->arena, "%.*s/skills", STR_FMT(config_dir)));
     if (home.n)
-        skills_add_root(s, arena_fmt(&s->arena, "%.*s/.agents/skills", STR_FMT(home)));
+        add_pair(s, home, true);
+}
+
+void skills_add_own_roots(struct skills *s, struct str cwd)
+{
+    AUTO(buf) struct buf config = BUF_INIT;
+    path_xdg(&config, "XDG_CONFIG_HOME", ".config");
+    buf_addz(&config, "/trivet");
+    skills_add_roots(s, cwd, buf_str(&config), path_home());
 }
 
 /* ---- one skill ---- */
@@ -105,6 +120,17 @@ static bool is_known(const struct skills *s, struct str path)
     for (size_t i = 0; i < s->n; i++)
         if (str_eq(s->items[i].path, path))
             return true;
+    return false;
+}
+
+/* Whether an earlier one stands for it: a copy in another root, or any of its name. */
+static bool is_covered(const struct skills *s, struct str name, uint64_t text)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const struct skill *old = &s->items[i];
+        if (s->first_wins ? str_ieq(old->name, name) : str_eq(old->name, name) && old->text == text)
+            return true;
+    }
     return false;
 }
 
@@ -126,6 +152,9 @@ static void read_skill(struct skills *s, struct str tree, struct str path, struc
         add_error(s, arena_fmt(&s->arena, "skipped %.*s: empty skill content", STR_FMT(path)));
         return;
     }
+    uint64_t hash = str_hash(str_trim(buf_str(&text)));
+    if (is_covered(s, path_base(folder), hash))
+        return;
     folder = arena_str(&s->arena, folder);
     front_split(buf_str(&text), &front, &body);
     add_skill(s, (struct skill){
@@ -136,6 +165,7 @@ static void read_skill(struct skills *s, struct str tree, struct str path, struc
                      .folder = folder,
                      .depth = depth,
                      .front = arena_str(&s->arena, front),
+                     .text = hash,
                  });
 }
 

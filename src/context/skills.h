@@ -16,6 +16,7 @@ struct skill {
     struct str folder; /* that contains it */
     int depth;         /* of the folder below its root; 0: the root itself */
     struct str front;  /* its front matter (front.h) */
+    uint64_t text;     /* hash of the file */
 };
 
 struct skills {
@@ -28,16 +29,20 @@ struct skills {
     size_t n_errors, room_errors;
     struct str tree; /* the repository, whose links may not lead out of it; or STR_NONE */
     int depth;       /* levels below a root that are looked at; 0: six */
+    bool first_wins; /* of several skills of one name only the first is listed */
 };
 #define SKILLS_INIT ((struct skills){0})
 void skills_clear(struct skills *s);
 
 /* loaf 180: .agents/skills of every directory from the repository's root down to cwd, then
- * <config_dir>/skills and <home>/.agents/skills.  Only notes the roots. */
+ * <config_dir>/skills and <home>/.agents/skills; beside each .agents/skills also .claude/skills if
+ * there is one.  Only notes the roots. */
 void skills_add_roots(struct skills *s, struct str cwd, struct str config_dir, struct str home);
 void skills_add_root(struct skills *s, struct str dir);
+/* The same with trivet's own directory, $XDG_CONFIG_HOME/trivet/skills. */
+void skills_add_own_roots(struct skills *s, struct str cwd);
 /* loaf 180-181: every SKILL.md below the roots, so many levels deep; the folder's name is the
- * skill's name. */
+ * skill's name.  A skill with the name and the text of an earlier one is the same skill. */
 void skills_scan(struct skills *s);
 
 /* The skill of exactly this name; NULL when there is none. */
@@ -47,7 +52,18 @@ const struct skill *skills_find(const struct skills *s, struct str name);
 const struct skill **skills_mentioned(const struct skills *s, struct str text, struct arena *a,
                                       size_t *ret_n);
 /* loaf 184: the list of all skills with the rules for using them; nothing when there is none. */
-void skills_put_list(const struct skills *s, struct buf *out);
+void skills_put_list(const struct skills *s, size_t budget, struct buf *out);
+/* The same for a model that reads skills with a tool of this name: without paths. */
+void skills_put_list_for(const struct skills *s, const char *tool, size_t budget, struct buf *out);
+/* Characters that a list of skills may have: 2 % of the window (tokens; 0: unknown), at most 8,000.
+ */
+size_t skills_budget(int64_t window);
+/* One line each, "- name: description" and the path where has_paths.  Where they exceed the budget
+ * the descriptions are shortened alike, then left out, and only the names are listed. */
+struct skill_line {
+    struct str name, description, path;
+};
+void skills_put_lines(const struct skill_line *lines, size_t n, size_t budget, struct buf *out);
 /* The whole text of those chosen. */
 void skills_put_chosen(const struct skill *const *chosen, size_t n, struct buf *out);
 /* The first eight words of a description, and "..." when there are more. */

@@ -268,28 +268,6 @@ static void on_event(void *arg, struct session *s, const struct event *e)
     chat_dirty(c);
 }
 
-/* Skills that the prompt names bring their text along. */
-static void put_skills_await(void *arg, struct session *s, struct str input,
-                             struct context_parts *out)
-{
-    struct chat *c = arg;
-    AUTO(arena) struct arena a = ARENA_INIT;
-    AUTO(buf) struct buf config = BUF_INIT;
-    struct skills skills = SKILLS_INIT;
-    size_t n;
-    (void)s;
-    if (str_chr(input, '$') == SIZE_MAX)
-        return;
-    path_xdg(&config, "XDG_CONFIG_HOME", ".config");
-    buf_addz(&config, "/trivet");
-    skills_add_roots(&skills, c->launch.workspace, buf_str(&config), path_home());
-    skills_scan(&skills);
-    const struct skill **chosen = skills_mentioned(&skills, input, &a, &n);
-    if (n)
-        skills_put_chosen(chosen, n, &out->turn);
-    skills_clear(&skills);
-}
-
 /* The name of the checked-out branch, without asking git. */
 static void find_branch(struct chat *c)
 {
@@ -356,8 +334,6 @@ static void set_chat_settings(struct chat *c)
 {
     c->launch.settings.asks_beyond_mode = true;
     c->launch.settings.tells_output = true;
-    c->launch.settings.put_context_await = put_skills_await;
-    c->launch.settings.context_arg = c;
 }
 
 /* The sandbox of a session is made once, so that another mode needs it opened anew. */

@@ -68,12 +68,8 @@ static void run_tools(struct chat *c, struct str args)
 static void run_skills(struct chat *c, struct str args)
 {
     struct skills s = SKILLS_INIT;
-    AUTO(buf) struct buf config = BUF_INIT;
     (void)args;
-    path_xdg(&config, "XDG_CONFIG_HOME", ".config");
-    buf_addz(&config, "/trivet");
-    skills_add_roots(&s, c->launch.workspace, buf_str(&config), path_home());
-    skills_scan(&s);
+    launch_find_skills(&c->launch, &s);
     for (size_t i = 0; i < s.n; i++) {
         AUTO(buf) struct buf about = BUF_INIT;
         skill_preview(&s.items[i], &about);

@@ -183,7 +183,8 @@ static const struct row skill_rows[] = {
 
 static void find_skills(const struct tool_cx *cx, struct skills *ret)
 {
-    skills_add_roots(ret, cx->root, cx->config_dir, path_home());
+    ret->first_wins = true;
+    skills_add_own_roots(ret, cx->root);
     skills_scan(ret);
 }
 

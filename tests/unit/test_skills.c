@@ -130,14 +130,14 @@ static void test_block(void **state) /* loaf 184 */
     AUTO(skills) struct skills found = SKILLS_INIT;
     AUTO(buf) struct buf out = BUF_INIT;
     scene_open(&s);
-    skills_put_list(&found, &out);
+    skills_put_list(&found, 8000, &out);
     assert_int_equal(out.n, 0); /* nobody is told about nothing */
     scene_put(&s, "skills/one/SKILL.md", "First.\n\nDo \xff it.\n");
     scene_put(&s, "skills/two/SKILL.md", "Second.\n");
     skills_add_root(&found, str_of(scene_path(&s, "skills")));
     skills_scan(&found);
     const struct skill *chosen[] = {skills_find(&found, STR("one"))};
-    skills_put_list(&found, &out);
+    skills_put_list(&found, 8000, &out);
     skills_put_chosen(chosen, 1, &out);
     assert_non_null(strstr(out.p, "## Skills"));
     assert_non_null(strstr(out.p, "- one: First. (file: "));
@@ -147,9 +147,78 @@ static void test_block(void **state) /* loaf 184 */
     assert_null(strstr(out.p, "<name>two</name>"));
     assert_int_equal(unlink(scene_path(&s, "skills/one/SKILL.md")), 0);
     buf_reset(&out);
-    skills_put_list(&found, &out);
+    skills_put_list(&found, 8000, &out);
     skills_put_chosen(chosen, 1, &out); /* gone meanwhile */
     assert_null(strstr(out.p, "<skill>"));
+    scene_close(&s);
+}
+
+static void put_many(struct scene *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char name[64], text[256];
+        snprintf(name, sizeof name, "skills/skill-%03zu/SKILL.md", i);
+        snprintf(text, sizeof text, "Number %zu: %0200d\n", i, 7);
+        scene_put(s, name, text);
+    }
+}
+
+/* Rule 14: descriptions are shortened, then left out; the names always stand there. */
+static void test_budget(void **state)
+{
+    (void)state;
+    struct scene s;
+    AUTO(skills) struct skills found = SKILLS_INIT;
+    AUTO(buf) struct buf out = BUF_INIT;
+    scene_open(&s);
+    put_many(&s, 100);
+    skills_add_root(&found, str_of(scene_path(&s, "skills")));
+    skills_scan(&found);
+    assert_int_equal(found.n, 100);
+    skills_put_list_for(&found, "Skill", 9000, &out);
+    assert_true(out.n < 9200);
+    assert_non_null(strstr(out.p, "- skill-099: Number 99: 000"));
+    buf_reset(&out);
+    skills_put_list(&found, 2000, &out);
+    for (size_t i = 0; i < 100; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "skill-%03zu", i);
+        assert_non_null(strstr(out.p, name));
+    }
+    assert_null(strstr(out.p, "Number"));
+    assert_non_null(strstr(out.p, "/skills/NAME/SKILL.md"));
+    assert_int_equal(skills_budget(0), 8000);
+    assert_int_equal(skills_budget(32000), 2560);
+    assert_int_equal(skills_budget(1000000), 8000);
+    scene_close(&s);
+}
+
+/* Rule 14: a copy or a link under another root is the same skill. */
+static void test_copies(void **state)
+{
+    (void)state;
+    struct scene s;
+    AUTO(skills) struct skills found = SKILLS_INIT, first = SKILLS_INIT;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    size_t n;
+    scene_open(&s);
+    scene_put(&s, ".git/HEAD", "ref: refs/heads/main\n");
+    scene_put(&s, ".agents/skills/tidy/SKILL.md", "Tidies.\n");
+    scene_put(&s, ".claude/skills/tidy/SKILL.md", "Tidies.\n\n");
+    scene_put(&s, ".claude/skills/other/SKILL.md", "Of the project.\n");
+    scene_put(&s, "home/.agents/skills/other/SKILL.md", "Of the user.\n");
+    struct str root = arena_str(&a, path_dir(str_of(scene_path(&s, "x"))));
+    struct str home = arena_str(&a, str_of(scene_path(&s, "home")));
+    skills_add_roots(&found, root, STR_NONE, home);
+    skills_scan(&found);
+    assert_int_equal(found.n, 3);
+    skills_mentioned(&found, STR("use $tidy and $other"), &a, &n);
+    assert_int_equal(n, 1); /* two different ones of a name are ambiguous */
+    first.first_wins = true;
+    skills_add_roots(&first, root, STR_NONE, home);
+    skills_scan(&first);
+    assert_int_equal(first.n, 2);
+    assert_true(str_is(skills_find(&first, STR("other"))->description, "Of the project."));
     scene_close(&s);
 }
 
@@ -233,6 +302,8 @@ int main(void)
         cmocka_unit_test(test_many_directories),
         cmocka_unit_test(test_descriptions),
         cmocka_unit_test(test_block),
+        cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_copies),
         cmocka_unit_test(test_mentions),
         cmocka_unit_test(test_reading),
     };

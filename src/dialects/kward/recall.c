@@ -13,6 +13,7 @@
 #include "context/foreign.h"
 #include "context/library.h"
 #include "context/memory.h"
+#include "context/skills.h"
 
 enum { CANDIDATES_MAX = 5, AGENTS_MAX = 32768 };
 
@@ -109,20 +110,20 @@ static void put_memory_await(struct kward *k, struct session *s, struct str inpu
 }
 
 /* The skills that read_skill can read. */
-static void put_skills(const struct kward *k, struct buf *out)
+static void put_skills(const struct kward *k, struct session *s, struct buf *out)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     size_t n;
     const struct item *skills = library_skills(str_of(k->config_dir), &a, &n);
-    if (n)
-        buf_addz(out,
-                 "\n\nSkills, each a folder of instructions. When one fits the task, read it with "
-                 "read_skill before you begin:");
-    for (size_t i = 0; i < n; i++) {
-        buf_addf(out, "\n- %.*s", STR_FMT(skills[i].name));
-        if (skills[i].about.n)
-            buf_addf(out, ": %.*s", STR_FMT(skills[i].about));
-    }
+    struct skill_line *lines = arena_array(&a, struct skill_line, n + 1);
+    for (size_t i = 0; i < n; i++)
+        lines[i] = (struct skill_line){.name = skills[i].name, .description = skills[i].about};
+    if (!n)
+        return;
+    buf_addz(out, "\n\nSkills, each a folder of instructions. When one fits the task, read it with "
+                  "read_skill before you begin:\n");
+    skills_put_lines(lines, n, skills_budget(session_window(s)), out);
+    buf_cut(out, out->n - 1);
 }
 
 static void put_persona(const struct kward *k, struct buf *out)
@@ -138,7 +139,7 @@ void kw_put_context_await(void *kward, struct session *s, struct str input,
     put_agents(kward, &out->head);
     put_memory_await(kward, s, input, &out->memory);
     put_persona(kward, &out->tail);
-    put_skills(kward, &out->tail);
+    put_skills(kward, s, &out->tail);
 }
 
 /* ---- the record ---- */

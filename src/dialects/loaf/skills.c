@@ -118,6 +118,6 @@ void loaf_put_context_await(void *arg, struct session *session, struct str input
     const struct skill **chosen = skills_mentioned(&s, input, &a, &n);
     if (ls && n)
         say_applied(ls, chosen, n);
-    skills_put_list(&s, &out->head);
+    skills_put_list(&s, skills_budget(session_window(session)), &out->head);
     skills_put_chosen(chosen, n, &out->turn);
 }

@@ -13,11 +13,12 @@
 #include "dialects/scaiflux/messages.h"
 #include "dialects/scaiflux/workspace.h"
 
-enum { GADGET_SKILLS = 0, ABOUT_CHARS = 300 };
+enum { GADGET_SKILLS = 0 };
 
 static void find_skills(const struct flux *f, struct skills *ret)
 {
-    skills_add_roots(ret, f->workspace, STR_NONE, path_home());
+    ret->first_wins = true;
+    skills_add_own_roots(ret, f->workspace);
     skills_scan(ret);
 }
 
@@ -47,17 +48,12 @@ void flux_put_skills_await(void *flux, struct session *s, struct str input,
                            struct context_parts *parts)
 {
     const struct flux *f = flux;
-    struct buf *out = &parts->head;
     AUTO(skills) struct skills found = SKILLS_INIT;
-    (void)s, (void)input;
+    (void)input;
     if (!f->has_gadget[GADGET_SKILLS])
         return;
     find_skills(f, &found);
-    if (found.n)
-        buf_addz(out, "\n\nSkills of this project and user; the tool Skill reads one:\n");
-    for (size_t i = 0; i < found.n; i++)
-        buf_addf(out, "\n- %.*s: %.*s", STR_FMT(found.items[i].name),
-                 STR_FMT(utf8_cut_chars(found.items[i].description, ABOUT_CHARS)));
+    skills_put_list_for(&found, "Skill", skills_budget(session_window(s)), &parts->head);
 }
 
 int flux_find_gadget(struct str name)
