@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "context/guide.h"
+#include "engine/session.h"
 
 const struct run_mode run_modes[RUN_N_MODES] = {
     {"read-only", MODE_READ_ONLY, SANDBOX_READ_ONLY, false, false, "Read only",
@@ -77,6 +78,32 @@ bool profile_load_project_rules(struct rules *rules, struct str workspace, struc
     return rules_load(rules, buf_str(&path), workspace, err);
 }
 
+/* ---- skills ---- */
+
+void profile_find_skills(struct str workspace, struct skills *ret)
+{
+    ret->first_wins = true;
+    skills_add_own_roots(ret, workspace);
+    skills_scan(ret);
+}
+
+/* The list of skills, and the text of those that the prompt names. */
+static void put_skills_await(void *arg, struct session *s, struct str input,
+                             struct context_parts *out)
+{
+    AUTO(skills) struct skills skills = SKILLS_INIT;
+    struct session_info info;
+    size_t n;
+    (void)arg;
+    session_info(s, &info);
+    profile_find_skills(info.workspace, &skills);
+    const struct skill **chosen = skills_mentioned(&skills, input, &skills.arena, &n);
+    skills_put_list_for(&skills, "Skill", skills_budget(session_window(s)), &out->head);
+    skills_put_chosen(chosen, n, &out->turn);
+}
+
+static const char *const gadgets[] = {"skills", "todo", NULL};
+
 /* ---- settings ---- */
 
 #define TRANSIENT                                                                                  \
@@ -120,6 +147,8 @@ void profile_fill(struct session_settings *ret, const struct run_mode *mode,
         .canceled_text = "interrupted",
         .system = mode->is_plan ? plan_instruction : instruction,
         .tells_surroundings = true,
+        .put_context_await = put_skills_await,
+        .gadgets = gadgets,
     };
     retry_rules_from_env(&ret->retry);
 }

@@ -14,6 +14,7 @@
 #ifndef TRIVET_DIALECTS_PROFILE_H
 #define TRIVET_DIALECTS_PROFILE_H
 
+#include "context/skills.h"
 #include "engine/settings.h"
 
 struct run_mode {
@@ -34,6 +35,9 @@ bool profile_load_rules(struct rules *rules, struct error *err);
 bool profile_load_project_rules(struct rules *rules, struct str workspace, struct error *err);
 /* The user's file of rules. */
 void profile_rules_path(struct buf *out);
+
+/* The skills of the workspace and of the user. */
+void profile_find_skills(struct str workspace, struct skills *ret);
 
 /* The settings of a session in this mode; the caller adds what is its own.  can_answer: a user
  * answers when a call asks to leave the sandbox. */

@@ -31,7 +31,7 @@ void call_free(struct call *c)
 
 /* ---- the gate ---- */
 
-static struct tool_cx judging_cx(const struct call *c)
+struct tool_cx call_judging_cx(const struct call *c)
 {
     struct session *s = c->turn->session;
     return (struct tool_cx){.root = str_of(s->workspace),
@@ -45,7 +45,7 @@ static struct tool_cx judging_cx(const struct call *c)
 static enum mode required_mode(const struct call *c)
 {
     struct session *s = c->turn->session;
-    struct tool_cx cx = judging_cx(c);
+    struct tool_cx cx = call_judging_cx(c);
     const struct sandbox_policy *walls = s->settings->permit == PERMIT_RULES && c->face->command
                                              ? session_sandbox(s)
                                              : NULL;
@@ -157,7 +157,7 @@ static bool permit_outside_await(struct call *c, struct str why, enum verdict by
 {
     struct session *s = c->turn->session;
     const struct session_settings *set = s->settings;
-    struct tool_cx cx = judging_cx(c);
+    struct tool_cx cx = call_judging_cx(c);
     struct question q = {.required = MODE_FULL, .is_outside = true, .why = str_trim(why)};
     enum verdict v = VERDICT_NONE;
     if (session_sandbox(s)->is_required)
@@ -181,7 +181,7 @@ static bool permit_by_rules_await(struct call *c, enum mode required, struct err
 {
     struct session *s = c->turn->session;
     const struct session_settings *set = s->settings;
-    struct tool_cx cx = judging_cx(c);
+    struct tool_cx cx = call_judging_cx(c);
     struct question q = {.required = required};
     struct str why;
     enum verdict v = VERDICT_NONE;
@@ -422,7 +422,7 @@ bool call_run_await(struct call *c, struct error *err)
     if (!c->is_early)
         t->child = NULL;
     if (ok && !c->result.is_error && c->face->changes_files) {
-        cx = judging_cx(c);
+        cx = call_judging_cx(c);
         session_note_changed_await(s, c->face, &cx, c->decoded);
     }
     return ok;
@@ -618,6 +618,8 @@ static bool run_call_await(struct call *c, struct error *err)
         add_note(c);
     if (why.code != ERR_CANCELED)
         note_repeats(c);
+    if (runs && why.code != ERR_CANCELED)
+        nested_add_await(c);
     if (!finish_call(c, err))
         return false;
     if (why.code == ERR_CANCELED)

@@ -42,6 +42,8 @@ void call_free(struct call *c);
 /* Finds the face and decodes the arguments; false with a result when that fails. */
 bool call_prepare(struct call *c);
 bool call_run_await(struct call *c, struct error *err);
+/* What is needed to judge the paths of a call. */
+struct tool_cx call_judging_cx(const struct call *c);
 
 /* early.c */
 enum { EARLY_MOST = 8 };

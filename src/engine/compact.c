@@ -286,6 +286,7 @@ bool compact_apply(struct session *s, struct turn *t, const struct message *summ
     if (t)
         t->first_entry = place_after(summary, cut, t->first_entry);
     read_set_empty(s->reads);
+    nested_clear(&s->nested);
     prompt_renew(s);
     return true;
 }

@@ -173,6 +173,7 @@ static void take_reading(struct session *s, struct reading *r, struct session_re
         s->n_settled++;
     ret->n_waiting = restore_waiting(s, hd);
     read_set_empty(s->reads);
+    nested_clear(&s->nested);
     restore_reads(s);
 }
 

@@ -106,6 +106,7 @@ void session_free(struct session *s)
     free(s->long_id);
     free(s->gauge.server);
     prompt_clear(&s->prompt);
+    nested_clear(&s->nested);
     recent_clear(&s->recent);
     free(s);
 }

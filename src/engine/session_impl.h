@@ -5,6 +5,7 @@
 #define TRIVET_ENGINE_SESSION_IMPL_H
 
 #include "engine/engine_impl.h"
+#include "engine/nested.h"
 #include "engine/prompt.h"
 #include "engine/recent.h"
 #include "engine/window.h"
@@ -69,6 +70,7 @@ struct session {
     struct todo_list todos;  /* what the model has set itself to do */
     struct gauge gauge;      /* of its requests */
     struct prompt prompt;    /* what the model was told */
+    struct nested nested;    /* instructions of directories that it was told */
     struct recent recent;    /* calls and results of turns that are texts now */
 };
 

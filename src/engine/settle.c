@@ -208,6 +208,7 @@ bool session_renew_await(struct session *s, struct str id, struct str path, stru
     struct slog *old = session_change_file(s, id, path, next);
     history_empty(&s->history);
     read_set_empty(s->reads);
+    nested_clear(&s->nested);
     session_measure(s);
     if (next && !move_waiting_through_await(s, err)) {
         slog_close(old);

@@ -214,6 +214,7 @@ bool session_clear(struct session *s, struct error *err)
     session_flush(s);
     history_empty(&s->history);
     read_set_empty(s->reads);
+    nested_clear(&s->nested);
     session_measure(s);
     return true;
 }

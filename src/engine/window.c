@@ -152,8 +152,11 @@ static void mask(struct session *s, size_t at, size_t chars)
     else
         buf_addz(&out, "call the tool again if they are needed");
     buf_addf(&out, " ...]\n%.*s", STR_FMT(tail));
-    if (text_weight(buf_str(&out)) < text_weight(text))
-        history_shorten_result(h, at, buf_str(&out));
+    if (text_weight(buf_str(&out)) >= text_weight(text))
+        return;
+    history_shorten_result(h, at, buf_str(&out));
+    if (nested_has(text))
+        nested_clear(&s->nested);
 }
 
 static bool can_mask(struct session *s, size_t at)

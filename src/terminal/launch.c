@@ -31,30 +31,10 @@ static bool has_terminal(void)
     return fd >= 0;
 }
 
-/* ---- skills ---- */
-
 void launch_find_skills(const struct launch *l, struct skills *ret)
 {
-    ret->first_wins = true;
-    skills_add_own_roots(ret, l->workspace);
-    skills_scan(ret);
+    profile_find_skills(l->workspace, ret);
 }
-
-/* The list of skills, and the text of those that the prompt names. */
-static void put_skills_await(void *arg, struct session *s, struct str input,
-                             struct context_parts *out)
-{
-    AUTO(skills) struct skills skills = SKILLS_INIT;
-    size_t n;
-    launch_find_skills(arg, &skills);
-    const struct skill **chosen = skills_mentioned(&skills, input, &skills.arena, &n);
-    skills_put_list_for(&skills, "Skill", skills_budget(session_window(s)), &out->head);
-    skills_put_chosen(chosen, n, &out->turn);
-}
-
-static const char *const gadgets[] = {"skills", "todo", NULL};
-
-/* ---- settings ---- */
 
 static void fill_settings(struct launch *l)
 {
@@ -67,9 +47,6 @@ static void fill_settings(struct launch *l)
     l->settings.max_cost = o->max_cost;
     l->settings.max_total_tokens = o->max_total_tokens;
     l->settings.keeps_no_file = o->is_ephemeral;
-    l->settings.put_context_await = put_skills_await;
-    l->settings.context_arg = l;
-    l->settings.gadgets = gadgets;
 }
 
 void launch_refill(struct launch *l)
