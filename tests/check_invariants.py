@@ -68,6 +68,7 @@ NAMED_IN = {
     "src/tools/exa": (VENDORS, "the implementation of web search; one service, one file"),
     "src/toolsets/": (r"(?<![a-z])exa(?![a-z])|claude", "toolsets call that implementation"),
     "src/context/instructions.c": (r"claude", "the name of an instruction file"),
+    "src/context/skills.c": (r"claude", "the name of a directory of skills"),
     "src/providers/rehearsal/": (TOOLS, "plays a model, which must call tools by their names"),
     "src/net/secrets.c": (VENDORS, "names of headers that must never be shown"),
     "src/sandbox/places.c": (ALL, "files with secrets, whoever wrote them"),
