@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# ALONE
 """No round of the loop takes longer than 20 ms, whatever happens on the disk or in other processes.
 
 TRIVET_DEBUG_ROUNDS has the program say on stderr how long its longest round took: the time between

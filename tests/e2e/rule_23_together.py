@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# ALONE
 """Calls of one reply that only look start together in loaf and Kward; what is told of them comes in
 order, one after another.  ScaiFlux asks first and runs them one by one."""
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# ALONE
 """Nothing survives a tool, and nothing that it writes fills the memory.
 
 1. A command that forks twice, calls setsid, ignores SIGTERM, holds the pipes open and forks 500

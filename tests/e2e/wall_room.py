@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# ALONE
 """What stands around the kernel's walls: what programs outside run is guarded also where it is
 missing, a link or a file; the program guards itself; limits hold, and are told in words.
 
