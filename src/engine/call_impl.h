@@ -60,7 +60,7 @@ struct call *early_take(struct early *e, const struct block *block);
 /* Waits for the end of one that was started; false with ERR_CANCELED. */
 bool early_wait_await(struct call *c, struct error *err);
 void early_end_through_await(struct call *c); /* ends it if it runs */
-/* Ends those that nobody takes any more. */
+/* Ends those that are not used any more. */
 void early_drop_through_await(struct early *e);
 
 #endif

@@ -8,7 +8,7 @@
  *     TRIVET_SANDBOX_WRITE  further writable directories, separated by colons
  *
  * `require` is what the dialect wants, or workspace-write if it wants nothing, and no command runs
- * where the kernel cannot enforce all of it.  A word that nobody knows counts as `require`: a
+ * where the kernel cannot enforce all of it.  An unknown word counts as `require`: a
  * typing mistake must not open the door.
  */
 #include "engine/session_impl.h"

@@ -80,7 +80,7 @@ void engine_stop(struct engine *e)
 {
     e->is_stopping = true;
     for (struct session *s = e->sessions; s; s = s->next) {
-        input_drop(s, false); /* nobody has been told of those that an earlier process left */
+        input_drop(s, false); /* no client knows those that an earlier process left */
         session_interrupt(s);
     }
     if (e->background)

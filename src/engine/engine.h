@@ -96,7 +96,7 @@ struct auth_store *engine_auth(struct engine *e);
 void engine_use_auth(struct engine *e, struct auth_store *st);
 /* Whether the web can be searched: there is a key for it. */
 bool engine_can_search(struct engine *e);
-/* What was stored is looked up again: somebody has changed it. */
+/* Reads stored values again, which another process has changed. */
 void engine_forget_keys(struct engine *e);
 /* Whether the provider could be asked now: it needs no key, or has one. */
 bool engine_has_key(struct engine *e, const struct provider *p);

@@ -40,7 +40,7 @@ struct engine {
     struct str search_key;         /* of the store, or STR_NONE; in the arena */
     bool is_search_key_known;      /* it was looked for */
     char **env;                    /* of children, cleaned */
-    struct custom *custom;         /* custom tools; NULL before somebody asks */
+    struct custom *custom;         /* custom tools; NULL before the first use */
     char *launch_dir;
     struct catalogue *catalogue; /* made by the first lookup of a model; NULL before */
     struct arena door;           /* what the catalogue was told last */

@@ -109,7 +109,7 @@ void history_start_call(struct history *h, struct str call_id);
 void history_compact(struct history *h, const struct message *summary, size_t keep_from);
 void history_empty(struct history *h);
 /* The entries from `from` on become their own projection: what a file in a dialect's form holds.
- * Marks of turns are gone afterwards.  A long text that is `used` by somebody else stays valid: it
+ * Marks of turns are gone afterwards.  A long text that is `used` elsewhere stays valid: it
  * is taken over by the new conversation or by `rest`, which may be NULL. */
 void history_fold(struct history *h, const struct session_settings *st, size_t from,
                   struct str used, struct arena *rest);

@@ -230,7 +230,7 @@ static struct session *find_and_ref(struct engine *e, const struct session_spec 
 
 static struct session *opened(struct session *s)
 {
-    s->context_tokens = history_tokens(&s->history); /* nobody was told yet */
+    s->context_tokens = history_tokens(&s->history); /* no client was told yet */
     session_warm_up(s);
     return s;
 }

@@ -205,7 +205,7 @@ bool session_delete(struct session *s, struct error *err)
     journal_remove(path);
     session_clear_queue(s);
     session_interrupt(s);
-    session_close(s); /* whoever else holds it goes on without a file */
+    session_close(s); /* other holders go on without a file */
     return ok;
 }
 

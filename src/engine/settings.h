@@ -98,7 +98,7 @@ struct session_settings {
     bool asks_beyond_mode; /* with PERMIT_RULES: a call beyond the mode is put to the listeners */
     enum sandbox_kind sandbox; /* of tools, unless TRIVET_SANDBOX says otherwise */
     bool network;              /* the sandbox lets commands use the network */
-    const char *leave_hint;    /* how a call asks to leave it, for the model; NULL: nobody would
+    const char *leave_hint;    /* how a call asks to leave it, for the model; NULL: no client would
                                 * answer */
     struct retry_rules retry;
     struct compact_rules compact;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the model can call: the faces of the session's toolset that are offered here and now, and
  * the custom tools of the dialect's directory.  These belong to the engine: they are looked for
- * once per process, when somebody first asks. */
+ * once per process, at the first use. */
 #include "engine/session_impl.h"
 
 #include "auth/keys.h"

@@ -341,7 +341,7 @@ static void end_turn(struct chat *c, const struct event *e)
     if (c->screen.is_plain)
         screen_text(&c->screen, 0, STR("\n> ")), c->screen.is_whole = true;
     else if (took_us > 10 * 1000000LL)
-        buf_addc(&c->screen.out, '\a'); /* somebody may have looked away */
+        buf_addc(&c->screen.out, '\a'); /* the user may have looked away */
 }
 
 static void tell_retry(struct chat *c, const struct event *e)

@@ -13,7 +13,7 @@ enum { LINGER_MS = 250, GRACE_MS = 1500, START_MS = 10000, STEP_MS = 5 };
 struct background {
     struct loop *loop;
     struct background_job *first; /* newest first */
-    struct wait quiet;            /* nobody runs, or the time is over */
+    struct wait quiet;            /* no job runs, or the time is over */
     bool is_closed;
 };
 
@@ -218,7 +218,7 @@ bool background_start_await(struct background *b, const struct background_option
     if (ok)
         *ret = j;
     else
-        job_remove(j); /* nobody would know of it */
+        job_remove(j); /* no caller would know of it */
     return ok;
 }
 

@@ -23,7 +23,7 @@ struct background_options {
     bool has_terminal;      /* everything it says comes on one stream */
     int cols, rows;
     int64_t keep_chars;      /* of each stream */
-    struct room *room;       /* where it runs; NULL: without walls */
+    struct room *room;       /* its sandbox; NULL: none */
     bool has_no_input;       /* its stdin is /dev/null */
     struct saved_dir *saved; /* for the file that gets everything it says; NULL: no file */
 };
@@ -37,7 +37,8 @@ struct background_job {          /* for others to read; changed here alone */
     int cols, rows;
     int pid; /* of the shell; 0 when it never was */
     int64_t created_ms, updated_ms;
-    bool is_running;      /* until the command has ended; after a stop until nobody of it is left */
+    bool is_running; /* until the command has ended; after a stop until all its processes have ended
+                      */
     struct child_end end; /* when it does not run */
     struct tape out, err;
     struct cut_pair *text; /* all it has said, for its log; may be NULL */

@@ -99,7 +99,7 @@ static void push_all(struct crew *c, struct task *first, struct task *last)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* The next task; NULL when nobody will bring one any more. */
+/* The next task; NULL when no more will come. */
 static struct task *pop(struct crew *c)
 {
     pthread_mutex_lock(&c->lock);
@@ -219,7 +219,7 @@ static void push_dirs(struct member *m, const struct names *names, struct level 
     push_all(m->crew, first, last);
 }
 
-/* Goes through an open directory, which is closed here or by whoever has the last piece of it. */
+/* Goes through an open directory, which is closed here or after the last piece of it. */
 static void look_at(struct member *m, int fd, const struct task *t)
 {
     struct crew *c = m->crew;

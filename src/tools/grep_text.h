@@ -36,8 +36,8 @@ struct grep_text {
     size_t n_lines, lines_room;
 };
 
-/* The number of matching lines of the bytes of a file; stops at the first if nobody wants more, and
- * one line beyond max_lines.  The lines are there until the next call. */
+/* The number of matching lines of the bytes of a file; stops at the first if no more are wanted,
+ * and one line beyond max_lines.  The lines are there until the next call. */
 int64_t grep_text_search(struct grep_text *g, struct str bytes);
 /* Frees what was allocated here; the regex too. */
 void grep_text_clear(struct grep_text *g);

@@ -36,7 +36,7 @@ struct keep {
     bool is_cut; /* something was dropped */
     pthread_mutex_t lock;
     _Atomic(const struct str *) bound; /* paths behind it are not kept; NULL: none yet */
-    struct arena bounds;               /* all of them, since somebody may be looking */
+    struct arena bounds;               /* all of them, since another thread may be reading */
 };
 
 void keep_init(struct keep *k, enum keep_order order, size_t max, size_t max_lines);

@@ -6,7 +6,7 @@
  * the whole rest of the text, so an exact place further down is better than a similar one nearby.
  *
  * The naive search costs (lines of the text) * (lines of the chunk) in the worst case, which
- * nobody meets by accident; LIMIT_PATCH_STEPS ends it for those who try.
+ * real patches do not reach; LIMIT_PATCH_STEPS ends it.
  */
 #include "tools/patch.h"
 

@@ -10,7 +10,8 @@
 enum { SYNTAX_MS = 1000, SYNTAX_LINES = 10 };
 
 /* Appends a line end, what was asked and at most SYNTAX_LINES lines of errors that `before` does
- * not have; nothing when there are none, or when nobody can tell.  before: STR_NONE for a new file.
+ * not have; nothing when there are none, or when there is no checker.  before: STR_NONE for a new
+ * file.
  */
 void syntax_check_await(struct tool_cx *cx, struct str path, struct str before, struct str after,
                         struct buf *out);

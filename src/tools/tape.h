@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tape: what a running command has said, for somebody who reads it piece by piece.
+/* A tape: the output of a running command, read piece by piece.
  *
  *     forgotten | kept: the newest so many characters | written next
  *               ^ oldest      ^ cursor                ^ end

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Crafts: what hands can do.  A craft does the work and knows nothing of names or dialects; the
- * faces in src/toolsets give it name, schema, limits and wording.
+/* Tool implementations ("crafts"), independent of the dialect.  The tool specs ("faces") in
+ * src/toolsets give them names, schemas, limits and wording.
  */
 #ifndef TRIVET_TOOLS_TOOL_H
 #define TRIVET_TOOLS_TOOL_H

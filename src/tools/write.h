@@ -14,7 +14,7 @@
 bool write_bytes(struct str path, struct str bytes, struct error *err);
 
 /* The first half of it: the bytes in a new file beside path, with the rights of old (NULL: 0644
- * without what the umask takes).  Its name is appended to ret_aside; whoever asked renames or
+ * without what the umask takes).  Its name is appended to ret_aside; the caller renames or
  * unlinks it. */
 bool write_aside(struct str path, struct str bytes, const struct stat *old, struct buf *ret_aside,
                  struct error *err);

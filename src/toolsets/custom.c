@@ -163,7 +163,7 @@ bool custom_load_await(struct custom *c, struct tool_cx *cx, const struct toolse
 {
     if (c->is_loaded)
         return true;
-    /* Programs first and at once; whoever comes while the scripts are being read finds these. */
+    /* Programs first and at once: calls that come while the scripts are being read find these. */
     if (c->n == 0)
         custom_find_programs(c, set);
     if (!custom_find_js_await(c, cx, set, err))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* loaf's JavaScript tools.  A helper inside the runtime imports the files and exchanges JSON with
  * us: what we want on its stdin, what it found on descriptor 3, one object per line.  Whatever the
- * tools print themselves goes elsewhere and disturbs nobody.
+ * tools print themselves goes elsewhere and does not mix with it.
  *
  *     {"files":[...]}                 -> {"file","name","description","schema"}  per tool
  *                                        {"file","error"}                        per bad file

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ask_user_question: checked here, asked by whoever lent us ask_await. */
+/* ask_user_question: checked here, asked by ask_await of the dialect. */
 #include "toolsets/kward.h"
 #include "toolsets/words.h"
 
@@ -95,7 +95,7 @@ static bool ask_face_await(struct tool_cx *cx, const void *args, struct tool_res
     AUTO(buf) struct buf questions = BUF_INIT, answer = BUF_INIT;
     struct jw w = JW(&questions);
     if (!cx->ask_await)
-        return tool_fail(ret, "Error: nobody can be asked in this session");
+        return tool_fail(ret, "Error: the user cannot be asked in this session");
     if (!copy_questions(a->questions, &w, ret))
         return true;
     if (!cx->ask_await(cx->ask_arg, buf_str(&questions), &answer, err))

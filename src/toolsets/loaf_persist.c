@@ -18,8 +18,7 @@ struct tool_args {
 static const struct row tool_rows[] = {
     ROW(tool_args, name, T_STR, NEEDED | NOT_BLANK | TRIM,
         "name of the new tool: letters, digits, _ . : -"),
-    ROW(tool_args, description, T_STR, NEEDED | NOT_BLANK | TRIM,
-        "what it does, for whoever calls it"),
+    ROW(tool_args, description, T_STR, NEEDED | NOT_BLANK | TRIM, "what it does"),
     ROW(tool_args, handler_code, T_STR, NEEDED | NOT_BLANK | TEXT,
         "body of an async JavaScript function of (input, context) that returns the result"),
     ROW(tool_args, args_schema, T_ANY, OPTIONAL, "schema",

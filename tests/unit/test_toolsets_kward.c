@@ -193,7 +193,7 @@ static void test_kward_ask(void **state)
         "{\"questions\":[{\"question\":\" Go on? \",\"header\":\"H\",\"x\":1," OPTIONS "}]}";
     scene_open(&s);
     assert_call_fails(&s, KWARD, "ask_user_question", good,
-                      "Error: nobody can be asked in this session");
+                      "Error: the user cannot be asked in this session");
     s.cx.ask_await = answer_await;
     s.cx.ask_arg = &asked;
     assert_call(&s, KWARD, "ask_user_question", good, "Go on?: Yes");

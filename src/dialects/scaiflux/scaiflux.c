@@ -41,7 +41,7 @@ static const char instruction[] =
     "\n# Tools\n"
     "- read_file, glob_search and grep_search look around; edit_file changes a part of a file, "
     "write_file makes a new one; bash is for everything else: tests, builds, git.\n"
-    "- Every call is put before somebody who may refuse it; a refusal comes back as the result, "
+    "- Every call needs a permission, which may be refused; a refusal comes back as the result, "
     "with the reason. Do not repeat a refused call: find another way or say what you would need." GUIDE_WORK
         GUIDE_CARE GUIDE_END;
 
