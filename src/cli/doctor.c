@@ -8,6 +8,7 @@
 #include "cli/doctor.h"
 
 #include "auth/keys.h"
+#include "base/install.h"
 #include "base/json.h"
 #include "base/module.h"
 #include "base/path.h"
@@ -135,16 +136,32 @@ const struct doctor_module doctor_modules[] = {
     {NULL, NULL, NULL},
 };
 
+/* Says what the file is for and where it is. */
+static void tell_file(struct doctor *d, enum install_kind kind, const char *name,
+                      const char *serves)
+{
+    AUTO(buf) struct buf file = BUF_INIT, path = BUF_INIT, refused = BUF_INIT;
+    buf_addf(&file, "trivet-%s%s", name, kind == INSTALL_MODULE ? ".so" : "");
+    if (install_find(kind, file.p, &path, &refused))
+        doctor_say(d, FOUND_GOOD, name, "%s (%s)", serves, path.p);
+    else if (refused.n)
+        doctor_say(d, FOUND_RISKY, name, "not used: other users can change %s", refused.p);
+    else
+        doctor_say(d, FOUND_MISSING, name, "%s is not installed; trivet does its work, slower",
+                   file.p);
+}
+
 static void tell_modules(struct doctor *d)
 {
     begin_section(d, "modules");
     for (const struct doctor_module *m = doctor_modules; m->name; m++) {
         struct error err;
         if (module_open(m->name, m->package, &err))
-            doctor_say(d, FOUND_GOOD, m->name, "%s", m->serves);
+            tell_file(d, INSTALL_MODULE, m->name, m->serves);
         else
             doctor_say(d, FOUND_BROKEN, m->name, "%s", err.text);
     }
+    tell_file(d, INSTALL_HELPER, "hold", "starts commands");
 }
 
 /* The first executable of this name in PATH. */

@@ -12,6 +12,7 @@
 #include "loop/room.h"
 
 #include "base/buf.h"
+#include "base/install.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "base/time.h"
@@ -333,19 +334,15 @@ struct room *room_new(struct loop *l, const char *const *args)
     return r;
 }
 
-/* Opens trivet-hold beside the program or in the module directory; -1: not installed. */
+/* Opens trivet-hold; -1: not installed. */
 static int open_small(void)
 {
-    static const char *const places[] = {"/trivet-hold", "/../lib/trivet/trivet-hold"};
-    struct str program = str_of(path_program());
-    int fd = -1;
-    if (!str_is(path_base(program), "trivet")) /* a test program, which contains the holder */
+    AUTO(buf) struct buf path = BUF_INIT;
+    if (!str_is(path_base(str_of(path_program())), "trivet")) /* a test, which has the holder */
         return -1;
-    for (size_t i = 0; i < ARRAY_LEN(places) && fd < 0; i++) {
-        AUTO(buf) struct buf path = BUF_INIT;
-        buf_addf(&path, "%.*s%s", STR_FMT(path_dir(program)), places[i]);
-        fd = open(path.p, O_PATH | O_CLOEXEC);
-    }
+    if (!install_find(INSTALL_HELPER, "trivet-hold", &path, NULL))
+        return -1;
+    int fd = open(path.p, O_PATH | O_CLOEXEC);
     return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, LIFT_FD);
 }
 

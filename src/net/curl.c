@@ -20,6 +20,7 @@
  */
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/module.h"
 #include "net/address.h"
 #include "net/curl_fault.h"
 #include "net/http.h"
@@ -637,7 +638,7 @@ static void init_once(void)
     has_cert_dir = is_cert_dir(CERT_DIR);
 }
 
-const void *trivet_module(void);
+MODULE_SYMBOLS;
 const void *trivet_module(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -10,6 +10,7 @@
 #include "sandbox/view.h"
 
 #include "base/id.h"
+#include "base/install.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/path.h"
@@ -190,14 +191,17 @@ static void add_git(struct sandbox_policy *p)
 
 /* ---- trivet itself ---- */
 
-/* Adds the program's directory, if a command could write there. */
+/* Adds the directories of the program and of its other files, if a command could write there. */
 static void add_program(struct sandbox_policy *p)
 {
-    AUTO(buf) struct buf modules = BUF_INIT;
-    struct str dir = path_dir(str_of(path_program()));
-    sandbox_paths_add(&p->guarded, dir);
-    buf_addf(&modules, "%.*s/../lib/trivet", STR_FMT(dir));
-    sandbox_paths_add(&p->guarded, buf_str(&modules));
+    for (int i = 0; i < 2 * INSTALL_PLACES; i++) {
+        AUTO(buf) struct buf dir = BUF_INIT, plain = BUF_INIT, real = BUF_INIT;
+        struct error ignored;
+        install_place(i % 2 ? INSTALL_HELPER : INSTALL_MODULE, i / 2, &dir);
+        path_absolute(&plain, STR("/"), buf_str(&dir));
+        bool is_real = path_resolve(&real, buf_str(&plain), &ignored);
+        paths_put(&p->guarded, buf_str(is_real ? &real : &plain));
+    }
 }
 
 static void add_variable(struct sandbox_paths *l, const char *name)

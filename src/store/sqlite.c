@@ -15,6 +15,7 @@
  * The tokenizer keeps "_" inside of words, so that names in code are found as they are written.
  */
 #include "base/limits.h"
+#include "base/module.h"
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/utf8.h"
@@ -642,7 +643,7 @@ static bool index_search(struct arena *a, struct str dir, struct str query, size
                err);
 }
 
-const void *trivet_module(void);
+MODULE_SYMBOLS;
 
 const void *trivet_module(void)
 {

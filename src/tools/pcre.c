@@ -4,6 +4,7 @@
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "base/limits.h"
+#include "base/module.h"
 #include "base/mem.h"
 #include "tools/grep.h"
 
@@ -19,7 +20,7 @@ struct regex {
     pcre2_jit_stack *stack;
 };
 
-const void *trivet_module(void);
+MODULE_SYMBOLS;
 
 static void regex_free(struct regex *r)
 {

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`meson install` into an empty root: every file has its place, a turn runs from there and uses the
+installed modules and trivet-hold, `uninstall` leaves nothing.  A module that other users could have
+changed is not opened.
+"""
+import json
+import os
+import stat
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.dirname(HERE), os.path.join(os.path.dirname(HERE), "fake")]
+import harness   # noqa: E402
+import provider  # noqa: E402
+
+PROGRAM = os.environ["TRIVET"]
+BUILD = os.path.dirname(PROGRAM)
+TOP = os.path.dirname(os.path.dirname(HERE))
+MODULES = {"trivet-net.so", "trivet-index.so", "trivet-search.so"}
+passed, failed = 0, 0
+
+
+def check(name, ok, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(ok), failed + (not ok)
+    if not ok:
+        print(f"FAILED: {name}: {str(detail)[:900]}")
+
+
+def options():
+    """The directories that the build folder was configured with."""
+    told = subprocess.run(["meson", "introspect", "--buildoptions", BUILD], check=True,
+                          capture_output=True, text=True).stdout
+    return {option["name"]: option["value"] for option in json.loads(told)}
+
+
+def files_below(root):
+    return {os.path.relpath(os.path.join(top, name), root)
+            for top, _, names in os.walk(root) for name in names}
+
+
+def meson(*args, env):
+    return subprocess.run(args, env=env, cwd=TOP, capture_output=True, text=True, check=False)
+
+
+def turn(program, env, work):
+    """One turn over HTTP that searches files and runs a command."""
+    script = [{"tool_calls": [{"id": "a", "name": "grep_search", "arguments": {"pattern": "n.e"}},
+                              {"id": "b", "name": "bash",
+                               "arguments": {"command": "cat /proc/$PPID/cmdline | tr '\\0' ' '; "
+                                                        "ls -l /proc/$PPID/exe"}}]},
+              {"text": "installed"}]
+    with provider.Server(script) as server:
+        env = env | {"OPENAI_BASE_URL": f"http://127.0.0.1:{server.port}/v1",
+                     "OPENAI_API_KEY": "sk-none"}
+        done = subprocess.run([program, "exec", "--json", "-q", "-m", "openai/fake", "go"], env=env,
+                              cwd=work, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=60 * harness.slow(), check=False)
+        log = list(server.log)
+    results = [m["content"] for entry in log if "body" in entry
+               for m in entry["body"]["messages"] if m["role"] == "tool"]
+    return done, results
+
+
+def doctor(program, env):
+    return subprocess.run([program, "doctor"], env=env, capture_output=True, text=True,
+                          check=False).stdout
+
+
+def check_turn(root, program, env, base):
+    work = os.path.join(base, "work")
+    os.makedirs(work)
+    with open(os.path.join(work, "a.txt"), "w", encoding="utf-8") as file:
+        file.write("a needle\n")
+    done, results = turn(program, env, work)
+    check("a turn over HTTP", done.returncode == 0 and '"answer":"installed"' in done.stdout,
+          done)
+    check("it searches files", "a.txt\n" in results, results)
+    check("it runs a command", any("hold" in text for text in results), results)
+    told = doctor(program, env)
+    check("the installed files are used, not those of the build folder",
+          told.count(root + "/") == 4 and BUILD not in told, told)
+
+
+def check_trust(root, program, env, place):
+    module = os.path.join(root, place["lib"], "trivet-net.so")
+    for path in (module, os.path.dirname(module)):
+        mode = stat.S_IMODE(os.stat(path).st_mode)
+        os.chmod(path, mode | stat.S_IWOTH)
+        told = doctor(program, env)
+        check(f"{os.path.basename(path)} writable by others is not used",
+              "broken   net" in told and "other users can change it" in told, told)
+        os.chmod(path, mode)
+    if os.getuid() == 0:
+        os.chown(module, 4711, 4711)
+        told = doctor(program, env)
+        check("a module of another user is not used", "other users can change it" in told, told)
+        os.chown(module, 0, 0)
+    check("all is well again", "broken" not in doctor(program, env))
+
+
+def main():
+    with harness.private_place() as base:
+        env = harness.clean_env(base)
+        root = os.path.join(base, "root")
+        set_to = options()
+        prefix = set_to["prefix"].lstrip("/")
+        place = {"bin": os.path.join(prefix, set_to["bindir"]),
+                 "lib": os.path.join(prefix, set_to["libdir"], "trivet"),
+                 "libexec": os.path.join(prefix, set_to["libexecdir"], "trivet")}
+        done = meson("meson", "install", "-C", BUILD, "--no-rebuild", "--quiet",
+                     env=env | {"DESTDIR": root})
+        found = files_below(root)
+        wanted = {os.path.join(place["lib"], name) for name in MODULES} | {
+            os.path.join(place["bin"], "trivet"), os.path.join(place["libexec"], "trivet-hold")}
+        check("meson install", done.returncode == 0, done)
+        check("program, modules and trivet-hold are installed", wanted <= found, found)
+        check("no name of another program", not [name for name in found if os.path.basename(name) in
+                                                 ("loaf", "scaiflux", "kward")], found)
+        program = os.path.join(root, place["bin"], "trivet")
+        check_turn(root, program, env, base)
+        check_trust(root, program, env, place)
+        moved = os.path.join(base, "moved")
+        os.rename(root, moved)
+        told = doctor(os.path.join(moved, place["bin"], "trivet"), env)
+        check("it can be moved as a whole", told.count(moved + "/") == 4, told)
+        os.rename(moved, root)
+        done = meson("ninja", "-C", BUILD, "uninstall", env=env)
+        check("uninstall leaves nothing",
+              done.returncode == 0 and not os.path.exists(os.path.join(root, prefix)) and
+              not files_below(root), (done, files_below(root)))
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+sys.exit(main())
