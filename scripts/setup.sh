@@ -9,7 +9,7 @@ die() { printf 'trivet: %s\n' "$*" >&2; exit 1; }
 
 build_packages="build-essential pkg-config meson ninja-build libuv1-dev libcurl4-openssl-dev
  libssl-dev libsqlite3-dev libpcre2-dev libseccomp-dev"
-test_packages="libcmocka-dev clang clang-format valgrind strace python3 git procps nodejs tmux"
+test_packages="groff-base libcmocka-dev clang clang-format valgrind strace python3 git procps nodejs tmux"
 
 # Prints the packages of $* that dpkg does not know as installed.
 missing_packages() {

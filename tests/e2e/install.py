@@ -6,6 +6,7 @@ changed is not opened.
 """
 import json
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -84,6 +85,25 @@ def check_turn(root, program, env, base):
           told.count(root + "/") == 4 and BUILD not in told, told)
 
 
+def check_pages(where, env):
+    """The pages of the manual: installed, without a warning, with every option of the program."""
+    told = json.loads(subprocess.run([PROGRAM, "describe", "commands", "--json"], check=True,
+                                     capture_output=True, text=True).stdout)
+    rows = {row["name"]: row for row in told["commands"]}
+    wanted = {"man1/trivet.1": [row["name"] for row in told["options"] + told["commands"]]
+                               + [row["name"] for row in told["environment"]],
+              "man1/trivet-exec.1": ["--" + row["name"] for row in rows["exec"]["options"]],
+              "man5/trivet-session.5": ["trivet_turn", "trivet_input_over"]}
+    for name, words in wanted.items():
+        path = os.path.join(where, name)
+        done = subprocess.run(["groff", "-ww", "-man", "-Tascii", path], env=env,
+                              capture_output=True, text=True, check=False)
+        check(f"{name} has no warning", done.returncode == 0 and not done.stderr, done.stderr)
+        shown = re.sub("\x1b\\[[0-9]*m|.\x08", "", done.stdout)
+        missing = [word for word in words if word not in shown]
+        check(f"{name} is complete", done.stdout and not missing, missing)
+
+
 def check_trust(root, program, env, place):
     module = os.path.join(root, place["lib"], "trivet-net.so")
     for path in (module, os.path.dirname(module)):
@@ -119,6 +139,7 @@ def main():
         check("program, modules and trivet-hold are installed", wanted <= found, found)
         check("no name of another program", not [name for name in found if os.path.basename(name) in
                                                  ("loaf", "scaiflux", "kward")], found)
+        check_pages(os.path.join(root, prefix, set_to["mandir"]), env)
         program = os.path.join(root, place["bin"], "trivet")
         check_turn(root, program, env, base)
         check_trust(root, program, env, place)
