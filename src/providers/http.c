@@ -163,8 +163,9 @@ static bool read_whole(struct vendor_stream *s, struct str body)
     struct error ignored;
     bool is_over = false;
     body = str_trim(body);
+    struct server_event whole = {STR(""), body};
     return body.n > 0 && (body.p[0] == '{' || body.p[0] == '[') &&
-           s->vendor->read(s->state, &s->reply, &s->sink, STR(""), body, &is_over, &ignored) &&
+           s->vendor->read(s->state, &s->reply, &s->sink, &whole, &is_over, &ignored) &&
            !s->is_dead && s->vendor->finish(s->state, &s->reply, &s->sink, &ignored);
 }
 
@@ -206,13 +207,14 @@ static void callback_end(struct vendor_stream *s)
         stream_release(s);
 }
 
-static void read_event(struct vendor_stream *s, struct str event, struct str data)
+static void read_event(struct vendor_stream *s, struct str name, struct str data)
 {
+    struct server_event event = {name, data};
     struct error err;
     bool is_over = false;
     if (s->is_ended)
         return;
-    bool is_fine = s->vendor->read(s->state, &s->reply, &s->sink, event, data, &is_over, &err);
+    bool is_fine = s->vendor->read(s->state, &s->reply, &s->sink, &event, &is_over, &err);
     if (s->is_dead)
         return;
     if (!is_fine && s->is_at_eof && err.code == ERR_BAD_REPLY) {

@@ -7,6 +7,11 @@
 #include "net/http.h"
 #include "providers/provider.h"
 
+/* One event of a stream of server-sent events. */
+struct server_event {
+    struct str name, data;
+};
+
 struct reader_state; /* the vendor's own, zeroed at the start */
 
 struct vendor {
@@ -23,8 +28,8 @@ struct vendor {
     /* One SSE event, or the whole body when the answer is one JSON value.  Appends to the reply;
      * text and reasoning also go to the sink.  False with err on an error event or one of the wrong
      * shape. *ret_is_over: the reply is complete. */
-    bool (*read)(void *state, struct reply *reply, const struct ask_sink *sink, struct str event,
-                 struct str data, bool *ret_is_over, struct error *err);
+    bool (*read)(void *state, struct reply *reply, const struct ask_sink *sink,
+                 const struct server_event *event, bool *ret_is_over, struct error *err);
     /* End of the stream: false with ERR_CUT unless the terminal event was seen. */
     bool (*finish)(void *state, struct reply *reply, const struct ask_sink *sink,
                    struct error *err);

@@ -42,8 +42,8 @@ static inline void on_event(void *arg, struct str event, struct str data)
 {
     struct heard *h = arg;
     if (h->is_fine && !h->is_over)
-        h->is_fine = h->vendor->read(h->state, &h->reply, &h->sink, event, data, &h->is_over,
-                                     &h->err);
+        h->is_fine = h->vendor->read(h->state, &h->reply, &h->sink,
+                                     &(struct server_event){event, data}, &h->is_over, &h->err);
 }
 
 static inline void listen(struct heard *h, const struct vendor *v, struct str bytes, size_t piece)

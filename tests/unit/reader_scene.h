@@ -53,8 +53,8 @@ static void on_event(void *arg, struct str event, struct str data)
 {
     struct heard *h = arg;
     if (h->is_fine && !h->is_over)
-        h->is_fine = reader.vendor->read(h->state, &h->reply, &h->sink, event, data, &h->is_over,
-                                         &h->err);
+        h->is_fine = reader.vendor->read(h->state, &h->reply, &h->sink,
+                                         &(struct server_event){event, data}, &h->is_over, &h->err);
 }
 
 static void listen(struct heard *h, struct str stream, size_t piece)

@@ -187,7 +187,8 @@ static void test_read_wrapped(void **state)
     struct ask_sink sink = {0};
     struct error err;
     bool is_over = false;
-    assert_false(antigravity_read(&r, &reply, &sink, STR(""), STR("{"), &is_over, &err));
+    assert_false(antigravity_read(&r, &reply, &sink, &(struct server_event){STR(""), STR("{")},
+                                  &is_over, &err));
     assert_non_null(strstr(err.text, "Antigravity"));
     assert_false(antigravity_finish(&r, &reply, &sink, &err));
     assert_int_equal(err.code, ERR_CUT);

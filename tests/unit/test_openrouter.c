@@ -64,7 +64,8 @@ static bool feed(struct openai_reader *r, struct reply *reply, const char *data)
 {
     bool is_over = false;
     struct error err;
-    return openai_read(r, reply, &sink, STR_NONE, str_of(data), &is_over, &err);
+    return openai_read(r, reply, &sink, &(struct server_event){STR_NONE, str_of(data)}, &is_over,
+                       &err);
 }
 
 #define D(details) "{\"choices\":[{\"delta\":{\"reasoning_details\":[" details "]}}]}"

@@ -50,8 +50,8 @@ struct anthropic_reader {
     } thought;
 };
 
-bool anthropic_read(void *state, struct reply *reply, const struct ask_sink *sink, struct str event,
-                    struct str data, bool *ret_is_over, struct error *err);
+bool anthropic_read(void *state, struct reply *reply, const struct ask_sink *sink,
+                    const struct server_event *event, bool *ret_is_over, struct error *err);
 bool anthropic_finish(void *state, struct reply *reply, const struct ask_sink *sink,
                       struct error *err);
 

@@ -334,30 +334,30 @@ static bool read_event(struct reading *h, struct str type, yyjson_val *event)
     return true;
 }
 
-bool anthropic_read(void *state, struct reply *reply, const struct ask_sink *sink, struct str event,
-                    struct str data, bool *ret_is_over, struct error *err)
+bool anthropic_read(void *state, struct reply *reply, const struct ask_sink *sink,
+                    const struct server_event *event, bool *ret_is_over, struct error *err)
 {
     struct anthropic_reader *r = state;
     struct reading h = {r, reply, sink, err};
     AUTO(json) struct json json = JSON_INIT;
-    data = str_trim(data);
-    if (data.n == 0 || str_is(event, "ping"))
+    struct str name = event->name, data = str_trim(event->data);
+    if (data.n == 0 || str_is(name, "ping"))
         return true;
     if (str_is(data, "[DONE]")) {
         r->has_done = *ret_is_over = true;
         return close_thought(&h);
     }
     if (!event_parse(data, anthropic_vendor.label, &json, err))
-        return str_is(event, "error") ? read_error(&h, data) : false;
+        return str_is(name, "error") ? read_error(&h, data) : false;
     if (yyjson_is_null(json.root))
         return true;
     if (!yyjson_is_obj(json.root))
         return error_set(err, ERR_BAD_REPLY, "Anthropic sent an event that is not a JSON object");
     struct str type = json_get_str(json.root, "type");
     yyjson_val *error = json_get(json.root, "error");
-    if (str_is(type, "error") || str_is(event, "error") || (error && !yyjson_is_null(error)))
+    if (str_is(type, "error") || str_is(name, "error") || (error && !yyjson_is_null(error)))
         return read_error(&h, data);
-    if (!read_event(&h, type.n ? type : event, json.root))
+    if (!read_event(&h, type.n ? type : name, json.root))
         return false;
     if (r->is_stopped)
         *ret_is_over = true;

@@ -66,12 +66,12 @@ struct gemini_reader {
     uint64_t id_hashes[GEMINI_MAX_CALLS];
 };
 
-bool gemini_read(void *state, struct reply *reply, const struct ask_sink *sink, struct str event,
-                 struct str data, bool *ret_is_over, struct error *err);
+bool gemini_read(void *state, struct reply *reply, const struct ask_sink *sink,
+                 const struct server_event *event, bool *ret_is_over, struct error *err);
 bool gemini_finish(void *state, struct reply *reply, const struct ask_sink *sink,
                    struct error *err);
 bool antigravity_read(void *state, struct reply *reply, const struct ask_sink *sink,
-                      struct str event, struct str data, bool *ret_is_over, struct error *err);
+                      const struct server_event *event, bool *ret_is_over, struct error *err);
 bool antigravity_finish(void *state, struct reply *reply, const struct ask_sink *sink,
                         struct error *err);
 

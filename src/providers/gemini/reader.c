@@ -296,12 +296,11 @@ static bool finish(struct gemini_reader *r, struct reply *reply, const struct as
     return true;
 }
 
-bool gemini_read(void *state, struct reply *reply, const struct ask_sink *sink, struct str event,
-                 struct str data, bool *ret_is_over, struct error *err)
+bool gemini_read(void *state, struct reply *reply, const struct ask_sink *sink,
+                 const struct server_event *event, bool *ret_is_over, struct error *err)
 {
     struct reading r = {state, reply, sink, gemini_vendor.label};
-    (void)event;
-    return read_event(&r, data, ret_is_over, err);
+    return read_event(&r, event->data, ret_is_over, err);
 }
 
 bool gemini_finish(void *state, struct reply *reply, const struct ask_sink *sink, struct error *err)
@@ -310,11 +309,10 @@ bool gemini_finish(void *state, struct reply *reply, const struct ask_sink *sink
 }
 
 bool antigravity_read(void *state, struct reply *reply, const struct ask_sink *sink,
-                      struct str event, struct str data, bool *ret_is_over, struct error *err)
+                      const struct server_event *event, bool *ret_is_over, struct error *err)
 {
     struct reading r = {state, reply, sink, antigravity_vendor.label};
-    (void)event;
-    return read_event(&r, data, ret_is_over, err);
+    return read_event(&r, event->data, ret_is_over, err);
 }
 
 bool antigravity_finish(void *state, struct reply *reply, const struct ask_sink *sink,

@@ -48,8 +48,8 @@ struct openai_reader {
 };
 
 void openai_clear(void *state);
-bool openai_read(void *state, struct reply *reply, const struct ask_sink *sink, struct str event,
-                 struct str data, bool *ret_is_over, struct error *err);
+bool openai_read(void *state, struct reply *reply, const struct ask_sink *sink,
+                 const struct server_event *event, bool *ret_is_over, struct error *err);
 bool openai_finish(void *state, struct reply *reply, const struct ask_sink *sink,
                    struct error *err);
 

@@ -302,12 +302,12 @@ static bool fail_with_choice(struct reply *reply, yyjson_val *choice, struct err
     return fail_with(reply, buf_str(&body), err);
 }
 
-bool openai_read(void *state, struct reply *reply, const struct ask_sink *sink, struct str event,
-                 struct str data, bool *ret_is_over, struct error *err)
+bool openai_read(void *state, struct reply *reply, const struct ask_sink *sink,
+                 const struct server_event *event, bool *ret_is_over, struct error *err)
 {
     struct openai_reader *r = state;
     AUTO(json) struct json json = JSON_INIT;
-    data = str_trim(data);
+    struct str data = str_trim(event->data);
     if (data.n == 0)
         return true;
     if (str_is(data, "[DONE]")) {
@@ -315,13 +315,13 @@ bool openai_read(void *state, struct reply *reply, const struct ask_sink *sink, 
         return true;
     }
     if (!event_parse(data, label_of(reply), &json, err))
-        return str_is(event, "error") ? fail_with(reply, data, err) : false;
+        return str_is(event->name, "error") ? fail_with(reply, data, err) : false;
     if (yyjson_is_null(json.root))
         return true;
     if (!yyjson_is_obj(json.root))
         return error_set(err, ERR_BAD_REPLY, "%s sent an event that is not a JSON object",
                          label_of(reply));
-    if (is_error(json.root, event))
+    if (is_error(json.root, event->name))
         return fail_with(reply, data, err);
     read_usage(reply, json_get(json_get(json.root, "x_groq"), "usage"));
     read_usage(reply, json_get(json.root, "usage"));

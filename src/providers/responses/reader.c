@@ -548,11 +548,11 @@ static bool is_error(yyjson_val *event, struct str type)
     return str_is(type, "error") || (error && !yyjson_is_null(error));
 }
 
-bool responses_read(void *state, struct reply *reply, const struct ask_sink *sink, struct str event,
-                    struct str data, bool *ret_is_over, struct error *err)
+bool responses_read(void *state, struct reply *reply, const struct ask_sink *sink,
+                    const struct server_event *event, bool *ret_is_over, struct error *err)
 {
     AUTO(json) struct json json = JSON_INIT;
-    data = str_trim(data);
+    struct str data = str_trim(event->data);
     if (data.n == 0)
         return true;
     if (str_is(data, "[DONE]")) {
@@ -568,7 +568,8 @@ bool responses_read(void *state, struct reply *reply, const struct ask_sink *sin
     struct reading g = {.r = state, .reply = reply, .sink = sink, .event = json.root};
     struct str type = json_get_str(json.root, "type");
     if (type.n == 0)
-        type = str_is(json_get_str(json.root, "object"), "response") ? STR("response.done") : event;
+        type = str_is(json_get_str(json.root, "object"), "response") ? STR("response.done")
+                                                                     : event->name;
     for (size_t i = 0; i < ARRAY_LEN(event_rows); i++) {
         if (!str_is(type, event_rows[i].type))
             continue;

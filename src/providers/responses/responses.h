@@ -46,8 +46,8 @@ struct responses_reader {
     enum responses_kind tail; /* kind of the last item of the reply so far */
 };
 
-bool responses_read(void *state, struct reply *reply, const struct ask_sink *sink, struct str event,
-                    struct str data, bool *ret_is_over, struct error *err);
+bool responses_read(void *state, struct reply *reply, const struct ask_sink *sink,
+                    const struct server_event *event, bool *ret_is_over, struct error *err);
 bool responses_finish(void *state, struct reply *reply, const struct ask_sink *sink,
                       struct error *err);
 /* What an error event, or {"error": ...} around the error of a failed response (is_response),
