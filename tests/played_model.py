@@ -8,7 +8,7 @@
     with place() as base:
         seen = play("scaiflux", model(), base)
 
-A yield is a reply with calls; when the function returns, the model says "Done." and the turn ends.
+A yield is a reply with calls, or a whole reply as fake/provider.py takes it; when the function returns, the model says "Done." and the turn ends.
 `seen.requests` are the bodies that the provider got, `seen.heard` what the client heard, `seen.stderr`.
 """
 import contextlib
@@ -53,6 +53,8 @@ class Model:
         except Exception as error:  # pylint: disable=broad-except
             self.failed = error
             return {"text": "Done."}
+        if isinstance(calls, dict):
+            return calls
         return {"whole_calls": True, "tool_calls": [
             {"id": f"c{len(self.requests)}_{i}", "name": name, "arguments": arguments}
             for i, (name, arguments) in enumerate(calls)]}

@@ -53,7 +53,7 @@ struct message {
     size_t n_said;
     struct str context;  /* for the model only, or STR_NONE.  USER: additional facts; SUMMARY: text
                           * repeated after it */
-    struct str brief;    /* TOOL: sent to the model instead of the text, or STR_NONE; not saved */
+    struct str brief;    /* sent to the model instead of the text, or STR_NONE; not saved */
     struct str entry_id; /* of a version 2 file, or STR_NONE */
     int64_t number;      /* its position in the whole conversation, from 0, not changed by
                           * compaction; SUMMARY: of the first message after it */

@@ -14,6 +14,7 @@ enum stop_reason {
     STOP_LENGTH,
     STOP_FILTER,
     STOP_PAUSE, /* the model continues when asked again with the reply in its history */
+    STOP_LOOP,  /* it was stopped because it repeats the same passage */
     STOP_OTHER,
 };
 

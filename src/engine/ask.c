@@ -8,6 +8,7 @@
  */
 #include "engine/compact.h"
 #include "engine/journal.h"
+#include "engine/text_loop.h"
 
 #include "auth/keys.h"
 #include "base/log.h"
@@ -20,6 +21,9 @@ struct asking {
     struct wait wait;
     bool is_shown; /* something of the reply was told */
     bool has_ended, ok;
+    struct text_loop texts, thoughts; /* of the reply */
+    bool is_loop;                     /* one of them repeats itself: nothing more is told */
+    size_t n_text;                    /* bytes of text that were told */
     struct error err;
     int64_t last_useful_us;
     struct buf *text; /* plain requests collect here */
@@ -99,6 +103,13 @@ static void on_useful(struct asking *k)
     k->last_useful_us = time_mono_us();
 }
 
+static void look_for_loop(struct asking *k, struct text_loop *loop, struct str delta)
+{
+    k->is_loop = text_loop_add(loop, delta);
+    if (k->is_loop)
+        wait_wake(&k->wait);
+}
+
 static void on_text(void *arg, struct str delta)
 {
     struct asking *k = arg;
@@ -108,20 +119,25 @@ static void on_text(void *arg, struct str delta)
         buf_add(k->text, delta);
         return;
     }
+    if (k->is_loop)
+        return;
+    k->n_text += delta.n;
     k->is_shown = true;
     journal_add(k->session->journal, t, false, delta, k->session->seq + 1);
     session_emit(k->session, t, &(struct event){.kind = EV_TEXT, .text = delta});
+    look_for_loop(k, &k->texts, delta);
 }
 
 static void on_reasoning(void *arg, struct str delta)
 {
     struct asking *k = arg;
     on_useful(k);
-    if (!k->turn)
+    if (!k->turn || k->is_loop)
         return;
     k->is_shown = true;
     journal_add(k->session->journal, k->turn, true, delta, k->session->seq + 1);
     session_emit(k->session, k->turn, &(struct event){.kind = EV_REASONING, .text = delta});
+    look_for_loop(k, &k->thoughts, delta);
 }
 
 static void on_alive(void *arg)
@@ -147,7 +163,7 @@ static bool hear_out_await(struct asking *k, struct error *err)
 {
     int64_t limit_us = k->session->settings->stall_ms * 1000;
     k->last_useful_us = time_mono_us();
-    while (!k->has_ended) {
+    while (!k->has_ended && !k->is_loop) {
         if (k->session->n_full > 0)
             on_useful(k); /* we hold the stream ourselves */
         int64_t left_us = limit_us - (time_mono_us() - k->last_useful_us);
@@ -161,9 +177,9 @@ static bool hear_out_await(struct asking *k, struct error *err)
             return false;
         }
     }
-    if (!k->ok)
+    if (!k->ok && !k->is_loop)
         *err = k->err;
-    return k->ok;
+    return k->ok || k->is_loop;
 }
 
 /* The session knows its stream, so that a listener that is full pauses it. */
@@ -229,6 +245,21 @@ static void keep_partial(struct turn *t, const struct model *m, const struct rep
     turn_add_message(t, &partial, &ignored);
 }
 
+/* A reply that repeats itself ends here.  The model reads it without most of the repetitions. */
+static struct message cut_loop(struct asking *k, const struct reply *reply)
+{
+    static const char note[] = "\n\n[The reply was cut: it repeated the same passage.]";
+    struct turn *t = k->turn;
+    struct str text = str_cut(reply_text_so_far(reply, &t->arena), k->n_text);
+    size_t surplus = MIN(k->texts.surplus, text.n);
+    struct message m = message_text(&t->arena, ROLE_ASSISTANT,
+                                    arena_fmt(&t->arena, "%.*s%s", STR_FMT(text), note));
+    if (surplus)
+        m.brief = arena_fmt(&t->arena, "%.*s%s", STR_FMT(str_cut(text, text.n - surplus)), note);
+    session_emit(k->session, t, &(struct event){.kind = EV_TEXT, .text = str_of(note)});
+    return m;
+}
+
 static void tell_request(struct turn *t, const struct provider *p)
 {
     struct str body = p->request_body ? p->request_body(t->session->stream) : STR_NONE;
@@ -289,8 +320,8 @@ static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret
     if (state.n)
         t->provider_state = arena_str(&t->arena, state);
     if (ok) {
-        *ret = reply_take_message(reply, &t->arena);
-        *ret_stop = reply->stop;
+        *ret_stop = k->is_loop ? STOP_LOOP : reply->stop;
+        *ret = k->is_loop ? cut_loop(k, reply) : reply_take_message(reply, &t->arena);
         add_usage(t, &ask.model, ret, reply);
         window_accepted(s, &ret->usage);
         t->n_refusals = 0;
@@ -357,6 +388,8 @@ bool ask_model_await(struct turn *t, struct message *ret, enum stop_reason *ret_
         int64_t bytes = 0;
         int64_t began_us = time_mono_us();
         bool ok = ask_once_await(t, &k, ret, ret_stop, &bytes, err);
+        text_loop_clear(&k.texts);
+        text_loop_clear(&k.thoughts);
         log_request(t, attempt, began_us, bytes, ok ? NULL : err);
         if (ok)
             return true;

@@ -42,8 +42,17 @@ void call_free(struct call *c);
 /* Finds the face and decodes the arguments; false with a result when that fails. */
 bool call_prepare(struct call *c);
 bool call_run_await(struct call *c, struct error *err);
+
+/* permit.c */
 /* What is needed to judge the paths of a call. */
 struct tool_cx call_judging_cx(const struct call *c);
+/* True when the call may run; false with a result, or with ERR_CANCELED in err. */
+bool call_permit_await(struct call *c, struct error *err);
+/* Whether it runs without asking. */
+bool call_is_free(const struct call *c);
+/* Answers something that the turn has asked; text: a reason or an answer, or STR_NONE. */
+enum permit_outcome pending_settle(const struct turn *t, struct pending *p, struct str id,
+                                   bool allow, struct str text);
 
 /* early.c */
 enum { EARLY_MOST = 8 };

@@ -14,13 +14,13 @@ static void early_fiber(void *arg)
 void early_start(struct early *e, struct turn *t, const struct message *reply, size_t from)
 {
     e->n = e->next = 0;
-    if (t->session->settings->permit != PERMIT_ALL)
+    if (t->session->settings->permit == PERMIT_ASK)
         return;
     for (size_t b = from; b < reply->n_blocks && e->n < EARLY_MOST; b++) {
         if (reply->blocks[b].kind != BLOCK_CALL)
             continue;
         struct call *c = call_new(t, &reply->blocks[b]);
-        c->is_early = call_prepare(c) && face_only_looks(c->face);
+        c->is_early = call_prepare(c) && face_only_looks(c->face) && call_is_free(c);
         if (!c->is_early) {
             call_free(c);
             break;

@@ -131,7 +131,8 @@ static bool stop_at_limit(struct turn *t, const struct message *reply, struct er
 
 static const char *stop_name(enum stop_reason stop)
 {
-    return stop == STOP_LENGTH ? "max_tokens" : stop == STOP_FILTER ? "content_filter" : "end_turn";
+    bool is_cut = stop == STOP_LENGTH || stop == STOP_LOOP;
+    return is_cut ? "max_tokens" : stop == STOP_FILTER ? "content_filter" : "end_turn";
 }
 
 /* Input that is on its way to the disk still belongs to this turn. */
@@ -165,16 +166,40 @@ static bool stop_at_budget(struct turn *t, const char *name, struct error *err)
     return error_set(err, ERR_LIMIT, "stopped: the turn has reached its limit (%s)", name);
 }
 
-/* Changes that nothing was run on: the model is asked once to check them. */
-static bool remind(struct turn *t, bool *ret_done, struct error *err)
+static bool say_to_model(struct turn *t, const char *words, struct error *err)
 {
-    const char *words = t->session->settings->check_reminder;
-    *ret_done = words && t->has_unchecked_change && !t->was_reminded;
-    if (!*ret_done)
-        return true;
-    t->was_reminded = true;
     struct message m = message_text(&t->arena, ROLE_USER, str_of(words));
     return turn_add_message(t, &m, err);
+}
+
+/* A reply that repeated itself: the model gets a second chance where calls that repeat end the
+ * turn. */
+static bool answer_loop(struct turn *t, bool *ret_goes_on, struct error *err)
+{
+    *ret_goes_on = t->session->settings->max_repeats > 0;
+    if (!*ret_goes_on)
+        return true;
+    if (t->has_looped)
+        return error_set(err, ERR_LIMIT, "stopped: the model repeats the same passage");
+    t->has_looped = true;
+    return say_to_model(t,
+                        "(Automatic note: your reply repeated the same passage and was cut. Do not "
+                        "write it again; take the next step, or end with what is known.)",
+                        err);
+}
+
+/* Before the end of the turn.  Changes that nothing was run on: the model is asked once to check
+ * them. */
+static bool remind(struct turn *t, enum stop_reason stop, bool *ret_goes_on, struct error *err)
+{
+    const char *words = t->session->settings->check_reminder;
+    if (stop == STOP_LOOP)
+        return answer_loop(t, ret_goes_on, err);
+    *ret_goes_on = stop == STOP_END && words && t->has_unchecked_change && !t->was_reminded;
+    if (!*ret_goes_on)
+        return true;
+    t->was_reminded = true;
+    return say_to_model(t, words, err);
 }
 
 static bool run_rounds_await(struct turn *t, struct error *err)
@@ -207,10 +232,10 @@ static bool run_rounds_await(struct turn *t, struct error *err)
             return false;
         if (st->steer_extends && was_steered)
             continue;
-        bool is_reminded = false;
-        if (stop == STOP_END && !remind(t, &is_reminded, err))
+        bool goes_on;
+        if (!remind(t, stop, &goes_on, err))
             return false;
-        if (is_reminded)
+        if (goes_on)
             continue;
         t->stop = stop_name(stop);
         return true;

@@ -80,6 +80,7 @@ struct turn {
     } told;
     bool has_unchecked_change; /* a file was changed and no command ran since */
     bool was_reminded;         /* of that */
+    bool has_looped;           /* a reply repeated itself */
     const char *stop;
 };
 

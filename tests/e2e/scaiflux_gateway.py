@@ -124,7 +124,7 @@ def a_working_day(base):
         {"tool_calls": [call("write_file", 1, path="new.txt", content="new\n"),
                         call("bash", 2, command="rm -rf .")], "usage": usage},
         {"text": "Then not.", "usage": usage},
-        {"text": "A very long story. " * 2000, "chunk_delay_ms": 5},
+        {"text": "".join(f"Part {i} of a long story. " for i in range(2000)), "chunk_delay_ms": 5},
         {"status": 500}, {"status": 503}, {"text": "Back again.", "usage": usage},
         {"text": "From the other.", "usage": usage},
         {"text": "In the second process.", "usage": usage}]

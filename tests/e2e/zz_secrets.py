@@ -51,7 +51,7 @@ def scenes(vendor, key):
     """Replies by what the user says."""
     form, loud = vendor.form, f"{vendor.key_header}: {vendor.key_value(key)}"
     bad = form.error(400, f"cannot read this: {loud} {key} https://x/?key={key}")
-    slow = {"text": f"{VISIBLE} " * 200, "chunk_delay_ms": 20}
+    slow = {"text": "".join(f"{VISIBLE} {i} " for i in range(200)), "chunk_delay_ms": 20}
     return [
         {"match": "tool", "text": VISIBLE, "tool_calls": [ENV_CALL]},
         {"match": "refused", **form.refused(key)},

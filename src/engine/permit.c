@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a call may run: by the rules, by the mode of the session, or by asking the listeners.
+ *
+ *     denied                      error result with the reason
+ *     beyond the mode, or asked   the listeners decide
+ */
+#include "engine/call_impl.h"
+
+struct tool_cx call_judging_cx(const struct call *c)
+{
+    struct session *s = c->turn->session;
+    return (struct tool_cx){.root = str_of(s->workspace),
+                            .launch_dir = str_of(s->engine->launch_dir),
+                            .paths = c->paths,
+                            .sandbox = session_sandbox(s),
+                            .saved = session_saved(s)};
+}
+
+/* What the call needs.  With rules a confined command needs no more than its walls let it do. */
+static enum mode required_mode(const struct call *c)
+{
+    struct session *s = c->turn->session;
+    struct tool_cx cx = call_judging_cx(c);
+    const struct sandbox_policy *walls = s->settings->permit == PERMIT_RULES && c->face->command
+                                             ? session_sandbox(s)
+                                             : NULL;
+    if (walls)
+        return walls->kind == SANDBOX_READ_ONLY ? MODE_READ_ONLY : MODE_WORKSPACE_WRITE;
+    return face_required_mode(c->face, &cx, c->decoded);
+}
+
+const char *mode_name(enum mode m)
+{
+    static const char *const names[] = {"read-only", "workspace-write", "danger-full-access"};
+    return names[m];
+}
+
+/* What the listeners are asked. */
+struct question {
+    enum mode required;
+    struct str rule; /* that wants it asked, or STR_NONE */
+    bool is_outside; /* the call asks to run outside of the sandbox, */
+    struct str why;  /* for this reason */
+};
+
+static struct event_permission word_question(const struct call *c, const struct question *q)
+{
+    struct turn *t = c->turn;
+    enum mode has = t->session->mode;
+    struct event_permission ask = {.request_id = str_of(t->permission.id),
+                                   .required = q->required,
+                                   .is_by_rule = q->rule.p != NULL,
+                                   .is_outside = q->is_outside,
+                                   .always = c->event.name};
+    if (q->is_outside)
+        ask.always = rules_outside_like(&t->arena, c->face->command(c->decoded));
+    if (q->is_outside)
+        ask.reason = arena_fmt(&t->arena, "it asks to run outside of the sandbox: %.*s",
+                               STR_FMT(q->why));
+    else if (q->rule.p)
+        ask.reason = arena_fmt(&t->arena, "the rule %.*s asks", STR_FMT(q->rule));
+    else if (q->required > has)
+        ask.reason = arena_fmt(&t->arena, "%.*s needs %s, the session has %s",
+                               STR_FMT(c->event.name), mode_name(q->required), mode_name(has));
+    return ask;
+}
+
+/* Asks the listeners and waits.  True: decided, *ret_allowed says how. */
+static bool ask_await(struct call *c, const struct question *q, bool *ret_allowed,
+                      struct error *err)
+{
+    struct turn *t = c->turn;
+    struct session *s = t->session;
+    struct pending *p = &t->permission;
+    id_hex(p->id, 12);
+    struct event_permission ask = word_question(c, q);
+    p->is_open = true;
+    p->has_text = false;
+    buf_reset(&p->text);
+    wait_reset(&p->wait);
+    session_emit(s, t,
+                 &(struct event){.kind = EV_PERMISSION_ASKED,
+                                 .call = &c->event,
+                                 .permission = &ask,
+                                 .request_id = str_of(p->id)});
+    bool ok = wait_await(&p->wait, err);
+    p->is_open = false;
+    if (ok)
+        *ret_allowed = p->allowed;
+    return ok;
+}
+
+static void deny(struct call *c, struct str reason)
+{
+    const char *text = c->turn->session->settings->denied_text;
+    tool_fail(&c->result, "%s", reason.n ? "" : text ? text : "denied");
+    buf_add(&c->result.text, reason); /* not through printf: it may hold a NUL */
+}
+
+/* Puts the call to the listeners; false with a result, or with ERR_CANCELED in err. */
+static bool put_to_listeners_await(struct call *c, const struct question *q, struct error *err)
+{
+    struct session *s = c->turn->session;
+    bool allowed = false;
+    if (s->deny_text) {
+        deny(c, str_of(s->deny_text));
+        return false;
+    }
+    if (ask_await(c, q, &allowed, err) && !allowed)
+        deny(c, c->turn->permission.has_text ? buf_str(&c->turn->permission.text) : STR_NONE);
+    return allowed;
+}
+
+static bool is_beyond_mode(struct call *c, enum mode required)
+{
+    struct session *s = c->turn->session;
+    return required > s->mode &&
+           tool_fail(&c->result, "not permitted: this needs %s, the session has %s",
+                     mode_name(required), mode_name(s->mode));
+}
+
+static bool is_denied(struct call *c, enum verdict v, struct str rule)
+{
+    return v == VERDICT_DENY &&
+           tool_fail(&c->result, "not permitted: denied by the rule %.*s", STR_FMT(rule));
+}
+
+/* A call that asks to run outside of the sandbox.  by_rules: what they say about the call itself.
+ */
+static bool permit_outside_await(struct call *c, struct str why, enum verdict by_rules,
+                                 struct error *err)
+{
+    struct session *s = c->turn->session;
+    const struct session_settings *set = s->settings;
+    struct tool_cx cx = call_judging_cx(c);
+    struct question q = {.required = MODE_FULL, .is_outside = true, .why = str_trim(why)};
+    enum verdict v = VERDICT_NONE;
+    if (session_sandbox(s)->is_required)
+        return !tool_fail(&c->result, "not permitted: TRIVET_SANDBOX=require lets nothing run "
+                                      "outside of the sandbox");
+    if (!q.why.n)
+        return !tool_fail(&c->result, "not permitted: to run outside of the sandbox, say why");
+    if (set->rules)
+        v = rules_judge_outside(set->rules, c->face, &cx, c->decoded, &q.rule);
+    if (is_denied(c, v, q.rule))
+        return false;
+    bool asks = v != VERDICT_ALLOW || by_rules == VERDICT_ASK;
+    if (asks && s->mode == MODE_READ_ONLY && !set->asks_beyond_mode)
+        return !is_beyond_mode(c, MODE_FULL);
+    c->is_outside = !asks || put_to_listeners_await(c, &q, err);
+    return c->is_outside;
+}
+
+/* Rules, then the mode. */
+static bool permit_by_rules_await(struct call *c, enum mode required, struct error *err)
+{
+    struct session *s = c->turn->session;
+    const struct session_settings *set = s->settings;
+    struct tool_cx cx = call_judging_cx(c);
+    struct question q = {.required = required};
+    struct str why;
+    enum verdict v = VERDICT_NONE;
+    if (set->rules)
+        v = rules_judge(set->rules, c->face, &cx, c->decoded, &q.rule);
+    if (is_denied(c, v, q.rule))
+        return false;
+    if (c->face->leaves && c->face->leaves(c->decoded, &why) && session_sandbox(s))
+        return permit_outside_await(c, why, v, err);
+    if (v == VERDICT_ASK)
+        return put_to_listeners_await(c, &q, err);
+    if (v == VERDICT_ALLOW || required <= s->mode)
+        return true;
+    if (set->asks_beyond_mode)
+        return put_to_listeners_await(c, &(struct question){.required = required}, err);
+    return !is_beyond_mode(c, required);
+}
+
+/* True when the call may run; false with a result, or with ERR_CANCELED in err. */
+bool call_permit_await(struct call *c, struct error *err)
+{
+    enum mode required = required_mode(c);
+    *err = ERROR_INIT;
+    switch (c->turn->session->settings->permit) {
+    case PERMIT_ASK:
+        return put_to_listeners_await(c, &(struct question){.required = required}, err);
+    case PERMIT_RULES:
+        return permit_by_rules_await(c, required, err);
+    case PERMIT_ALL:
+        break;
+    }
+    return true;
+}
+
+/* Whether the call runs without asking; nothing is told. */
+bool call_is_free(const struct call *c)
+{
+    struct session *s = c->turn->session;
+    const struct session_settings *set = s->settings;
+    struct tool_cx cx = call_judging_cx(c);
+    struct str rule, why;
+    if (set->permit == PERMIT_ALL)
+        return true;
+    if (set->permit == PERMIT_ASK)
+        return false;
+    enum verdict v = set->rules ? rules_judge(set->rules, c->face, &cx, c->decoded, &rule)
+                                : VERDICT_NONE;
+    bool leaves = c->face->leaves && c->face->leaves(c->decoded, &why) && session_sandbox(s);
+    return !leaves && (v == VERDICT_ALLOW || (v == VERDICT_NONE && required_mode(c) <= s->mode));
+}
+
+/* After an interrupt nothing is decided any more, although the fiber may not have heard of it. */
+enum permit_outcome pending_settle(const struct turn *t, struct pending *p, struct str id,
+                                   bool allow, struct str text)
+{
+    if (!str_is(id, p->id))
+        return PERMIT_UNKNOWN;
+    if (!p->is_open || t->is_cancel_asked)
+        return PERMIT_OVER;
+    p->is_open = false;
+    p->allowed = allow;
+    p->has_text = text.p != NULL;
+    buf_reset(&p->text);
+    buf_add(&p->text, text);
+    wait_wake(&p->wait);
+    return PERMIT_TAKEN;
+}
+
+enum permit_outcome session_permit(struct session *s, struct str request_id, bool allow,
+                                   struct str reason)
+{
+    struct turn *t = s->running;
+    return t ? pending_settle(t, &t->permission, request_id, allow, reason) : PERMIT_UNKNOWN;
+}
+
+void session_deny_all(struct session *s, const char *text)
+{
+    struct turn *t = s->running;
+    s->deny_text = text;
+    if (t && t->permission.is_open)
+        pending_settle(t, &t->permission, str_of(t->permission.id), false, str_of(text));
+}
