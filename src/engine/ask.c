@@ -105,7 +105,7 @@ static void on_useful(struct asking *k)
 
 static void look_for_loop(struct asking *k, struct text_loop *loop, struct str delta)
 {
-    k->is_loop = text_loop_add(loop, delta);
+    k->is_loop = !k->provider->is_played && text_loop_add(loop, delta);
     if (k->is_loop)
         wait_wake(&k->wait);
 }

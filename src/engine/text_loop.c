@@ -33,13 +33,15 @@ static void note_code(struct text_loop *l, struct str piece)
 static bool has_words(struct str passage)
 {
     uint32_t seen = 0;
+    bool has_gap = false;
     for (size_t i = 0; i < passage.n; i++) {
         unsigned char c = (unsigned char)passage.p[i];
+        has_gap |= c <= ' ' || c >= 0x80;
         bool is_letter = (c | 32) >= 'a' && (c | 32) <= 'z';
         if (is_letter || c >= 0x80)
             seen |= 1u << (c & 31);
     }
-    return __builtin_popcount(seen) >= LETTERS;
+    return has_gap && __builtin_popcount(seen) >= LETTERS;
 }
 
 /* Whether the text ends with so many times its last `period` bytes. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Loops in text: a model that writes the same passage again and again.
  *
- * A passage has 50 to 2,000 bytes, with letters in it.  Ten times in a row is a loop, in a code
+ * A passage has 50 to 2,000 bytes, with words in it.  Ten times in a row is a loop, in a code
  * block forty times, because tables of data repeat themselves. */
 #ifndef TRIVET_ENGINE_TEXT_LOOP_H
 #define TRIVET_ENGINE_TEXT_LOOP_H

@@ -56,6 +56,7 @@ static void test_no_loops(void **state)
     AUTO(buf) struct buf text = BUF_INIT;
     assert_int_equal(times("-", 5000, 20), 0);
     assert_int_equal(times("0, ", 5000, 20), 0);
+    assert_int_equal(times("0123456789abcdefghij", 5000, 20), 0);
     for (int i = 0; i < 3000; i++)
         buf_addf(&text, "- row %d of a table whose rows differ in the number alone, as they do\n",
                  i);

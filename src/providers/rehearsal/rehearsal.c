@@ -115,6 +115,7 @@ static struct stream *start(struct loop *l, const struct ask *ask, const struct 
 const struct provider provider_rehearsal = {
     .name = "rehearsal",
     .label = "Rehearsal",
+    .is_played = true,
     .models = models,
     .find_window = find_window,
     .start = start,
