@@ -3,6 +3,7 @@
 
 #include "base/path.h"
 #include "base/shown.h"
+#include "cli/accounts.h"
 #include "cli/demo.h"
 #include "cli/doctor.h"
 #include "cli/sessions.h"
@@ -102,6 +103,25 @@ const struct command_row command_rows[] = {
      .about = "the Kward protocol",
      .words = rpc_words,
      .run = run_dialect},
+    {.name = "login",
+     .group = GROUP_SETUP,
+     .args = "[PROVIDER]",
+     .about = "sign in, or enter a key",
+     .more = login_more,
+     .options = login_options_rows,
+     .run = login_run},
+    {.name = "logout",
+     .group = GROUP_SETUP,
+     .args = "[PROVIDER]",
+     .about = "forget a key or a sign-in",
+     .options = logout_options,
+     .run = logout_run},
+    {.name = "models",
+     .group = GROUP_SETUP,
+     .args = "[PROVIDER]",
+     .about = "what can be used; context windows, prices",
+     .options = models_options,
+     .run = models_run},
     {.name = "demo",
      .group = GROUP_SETUP,
      .args = "",

@@ -46,6 +46,9 @@ const struct model *engine_models(struct engine *e, const struct provider *p, st
 /* Asks the provider for its list unless there is a good one; an older list that goes on serving is
  * a success.  ERR_INVALID when the provider has none to ask for (p->list is LIST_NONE). */
 bool engine_refresh_models_await(struct engine *e, const struct provider *p, struct error *err);
+/* The same in any case, to find out whether the credentials are good: ERR_AUTH when they are not.
+ */
+bool engine_check_key_await(struct engine *e, const struct provider *p, struct error *err);
 /* Refreshes several lists in parallel.  on_list (may be NULL) is called for each list that changed,
  * as soon as it is there, in a fiber of its own: it may await.  Failures are ignored: false only
  * with ERR_CANCELED. */
@@ -93,6 +96,7 @@ bool engine_find_workspace(struct engine *e, struct str path, struct arena *a, s
  * engine owns what it is given. */
 struct auth_store;
 struct auth_store *engine_auth(struct engine *e);
+void engine_auth_path(struct buf *out); /* of trivet's own file */
 void engine_use_auth(struct engine *e, struct auth_store *st);
 /* Whether the web can be searched: there is a key for it. */
 bool engine_can_search(struct engine *e);

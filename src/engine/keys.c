@@ -10,7 +10,7 @@
 #include "tools/tool.h"
 
 /* $XDG_CONFIG_HOME/trivet/auth.json */
-static void put_default_path(struct buf *out)
+void engine_auth_path(struct buf *out)
 {
     path_xdg(out, "XDG_CONFIG_HOME", ".config");
     buf_addz(out, "/trivet/auth.json");
@@ -20,7 +20,7 @@ struct auth_store *engine_auth(struct engine *e)
 {
     if (!e->auth) {
         AUTO(buf) struct buf path = BUF_INIT;
-        put_default_path(&path);
+        engine_auth_path(&path);
         engine_use_auth(e, auth_store_new(&auth_format_trivet, buf_str(&path), STR_NONE));
     }
     return e->auth;

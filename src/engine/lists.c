@@ -93,6 +93,11 @@ bool engine_refresh_models_await(struct engine *e, const struct provider *p, str
     return catalogue_refresh_await(engine_catalogue(e), p, err);
 }
 
+bool engine_check_key_await(struct engine *e, const struct provider *p, struct error *err)
+{
+    return catalogue_check_await(engine_catalogue(e), p, err);
+}
+
 struct round { /* of questions to several providers */
     struct engine *engine;
     engine_list_fn *on_list;

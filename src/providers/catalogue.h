@@ -50,6 +50,9 @@ const struct model *catalogue_list(struct catalogue *c, const struct provider *p
  * is made after 30 s at the earliest.  Calls during a request wait for its answer.  ERR_INVALID
  * when the provider has no list. */
 bool catalogue_refresh_await(struct catalogue *c, const struct provider *p, struct error *err);
+/* Fetches the list in any case, to find out whether the credentials are good: an older list does
+ * not make it succeed.  True for a provider without a list. */
+bool catalogue_check_await(struct catalogue *c, const struct provider *p, struct error *err);
 /* The next refresh fetches the list, whatever its age. */
 void catalogue_expire(struct catalogue *c, const struct provider *p);
 /* To be called after a sign-in, a sign-out or a change of the key.  Drops the list in memory; the

@@ -259,6 +259,22 @@ bool catalogue_refresh_await(struct catalogue *c, const struct provider *p, stru
     return live->fetched_ms > 0;
 }
 
+bool catalogue_check_await(struct catalogue *c, const struct provider *p, struct error *err)
+{
+    AUTO(asker) struct asker k = asker_make(c, p);
+    struct live *live = catalogue_live(c, p);
+    if (!live || p->list == LIST_NONE || k.base.n == 0)
+        return true;
+    while (live->is_asked)
+        if (!join_await(live, err))
+            return false;
+    live->is_asked = true;
+    bool ok = ask_for_await(&k, live, err);
+    live->is_asked = false;
+    wake_waiters(live);
+    return ok;
+}
+
 bool catalogue_public_await(struct catalogue *c, const struct provider *p, struct arena *a,
                             struct model **ret, size_t *ret_n, struct error *err)
 {

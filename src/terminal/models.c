@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/shown.h"
 #include "context/config.h"
+#include "terminal/accounts.h"
 #include "terminal/pick.h"
 #include "terminal/slash.h"
 
@@ -91,12 +92,6 @@ static void choose_value(struct chat *c, struct str slug)
 
 /* ---- /model ---- */
 
-static bool is_offered(struct chat *c, const struct provider *p)
-{
-    return engine_is_usable(c->engine, p) &&
-           (!p->is_local || engine_models_fetched_ms(c->engine, p));
-}
-
 void models_complete(struct chat *c, void (*add)(void *arg, struct str value, struct str about),
                      void *arg)
 {
@@ -104,7 +99,7 @@ void models_complete(struct chat *c, void (*add)(void *arg, struct str value, st
     size_t n_providers, n;
     const struct provider *const *providers = engine_providers(c->engine, &n_providers);
     for (size_t i = 0; i < n_providers; i++) {
-        if (!is_offered(c, providers[i]))
+        if (!account_is_offered(c->engine, providers[i]))
             continue;
         const struct model *m = engine_models(c->engine, providers[i], &a, &n);
         for (size_t k = 0; k < n; k++) {
@@ -152,12 +147,6 @@ void slash_model(struct chat *c, struct str args)
 
 /* ---- keys ---- */
 
-/* Who a provider's entry belongs to. */
-static struct str entry_name(const struct provider *p)
-{
-    return str_of(p->sign_in ? p->sign_in : p->name);
-}
-
 /* The first of its models answers. */
 static void use_await(struct chat *c, const struct provider *p)
 {
@@ -184,33 +173,19 @@ static void use_fiber(void *arg)
     wish_free(w);
 }
 
-/* A key that the provider refuses is not kept. */
-static bool try_key_await(struct chat *c, const struct provider *p, struct error *err)
-{
-    engine_forget_keys(c->engine);
-    engine_forget_models(c->engine, entry_name(p));
-    if (p->list == LIST_NONE || engine_refresh_models_await(c->engine, p, err) ||
-        (err->code != ERR_AUTH && err->code != ERR_NO_KEY))
-        return true;
-    struct error ignored;
-    auth_store_remove_await(engine_auth(c->engine), entry_name(p), &ignored);
-    engine_forget_keys(c->engine);
-    return false;
-}
-
 static void key_fiber(void *arg)
 {
     struct wish *w = arg;
     struct chat *c = w->c;
     const struct provider *p = w->provider;
-    struct auth_entry entry = {.type = AUTH_API_KEY, .access = str_of(w->text)};
     struct error err;
     struct session_info info;
-    if (!auth_store_put_await(engine_auth(c->engine), entry_name(p), &entry, &err)) {
-        view_notice(c, STYLE_RED, "trivet: %s", err.text);
-    } else if (!try_key_await(c, p, &err)) {
-        view_notice(c, STYLE_RED, "%s refused the key: %s", p->label, err.text);
-        view_notice(c, 0, "  try: /login %s to enter it again; it was not kept", p->name);
+    if (!account_put_key_await(c->engine, p, str_of(w->text), &err)) {
+        bool is_refused = err.code == ERR_AUTH || err.code == ERR_NO_KEY;
+        view_notice(c, STYLE_RED, "%s%s%s", is_refused ? p->label : "trivet",
+                    is_refused ? " refused the key: " : ": ", err.text);
+        if (is_refused)
+            view_notice(c, 0, "  try: /login %s to enter it again; it was not kept", p->name);
     } else {
         view_notice(c, 0, "the key for %s is kept in ~/.config/trivet/auth.json", p->label);
         session_info(c->launch.session, &info);
@@ -249,7 +224,7 @@ static void sign_in_fiber(void *arg)
     struct chat *c = w->c;
     const struct provider *p = w->provider;
     struct login_options o = {
-        .issuer = issuer_of(entry_name(p)), .way = LOGIN_AUTO, .on_event = on_login, .arg = c};
+        .issuer = issuer_of(account_name(p)), .way = LOGIN_AUTO, .on_event = on_login, .arg = c};
     struct error err;
     struct login *lg = login_start(c->loop, engine_auth(c->engine), &o, &err);
     bool ok = lg && login_wait_await(lg, &err);
@@ -257,8 +232,7 @@ static void sign_in_fiber(void *arg)
         login_free(lg);
     if (ok) {
         view_notice(c, 0, "signed in at %s", p->label);
-        engine_forget_keys(c->engine);
-        engine_forget_models(c->engine, entry_name(p));
+        account_changed(c->engine, p);
         use_await(c, p);
     } else if (err.code != ERR_CANCELED) {
         view_notice(c, STYLE_RED, "trivet: %s", err.text);
@@ -278,7 +252,7 @@ static void sign_in(struct chat *c, const struct provider *p)
 static void ask_key_for(struct chat *c, struct str name)
 {
     const struct provider *p = engine_find_provider(c->engine, name);
-    if (p && p->takes_tokens && issuer_of(entry_name(p))) {
+    if (p && account_signs_in(p)) {
         sign_in(c, p);
         return;
     }
@@ -301,12 +275,12 @@ void slash_login(struct chat *c, struct str args)
     struct pick *p = pick_new("a key for:", ask_key_for);
     for (size_t i = 0; i < n; i++) {
         const struct provider *one = providers[i];
-        bool signs_in = one->takes_tokens && issuer_of(entry_name(one));
+        bool signs_in = account_signs_in(one);
         bool has_one = engine_has_credential(c->engine, one);
         if (signs_in)
             pick_add(p, str_of(one->label), has_one ? STR("signed in") : STR("sign in"),
                      str_of(one->name));
-        else if (one->env_key && one->needs_key && !one->takes_tokens)
+        else if (account_takes_key(one))
             pick_add(p, str_of(one->label), has_one ? STR("has one") : STR(""), str_of(one->name));
     }
     pick_open(c, p);
@@ -316,7 +290,7 @@ static void logout_fiber(void *arg)
 {
     struct wish *w = arg;
     struct error err;
-    struct str name = entry_name(w->provider);
+    struct str name = account_name(w->provider);
     if (auth_store_remove_await(engine_auth(w->c->engine), name, &err))
         view_notice(w->c, 0, "the key for %s is forgotten", w->provider->label);
     else

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "terminal/accounts.h"
+
+#include "auth/issuer.h"
+#include "auth/store.h"
+
+struct str account_name(const struct provider *p)
+{
+    return str_of(p->sign_in ? p->sign_in : p->name);
+}
+
+bool account_signs_in(const struct provider *p)
+{
+    return p->takes_tokens && issuer_of(account_name(p));
+}
+
+bool account_takes_key(const struct provider *p)
+{
+    return p->env_key && p->needs_key && !p->takes_tokens;
+}
+
+bool account_is_offered(struct engine *e, const struct provider *p)
+{
+    return engine_is_usable(e, p) && (!p->is_local || engine_models_fetched_ms(e, p));
+}
+
+void account_changed(struct engine *e, const struct provider *p)
+{
+    engine_forget_keys(e);
+    engine_forget_models(e, account_name(p));
+}
+
+bool account_put_key_await(struct engine *e, const struct provider *p, struct str key,
+                           struct error *err)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct auth_entry entry = {.type = AUTH_API_KEY, .access = key}, before;
+    struct auth_store *st = engine_auth(e);
+    struct error ignored;
+    bool had_one = auth_store_get(st, account_name(p), &a, &before, &ignored);
+    if (!auth_store_put_await(st, account_name(p), &entry, err))
+        return false;
+    account_changed(e, p);
+    if (engine_check_key_await(e, p, err) || (err->code != ERR_AUTH && err->code != ERR_NO_KEY))
+        return true;
+    if (had_one)
+        auth_store_put_await(st, account_name(p), &before, &ignored);
+    else
+        auth_store_remove_await(st, account_name(p), &ignored);
+    account_changed(e, p);
+    return false;
+}

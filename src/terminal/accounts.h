@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Keys and sign-ins of providers, for the chat and for `trivet login`. */
+#ifndef TRIVET_TERMINAL_ACCOUNTS_H
+#define TRIVET_TERMINAL_ACCOUNTS_H
+
+#include "engine/engine.h"
+
+/* The name of a provider's entry in the store. */
+struct str account_name(const struct provider *p);
+/* Whether its user signs in, instead of entering a key. */
+bool account_signs_in(const struct provider *p);
+/* Whether its user enters a key. */
+bool account_takes_key(const struct provider *p);
+/* Whether its models can be used now: it has what it needs, and a local server has answered. */
+bool account_is_offered(struct engine *e, const struct provider *p);
+
+/* Stores the key and asks the provider for its models.  A key that the provider refuses is not
+ * kept: ERR_AUTH. */
+bool account_put_key_await(struct engine *e, const struct provider *p, struct str key,
+                           struct error *err);
+/* After a sign-in or a sign-out: what is known about keys and models is read again. */
+void account_changed(struct engine *e, const struct provider *p);
+
+#endif
