@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 
+enum { END_ROUNDS = 200 };
+
 struct run {
     struct runner r;
     runner_fn *fn_await;
@@ -17,6 +19,17 @@ struct run {
     struct fiber *fiber;
     int signo;
 };
+
+/* A fiber of its own: that of the command may be canceled. */
+static void end_fiber(void *arg)
+{
+    struct runner *r = arg;
+    struct error ignored;
+    engine_drain_through_await(r->engine);
+    for (int i = 0; i < END_ROUNDS && fiber_count(r->loop) > 1; i++)
+        sleep_await(r->loop, 1, &ignored); /* a canceled sign-in ends its request */
+    loop_stop(r->loop);
+}
 
 static void command_fiber(void *arg)
 {
@@ -31,8 +44,7 @@ static void command_fiber(void *arg)
         r->exit_code = 1;
     if (run->signo)
         r->exit_code = 128 + run->signo;
-    engine_drain_through_await(r->engine);
-    loop_stop(r->loop);
+    fiber_start(r->loop, "end", end_fiber, r);
 }
 
 static void stop(struct run *run, int signo)
