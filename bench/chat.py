@@ -13,88 +13,26 @@ idle          CPU in 5 s of doing nothing
 Exits with 1 when a limit is missed: first frame 10 ms, 40 kB and 150 ms of CPU, echo 5 ms (p50).
 """
 import argparse
-import fcntl
 import json
 import os
-import pty
-import select
-import signal
 import statistics
-import struct
-import subprocess
 import sys
 import tempfile
-import termios
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(HERE)
 sys.path.insert(0, os.path.join(TOP, "tests"))
+sys.path.insert(0, HERE)
+import gateway      # noqa: E402
 import harness      # noqa: E402
+import terminals    # noqa: E402
 
 LIMIT_FRAME_MS, LIMIT_BYTES, LIMIT_CPU_MS, LIMIT_ECHO_MS = 10, 40_000, 150, 5
 
 
-class Chat:
-    def __init__(self, binary, env, cwd, *flags):
-        self.begun = time.perf_counter()
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            os.chdir(cwd)
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
-            os.execve(binary, ["trivet", "chat", *flags], env)
-        self.bytes = b""
-
-    def read(self, seconds):
-        """What comes within the time; empty: nothing."""
-        ready = select.select([self.fd], [], [], seconds)[0]
-        data = os.read(self.fd, 1 << 16) if ready else b""
-        self.bytes += data
-        return data
-
-    def until(self, word, seconds=20):
-        """Reads until the word has come behind what was there before; the time when it came."""
-        seen, end = b"", time.perf_counter() + seconds
-        while word not in seen:
-            left = end - time.perf_counter()
-            assert left > 0, f"{word} did not come: {seen[-300:]!r}"
-            seen += self.read(left)
-        return time.perf_counter()
-
-    def tree(self):
-        kids = subprocess.run(["pgrep", "-P", str(self.pid)], capture_output=True, text=True,
-                              check=False).stdout.split()
-        return [self.pid, *map(int, kids)]
-
-    def cpu_ms(self):
-        total = 0
-        for pid in self.tree():
-            with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-                words = file.read().rpartition(")")[2].split()
-                total += int(words[11]) + int(words[12])
-        return total * 1000 / os.sysconf("SC_CLK_TCK")
-
-    def sched_ms(self):
-        """Time on a processor with the resolution of the scheduler."""
-        total = 0
-        for pid in self.tree():
-            for task in os.listdir(f"/proc/{pid}/task"):
-                with open(f"/proc/{pid}/task/{task}/schedstat", encoding="ascii") as file:
-                    total += int(file.read().split()[0])
-        return total / 1e6
-
-    def memory_mb(self):
-        total = 0
-        for pid in self.tree():
-            with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
-                total += next(int(line.split()[1]) for line in file if line.startswith("Pss:"))
-        return total / 1024
-
-    def end(self):
-        for pid in self.tree():
-            os.kill(pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-        os.close(self.fd)
+def start(binary, env, cwd, *flags):
+    return terminals.Terminal([binary, "chat", *flags], env, cwd)
 
 
 def scene(path, *steps):
@@ -102,51 +40,41 @@ def scene(path, *steps):
         json.dump({"rounds": [list(steps)]}, file)
 
 
-def styled_words():
-    words = []
-    for i in range(2000):
-        word = f"wo{i}"
-        words.append(f"**{word}**" if i % 20 == 0 else f"`{word}`" if i % 20 == 10 else word)
-        if i % 100 == 99:
-            words[-1] += "\n\n"
-    return " ".join(words)
-
-
 def first_frames(binary, env, cwd, runs):
     times = []
     for _ in range(runs):
-        chat = Chat(binary, env, cwd, "-m", "rehearsal/hello")
+        chat = start(binary, env, cwd, "-m", "rehearsal/hello")
         times.append((chat.until(b"> ") - chat.begun) * 1000)
         chat.end()
     return sorted(times)
 
 
 def stream(binary, env, cwd):
-    scene(os.path.join(cwd, "words.json"), {"say": styled_words(), "pause_ms": 2}, {"say": " finis"})
-    chat = Chat(binary, env, cwd, "-m", "rehearsal/words.json")
+    scene(os.path.join(cwd, "words.json"), {"say": "".join(gateway.styled_words(2000)), "pause_ms": 2})
+    chat = start(binary, env, cwd, "-m", "rehearsal/words.json")
     chat.until(b"> ")
     time.sleep(0.3)
     chat.read(0.1)
-    chat.bytes, before, cpu, begun = b"", chat.sched_ms(), 0, time.perf_counter()
+    chat.bytes, before, cpu, begun = b"", chat.cpu_ms(), 0, time.perf_counter()
     os.write(chat.fd, b"go\r")
     chat.until(b"finis", 60)
     while chat.read(0.3):
         pass
     took = time.perf_counter() - begun
-    cpu = chat.sched_ms() - before
+    cpu = chat.cpu_ms() - before
     result = len(chat.bytes), cpu, chat.memory_mb(), took
-    idle = chat.sched_ms()
+    idle = chat.cpu_ms()
     end = time.perf_counter() + 5
     while time.perf_counter() < end:
         chat.read(0.5)
-    idle = chat.sched_ms() - idle
+    idle = chat.cpu_ms() - idle
     chat.end()
     return (*result, idle)
 
 
 def echoes(binary, env, cwd, runs):
     scene(os.path.join(cwd, "many.json"), {"say": "streaming words " * 20000, "pause_ms": 1})
-    chat = Chat(binary, env, cwd, "-m", "rehearsal/many.json")
+    chat = start(binary, env, cwd, "-m", "rehearsal/many.json")
     chat.until(b"> ")
     os.write(chat.fd, b"go\r")
     chat.until(b"streaming")
