@@ -37,19 +37,13 @@ apt() {
         die "apt-get $* failed"
 }
 
-# yyjson is a package of Debian 13.  Where the running suite has none, it is taken from trixie
-# with a private apt state: the system's own sources with the suite word replaced, nothing of the
-# system's configuration changed.  It needs only libc6 >= 2.14.
-install_yyjson() {
-    apt update
-    if apt-cache show libyyjson-dev >/dev/null 2>&1; then
-        apt install libyyjson-dev
-        return
-    fi
+# fetch_yyjson DIR: the packages libyyjson0 and libyyjson-dev of trixie into DIR, with a private apt
+# state: the system's own sources with the suite word replaced, nothing of the system's
+# configuration changed.  They need only libc6 >= 2.14.
+fetch_yyjson() {
     suite=$(. /etc/os-release && printf %s "${VERSION_CODENAME:-}")
     [ -n "$suite" ] || die "cannot tell the running suite; install libyyjson-dev by hand"
-    say "libyyjson-dev is not in $suite, taking it from trixie"
-    dir=$(mktemp -d) || die "no temporary directory"
+    dir=$1
     mkdir -p "$dir/parts" "$dir/state/lists/partial" "$dir/cache/archives/partial"
     : >"$dir/status"
     for f in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
@@ -63,6 +57,18 @@ install_yyjson() {
     as_root apt-get "$@" -q update >/dev/null || die "apt-get update for trixie failed"
     (cd "$dir" && as_root apt-get "$@" -q download libyyjson0 libyyjson-dev >/dev/null) ||
         die "libyyjson-dev could not be downloaded"
+}
+
+# yyjson is a package of Debian 13.  Where the running suite has none, it is taken from trixie.
+install_yyjson() {
+    apt update
+    if apt-cache show libyyjson-dev >/dev/null 2>&1; then
+        apt install libyyjson-dev
+        return
+    fi
+    say "libyyjson-dev is not in the running suite, taking it from trixie"
+    dir=$(mktemp -d) || die "no temporary directory"
+    fetch_yyjson "$dir"
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -qy install "$dir"/*.deb >/dev/null ||
         die "libyyjson-dev could not be installed"
     rm -rf "$dir"
