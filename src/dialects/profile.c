@@ -147,6 +147,7 @@ void profile_fill(struct session_settings *ret, const struct run_mode *mode,
         .canceled_text = "interrupted",
         .system = mode->is_plan ? plan_instruction : instruction,
         .tells_surroundings = true,
+        .keeps_undo = true,
         .put_context_await = put_skills_await,
         .gadgets = gadgets,
     };

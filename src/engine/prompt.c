@@ -138,6 +138,13 @@ static void look_at_tools(struct session *s, struct arena *a)
     s->prompt.tools = hash;
 }
 
+static void put_undone_await(struct session *s, struct buf *out)
+{
+    AUTO(buf) struct buf note = BUF_INIT;
+    undo_take_note_await(s, &note);
+    put_section(out, buf_str(&note));
+}
+
 void prompt_begin_await(struct turn *t)
 {
     AUTO(buf) struct buf out = BUF_INIT;
@@ -153,6 +160,7 @@ void prompt_begin_await(struct turn *t)
     look_at_tools(s, &t->arena);
     put_memory(s, buf_str(&parts.memory), &out);
     put_changed(s, &out);
+    put_undone_await(s, &out);
     put_section(&out, buf_str(&parts.turn));
     t->told.context = arena_str(&t->arena, buf_str(&out));
     buf_clear(&parts.head);

@@ -203,6 +203,7 @@ bool session_delete(struct session *s, struct error *err)
     bool ok = !s->has_file || file_remove_soon(s->engine->loop, path, err);
     s->is_deleted = true;
     journal_remove(path);
+    undo_remove_soon(s);
     session_clear_queue(s);
     session_interrupt(s);
     session_close(s); /* other holders go on without a file */
@@ -304,6 +305,7 @@ void turn_free(struct turn *t)
     turn_drop_errand(t);
     event_ring_clear(&t->ring);
     arena_clear(&t->arena);
+    undo_turn_clear(&t->undo);
     buf_clear(&t->mutations);
     buf_clear(&t->shown);
     buf_clear(&t->permission.text);

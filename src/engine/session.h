@@ -137,6 +137,31 @@ struct compact_outcome {
 bool session_compact_await(struct session *s, struct str instructions, struct arena *a,
                            struct compact_outcome *ret, struct error *err);
 
+/* What was done to a file of a turn that is taken back. */
+enum undo_outcome {
+    UNDO_RESTORED,  /* it is as it was before the turn */
+    UNDO_REMOVED,   /* the turn had made it */
+    UNDO_CHANGED,   /* it has been changed since, and stays as it is */
+    UNDO_TOO_LARGE, /* its text before was not kept */
+    UNDO_FAILED,
+};
+const char *undo_outcome_name(enum undo_outcome o); /* in words */
+struct undo_report {
+    struct str input; /* the beginning of the turn's input */
+    struct undo_file {
+        struct str path; /* relative to the workspace where it lies in it */
+        enum undo_outcome outcome;
+        struct str why; /* of UNDO_FAILED, or STR_NONE */
+    } * files;
+    size_t n;
+    int64_t n_commands; /* that ran in the turn; what they changed is not taken back */
+};
+/* Takes back what file tools changed in the last turn that changed something; called again, in the
+ * one before.  Needs settings->keeps_undo in that turn.  The model is told with the next input.
+ * ERR_BUSY while a turn runs, ERR_NOT_FOUND when nothing is kept.  The report lies in the arena. */
+bool session_undo_await(struct session *s, struct arena *a, struct undo_report *ret,
+                        struct error *err);
+
 struct shorten_outcome {
     int64_t n_removed, n_kept; /* messages; nothing is removed when it would not help */
 };

@@ -139,6 +139,7 @@ struct session_settings {
     const char *const *instructions; /* files of the workspace that follow it, NULL-ended; NULL:
                                       * AGENTS.md */
     bool rebuilds_system;    /* it follows the files at once, instead of by a message (prompt.h) */
+    bool keeps_undo;         /* what file tools change can be taken back (undo.h) */
     bool tells_surroundings; /* day, directory, repository and so on go with the first message */
     /* Says, once per turn, what belongs to the turn's input; may be NULL. */
     void (*put_context_await)(void *arg, struct session *s, struct str input,

@@ -6,6 +6,7 @@
 
 #include "engine/repeats.h"
 #include "engine/session_impl.h"
+#include "engine/undo.h"
 
 struct steer {
     struct steer *next;
@@ -66,6 +67,7 @@ struct turn {
     int iterations;            /* rounds with tool results */
     int n_calls;               /* for making ids */
     struct repeats repeats;    /* of its calls */
+    struct undo_turn undo;     /* files that it changed */
     int n_refusals;            /* of the next request, as too long */
     bool is_continued;         /* it ended in an overflow, and another turn goes on */
     struct str provider_state; /* what the provider wants back with the next round */

@@ -364,6 +364,26 @@ static bool begin_await(struct exec *x, struct error *err)
     return launch_open_await(&x->launch, err);
 }
 
+/* --undo: the report is the answer. */
+static void undo_await(struct exec *x)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct undo_report report;
+    struct error err;
+    if (!session_undo_await(x->launch.session, &a, &report, &err)) {
+        fail(x, &err);
+        return;
+    }
+    launch_put_undo(&report, &x->answer);
+    x->has_answer = true;
+    for (size_t i = 0; i < report.n; i++)
+        if (report.files[i].outcome > UNDO_REMOVED)
+            set_status(x, EXEC_UNFINISHED, EXIT_UNFINISHED);
+    if (x->is_live)
+        exec_put_text(x, buf_str(&x->answer));
+    finish(x);
+}
+
 static void exec_fiber(void *arg)
 {
     struct exec *x = arg;
@@ -382,6 +402,8 @@ static void exec_fiber(void *arg)
         exec_put_session(x);
     if (x->signo || x->is_late)
         stop(x);
+    else if (x->options.undoes)
+        undo_await(x);
     else if (!send_await(x, buf_str(&x->options.prompt), &err))
         fail(x, &err);
 }

@@ -81,6 +81,9 @@ const struct option exec_option_rows[] = {
         "its name, or its file"),
     RUN(forks, OPT_FLAG, "fork", 0, NULL, "with -c or -r: in a copy, the session stays as it is"),
     RUN(is_ephemeral, OPT_FLAG, "ephemeral", 0, NULL, "keep no session file"),
+    RUN(undoes, OPT_FLAG, "undo", 0, NULL,
+        "instead of a prompt: take back what file tools changed in the\n"
+        "last turn of the session (-r; default: the newest one)"),
     RUN(title, OPT_TEXT, "title", 0, "NAME", "name of the session"),
     RUN(max_rounds, OPT_COUNT, "max-turns", 0, "N",
         "stop after N rounds with tools (default: 200)"),
@@ -145,6 +148,9 @@ static bool check(const struct run_options *o, struct error *err)
         return error_set(err, ERR_INVALID, "--continue and --resume exclude each other");
     if (o->forks && !o->continues && !o->resume.p)
         return error_set(err, ERR_INVALID, "--fork needs --continue or --resume");
+    if (o->undoes && (o->forks || o->is_ephemeral || o->schema_file.p))
+        return error_set(err, ERR_INVALID,
+                         "--undo goes without --fork, --ephemeral and --output-schema");
     if (o->is_quiet && o->is_verbose)
         return error_set(err, ERR_INVALID, "--quiet and --verbose exclude each other");
     return true;
@@ -154,8 +160,16 @@ bool run_options_read(int argc, char **argv, struct run_options *ret, struct err
 {
     *ret = (struct run_options){.mode = run_mode_named(STR("workspace-write")),
                                 .color = STR("auto")};
-    return options_read(exec_option_rows, &argc, argv, ret, NULL, err) &&
-           (ret->asks_help || (check(ret, err) && prompt_read(ret, argc, argv, err)));
+    if (!options_read(exec_option_rows, &argc, argv, ret, NULL, err))
+        return false;
+    if (ret->asks_help)
+        return true;
+    if (!check(ret, err))
+        return false;
+    if (!ret->undoes)
+        return prompt_read(ret, argc, argv, err);
+    ret->continues |= !ret->resume.p;
+    return argc == 0 || error_set(err, ERR_INVALID, "--undo takes no prompt");
 }
 
 void run_options_clear(struct run_options *o)

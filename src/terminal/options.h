@@ -33,6 +33,7 @@ struct run_options {
     bool network, asks, is_quiet, is_verbose, asks_help;
     bool as_json, as_stream; /* one document, or one event per line */
     bool continues, forks, is_ephemeral;
+    bool undoes;   /* instead of a prompt */
     bool is_plain; /* the chat: lines of text only */
     struct buf prompt;
 };

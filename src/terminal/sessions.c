@@ -208,6 +208,33 @@ void slash_compact(struct chat *c, struct str args)
     fiber_start(c->loop, "compact", compact_fiber, k);
 }
 
+/* ---- back ---- */
+
+static void undo_fiber(void *arg)
+{
+    struct chat *c = arg;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(buf) struct buf text = BUF_INIT;
+    struct undo_report report;
+    struct error err;
+    struct str line, rest;
+    if (!session_undo_await(c->launch.session, &a, &report, &err))
+        tell(c, &err);
+    else
+        launch_put_undo(&report, &text);
+    for (rest = buf_str(&text); rest.n;) {
+        rest = str_split(rest, '\n', &line);
+        view_notice(c, 0, "%.*s", STR_FMT(line));
+    }
+    chat_dirty(c);
+}
+
+void slash_undo(struct chat *c, struct str args)
+{
+    (void)args;
+    start(c, "undo", undo_fiber);
+}
+
 /* ---- a name, a file ---- */
 
 struct wording {

@@ -191,6 +191,7 @@ const struct slash_row slash_rows[] = {
     {"new", "", "begin a new session", slash_new, NULL, true},
     {"rename", "NAME", "name this session", slash_rename, NULL, false},
     {"compact", "[WORDS]", "sum up the conversation to make it shorter", slash_compact, NULL, true},
+    {"undo", "", "take back what file tools changed in the last turn", slash_undo, NULL, true},
     {"export", "[FILE]", "write the conversation to a file, .md or .html", slash_export, NULL,
      false},
     {"tools", "", "what the model can do", run_tools, NULL, false},

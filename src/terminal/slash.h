@@ -26,6 +26,7 @@ void slash_sessions(struct chat *c, struct str args);
 void slash_fork(struct chat *c, struct str args);
 void slash_new(struct chat *c, struct str args);
 void slash_compact(struct chat *c, struct str args);
+void slash_undo(struct chat *c, struct str args);
 void slash_export(struct chat *c, struct str args);
 void slash_rename(struct chat *c, struct str args);
 /* Goes on with the session whose id begins so, or that has this name. */

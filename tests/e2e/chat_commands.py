@@ -160,6 +160,29 @@ def resumes(base):
         pane.wait("status 1")
 
 
+def undoes(base):
+    """/undo restores a file, and says when there is nothing."""
+    with tmux.Pane(base) as pane:
+        path = os.path.join(pane.workspace, "a.txt")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("before\n")
+        scenario = os.path.join(base, "change.json")
+        with open(scenario, "w", encoding="utf-8") as file:
+            json.dump({"rounds": [[{"call": "write_file", "args": {"path": "a.txt", "content": "after\n"}}],
+                                  [{"call": "bash", "args": {"command": "true"}}], [{"say": "changed"}]]}, file)
+        pane.chat(model=f"rehearsal/{scenario}")
+        pane.enter("/undo")
+        pane.wait("nothing to undo")
+        pane.turn("change it")
+        with open(path, encoding="utf-8") as file:
+            assert file.read() == "after\n", pane.screen()
+        pane.enter("/undo")
+        pane.wait("a.txt: restored")
+        pane.wait("1 command ran in that turn")
+        with open(path, encoding="utf-8") as file:
+            assert file.read() == "before\n", pane.screen()
+
+
 def first(base):
     """No model: local servers are found, one key is enough, the choice is kept."""
     script = [{"text": "the server speaks", "repeat": True}]
@@ -275,4 +298,4 @@ def wrong_key(base):
         assert len([e for e in server.log if e.get("method") == "POST"]) == 1
 
 
-tmux.run([helps, completes, looks, modes, resumes, first, rehearsal, keys, signs_in, wrong_key])
+tmux.run([helps, completes, looks, modes, resumes, undoes, first, rehearsal, keys, signs_in, wrong_key])
