@@ -11,6 +11,7 @@
 
 #define LIMITS(X)                                                                                  \
     X(LINE_BYTES, 64 << 20, "bytes of one NDJSON line (loaf)", "parse error, the line is skipped") \
+    X(ACP_LINE_BYTES, 32 << 20, "bytes of one ACP line", "invalid request, the line is skipped")   \
     X(SCAIFLUX_LINE_BYTES, 16 << 20, "bytes of one ScaiFlux line", "line_too_long")                \
     X(FRAME_BYTES, 80 << 20, "bytes of one Content-Length body", "-32600, the body is skipped")    \
     X(HEADER_BYTES, 16 << 10, "bytes of one header line", "-32600")                                \

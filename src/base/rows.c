@@ -122,7 +122,8 @@ static bool check_item(const struct row *row, unsigned flags, size_t i, yyjson_v
     struct fault inner;
     if (!row_type_fits(row->items, item))
         return fail_item(f, FAULT_TYPE, row, i, NULL);
-    if (row->rows && !rows_decode(row->rows, ROWS_CLOSED | (flags & ROWS_TIDY), item, NULL, &inner))
+    unsigned closed = row->flags & OPEN ? 0 : ROWS_CLOSED;
+    if (row->rows && !rows_decode(row->rows, closed | (flags & ROWS_TIDY), item, NULL, &inner))
         return fail_item(f, inner.kind, row, i, &inner);
     if (row->items != T_STR)
         return true;

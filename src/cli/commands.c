@@ -7,6 +7,7 @@
 #include "cli/demo.h"
 #include "cli/doctor.h"
 #include "cli/sessions.h"
+#include "dialects/acp/acp.h"
 #include "engine/sandbox_flags.h"
 #include "terminal/chat.h"
 #include "terminal/exec.h"
@@ -46,6 +47,18 @@ static int run_dialect(const struct command_row *row, int argc, char **argv)
     }
     return server_run(d, program_providers, program_n_providers, TRIVET_VERSION, argc - 1,
                       argv + 1);
+}
+
+static int run_acp(const struct command_row *row, int argc, char **argv)
+{
+    AUTO(buf) struct buf help = BUF_INIT;
+    for (int i = 0; i < argc; i++)
+        if (is_word(argc, argv, i, "--help", "-h")) {
+            help_command(row, &help);
+            return command_print(buf_str(&help));
+        }
+    return server_run(&dialect_acp, program_providers, program_n_providers, TRIVET_VERSION, argc,
+                      argv);
 }
 
 /* ---- the table ---- */
@@ -103,6 +116,13 @@ const struct command_row command_rows[] = {
      .about = "the Kward protocol",
      .words = rpc_words,
      .run = run_dialect},
+    {.name = "acp",
+     .group = GROUP_PROTOCOL,
+     .args = "[OPTIONS]",
+     .about = "the Agent Client Protocol, for editors",
+     .more = acp_more,
+     .options = acp_option_rows,
+     .run = run_acp},
     {.name = "login",
      .group = GROUP_SETUP,
      .args = "[PROVIDER]",

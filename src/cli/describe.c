@@ -132,8 +132,8 @@ static const struct {
 };
 
 /* The names above and those of the dialects. */
-const char *const describe_words[] = {"loaf",  "scaiflux", "kward",  "commands",  "exec", "chat",
-                                      "tools", "limits",   "events", "providers", NULL};
+const char *const describe_words[] = {"loaf", "scaiflux", "kward",  "acp",    "commands",  "exec",
+                                      "chat", "tools",    "limits", "events", "providers", NULL};
 
 struct describe_options {
     bool as_json, asks_help;

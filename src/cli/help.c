@@ -66,7 +66,7 @@ void help_command(const struct command_row *row, struct buf *out)
         row->usage(out);
         return;
     }
-    if (d) {
+    if (d && d->usage) {
         buf_addz(out, d->usage);
         return;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/commands.h"
+#include "dialects/acp/acp.h"
 #include "dialects/kward/kward.h"
 #include "dialects/loaf/loaf.h"
 #include "dialects/scaiflux/scaiflux.h"
@@ -16,7 +17,8 @@ const struct provider *const program_providers[] = {
 };
 const size_t program_n_providers = ARRAY_LEN(program_providers);
 
-const struct dialect *const program_dialects[] = {&dialect_loaf, &dialect_scaiflux, &dialect_kward};
+const struct dialect *const program_dialects[] = {&dialect_loaf, &dialect_scaiflux, &dialect_kward,
+                                                  &dialect_acp};
 const size_t program_n_dialects = ARRAY_LEN(program_dialects);
 
 const struct dialect *program_dialect(struct str name)

@@ -52,6 +52,8 @@ static void put_aliases(const struct face *f, struct buf *text, struct jw *w)
 
 void dialect_tools_text(const struct dialect *d, struct buf *out)
 {
+    if (!d->toolset)
+        return;
     buf_addf(out, "%s\n", d->name);
     for (size_t i = 0; i < d->toolset->n_faces; i++) {
         const struct face *f = d->toolset->faces[i];
@@ -64,7 +66,8 @@ void dialect_tools_text(const struct dialect *d, struct buf *out)
 
 void dialect_describe_text(const struct dialect *d, struct buf *out)
 {
-    buf_addf(out, "%s %s: %s\n\nMETHODS\n", d->name, d->verb, d->about);
+    buf_addf(out, "%s%s%s: %s\n\nMETHODS\n", d->name, d->verb ? " " : "", d->verb ? d->verb : "",
+             d->about);
     for (size_t i = 0; i < d->n_methods; i++) {
         const struct method *m = d->methods[i];
         buf_addf(out, "\n  %s\n    %s\n", m->name, m->about);
@@ -78,6 +81,13 @@ void dialect_describe_text(const struct dialect *d, struct buf *out)
         buf_addf(out, "\n  %s\n    %s\n", e->name, e->about);
         text_rows(out, "carries", e->rows);
     }
+    if (d->asks)
+        buf_addz(out, "\nREQUESTS TO THE CLIENT\n");
+    for (const struct dialect_ask *e = d->asks; e && e->name; e++) {
+        buf_addf(out, "\n  %s\n    %s\n", e->name, e->about);
+        text_rows(out, "carries", e->rows);
+        text_rows(out, "is answered with", e->answer);
+    }
     buf_addz(out, "\nERRORS\n\n");
     for (const struct dialect_error *e = d->errors; e->code; e++)
         buf_addf(out, "  %-28s %s\n", e->code, e->when);
@@ -85,6 +95,8 @@ void dialect_describe_text(const struct dialect *d, struct buf *out)
 
 void dialect_tools_json(const struct dialect *d, struct jw *w)
 {
+    if (!d->toolset)
+        return;
     jw_kobj(w, d->name);
     for (size_t i = 0; i < d->toolset->n_faces; i++) {
         const struct face *f = d->toolset->faces[i];

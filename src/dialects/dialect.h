@@ -29,13 +29,19 @@ struct dialect_event { /* for the description; the dialect writes the event itse
     const char *about;
 };
 
+struct dialect_ask { /* a request to the client */
+    const char *name;
+    const struct row *rows, *answer;
+    const char *about;
+};
+
 struct dialect_error {
     const char *code, *when;
 };
 
 struct dialect {
     const char *name;    /* "loaf" */
-    const char *verb;    /* "rpc" */
+    const char *verb;    /* "rpc"; NULL: none, its name is enough */
     const char *about;   /* one line */
     const char *usage;   /* the text of --help */
     int usage_exit_code; /* after a wrong subcommand */
@@ -50,6 +56,7 @@ struct dialect {
     const struct method *const *methods; /* sorted by name */
     size_t n_methods;
     const struct dialect_event *events; /* ended by a NULL name */
+    const struct dialect_ask *asks;     /* ended by a NULL name; NULL: it sends none */
     const struct dialect_error *errors; /* ended by a NULL code */
     /* For the JSON Schema of the JSON-RPC dialects. */
     const char *protocol; /* its version */
@@ -60,7 +67,7 @@ struct dialect {
     const struct row_shape *shapes; /* rows that have a definition of their own */
     /* Writes the JSON Schema of a dialect that is not JSON-RPC; NULL otherwise. */
     void (*put_schema)(struct buf *out);
-    const struct toolset *toolset; /* of its sessions */
+    const struct toolset *toolset; /* of its sessions; NULL: that of `trivet exec` */
     /* Saved sessions of a workspace, for `trivet sessions`: the directories of files that hold the
      * engine's records, in the arena, with their subdirectories; NULL: it has none. */
     size_t (*session_dirs)(struct arena *a, struct str workspace, struct str ret[2]);
@@ -84,8 +91,8 @@ int server_run(const struct dialect *d, const struct provider *const *providers,
 /* All rows: as text, or as one JSON Schema document of all messages. */
 void dialect_describe_text(const struct dialect *d, struct buf *out);
 void dialect_describe_json(const struct dialect *d, struct buf *out);
-/* All tools of its toolset, whether or not they can work on this machine; as JSON a member with the
- * dialect's name. */
+/* All tools of its own toolset, whether or not they can work on this machine; as JSON a member with
+ * the dialect's name. */
 void dialect_tools_text(const struct dialect *d, struct buf *out);
 void dialect_tools_json(const struct dialect *d, struct jw *w);
 

@@ -3,12 +3,13 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "context/config.h"
 #include "context/guide.h"
 #include "engine/session.h"
 
 const struct run_mode run_modes[RUN_N_MODES] = {
     {"read-only", MODE_READ_ONLY, SANDBOX_READ_ONLY, false, false, "Read only",
-     "Reads files and runs commands that change nothing; everything else is refused."},
+     "Reads files and runs commands in a sandbox that keeps them from changing anything."},
     {"plan", MODE_READ_ONLY, SANDBOX_READ_ONLY, false, true, "Plan",
      "As read only; the answer is a plan of steps."},
     {"workspace-write", MODE_WORKSPACE_WRITE, SANDBOX_WORKSPACE_WRITE, false, false,
@@ -55,6 +56,26 @@ static const char check_reminder[] =
 static const char leave_hint[] =
     " A bash call with unsandboxed=true and the reason in `why` runs outside of the sandbox if the "
     "user agrees; ask only for what cannot be done inside.";
+
+/* ---- the chosen model ---- */
+
+void profile_config_path(struct buf *out)
+{
+    path_xdg(out, "XDG_CONFIG_HOME", ".config");
+    buf_addz(out, "/trivet/config.json");
+}
+
+struct str profile_stored_model(struct arena *a)
+{
+    AUTO(buf) struct buf path = BUF_INIT;
+    AUTO(json) struct json j = JSON_INIT;
+    struct error ignored;
+    profile_config_path(&path);
+    if (!config_read(buf_str(&path), &j, &ignored))
+        return STR_NONE;
+    struct str model = json_get_str(j.root, "model");
+    return model.n ? arena_str(a, model) : STR_NONE;
+}
 
 /* ---- rules ---- */
 

@@ -29,6 +29,13 @@ extern const struct run_mode run_modes[RUN_N_MODES];
 const struct run_mode *run_mode_named(struct str name); /* or NULL */
 const struct run_mode *run_mode_next(const struct run_mode *mode);
 
+#define RUN_MODE_NAMES "read-only, plan, workspace-write, prompt, danger-full-access"
+
+/* The model that the user chose last in the chat, in the arena; STR_NONE: none. */
+struct str profile_stored_model(struct arena *a);
+/* The file where that is kept. */
+void profile_config_path(struct buf *out);
+
 /* The user's permission rules.  rules->tools and rules->workspace are set. */
 bool profile_load_rules(struct rules *rules, struct error *err);
 /* Those that the workspace brings along. */

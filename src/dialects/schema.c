@@ -114,6 +114,21 @@ static void put_event(struct jw *w, const struct dialect *d, const struct dialec
     end_message(w, needed, true);
 }
 
+static void put_ask(struct jw *w, const struct dialect *d, const struct dialect_ask *e)
+{
+    static const char *const needed[] = {"jsonrpc", "id", "method", "params", NULL};
+    AUTO(buf) struct buf name = BUF_INIT;
+    begin_message(w, e->name, "Ask", e->about);
+    jw_key(w, "id");
+    schema_ref(w, "Id");
+    put_const(w, "method", e->name);
+    jw_key(w, "params");
+    put_rows(w, d, e->rows, true);
+    end_message(w, needed, true);
+    jw_keys(w, put_name(&name, e->name, "Answer"));
+    put_rows(w, d, e->answer, false);
+}
+
 static void put_answers(struct jw *w, const struct dialect *d)
 {
     static const char *const result[] = {"jsonrpc", "id", "result", NULL};
@@ -193,6 +208,8 @@ static void put_definitions(struct jw *w, const struct dialect *d)
     schema_ref(w, "ErrorResponse");
     for (const struct dialect_event *e = d->events; e->name; e++)
         put_ref(w, e->name, "Event");
+    for (const struct dialect_ask *e = d->asks; e && e->name; e++)
+        put_ref(w, e->name, "Ask");
     end_choice(w);
     jw_kraw(w, "Id", STR("{\"type\":[\"string\",\"number\",\"null\"]}"));
     put_answers(w, d);
@@ -205,13 +222,16 @@ static void put_definitions(struct jw *w, const struct dialect *d)
         put_method(w, d, d->methods[i]);
     for (const struct dialect_event *e = d->events; e->name; e++)
         put_event(w, d, e);
+    for (const struct dialect_ask *e = d->asks; e && e->name; e++)
+        put_ask(w, d, e);
 }
 
 static void put_rpc_schema(const struct dialect *d, struct buf *out)
 {
     AUTO(buf) struct buf id = BUF_INIT;
     struct jw w = JW(out);
-    buf_addf(&id, "urn:trivet:protocol:%s-%s:%s", d->name, d->verb, d->protocol);
+    buf_addf(&id, "urn:trivet:protocol:%s%s%s:%s", d->name, d->verb ? "-" : "",
+             d->verb ? d->verb : "", d->protocol);
     jw_obj(&w);
     jw_kz(&w, "$schema", "https://json-schema.org/draft/2020-12/schema");
     jw_kstr(&w, "$id", buf_str(&id));

@@ -445,6 +445,7 @@ bool run_calls_await(struct turn *t, const struct message *reply, struct error *
     const char *canceled = t->session->settings->canceled_text;
     struct early early = {0};
     bool has_result = false, ok = true;
+    session_renew_sandbox(t->session);
     for (size_t b = 0; ok && b < reply->n_blocks; b++) {
         if (reply->blocks[b].kind != BLOCK_CALL)
             continue;

@@ -175,4 +175,23 @@ void session_sandbox_free(struct session *s)
     if (s->sandbox)
         sandbox_policy_clear(s->sandbox);
     free(s->sandbox);
+    s->saved = NULL;
+    s->room = NULL;
+    s->proxy = NULL;
+    s->hosts = NULL;
+    s->sandbox = NULL;
+}
+
+void session_reconfine(struct session *s)
+{
+    s->is_sandbox_old = true;
+    if (!s->running)
+        session_renew_sandbox(s);
+}
+
+void session_renew_sandbox(struct session *s)
+{
+    if (s->is_sandbox_old)
+        session_sandbox_free(s);
+    s->is_sandbox_old = false;
 }

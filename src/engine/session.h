@@ -256,6 +256,9 @@ bool session_choose(struct session *s, struct str slug, struct str effort, struc
 /* OpenRouter: the upstream to use from the next request on; STR_NONE: any. */
 void session_set_route(struct session *s, struct str route);
 void session_set_mode(struct session *s, enum mode mode);
+/* The sandbox in the settings has changed: counts for the calls of the next reply.  Running
+ * background jobs end. */
+void session_reconfine(struct session *s);
 void session_set_max_tokens(struct session *s, int64_t max_tokens); /* from the next request on */
 bool session_set_name_await(struct session *s, struct str name,
                             struct error *err); /* STR_NONE clears */

@@ -63,6 +63,7 @@ struct session {
     int64_t context_tokens, told_tokens;
     struct journal *journal;        /* deltas of an unfinished reply */
     struct sandbox_policy *sandbox; /* made at the first call */
+    bool is_sandbox_old;            /* the settings have changed since: it is made again */
     struct proxy *proxy;            /* to the hosts that its commands may reach; NULL: none */
     struct host_list *hosts;
     struct room *room;       /* of its commands, with that policy; NULL: without walls */
@@ -111,6 +112,8 @@ struct saved_dir *session_saved(struct session *s);
  * environment alone) ask for a sandbox. */
 void engine_tell_sandbox(struct engine *e, const struct session_settings *settings);
 void session_sandbox_free(struct session *s);
+/* Before calls run: makes the sandbox again if session_reconfine asked for it. */
+void session_renew_sandbox(struct session *s);
 
 /* While a listener is full nothing is read, neither from the provider nor from a command. */
 void session_pause_sources(struct session *s);

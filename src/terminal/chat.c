@@ -367,7 +367,7 @@ static bool open_chat_await(struct chat *c, struct error *err)
     set_chat_settings(c);
     bool is_new = !c->options.resume.p && !c->options.continues;
     if (!c->options.model.p && is_new && !engine_default_model(c->engine).p)
-        c->options.model = models_stored(&c->launch.arena);
+        c->options.model = profile_stored_model(&c->launch.arena);
     if (!launch_find_await(&c->launch, err) || !launch_open_await(&c->launch, err))
         return false;
     listen(c);

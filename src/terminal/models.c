@@ -4,7 +4,6 @@
 #include "auth/keys.h"
 #include "auth/login.h"
 #include "auth/store.h"
-#include "base/path.h"
 #include "base/shown.h"
 #include "context/config.h"
 #include "terminal/accounts.h"
@@ -33,24 +32,6 @@ static void wish_free(struct wish *w)
 
 /* ---- the choice is kept ---- */
 
-static void put_config_path(struct buf *out)
-{
-    path_xdg(out, "XDG_CONFIG_HOME", ".config");
-    buf_addz(out, "/trivet/config.json");
-}
-
-struct str models_stored(struct arena *a)
-{
-    AUTO(buf) struct buf path = BUF_INIT;
-    AUTO(json) struct json j = JSON_INIT;
-    struct error ignored;
-    put_config_path(&path);
-    if (!config_read(buf_str(&path), &j, &ignored))
-        return STR_NONE;
-    struct str model = json_get_str(j.root, "model");
-    return model.n ? arena_str(a, model) : STR_NONE;
-}
-
 static void set_model_member(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
 {
     config_put(doc, root, STR("model"), yyjson_mut_strcpy(doc, arg));
@@ -61,7 +42,7 @@ static void store_fiber(void *arg)
     struct wish *w = arg;
     AUTO(buf) struct buf path = BUF_INIT;
     struct error err;
-    put_config_path(&path);
+    profile_config_path(&path);
     if (!config_change_await(buf_str(&path), set_model_member, w->text, NULL, &err))
         view_notice(w->c, STYLE_YELLOW, "the choice could not be kept: %s", err.text);
     wish_free(w);

@@ -22,10 +22,8 @@ bool run_take_mode(void *into, const struct option *row, struct str value, struc
         return true;
     }
     meant = nearest_name(value, mode_names);
-    return error_set(err, ERR_INVALID,
-                     "--%s is one of read-only, plan, workspace-write, prompt, "
-                     "danger-full-access, not %.*s%s%s",
-                     row->name, STR_FMT(str_cut(value, 60)), meant ? ": did you mean " : "",
+    return error_set(err, ERR_INVALID, "--%s is one of " RUN_MODE_NAMES ", not %.*s%s%s", row->name,
+                     STR_FMT(str_cut(value, 60)), meant ? ": did you mean " : "",
                      meant ? meant : "");
 }
 

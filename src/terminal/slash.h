@@ -40,8 +40,6 @@ void models_complete(struct chat *c, void (*add)(void *arg, struct str value, st
                      void *arg);
 /* The list of what could answer, when no model is set up. */
 void models_first(struct chat *c);
-/* The model that was chosen last, in the arena, or STR_NONE. */
-struct str models_stored(struct arena *a);
 
 /* program.c */
 void program_page(struct chat *c); /* the last output in $PAGER */

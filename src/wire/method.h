@@ -27,6 +27,7 @@ struct method {
     const struct row *params; /* NULL: params are ignored */
     size_t params_size;       /* of the struct the rows decode into */
     bool params_needed;       /* absent or null params are a fault */
+    bool is_notice;           /* runs without an id even where the dialect ignores notifications */
     const struct row *result; /* for the documentation */
     enum method_how how;
     enum method_lane lane;

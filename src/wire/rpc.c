@@ -29,7 +29,6 @@
 struct call {
     struct request rq; /* first: what the method sees */
     struct json doc;
-    yyjson_val *id; /* in doc; NULL for a notification */
     struct buf out; /* the answer */
     struct fiber *fiber;
     size_t size;                      /* of its message */
@@ -63,6 +62,7 @@ struct rpc {
     unsigned n_pending;
     size_t pending_bytes;
     struct drain *drains; /* fibers that wait for the last answer */
+    struct asks asks;     /* requests to the client */
     bool is_stopped;
 };
 
@@ -156,6 +156,27 @@ void rpc_notify(struct rpc *r, const char *method, struct str params)
     end_answer(r, &w);
 }
 
+int64_t rpc_begin_ask(struct rpc *r, const char *method, struct buf *out, struct jw *ret_w,
+                      rpc_answer_fn *fn, void *arg)
+{
+    int64_t id = asks_add(&r->asks, fn, arg);
+    struct jw w = begin_notice(method, out);
+    jw_kint(&w, "id", id);
+    jw_key(&w, "params");
+    *ret_w = w;
+    return id;
+}
+
+void rpc_end_ask(struct rpc *r, struct jw *w)
+{
+    end_answer(r, w);
+}
+
+void rpc_forget_ask(struct rpc *r, int64_t id)
+{
+    asks_forget(&r->asks, id);
+}
+
 /* ---- one call ---- */
 
 /* Whether 1/share of the limits for pending requests is reached. */
@@ -181,7 +202,7 @@ static struct call *call_new(struct rpc *r, const struct method *m, struct json 
     c->rq.method = m;
     c->rq.arena = ARENA_INIT;
     c->doc = take(doc);
-    c->id = id;
+    c->rq.id = id;
     c->size = size;
     r->n_pending++;
     r->pending_bytes += size;
@@ -241,8 +262,8 @@ static bool take_params(struct call *c)
     struct fault fault;
     if (decode_params(c, &fault))
         return true;
-    if (c->id) {
-        struct jw w = begin_answer(&c->out, c->id, "error");
+    if (c->rq.id) {
+        struct jw w = begin_answer(&c->out, c->rq.id, "error");
         c->rq.rpc->d->put_params_fault(c->rq.method, &fault, &w);
         end_answer(c->rq.rpc, &w);
     }
@@ -261,13 +282,13 @@ static void run_and_answer(struct call *c)
 {
     struct rpc *r = c->rq.rpc;
     struct error err = ERROR_INIT;
-    struct jw w = begin_answer(&c->out, c->id, "result");
+    struct jw w = begin_answer(&c->out, c->rq.id, "result");
     size_t start = c->out.n;
     bool ok = c->rq.method->run(&c->rq, &w, &err);
-    if (!c->id)
+    if (!c->rq.id)
         return; /* a notification is never answered */
     if (!ok) {
-        w = begin_answer(&c->out, c->id, "error");
+        w = begin_answer(&c->out, c->rq.id, "error");
         r->d->put_error(&c->rq, &err, &w);
     } else if (c->out.n == start) {
         jw_null(&w);
@@ -341,6 +362,16 @@ void rpc_cancel(struct rpc *r)
     for (struct call *c = r->fibers; c; c = c->next_run)
         if (c->fiber != fiber_self())
             fiber_cancel(c->fiber);
+}
+
+bool rpc_cancel_one(struct rpc *r, yyjson_val *id)
+{
+    for (struct call *c = r->fibers; c; c = c->next_run)
+        if (c->rq.id && c->fiber != fiber_self() && yyjson_equals(c->rq.id, id)) {
+            fiber_cancel(c->fiber);
+            return true;
+        }
+    return false;
 }
 
 /* ---- lanes ---- */
@@ -492,6 +523,10 @@ static void on_message(void *arg, struct str body)
         answer_fault(r, RPC_NOT_JSON, NULL, error_str(&err));
         return;
     }
+    if (r->d->takes_answers && asks_is_answer(doc.root)) {
+        asks_take(&r->asks, doc.root);
+        return;
+    }
     yyjson_val *id = json_get(doc.root, "id");
     if (!check_envelope(r, doc.root, &fault)) {
         answer_fault(r, fault, id, STR(""));
@@ -499,10 +534,10 @@ static void on_message(void *arg, struct str body)
     }
     if (yyjson_is_null(id) && !r->d->null_id_is_request)
         id = NULL;
-    if (!id && !r->d->runs_notifications)
-        return;
     struct str name = json_get_str(doc.root, "method");
     const struct method *m = method_find(r->d->methods, r->d->n_methods, name);
+    if (!id && !r->d->runs_notifications && !(m && m->is_notice))
+        return;
     if (m)
         take_call(call_new(r, m, &doc, id, body.n));
     else if (id)
@@ -626,6 +661,7 @@ void rpc_free(struct rpc *r)
     if (r->n_pending)
         BUG("%u requests are unanswered", r->n_pending);
     loop_take_back(r->go_on);
+    asks_clear(&r->asks);
     conn_free(r->conn);
     json_clear(&r->empty);
     free(r);

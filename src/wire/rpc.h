@@ -5,6 +5,7 @@
 #ifndef TRIVET_WIRE_RPC_H
 #define TRIVET_WIRE_RPC_H
 
+#include "wire/asks.h"
 #include "wire/conn.h"
 #include "wire/method.h"
 
@@ -24,6 +25,7 @@ struct request {
     void *dialect; /* as given to rpc_new */
     const struct method *method;
     yyjson_val *params; /* an object, or NULL when absent */
+    yyjson_val *id;     /* as it was sent; NULL: a notification */
     void *args;         /* the decoded struct */
     struct arena arena; /* until it is answered */
     bool is_raw;        /* set by a method: the result is not filtered */
@@ -52,6 +54,7 @@ struct rpc_dialect {
                                    * null */
     bool array_params_are_absent; /* Kward; in loaf they are a fault */
     bool method_may_be_blank;     /* Kward: only an empty name is invalid, a blank one is unknown */
+    bool takes_answers;           /* the program sends requests (rpc_begin_ask) */
     unsigned parse_flags;         /* JSON_FIX_* */
     /* Each writes the error object {"code":..,"message":..,...}; returns false to send no
      * answer. */
@@ -78,6 +81,14 @@ void rpc_notify(struct rpc *r, const char *method, struct str params);
  * Shared parts (splices of w) are not filtered. */
 struct jw rpc_begin_notice(const char *method, struct buf *out);
 void rpc_end_notice(struct rpc *r, struct jw *w);
+/* A request to the client, in the same two steps; `fn` is called once with the answer, unless the
+ * request is forgotten before.  Returns its id. */
+int64_t rpc_begin_ask(struct rpc *r, const char *method, struct buf *out, struct jw *ret_w,
+                      rpc_answer_fn *fn, void *arg);
+void rpc_end_ask(struct rpc *r, struct jw *w);
+void rpc_forget_ask(struct rpc *r, int64_t id);
+/* Cancels the fiber of the running request with this id; false when there is none. */
+bool rpc_cancel_one(struct rpc *r, yyjson_val *id);
 /* No further message is handled, and requests that wait in a lane are dropped; answers of running
  * requests are still sent, and the end of input is still reported. */
 void rpc_stop(struct rpc *r);

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-DIALECTS = ("loaf", "scaiflux", "kward")
+DIALECTS = ("loaf", "scaiflux", "kward", "acp")
 SENDS = ("send", "raw", "times")
 EXPECTS = ("expect", "until")
 

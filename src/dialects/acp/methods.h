@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions that the files of this folder share. */
+#ifndef TRIVET_DIALECTS_ACP_METHODS_H
+#define TRIVET_DIALECTS_ACP_METHODS_H
+
+#include "dialects/acp/structs.h"
+
+enum { ACP_VERSION = 1 };
+enum { ACP_AUTH = -32000, ACP_NOT_FOUND = -32002, ACP_CANCELED = -32800 };
+
+/* ---- errors.c ---- */
+
+bool acp_put_fault(enum rpc_fault fault, bool has_id, struct str detail, struct jw *w);
+bool acp_put_frame_fault(enum frame_fault fault, struct str detail, struct jw *w);
+void acp_put_no_method(struct str method, struct jw *w);
+void acp_put_params_fault(const struct method *m, const struct fault *f, struct jw *w);
+void acp_put_error(const struct request *rq, const struct error *err, struct jw *w);
+/* -32602 for a value that only the method can check; field: the member of params. */
+bool acp_refuse_param(struct request *rq, struct error *err, struct str field, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* The same for a fault of rows; place: where the rows lie ("prompt[0]"), or STR_NONE. */
+bool acp_refuse_fault(struct request *rq, struct error *err, struct str place,
+                      const struct fault *f);
+extern const struct dialect_error acp_errors[];
+extern const struct row acp_error_rows[];
+
+/* ---- session.c ---- */
+
+/* ERR_INVALID before initialize. */
+bool acp_is_ready(struct request *rq, struct error *err);
+bool acp_session_find(struct request *rq, struct str id, struct acp_session **ret,
+                      struct error *err);
+/* Makes a session in this directory, without a session of the engine yet. */
+bool acp_session_begin(struct request *rq, struct str cwd, struct acp_session **ret,
+                       struct error *err);
+/* The engine's session is there: the client hears of it from now on. */
+void acp_session_open(struct acp_session *s, struct session *session);
+void acp_session_free(struct acp_session *s); /* and closes the engine's session */
+/* Interrupts what runs, waits for its end, closes it. */
+void acp_session_close_await(struct acp_session *s);
+void acp_sessions_free(struct acp *a);
+/* Checks mcpServers. */
+bool acp_check_servers(struct request *rq, yyjson_val *servers, struct error *err);
+
+/* ---- options.c ---- */
+
+/* The settings as the mode wants them. */
+void acp_apply_mode(struct acp_session *s);
+/* "modes" and "configOptions" of a result. */
+void acp_put_options(struct acp_session *s, struct jw *w);
+/* A model for a new session: of the command line, the environment, the user's choice, else the
+ * first that can be asked; STR_NONE: there is none. */
+struct str acp_choose_model(struct acp *a, struct arena *arena);
+
+/* ---- events.c ---- */
+
+void acp_on_event(void *arg, struct session *session, const struct event *e);
+/* A session/update: begin, members of the update, end. */
+struct jw *acp_update_begin(struct acp_session *s, const char *kind);
+void acp_update_end(struct acp_session *s);
+void acp_put_text_block(struct jw *w, const char *name, struct str text);
+void acp_put_image_block(struct jw *w, const char *name, struct str data, struct str mime);
+/* A piece of a message: kind is the name of the update. */
+void acp_say_chunk(struct acp_session *s, const char *kind, char id[UUID_LEN + 1], struct str text);
+
+/* ---- calls.c ---- */
+
+struct acp_call_look { /* how a call is shown */
+    const char *kind;
+    struct buf title;
+    struct buf path; /* absolute; empty: it has none */
+    int64_t line;    /* 0: unknown */
+};
+void acp_call_look(const struct acp_session *s, struct str name, struct str args,
+                   struct acp_call_look *ret);
+void acp_call_look_clear(struct acp_call_look *l);
+/* Members of a tool call: title, kind, locations, rawInput. */
+void acp_put_call(struct jw *w, const struct acp_call_look *l, struct str args);
+/* One item of tool content with the text of a result. */
+void acp_put_result_text(struct jw *w, const char *kind, struct str text, bool is_error);
+void acp_call_started(struct acp_session *s, const struct event *e);
+void acp_call_output(struct acp_session *s, const struct event *e);
+void acp_call_done(struct acp_session *s, const struct event *e);
+/* The call runs: reported unless it was. */
+void acp_call_running(struct acp_session *s);
+void acp_call_clear(struct acp_session *s); /* no call is open any more */
+
+/* ---- diff.c ---- */
+
+/* The hunks of a unified diff as items of tool content; returns the first changed line, 0: there is
+ * no hunk. */
+int64_t acp_put_diff(struct jw *w, struct str path, struct str diff);
+
+/* ---- permit.c ---- */
+
+void acp_ask_permission(struct acp_session *s, const struct event *e);
+/* The question is over: the client need not answer any more. */
+void acp_withdraw_permission(struct acp_session *s);
+
+/* ---- content.c ---- */
+
+/* The blocks of a prompt as one input, in the arena of the request. */
+bool acp_read_prompt(struct request *rq, yyjson_val *blocks, struct input *ret, struct error *err);
+extern const struct row_variant acp_prompt_blocks[];
+
+/* ---- rows.c ---- */
+
+extern const struct dialect_event acp_events[];
+extern const struct dialect_ask acp_asks[];
+extern const struct row_shape acp_shapes[];
+extern const struct row acp_initialize_result[], acp_session_result[], acp_empty_rows[],
+    acp_options_result[], acp_prompt_result[], acp_list_result[], acp_new_result[];
+extern const struct row acp_server_rows[];
+
+/* ---- methods ---- */
+
+extern const struct method acp_initialize, acp_session_cancel, acp_session_close, acp_session_new,
+    acp_session_prompt, acp_session_set_config_option, acp_session_set_mode, acp_cancel_request;
+
+#endif

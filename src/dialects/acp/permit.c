@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* session/request_permission: the question before a call that the mode does not cover, or that a
+ * rule wants asked.  "Always" adds the rules that the option names: for the session, or also to the
+ * user's file below the name of the workspace, as the chat does. */
+#include "dialects/acp/methods.h"
+
+#include "base/log.h"
+#include "base/path.h"
+#include "base/utf8.h"
+#include "toolsets/rules_offer.h"
+
+enum { SHOWN_FILE_BYTES = 1 << 20 }; /* of the old text of a file that is to be written */
+
+/* ---- the answer ---- */
+
+struct saving {
+    char *rule, *workspace;
+};
+
+static void save_fiber(void *arg)
+{
+    struct saving *s = arg;
+    AUTO(buf) struct buf path = BUF_INIT;
+    struct error err;
+    profile_rules_path(&path);
+    if (!rules_save_await(buf_str(&path), str_of(s->workspace), str_of(s->rule), &err))
+        log_warn("the permission rule %s holds for this session only: %s", s->rule, err.text);
+    free(s->rule);
+    free(s->workspace);
+    free(s);
+}
+
+static void add_rule(struct acp_session *s, struct str rule, bool is_kept)
+{
+    struct error err;
+    if (!rules_add(&s->rules, VERDICT_ALLOW, rule, &err)) {
+        log_warn("not a permission rule: %s", err.text);
+        return;
+    }
+    if (!is_kept)
+        return;
+    struct saving *saving = xnew(struct saving);
+    *saving = (struct saving){str_dup(rule), str_dup(s->cwd)};
+    fiber_start(s->acp->sv->loop, "save rule", save_fiber, saving);
+}
+
+static void take_choice(struct acp_session *s, struct str option)
+{
+    struct acp_call *c = &s->call;
+    bool is_kept = str_is(option, "allow-always"), is_wide = str_is(option, "allow-wider");
+    bool allow = is_kept || is_wide || str_is(option, "allow-session") ||
+                 str_is(option, "allow-once");
+    for (size_t i = 0; (is_kept || str_is(option, "allow-session")) && i < c->n_rules; i++)
+        add_rule(s, c->rules[i], is_kept);
+    if (is_wide && c->wide.p)
+        add_rule(s, c->wide, true);
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct str request = arena_str(&a, c->request_id);
+    c->ask = 0;
+    if (allow)
+        acp_call_running(s);
+    session_permit(s->session, request, allow,
+                   allow ? STR_NONE : STR("the user refused this call"));
+}
+
+/* Everything but a known option is a refusal. */
+static void on_answer(void *arg, const struct rpc_answer *answer)
+{
+    struct acp_session *s = arg;
+    yyjson_val *outcome = json_get(answer->result, "outcome");
+    struct str chosen = STR("reject");
+    if (str_is(json_get_str(outcome, "outcome"), "selected"))
+        chosen = json_get_str(outcome, "optionId");
+    take_choice(s, chosen);
+}
+
+void acp_withdraw_permission(struct acp_session *s)
+{
+    AUTO(buf) struct buf params = BUF_INIT;
+    int64_t id = s->call.ask;
+    if (!id)
+        return;
+    s->call.ask = 0;
+    rpc_forget_ask(s->acp->rpc, id);
+    buf_addf(&params, "{\"requestId\":%lld}", (long long)id);
+    if (!s->acp->is_deaf)
+        rpc_notify(s->acp->rpc, "$/cancel_request", buf_str(&params));
+}
+
+/* ---- the question ---- */
+
+static void put_option(struct jw *w, const char *id, const char *kind, struct str name)
+{
+    jw_obj(w);
+    jw_kz(w, "optionId", id);
+    jw_kstr(w, "name", name);
+    jw_kz(w, "kind", kind);
+    jw_obj_end(w);
+}
+
+static void make_offer(struct acp_session *s, const struct event *e)
+{
+    struct acp_call *c = &s->call;
+    struct rule_offer offer = {0};
+    arena_clear(&c->offered);
+    c->request_id = arena_str(&c->offered, e->request_id);
+    c->rules = NULL;
+    c->n_rules = 0;
+    c->wide = STR_NONE;
+    if (e->permission->is_outside) {
+        c->rules = arena_array(&c->offered, struct str, 1);
+        c->rules[0] = arena_str(&c->offered, e->permission->always);
+        c->n_rules = e->permission->always.p != NULL;
+    } else if (!e->permission->is_by_rule) {
+        rules_offer(&s->rules, e->call->name, e->call->args, s->cwd, &c->offered, &offer);
+        c->rules = offer.rules;
+        c->n_rules = offer.n;
+        c->wide = offer.wide;
+    }
+}
+
+static void put_options(struct acp_session *s, struct jw *w)
+{
+    struct acp_call *c = &s->call;
+    AUTO(buf) struct buf rules = BUF_INIT, name = BUF_INIT;
+    for (size_t i = 0; i < c->n_rules; i++)
+        buf_addf(&rules, "%s%.*s", i ? ", " : "", STR_FMT(c->rules[i]));
+    jw_karr(w, "options");
+    put_option(w, "allow-once", "allow_once", STR("Allow"));
+    if (c->n_rules) {
+        buf_addf(&name, "Allow in this session: %.*s", STR_FMT(buf_str(&rules)));
+        put_option(w, "allow-session", "allow_always", buf_str(&name));
+        buf_reset(&name);
+        buf_addf(&name, "Always allow here: %.*s", STR_FMT(buf_str(&rules)));
+        put_option(w, "allow-always", "allow_always", buf_str(&name));
+    }
+    if (c->wide.p) {
+        buf_reset(&name);
+        buf_addf(&name, "Always allow here: %.*s", STR_FMT(c->wide));
+        put_option(w, "allow-wider", "allow_always", buf_str(&name));
+    }
+    put_option(w, "reject", "reject_once", STR("Reject"));
+    jw_arr_end(w);
+}
+
+/* What an edit would change. */
+static void put_preview(struct acp_session *s, struct jw *w, const struct event_call *call,
+                        struct str path)
+{
+    AUTO(json) struct json j = JSON_INIT;
+    AUTO(buf) struct buf old = BUF_INIT;
+    struct error ignored;
+    (void)s;
+    if (!json_parse(call->args, JSON_FIX_SURROGATES | JSON_FIX_UTF8, 64, &j, &ignored))
+        return;
+    struct str before = json_get_str(j.root, "old_string");
+    struct str after = json_get_str(j.root, "new_string");
+    struct str content = json_get_str(j.root, "content");
+    if (!before.p && content.p && path_read(&old, path, SHOWN_FILE_BYTES, &ignored))
+        before = buf_str(&old);
+    if (!after.p)
+        after = content;
+    if (!after.p)
+        return;
+    jw_obj(w);
+    jw_kz(w, "type", "diff");
+    jw_kstr(w, "path", path);
+    jw_kstr_null(w, "oldText", before);
+    jw_kstr(w, "newText", after);
+    jw_obj_end(w);
+}
+
+static void put_tool_call(struct acp_session *s, struct jw *w, const struct event *e)
+{
+    struct acp_call_look l;
+    acp_call_look(s, e->call->name, e->call->args, &l);
+    jw_kobj(w, "toolCall");
+    jw_kz(w, "toolCallId", s->call.id);
+    acp_put_call(w, &l, e->call->args);
+    jw_kz(w, "status", "pending");
+    jw_karr(w, "content");
+    if (strcmp(l.kind, "edit") == 0 && l.path.n)
+        put_preview(s, w, e->call, buf_str(&l.path));
+    if (e->permission->reason.n) {
+        jw_obj(w);
+        jw_kz(w, "type", "content");
+        acp_put_text_block(w, "content", e->permission->reason);
+        jw_obj_end(w);
+    }
+    jw_arr_end(w);
+    jw_obj_end(w);
+    acp_call_look_clear(&l);
+}
+
+void acp_ask_permission(struct acp_session *s, const struct event *e)
+{
+    struct acp *a = s->acp;
+    if (!s->call.id || a->is_deaf) {
+        session_permit(s->session, e->request_id, false, STR("there is no client to ask"));
+        return;
+    }
+    make_offer(s, e);
+    s->call.ask = rpc_begin_ask(a->rpc, "session/request_permission", &a->out, &a->w, on_answer, s);
+    struct jw *w = &a->w;
+    jw_obj(w);
+    jw_kz(w, "sessionId", s->id);
+    put_tool_call(s, w, e);
+    put_options(s, w);
+    jw_obj_end(w);
+    rpc_end_ask(a->rpc, w);
+}

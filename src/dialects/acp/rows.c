@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows of output: results, session/update and the requests to the client. */
+#include "dialects/acp/methods.h"
+
+/* ---- content ---- */
+
+static const char *const text_type[] = {"text", NULL}, *const image_type[] = {"image", NULL},
+                         *const content_type[] = {"content", NULL},
+                         *const diff_type[] = {"diff", NULL};
+#define TYPE(value) ROW_OUT("type", T_STR, NEEDED, "kind", .choices = value)
+
+static const struct row text_rows[] = {
+    TYPE(text_type),
+    ROW_OUT("text", T_STR, NEEDED, "Markdown"),
+    ROW_END,
+};
+
+static const struct row image_rows[] = {
+    TYPE(image_type),
+    ROW_OUT("data", T_STR, NEEDED, "base64"),
+    ROW_OUT("mimeType", T_STR, NEEDED, "type"),
+    ROW_END,
+};
+
+static const struct row_variant blocks[] = {
+    {"text", text_rows, NULL},
+    {"image", image_rows, NULL},
+    {NULL, NULL, NULL},
+};
+
+static const struct row content_rows[] = {
+    TYPE(content_type),
+    ROW_OUT("content", T_OBJ, NEEDED, "a block", .variants = blocks),
+    ROW_END,
+};
+
+static const struct row diff_rows[] = {
+    TYPE(diff_type),
+    ROW_OUT("path", T_STR, NEEDED, "absolute"),
+    ROW_OUT("oldText", T_STR, NEEDED | NULLABLE, "of the region; null: a new file"),
+    ROW_OUT("newText", T_STR, NEEDED, "of the region"),
+    ROW_END,
+};
+
+static const struct row_variant tool_content[] = {
+    {"content", content_rows, "what the tool said"},
+    {"diff", diff_rows, "a changed region of a file"},
+    {NULL, NULL, NULL},
+};
+
+static const struct row location_rows[] = {
+    ROW_OUT("path", T_STR, NEEDED, "absolute"),
+    ROW_OUT("line", T_INT, OPTIONAL, "from 1", .has_min = true, .min = 1),
+    ROW_END,
+};
+
+static const char *const kinds[] = {"read",  "edit",  "delete",      "move",  "search", "execute",
+                                    "think", "fetch", "switch_mode", "other", NULL};
+static const char *const statuses[] = {"pending", "in_progress", "completed", "failed", NULL};
+
+#define CALL_ID ROW_OUT("toolCallId", T_STR, NEEDED, "unique in the session")
+#define CALL_ROWS                                                                                  \
+    ROW_OUT("title", T_STR, NEEDED, "what it does, for humans"),                                   \
+        ROW_OUT("kind", T_STR, NEEDED, "kind of tool", .choices = kinds),                          \
+        ROW_OUT("status", T_STR, NEEDED, "how far it is", .choices = statuses),                    \
+        ROW_OUT("locations", T_ARR, OPTIONAL, "files that it is about", .items = T_OBJ,            \
+                .rows = location_rows),                                                            \
+        ROW_OUT("rawInput", T_ANY, OPTIONAL, "arguments of the tool")
+#define CALL_CONTENT(how)                                                                          \
+    ROW_OUT("content", T_ARR, how, "what it gave", .items = T_OBJ, .variants = tool_content)
+
+/* ---- options ---- */
+
+static const struct row mode_rows[] = {
+    ROW_OUT("id", T_STR, NEEDED, "for session/set_mode"),
+    ROW_OUT("name", T_STR, NEEDED, "for humans"),
+    ROW_OUT("description", T_STR, NEEDED, "for humans"),
+    ROW_END,
+};
+
+static const struct row modes_rows[] = {
+    ROW_OUT("currentModeId", T_STR, NEEDED, "of the session"),
+    ROW_OUT("availableModes", T_ARR, NEEDED, "all modes", .items = T_OBJ, .rows = mode_rows),
+    ROW_END,
+};
+
+static const struct row value_rows[] = {
+    ROW_OUT("value", T_STR, NEEDED, "for session/set_config_option"),
+    ROW_OUT("name", T_STR, NEEDED, "for humans"),
+    ROW_OUT("description", T_STR, OPTIONAL, "for humans"),
+    ROW_END,
+};
+
+static const char *const select_type[] = {"select", NULL};
+
+static const struct row config_rows[] = {
+    ROW_OUT("id", T_STR, NEEDED, "mode, model or effort"),
+    ROW_OUT("name", T_STR, NEEDED, "for humans"),
+    ROW_OUT("category", T_STR, NEEDED, "mode, model or thought_level"),
+    TYPE(select_type),
+    ROW_OUT("currentValue", T_STR, NEEDED, "one of the values"),
+    ROW_OUT("options", T_ARR, NEEDED, "all values", .items = T_OBJ, .rows = value_rows),
+    ROW_END,
+};
+
+#define MODES ROW_OUT("modes", T_OBJ, NEEDED, "what calls may do", .rows = modes_rows)
+#define CONFIG                                                                                     \
+    ROW_OUT("configOptions", T_ARR, NEEDED, "what can be chosen", .items = T_OBJ,                  \
+            .rows = config_rows)
+
+/* ---- results ---- */
+
+static const struct row prompt_capability_rows[] = {
+    ROW_OUT("image", T_BOOL, NEEDED, "pictures"),
+    ROW_OUT("audio", T_BOOL, NEEDED, "sound"),
+    ROW_OUT("embeddedContext", T_BOOL, NEEDED, "resources with their content"),
+    ROW_END,
+};
+
+static const struct row mcp_capability_rows[] = {
+    ROW_OUT("http", T_BOOL, NEEDED, "servers by HTTP"),
+    ROW_OUT("sse", T_BOOL, NEEDED, "servers by HTTP with server-sent events"),
+    ROW_END,
+};
+
+const struct row acp_empty_rows[] = {ROW_END};
+
+static const struct row session_capability_rows[] = {
+    ROW_OUT("close", T_OBJ, NEEDED, "session/close", .rows = acp_empty_rows),
+    ROW_END,
+};
+
+static const struct row capability_rows[] = {
+    ROW_OUT("loadSession", T_BOOL, NEEDED, "session/load"),
+    ROW_OUT("promptCapabilities", T_OBJ, NEEDED, "blocks of prompts",
+            .rows = prompt_capability_rows),
+    ROW_OUT("mcpCapabilities", T_OBJ, NEEDED, "MCP servers", .rows = mcp_capability_rows),
+    ROW_OUT("sessionCapabilities", T_OBJ, NEEDED, "further methods",
+            .rows = session_capability_rows),
+    ROW_END,
+};
+
+static const struct row info_rows[] = {
+    ROW_OUT("name", T_STR, NEEDED, "trivet"),
+    ROW_OUT("title", T_STR, NEEDED, "for humans"),
+    ROW_OUT("version", T_STR, NEEDED, "of the program"),
+    ROW_END,
+};
+
+static const struct row auth_method_rows[] = {
+    ROW_OUT("id", T_STR, NEEDED, "for authenticate"),
+    ROW_OUT("name", T_STR, NEEDED, "for humans"),
+    ROW_OUT("description", T_STR, NEEDED, "for humans"),
+    ROW_END,
+};
+
+const struct row acp_initialize_result[] = {
+    ROW_OUT("protocolVersion", T_INT, NEEDED, "1"),
+    ROW_OUT("agentCapabilities", T_OBJ, NEEDED, "what works", .rows = capability_rows),
+    ROW_OUT("agentInfo", T_OBJ, NEEDED, "the program", .rows = info_rows),
+    ROW_OUT("authMethods", T_ARR, NEEDED, "ways to sign in", .items = T_OBJ,
+            .rows = auth_method_rows),
+    ROW_END,
+};
+
+const struct row acp_new_result[] = {
+    ROW_OUT("sessionId", T_STR, NEEDED, "for all other methods"),
+    MODES,
+    CONFIG,
+    ROW_END,
+};
+
+const struct row acp_options_result[] = {CONFIG, ROW_END};
+
+static const char *const stop_reasons[] = {"end_turn", "max_tokens", "max_turn_requests",
+                                           "refusal",  "cancelled",  NULL};
+
+const struct row acp_prompt_result[] = {
+    ROW_OUT("stopReason", T_STR, NEEDED, "why the turn ended", .choices = stop_reasons),
+    ROW_END,
+};
+
+/* ---- session/update ---- */
+
+#define KIND(value)                                                                                \
+    ROW_OUT("sessionUpdate", T_STR, NEEDED, "kind of update",                                      \
+            .choices = (const char *const[]){value, NULL})
+#define CHUNK(value)                                                                               \
+    KIND(value), ROW_OUT("content", T_OBJ, NEEDED, "a block", .variants = blocks),                 \
+        ROW_OUT("messageId", T_STR, NEEDED, "the same for all pieces of a message"), ROW_END
+
+static const struct row message_rows[] = {CHUNK("agent_message_chunk")};
+static const struct row thought_rows[] = {CHUNK("agent_thought_chunk")};
+
+static const struct row call_rows[] = {
+    KIND("tool_call"),
+    CALL_ID,
+    CALL_ROWS,
+    ROW_END,
+};
+
+static const struct row call_update_rows[] = {
+    KIND("tool_call_update"),
+    CALL_ID,
+    ROW_OUT("status", T_STR, NEEDED, "how far it is", .choices = statuses),
+    CALL_CONTENT(OPTIONAL),
+    ROW_OUT("locations", T_ARR, OPTIONAL, "files that it is about", .items = T_OBJ,
+            .rows = location_rows),
+    ROW_END,
+};
+
+static const struct row current_mode_rows[] = {
+    KIND("current_mode_update"),
+    ROW_OUT("currentModeId", T_STR, NEEDED, "of the session from now on"),
+    ROW_END,
+};
+
+static const struct row config_update_rows[] = {
+    KIND("config_option_update"),
+    CONFIG,
+    ROW_END,
+};
+
+static const struct row session_info_rows[] = {
+    KIND("session_info_update"),
+    ROW_OUT("title", T_STR, NEEDED, "its name, or the beginning of the first prompt"),
+    ROW_OUT("updatedAt", T_STR, NEEDED, "UTC"),
+    ROW_END,
+};
+
+static const struct row cost_rows[] = {
+    ROW_OUT("amount", T_NUM, NEEDED, "of the session so far"),
+    ROW_OUT("currency", T_STR, NEEDED, "USD"),
+    ROW_END,
+};
+
+static const struct row usage_rows[] = {
+    KIND("usage_update"),
+    ROW_OUT("used", T_INT, NEEDED, "tokens of the conversation"),
+    ROW_OUT("size", T_INT, NEEDED, "tokens that the model takes"),
+    ROW_OUT("cost", T_OBJ, OPTIONAL, "absent: prices are not known", .rows = cost_rows),
+    ROW_END,
+};
+
+static const struct row_variant updates[] = {
+    {"agent_message_chunk", message_rows, "a piece of the answer"},
+    {"agent_thought_chunk", thought_rows, "a piece of the reasoning"},
+    {"tool_call", call_rows, "a tool is called"},
+    {"tool_call_update", call_update_rows, "it runs, says something, or is done"},
+    {"current_mode_update", current_mode_rows, "another mode"},
+    {"config_option_update", config_update_rows, "other options"},
+    {"session_info_update", session_info_rows, "the title is known"},
+    {"usage_update", usage_rows, "the conversation has grown"},
+    {NULL, NULL, NULL},
+};
+
+static const struct row update_rows[] = {
+    ROW_OUT("sessionId", T_STR, NEEDED, "the session"),
+    ROW_OUT("update", T_OBJ, NEEDED, "what happened", .variants = updates),
+    ROW_END,
+};
+
+/* ---- requests to the client ---- */
+
+static const struct row asked_call_rows[] = {
+    CALL_ID,
+    CALL_ROWS,
+    CALL_CONTENT(NEEDED),
+    ROW_END,
+};
+
+static const char *const option_kinds[] = {"allow_once", "allow_always", "reject_once", NULL};
+
+static const struct row option_rows[] = {
+    ROW_OUT("optionId", T_STR, NEEDED, "for the answer"),
+    ROW_OUT("name", T_STR, NEEDED, "for humans, with the rule that is added"),
+    ROW_OUT("kind", T_STR, NEEDED, "what it means", .choices = option_kinds),
+    ROW_END,
+};
+
+static const struct row permission_rows[] = {
+    ROW_OUT("sessionId", T_STR, NEEDED, "the session"),
+    ROW_OUT("toolCall", T_OBJ, NEEDED, "the call, as in tool_call", .rows = asked_call_rows),
+    ROW_OUT("options", T_ARR, NEEDED, "possible answers", .items = T_OBJ, .rows = option_rows),
+    ROW_END,
+};
+
+static const struct row outcome_rows[] = {
+    ROW_OUT("outcome", T_STR, NEEDED, "selected or cancelled"),
+    ROW_OUT("optionId", T_STR, OPTIONAL, "of the selected option"),
+    ROW_END,
+};
+
+static const struct row permission_answer[] = {
+    ROW_OUT("outcome", T_OBJ, NEEDED | OPEN, "the user's choice", .rows = outcome_rows),
+    ROW_END,
+};
+
+static const struct row cancel_rows[] = {
+    ROW_OUT("requestId", T_INT, NEEDED, "id of a request of the program"),
+    ROW_END,
+};
+
+const struct dialect_event acp_events[] = {
+    {"session/update", update_rows, "Something happened in a session."},
+    {"$/cancel_request", cancel_rows, "A request of the program needs no answer any more."},
+    {NULL, NULL, NULL},
+};
+
+const struct dialect_ask acp_asks[] = {
+    {"session/request_permission", permission_rows, permission_answer,
+     "May this call run?  Everything but a known optionId is a refusal."},
+    {NULL, NULL, NULL, NULL},
+};
+
+const struct row_shape acp_shapes[] = {
+    {.name = "ContentBlock", .variants = blocks},
+    {.name = "ToolCallContent", .variants = tool_content},
+    {.name = "ConfigOption", .rows = config_rows},
+    {.name = "SessionUpdate", .variants = updates},
+    {.name = NULL},
+};
