@@ -32,8 +32,10 @@ enum { MAX_NAMES = 5000, MAX_DEPTH = 5, MAX_GUARDED = 64, CONFIG_BYTES = 64 << 1
 typedef void nested_fn(void *arg, int dir, const char *path);
 
 struct search {
+    const struct sandbox_policy *policy;
     char **dirs; /* found so far; those before `at` are done */
     size_t n_dirs, at, n_names, n_place;
+    bool skips_closed;
     nested_fn *fn;
     void *arg;
 };
@@ -68,6 +70,13 @@ static int depth_of(struct str path)
     return n;
 }
 
+/* Whether a mount keeps commands from making anything there. */
+static bool is_closed(const struct search *s, struct str path)
+{
+    const struct sandbox_policy *p = s->policy;
+    return s->skips_closed && (paths_have(&p->guarded, path) || paths_have(&p->masked, path));
+}
+
 static void take_entry(struct search *s, int fd, const char *dir, const struct dirent *e)
 {
     struct buf path = BUF_INIT;
@@ -77,11 +86,10 @@ static void take_entry(struct search *s, int fd, const char *dir, const struct d
         (!is_git && (is_deep || !is_dir(fd, e))))
         return;
     buf_addf(&path, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, e->d_name);
-    if (!is_git) {
+    if (is_git)
+        s->fn(s->arg, fd, path.p);
+    else if (!is_closed(s, buf_str(&path)))
         push(s, buf_take(&path));
-        return;
-    }
-    s->fn(s->arg, fd, path.p);
     buf_clear(&path);
 }
 
@@ -95,12 +103,13 @@ static int open_dir(const struct sandbox_policy *p, struct str path)
     return fd;
 }
 
-static void search(const struct sandbox_policy *p, const char *place, nested_fn *fn, void *arg)
+static void search(const struct search *wanted, const char *place)
 {
-    AUTO(search) struct search s = {.fn = fn, .arg = arg, .n_place = strlen(place)};
+    AUTO(search) struct search s = *wanted;
+    s.n_place = strlen(place);
     push(&s, xstrdup(place));
     for (; s.at < s.n_dirs && s.n_names < MAX_NAMES; s.at++) {
-        int fd = open_dir(p, str_of(s.dirs[s.at]));
+        int fd = open_dir(s.policy, str_of(s.dirs[s.at]));
         DIR *d = fd < 0 ? NULL : fdopendir(fd);
         for (struct dirent *e; d && s.n_names++ < MAX_NAMES && (e = readdir(d));)
             take_entry(&s, fd, s.dirs[s.at], e);
@@ -109,10 +118,11 @@ static void search(const struct sandbox_policy *p, const char *place, nested_fn 
     }
 }
 
-static void search_all(const struct sandbox_policy *p, nested_fn *fn, void *arg)
+static void search_all(const struct search *wanted)
 {
-    for (size_t i = 1; policy_writable(p, i); i++) /* the first is the scratch directory */
-        search(p, policy_writable(p, i), fn, arg);
+    const char *place;
+    for (size_t i = 1; (place = policy_writable(wanted->policy, i)); i++) /* 0: scratch directory */
+        search(wanted, place);
 }
 
 /* ---- existing at the start ---- */
@@ -135,7 +145,7 @@ static void guard(void *arg, int dir, const char *path)
 void nested_guard(struct sandbox_policy *p)
 {
     if (p->kind == SANDBOX_WORKSPACE_WRITE)
-        search_all(p, guard, p);
+        search_all(&(struct search){.policy = p, .fn = guard, .arg = p});
 }
 
 /* ---- made by a command ---- */
@@ -255,6 +265,7 @@ bool nested_check(const struct sandbox_policy *p, struct error *err)
 {
     struct finding f = {.policy = p, .err = err, .ok = true};
     if (p->kind == SANDBOX_WORKSPACE_WRITE)
-        search_all(p, judge, &f);
+        search_all(
+            &(struct search){.policy = p, .skips_closed = p->has_mounts, .fn = judge, .arg = &f});
     return f.ok;
 }

@@ -211,11 +211,16 @@ static void add_variable(struct sandbox_paths *l, const char *name)
         sandbox_paths_add(l, str_of(value));
 }
 
+static void put_xdg(struct buf *out, const char *variable, const char *below_home)
+{
+    path_xdg(out, variable, below_home);
+    buf_addz(out, "/trivet");
+}
+
 static void add_xdg(struct sandbox_paths *l, const char *variable, const char *below_home)
 {
     AUTO(buf) struct buf path = BUF_INIT;
-    path_xdg(&path, variable, below_home);
-    buf_addz(&path, "/trivet");
+    put_xdg(&path, variable, below_home);
     sandbox_paths_add(l, buf_str(&path));
 }
 
@@ -223,9 +228,11 @@ void sandbox_own_places(struct sandbox_paths *dirs, struct sandbox_paths *secret
 {
     static const char *const names[] = {"credentials", "credentials.json", "auth.json",
                                         "secrets.json"};
-    add_xdg(dirs, "XDG_CONFIG_HOME", ".config");
+    AUTO(buf) struct buf config = BUF_INIT;
+    put_xdg(&config, "XDG_CONFIG_HOME", ".config");
+    sandbox_paths_add(dirs, buf_str(&config));
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        add_below(secrets, str_of(dirs->v[dirs->n - 1]), names[i]);
+        add_below(secrets, buf_str(&config), names[i]);
     add_xdg(dirs, "XDG_STATE_HOME", ".local/state");
     for (size_t i = 0; i < ARRAY_LEN(own_guarded); i++)
         add_below(dirs, path_home(), own_guarded[i]);

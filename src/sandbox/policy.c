@@ -43,14 +43,11 @@ static void list_put(struct sandbox_paths *l, char *path)
 void sandbox_paths_add(struct sandbox_paths *l, struct str path)
 {
     AUTO(buf) struct buf absolute = BUF_INIT;
-    struct buf real = BUF_INIT;
+    AUTO(buf) struct buf real = BUF_INIT;
     struct error ignored;
     path_absolute(&absolute, STR("/"), path);
-    if (!path_resolve(&real, buf_str(&absolute), &ignored)) {
-        buf_reset(&real);
-        buf_add(&real, buf_str(&absolute));
-    }
-    list_put(l, buf_take(&real));
+    bool is_real = path_resolve(&real, buf_str(&absolute), &ignored);
+    paths_put(l, buf_str(is_real ? &real : &absolute));
 }
 
 void paths_put(struct sandbox_paths *l, struct str path)

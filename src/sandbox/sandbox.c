@@ -159,7 +159,7 @@ static int room_enter(int argc, char **argv, struct error *err)
         error_prefix(err, "cannot confine the command");
         return 0;
     }
-    marks.has_mounts = space.has_mounts;
+    policy.has_mounts = marks.has_mounts = space.has_mounts;
     if (pid == 0 && policy.proxied && space.has_network)
         offer_proxy();
     if (pid == 0)
