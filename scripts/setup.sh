@@ -10,6 +10,8 @@ die() { printf 'trivet: %s\n' "$*" >&2; exit 1; }
 build_packages="build-essential pkg-config meson ninja-build libuv1-dev libcurl4-openssl-dev
  libssl-dev libsqlite3-dev libpcre2-dev libseccomp-dev"
 test_packages="groff-base libcmocka-dev clang clang-format valgrind strace python3 git procps nodejs tmux"
+# Large, and not installed by ./test: tests that use them say so where they are missing.
+optional_packages="zsh fish chromium"
 
 # Prints the packages of $* that dpkg does not know as installed.
 missing_packages() {

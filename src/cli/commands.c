@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "base/shown.h"
 #include "cli/accounts.h"
+#include "cli/completion.h"
 #include "cli/demo.h"
 #include "cli/doctor.h"
 #include "cli/sessions.h"
@@ -161,6 +162,14 @@ const struct command_row command_rows[] = {
      .options = describe_options,
      .words = describe_words,
      .run = describe_run},
+    {.name = "completion",
+     .group = GROUP_SETUP,
+     .args = "SHELL",
+     .about = "a completion script for bash, zsh or fish",
+     .more = completion_more,
+     .options = completion_options,
+     .words = completion_words,
+     .run = completion_run},
     {.name = "version",
      .group = GROUP_SETUP,
      .args = "[--json]",

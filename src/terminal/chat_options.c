@@ -19,7 +19,7 @@ const struct option chat_option_rows[] = {
     CHAT(mode, OPT_TAKEN, "mode", 0, "MODE",
          "read-only, plan, workspace-write (default), prompt or\n"
          "danger-full-access; all but the last confine commands",
-         .accept = run_take_mode),
+         .accept = run_take_mode, .choices = run_mode_names),
     CHAT(network, OPT_FLAG, "net", 0, NULL, "confined commands may use the network"),
     SANDBOX_OPTIONS,
     CHAT(rules, OPT_TAKEN, "allow", 0, "RULE", "let calls through, see trivet exec --help",

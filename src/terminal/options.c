@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-static const char *const mode_names[] = {"read-only",          "plan", "workspace-write", "prompt",
-                                         "danger-full-access", NULL};
+const char *const run_mode_names[] = {"read-only",          "plan", "workspace-write", "prompt",
+                                      "danger-full-access", NULL};
 static const char *const efforts[] = {"off", "minimal", "low", "medium", "high", "xhigh", NULL};
 static const char *const colors[] = {"auto", "always", "never", NULL};
 
@@ -21,7 +21,7 @@ bool run_take_mode(void *into, const struct option *row, struct str value, struc
         o->mode = mode;
         return true;
     }
-    meant = nearest_name(value, mode_names);
+    meant = nearest_name(value, run_mode_names);
     return error_set(err, ERR_INVALID, "--%s is one of " RUN_MODE_NAMES ", not %.*s%s%s", row->name,
                      STR_FMT(str_cut(value, 60)), meant ? ": did you mean " : "",
                      meant ? meant : "");
@@ -60,7 +60,7 @@ const struct option exec_option_rows[] = {
     RUN(mode, OPT_TAKEN, "mode", 0, "MODE",
         "read-only, plan, workspace-write (default), prompt or\n"
         "danger-full-access; all but the last confine commands",
-        .accept = run_take_mode),
+        .accept = run_take_mode, .choices = run_mode_names),
     RUN(network, OPT_FLAG, "net", 0, NULL, "confined commands may use the network"),
     SANDBOX_OPTIONS,
     RUN(rules, OPT_TAKEN, "allow", 0, "RULE", "let calls through: TOOL or TOOL(PATTERN), see below",

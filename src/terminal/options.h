@@ -53,6 +53,7 @@ void chat_options_usage(struct buf *out);
 bool chat_options_read(int argc, char **argv, struct run_options *ret, struct error *err);
 
 /* For rows of options. */
+extern const char *const run_mode_names[]; /* NULL-ended */
 bool run_take_mode(void *into, const struct option *row, struct str value, struct error *err);
 bool run_take_rule(void *into, const struct option *row, struct str value, struct error *err);
 
