@@ -50,7 +50,8 @@ class Client:
         full = dict(os.environ, **(env or {}))
         self.process = subprocess.Popen([*wrap, PROGRAM, *self.args, *args], cwd=cwd, env=full,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE)
+                                        stderr=subprocess.PIPE, start_new_session=bool(wrap))
+        self.is_wrapped = bool(wrap)
         evidence.note_environment(env or {})
         threading.Thread(target=self._read, daemon=True).start()
         self.stderr = b""
@@ -106,7 +107,10 @@ class Client:
                 return message
 
     def kill(self):
-        self.process.send_signal(signal.SIGKILL)
+        if self.is_wrapped:  # a tracer that is killed lets the program go
+            os.killpg(self.process.pid, signal.SIGKILL)
+        else:
+            self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
     def close(self, timeout=10):
