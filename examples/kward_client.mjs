@@ -4,7 +4,9 @@
 // visits every method once, in the order in which a user interface would need them.
 //
 //     npm install vscode-jsonrpc
-//     node examples/kward_client.mjs --program build/kward --workspace . [--sign-in]
+//     node examples/kward_client.mjs [--engine COMMAND] [--workspace DIR] [--sign-in]
+//
+// COMMAND starts the engine (default: trivet kward rpc).
 //
 // Prints one line per call: the method and what came of it.  It works with the model that is
 // configured, in sessions of its own that it deletes again; settings that it changes are set back.
@@ -27,8 +29,9 @@ const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QD
 
 // ---- the connection
 
-function connect(program) {
-  const child = spawn(program, ["rpc"], { stdio: ["pipe", "pipe", "inherit"] });
+function connect(engine) {
+  const [program, ...args] = engine.split(" ").filter(Boolean);
+  const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
   const ended = new Promise((resolve) => child.on("exit", resolve));
   const connection = createMessageConnection(
     new StreamMessageReader(child.stdout), new StreamMessageWriter(child.stdin));
@@ -266,10 +269,10 @@ async function readFigures(call) {
 
 async function main() {
   const { values: options } = parseArgs({ options: {
-    program: { type: "string", default: "kward" },
+    engine: { type: "string", default: "trivet kward rpc" },
     workspace: { type: "string", default: "." },
     "sign-in": { type: "boolean", default: false } } });
-  const { connection, ended } = connect(options.program);
+  const { connection, ended } = connect(options.engine);
   const call = caller(connection);
   const turns = new Turns(connection);
   const questions = answerQuestions(connection, call);

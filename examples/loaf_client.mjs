@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: MIT
 // A small client of the loaf RPC protocol, in plain JavaScript.
 //
-//     node loaf_client.mjs [--command "loaf rpc"] [--title TITLE] PROMPT...
-//     node loaf_client.mjs [--command "loaf rpc"] --login
+//     node examples/loaf_client.mjs [--engine COMMAND] [--title TITLE] PROMPT...
+//     node examples/loaf_client.mjs [--engine COMMAND] --login
+//
+// COMMAND starts the engine (default: trivet loaf rpc).  Without an account, from the build folder:
+//
+//     TRIVET_MODEL=rehearsal/hello node examples/loaf_client.mjs --engine "build/trivet loaf rpc" hello
 //
 // Each PROMPT is one turn of the same session.  The answer is printed while it comes; tools are told
 // on stderr.  --login signs in to OpenAI from a machine without a browser: it prints where to go and
@@ -159,13 +163,13 @@ async function talk(connection, options, prompts) {
 
 const { values, positionals } = parseArgs({
   options: {
-    command: { type: "string", default: "loaf rpc" },
+    engine: { type: "string", default: "trivet loaf rpc" },
     title: { type: "string" },
     login: { type: "boolean", default: false },
   },
   allowPositionals: true,
 });
-const connection = new Connection(values.command);
+const connection = new Connection(values.engine);
 let good = false;
 try {
   good = await talk(connection, values, positionals);

@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: MIT
 """A small client of the loaf RPC protocol, in plain Python.
 
-    loaf_client.py [--command "loaf rpc"] [--title TITLE] PROMPT...
-    loaf_client.py [--command "loaf rpc"] --login
+    python3 examples/loaf_client.py [--engine COMMAND] [--title TITLE] PROMPT...
+    python3 examples/loaf_client.py [--engine COMMAND] --login
+
+COMMAND starts the engine (default: trivet loaf rpc).  Without an account, from the build folder:
+
+    TRIVET_MODEL=rehearsal/hello python3 examples/loaf_client.py --engine "build/trivet loaf rpc" hello
 
 Each PROMPT is one turn of the same session.  The answer is printed while it comes; tools are told on
 stderr.  --login signs in to OpenAI from a machine without a browser: it prints where to go and which
@@ -141,12 +145,13 @@ def log_in(connection):
 
 def main():
     options = argparse.ArgumentParser(description="talks to a loaf RPC server")
-    options.add_argument("--command", default="loaf rpc", help="what starts the server")
+    options.add_argument("--engine", default="trivet loaf rpc", metavar="COMMAND",
+                         help="starts the engine (%(default)s)")
     options.add_argument("--title", help="of the saved chat")
     options.add_argument("--login", action="store_true", help="signs in to OpenAI")
     options.add_argument("prompts", nargs="*", metavar="PROMPT")
     args = options.parse_args()
-    connection = Connection(args.command)
+    connection = Connection(args.engine)
     try:
         methods = handshake(connection)
         if args.login:

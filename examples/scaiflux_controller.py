@@ -3,9 +3,13 @@
 """A small controller for `scaiflux serve`: spawns it, gives it a prompt, decides every permission by
 rule, interrupts a turn that takes too long, and shuts down.  The standard library is enough.
 
-    examples/scaiflux_controller.py --model rehearsal/write "write something"
-    examples/scaiflux_controller.py --model openai/gpt-5.1 --allow-writes --allow-command 'make*' \\
-        --seconds 600 -w ~/project "make the tests pass"
+    python3 examples/scaiflux_controller.py [--engine COMMAND] [OPTIONS] PROMPT
+    python3 examples/scaiflux_controller.py --model openai/gpt-5.1 --allow-writes \\
+        --allow-command 'make*' --seconds 600 -w ~/project "make the tests pass"
+
+COMMAND starts the engine (default: trivet scaiflux serve).  Without an account, from the build folder:
+
+    python3 examples/scaiflux_controller.py --engine "build/trivet scaiflux serve" -m rehearsal/hello hi
 
 What the model says goes to stdout, what happens around it to stderr.  Ends with 0 when the model
 finished by itself, 1 when the turn failed, 2 when it was interrupted.
@@ -125,7 +129,7 @@ def show(event):
 
 def main():
     options = argparse.ArgumentParser(description="one prompt for a ScaiFlux agent")
-    options.add_argument("--program", default="trivet scaiflux serve")
+    options.add_argument("--engine", default="trivet scaiflux serve", metavar="COMMAND")
     options.add_argument("-w", "--workspace", default=".")
     options.add_argument("-m", "--model")
     options.add_argument("--allow-writes", action="store_true")
@@ -133,7 +137,7 @@ def main():
     options.add_argument("--seconds", type=float, default=300)
     options.add_argument("prompt")
     chosen = options.parse_args()
-    command = shlex.split(chosen.program) + ["--workspace", chosen.workspace]
+    command = shlex.split(chosen.engine) + ["--workspace", chosen.workspace]
     if chosen.model:
         command += ["--model", chosen.model]
     controller = Controller(command, Rules(chosen.allow_writes, chosen.allow_command))

@@ -30,7 +30,7 @@ def check(name, good, detail=""):
 
 
 def run(client, env, *args, model="rehearsal/hello", command=f"{PROGRAM} loaf rpc"):
-    done = subprocess.run([*CLIENTS[client], "--command", command, *args],
+    done = subprocess.run([*CLIENTS[client], "--engine", command, *args],
                           env={**env, "TRIVET_MODEL": model}, cwd=env["TMPDIR"],
                           capture_output=True, text=True, timeout=60 * harness.slow(),
                           stdin=subprocess.DEVNULL)

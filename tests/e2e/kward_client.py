@@ -58,13 +58,13 @@ def furnish(base, provider):
 
 
 def run_client(base, env):
-    program = os.path.join(os.path.dirname(PROGRAM), "kward")
+    engine = f"{PROGRAM} kward rpc"
     workspace = os.path.join(base, "workspace")
     os.makedirs(workspace)
     env["NODE_PATH"] = MODULES
     env["PATH"] = f"{MODULES}/.bin:{env['PATH']}"
     return subprocess.run(
-        ["node", os.path.join(harness.TOP, "examples", "kward_client.mjs"), "--program", program,
+        ["node", os.path.join(harness.TOP, "examples", "kward_client.mjs"), "--engine", engine,
          "--workspace", workspace, "--sign-in"], env=env, capture_output=True, text=True,
         timeout=60 * harness.slow())
 

@@ -19,7 +19,7 @@ PROGRAM = f"{client.PROGRAM} scaiflux serve"
 
 
 def run(base, *arguments):
-    done = subprocess.run([sys.executable, EXAMPLE, "--program", PROGRAM, "-w", base, *arguments],
+    done = subprocess.run([sys.executable, EXAMPLE, "--engine", PROGRAM, "-w", base, *arguments],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=base,
                           timeout=60 * harness.slow())
     return done.returncode, done.stdout, done.stderr
