@@ -270,12 +270,12 @@ def play(way, place, number, wrap=(), strike=None, statuses=(0,),
 
 # ---- system calls ----
 
-# They cannot fail (brk tells of a failure by what it returns, close closes whatever it says), or the
-# program is over then.
+# They cannot fail (brk tells of a failure by what it returns, close closes whatever it says, a futex
+# that is woken is woken), or the program is over then.
 NOT_FAILED = {"execve", "exit", "exit_group", "rt_sigreturn", "restart_syscall", "vfork", "wait4",
               "waitid", "getpid", "gettid", "getuid", "geteuid", "getgid", "getegid", "getppid",
               "getpgrp", "brk", "close", "arch_prctl", "set_tid_address", "set_robust_list", "rseq",
-              "rt_sigaction", "rt_sigprocmask", "sched_yield", "uname", "sysinfo"}
+              "rt_sigaction", "rt_sigprocmask", "sched_yield", "uname", "sysinfo", "futex"}
 ERRORS = {"mmap": "ENOMEM", "brk": "ENOMEM", "munmap": "ENOMEM", "mprotect": "ENOMEM",
           "mremap": "ENOMEM", "openat": "EMFILE", "open": "EMFILE", "pipe2": "EMFILE",
           "socketpair": "EMFILE", "socket": "EMFILE", "dup": "EMFILE", "dup2": "EBADF",
@@ -283,7 +283,7 @@ ERRORS = {"mmap": "ENOMEM", "brk": "ENOMEM", "munmap": "ENOMEM", "mprotect": "EN
           "epoll_ctl": "ENOSPC", "clone3": "EAGAIN", "clone": "EAGAIN", "fork": "EAGAIN",
           "write": "ENOSPC", "writev": "ENOSPC", "pwrite64": "ENOSPC", "ftruncate": "ENOSPC",
           "mkdir": "ENOSPC", "rename": "ENOSPC", "renameat2": "ENOSPC", "link": "ENOSPC",
-          "futex": "EINTR", "epoll_pwait": "EINTR", "epoll_wait": "EINTR", "poll": "EINTR",
+          "epoll_pwait": "EINTR", "epoll_wait": "EINTR", "poll": "EINTR",
           "flock": "ENOLCK", "getrandom": "EINTR", "pidfd_open": "EMFILE"}
 
 
