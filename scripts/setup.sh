@@ -39,19 +39,25 @@ apt() {
         die "apt-get $* failed"
 }
 
-# fetch_yyjson DIR: the packages libyyjson0 and libyyjson-dev of trixie into DIR, with a private apt
-# state: the system's own sources with the suite word replaced, nothing of the system's
-# configuration changed.  They need only libc6 >= 2.14.
+# fetch_yyjson DIR: the packages libyyjson0 and libyyjson-dev of Debian's trixie into DIR, with a
+# private apt state: on Debian the system's own sources with the suite word replaced; nothing of the
+# system's configuration is changed.  They need only libc6 >= 2.14.
 fetch_yyjson() {
     suite=$(. /etc/os-release && printf %s "${VERSION_CODENAME:-}")
     [ -n "$suite" ] || die "cannot tell the running suite; install libyyjson-dev by hand"
     dir=$1
     mkdir -p "$dir/parts" "$dir/state/lists/partial" "$dir/cache/archives/partial"
     : >"$dir/status"
-    for f in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
-        [ -f "$f" ] && grep -qw "$suite" "$f" || continue
-        sed "s/\\b$suite\\b/trixie/g" "$f" >"$dir/parts/$(basename "$f")"
-    done
+    if [ "$(. /etc/os-release && printf %s "$ID")" = debian ]; then
+        for f in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
+            [ -f "$f" ] && grep -qw "$suite" "$f" || continue
+            sed "s/\\b$suite\\b/trixie/g" "$f" >"$dir/parts/$(basename "$f")"
+        done
+    else # Ubuntu and others: Debian's own server, its keys from the package of the distribution
+        apt install debian-archive-keyring
+        printf 'deb [signed-by=%s] http://deb.debian.org/debian trixie main\n' \
+            /usr/share/keyrings/debian-archive-keyring.gpg >"$dir/parts/debian.list"
+    fi
     set -- -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$dir/parts" \
         -o Dir::State="$dir/state" -o Dir::State::lists="$dir/state/lists" \
         -o Dir::State::status="$dir/status" -o Dir::Cache="$dir/cache" \

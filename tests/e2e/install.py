@@ -104,6 +104,15 @@ def check_pages(where, env):
         check(f"{name} is complete", done.stdout and not missing, missing)
 
 
+def check_completions(where):
+    for path, shell in (("bash-completion/completions/trivet.bash", "bash"),
+                        ("zsh/site-functions/_trivet", "zsh"),
+                        ("fish/vendor_completions.d/trivet.fish", "fish")):
+        told = subprocess.run([PROGRAM, "completion", shell], capture_output=True, check=True).stdout
+        path = os.path.join(where, path)
+        check(f"completions of {shell}", os.path.exists(path) and told == open(path, "rb").read())
+
+
 def check_trust(root, program, env, place):
     module = os.path.join(root, place["lib"], "trivet-net.so")
     for path in (module, os.path.dirname(module)):
@@ -140,6 +149,7 @@ def main():
         check("no name of another program", not [name for name in found if os.path.basename(name) in
                                                  ("loaf", "scaiflux", "kward")], found)
         check_pages(os.path.join(root, prefix, set_to["mandir"]), env)
+        check_completions(os.path.join(root, prefix, set_to["datadir"]))
         program = os.path.join(root, place["bin"], "trivet")
         check_turn(root, program, env, base)
         check_trust(root, program, env, place)
