@@ -57,6 +57,7 @@ static struct tool_def *make_tools(struct session *s, struct arena *a, size_t *r
     struct tool_cx cx;
     size_t n = 0;
     engine_fill_cx(s->engine, s->settings, str_of(s->workspace), &cx);
+    cx.model = str_of(s->slug);
     for (size_t i = 0; i < *ret_n; i++) {
         if (faces[i]->is_told && !faces[i]->is_told(&cx))
             continue;

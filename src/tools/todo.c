@@ -59,9 +59,11 @@ bool todo_list_set(struct todo_list *l, yyjson_val *todos, struct error *err)
     yyjson_arr_foreach(todos, i, max, item) {
         struct todo_item *to = &made.items[made.n++];
         if (!take_text(item, i, "content", &to->content, err) ||
-            !take_text(item, i, "activeForm", &to->active, err) ||
+            (json_get(item, "activeForm") && !take_text(item, i, "activeForm", &to->active, err)) ||
             !take_status(item, i, &to->status, err))
             return false;
+        if (!to->active)
+            to->active = str_dup(str_of(to->content));
     }
     todo_list_clear(l);
     *l = take(&made);

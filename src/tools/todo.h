@@ -23,8 +23,9 @@ struct todo_list {
 #define TODO_LIST_INIT ((struct todo_list){0})
 void todo_list_clear(struct todo_list *l);
 
-/* Replaces the list by an array of {content, activeForm, status}; ERR_INVALID names the member that
- * is wrong, ERR_LIMIT what is too much, and then the list stays as it was. */
+/* Replaces the list by an array of {content, activeForm, status}, the second of which may be
+ * absent; ERR_INVALID names the member that is wrong, ERR_LIMIT what is too much, and then the list
+ * stays as it was. */
 bool todo_list_set(struct todo_list *l, yyjson_val *todos, struct error *err);
 /* One line per item: "[ ] content", "[~] active", "[x] content". */
 void todo_list_put(const struct todo_list *l, struct buf *out);

@@ -74,6 +74,7 @@ struct tool_cx {
     void *ask_arg;
     struct str config_dir; /* of the dialect: skills/, tools/, js-runtime/; or STR_NONE */
     struct str search_key, search_url; /* of the web search; STR_NONE: no key, the usual address */
+    struct str model;                  /* the slug, where tools are chosen for it; or STR_NONE */
     bool is_blind;                     /* the model takes no pictures */
     bool may_fetch_local;              /* web pages may lie on this machine or its network */
     struct todo_list *todos;           /* of the session; may be NULL */

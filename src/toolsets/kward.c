@@ -13,6 +13,7 @@
 #include "tools/seen.h"
 #include "tools/shell.h"
 #include "toolsets/look.h"
+#include "toolsets/todo.h"
 #include "toolsets/words.h"
 
 enum {
@@ -340,6 +341,23 @@ static const struct face shell_face = {
     .run_await = shell_face_await,
 };
 
+static bool todo_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+                            struct error *err)
+{
+    const struct todo_args *a = args;
+    return todo_update(cx, a->todos, &ret->text, err) || tool_fail(ret, "Error: %s", err->text);
+}
+
+static const struct face todo_face = {
+    .is_kept_whole = true,
+    .name = "todo_write",
+    .about = TODO_ABOUT,
+    .args = todo_rows,
+    .args_size = sizeof(struct todo_args),
+    .mode = MODE_READ_ONLY,
+    .run_await = todo_face_await,
+};
+
 static void say_unknown(struct str name, struct str call_id, struct tool_result *r)
 {
     (void)call_id;
@@ -364,7 +382,7 @@ static void say_invalid(const struct face *f, const struct fault *fault, struct 
 
 static const struct face *const faces[] = {
     &list_face,       &read_face,         &kward_write_face, &kward_edit_face, &shell_face,
-    &kward_code_face, &kward_search_face, &kward_skill_face, &kward_ask_face,
+    &kward_code_face, &kward_search_face, &kward_skill_face, &kward_ask_face,  &todo_face,
 };
 
 /* With the headings and the marks it stays below SHELL_BYTES. */

@@ -129,13 +129,14 @@ static void say_invalid(const struct face *f, const struct fault *fault, struct 
 }
 
 static const struct face *const faces[] = {
-    &loaf_patch_face,        &loaf_bash_face,          &loaf_persist_face,
-    &loaf_grep_face,         &loaf_js_install_face,    &loaf_jobs_list_face,
-    &loaf_js_jobs_list_face, &loaf_list_face,          &loaf_jobs_read_face,
-    &loaf_js_jobs_read_face, &loaf_read_face,          &loaf_jobs_resize_face,
-    &loaf_js_face,           &loaf_js_module_face,     &loaf_search_face,
-    &loaf_js_start_face,     &loaf_jobs_stop_face,     &loaf_js_jobs_stop_face,
-    &loaf_jobs_write_face,   &loaf_js_jobs_write_face,
+    &loaf_patch_face,         &loaf_bash_face,         &loaf_persist_face,
+    &loaf_edit_face,          &loaf_grep_face,         &loaf_js_install_face,
+    &loaf_jobs_list_face,     &loaf_js_jobs_list_face, &loaf_list_face,
+    &loaf_jobs_read_face,     &loaf_js_jobs_read_face, &loaf_read_face,
+    &loaf_jobs_resize_face,   &loaf_js_face,           &loaf_js_module_face,
+    &loaf_search_face,        &loaf_js_start_face,     &loaf_jobs_stop_face,
+    &loaf_js_jobs_stop_face,  &loaf_todo_face,         &loaf_jobs_write_face,
+    &loaf_js_jobs_write_face,
 };
 
 const struct toolset toolset_loaf = {

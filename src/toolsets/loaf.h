@@ -7,7 +7,7 @@
 #include "toolsets/toolset.h"
 
 /* Called through apply_patch. */
-extern const struct face loaf_edit_face;
+extern const struct face loaf_edit_face, loaf_todo_face;
 
 extern const struct face loaf_bash_face, loaf_grep_face, loaf_list_face, loaf_patch_face,
     loaf_read_face;

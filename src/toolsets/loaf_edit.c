@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Edits by old and new text in a loaf session: what apply_patch does when it is called with them
- * instead of a patch. */
+/* Edits by old and new text in a loaf session: edit_file, and what apply_patch does when it is
+ * called with them instead of a patch.  The list of things to do. */
 #include "base/path.h"
 #include "tools/change.h"
 #include "tools/edit_hint.h"
 #include "tools/seen.h"
 #include "tools/syntax.h"
 #include "toolsets/loaf.h"
+#include "toolsets/todo.h"
 #include "toolsets/words.h"
 
 enum { DIFF_BYTES = 64 << 10 };
@@ -69,6 +70,14 @@ static bool edit_face_await(struct tool_cx *cx, const void *args, struct tool_re
     return true;
 }
 
+/* Models of the GPT family are trained on patches; others fail at them. */
+static bool knows_no_patches(const struct tool_cx *cx)
+{
+    size_t slash = str_rchr(cx->model, '/');
+    struct str name = slash == SIZE_MAX ? cx->model : str_from(cx->model, slash + 1);
+    return !str_starts(name, STR("gpt"));
+}
+
 const struct face loaf_edit_face = {
     .name = "edit_file",
     .kind = TOOL_EDIT,
@@ -81,4 +90,26 @@ const struct face loaf_edit_face = {
     .from_launch_dir = true,
     .changes_files = true,
     .run_await = edit_face_await,
+    .is_told = knows_no_patches,
+};
+
+/* ---- things to do ---- */
+
+static bool todo_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+                            struct error *err)
+{
+    const struct todo_args *a = args;
+    if (!todo_update(cx, a->todos, &ret->text, err))
+        return loaf_fail(ret, "%s", err->text);
+    return loaf_done(ret);
+}
+
+const struct face loaf_todo_face = {
+    .is_kept_whole = true,
+    .name = "todo_write",
+    .about = TODO_ABOUT,
+    .args = todo_rows,
+    .args_size = sizeof(struct todo_args),
+    .mode = MODE_READ_ONLY,
+    .run_await = todo_face_await,
 };

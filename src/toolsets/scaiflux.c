@@ -440,13 +440,13 @@ static void say_invalid(const struct face *f, const struct fault *fault, struct 
 }
 
 /* clang-format off */
-#define FACES(bash)                                                                                \
+#define FACES(bash, todo)                                                                                \
     &read_face, &scaiflux_glob_face, &scaiflux_grep_face, &write_face, &edit_face, &bash,          \
-    &scaiflux_fetch_face, &scaiflux_search_face, &scaiflux_todo_face, &scaiflux_skill_face
+    &scaiflux_fetch_face, &scaiflux_search_face, &todo, &scaiflux_skill_face
 /* clang-format on */
 
-static const struct face *const faces[] = {FACES(bash_face)};
-static const struct face *const run_faces[] = {FACES(run_bash_face)};
+static const struct face *const faces[] = {FACES(bash_face, scaiflux_todo_face)};
+static const struct face *const run_faces[] = {FACES(run_bash_face, run_todo_face)};
 
 const struct toolset toolset_scaiflux = {
     .name = "scaiflux",

@@ -7,7 +7,7 @@
 #include "tools/exa.h"
 #include "tools/fetch_url.h"
 #include "tools/skill.h"
-#include "tools/todo.h"
+#include "toolsets/todo.h"
 #include "toolsets/scaiflux.h"
 #include "toolsets/web_text.h"
 #include "toolsets/words.h"
@@ -123,10 +123,6 @@ const struct face scaiflux_search_face = {
 
 /* ---- TodoWrite ---- */
 
-struct todo_args {
-    yyjson_val *todos;
-};
-
 static const char *const todo_states[] = {"pending", "in_progress", "completed", NULL};
 
 static const struct row todo_item_rows[] = {
@@ -136,7 +132,7 @@ static const struct row todo_item_rows[] = {
     ROW_END,
 };
 
-static const struct row todo_rows[] = {
+static const struct row flux_todo_rows[] = {
     ROW(todo_args, todos, T_ARR, NEEDED, "the whole new list", .items = T_OBJ,
         .rows = todo_item_rows),
     ROW_END,
@@ -146,27 +142,17 @@ static bool todo_await(struct tool_cx *cx, const void *args, struct tool_result 
                        struct error *err)
 {
     const struct todo_args *a = args;
-    if (!cx->todos)
-        return tool_fail(ret, "this session keeps no list");
-    if (!todo_list_set(cx->todos, a->todos, err))
-        return tool_fail(ret, "the list stays as it was: %s", err->text);
-    buf_addf(&ret->text, "%zu to do, %zu in progress, %zu done\n",
-             todo_list_count(cx->todos, TODO_PENDING), todo_list_count(cx->todos, TODO_IN_PROGRESS),
-             todo_list_count(cx->todos, TODO_COMPLETED));
-    todo_list_put(cx->todos, &ret->text);
-    return true;
+    return todo_update(cx, a->todos, &ret->text, err) || tool_fail(ret, "%s", err->text);
 }
 
-const struct face scaiflux_todo_face = {
-    .is_kept_whole = true,
-    .name = "TodoWrite",
-    .about = "Replaces the list of things to do in this session. Use it for work of several steps.",
-    .args = todo_rows,
-    .args_size = sizeof(struct todo_args),
-    .mode = MODE_WORKSPACE_WRITE,
-    .run_await = todo_await,
-    .gadget = "todo",
-};
+#define TODO_FACE(needed)                                                                          \
+    .is_kept_whole = true, .name = "TodoWrite", .about = TODO_ABOUT,                               \
+    .args_size = sizeof(struct todo_args), .mode = needed, .run_await = todo_await,                \
+    .gadget = "todo"
+
+const struct face scaiflux_todo_face = {TODO_FACE(MODE_WORKSPACE_WRITE), .args = flux_todo_rows};
+/* Changes no file: it may be used in every mode. */
+const struct face run_todo_face = {TODO_FACE(MODE_READ_ONLY), .args = todo_rows};
 
 /* ---- Skill ---- */
 
@@ -185,6 +171,8 @@ static void find_skills(const struct tool_cx *cx, struct skills *ret)
 {
     ret->first_wins = true;
     skills_add_own_roots(ret, cx->root);
+    if (cx->config_dir.n)
+        skills_add_root(ret, arena_fmt(&ret->arena, "%.*s/skills", STR_FMT(cx->config_dir)));
     skills_scan(ret);
 }
 

@@ -53,7 +53,7 @@ static void test_refusals(void **state)
     check_refused("{}", "`todos` must be a list");
     check_refused("[1]", "`todos[0].content` must be a text that is not blank");
     check_refused("[{\"content\":\" \"}]", "`todos[0].content` must be a text that is not blank");
-    check_refused("[{\"content\":\"a\",\"status\":\"pending\"}]",
+    check_refused("[{\"content\":\"a\",\"activeForm\":\" \",\"status\":\"pending\"}]",
                   "`todos[0].activeForm` must be a text that is not blank");
     check_refused("[{\"content\":\"a\",\"activeForm\":\"a\",\"status\":\"pending\"},"
                   "{\"content\":\"a\",\"activeForm\":\"a\",\"status\":\"done\"}]",

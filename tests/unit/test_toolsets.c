@@ -55,15 +55,16 @@ static void test_names_and_schemas(void **state)
     (void)state;
     const struct toolset *sets[] = {LOAF, SCAIFLUX, KWARD};
     /* loaf 73: sorted by name */
-    check_names(LOAF, "apply_patch bash create_persistent_tool grep_files install_js_packages "
-                      "list_background_bash list_background_js list_dir read_background_bash "
-                      "read_background_js read_file resize_background_bash run_js run_js_module "
-                      "search_web start_background_js stop_background_bash stop_background_js "
-                      "write_background_bash write_background_js ");
+    check_names(LOAF,
+                "apply_patch bash create_persistent_tool edit_file grep_files install_js_packages "
+                "list_background_bash list_background_js list_dir read_background_bash "
+                "read_background_js read_file resize_background_bash run_js run_js_module "
+                "search_web start_background_js stop_background_bash stop_background_js "
+                "todo_write write_background_bash write_background_js ");
     check_names(SCAIFLUX, "read_file glob_search grep_search write_file edit_file bash " /* 24 */
                           "WebFetch WebSearch TodoWrite Skill "); /* of gadgets */
     check_names(KWARD, "list_directory read_file write_file edit_file run_shell_command "
-                       "code_search web_search read_skill ask_user_question ");
+                       "code_search web_search read_skill ask_user_question todo_write ");
     for (size_t i = 0; i < ARRAY_LEN(sets); i++)
         for (size_t k = 0; k < sets[i]->n_faces; k++)
             check_schema(sets[i]->faces[k]);

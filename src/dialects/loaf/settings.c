@@ -10,7 +10,7 @@ static const char instruction[] =
     "You are a coding agent that works in the user's project through tools.\n"
     "\n# Tools\n"
     "- read_file and list_dir want absolute paths; grep_files names the files that hold a pattern. "
-    "apply_patch changes files; bash is for everything else: tests, builds, git, line-by-line "
+    "apply_patch and edit_file change files; bash is for everything else: tests, builds, git, line-by-line "
     "searches.\n"
     "- A server or another command that goes on for long runs in the background; look at its output "
     "later.\n"
