@@ -42,12 +42,15 @@ NOT_THERE = {
 }
 
 # tool: arguments, `!` behind the required ones; `name:type`, a string when no type is given.
+# edit_file and todo_write of loaf, todo_write of Kward are trivet's own.
 DOCUMENTED = {
     "loaf": """
 apply_patch: input!
 bash: command! timeout_seconds:number cwd env:object reset_session:boolean run_in_background:boolean
     session_name reuse_session:boolean full_terminal:boolean terminal_cols:number
     terminal_rows:number
+edit_file: file_path! old_string! new_string! replace_all:boolean
+todo_write: todos!:objects
 create_persistent_tool: name! description! handler_code! args_schema:object filename
     overwrite:boolean
 grep_files: pattern! include path limit:number
@@ -96,6 +99,7 @@ code_search: action! query url max_results:integer
 web_search: queries!:strings max_results:integer provider recency_filter domain_filter:strings
 read_skill: name! path
 ask_user_question: questions!:objects
+todo_write: todos!:objects
 """,
 }
 
