@@ -21,7 +21,7 @@ import harness
 import proofs
 
 FOLDER = os.path.join(harness.TOP, "docs", "conformance")
-LISTS = ("loaf", "scaiflux", "kward", "acp", "providers", "jsonrpc")
+LISTS = ("loaf", "scaiflux", "kward", "acp", "providers", "jsonrpc", "mcp")
 LINE = re.compile(r"^(\d+)\. (.*?)(?: — (.*))?$")
 MARK = re.compile(r"(?:^@covers|\bcovers:) +([a-z]+) +(\d.*)")
 BY_HAND = ("cannot hold: ", "see ", "no test")

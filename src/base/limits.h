@@ -80,6 +80,21 @@
     X(CUSTOM_JS_FILES, 200, "files of JavaScript tools", "further ones are left out")              \
     X(CUSTOM_JS_MS, 600000, "milliseconds of a call of a JavaScript tool", "the call fails")       \
     X(CUSTOM_JS_BYTES, 4 << 20, "bytes of a JavaScript tool's result", "the call fails")           \
+    X(MCP_LINE_BYTES, 32 << 20, "bytes of one message of an MCP server", "the server is stopped")  \
+    X(MCP_TOOLS, 10000, "tools of an MCP server", "further ones are left out")                     \
+    X(MCP_PAGES, 1000, "pages of the list of an MCP server", "the rest of the list is left out")   \
+    X(MCP_LIST_BYTES, 16 << 20, "bytes of the tools of an MCP server",                             \
+      "further ones are left out")                                                                 \
+    X(MCP_START_MS, 30000, "milliseconds of the start of an MCP server that names no time",        \
+      "it is not used")                                                                            \
+    X(MCP_WAIT_MS, 10000, "milliseconds that a model request waits for MCP servers",               \
+      "their tools come with a later request")                                                     \
+    X(MCP_CALL_MS, 60000,                                                                          \
+      "milliseconds without progress of a call of an MCP server that names "                       \
+      "no time",                                                                                   \
+      "the call fails")                                                                            \
+    X(MCP_MOST_MS, 600000, "milliseconds of such a call in all", "the call fails")                 \
+    X(MCP_LISTS, 50, "changed lists of tools of an MCP server", "further changes are ignored")     \
     X(GREP_FILE_BYTES, 64 << 20, "bytes of a file that is searched", "the file is skipped")        \
     X(REGEX_STEPS, 1000000, "steps of matching an expression in one place",                        \
       "the search says that it gave up there")                                                     \

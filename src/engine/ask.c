@@ -51,8 +51,7 @@ bool session_model(struct session *s, struct arena *a, struct model *ret,
 
 static struct tool_def *make_tools(struct session *s, struct arena *a, size_t *ret_n)
 {
-    const struct face **faces = engine_faces(s->engine, s->settings, str_of(s->workspace), a,
-                                             ret_n);
+    const struct face **faces = session_faces(s, a, ret_n);
     struct tool_def *defs = arena_array(a, struct tool_def, *ret_n + 1);
     struct tool_cx cx;
     size_t n = 0;
@@ -300,7 +299,8 @@ static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret
     k->provider = p;
     k->token = arena_str(&t->arena, key.token);
     ask.turn_state = t->provider_state;
-    if (!engine_load_tools_await(s->engine, s->settings, str_of(s->workspace), err))
+    if (!engine_load_tools_await(s->engine, s->settings, str_of(s->workspace), err) ||
+        !session_load_servers_await(s, err))
         return false;
     ask.tools = make_tools(s, &a, &ask.n_tools);
     ask.system = prompt_system(s, &a);

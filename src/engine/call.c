@@ -102,8 +102,7 @@ static void say_unknown(struct call *c)
 {
     struct session *s = c->turn->session;
     size_t n;
-    const struct face **faces = engine_faces(s->engine, s->settings, str_of(s->workspace),
-                                             &c->turn->arena, &n);
+    const struct face **faces = session_faces(s, &c->turn->arena, &n);
     s->settings->toolset->say_unknown(c->event.name, c->event.id, &c->result);
     doctor_say_tools(faces, n, c->event.name, &c->result.text);
     c->result.is_error = true;
@@ -189,7 +188,7 @@ bool call_run_await(struct call *c, struct error *err)
     cx.ask_await = ask_user_await;
     cx.ask_arg = t;
     cx.todos = &s->todos;
-    cx.is_blind = c->face->kind == TOOL_READ && is_blind(s);
+    cx.is_blind = (c->face->kind == TOOL_READ || c->face->gives_pictures) && is_blind(s);
     cx.self = c->face->self;
     cx.arguments = c->event.args;
     int64_t started_us = time_mono_us();

@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "loop/room.h"
+#include "mcp/place.h"
 #include "net/proxy.h"
 #include "sandbox/sandbox.h"
 
@@ -73,6 +74,17 @@ void engine_tell_sandbox(struct engine *e, const struct session_settings *settin
             log_warn("this kernel cannot enforce all of the sandbox%s: %s",
                      is_required ? ", so no command will run" : "",
                      sandbox_ability_loss((enum sandbox_ability)i));
+}
+
+/* Servers are confined whatever the dialect says of its commands: only the user opens that. */
+void engine_server_place(struct engine *e, struct mcp_place *place)
+{
+    struct str word = str_trim(str_of(getenv("TRIVET_SANDBOX")));
+    place->is_open = str_is(word, "off");
+    if (place->is_open)
+        return;
+    choose(NULL, &place->is_required);
+    place->report = report_of(e);
 }
 
 /* A list that makes no sense leads nowhere. */

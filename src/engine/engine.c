@@ -72,6 +72,7 @@ void engine_drain_through_await(struct engine *e)
         wait_reset(&e->idle);
         wait_through_await(&e->idle);
     }
+    engine_end_servers_through_await(e);
     if (e->background)
         background_end_through_await(e->background, BACKGROUND_GRACE_MS);
 }

@@ -41,6 +41,10 @@ struct engine {
     bool is_search_key_known;      /* it was looked for */
     char **env;                    /* of children, cleaned */
     struct custom *custom;         /* custom tools; NULL before the first use */
+    struct pool *pools;            /* MCP servers in use (servers.c) */
+    unsigned n_ending;             /* of them */
+    struct wait pools_over;        /* woken when one has ended */
+    bool has_told_untrusted;       /* that servers of a project are not started */
     char *launch_dir;
     struct catalogue *catalogue; /* made by the first lookup of a model; NULL before */
     struct arena door;           /* what the catalogue was told last */
@@ -78,9 +82,14 @@ void engine_drop_turn(struct turn *t);
 void engine_fill_cx(struct engine *e, const struct session_settings *settings, struct str workspace,
                     struct tool_cx *cx);
 const struct face *session_find_face(struct session *s, struct str name); /* NULL: not offered */
+/* All that the model is offered now: the toolset's, custom tools, tools of MCP servers. */
+const struct face **session_faces(struct session *s, struct arena *a, size_t *ret_n);
 /* The model knows what the files hold that a call has changed.  What it reads the tools note. */
 void session_note_changed_await(struct session *s, const struct face *f, const struct tool_cx *cx,
                                 const void *args);
+
+/* servers.c */
+void engine_end_servers_through_await(struct engine *e);
 
 /* environment.c */
 char **environment_for_children(void);

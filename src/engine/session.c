@@ -92,6 +92,7 @@ void session_free(struct session *s)
     read_set_free(s->reads);
     seen_free(s->seen);
     todo_list_clear(&s->todos);
+    session_servers_free(s);
     session_sandbox_free(s);
     free(s->path);
     free(s->workspace);

@@ -192,6 +192,22 @@ const struct face **engine_faces(struct engine *e, const struct session_settings
 bool engine_load_tools_await(struct engine *e, const struct session_settings *settings,
                              struct str workspace, struct error *err);
 
+/* ---- MCP servers ---- */
+
+/* These servers belong to this session, besides those of the user and of the project where the
+ * settings offer them: a JSON list or object (mcp/config.h).  They replace those that were given
+ * before and start with the next turn; one that cannot be used does not stop the others.  Its tools
+ * are offered in every toolset, as the client asks for it.  ERR_INVALID when it is neither list nor
+ * object. */
+bool session_use_servers(struct session *s, struct str servers, struct error *err);
+/* The settings have changed: they are read again before the next request. */
+void session_reread_servers(struct session *s);
+/* What is known of the servers (mcp/hub.h); NULL when there are none.  Starts nothing. */
+struct mcp_hub;
+struct mcp_hub *session_hub(struct session *s);
+/* The project's file of servers that the user has not trusted; STR_NONE: none. */
+struct str session_untrusted_servers(struct session *s);
+
 /* ---- looking and setting ---- */
 
 struct turn_info {

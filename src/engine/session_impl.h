@@ -70,6 +70,7 @@ struct session {
     struct saved_dir *saved; /* see session_saved; NULL before the first call */
     struct todo_list todos;  /* what the model has set itself to do */
     struct gauge gauge;      /* of its requests */
+    struct servers *servers; /* MCP servers; NULL before they are looked for */
     struct prompt prompt;    /* what the model was told */
     struct nested nested;    /* instructions of directories that it was told */
     struct recent recent;    /* calls and results of turns that are texts now */
@@ -100,7 +101,18 @@ void session_measure(struct session *s); /* context tokens; tells when they chan
 bool session_model(struct session *s, struct arena *a, struct model *ret,
                    const struct provider **ret_p, struct error *err);
 
+/* servers.c */
+/* Finds and starts the MCP servers of the session, waiting a limited time; false only with
+ * ERR_CANCELED. */
+bool session_load_servers_await(struct session *s, struct error *err);
+const struct face **session_server_faces(struct session *s, struct arena *a, size_t *ret_n);
+const struct face *session_find_server_face(struct session *s, struct str name);
+void session_servers_free(struct session *s);
+
 /* confine.c */
+/* Whether and how MCP servers are confined. */
+struct mcp_place;
+void engine_server_place(struct engine *e, struct mcp_place *place);
 const struct sandbox_policy *session_sandbox(struct session *s); /* NULL: none */
 /* How a call asks to run outside of it, with a blank in front; NULL: it cannot. */
 const char *session_leave_hint(struct session *s);

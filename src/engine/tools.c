@@ -70,7 +70,21 @@ const struct face *session_find_face(struct session *s, struct str name)
     engine_fill_cx(s->engine, s->settings, str_of(s->workspace), &cx);
     if (f)
         return face_is_offered(f, &cx, s->settings->gadgets) ? f : NULL;
-    return custom_find(cx.custom, name);
+    f = custom_find(cx.custom, name);
+    return f ? f : session_find_server_face(s, name);
+}
+
+const struct face **session_faces(struct session *s, struct arena *a, size_t *ret_n)
+{
+    size_t n, n_more;
+    const struct face **own = engine_faces(s->engine, s->settings, str_of(s->workspace), a, &n);
+    const struct face **more = session_server_faces(s, a, &n_more);
+    const struct face **all = arena_array(a, const struct face *, n + n_more + 1);
+    memcpy(all, own, n * sizeof *all);
+    if (n_more)
+        memcpy(all + n, more, n_more * sizeof *all);
+    *ret_n = n + n_more;
+    return all;
 }
 
 bool engine_load_tools_await(struct engine *e, const struct session_settings *settings,

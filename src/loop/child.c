@@ -302,6 +302,12 @@ bool child_write(struct child *c, struct str bytes, struct error *err)
     return true;
 }
 
+void child_end_input(struct child *c)
+{
+    if (!c->has_terminal)
+        feed_free(take(&c->input));
+}
+
 bool child_resize(struct child *c, int cols, int rows, struct error *err)
 {
     if (!c->has_terminal || c->streams[0].fd < 0)

@@ -69,6 +69,8 @@ void child_kill_now(struct child *c);
 /* Queues input for one that has a terminal or keeps_input.  ERR_LIMIT when too much is queued
  * (LIMIT_CHILD_INPUT_BYTES), ERR_IO when its input is closed. */
 bool child_write(struct child *c, struct str bytes, struct error *err);
+/* Closes the input of one that keeps_input; what is queued is lost. */
+void child_end_input(struct child *c);
 /* Sets the size of its terminal. */
 bool child_resize(struct child *c, int cols, int rows, struct error *err);
 /* Stops reading its output (back-pressure) or goes on. */

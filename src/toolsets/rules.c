@@ -312,12 +312,29 @@ struct subject {
     bool is_outside;
 };
 
+bool rule_names_server(struct str tool)
+{
+    return tool.n > 5 && str_ieq(str_cut(tool, 5), STR("mcp__"));
+}
+
+/* mcp__server, mcp__server__*, mcp__server__get_* ; other tools are named in full. */
+static bool names_server_tool(struct str tool, struct str name)
+{
+    if (!rule_names_server(tool))
+        return false;
+    if (str_ends(tool, STR("*")))
+        return str_ieq(str_cut(tool, tool.n - 1), str_cut(name, tool.n - 1));
+    return name.n > tool.n + 2 && str_ieq(tool, str_cut(name, tool.n)) &&
+           str_starts(str_from(name, tool.n), STR("__"));
+}
+
 static bool names_tool(const struct rule *rule, const struct subject *s)
 {
     bool is_outside = str_ieq(rule->tool, STR("outside"));
     if (s->is_outside || is_outside)
         return s->is_outside && is_outside;
-    return str_is(rule->tool, "*") || str_ieq(rule->tool, str_of(s->face->name));
+    return str_is(rule->tool, "*") || str_ieq(rule->tool, str_of(s->face->name)) ||
+           names_server_tool(rule->tool, str_of(s->face->name));
 }
 
 static bool hits(const struct rule *rule, const struct face *f, const struct tool_cx *cx,

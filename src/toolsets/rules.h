@@ -8,8 +8,9 @@
  *                            directory; with ./ in front only at the top
  *     write_file(src/)       everything below src
  *     read_file(/etc/passwd) a pattern that begins with / or ~/ is held against the whole path
- *     outside(gh pr)         commands that may run outside of the sandbox when the model asks for
- * it
+ *     mcp__files__read       a tool of an MCP server; mcp__files__read* and mcp__files__* : those
+ * that begin so; mcp__files: all of the server outside(gh pr)         commands that may run outside
+ * of the sandbox when the model asks for it
  *
  * A deny or ask rule fits as soon as one command of the line or one path of the call does; a call
  * is allowed when each of its commands or paths fits some allow rule.  Paths are judged after links
@@ -57,6 +58,8 @@ struct str rules_line(const struct rules *r, size_t i, enum verdict *ret_verdict
 struct command;
 bool rules_cover(const struct rules *r, const struct face *f, const struct command *c);
 void rules_clear(struct rules *r);
+/* Whether the tool of a rule is one, or several, of MCP servers. */
+bool rule_names_server(struct str tool);
 /* Whether a rule can fit at all; ERR_INVALID says why not.  pattern: STR_NONE for every call. */
 bool rule_check(const struct toolset *t, struct str tool, struct str pattern, struct error *err);
 

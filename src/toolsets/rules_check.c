@@ -110,11 +110,26 @@ static bool check_path(struct str pattern, struct error *err)
     return true;
 }
 
+/* Which tools a server has is known when it runs. */
+static bool check_server(struct str tool, struct str pattern, struct error *err)
+{
+    size_t star = str_chr(tool, '*');
+    if (pattern.p)
+        return error_set(err, ERR_INVALID,
+                         "no pattern fits calls of MCP servers, which name neither a command nor a "
+                         "path");
+    if (star != SIZE_MAX && star + 1 != tool.n)
+        return error_set(err, ERR_INVALID, "a * in the name of a tool stands at its end");
+    return true;
+}
+
 bool rule_check(const struct toolset *t, struct str tool, struct str pattern, struct error *err)
 {
     const struct face *f = find_face(t, tool);
     if (str_is(tool, "*"))
         return true;
+    if (!f && rule_names_server(tool))
+        return check_server(tool, pattern, err);
     if (!f)
         return say_unknown(t, tool, err);
     if (!pattern.p)

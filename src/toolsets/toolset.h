@@ -43,6 +43,7 @@ struct face {
     bool from_launch_dir; /* relative paths, and a missing one, mean the directory the process was
                            * started in */
     bool has_long_text;   /* its text has no limit of its own: the model reads it cut */
+    bool gives_pictures;  /* its result may hold one, if the model takes them */
     bool reads_file;      /* a successful call has read the file at its target */
     bool changes_files;   /* a successful call is a mutation of result.path */
     /* Runs with decoded arguments.  A failed call is a result with is_error; false only for

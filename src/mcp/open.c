@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/* The opening of a connection: which era the server speaks, and its version.
+ *
+ *     server/discover --> a result          modern, no handshake
+ *                     --> unsupported       a version of those it names
+ *                     --> any other error   initialize
+ *                     --> silence, or end   started anew, and initialize at once
+ *
+ * What a server spoke is remembered for the next start.
+ */
+#include "mcp/server.h"
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/utf8.h"
+#include "mcp/eras.h"
+#include "mcp/http.h"
+#include "mcp/hub_impl.h"
+#include "mcp/stdio.h"
+
+enum { PROBE_MS = 3000, CODE_HEADERS = -32020, CODE_CAPABILITY = -32021, CODE_VERSION = -32022 };
+
+static const char *const legacy_versions[] = {MCP_LEGACY_VERSION, "2025-06-18", "2025-03-26",
+                                              "2024-11-05"};
+
+static bool is_legacy_version(struct str version)
+{
+    for (size_t i = 0; i < ARRAY_LEN(legacy_versions); i++)
+        if (str_is(version, legacy_versions[i]))
+            return true;
+    return false;
+}
+
+/* ---- connecting ---- */
+
+static void on_notice(void *arg, struct str method, yyjson_val *params)
+{
+    struct mcp_server *s = arg;
+    (void)params;
+    if (str_is(method, "notifications/tools/list_changed"))
+        s->is_stale = true;
+}
+
+static void on_over(void *arg)
+{
+    struct mcp_server *s = arg;
+    hub_changed(s->hub);
+    if (s->state != SERVER_READY)
+        return;
+    s->why = *link_reason(s->link);
+    log_info("mcp %.*s: %s", STR_FMT(s->config->name), s->why.text);
+    server_set(s, SERVER_DOWN);
+}
+
+static bool connect_link(struct mcp_server *s, const struct mcp_place *place, struct error *err)
+{
+    struct link_hooks hooks = {.on_notice = on_notice,
+                               .on_over = on_over,
+                               .arg = s,
+                               .root = str_of(place->root),
+                               .name = s->config->name};
+    link_free(take(&s->link));
+    struct link *k = link_new(place->loop, &hooks);
+    bool ok = s->config->transport == MCP_HTTP ? http_open(k, place, s->config, err)
+                                               : stdio_open(k, place, s->config, err);
+    if (!ok) {
+        link_free(k);
+        return false;
+    }
+    s->link = k;
+    return true;
+}
+
+/* ---- what the server says of itself ---- */
+
+static void take_capabilities(struct mcp_server *s, yyjson_val *result, yyjson_val *info)
+{
+    yyjson_val *can = json_get(result, "capabilities");
+    s->has_tools = yyjson_is_obj(json_get(can, "tools"));
+    s->has_resources = yyjson_is_obj(json_get(can, "resources"));
+    s->has_prompts = yyjson_is_obj(json_get(can, "prompts"));
+    buf_reset(&s->label);
+    buf_addf(&s->label, "%.*s %.*s", STR_FMT(utf8_cut(json_get_str(info, "name"), 60)),
+             STR_FMT(utf8_cut(json_get_str(info, "version"), 30)));
+}
+
+static bool has_version(yyjson_val *list, const char *version)
+{
+    size_t i, max;
+    yyjson_val *item;
+    yyjson_arr_foreach(list, i, max, item)
+        if (str_is(json_str(item), version))
+            return true;
+    return false;
+}
+
+/* ---- initialize ---- */
+
+static bool say_version(struct str version, struct error *err)
+{
+    return error_set_origin(err, ERR_BAD_REPLY, ORIGIN_REMOTE,
+                            "it speaks version %.*s of the protocol, which is not known here",
+                            STR_FMT(utf8_cut(version.n ? version : STR("(none)"), 40)));
+}
+
+static bool initialize_await(struct mcp_server *s, const char *version, int64_t most_ms,
+                             struct error *err)
+{
+    AUTO(json) struct json doc = JSON_INIT;
+    AUTO(buf) struct buf members = BUF_INIT;
+    struct jw w = JW(&members);
+    jw_kz(&w, "protocolVersion", version);
+    jw_kraw(&w, "capabilities", STR("{\"roots\":{\"listChanged\":false}}"));
+    jw_kraw(&w, "clientInfo",
+            STR("{\"name\":\"trivet\",\"title\":\"Trivet\",\"version\":\"" TRIVET_VERSION "\"}"));
+    struct request rq = {
+        .method = "initialize", .members = buf_str(&members), .idle_ms = most_ms, .is_final = true};
+    link_set_era(s->link, ERA_LEGACY, STR(""));
+    if (!link_request_await(s->link, &rq, &doc, err))
+        return false;
+    struct str given = json_get_str(doc.root, "protocolVersion");
+    if (!is_legacy_version(given))
+        return say_version(given, err);
+    link_set_era(s->link, ERA_LEGACY, given);
+    take_capabilities(s, doc.root, json_get(doc.root, "serverInfo"));
+    return link_notify(s->link, "notifications/initialized", STR_NONE, err);
+}
+
+/* ---- server/discover ---- */
+
+enum probed { PROBED_MODERN, PROBED_LEGACY, PROBED_SILENT, PROBED_FAILED };
+
+/* The version that it names and we know, of those that it says it supports. */
+static enum probed choose(yyjson_val *error, const char **ret_version, struct error *err)
+{
+    yyjson_val *supported = json_get(json_get(error, "data"), "supported");
+    if (has_version(supported, MCP_MODERN_VERSION))
+        return PROBED_MODERN;
+    for (size_t i = 0; i < ARRAY_LEN(legacy_versions); i++)
+        if (has_version(supported, legacy_versions[i])) {
+            *ret_version = legacy_versions[i];
+            return PROBED_LEGACY;
+        }
+    say_version(json_str(yyjson_arr_get_first(supported)), err);
+    return PROBED_FAILED;
+}
+
+static enum probed probe_await(struct mcp_server *s, const char **ret_version, struct error *err)
+{
+    AUTO(json) struct json doc = JSON_INIT;
+    int64_t probe_ms = MIN((int64_t)PROBE_MS, MAX(server_start_ms(s) / 3, (int64_t)100));
+    bool is_http = s->config->transport == MCP_HTTP;
+    struct request rq = {.method = "server/discover",
+                         .idle_ms = is_http ? server_start_ms(s) : probe_ms};
+    link_set_era(s->link, ERA_MODERN, STR(MCP_MODERN_VERSION));
+    if (link_request_await(s->link, &rq, &doc, err)) {
+        yyjson_val *meta = json_get(doc.root, "_meta");
+        if (!has_version(json_get(doc.root, "supportedVersions"), MCP_MODERN_VERSION)) {
+            say_version(json_str(yyjson_arr_get_first(json_get(doc.root, "supportedVersions"))),
+                        err);
+            return PROBED_FAILED;
+        }
+        take_capabilities(s, doc.root, json_get(meta, "io.modelcontextprotocol/serverInfo"));
+        return PROBED_MODERN;
+    }
+    if (err->code == ERR_PROVIDER && err->status == CODE_VERSION)
+        return choose(doc.root, ret_version, err);
+    if (err->code == ERR_PROVIDER &&
+        (err->status == CODE_HEADERS || err->status == CODE_CAPABILITY))
+        return PROBED_FAILED;
+    if (err->code == ERR_PROVIDER || (is_http && err->code == ERR_BAD_REQUEST))
+        return PROBED_LEGACY;
+    return !is_http && (err->code == ERR_TIMEOUT || link_is_over(s->link)) ? PROBED_SILENT
+                                                                           : PROBED_FAILED;
+}
+
+static bool handshake_await(struct mcp_server *s, const struct mcp_place *place, struct error *err)
+{
+    const char *version = MCP_LEGACY_VERSION;
+    enum probed probed = s->known_era == ERA_LEGACY ? PROBED_LEGACY : probe_await(s, &version, err);
+    if (probed == PROBED_FAILED)
+        return false;
+    if (probed == PROBED_SILENT) {
+        log_info("mcp %.*s: started anew with the older handshake: %s", STR_FMT(s->config->name),
+                 err->text);
+        if (!connect_link(s, place, err))
+            return false;
+    }
+    s->known_era = probed == PROBED_MODERN ? ERA_MODERN : ERA_LEGACY;
+    return probed == PROBED_MODERN || initialize_await(s, version, server_start_ms(s), err);
+}
+
+bool server_open_await(struct mcp_server *s, struct error *err)
+{
+    const struct mcp_place *place = mcp_hub_place(s->hub);
+    enum mcp_era before = s->known_era ? s->known_era : era_find(s->config->mark);
+    s->known_era = before;
+    bool ok = connect_link(s, place, err) && handshake_await(s, place, err);
+    /* What was remembered may have changed: once more from the beginning. */
+    if (!ok && before != ERA_UNKNOWN && err->code == ERR_PROVIDER) {
+        s->known_era = ERA_UNKNOWN;
+        ok = connect_link(s, place, err) && handshake_await(s, place, err);
+    }
+    if (ok && s->known_era != before)
+        era_keep_await(s->config->mark, s->known_era);
+    return ok;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include "mcp/search.h"
+
+#include "base/table.h"
+#include "base/utf8.h"
+
+enum { FOUND = 20, ABOUT_BYTES = 160, BYTES_PER_TOKEN = 4, NAMES_BYTES = 6000 };
+
+struct mcp_search {
+    struct mcp_hub *hub;
+    struct face face;
+    struct arena arena;
+    struct table loaded; /* names that were found; in the arena */
+    struct buf about;
+    size_t n_told; /* tools that the description counts */
+};
+
+struct search_args {
+    struct str query;
+};
+
+static const struct row search_rows[] = {
+    ROW(search_args, query, T_STR, NEEDED, "words that the tool's name or description contains"),
+    ROW_END,
+};
+
+/* ---- searching ---- */
+
+struct hit {
+    const struct face *face;
+    int score;
+};
+
+/* How well a tool fits: each word counts in the name twice, in the description once. */
+static int score_of(const struct face *f, struct str query)
+{
+    int score = 0;
+    while (query.p) {
+        struct str word;
+        query = str_split(query, ' ', &word);
+        if (!word.n)
+            continue;
+        score += 2 * (str_ifind(str_of(f->name), word) != SIZE_MAX);
+        score += str_ifind(str_of(f->about), word) != SIZE_MAX;
+    }
+    return score;
+}
+
+static void add_hit(struct hit *hits, size_t *n, struct hit hit)
+{
+    size_t at = *n;
+    while (at > 0 && hits[at - 1].score < hit.score)
+        at--;
+    if (at == FOUND)
+        return;
+    if (*n < FOUND)
+        (*n)++;
+    memmove(&hits[at + 1], &hits[at], (*n - at - 1) * sizeof *hits);
+    hits[at] = hit;
+}
+
+static void put_line(struct buf *out, const struct face *f)
+{
+    struct str about = str_of(f->about), line;
+    str_line(&about, &line);
+    buf_addf(out, "%s: %.*s\n", f->name, STR_FMT(utf8_cut(line, ABOUT_BYTES)));
+}
+
+static bool search_run_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+                             struct error *err)
+{
+    struct mcp_search *s = (struct mcp_search *)cx->self;
+    const struct search_args *given = args;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct hit hits[FOUND + 1];
+    size_t n_all, n = 0;
+    const struct face **all = mcp_hub_faces(s->hub, &a, &n_all);
+    (void)err;
+    for (size_t i = 0; i < n_all; i++) {
+        int score = score_of(all[i], given->query);
+        if (score)
+            add_hit(hits, &n, (struct hit){all[i], score});
+    }
+    if (!n)
+        return tool_fail(ret, "none of the %zu tools fits; try other words", n_all);
+    buf_addz(&ret->text, "These tools can be called from now on:\n");
+    for (size_t i = 0; i < n; i++) {
+        put_line(&ret->text, hits[i].face);
+        if (!table_get(&s->loaded, str_of(hits[i].face->name)))
+            table_put(&s->loaded, arena_str(&s->arena, str_of(hits[i].face->name)), s);
+    }
+    return true;
+}
+
+/* ---- the tool ---- */
+
+struct mcp_search *mcp_search_new(struct mcp_hub *h)
+{
+    struct mcp_search *s = xnew(struct mcp_search);
+    s->hub = h;
+    s->face = (struct face){
+        .name = MCP_SEARCH_NAME,
+        .args = search_rows,
+        .args_size = sizeof(struct search_args),
+        .mode = MODE_READ_ONLY,
+        .run_await = search_run_await,
+        .self = s,
+        .is_kept_whole = true,
+    };
+    return s;
+}
+
+void mcp_search_free(struct mcp_search *s)
+{
+    if (!s)
+        return;
+    table_clear(&s->loaded);
+    arena_clear(&s->arena);
+    buf_clear(&s->about);
+    free(s);
+}
+
+/* The names, as far as they fit; the description changes only when the list does. */
+static void describe(struct mcp_search *s, const struct face **faces, size_t n)
+{
+    if (s->n_told == n && s->about.n)
+        return;
+    s->n_told = n;
+    buf_reset(&s->about);
+    buf_addf(&s->about,
+             "Finds tools of MCP servers by words of their names and descriptions. %zu tools can "
+             "be found; those that were found can be called. Names:",
+             n);
+    for (size_t i = 0; i < n && s->about.n < NAMES_BYTES; i++)
+        buf_addf(&s->about, "%s %s", i ? "," : "", faces[i]->name);
+    if (s->about.n >= NAMES_BYTES)
+        buf_addz(&s->about, ", and more");
+    s->face.about = s->about.p;
+}
+
+static int64_t weight(const struct face **faces, size_t n)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++)
+        bytes += faces[i]->schema.n + strlen(faces[i]->name) + strlen(faces[i]->about);
+    return (int64_t)(bytes / BYTES_PER_TOKEN);
+}
+
+const struct face **mcp_search_faces(struct mcp_search *s, int64_t max_tokens, struct arena *a,
+                                     size_t *ret_n)
+{
+    size_t n, n_shown = 1;
+    const struct face **all = mcp_hub_faces(s->hub, a, &n);
+    *ret_n = n;
+    if (weight(all, n) <= max_tokens)
+        return all;
+    const struct face **shown = arena_array(a, const struct face *, n + 2);
+    describe(s, all, n);
+    shown[0] = &s->face;
+    for (size_t i = 0; i < n; i++)
+        if (table_get(&s->loaded, str_of(all[i]->name)))
+            shown[n_shown++] = all[i];
+    *ret_n = n_shown;
+    return shown;
+}
+
+const struct face *mcp_search_find(struct mcp_search *s, struct str name)
+{
+    return str_is(name, MCP_SEARCH_NAME) ? &s->face : mcp_hub_find(s->hub, name);
+}

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""MCP servers that misbehave: the turn always ends well and no process is left.
+
+covers: mcp 6, 8-11, 17, 25, 26, 37-39
+"""
+import os
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+from mcp_scene import Checks, Place  # noqa: E402
+
+check = Checks()
+ECHO = ("mcp__fake__echo", {"text": "hi"})
+
+
+def dead(base):
+    place = Place(base, "dead")
+    place.configure(fake=place.fake())
+    run = place.run([("mcp__fake__die", {})], [ECHO], [("mcp__fake__die", {})], [ECHO])
+    call = run.calls[0]
+    check("a server that dies in a call", call["is_error"] and "status 3: last words" in call["text"]
+          and call["duration_ms"] < 1000 * harness.slow(), run)
+    check("it is started once more", run.text(1) == "echo: hi", run)
+    check("and not again", run.calls[3]["is_error"] and run.code == 0, run)
+    starts = [m for m in place.journal() if "started" in m]
+    check("two starts in all", len(starts) == 2, starts)
+    check("no process is left", not place.leftovers(), place.leftovers())
+
+
+def silent(base):
+    place = Place(base, "silent")
+    place.configure(fake=place.fake(timeout=400), never=place.fake("mute", startupTimeout=1000),
+                    deaf=place.fake("deaf", "stubborn", startupTimeout=1000),
+                    gone=place.fake("exit"))
+    run = place.run([("mcp__fake__slow", {"ms": 20000}), ECHO],
+                    [("mcp__fake__steps", {"n": 6, "ms": 200})])
+    check("a call without answer ends at its limit", run.calls[0]["is_error"]
+          and "no answer to tools/call within" in run.text(0)
+          and run.calls[0]["duration_ms"] < 5000 * harness.slow(), run)
+    check("the others go on", run.text(1) == "echo: hi", run)
+    check("progress counts as a sign of life", run.text(2) == "all steps", run)
+    canceled = [m for m in place.journal() if m.get("method") == "notifications/cancelled"]
+    check("the server is told", len(canceled) == 1 and canceled[0]["params"]["reason"] == "timeout",
+          canceled)
+    check("servers that never start do not hold the turn", run.code == 0
+          and run.seconds < 15 * harness.slow(), run)
+    check("no process is left", not place.leftovers(), place.leftovers())
+
+
+def floods(base):
+    place = Place(base, "floods")
+    place.configure(fake=place.fake(), line=place.fake())
+    run = place.run([("mcp__fake__flood", {"kind": "notices"})],
+                    [("mcp__line__flood", {"kind": "line"})],
+                    [("mcp__fake__long", {"n": 3500000})], [ECHO])
+    check("100 MB of notices", run.text(0) == "flooded", run)
+    check("a line of 100 MB", run.calls[1]["is_error"] and "too long" in run.text(1), run)
+    check("20 MB of result", "lines are cut" in run.text(2), run.text(2)[-200:])
+    check("and the turn goes on", run.text(3) == "echo: hi" and run.code == 0, run)
+    check("no process is left", not place.leftovers(), place.leftovers())
+    place.configure(fake=place.fake())
+    run = place.run([("mcp__fake__flood", {"kind": "stderr"}), ECHO])
+    log = os.path.join(place.env["XDG_STATE_HOME"], "trivet", "mcp", "fake.log")
+    check("100 MB on stderr", run.texts() == ["flooded", "echo: hi"]
+          and os.path.getsize(log) <= 1 << 20, (run, os.path.getsize(log)))
+
+
+def lists(base):
+    place = Place(base, "lists")
+    place.configure(fake=place.fake(), endless=place.fake("endless"))
+    replies = [{"tool_calls": [{"id": "1", "name": "mcp__fake__change", "arguments": {}}]},
+               {"tool_calls": [{"id": "2", "name": "mcp__fake__fresh", "arguments": {"text": "n"}}]},
+               {"text": "ok"}]
+    run, requests = place.ask(replies)
+    names = [[t["function"]["name"] for t in r["tools"]] for r in requests]
+    check("a changed list is there with the next request", "mcp__fake__fresh" not in names[0]
+          and "mcp__fake__fresh" in names[1] and run.text(1) == "fresh: n", run)
+    check("endless pages are cut", names[0].count("mcp__endless__echo") == 1, names[0])
+
+
+def canceled(base):
+    place = Place(base, "canceled")
+    place.configure(fake=place.fake("stubborn"))
+    child = place.start([("mcp__fake__slow", {"ms": 30000})])
+    end = time.monotonic() + 20 * harness.slow()
+    while time.monotonic() < end and not any(
+            m.get("method") == "tools/call" for m in place.journal(keep=True)):
+        time.sleep(0.05)
+    began = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=30 * harness.slow())
+    told = [m for m in place.journal() if m.get("method") == "notifications/cancelled"]
+    check("a cancel reaches the server", len(told) == 1, told)
+    check("the turn ends as interrupted", b'"status":"interrupted"' in out, out[-500:])
+    check("a server that stays is ended", time.monotonic() - began < 8 * harness.slow()
+          and not place.leftovers(), (time.monotonic() - began, place.leftovers()))
+
+
+def killed(base):
+    place = Place(base, "kill")
+    place.configure(fake=place.fake())
+    child = place.start([("mcp__fake__slow", {"ms": 30000})])
+    end = time.monotonic() + 20 * harness.slow()
+    while time.monotonic() < end and not any(
+            m.get("method") == "tools/call" for m in place.journal(keep=True)):
+        time.sleep(0.05)
+    child.kill()
+    child.communicate()
+    check("nothing is left after kill -9", not place.leftovers(), place.leftovers())
+
+
+def confined(base):
+    place = Place(base, "confined")
+    outside = os.path.join(place.env["HOME"], "outside")
+    place.configure(fake=place.fake(), free=place.fake(sandbox=False))
+    run = place.run([("mcp__fake__write", {"path": outside}),
+                     ("mcp__fake__write", {"path": "inside"}),
+                     ("mcp__free__write", {"path": outside})])
+    check("a server is confined to the workspace", run.calls[0]["is_error"]
+          and run.text(1) == "written", run)
+    check("unless its settings say otherwise", run.text(2) == "written", run)
+    place.env["TRIVET_SANDBOX"] = "require"
+    run = place.run([("mcp__free__write", {"path": outside})])
+    check("which a required sandbox refuses", run.calls[0]["is_error"], run)
+
+
+with harness.private_place() as scratch:
+    for story in (dead, silent, floods, lists, canceled, killed, confined):
+        story(scratch)
+check.end()
