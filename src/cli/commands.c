@@ -7,6 +7,7 @@
 #include "cli/completion.h"
 #include "cli/demo.h"
 #include "cli/doctor.h"
+#include "cli/mcp.h"
 #include "cli/sessions.h"
 #include "dialects/acp/acp.h"
 #include "engine/sandbox_flags.h"
@@ -124,6 +125,14 @@ const struct command_row command_rows[] = {
      .more = acp_more,
      .options = acp_option_rows,
      .run = run_acp},
+    {.name = "mcp",
+     .group = GROUP_SETUP,
+     .args = "[COMMAND]",
+     .about = "MCP servers: list, add, test, trust, ...",
+     .more = mcp_more,
+     .options = mcp_options,
+     .verbs = mcp_verbs,
+     .run = mcp_run},
     {.name = "login",
      .group = GROUP_SETUP,
      .args = "[PROVIDER]",

@@ -166,11 +166,8 @@ static struct pool *new_pool(struct session *s, struct mcp_configs *c, const cha
 {
     struct engine *e = s->engine;
     struct pool *p = xnew(struct pool);
-    struct tool_cx cx;
-    engine_fill_cx(e, s->settings, str_of(s->workspace), &cx);
-    struct mcp_place place = {.loop = e->loop, .root = xstrdup(s->workspace), .env = cx.env};
-    engine_server_place(e, &place);
-    *p = (struct pool){.engine = e, .next = e->pools, .hub = mcp_hub_new(&place, c)};
+    *p = (struct pool){.engine = e, .next = e->pools};
+    p->hub = engine_hub_new(e, str_of(s->workspace), c);
     memcpy(p->key, key, sizeof p->key);
     e->pools = p;
     return p;
@@ -256,7 +253,17 @@ void session_servers_free(struct session *s)
     free(take(&s->servers));
 }
 
-/* ---- for dialects ---- */
+/* ---- for dialects and commands ---- */
+
+struct mcp_hub *engine_hub_new(struct engine *e, struct str workspace, struct mcp_configs *c)
+{
+    struct mcp_place place = {.loop = e->loop, .root = str_dup(workspace)};
+    if (!e->env)
+        e->env = environment_for_children();
+    place.env = (const char *const *)e->env;
+    engine_server_place(e, &place);
+    return mcp_hub_new(&place, c);
+}
 
 bool session_use_servers(struct session *s, struct str servers, struct error *err)
 {

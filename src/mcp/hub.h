@@ -36,6 +36,8 @@ struct mcp_status {
     size_t n_tools;
     size_t n_withheld; /* tools that differ from what was approved */
 };
+/* Approves what a server says of its tools now (mcp/pins.h). */
+bool mcp_hub_accept_await(struct mcp_hub *h, size_t server, struct error *err);
 size_t mcp_hub_count(const struct mcp_hub *h);
 struct mcp_status mcp_hub_status(const struct mcp_hub *h, size_t i);
 /* A tool by its place, for lists; NULL behind the last. */

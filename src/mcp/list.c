@@ -7,6 +7,7 @@
 #include "base/shown.h"
 #include "base/utf8.h"
 #include "mcp/hub_impl.h"
+#include "mcp/pins.h"
 
 enum { ABOUT_BYTES = 4096, REMOTE_BYTES = 128, LIST_MS = 30000 };
 
@@ -261,6 +262,7 @@ bool server_list_await(struct mcp_server *s, struct error *err)
         tool_list_free(x.list);
         return ok;
     }
+    pins_apply_await(s, x.list);
     x.list->older = s->tools;
     s->tools = x.list;
     s->n_lists++;

@@ -16,7 +16,7 @@ void mcp_user_path(struct buf *out)
     buf_addz(out, "/trivet/mcp.json");
 }
 
-static void trust_path(struct buf *out)
+void trust_path(struct buf *out)
 {
     path_xdg(out, "XDG_STATE_HOME", ".local/state");
     buf_addz(out, "/trivet/mcp-trust.json");
@@ -105,7 +105,7 @@ struct trusting {
     bool is_trusted;
 };
 
-static yyjson_mut_val *object_in(yyjson_mut_doc *doc, yyjson_mut_val *root, const char *name)
+yyjson_mut_val *trust_object(yyjson_mut_doc *doc, yyjson_mut_val *root, const char *name)
 {
     yyjson_mut_val *v = yyjson_mut_obj_get(root, name);
     if (yyjson_mut_is_obj(v))
@@ -118,19 +118,28 @@ static yyjson_mut_val *object_in(yyjson_mut_doc *doc, yyjson_mut_val *root, cons
 static void change_trust(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
 {
     const struct trusting *t = arg;
-    yyjson_mut_val *files = object_in(doc, root, "files");
+    yyjson_mut_val *files = trust_object(doc, root, "files");
     yyjson_mut_obj_remove_keyn(files, t->path.p, t->path.n);
     if (t->is_trusted)
         config_put(doc, files, t->path, yyjson_mut_strcpy(doc, t->digest));
 }
 
-bool mcp_trust_project_await(struct str path, bool is_trusted, struct error *err)
+static bool change_await(struct trusting *t, struct error *err)
 {
-    AUTO(buf) struct buf file = BUF_INIT, text = BUF_INIT;
-    struct trusting t = {.path = path, .is_trusted = is_trusted};
-    if (is_trusted && !foreign_read(path_dir(path), path, LIMIT_CONFIG_BYTES, &text, err))
-        return false;
-    hex_digest(buf_str(&text), t.digest);
+    AUTO(buf) struct buf file = BUF_INIT;
     trust_path(&file);
-    return config_change_await(buf_str(&file), change_trust, &t, NULL, err);
+    return config_change_await(buf_str(&file), change_trust, t, NULL, err);
+}
+
+bool mcp_trust_content_await(struct str path, struct str content, struct error *err)
+{
+    struct trusting t = {.path = path, .is_trusted = true};
+    hex_digest(content, t.digest);
+    return change_await(&t, err);
+}
+
+bool mcp_forget_project_await(struct str path, struct error *err)
+{
+    struct trusting t = {.path = path};
+    return change_await(&t, err);
 }

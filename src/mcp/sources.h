@@ -31,8 +31,12 @@ bool mcp_read_project(struct mcp_configs *c, struct str path, bool *ret_is_trust
 
 /* ---- trust ---- */
 
+/* The file of what was trusted, and an object in it, which is made if it is not there. */
+void trust_path(struct buf *out);
+yyjson_mut_val *trust_object(yyjson_mut_doc *doc, yyjson_mut_val *root, const char *name);
 bool mcp_project_is_trusted(struct str path, struct str content);
-/* Trusts, or forgets, the content that the file has now. */
-bool mcp_trust_project_await(struct str path, bool is_trusted, struct error *err);
+/* Trusts this content of the file, or forgets the file. */
+bool mcp_trust_content_await(struct str path, struct str content, struct error *err);
+bool mcp_forget_project_await(struct str path, struct error *err);
 
 #endif
