@@ -32,6 +32,13 @@ static bool is_word(int argc, char **argv, int at, const char *one, const char *
     return argc > at && (strcmp(argv[at], one) == 0 || (other && strcmp(argv[at], other) == 0));
 }
 
+static int run_server(const struct dialect *d, int argc, char **argv)
+{
+    struct server_tables tables = {program_providers, program_n_providers, program_dialects,
+                                   program_n_dialects, TRIVET_VERSION};
+    return server_run(d, &tables, argc, argv);
+}
+
 static int run_dialect(const struct command_row *row, int argc, char **argv)
 {
     const struct dialect *d = program_dialect(str_of(row->name));
@@ -47,8 +54,7 @@ static int run_dialect(const struct command_row *row, int argc, char **argv)
         fputs(d->usage, stderr);
         return d->usage_exit_code;
     }
-    return server_run(d, program_providers, program_n_providers, TRIVET_VERSION, argc - 1,
-                      argv + 1);
+    return run_server(d, argc - 1, argv + 1);
 }
 
 static int run_acp(const struct command_row *row, int argc, char **argv)
@@ -59,8 +65,7 @@ static int run_acp(const struct command_row *row, int argc, char **argv)
             help_command(row, &help);
             return command_print(buf_str(&help));
         }
-    return server_run(&dialect_acp, program_providers, program_n_providers, TRIVET_VERSION, argc,
-                      argv);
+    return run_server(&dialect_acp, argc, argv);
 }
 
 /* ---- the table ---- */

@@ -9,7 +9,7 @@
 #include "cli/accounts.h"
 #include "cli/runner.h"
 #include "loop/io.h"
-#include "terminal/accounts.h"
+#include "dialects/accounts.h"
 
 #include <stdio.h>
 #include <stdlib.h>

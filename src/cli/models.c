@@ -2,7 +2,7 @@
 /* `trivet models`: which models can be used, their context windows and prices. */
 #include "cli/accounts.h"
 #include "cli/runner.h"
-#include "terminal/accounts.h"
+#include "dialects/accounts.h"
 
 #include <stdio.h>
 

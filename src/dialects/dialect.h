@@ -18,6 +18,8 @@ struct server {
     int argc; /* arguments behind the verb */
     char **argv;
     const struct dialect *dialect;
+    const struct dialect *const *dialects; /* of the program: whose sessions may be opened */
+    size_t n_dialects;
     void *state; /* of the dialect, set by start */
     int exit_code;
     bool is_quitting;
@@ -85,8 +87,14 @@ struct dialect {
 void server_quit(struct server *sv, int exit_code, bool stop_turns);
 
 /* Runs a server process to its end; returns the exit code. */
-int server_run(const struct dialect *d, const struct provider *const *providers, size_t n,
-               const char *version, int argc, char **argv);
+struct server_tables { /* parts of the program */
+    const struct provider *const *providers;
+    size_t n_providers;
+    const struct dialect *const *dialects;
+    size_t n_dialects;
+    const char *version;
+};
+int server_run(const struct dialect *d, const struct server_tables *t, int argc, char **argv);
 
 /* All rows: as text, or as one JSON Schema document of all messages. */
 void dialect_describe_text(const struct dialect *d, struct buf *out);

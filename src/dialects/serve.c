@@ -93,10 +93,14 @@ static void on_hangup(void *arg)
     take_signal(arg, SIGHUP);
 }
 
-int server_run(const struct dialect *d, const struct provider *const *providers, size_t n,
-               const char *version, int argc, char **argv)
+int server_run(const struct dialect *d, const struct server_tables *t, int argc, char **argv)
 {
-    struct server sv = {.dialect = d, .version = version, .argc = argc, .argv = argv};
+    struct server sv = {.dialect = d,
+                        .dialects = t->dialects,
+                        .n_dialects = t->n_dialects,
+                        .version = t->version,
+                        .argc = argc,
+                        .argv = argv};
     /* The environment holds keys: tools of the same user must not read them from /proc or from a
      * core file. */
     process_begin();
@@ -107,7 +111,7 @@ int server_run(const struct dialect *d, const struct provider *const *providers,
 #endif
     io_claim_stdio(&sv.in_fd, &sv.out_fd);
     sv.loop = loop_new();
-    sv.engine = engine_new(sv.loop, providers, n);
+    sv.engine = engine_new(sv.loop, t->providers, t->n_providers);
     /* A signal during the start is handled when the loop runs. */
     loop_on_signal(sv.loop, SIGTERM, on_term, &sv);
     loop_on_signal(sv.loop, SIGINT, on_int, &sv);

@@ -10,6 +10,7 @@
 struct listing {
     struct arena *arena;
     struct str dir;
+    bool is_deep;
     size_t limit;
     struct session_list list;
     struct error err;
@@ -19,19 +20,32 @@ struct listing {
 static void read_list(void *arg)
 {
     struct listing *l = arg;
-    l->ok = list_sessions(l->arena, l->dir, false, l->limit, &l->list, &l->err);
+    l->ok = list_sessions(l->arena, l->dir, l->is_deep, l->limit, &l->list, &l->err);
+}
+
+static bool list_await(struct engine *e, struct listing *l, struct session_list *ret,
+                       struct error *err)
+{
+    work_through_await(engine_loop(e), read_list, l); /* it cannot be stopped, so it is answered */
+    if (!l->ok)
+        *err = l->err;
+    else
+        *ret = l->list;
+    return l->ok;
 }
 
 bool engine_list_await(struct engine *e, struct arena *a, struct str dir, size_t limit,
                        struct session_list *ret, struct error *err)
 {
     struct listing l = {.arena = a, .dir = dir, .limit = limit};
-    work_through_await(engine_loop(e), read_list, &l); /* it cannot be stopped, so it is answered */
-    if (!l.ok)
-        *err = l.err;
-    else
-        *ret = l.list;
-    return l.ok;
+    return list_await(e, &l, ret, err);
+}
+
+bool engine_list_below_await(struct engine *e, struct arena *a, struct str dir,
+                             struct session_list *ret, struct error *err)
+{
+    struct listing l = {.arena = a, .dir = dir, .is_deep = true};
+    return list_await(e, &l, ret, err);
 }
 
 /* ---- whole conversations ---- */

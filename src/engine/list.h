@@ -14,6 +14,10 @@
 bool engine_list_await(struct engine *e, struct arena *a, struct str dir, size_t limit,
                        struct session_list *ret, struct error *err);
 
+/* The same with all directories below it. */
+bool engine_list_below_await(struct engine *e, struct arena *a, struct str dir,
+                             struct session_list *ret, struct error *err);
+
 struct saved_chat { /* a session file that was read and not opened */
     struct str path;
     struct str head;          /* last head line of the dialect's form, JSON; STR_NONE: none */

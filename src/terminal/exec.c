@@ -374,7 +374,7 @@ static void undo_await(struct exec *x)
         fail(x, &err);
         return;
     }
-    launch_put_undo(&report, &x->answer);
+    profile_put_undo(&report, &x->answer);
     x->has_answer = true;
     for (size_t i = 0; i < report.n; i++)
         if (report.files[i].outcome > UNDO_REMOVED)

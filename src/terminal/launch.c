@@ -186,22 +186,6 @@ bool launch_open(struct launch *l, struct str resumed, struct error *err)
     return s && use_session(l, s, err);
 }
 
-void launch_put_undo(const struct undo_report *r, struct buf *out)
-{
-    struct str first;
-    str_split(r->input, '\n', &first);
-    buf_addf(out, "undone: %.*s\n", STR_FMT(first));
-    for (size_t i = 0; i < r->n; i++) {
-        const struct undo_file *f = &r->files[i];
-        buf_addf(out, "  %.*s: %s%s%.*s\n", STR_FMT(f->path), undo_outcome_name(f->outcome),
-                 f->why.n ? ": " : "", STR_FMT(f->why));
-    }
-    if (r->n_commands)
-        buf_addf(out, "%lld command%s ran in that turn; what %s changed is not taken back\n",
-                 (long long)r->n_commands, r->n_commands == 1 ? "" : "s",
-                 r->n_commands == 1 ? "it" : "they");
-}
-
 void launch_close(struct launch *l)
 {
     if (l->session)

@@ -35,8 +35,6 @@ void launch_refill(struct launch *l);
 bool launch_open(struct launch *l, struct str resumed, struct error *err);
 /* The skills of the workspace and of the user. */
 void launch_find_skills(const struct launch *l, struct skills *ret);
-/* One line per file of a turn that was taken back, and what was not. */
-void launch_put_undo(const struct undo_report *r, struct buf *out);
 void launch_close(struct launch *l); /* the session; fine when there is none */
 void launch_clear(struct launch *l); /* after the engine is gone */
 

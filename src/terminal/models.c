@@ -6,7 +6,7 @@
 #include "auth/store.h"
 #include "base/shown.h"
 #include "context/config.h"
-#include "terminal/accounts.h"
+#include "dialects/accounts.h"
 #include "terminal/pick.h"
 #include "terminal/slash.h"
 

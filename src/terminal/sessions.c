@@ -221,7 +221,7 @@ static void undo_fiber(void *arg)
     if (!session_undo_await(c->launch.session, &a, &report, &err))
         tell(c, &err);
     else
-        launch_put_undo(&report, &text);
+        profile_put_undo(&report, &text);
     for (rest = buf_str(&text); rest.n;) {
         rest = str_split(rest, '\n', &line);
         view_notice(c, 0, "%.*s", STR_FMT(line));

@@ -17,8 +17,12 @@ static const struct method *const methods[] = {
     &acp_initialize,
     &acp_session_cancel,
     &acp_session_close,
+    &acp_session_delete,
+    &acp_session_list,
+    &acp_session_load,
     &acp_session_new,
     &acp_session_prompt,
+    &acp_session_resume,
     &acp_session_set_config_option,
     &acp_session_set_mode,
 };

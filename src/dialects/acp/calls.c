@@ -64,12 +64,22 @@ static void put_path(const struct acp_session *s, struct acp_call_look *l, yyjso
     l->line = skipped > 0 && skipped < INT32_MAX ? skipped + 1 : 0;
 }
 
+/* A conversation that began in another program may hold calls of its tools. */
+static const struct face *find_face(const struct acp_session *s, struct str name)
+{
+    const struct toolset *const others[] = {&toolset_kward, &toolset_loaf};
+    const struct face *f = toolset_find(s->settings.toolset, name);
+    for (size_t i = 0; !f && i < ARRAY_LEN(others); i++)
+        f = toolset_find(others[i], name);
+    return f;
+}
+
 void acp_call_look(const struct acp_session *s, struct str name, struct str args,
                    struct acp_call_look *ret)
 {
     AUTO(json) struct json j = JSON_INIT;
     struct error ignored;
-    const struct face *f = toolset_find(s->settings.toolset, name);
+    const struct face *f = find_face(s, name);
     enum tool_kind kind = f ? f->kind : TOOL_OTHER;
     const char *verb = kind_looks[kind].verb, *argument = kind_looks[kind].argument;
     *ret = (struct acp_call_look){.kind = kind_looks[kind].kind};
@@ -247,6 +257,28 @@ void acp_call_output(struct acp_session *s, const struct event *e)
     acp_update_end(s);
 }
 
+/* The list of things to do is a plan; the arguments of the call are the list. */
+static void say_plan(struct acp_session *s, struct str args)
+{
+    AUTO(json) struct json j = JSON_INIT;
+    struct error ignored;
+    size_t i, max;
+    yyjson_val *item;
+    if (!json_parse(args, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &j, &ignored))
+        return;
+    struct jw *w = acp_update_begin(s, "plan");
+    jw_karr(w, "entries");
+    yyjson_arr_foreach(json_get(j.root, "todos"), i, max, item) {
+        jw_obj(w);
+        jw_kstr(w, "content", json_get_str(item, "content"));
+        jw_kz(w, "priority", "medium");
+        jw_kstr(w, "status", json_get_str(item, "status"));
+        jw_obj_end(w);
+    }
+    jw_arr_end(w);
+    acp_update_end(s);
+}
+
 void acp_call_done(struct acp_session *s, const struct event *e)
 {
     acp_withdraw_permission(s);
@@ -255,5 +287,7 @@ void acp_call_done(struct acp_session *s, const struct event *e)
     struct jw *w = begin_update(s, e->result->is_error ? "failed" : "completed");
     put_result(s, w, e);
     acp_update_end(s);
+    if (str_is(e->call->name, "TodoWrite") && !e->result->is_error)
+        say_plan(s, e->call->args);
     acp_call_clear(s);
 }

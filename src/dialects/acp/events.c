@@ -92,7 +92,7 @@ static void usage_changed(struct acp_session *s, const struct event *e)
 }
 
 /* The title of a session is its name, else the beginning of its first prompt. */
-static void say_title(struct acp_session *s)
+void acp_say_title(struct acp_session *s)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     AUTO(buf) struct buf title = BUF_INIT;
@@ -119,6 +119,55 @@ static void say_title(struct acp_session *s)
     acp_update_end(s);
 }
 
+/* ---- compaction, notices ---- */
+
+static void compaction_came(struct acp_session *s, const struct event *e)
+{
+    bool is_over = e->kind == EV_COMPACTION_DONE;
+    if (!s->acp->client.shows_compaction)
+        return;
+    if (!is_over)
+        id_uuid(s->compaction_id);
+    struct jw *w = acp_update_begin(s, "compaction_update");
+    jw_kz(w, "compactionId", s->compaction_id);
+    jw_kz(w, "status",
+          !is_over                         ? "in_progress"
+          : !e->error                      ? "completed"
+          : e->error->code == ERR_CANCELED ? "cancelled"
+                                           : "failed");
+    if (is_over && e->error)
+        jw_kz(w, "error", e->error->text);
+    else if (is_over && e->compaction->summary.n)
+        jw_kstr(w, "summary", e->compaction->summary);
+    acp_update_end(s);
+}
+
+static void say_notice(struct acp_session *s, const char *severity, struct str title,
+                       struct str more)
+{
+    if (!s->acp->client.shows_notices)
+        return;
+    struct jw *w = acp_update_begin(s, "notice");
+    jw_kz(w, "severity", severity);
+    jw_kstr(w, "title", title);
+    if (more.n)
+        jw_kstr(w, "description", more);
+    acp_update_end(s);
+}
+
+static void notice_came(struct acp_session *s, const struct event *e)
+{
+    say_notice(s, "info", e->text, STR_NONE);
+}
+
+static void retry_waiting(struct acp_session *s, const struct event *e)
+{
+    AUTO(buf) struct buf title = BUF_INIT;
+    buf_addf(&title, "The request failed and is sent again (%d of %d)", e->retry->attempt,
+             e->retry->max_attempts);
+    say_notice(s, "warning", buf_str(&title), e->error ? error_str(e->error) : e->text);
+}
+
 static void turn_ended(struct acp_session *s, const struct event *e)
 {
     acp_withdraw_permission(s);
@@ -132,7 +181,7 @@ static void turn_ended(struct acp_session *s, const struct event *e)
     if (s->acp->is_ending)
         acp_withdraw_permission(s);
     else
-        say_title(s);
+        acp_say_title(s);
     wait_wake(&s->ended);
 }
 
@@ -147,6 +196,10 @@ static void (*const handlers[EV_N_KINDS])(struct acp_session *s, const struct ev
     [EV_CALL_OUTPUT] = acp_call_output,
     [EV_CALL_DONE] = acp_call_done,
     [EV_USAGE_CHANGED] = usage_changed,
+    [EV_COMPACTION_STARTED] = compaction_came,
+    [EV_COMPACTION_DONE] = compaction_came,
+    [EV_RETRY_WAITING] = retry_waiting,
+    [EV_NOTICE] = notice_came,
     [EV_TURN_ENDED] = turn_ended,
 };
 

@@ -58,7 +58,7 @@ static void put_empty(struct jw *w, const char *name)
 static void put_capabilities(struct jw *w)
 {
     jw_kobj(w, "agentCapabilities");
-    jw_kbool(w, "loadSession", false);
+    jw_kbool(w, "loadSession", true);
     jw_kobj(w, "promptCapabilities");
     jw_kbool(w, "image", true);
     jw_kbool(w, "audio", false);
@@ -69,7 +69,10 @@ static void put_capabilities(struct jw *w)
     jw_kbool(w, "sse", false);
     jw_obj_end(w);
     jw_kobj(w, "sessionCapabilities");
+    put_empty(w, "list");
+    put_empty(w, "resume");
     put_empty(w, "close");
+    put_empty(w, "delete");
     jw_obj_end(w);
     jw_obj_end(w);
 }

@@ -52,6 +52,35 @@ void acp_put_options(struct acp_session *s, struct jw *w);
  * first that can be asked; STR_NONE: there is none. */
 struct str acp_choose_model(struct acp *a, struct arena *arena);
 
+bool acp_set_model(struct acp_session *s, struct str slug, struct error *err);
+void acp_say_config(struct acp_session *s);
+
+/* ---- saved.c ---- */
+
+/* The file of a saved session; in the arena.  ERR_NOT_FOUND when there is none. */
+bool acp_find_saved_await(struct acp *a, struct str id, struct arena *arena, struct str *ret_path,
+                          struct error *err);
+/* The command /sessions. */
+bool acp_sessions_await(struct acp_session *s, struct str args, struct buf *out, struct error *err);
+
+/* ---- commands.c ---- */
+
+struct acp_command {
+    const char *name, *hint /* of its argument, or NULL */, *about;
+    /* Appends what it says to out. */
+    bool (*run_await)(struct acp_session *s, struct str args, struct buf *out, struct error *err);
+};
+extern const struct acp_command acp_commands[]; /* ended by a NULL name */
+/* The command that a prompt names, or NULL. */
+const struct acp_command *acp_find_command(struct str text, struct str *ret_args);
+/* False only with ERR_CANCELED: other failures are told. */
+bool acp_run_command_await(struct acp_session *s, const struct acp_command *c, struct str args,
+                           struct error *err);
+/* A prompt that names a skill as a command gets the text for the model. */
+void acp_use_skill(struct acp_session *s, struct input *in, struct arena *a);
+/* available_commands_update, behind the answer of the running request. */
+void acp_say_commands_soon(struct acp_session *s);
+
 /* ---- events.c ---- */
 
 void acp_on_event(void *arg, struct session *session, const struct event *e);
@@ -60,6 +89,7 @@ struct jw *acp_update_begin(struct acp_session *s, const char *kind);
 void acp_update_end(struct acp_session *s);
 void acp_put_text_block(struct jw *w, const char *name, struct str text);
 void acp_put_image_block(struct jw *w, const char *name, struct str data, struct str mime);
+void acp_say_title(struct acp_session *s);
 /* A piece of a message: kind is the name of the update. */
 void acp_say_chunk(struct acp_session *s, const char *kind, char id[UUID_LEN + 1], struct str text);
 
@@ -93,6 +123,9 @@ int64_t acp_put_diff(struct jw *w, struct str path, struct str diff);
 
 /* ---- permit.c ---- */
 
+/* What an edit changes, by its arguments, as tool content; reads: the old text of a file that is
+ * written whole comes from the disk.  False when the arguments do not say it. */
+bool acp_put_edit(struct jw *w, struct str args, struct str path, bool reads);
 void acp_ask_permission(struct acp_session *s, const struct event *e);
 /* The question is over: the client need not answer any more. */
 void acp_withdraw_permission(struct acp_session *s);
@@ -114,7 +147,8 @@ extern const struct row acp_server_rows[];
 
 /* ---- methods ---- */
 
-extern const struct method acp_initialize, acp_session_cancel, acp_session_close, acp_session_new,
-    acp_session_prompt, acp_session_set_config_option, acp_session_set_mode, acp_cancel_request;
+extern const struct method acp_initialize, acp_session_cancel, acp_session_close,
+    acp_session_delete, acp_session_list, acp_session_load, acp_session_new, acp_session_prompt,
+    acp_session_resume, acp_session_set_config_option, acp_session_set_mode, acp_cancel_request;
 
 #endif

@@ -10,14 +10,14 @@
 
 void acp_apply_mode(struct acp_session *s)
 {
-    static const char *const gadgets[] = {"web", "todo", "skills", NULL};
+    static const char *const gadgets[] = {"skills", "todo", "web", NULL};
     profile_fill(&s->settings, s->mode, &s->rules, true);
+    s->settings.gadgets = gadgets;
     s->settings.network = s->acp->options.network;
     if (s->acp->options.max_rounds)
         s->settings.max_rounds = (int)MIN(s->acp->options.max_rounds, INT_MAX);
     s->settings.asks_beyond_mode = true;
     s->settings.tells_output = true;
-    s->settings.gadgets = gadgets;
     if (!s->session)
         return;
     session_set_mode(s->session, s->mode->covers);
@@ -180,7 +180,7 @@ void acp_put_options(struct acp_session *s, struct jw *w)
 
 /* ---- changes ---- */
 
-static void say_config(struct acp_session *s)
+void acp_say_config(struct acp_session *s)
 {
     struct jw *w = acp_update_begin(s, "config_option_update");
     put_config(s, w);
@@ -225,7 +225,7 @@ static bool set_mode(struct request *rq, struct jw *w, struct error *err)
     if (!acp_session_find(rq, p->session_id, &s, err) ||
         !set_mode_named(rq, s, p->mode_id, "modeId", err))
         return false;
-    say_config(s);
+    acp_say_config(s);
     jw_obj(w);
     jw_obj_end(w);
     return true;
@@ -262,20 +262,26 @@ static bool refuse_value(struct request *rq, struct str value, struct error *err
 }
 
 /* The effort that the model does not have is dropped. */
-static bool set_model(struct request *rq, struct acp_session *s, struct str slug, struct error *err)
+bool acp_set_model(struct acp_session *s, struct str slug, struct error *err)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     struct session_info info;
     struct model m;
-    struct error why;
     struct str id;
     session_info(s->session, &info);
-    if (!slug.n || !engine_slug_provider(s->acp->sv->engine, slug, &id) ||
-        !engine_find_model(s->acp->sv->engine, &a, slug, &m, &why))
-        return refuse_value(rq, slug, err);
+    if (!slug.n || !engine_slug_provider(s->acp->sv->engine, slug, &id))
+        return error_set(err, ERR_NO_MODEL, "there is no model %.*s", STR_FMT(str_cut(slug, 100)));
+    if (!engine_find_model(s->acp->sv->engine, &a, slug, &m, err))
+        return false;
     bool keeps = info.effort.n && (level_named(info.effort) & m.levels);
     struct str effort = keeps ? arena_str(&a, info.effort) : STR_NONE;
     return session_choose(s->session, slug, effort, err);
+}
+
+static bool set_model(struct request *rq, struct acp_session *s, struct str slug, struct error *err)
+{
+    return acp_set_model(s, slug, err) ||
+           (err->code == ERR_NO_MODEL && refuse_value(rq, slug, err));
 }
 
 static bool set_effort(struct request *rq, struct acp_session *s, struct str value,

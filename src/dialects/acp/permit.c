@@ -4,6 +4,7 @@
  * user's file below the name of the workspace, as the chat does. */
 #include "dialects/acp/methods.h"
 
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "base/utf8.h"
@@ -143,31 +144,29 @@ static void put_options(struct acp_session *s, struct jw *w)
     jw_arr_end(w);
 }
 
-/* What an edit would change. */
-static void put_preview(struct acp_session *s, struct jw *w, const struct event_call *call,
-                        struct str path)
+bool acp_put_edit(struct jw *w, struct str args, struct str path, bool reads)
 {
     AUTO(json) struct json j = JSON_INIT;
     AUTO(buf) struct buf old = BUF_INIT;
     struct error ignored;
-    (void)s;
-    if (!json_parse(call->args, JSON_FIX_SURROGATES | JSON_FIX_UTF8, 64, &j, &ignored))
-        return;
+    if (!json_parse(args, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &j, &ignored))
+        return false;
     struct str before = json_get_str(j.root, "old_string");
     struct str after = json_get_str(j.root, "new_string");
     struct str content = json_get_str(j.root, "content");
-    if (!before.p && content.p && path_read(&old, path, SHOWN_FILE_BYTES, &ignored))
+    if (reads && !before.p && content.p && path_read(&old, path, SHOWN_FILE_BYTES, &ignored))
         before = buf_str(&old);
     if (!after.p)
         after = content;
     if (!after.p)
-        return;
+        return false;
     jw_obj(w);
     jw_kz(w, "type", "diff");
     jw_kstr(w, "path", path);
     jw_kstr_null(w, "oldText", before);
     jw_kstr(w, "newText", after);
     jw_obj_end(w);
+    return true;
 }
 
 static void put_tool_call(struct acp_session *s, struct jw *w, const struct event *e)
@@ -180,7 +179,7 @@ static void put_tool_call(struct acp_session *s, struct jw *w, const struct even
     jw_kz(w, "status", "pending");
     jw_karr(w, "content");
     if (strcmp(l.kind, "edit") == 0 && l.path.n)
-        put_preview(s, w, e->call, buf_str(&l.path));
+        acp_put_edit(w, e->call->args, buf_str(&l.path), true);
     if (e->permission->reason.n) {
         jw_obj(w);
         jw_kz(w, "type", "content");

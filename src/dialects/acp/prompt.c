@@ -51,7 +51,6 @@ static bool run_await(struct request *rq, struct acp_session *s, const struct in
     char turn[UUID_LEN + 1];
     wait_reset(&s->ended);
     s->message_id[0] = s->thought_id[0] = '\0';
-    s->is_cancel_asked = false;
     if (!session_send_await(s->session, in, SEND_NEW, turn, err)) {
         s->state = TURN_CANCELED;
         return err->code == ERR_CANCELED;
@@ -67,6 +66,18 @@ static bool run_await(struct request *rq, struct acp_session *s, const struct in
     return false;
 }
 
+/* A command that is stopped ends as a turn would. */
+static bool command_await(struct acp_session *s, const struct acp_command *c, struct str args,
+                          struct error *err)
+{
+    s->fiber = fiber_self();
+    bool ok = acp_run_command_await(s, c, args, err);
+    s->fiber = NULL;
+    s->state = ok ? TURN_COMPLETED : TURN_CANCELED;
+    s->stop = "end_turn";
+    return true;
+}
+
 static bool prompt_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct session_params *p = rq->args;
@@ -79,8 +90,13 @@ static bool prompt_await(struct request *rq, struct jw *w, struct error *err)
                          s->id);
     if (!acp_read_prompt(rq, p->prompt, &in, err))
         return false;
+    struct str args;
+    const struct acp_command *command = acp_find_command(in.text, &args);
     s->is_prompting = true;
-    bool ok = run_await(rq, s, &in, err);
+    s->is_cancel_asked = false;
+    if (!command)
+        acp_use_skill(s, &in, &rq->arena);
+    bool ok = command ? command_await(s, command, args, err) : run_await(rq, s, &in, err);
     s->is_prompting = false;
     if (ok) {
         jw_obj(w);
@@ -120,6 +136,8 @@ static bool cancel(struct request *rq, struct jw *w, struct error *err)
     if (!acp_session_find(rq, p->session_id, &s, err))
         return false;
     s->is_cancel_asked = s->is_prompting;
+    if (s->fiber)
+        fiber_cancel(s->fiber);
     session_interrupt(s->session);
     return true;
 }
@@ -134,7 +152,7 @@ static bool has_turn(struct request *rq)
     if (!acp_session_find(rq, p->session_id, &s, &ignored))
         return false;
     session_info(s->session, &info);
-    return info.is_busy;
+    return info.is_busy || s->fiber;
 }
 
 const struct method acp_session_cancel = {

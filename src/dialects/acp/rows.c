@@ -126,7 +126,10 @@ static const struct row mcp_capability_rows[] = {
 const struct row acp_empty_rows[] = {ROW_END};
 
 static const struct row session_capability_rows[] = {
+    ROW_OUT("list", T_OBJ, NEEDED, "session/list", .rows = acp_empty_rows),
+    ROW_OUT("resume", T_OBJ, NEEDED, "session/resume", .rows = acp_empty_rows),
     ROW_OUT("close", T_OBJ, NEEDED, "session/close", .rows = acp_empty_rows),
+    ROW_OUT("delete", T_OBJ, NEEDED, "session/delete", .rows = acp_empty_rows),
     ROW_END,
 };
 
@@ -170,6 +173,22 @@ const struct row acp_new_result[] = {
     ROW_END,
 };
 
+const struct row acp_session_result[] = {MODES, CONFIG, ROW_END};
+
+static const struct row saved_rows[] = {
+    ROW_OUT("sessionId", T_STR, NEEDED, "for session/load"),
+    ROW_OUT("cwd", T_STR, NEEDED, "its directory"),
+    ROW_OUT("title", T_STR, OPTIONAL, "its name, or the beginning of the first prompt"),
+    ROW_OUT("updatedAt", T_STR, NEEDED, "UTC"),
+    ROW_END,
+};
+
+const struct row acp_list_result[] = {
+    ROW_OUT("sessions", T_ARR, NEEDED, "newest first", .items = T_OBJ, .rows = saved_rows),
+    ROW_OUT("nextCursor", T_STR, OPTIONAL, "there are more"),
+    ROW_END,
+};
+
 const struct row acp_options_result[] = {CONFIG, ROW_END};
 
 static const char *const stop_reasons[] = {"end_turn", "max_tokens", "max_turn_requests",
@@ -189,14 +208,12 @@ const struct row acp_prompt_result[] = {
     KIND(value), ROW_OUT("content", T_OBJ, NEEDED, "a block", .variants = blocks),                 \
         ROW_OUT("messageId", T_STR, NEEDED, "the same for all pieces of a message"), ROW_END
 
+static const struct row user_rows[] = {CHUNK("user_message_chunk")};
 static const struct row message_rows[] = {CHUNK("agent_message_chunk")};
 static const struct row thought_rows[] = {CHUNK("agent_thought_chunk")};
 
 static const struct row call_rows[] = {
-    KIND("tool_call"),
-    CALL_ID,
-    CALL_ROWS,
-    ROW_END,
+    KIND("tool_call"), CALL_ID, CALL_ROWS, CALL_CONTENT(OPTIONAL), ROW_END,
 };
 
 static const struct row call_update_rows[] = {
@@ -206,6 +223,63 @@ static const struct row call_update_rows[] = {
     CALL_CONTENT(OPTIONAL),
     ROW_OUT("locations", T_ARR, OPTIONAL, "files that it is about", .items = T_OBJ,
             .rows = location_rows),
+    ROW_END,
+};
+
+static const struct row hint_rows[] = {
+    ROW_OUT("hint", T_STR, NEEDED, "what may stand behind it"),
+    ROW_END,
+};
+
+static const struct row command_rows[] = {
+    ROW_OUT("name", T_STR, NEEDED, "without the slash"),
+    ROW_OUT("description", T_STR, NEEDED, "for humans"),
+    ROW_OUT("input", T_OBJ, OPTIONAL, "it takes words", .rows = hint_rows),
+    ROW_END,
+};
+
+static const struct row commands_rows[] = {
+    KIND("available_commands_update"),
+    ROW_OUT("availableCommands", T_ARR, NEEDED, "all of them", .items = T_OBJ,
+            .rows = command_rows),
+    ROW_END,
+};
+
+static const char *const todo_states[] = {"pending", "in_progress", "completed", NULL};
+static const char *const priorities[] = {"high", "medium", "low", NULL};
+
+static const struct row entry_rows[] = {
+    ROW_OUT("content", T_STR, NEEDED, "what is to be done"),
+    ROW_OUT("priority", T_STR, NEEDED, "medium", .choices = priorities),
+    ROW_OUT("status", T_STR, NEEDED, "how far it is", .choices = todo_states),
+    ROW_END,
+};
+
+static const struct row plan_rows[] = {
+    KIND("plan"),
+    ROW_OUT("entries", T_ARR, NEEDED, "the whole list", .items = T_OBJ, .rows = entry_rows),
+    ROW_END,
+};
+
+static const char *const compaction_states[] = {"in_progress", "completed", "failed", "cancelled",
+                                                NULL};
+
+static const struct row compaction_rows[] = {
+    KIND("compaction_update"),
+    ROW_OUT("compactionId", T_STR, NEEDED, "the same from start to end"),
+    ROW_OUT("status", T_STR, NEEDED, "how far it is", .choices = compaction_states),
+    ROW_OUT("summary", T_STR, OPTIONAL, "what the model reads from now on"),
+    ROW_OUT("error", T_STR, OPTIONAL, "why it failed"),
+    ROW_END,
+};
+
+static const char *const severities[] = {"info", "warning", "error", NULL};
+
+static const struct row notice_rows[] = {
+    KIND("notice"),
+    ROW_OUT("severity", T_STR, NEEDED, "how bad it is", .choices = severities),
+    ROW_OUT("title", T_STR, NEEDED, "what happened"),
+    ROW_OUT("description", T_STR, OPTIONAL, "more of it"),
     ROW_END,
 };
 
@@ -243,10 +317,16 @@ static const struct row usage_rows[] = {
 };
 
 static const struct row_variant updates[] = {
+    {"user_message_chunk", user_rows, "a prompt of a session that is loaded"},
     {"agent_message_chunk", message_rows, "a piece of the answer"},
     {"agent_thought_chunk", thought_rows, "a piece of the reasoning"},
     {"tool_call", call_rows, "a tool is called"},
     {"tool_call_update", call_update_rows, "it runs, says something, or is done"},
+    {"plan", plan_rows, "the things to do have changed"},
+    {"available_commands_update", commands_rows, "slash commands; after new, load and resume"},
+    {"compaction_update", compaction_rows,
+     "the conversation is summed up; if the client knows session.compaction"},
+    {"notice", notice_rows, "something to know; if the client knows session.notices"},
     {"current_mode_update", current_mode_rows, "another mode"},
     {"config_option_update", config_update_rows, "other options"},
     {"session_info_update", session_info_rows, "the title is known"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* session/new, session/close, session/delete; the list of open sessions. */
+/* session/new and session/close; the list of open sessions. */
 #include "dialects/acp/methods.h"
 
 #include "base/path.h"
@@ -100,6 +100,7 @@ void acp_session_free(struct acp_session *s)
 {
     unlink_session(s);
     acp_call_clear(s);
+    loop_take_back(s->commands_soon);
     if (s->session) {
         session_unlisten(s->session, &s->listener);
         session_close(s->session);
@@ -116,6 +117,8 @@ void acp_session_close_await(struct acp_session *s)
     struct error ignored;
     struct session *session = s->session;
     s->is_closing = true;
+    if (s->fiber)
+        fiber_cancel(s->fiber);
     session_interrupt(session);
     while (s->is_prompting) { /* its answer comes first */
         wait_reset(&s->closed);
@@ -190,6 +193,7 @@ static bool new_session(struct request *rq, struct jw *w, struct error *err)
     jw_kz(w, "sessionId", s->id);
     acp_put_options(s, w);
     jw_obj_end(w);
+    acp_say_commands_soon(s);
     return true;
 }
 

@@ -3,7 +3,8 @@
  *
  *     acp.c        rows of the dialect, start and end     errors.c   wording of wire errors
  *     initialize.c capabilities, sign-in                  rows.c     shapes, for describe
- *     session.c    new, close, delete                     load.c     load, resume, list
+ *     session.c    new, close                             load.c     load, resume
+ *     saved.c      list, delete                           commands.c slash commands
  *     prompt.c     prompt, cancel                         content.c  blocks of a prompt
  *     events.c     engine events to session/update        calls.c    tool calls
  *     permit.c     session/request_permission             diff.c     unified diffs to texts
@@ -81,8 +82,11 @@ struct acp_session {
     const char *stop;      /* why */
     struct error error;    /* of a failed turn */
     char message_id[UUID_LEN + 1], thought_id[UUID_LEN + 1]; /* "": the next chunk begins one */
+    char compaction_id[UUID_LEN + 1];
     struct acp_call call;
-    char *title; /* as last reported, or NULL */
+    struct fiber *fiber;         /* of a command that runs, or NULL */
+    struct ready *commands_soon; /* reports the commands */
+    char *title;                 /* as last reported, or NULL */
 };
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "terminal/accounts.h"
+#include "dialects/accounts.h"
 
 #include "auth/issuer.h"
 #include "auth/store.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Keys and sign-ins of providers, for the chat and for `trivet login`. */
-#ifndef TRIVET_TERMINAL_ACCOUNTS_H
-#define TRIVET_TERMINAL_ACCOUNTS_H
+/* Keys and sign-ins of providers, for the chat, `trivet login` and ACP. */
+#ifndef TRIVET_DIALECTS_ACCOUNTS_H
+#define TRIVET_DIALECTS_ACCOUNTS_H
 
 #include "engine/engine.h"
 
