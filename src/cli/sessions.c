@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Every dialect has its own session directories; this command shows them as one list.  Listing and
  * reading need no lock: a session that runs elsewhere is shown as far as it is on disk. */
-#include "cli/sessions.h"
+#include "cli/sessions_impl.h"
 
 #include "base/options.h"
 #include "base/path.h"
 #include "base/shown.h"
 #include "base/time.h"
 #include "base/utf8.h"
-#include "context/export.h"
-#include "engine/list.h"
 #include "loop/process.h"
 #include "store/index.h"
 #include "dialects/find.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -23,39 +19,13 @@
 
 enum { LIST_MOST = 20, SHOWN_ID = 8, EXIT_NONE = 8 };
 
-struct found {
-    struct session_row row;
-    const char *program;      /* "trivet", or the dialect's name */
-    const struct dialect *by; /* reads its file; NULL: it has the engine's records */
-};
-
-struct wishes {
-    struct str workspace, output;
-    int64_t limit;
-    bool is_everywhere, as_json, is_plain, asks_help;
-};
-
-struct command {
-    const struct command_row *row;
-    struct wishes wishes;
-    int argc;
-    char **argv;
-    struct loop *loop;
-    struct engine *engine;
-    struct arena arena;
-    struct str workspace; /* real path */
-    struct found *all;    /* newest first */
-    size_t n, room;
-    struct buf out;
-    int exit_code;
-};
-
 #define WISH(member, ...) OPTION(wishes, member, __VA_ARGS__)
 const struct option sessions_options[] = {
     WISH(is_everywhere, OPT_FLAG, "all", 'a', NULL, "of every workspace, not only of this one"),
     WISH(workspace, OPT_TEXT, "workspace", 'w', "DIR", "of this workspace (default: .)"),
     WISH(limit, OPT_COUNT, "limit", 'n', "N", "at most so many (default: 20)"),
     WISH(output, OPT_TEXT, "output", 'o', "FILE", "export: write there instead of stdout"),
+    WISH(as_html, OPT_FLAG, "html", 0, NULL, "export: as a web page, complete in one file"),
     WISH(as_json, OPT_FLAG, "json", 0, NULL, "as JSON"),
     WISH(is_plain, OPT_FLAG, "plain", 0, NULL, "columns separated by tabs, for scripts"),
     WISH(asks_help, OPT_FLAG, "help", 'h', NULL, "this text"),
@@ -156,7 +126,7 @@ static const struct found *find(struct command *c, struct str word, struct error
 
 /* ---- list and search ---- */
 
-static struct str title_of(const struct session_row *row)
+struct str sessions_title(const struct session_row *row)
 {
     return row->name.n ? row->name : row->first_message;
 }
@@ -183,7 +153,7 @@ static void put_json(struct jw *w, const struct found *f, struct str piece)
     jw_kstr(w, "id", f->row.id);
     jw_kz(w, "program", f->program);
     jw_kstr_null(w, "name", f->row.name.n ? f->row.name : STR_NONE);
-    jw_kstr(w, "title", title_of(&f->row));
+    jw_kstr(w, "title", sessions_title(&f->row));
     jw_kstr_null(w, "cwd", f->row.cwd.n ? f->row.cwd : STR_NONE);
     jw_kstr_null(w, "model", f->row.model.n ? f->row.model : STR_NONE);
     jw_kz(w, "created", created);
@@ -197,7 +167,7 @@ static void put_json(struct jw *w, const struct found *f, struct str piece)
 static void put_line(struct command *c, const struct found *f, struct str piece)
 {
     AUTO(buf) struct buf age = BUF_INIT, text = BUF_INIT;
-    struct str title = piece.p ? piece : title_of(&f->row);
+    struct str title = piece.p ? piece : sessions_title(&f->row);
     add_age(&age, time_now_ms() - f->row.modified_ms);
     shown_add(&text, title, false);
     struct str shown = c->wishes.is_plain ? buf_str(&text) : utf8_cut_chars(buf_str(&text), 50);
@@ -257,8 +227,8 @@ static bool has_words(struct str text, int argc, char **argv, size_t *ret_at)
     return true;
 }
 
-static bool read_await(struct command *c, const struct found *f, struct arena *a,
-                       struct message **ret, size_t *ret_n, struct error *err)
+bool sessions_read_await(struct command *c, const struct found *f, struct arena *a,
+                         struct message **ret, size_t *ret_n, struct error *err)
 {
     if (f->by)
         return f->by->read_saved_await(c->engine, a, f->row.path, ret, ret_n, err);
@@ -280,7 +250,7 @@ static void match_await(struct command *c, struct jw *w, const struct found *f, 
     struct message *all;
     size_t n_all, at = 0;
     struct error ignored;
-    if (!read_await(c, f, &a, &all, &n_all, &ignored))
+    if (!sessions_read_await(c, f, &a, &all, &n_all, &ignored))
         return;
     for (size_t i = 0; i < n_all; i++) {
         struct str text = message_text_of(&a, &all[i]);
@@ -321,8 +291,8 @@ static bool search_await(void *state, struct error *err)
 
 /* ---- one session ---- */
 
-static const struct found *named(struct command *c, int n_words, const char *what,
-                                 struct error *err)
+const struct found *sessions_named(struct command *c, int n_words, const char *what,
+                                   struct error *err)
 {
     if (c->argc == n_words)
         return find(c, str_of(c->argv[0]), err);
@@ -331,38 +301,13 @@ static const struct found *named(struct command *c, int n_words, const char *wha
     return NULL;
 }
 
-static bool export_await(void *state, struct error *err)
-{
-    struct command *c = state;
-    AUTO(buf) struct buf text = BUF_INIT;
-    struct message *all;
-    size_t n;
-    const struct found *f = named(c, 1, "export needs the id of a session", err);
-    if (!f || !read_await(c, f, &c->arena, &all, &n, err))
-        return false;
-    c->exit_code = 0;
-    export_markdown(&text, title_of(&f->row).n ? title_of(&f->row) : f->row.id, all, n);
-    if (!c->wishes.output.p) {
-        buf_add(&c->out, buf_str(&text));
-        return true;
-    }
-    AUTO_FREE char *path = str_dup(c->wishes.output);
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    bool ok = fd >= 0 && path_write_all(fd, buf_str(&text));
-    if (!ok)
-        error_errno(err, errno, "%s", path);
-    if (fd >= 0)
-        close(fd);
-    return ok;
-}
-
 static bool show_await(void *state, struct error *err)
 {
     struct command *c = state;
     struct message *all;
     size_t n;
-    const struct found *f = named(c, 1, "show needs the id of a session", err);
-    if (!f || !read_await(c, f, &c->arena, &all, &n, err))
+    const struct found *f = sessions_named(c, 1, "show needs the id of a session", err);
+    if (!f || !sessions_read_await(c, f, &c->arena, &all, &n, err))
         return false;
     c->exit_code = 0;
     for (size_t i = 0; i < n; i++) {
@@ -396,7 +341,8 @@ static struct session *open_alone(struct command *c, const struct found *f, stru
 static bool rename_await(void *state, struct error *err)
 {
     struct command *c = state;
-    const struct found *f = named(c, 2, "rename needs the id of a session and a name", err);
+    const struct found *f = sessions_named(c, 2, "rename needs the id of a session and a name",
+                                           err);
     struct session *s = f ? open_alone(c, f, err) : NULL;
     if (!s)
         return false;
@@ -408,7 +354,7 @@ static bool rename_await(void *state, struct error *err)
 static bool rm_await(void *state, struct error *err)
 {
     struct command *c = state;
-    const struct found *f = named(c, 1, "rm needs the id of a session", err);
+    const struct found *f = sessions_named(c, 1, "rm needs the id of a session", err);
     struct session *s = f ? open_alone(c, f, err) : NULL;
     return s && session_delete(s, err);
 }
@@ -419,7 +365,7 @@ const struct verb sessions_verbs[] = {
     {"list", "", "saved sessions of this workspace,\nnewest first", list_await},
     {"search", "WORDS", "those that contain all the words", search_await},
     {"show", "ID", "the conversation", show_await},
-    {"export", "ID", "the same as Markdown", export_await},
+    {"export", "ID", "the same as Markdown, or as a web page", sessions_export_await},
     {"rename", "ID NAME", "give it a name", rename_await},
     {"rm", "ID", "delete it", rm_await},
     {NULL, NULL, NULL, NULL},

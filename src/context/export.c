@@ -2,6 +2,7 @@
 #include "context/export.h"
 
 #include "base/path.h"
+#include "context/web.h"
 #include "store/file.h"
 
 #include <sys/stat.h>
@@ -49,47 +50,15 @@ void export_markdown(struct buf *out, struct str title, const struct message *m,
     }
 }
 
-static const char *entity_of(char c)
-{
-    switch (c) {
-    case '&':
-        return "&amp;";
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '"':
-        return "&quot;";
-    case '\'':
-        return "&#39;";
-    default:
-        return NULL;
-    }
-}
-
-static void escape(struct buf *out, struct str s)
-{
-    size_t from = 0;
-    for (size_t i = 0; i < s.n; i++) {
-        const char *entity = entity_of(s.p[i]);
-        if (!entity)
-            continue;
-        buf_add(out, str_n(s.p + from, i - from));
-        buf_addz(out, entity);
-        from = i + 1;
-    }
-    buf_add(out, str_from(s, from));
-}
-
 void export_html(struct buf *out, struct str title, const struct message *m, size_t n)
 {
     AUTO(buf) struct buf text = BUF_INIT;
     export_markdown(&text, title, m, n);
     buf_addz(out, "<!doctype html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n"
                   "<title>");
-    escape(out, title);
+    web_escape(out, title);
     buf_addz(out, "</title>\n</head>\n<body>\n<pre>");
-    escape(out, buf_str(&text));
+    web_escape(out, buf_str(&text));
     buf_addz(out, "</pre>\n</body>\n</html>\n");
 }
 

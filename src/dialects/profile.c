@@ -193,3 +193,13 @@ void profile_fill(struct session_settings *ret, const struct run_mode *mode,
     };
     retry_rules_from_env(&ret->retry);
 }
+
+struct str profile_gist(yyjson_val *args, struct str otherwise)
+{
+    static const char *const names[] = {"command", "path",  "file_path", "pattern", "query",
+                                        "url",     "input", "patch",     "skill",   "name"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (json_get_str(args, names[i]).n)
+            return json_get_str(args, names[i]);
+    return otherwise;
+}

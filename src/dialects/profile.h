@@ -55,4 +55,7 @@ void profile_put_undo(const struct undo_report *r, struct buf *out);
 void profile_fill(struct session_settings *ret, const struct run_mode *mode,
                   const struct rules *rules, bool can_answer);
 
+/* The argument that says what a call is about, borrowed; `otherwise` when none does. */
+struct str profile_gist(yyjson_val *args, struct str otherwise);
+
 #endif

@@ -48,7 +48,7 @@ void exec_put_gist(struct str args, struct buf *out)
     struct error ignored;
     struct str text = args;
     if (json_parse(args, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &j, &ignored))
-        text = launch_gist(j.root, args);
+        text = profile_gist(j.root, args);
     utf8_collapse(out, utf8_cut(text, GIST_BYTES));
 }
 

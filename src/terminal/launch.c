@@ -197,13 +197,3 @@ void launch_clear(struct launch *l)
     rules_clear(&l->rules);
     arena_clear(&l->arena);
 }
-
-struct str launch_gist(yyjson_val *args, struct str otherwise)
-{
-    static const char *const names[] = {"command", "path",  "file_path", "pattern", "query",
-                                        "url",     "input", "patch",     "skill",   "name"};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (json_get_str(args, names[i]).n)
-            return json_get_str(args, names[i]);
-    return otherwise;
-}

@@ -38,7 +38,4 @@ void launch_find_skills(const struct launch *l, struct skills *ret);
 void launch_close(struct launch *l); /* the session; fine when there is none */
 void launch_clear(struct launch *l); /* after the engine is gone */
 
-/* The argument that says what a call is about, borrowed; `otherwise` when none does. */
-struct str launch_gist(yyjson_val *args, struct str otherwise);
-
 #endif

@@ -3,6 +3,7 @@
 #include "base/path.h"
 #include "base/time.h"
 #include "context/export.h"
+#include "dialects/page.h"
 #include "dialects/find.h"
 #include "terminal/pick.h"
 #include "terminal/slash.h"
@@ -267,6 +268,24 @@ void slash_rename(struct chat *c, struct str args)
     fiber_start(c->loop, "rename", rename_fiber, w);
 }
 
+static void put_page(struct chat *c, struct arena *a, const struct message *m, size_t n,
+                     struct buf *out)
+{
+    struct session_info info;
+    session_info(c->launch.session, &info);
+    struct page p = {
+        .title = info.name.n ? info.name : STR("trivet session"),
+        .id = info.id,
+        .model = info.model,
+        .cwd = info.workspace,
+        .messages = m,
+        .n_messages = n,
+    };
+    if (info.path.n)
+        page_read_calls(a, info.path, &p);
+    page_put(out, &p);
+}
+
 static void export_fiber(void *arg)
 {
     struct wording *w = arg;
@@ -278,7 +297,7 @@ static void export_fiber(void *arg)
     path_absolute(&path, c->launch.workspace, str_of(w->text));
     struct message *m = session_whole_await(c->launch.session, &a, &n);
     if (str_ends(buf_str(&path), STR(".html")))
-        export_html(&text, STR("trivet session"), m, n);
+        put_page(c, &a, m, n, &text);
     else
         export_markdown(&text, STR("trivet session"), m, n);
     if (export_write_await(buf_str(&path), c->launch.workspace, path_home(), buf_str(&text), &err))

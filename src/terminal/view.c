@@ -86,7 +86,7 @@ void view_gist(struct str args_json, struct buf *out)
     struct error ignored;
     struct str gist = args_json;
     if (json_parse(args_json, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &j, &ignored))
-        gist = launch_gist(j.root, args_json);
+        gist = profile_gist(j.root, args_json);
     gist = str_trim(gist);
     size_t end = str_chr(gist, '\n');
     shown_add(&shown, str_cut(gist, end), false);

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of `trivet sessions` share:
+ *
+ *     sessions.c         finding, list, search, show, rename, rm
+ *     sessions_export.c  export
+ */
+#ifndef TRIVET_CLI_SESSIONS_IMPL_H
+#define TRIVET_CLI_SESSIONS_IMPL_H
+
+#include "cli/sessions.h"
+#include "engine/list.h"
+
+struct found {
+    struct session_row row;
+    const char *program;      /* "trivet", or the dialect's name */
+    const struct dialect *by; /* reads its file; NULL: it has the engine's records */
+};
+
+struct wishes {
+    struct str workspace, output;
+    int64_t limit;
+    bool is_everywhere, as_json, is_plain, as_html, asks_help;
+};
+
+struct command {
+    const struct command_row *row;
+    struct wishes wishes;
+    int argc;
+    char **argv;
+    struct loop *loop;
+    struct engine *engine;
+    struct arena arena;
+    struct str workspace; /* real path */
+    struct found *all;    /* newest first */
+    size_t n, room;
+    struct buf out;
+    int exit_code;
+};
+
+/* The session that the first word names, if there are n_words words; NULL with an error, `what` for
+ * a wrong number of words. */
+const struct found *sessions_named(struct command *c, int n_words, const char *what,
+                                   struct error *err);
+/* Its messages, in the arena. */
+bool sessions_read_await(struct command *c, const struct found *f, struct arena *a,
+                         struct message **ret, size_t *ret_n, struct error *err);
+/* Its name, or what was asked first. */
+struct str sessions_title(const struct session_row *row);
+
+bool sessions_export_await(void *state, struct error *err);
+
+#endif
