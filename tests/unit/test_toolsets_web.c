@@ -415,11 +415,10 @@ static void test_scaiflux_skill(void **state)
     struct scene s;
     AUTO(buf) struct buf want = BUF_INIT;
     scene_open(&s);
-    s.cx.config_dir = str_of(s.dir);
     check_offered(FLUX, "Skill", &s.cx, (const char *const[]){"skills", NULL}, false);
-    scene_put(&s, "skills/deploy/SKILL.md", "# How\nPush.\n");
+    scene_put(&s, ".agents/skills/deploy/SKILL.md", "# How\nPush.\n");
     buf_addf(&want,
-             "Skill deploy; its files lie in %s/skills/deploy\nApply it to: staging\n\n"
+             "Skill deploy; its files lie in %s/.agents/skills/deploy\nApply it to: staging\n\n"
              "# How\nPush.\n",
              s.dir);
     assert_call(&s, FLUX, "Skill", "{\"skill\":\"deploy\",\"args\":\"staging\"}", want.p);
