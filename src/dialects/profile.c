@@ -123,7 +123,7 @@ static void put_skills_await(void *arg, struct session *s, struct str input,
     skills_put_chosen(chosen, n, &out->turn);
 }
 
-static const char *const gadgets[] = {"skills", "todo", NULL};
+static const char *const gadgets[] = {"explore", "skills", "todo", NULL};
 
 /* ---- undo ---- */
 

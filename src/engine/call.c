@@ -187,6 +187,8 @@ bool call_run_await(struct call *c, struct error *err)
     cx.leave_hint = session_leave_hint(s);
     cx.ask_await = ask_user_await;
     cx.ask_arg = t;
+    cx.explore_await = explore_await;
+    cx.explore_arg = t;
     cx.todos = &s->todos;
     cx.is_blind = (c->face->kind == TOOL_READ || c->face->gives_pictures) && is_blind(s);
     cx.self = c->face->self;

@@ -54,8 +54,11 @@ bool call_is_free(const struct call *c);
 enum permit_outcome pending_settle(const struct turn *t, struct pending *p, struct str id,
                                    bool allow, struct str text);
 
+/* explore.c */
+bool explore_await(void *turn, struct str task, struct tool_result *ret, struct error *err);
+
 /* early.c */
-enum { EARLY_MOST = 8 };
+enum { EARLY_MOST = 8, EARLY_EXPLORERS = 6 };
 
 struct early {
     struct call *calls[EARLY_MOST];

@@ -16,11 +16,14 @@ void early_start(struct early *e, struct turn *t, const struct message *reply, s
     e->n = e->next = 0;
     if (t->session->settings->permit == PERMIT_ASK)
         return;
+    int n_explorers = 0;
     for (size_t b = from; b < reply->n_blocks && e->n < EARLY_MOST; b++) {
         if (reply->blocks[b].kind != BLOCK_CALL)
             continue;
         struct call *c = call_new(t, &reply->blocks[b]);
         c->is_early = call_prepare(c) && face_only_looks(c->face) && call_is_free(c);
+        if (c->is_early && c->face->kind == TOOL_EXPLORE)
+            c->is_early = n_explorers++ < EARLY_EXPLORERS;
         if (!c->is_early) {
             call_free(c);
             break;

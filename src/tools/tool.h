@@ -50,6 +50,7 @@ extern const struct search_service search_service;
 
 struct todo_list;
 struct custom;
+struct tool_result;
 
 struct tool_cx {
     struct loop *loop;
@@ -72,6 +73,9 @@ struct tool_cx {
     /* ask_user_question and other calls back into the session; may be NULL. */
     bool (*ask_await)(void *arg, struct str questions_json, struct buf *answer, struct error *err);
     void *ask_arg;
+    /* Has a question answered by a sub-agent that only reads; may be NULL. */
+    bool (*explore_await)(void *arg, struct str task, struct tool_result *ret, struct error *err);
+    void *explore_arg;
     struct str config_dir; /* of the dialect: skills/, tools/, js-runtime/; or STR_NONE */
     struct str search_key, search_url; /* of the web search; STR_NONE: no key, the usual address */
     struct str model;                  /* the slug, where tools are chosen for it; or STR_NONE */

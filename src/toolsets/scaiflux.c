@@ -446,7 +446,7 @@ static void say_invalid(const struct face *f, const struct fault *fault, struct 
 /* clang-format on */
 
 static const struct face *const faces[] = {FACES(bash_face, scaiflux_todo_face)};
-static const struct face *const run_faces[] = {FACES(run_bash_face, run_todo_face)};
+static const struct face *const run_faces[] = {FACES(run_bash_face, run_todo_face), &explore_face};
 
 const struct toolset toolset_scaiflux = {
     .name = "scaiflux",
@@ -462,6 +462,17 @@ const struct toolset toolset_run = {
     .faces = run_faces,
     .n_faces = ARRAY_LEN(run_faces),
     .has_jobs = true,
+    .say_unknown = say_unknown,
+    .say_invalid = say_invalid,
+};
+
+static const struct face *const explore_faces[] = {&read_face, &scaiflux_glob_face,
+                                                   &scaiflux_grep_face};
+
+const struct toolset toolset_explore = {
+    .name = "explore",
+    .faces = explore_faces,
+    .n_faces = ARRAY_LEN(explore_faces),
     .say_unknown = say_unknown,
     .say_invalid = say_invalid,
 };

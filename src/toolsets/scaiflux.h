@@ -8,6 +8,6 @@
 extern const struct face scaiflux_glob_face, scaiflux_grep_face;
 /* Tools of gadgets. */
 extern const struct face scaiflux_fetch_face, scaiflux_search_face, scaiflux_todo_face,
-    run_todo_face, scaiflux_skill_face;
+    run_todo_face, explore_face, scaiflux_skill_face;
 
 #endif

@@ -14,7 +14,7 @@ const struct face *toolset_find(const struct toolset *t, struct str name)
 bool face_only_looks(const struct face *f)
 {
     return f->kind == TOOL_READ || f->kind == TOOL_LIST || f->kind == TOOL_GLOB ||
-           f->kind == TOOL_GREP;
+           f->kind == TOOL_GREP || f->kind == TOOL_EXPLORE;
 }
 
 static bool is_on(const char *gadget, const char *const *gadgets)

@@ -21,6 +21,7 @@ enum tool_kind {
     TOOL_LIST,
     TOOL_GLOB,
     TOOL_GREP,
+    TOOL_EXPLORE,
 };
 
 struct face {
@@ -85,7 +86,8 @@ struct toolset {
 };
 
 extern const struct toolset toolset_loaf, toolset_scaiflux, toolset_kward;
-extern const struct toolset toolset_run; /* of `trivet run` */
+extern const struct toolset toolset_run;     /* of `trivet exec` */
+extern const struct toolset toolset_explore; /* of a sub-agent: looks at files */
 
 const struct face *toolset_find(const struct toolset *t, struct str name);
 /* Only looks: calls of one reply may start together, and it may be asked again at no cost. */
