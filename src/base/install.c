@@ -19,12 +19,18 @@ static const char *const relative[] = {
     [INSTALL_HELPER] = TRIVET_LIBEXEC_FROM_BIN,
 };
 
+/* A build folder inside a workspace has no lib directory beside it: a command could make one. */
+static bool is_bin(struct str dir)
+{
+    return str_is(path_base(dir), TRIVET_BIN_NAME);
+}
+
 void install_place(enum install_kind kind, int place, struct buf *out)
 {
     struct str dir = path_dir(str_of(path_program()));
     if (place == 0)
         buf_add(out, dir);
-    else if (place == 1 && relative[kind][0])
+    else if (place == 1 && relative[kind][0] && is_bin(dir))
         buf_addf(out, "%.*s/%s", STR_FMT(dir), relative[kind]);
     else
         buf_addz(out, absolute[kind]);

@@ -2,8 +2,9 @@
 /* Where the other files of trivet are: the modules (shared objects) and the program trivet-hold.
  *
  * They are looked for beside the program (the build folder), then in the directory that `meson
- * install` chose, relative to the program (so that an installation can be moved as a whole), then
- * there by its absolute path.  A file that other users could have put or changed there is not used.
+ * install` chose, relative to a program in bindir (so that an installation can be moved as a
+ * whole), then there by its absolute path.  A file that other users could have put or changed there
+ * is not used.
  */
 #ifndef TRIVET_BASE_INSTALL_H
 #define TRIVET_BASE_INSTALL_H

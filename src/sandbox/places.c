@@ -197,6 +197,8 @@ static void add_program(struct sandbox_policy *p)
     for (int i = 0; i < 2 * INSTALL_PLACES; i++) {
         AUTO(buf) struct buf dir = BUF_INIT, plain = BUF_INIT, real = BUF_INIT;
         struct error ignored;
+        if (i == 1)
+            continue; /* the program's directory again */
         install_place(i % 2 ? INSTALL_HELPER : INSTALL_MODULE, i / 2, &dir);
         path_absolute(&plain, STR("/"), buf_str(&dir));
         bool is_real = path_resolve(&real, buf_str(&plain), &ignored);

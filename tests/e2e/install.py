@@ -7,6 +7,7 @@ changed is not opened.
 import json
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -130,6 +131,22 @@ def check_trust(root, program, env, place):
     check("all is well again", "broken" not in doctor(program, env))
 
 
+def check_planted(root, place, env, base):
+    """A program without modules in a build folder does not use a library that a command put where
+    an installation has them."""
+    work = os.path.join(base, "planted")
+    for name in ("build", "bin"):
+        os.makedirs(os.path.join(work, name))
+        shutil.copy(PROGRAM, os.path.join(work, name, "trivet"))
+    lib = os.path.join(work, os.path.relpath(os.path.join(root, place["lib"]),
+                                             os.path.dirname(os.path.join(root, place["bin"]))))
+    shutil.copytree(os.path.join(root, place["lib"]), lib)
+    told = doctor(os.path.join(work, "build", "trivet"), env)
+    check("a build folder uses nothing from lib beside it", work not in told, told)
+    told = doctor(os.path.join(work, "bin", "trivet"), env)
+    check("a program in bin does", told.count(work + "/") == 3, told)
+
+
 def main():
     with harness.private_place() as base:
         env = harness.clean_env(base)
@@ -153,6 +170,7 @@ def main():
         program = os.path.join(root, place["bin"], "trivet")
         check_turn(root, program, env, base)
         check_trust(root, program, env, place)
+        check_planted(root, place, env, base)
         moved = os.path.join(base, "moved")
         os.rename(root, moved)
         told = doctor(os.path.join(moved, place["bin"], "trivet"), env)
