@@ -239,7 +239,10 @@ bool sessions_read_await(struct command *c, const struct found *f, struct arena 
     struct session *s = session_open_await(c->engine, &spec, &report, err);
     if (!s)
         return false;
-    *ret = session_whole_await(s, a, ret_n);
+    struct message *all = session_whole_await(s, a, ret_n);
+    for (size_t i = 0; i < *ret_n; i++) /* their texts are the session's */
+        all[i] = message_copy(a, &all[i]);
+    *ret = all;
     session_close(s);
     return true;
 }
