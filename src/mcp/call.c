@@ -43,9 +43,7 @@ bool server_ask_await(struct mcp_server *s, const struct request *rq, struct jso
     struct request again = *rq;
     for (int round = 0; round < ROUNDS; round++) {
         AUTO(json) struct json doc = JSON_INIT;
-        if (!s->link || link_is_over(s->link))
-            return error_set_origin(err, ERR_IO, ORIGIN_REMOTE, "the server has ended");
-        bool ok = link_request_await(s->link, &again, &doc, err);
+        bool ok = server_request_await(s, &again, &doc, err);
         if (ok && str_is(json_get_str(doc.root, "resultType"), "input_required")) {
             struct jw w = JW(&members);
             buf_reset(&members);
@@ -96,19 +94,43 @@ static void put_call(const struct mcp_tool *t, struct str arguments, struct buf 
     jw_kraw(&w, "arguments", arguments.n ? arguments : STR("{}"));
 }
 
+/* {"Header": "value"} of the arguments that HTTP headers repeat. */
+static void put_headers(const struct mcp_tool *t, struct str arguments, struct buf *out)
+{
+    AUTO(json) struct json map = JSON_INIT, args = JSON_INIT;
+    struct jw w = JW(out);
+    struct error ignored;
+    size_t i, max;
+    yyjson_val *key, *header;
+    if (!t->headers.n || !json_parse(t->headers, 0, 4, &map, &ignored) ||
+        !json_parse(arguments, 0, LIMIT_JSON_DEPTH, &args, &ignored))
+        return;
+    jw_obj(&w);
+    yyjson_obj_foreach(map.root, i, max, key, header) {
+        AUTO(buf) struct buf text = BUF_INIT;
+        struct jw value = JW(&text);
+        yyjson_val *v = json_get(args.root, yyjson_get_str(key));
+        if (!yyjson_is_str(v) && !yyjson_is_int(v) && !yyjson_is_bool(v))
+            continue;
+        jw_val(&value, v);
+        jw_keys(&w, json_str(header));
+        jw_str(&w, yyjson_is_str(v) ? json_str(v) : buf_str(&text));
+    }
+    jw_obj_end(&w);
+}
+
 bool tool_run_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                     struct error *err)
 {
     const struct mcp_tool *t = cx->self;
     struct mcp_server *s = t->server;
-    AUTO(buf) struct buf members = BUF_INIT;
+    AUTO(buf) struct buf members = BUF_INIT, headers = BUF_INIT;
     AUTO(json) struct json doc = JSON_INIT;
     struct calling calling = {cx};
     int64_t call_ms = s->config->call_ms;
     struct request rq = {
         .method = "tools/call",
         .name = t->remote,
-        .headers = t->headers,
         .idle_ms = call_ms ? call_ms : LIMIT_MCP_CALL_MS,
         .most_ms = MAX(call_ms, (int64_t)LIMIT_MCP_MOST_MS),
         .on_progress = on_progress,
@@ -116,7 +138,9 @@ bool tool_run_await(struct tool_cx *cx, const void *args, struct tool_result *re
     };
     (void)args;
     put_call(t, cx->arguments, &members);
+    put_headers(t, cx->arguments, &headers);
     rq.members = buf_str(&members);
+    rq.headers = buf_str(&headers);
     hub_hold(s->hub);
     bool ok = server_ready_await(s, err) && server_ask_await(s, &rq, &doc, err);
     hub_release(s->hub);

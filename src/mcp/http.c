@@ -1,11 +1,412 @@
 /* SPDX-License-Identifier: MIT */
+/* What an answer means:
+ *
+ *     200 JSON, or events    messages; a stream that ends before the answer is ERR_CUT
+ *     202                    a notification was taken
+ *     400, 404, 405          with an error of the newest protocol: that error; else
+ * ERR_BAD_REQUEST, by which a server of the older protocol is known 401, 403 ERR_AUTH: it wants a
+ * sign-in or another token 404 with a session     ERR_NOT_FOUND: the server has forgotten it
+ * (http_is_expired)
+ *
+ * Redirects are not followed: headers may hold secrets.
+ */
 #include "mcp/http.h"
 
-bool http_open(struct link *k, const struct mcp_place *p, const struct mcp_config *c,
-               struct error *err)
+#include "base/base64.h"
+#include "base/limits.h"
+#include "base/secret.h"
+#include "base/utf8.h"
+#include "net/http.h"
+#include "net/sse.h"
+
+enum { END_MS = 1500, HEADERS = 64, SESSION_BYTES = 1024 };
+
+struct exchange { /* a message and its answer */
+    struct exchange *next;
+    struct web *web;
+    struct http *http;
+    int64_t id; /* 0: nothing waits for it */
+    bool is_probe;
+    bool is_last; /* the end of the session */
+    int status;
+    bool is_stream;
+    struct ready *stop; /* of one that floods */
+    struct sse sse;
+    struct buf body; /* of the answer */
+    struct arena arena;
+};
+
+struct web {
+    struct link *link;
+    struct loop *loop;
+    const struct mcp_config *config;
+    char *token;   /* of a sign-in, or NULL */
+    char *session; /* of the older protocol, or NULL */
+    struct exchange *exchanges;
+    struct timer *end;
+};
+
+static void exchange_free(struct exchange *x)
 {
-    (void)k;
-    (void)p;
-    return error_set(err, ERR_INVALID, "%.*s: servers with an address are not supported yet",
-                     STR_FMT(c->name));
+    struct exchange **at = &x->web->exchanges;
+    while (*at != x)
+        at = &(*at)->next;
+    *at = x->next;
+    loop_take_back(x->stop);
+    sse_clear(&x->sse);
+    buf_clear(&x->body);
+    arena_clear(&x->arena);
+    free(x);
+}
+
+static void fail(struct exchange *x, enum err_code code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void fail(struct exchange *x, enum err_code code, const char *fmt, ...)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    struct error err;
+    va_list ap;
+    va_start(ap, fmt);
+    buf_addv(&text, fmt, ap);
+    va_end(ap);
+    error_set_origin(&err, code, ORIGIN_REMOTE, "%s", text.p);
+    err.status = x->status;
+    if (x->id)
+        link_fail(x->web->link, x->id, &err);
+}
+
+bool http_is_expired(const struct error *err)
+{
+    return err->code == ERR_NOT_FOUND && err->status == 404;
+}
+
+/* ---- answers ---- */
+
+static void on_event(void *arg, struct str event, struct str data)
+{
+    struct exchange *x = arg;
+    if ((!event.n || str_is(event, "message")) && data.n)
+        link_take(x->web->link, data);
+}
+
+static void on_comment(void *arg)
+{
+    struct exchange *x = arg;
+    link_touch(x->web->link, x->id);
+}
+
+static void on_status(void *arg, int status, struct str content_type)
+{
+    struct exchange *x = arg;
+    x->status = status;
+    x->is_stream = status == 200 && str_ifind(content_type, STR("text/event-stream")) == 0;
+}
+
+static void on_header(void *arg, struct str name, struct str value)
+{
+    struct exchange *x = arg;
+    value = str_trim(value);
+    if (!str_ieq(name, STR("mcp-session-id")) || !value.n || value.n > SESSION_BYTES ||
+        link_era(x->web->link) != ERA_LEGACY)
+        return;
+    free(x->web->session);
+    x->web->session = str_dup(value);
+}
+
+static void on_stop(void *arg)
+{
+    struct exchange *x = arg;
+    x->stop = NULL;
+    http_cancel(x->http);
+    exchange_free(x);
+}
+
+static void on_body(void *arg, struct str bytes)
+{
+    struct exchange *x = arg;
+    if (x->stop)
+        return;
+    link_touch(x->web->link, x->id);
+    if (x->is_stream ? sse_feed(&x->sse, bytes) : buf_add(&x->body, bytes))
+        return;
+    fail(x, ERR_LIMIT, "it sent a message that is too long");
+    x->stop = loop_soon(x->web->loop, on_stop, x);
+}
+
+/* An error of the newest protocol that came with a status other than 200; its id may be null. */
+static bool take_modern_error(struct exchange *x, yyjson_val *error)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    struct jw w = JW(&text);
+    int64_t code = json_get_int(error, "code", 0);
+    bool is_missing = code == -32601 && x->is_probe; /* the probe is optional */
+    if (code != -32020 && code != -32021 && code != -32022 && code != -32601)
+        return false;
+    jw_obj(&w);
+    jw_kint(&w, "id", x->id);
+    if (is_missing)
+        jw_kraw(&w, "result",
+                STR("{\"supportedVersions\":[\"" MCP_MODERN_VERSION "\"],\"capabilities\":{"
+                    "\"tools\":{}}}"));
+    else
+        jw_kval(&w, "error", error);
+    jw_obj_end(&w);
+    return link_take(x->web->link, buf_str(&text));
+}
+
+static void take_failure(struct exchange *x)
+{
+    AUTO(json) struct json doc = JSON_INIT;
+    struct error ignored;
+    struct web *w = x->web;
+    struct str name = w->config->name, said = STR_NONE;
+    if (json_parse(buf_str(&x->body), JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &doc, &ignored)) {
+        yyjson_val *error = json_get(doc.root, "error");
+        said = json_get_str(error, "message");
+        if (x->id && x->status < 500 && take_modern_error(x, error))
+            return;
+    }
+    said = utf8_cut(said, 200);
+    if (x->status == 401 || x->status == 403)
+        fail(x, ERR_AUTH,
+             "the server %.*s %s (HTTP %d): credentials are missing; `trivet mcp login %.*s` signs "
+             "in, or its settings name `headers`",
+             STR_FMT(name), w->token ? "refused the sign-in" : "wants a sign-in", x->status,
+             STR_FMT(name));
+    else if (x->status == 404 && w->session)
+        fail(x, ERR_NOT_FOUND, "the server has ended the session");
+    else
+        fail(x, x->status < 500 ? ERR_BAD_REQUEST : ERR_PROVIDER,
+             "the server answered HTTP %d%s%.*s", x->status, said.n ? ": " : "", STR_FMT(said));
+}
+
+static void on_end(void *arg, const struct error *err)
+{
+    struct exchange *x = arg;
+    struct web *w = x->web;
+    x->http = NULL;
+    if (err && x->id)
+        link_fail(w->link, x->id, err);
+    else if (!err && x->is_stream)
+        sse_end(&x->sse);
+    else if (!err && (x->status < 200 || x->status > 299))
+        take_failure(x);
+    else if (!err && x->body.n)
+        link_take(w->link, buf_str(&x->body));
+    fail(x, ERR_CUT, "the answer ended before the result"); /* if nothing was said before */
+    bool is_last = x->is_last;
+    exchange_free(x);
+    if (is_last)
+        timer_start(w->end, 0);
+}
+
+/* ---- sending ---- */
+
+struct headers {
+    struct http_header v[HEADERS];
+    size_t n;
+    struct arena *arena;
+};
+
+static void add_header(struct headers *h, const char *name, struct str value)
+{
+    if (h->n < HEADERS && value.p)
+        h->v[h->n++] = (struct http_header){str_of(name), value};
+}
+
+/* Visible ASCII as it is, everything else in base64. */
+static struct str header_value(struct arena *a, struct str s)
+{
+    AUTO(buf) struct buf out = BUF_INIT;
+    bool is_plain = s.n && s.p[0] != ' ' && s.p[s.n - 1] != ' ' && !str_starts(s, STR("=?"));
+    for (size_t i = 0; i < s.n && is_plain; i++)
+        is_plain = s.p[i] >= ' ' && s.p[i] <= '~';
+    if (is_plain)
+        return arena_str(a, s);
+    buf_addz(&out, "=?base64?");
+    base64_put(&out, s);
+    buf_addz(&out, "?=");
+    return arena_str(a, buf_str(&out));
+}
+
+static void add_modern(struct headers *h, const struct outgoing *m)
+{
+    AUTO(json) struct json doc = JSON_INIT;
+    struct error ignored;
+    size_t i, max;
+    yyjson_val *key, *v;
+    if (m->method.p)
+        add_header(h, "Mcp-Method", arena_str(h->arena, m->method));
+    if (m->name.p)
+        add_header(h, "Mcp-Name", header_value(h->arena, m->name));
+    if (!m->headers.n || !json_parse(m->headers, 0, 4, &doc, &ignored))
+        return;
+    yyjson_obj_foreach(doc.root, i, max, key, v)
+        add_header(h, arena_fmt(h->arena, "Mcp-Param-%.*s", STR_FMT(json_str(key))).p,
+                   header_value(h->arena, json_str(v)));
+}
+
+static void add_headers(struct web *w, struct headers *h)
+{
+    const struct mcp_config *c = w->config;
+    bool has_authorization = false;
+    for (size_t i = 0; i < c->n_headers; i++) {
+        has_authorization |= str_ieq(c->headers[i].name, STR("authorization"));
+        if (h->n < HEADERS)
+            h->v[h->n++] = (struct http_header){c->headers[i].name, c->headers[i].value};
+    }
+    if (w->token && !has_authorization)
+        add_header(h, "Authorization", arena_fmt(h->arena, "Bearer %s", w->token));
+    struct str version = link_version(w->link);
+    if (version.n)
+        add_header(h, "MCP-Protocol-Version", arena_str(h->arena, version));
+    if (w->session && link_era(w->link) == ERA_LEGACY)
+        add_header(h, "Mcp-Session-Id", arena_str(h->arena, str_of(w->session)));
+}
+
+static bool start(struct exchange *x, const char *method, struct headers *h, struct str body,
+                  struct error *err)
+{
+    struct http_request rq = {
+        .method = method,
+        .url = x->web->config->url,
+        .headers = h->v,
+        .n_headers = h->n,
+        .body = body,
+        .on_status = on_status,
+        .on_header = on_header,
+        .on_body = on_body,
+        .on_end = on_end,
+        .arg = x,
+    };
+    x->http = http_start(x->web->loop, &rq, err);
+    if (x->http)
+        return true;
+    exchange_free(x);
+    return false;
+}
+
+static struct exchange *exchange_new(struct web *w, int64_t id)
+{
+    struct exchange *x = xnew(struct exchange);
+    *x = (struct exchange){
+        .web = w, .next = w->exchanges, .id = id, .body = BUF_MAX(LIMIT_MCP_LINE_BYTES)};
+    w->exchanges = x;
+    sse_init(&x->sse, LIMIT_MCP_LINE_BYTES);
+    x->sse.on_event = on_event;
+    x->sse.on_comment = on_comment;
+    x->sse.arg = x;
+    return x;
+}
+
+static bool web_send(void *transport, const struct outgoing *m, struct error *err)
+{
+    struct web *w = transport;
+    struct exchange *x = exchange_new(w, m->id);
+    struct headers h = {.arena = &x->arena};
+    x->is_probe = str_is(m->method, "server/discover");
+    if (str_is(m->method, "initialize"))
+        free(take(&w->session));
+    add_header(&h, "Content-Type", STR("application/json"));
+    add_header(&h, "Accept", STR("application/json, text/event-stream"));
+    add_headers(w, &h);
+    if (link_era(w->link) == ERA_MODERN)
+        add_modern(&h, m);
+    return start(x, "POST", &h, arena_str(&x->arena, m->text), err);
+}
+
+/* Closing the stream tells a modern server; an older one gets a notification. */
+static bool web_drop(void *transport, int64_t id)
+{
+    struct web *w = transport;
+    for (struct exchange *x = w->exchanges; x; x = x->next)
+        if (x->id == id) {
+            http_cancel(x->http);
+            exchange_free(x);
+            break;
+        }
+    return link_era(w->link) == ERA_MODERN;
+}
+
+/* ---- the end ---- */
+
+static void on_over(void *arg)
+{
+    struct web *w = arg;
+    struct error why;
+    error_set(&why, ERR_IO, "the connection was closed");
+    link_over(w->link, &why);
+}
+
+/* Ends the session of the older protocol; whatever the server answers is fine. */
+static void web_close(void *transport)
+{
+    struct web *w = transport;
+    struct error ignored;
+    timer_start(w->end, w->session ? END_MS : 0);
+    if (!w->session || link_era(w->link) != ERA_LEGACY)
+        return;
+    struct exchange *x = exchange_new(w, 0);
+    struct headers h = {.arena = &x->arena};
+    x->is_last = true;
+    add_headers(w, &h);
+    if (!start(x, "DELETE", &h, STR(""), &ignored))
+        timer_start(w->end, 0);
+}
+
+static void web_free(void *transport)
+{
+    struct web *w = transport;
+    while (w->exchanges) {
+        http_cancel(w->exchanges->http);
+        exchange_free(w->exchanges);
+    }
+    timer_free(w->end);
+    free(w->token);
+    free(w->session);
+    free(w);
+}
+
+static const struct transport web_transport = {
+    .send = web_send, .drop = web_drop, .close = web_close, .free = web_free};
+
+/* ---- opening ---- */
+
+static bool is_loopback(struct str url)
+{
+    static const char *const hosts[] = {"127.0.0.1", "localhost", "[::1]"};
+    struct str rest = str_from(url, strlen("http://"));
+    for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
+        struct str behind = str_from(rest, strlen(hosts[i]));
+        if (str_starts(rest, str_of(hosts[i])) &&
+            (!behind.n || behind.p[0] == ':' || behind.p[0] == '/'))
+            return true;
+    }
+    return false;
+}
+
+static bool has_secret(const struct mcp_config *c, struct str token)
+{
+    for (size_t i = 0; i < c->n_headers; i++)
+        if (secret_is_name(c->headers[i].name) || str_ieq(c->headers[i].name, STR("authorization")))
+            return true;
+    return token.n > 0;
+}
+
+bool http_open(struct link *k, const struct mcp_place *p, const struct mcp_config *c,
+               struct str token, struct error *err)
+{
+    if (p->is_required && c->network != MCP_NET_ON)
+        return error_set(err, ERR_DENIED,
+                         "TRIVET_SANDBOX=require shuts the network off, unless its settings say "
+                         "`network`: true");
+    if (str_starts(c->url, STR("http://")) && !is_loopback(c->url) && has_secret(c, token))
+        return error_set(err, ERR_DENIED,
+                         "its headers hold a secret, which goes over https:// alone");
+    struct web *w = xnew(struct web);
+    *w = (struct web){.link = k, .loop = p->loop, .config = c};
+    w->token = token.n ? str_dup(token) : NULL;
+    w->end = timer_new(p->loop, on_over, w);
+    link_attach(k, &web_transport, w);
+    return true;
 }

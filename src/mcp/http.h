@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The transport of servers with an address: Streamable HTTP. */
+/* The transport of servers with an address: Streamable HTTP.  Each message is a POST of its own;
+ * its answer is one JSON message or a stream of events. */
 #ifndef TRIVET_MCP_HTTP_H
 #define TRIVET_MCP_HTTP_H
 
 #include "mcp/link.h"
 #include "mcp/place.h"
 
-/* Attaches the address to the link; nothing is sent yet. */
+/* Attaches the address to the link; nothing is sent yet.  token: of a sign-in, or STR_NONE.
+ * ERR_DENIED when secrets would go over a connection that is not encrypted. */
 bool http_open(struct link *k, const struct mcp_place *p, const struct mcp_config *c,
-               struct error *err);
+               struct str token, struct error *err);
+/* Whether the server has forgotten the session of a request that failed so. */
+bool http_is_expired(const struct error *err);
 
 #endif

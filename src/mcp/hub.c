@@ -3,6 +3,8 @@
 
 #include "base/time.h"
 
+enum { LIST_US = 60 * 1000 * 1000 };
+
 struct mcp_hub *mcp_hub_new(const struct mcp_place *p, struct mcp_configs *configs)
 {
     struct mcp_hub *h = xnew(struct mcp_hub);
@@ -82,12 +84,21 @@ static bool is_working(const struct mcp_hub *h)
     return false;
 }
 
+/* A server with an address cannot tell that its list has changed while nothing is asked of it. */
+static bool is_due(const struct mcp_server *s)
+{
+    return s->config->transport == MCP_HTTP && s->state == SERVER_READY &&
+           time_mono_us() - s->listed_us > LIST_US;
+}
+
 bool mcp_hub_refresh_await(struct mcp_hub *h, int64_t most_ms, struct error *err)
 {
     int64_t end_us = time_mono_us() + most_ms * 1000;
     for (size_t i = 0; i < h->n; i++) {
         struct mcp_server *s = h->servers[i];
         server_start(s);
+        if (is_due(s))
+            s->is_stale = true;
         if (s->is_stale)
             server_relist(s);
     }

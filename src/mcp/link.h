@@ -26,7 +26,7 @@ struct outgoing {
     struct str text; /* the JSON object */
     struct str method;
     struct str name;    /* params.name or params.uri, or STR_NONE */
-    struct str headers; /* HTTP: members of the arguments that go into headers too; JSON object */
+    struct str headers; /* HTTP: {"Header": "value"} of arguments that headers repeat, or empty */
     int64_t id;         /* 0: a notification or an answer */
 };
 

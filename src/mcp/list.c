@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/shown.h"
+#include "base/time.h"
 #include "base/utf8.h"
 #include "mcp/hub_impl.h"
 #include "mcp/pins.h"
@@ -205,6 +206,16 @@ static void on_page(void *arg, yyjson_val *result)
 
 /* ---- pages ---- */
 
+/* Lists may be asked for again when the connection broke; calls are not. */
+static bool page_await(struct mcp_server *s, const struct request *rq, struct json *ret,
+                       struct error *err)
+{
+    if (server_request_await(s, rq, ret, err))
+        return true;
+    bool is_broken = err->code == ERR_CUT || err->code == ERR_NETWORK;
+    return is_broken && s->config->transport == MCP_HTTP && server_request_await(s, rq, ret, err);
+}
+
 bool server_pages_await(struct mcp_server *s, const char *method, page_fn *fn, void *arg,
                         struct error *err)
 {
@@ -213,9 +224,7 @@ bool server_pages_await(struct mcp_server *s, const char *method, page_fn *fn, v
     for (int page = 0; page < LIMIT_MCP_PAGES; page++) {
         AUTO(json) struct json doc = JSON_INIT;
         rq.members = buf_str(&members);
-        if (!s->link || link_is_over(s->link))
-            return error_set(err, ERR_IO, "the server has ended");
-        if (!link_request_await(s->link, &rq, &doc, err))
+        if (!page_await(s, &rq, &doc, err))
             return false;
         fn(arg, doc.root);
         struct str next = json_get_str(doc.root, "nextCursor");
@@ -252,6 +261,7 @@ bool server_list_await(struct mcp_server *s, struct error *err)
     struct listing x = {.server = s, .list = xnew(struct tool_list)};
     bool ok = !s->has_tools || server_pages_await(s, "tools/list", on_page, &x, err);
     finish(x.list);
+    s->listed_us = time_mono_us();
     table_clear(&x.remotes);
     table_clear(&x.names);
     if (x.is_cut)

@@ -61,7 +61,7 @@ static bool connect_link(struct mcp_server *s, const struct mcp_place *place, st
                                .name = s->config->name};
     link_free(take(&s->link));
     struct link *k = link_new(place->loop, &hooks);
-    bool ok = s->config->transport == MCP_HTTP ? http_open(k, place, s->config, err)
+    bool ok = s->config->transport == MCP_HTTP ? http_open(k, place, s->config, STR_NONE, err)
                                                : stdio_open(k, place, s->config, err);
     if (!ok) {
         link_free(k);
@@ -188,6 +188,21 @@ static bool handshake_await(struct mcp_server *s, const struct mcp_place *place,
     }
     s->known_era = probed == PROBED_MODERN ? ERA_MODERN : ERA_LEGACY;
     return probed == PROBED_MODERN || initialize_await(s, version, server_start_ms(s), err);
+}
+
+bool server_request_await(struct mcp_server *s, const struct request *rq, struct json *ret,
+                          struct error *err)
+{
+    if (!s->link || link_is_over(s->link))
+        return error_set_origin(err, ERR_IO, ORIGIN_REMOTE, "the server has ended");
+    if (link_request_await(s->link, rq, ret, err))
+        return true;
+    if (!http_is_expired(err) || s->config->transport != MCP_HTTP || !s->link)
+        return false;
+    AUTO_FREE char *version = str_dup(link_version(s->link));
+    if (!initialize_await(s, version, server_start_ms(s), err) || !s->link)
+        return false;
+    return link_request_await(s->link, rq, ret, err);
 }
 
 bool server_open_await(struct mcp_server *s, struct error *err)

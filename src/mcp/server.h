@@ -51,8 +51,9 @@ struct mcp_server {
     struct tool_list *tools; /* the newest */
     unsigned n_lists;
     unsigned n_restarts;
-    int64_t ready_us; /* since when */
-    bool is_stale;    /* its list has changed */
+    int64_t ready_us;  /* since when */
+    int64_t listed_us; /* when its tools were listed last */
+    bool is_stale;     /* its list has changed */
     bool is_listing;
     bool is_ending;
     struct fiber *fiber; /* that starts it or lists its tools */
@@ -71,6 +72,10 @@ void server_free(struct mcp_server *s); /* no fiber of it may run */
 
 /* open.c: connects and agrees on the version. */
 bool server_open_await(struct mcp_server *s, struct error *err);
+
+/* A request; once more with a new session when the server has forgotten the old one. */
+bool server_request_await(struct mcp_server *s, const struct request *rq, struct json *ret,
+                          struct error *err);
 
 /* list.c */
 bool server_list_await(struct mcp_server *s, struct error *err);

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""MCP servers with an address: Streamable HTTP in both eras.
+
+covers: mcp 48-58
+"""
+import base64
+import os
+import signal
+import sys
+import time
+
+sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")]
+import harness  # noqa: E402
+from mcp_scene import Checks, Place  # noqa: E402
+from mcp_http import Web  # noqa: E402
+
+check = Checks()
+
+
+def server(web, **more):
+    return {"url": web.url, **more}
+
+
+def posts(web, method=None):
+    return [(h, b) for verb, h, b in web.seen
+            if verb == "POST" and isinstance(b, dict) and method in (None, b["method"])]
+
+
+def legacy(base):
+    place = Place(base, "legacy")
+    with Web("legacy", "no-delete") as web, Web("legacy", "sse") as events:
+        place.configure(web=server(web, headers={"X-Own": "${HOME}"}), events=server(events))
+        run = place.run([("mcp__web__echo", {"text": "a"}), ("mcp__events__echo", {"text": "a"}),
+                         ("mcp__events__steps", {})])
+        check("JSON and events give the same", run.text(0) == run.text(1) == "echo: {'text': 'a'}", run)
+        check("progress on the stream", run.text(2).startswith("steps:"), run)
+        for name, seen in (("JSON", web), ("events", events)):
+            check(f"{name}: both types are accepted", all(
+                h["accept"] == "application/json, text/event-stream" for h, _ in posts(seen)))
+            check(f"{name}: probe, handshake, list, call", seen.methods()[:5] == [
+                "server/discover", "initialize", "notifications/initialized", "tools/list",
+                "tools/call"], seen.methods())
+            later = [h for h, b in posts(seen) if b["method"] not in ("server/discover", "initialize")]
+            check(f"{name}: version and session afterwards", all(
+                h["mcp-protocol-version"] == "2025-06-18" and h["mcp-session-id"] == "session-1"
+                for h in later), later)
+            ends = [h for verb, h, _ in seen.seen if verb == "DELETE"]
+            check(f"{name}: the session is ended", len(ends) == 1
+                  and ends[0]["mcp-session-id"] == "session-1", ends)
+        first = posts(web, "initialize")[0][0]
+        check("no session before", "mcp-session-id" not in first, first)
+        check("own headers, expanded", all(h["x-own"] == place.env["HOME"] for h, _ in posts(web)))
+        check("the turn ends well", run.code == 0 and not run.err, run)
+
+
+def expired(base):
+    place = Place(base, "expired")
+    with Web("legacy") as web:
+        place.configure(web=server(web))
+        child = place.start([("mcp__web__echo", {"text": "1"})], [("bash", {"command": "sleep 2"})],
+                            [("mcp__web__echo", {"text": "2"})])
+        end = time.monotonic() + 20
+        while web.methods().count("tools/call") < 1 and time.monotonic() < end:
+            time.sleep(0.02)
+        web.session = "forgotten"
+        out, _ = child.communicate(timeout=60 * harness.slow())
+        check("a forgotten session is opened anew, once", b"echo: {'text': '2'}" in out
+              and web.n_sessions == 2 and web.methods().count("initialize") == 2, web.methods())
+
+
+def modern(base):
+    place = Place(base, "modern")
+    with Web("modern", "sse", "drop-list") as web, Web("modern", "no-discover") as plain:
+        place.configure(web=server(web), plain=server(plain))
+        tool = "mcp__web__caf__"
+        run = place.run([("mcp__web__echo", {"text": "a", "region": "n\u00f6rd"}), (tool, {}),
+                         ("mcp__plain__echo", {"region": "eu"}), ("mcp__web__badheader", {})])
+        check("modern calls", run.text(0).startswith("echo:") and run.text(1).startswith("caf\u00e9:")
+              and run.text(2).startswith("echo:"), run)
+        check("a tool with an invalid header is left out", run.calls[3]["is_error"], run)
+        check("no handshake", "initialize" not in web.methods() + plain.methods(), web.methods())
+        check("a dropped list is asked for once more", web.methods().count("tools/list") == 2
+              and len({b["id"] for _, b in posts(web, "tools/list")}) == 2, web.methods())
+        for h, b in posts(web) + posts(plain):
+            version = b["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"]
+            check("headers equal the body", h["mcp-method"] == b["method"]
+                  and h["mcp-protocol-version"] == version == "2026-07-28", (h, b))
+        coded = {b["params"]["name"]: h for h, b in posts(web, "tools/call")}
+        check("names and parameters that are not ASCII", coded["echo"]["mcp-name"] == "echo"
+              and decoded(coded["caf\u00e9"]["mcp-name"]) == "caf\u00e9"
+              and decoded(coded["echo"]["mcp-param-region"]) == "n\u00f6rd", coded)
+        check("plain ones", posts(plain, "tools/call")[0][0]["mcp-param-region"] == "eu")
+
+
+def decoded(value):
+    return base64.b64decode(value.removeprefix("=?base64?").removesuffix("?=")).decode()
+
+
+def faults(base):
+    place = Place(base, "faults")
+    with Web("modern") as web, Web("legacy") as old, Web("closed") as closed, \
+            Web("modern", "patient") as patient:
+        place.configure(web=server(web), old=server(old), closed=server(closed),
+                        patient=server(patient, timeout=600),
+                        gone={"url": "http://127.0.0.1:9/mcp"},
+                        secret={"url": "http://192.0.2.1/mcp", "startupTimeout": 500,
+                                "headers": {"Authorization": "Bearer x"}})
+        run = place.run([("mcp__web__flood", {})], [("mcp__web__drop", {})],
+                        [("mcp__patient__slow", {}), ("mcp__old__echo", {"text": "z"})])
+        check("a flood is cut", run.calls[0]["is_error"] and "too long" in run.text(0), run)
+        check("a dropped call is not repeated", run.calls[1]["is_error"]
+              and [b["params"]["name"] for _, b in posts(web, "tools/call")] == ["flood", "drop"], run)
+        check("comments keep a call alive", run.text(2).startswith("slow:"), run)
+        check("the others work", run.text(3) == "echo: {'text': 'z'}" and run.code == 0, run)
+        done = place.cli("mcp", "test")
+        check("401 names the server and what is missing", b"the server closed wants a sign-in" in done.stdout
+              and b"credentials are missing" in done.stdout and b"trivet mcp login closed" in done.stdout,
+              done.stdout)
+        check("a secret does not go over plain http", b"https:// alone" in done.stdout, done.stdout)
+        web.seen.clear()
+        for name, seen in (("web", web), ("old", old)):
+            child = place.start([(f"mcp__{name}__slow", {})])
+            end = time.monotonic() + 20 * harness.slow()
+            while "tools/call" not in seen.methods()[-1:] and time.monotonic() < end:
+                time.sleep(0.02)
+            child.send_signal(signal.SIGINT)
+            child.communicate(timeout=30 * harness.slow())
+            time.sleep(0.4)
+            told = "notifications/cancelled" in seen.methods()
+            check(f"{name}: a cancel reaches the server", told == (name == "old") and
+                  (told or any(verb == "CLOSED" for verb, _, _ in seen.seen)), seen.seen[-3:])
+
+
+with harness.private_place() as scratch:
+    for story in (legacy, expired, modern, faults):
+        story(scratch)
+check.end()

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+"""An MCP server with an address (Streamable HTTP), in this process, well-behaved or not.
+
+    with Web("legacy", "sse") as web: web.url, web.seen (method, headers, body of each request)
+
+Words: legacy (sessions, the default) or modern; sse (answers are streams); what the others do stands
+where they are used.
+"""
+import http.server
+import json
+import threading
+import time
+
+TOOLS = [{"name": name, "description": f"The tool {name}.",
+          "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}
+         for name in ("echo", "slow", "caf\u00e9", "steps", "flood", "drop")]
+TOOLS[0]["inputSchema"]["properties"]["region"] = {"type": "string", "x-mcp-header": "Region"}
+BAD = {"name": "badheader", "inputSchema": {"type": "object", "properties": {
+    "a": {"type": "number", "x-mcp-header": "A"}}}}
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    web = None
+
+    def log_message(self, *_):
+        pass
+
+    def reply(self, status, body=b"", kind="application/json", **headers):
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.send_response(status)
+        if kind and data:
+            self.send_header("Content-Type", kind)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def note(self, body):
+        self.web.seen.append((self.command, {k.lower(): v for k, v in self.headers.items()}, body))
+
+    def do_DELETE(self):
+        self.note(None)
+        self.reply(405 if "no-delete" in self.web.words else 200)
+
+    def do_GET(self):
+        self.note(None)
+        self.web.get(self)
+
+    def do_POST(self):
+        raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        kind = self.headers.get("Content-Type", "")
+        body = json.loads(raw) if "json" in kind else raw.decode()
+        self.note(body)
+        if "json" not in kind or not isinstance(body, dict) or "method" not in body:
+            self.web.form(self, body)
+            return
+        try:
+            self.web.answer(self, body)
+        except (BrokenPipeError, ConnectionResetError):
+            self.web.seen.append(("CLOSED", {}, body))
+
+    # ---- streams ----
+
+    def begin(self, **headers):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.close_connection = True
+
+    def event(self, message):
+        self.wfile.write(b"event: message\ndata: " + json.dumps(message).encode() + b"\n\n")
+        self.wfile.flush()
+
+
+class Web:
+    def __init__(self, *words, port=0):
+        self.words, self.seen, self.session, self.n_sessions = set(words), [], None, 0
+        self.tokens = set()
+        handler = type("Own", (Handler,), {"web": self})
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
+        self.server.daemon_threads = True
+        self.base = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.url = self.base + "/mcp"
+
+    def __enter__(self):
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def methods(self):
+        return [body["method"] for _, _, body in self.seen if isinstance(body, dict)]
+
+    # ---- for servers with a sign-in ----
+
+    def get(self, handler):
+        handler.reply(405)
+
+    def form(self, handler, body):
+        handler.reply(400, {"error": "nothing here"})
+
+    def is_allowed(self, handler):
+        return "closed" not in self.words or \
+            handler.headers.get("Authorization", "").removeprefix("Bearer ") in self.tokens
+
+    # ---- messages ----
+
+    def result(self, ident, result, **more):
+        if "modern" in self.words:
+            result = {"resultType": "complete", **result}
+        return {"jsonrpc": "2.0", "id": ident, "result": result, **more}
+
+    def answer(self, handler, body):
+        method, ident, params = body["method"], body.get("id"), body.get("params", {})
+        if not self.is_allowed(handler):
+            handler.reply(401, {"error": "unauthorized"}, WWW_Authenticate="Bearer realm=\"x\", "
+                          f"resource_metadata=\"{self.base}/.well-known/oauth-protected-resource/mcp\"")
+            return
+        if "modern" in self.words:
+            if handler.headers.get("Mcp-Method") != method:
+                handler.reply(400, {"error": {"code": -32020, "message": "header mismatch"}})
+                return
+        elif method == "server/discover":
+            handler.reply(400, {"jsonrpc": "2.0", "id": None, "error": {
+                "code": -32000, "message": "Bad Request: Server not initialized"}})
+            return
+        elif method == "initialize":
+            self.n_sessions += 1
+            self.session = f"session-{self.n_sessions}"
+            self.send(handler, self.result(ident, {
+                "protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "web", "version": "1"}}), Mcp_Session_Id=self.session)
+            return
+        elif handler.headers.get("Mcp-Session-Id") != self.session:
+            handler.reply(404, {"error": {"code": -32001, "message": "Session not found"}})
+            return
+        if ident is None:
+            handler.reply(202)
+        elif method == "server/discover" and "no-discover" in self.words:
+            handler.reply(404, {"id": None, "error": {"code": -32601, "message": "Method not found"}})
+        elif method == "server/discover":
+            self.send(handler, self.result(ident, {"supportedVersions": ["2026-07-28"],
+                                                   "capabilities": {"tools": {}}}))
+        elif method == "tools/list":
+            self.list(handler, ident)
+        elif method == "tools/call":
+            self.call(handler, ident, params)
+        else:
+            handler.reply(200, {"id": ident, "error": {"code": -32601, "message": "no"}})
+
+    def list(self, handler, ident):
+        if "drop-list" in self.words:
+            self.words.discard("drop-list")
+            handler.begin()
+            handler.wfile.write(b"event: message\n")
+            return
+        self.send(handler, self.result(ident, {"tools": TOOLS + [BAD]}))
+
+    def send(self, handler, message, **headers):
+        if "sse" in self.words:
+            handler.begin(**headers)
+            handler.wfile.write(b": hello\n\nevent: other\ndata: {\"x\":1}\n\n")
+            handler.event(message)
+        else:
+            handler.reply(200, message, **headers)
+
+    def call(self, handler, ident, params):
+        name, args = params["name"], params["arguments"]
+        token = params.get("_meta", {}).get("progressToken")
+        done = self.result(ident, {"content": [{"type": "text", "text": f"{name}: {args}"}]})
+        if name == "slow":
+            handler.begin()
+            for _ in range(100):
+                time.sleep(0.1)
+                handler.wfile.write(b": waiting\n\n")
+                handler.wfile.flush()
+                if "patient" in self.words and _ == 14:
+                    break
+            handler.event(done)
+        elif name == "steps":
+            handler.begin()
+            for i in range(3):
+                handler.event({"method": "notifications/progress",
+                               "params": {"progressToken": token, "progress": i + 1}})
+            handler.event(done)
+        elif name == "flood":
+            handler.begin()
+            handler.wfile.write(b"data: ")
+            for _ in range(100):
+                handler.wfile.write(b"x" * (1 << 20))
+        elif name == "drop":
+            handler.begin()
+            handler.wfile.write(b": bye\n\n")
+        else:
+            self.send(handler, done)
