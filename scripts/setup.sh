@@ -101,7 +101,8 @@ need_packages() {
 # need_npm: the packages of test_npm in $top/build/npm, and a Node.js that can run them.  A newer
 # Node.js than the distribution has comes from npm too; $top/build/npm/node_modules/.bin is then to
 # stand first in PATH.  Returns false, with a reason, when the registry cannot be reached.
-test_npm="@copilotkit/aimock@1.43.0 vscode-jsonrpc@8.2.1"
+test_npm="@copilotkit/aimock@1.43.0 vscode-jsonrpc@8.2.1 @modelcontextprotocol/server-everything@2026.8.31
+    @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-memory@2026.8.31"
 need_npm() (
     dir=$top/build/npm
     [ "$(cat "$dir/installed" 2>/dev/null)" = "$test_npm" ] && return

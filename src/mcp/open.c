@@ -155,9 +155,11 @@ static enum probed probe_await(struct mcp_server *s, const char **ret_version, s
     link_set_era(s->link, ERA_MODERN, STR(MCP_MODERN_VERSION));
     if (link_request_await(s->link, &rq, &doc, err)) {
         yyjson_val *meta = json_get(doc.root, "_meta");
-        if (!has_version(json_get(doc.root, "supportedVersions"), MCP_MODERN_VERSION)) {
-            say_version(json_str(yyjson_arr_get_first(json_get(doc.root, "supportedVersions"))),
-                        err);
+        yyjson_val *supported = json_get(doc.root, "supportedVersions");
+        if (!yyjson_is_arr(supported))
+            return PROBED_LEGACY; /* it answers anything */
+        if (!has_version(supported, MCP_MODERN_VERSION)) {
+            say_version(json_str(yyjson_arr_get_first(supported)), err);
             return PROBED_FAILED;
         }
         take_capabilities(s, doc.root, json_get(meta, "io.modelcontextprotocol/serverInfo"));
