@@ -10,6 +10,9 @@ twice=
 [ "${1:-}" = --twice ] && twice=1 && shift
 out=$(readlink -f "${1:-$top/build-deb}")
 
+version=$(sed -n "s/^ *version: '\(.*\)',$/\1/p" "$top/meson.build" | head -n 1)
+sed -n '1s/^trivet (\(.*\)-[^-]*) .*/\1/p' "$top/packaging/debian/changelog" | grep -qx "$version" ||
+    die "packaging/debian/changelog does not begin with version $version of meson.build"
 need_packages "$build_packages debhelper lintian fakeroot git"
 mkdir -p "$out"
 
