@@ -26,6 +26,13 @@ const struct option sessions_options[] = {
     WISH(limit, OPT_COUNT, "limit", 'n', "N", "at most so many (default: 20)"),
     WISH(output, OPT_TEXT, "output", 'o', "FILE", "export: write there instead of stdout"),
     WISH(as_html, OPT_FLAG, "html", 0, NULL, "export: as a web page, complete in one file"),
+    WISH(older_ms, OPT_TIME, "older-than", 0, "TIME",
+         "prune: not changed for 30d, 12h ...; with --larger-than\nboth must hold"),
+    WISH(larger_bytes, OPT_TAKEN, "larger-than", 0, "SIZE", "prune: from 500K, 20M, 1G ... on",
+         .accept = sessions_take_size),
+    WISH(is_dry, OPT_FLAG, "dry-run", 0, NULL, "prune: say what would be deleted"),
+    WISH(repairs, OPT_FLAG, "repair", 0, NULL,
+         "fsck: remove incomplete last lines, as the next prompt would"),
     WISH(as_json, OPT_FLAG, "json", 0, NULL, "as JSON"),
     WISH(is_plain, OPT_FLAG, "plain", 0, NULL, "columns separated by tabs, for scripts"),
     WISH(asks_help, OPT_FLAG, "help", 'h', NULL, "this text"),
@@ -96,7 +103,7 @@ static bool find_all_await(struct command *c, struct error *err)
 }
 
 /* A loaf chat has no workspace. */
-static bool is_here(const struct command *c, const struct found *f)
+bool sessions_is_here(const struct command *c, const struct found *f)
 {
     return c->wishes.is_everywhere || !f->row.cwd.n || str_eq(f->row.cwd, c->workspace);
 }
@@ -200,7 +207,7 @@ static bool list_await(void *state, struct error *err)
     else if (!c->wishes.is_plain && c->n)
         buf_addz(&c->out, "id         age  msgs  program   title\n");
     for (size_t i = 0; i < c->n; i++)
-        if (is_here(c, &c->all[i]) && n++ < most)
+        if (sessions_is_here(c, &c->all[i]) && n++ < most)
             put_one(c, &w, &c->all[i], STR_NONE);
     if (c->wishes.as_json)
         jw_arr_end(&w);
@@ -282,7 +289,7 @@ static bool search_await(void *state, struct error *err)
     if (c->wishes.as_json)
         jw_arr(&w);
     for (size_t i = 0; i < c->n && n < most; i++)
-        if (is_here(c, &c->all[i]))
+        if (sessions_is_here(c, &c->all[i]))
             match_await(c, &w, &c->all[i], &n);
     if (c->wishes.as_json) {
         jw_arr_end(&w);
@@ -325,7 +332,7 @@ static bool show_await(void *state, struct error *err)
 }
 
 /* Opens it as its only writer. */
-static struct session *open_alone(struct command *c, const struct found *f, struct error *err)
+struct session *sessions_open_alone(struct command *c, const struct found *f, struct error *err)
 {
     static const struct session_settings writing = {.toolset = &toolset_run, .locks_at_open = true};
     struct session_spec spec = {
@@ -346,7 +353,7 @@ static bool rename_await(void *state, struct error *err)
     struct command *c = state;
     const struct found *f = sessions_named(c, 2, "rename needs the id of a session and a name",
                                            err);
-    struct session *s = f ? open_alone(c, f, err) : NULL;
+    struct session *s = f ? sessions_open_alone(c, f, err) : NULL;
     if (!s)
         return false;
     bool ok = session_set_name_await(s, str_of(c->argv[1]), err);
@@ -354,11 +361,50 @@ static bool rename_await(void *state, struct error *err)
     return ok;
 }
 
+static bool fork_await(void *state, struct error *err)
+{
+    struct command *c = state;
+    AUTO(buf) struct buf path = BUF_INIT;
+    char id[UUID_LEN + 1];
+    struct session_report report;
+    struct session_info info;
+    const struct found *f = sessions_named(c, 1, "fork needs the id of a session", err);
+    if (!f)
+        return false;
+    if (f->by)
+        return error_set(err, ERR_INVALID, "%s forks its own sessions", f->program);
+    static const struct session_settings settings = {.toolset = &toolset_run};
+    struct session_spec spec = {
+        .workspace = c->workspace, .path = f->row.path, .settings = &settings};
+    struct session *from = session_open_await(c->engine, &spec, &report, err), *to = NULL;
+    c->exit_code = 1;
+    if (!from)
+        return false;
+    session_info(from, &info);
+    id_uuid(id);
+    find_sessions_dir(&path);
+    buf_addf(&path, "/%s.jsonl", id);
+    spec = (struct session_spec){.workspace = info.workspace,
+                                 .id = str_of(id),
+                                 .path = buf_str(&path),
+                                 .model = info.model,
+                                 .settings = &settings};
+    bool ok = (to = session_new(c->engine, &spec, err)) &&
+              session_copy_await(from, SIZE_MAX, true, to, err);
+    session_close(from);
+    if (to)
+        session_close(to);
+    if (ok)
+        buf_addf(&c->out, "%s\n", id);
+    c->exit_code = ok ? 0 : 1;
+    return ok;
+}
+
 static bool rm_await(void *state, struct error *err)
 {
     struct command *c = state;
     const struct found *f = sessions_named(c, 1, "rm needs the id of a session", err);
-    struct session *s = f ? open_alone(c, f, err) : NULL;
+    struct session *s = f ? sessions_open_alone(c, f, err) : NULL;
     return s && session_delete(s, err);
 }
 
@@ -370,7 +416,10 @@ const struct verb sessions_verbs[] = {
     {"show", "ID", "the conversation", show_await},
     {"export", "ID", "the same as Markdown, or as a web page", sessions_export_await},
     {"rename", "ID NAME", "give it a name", rename_await},
+    {"fork", "ID", "copy it; prints the id of the copy", fork_await},
     {"rm", "ID", "delete it", rm_await},
+    {"prune", "", "delete trivet's own sessions that are\nold or large", sessions_prune_await},
+    {"fsck", "", "check all session files", sessions_fsck_await},
     {NULL, NULL, NULL, NULL},
 };
 

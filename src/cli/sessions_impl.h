@@ -3,6 +3,7 @@
  *
  *     sessions.c         finding, list, search, show, rename, rm
  *     sessions_export.c  export
+ *     sessions_care.c    prune, fsck
  */
 #ifndef TRIVET_CLI_SESSIONS_IMPL_H
 #define TRIVET_CLI_SESSIONS_IMPL_H
@@ -20,6 +21,8 @@ struct wishes {
     struct str workspace, output;
     int64_t limit;
     bool is_everywhere, as_json, is_plain, as_html, asks_help;
+    int64_t older_ms, larger_bytes; /* 0: any */
+    bool is_dry, repairs;
 };
 
 struct command {
@@ -47,6 +50,14 @@ bool sessions_read_await(struct command *c, const struct found *f, struct arena 
 /* Its name, or what was asked first. */
 struct str sessions_title(const struct session_row *row);
 
+/* Whether it belongs to the workspace that is looked at. */
+bool sessions_is_here(const struct command *c, const struct found *f);
+/* Opens it as its only writer. */
+struct session *sessions_open_alone(struct command *c, const struct found *f, struct error *err);
+
 bool sessions_export_await(void *state, struct error *err);
+bool sessions_prune_await(void *state, struct error *err);
+bool sessions_fsck_await(void *state, struct error *err);
+bool sessions_take_size(void *into, const struct option *row, struct str value, struct error *err);
 
 #endif
