@@ -35,7 +35,14 @@ void cutter_clear(struct cutter *c)
 static int64_t count_chars(struct str s)
 {
     int64_t n = 0;
-    for (size_t i = 0; i < s.n; i++)
+    size_t i = 0;
+    for (; i + sizeof(uint64_t) <= s.n; i += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, s.p + i, sizeof word);
+        word = (word >> 7) & (~word >> 6) & 0x0101010101010101; /* bytes inside of a character */
+        n += 8 - __builtin_popcountll(word);
+    }
+    for (; i < s.n; i++)
         n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
     return n;
 }
@@ -65,11 +72,7 @@ static struct str last_state(struct str line)
 
 static bool is_clean(struct str s)
 {
-    for (size_t i = 0; i < s.n; i++)
-        if (((unsigned char)s.p[i] < 0x20 && s.p[i] != '\t') || (unsigned char)s.p[i] == 0x7f ||
-            (unsigned char)s.p[i] == 0xc2)
-            return false;
-    return true;
+    return tape_plain_run(s) == s.n;
 }
 
 static void keep(struct cutter *c, struct str text)
@@ -140,11 +143,26 @@ static void shorten_line(struct cutter *c)
     buf_drop(&c->line, n);
 }
 
+/* A whole line, with its end, that is shown as it is. */
+static bool take_short(struct cutter *c, struct str line)
+{
+    if (c->line.n || c->n_passed || line.n > CUT_LINE_CHARS || !is_clean(str_cut(line, line.n - 1)))
+        return false;
+    save(c, line);
+    keep(c, line);
+    c->n_lines++;
+    return true;
+}
+
 void cutter_add(struct cutter *c, struct str bytes)
 {
     size_t at;
     while ((at = str_chr(bytes, '\n')) != SIZE_MAX) {
         struct str line = str_cut(bytes, at);
+        if (take_short(c, str_cut(bytes, at + 1))) {
+            bytes = str_from(bytes, at + 1);
+            continue;
+        }
         if (c->line.n) {
             buf_add(&c->line, line);
             line = buf_str(&c->line);

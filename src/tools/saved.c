@@ -94,7 +94,7 @@ static void write_out(struct saved *s)
 
 void saved_add(struct saved *s, struct str bytes)
 {
-    if (!s->dir || s->has_failed)
+    if (!s->dir || s->has_failed || s->is_cut)
         return;
     size_t room = (size_t)(SAVED_MAX_BYTES - s->n_bytes);
     s->is_cut |= bytes.n > room;

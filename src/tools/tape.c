@@ -139,18 +139,76 @@ static size_t unwanted(struct str s)
     return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
 }
 
+/* Outputs have gigabytes: eight bytes are looked at together. */
+static const uint64_t ones = 0x0101010101010101, highs = 0x8080808080808080;
+
+static uint64_t load(const char *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    return word;
+}
+
+/* Not 0 when a byte of the word is 0. */
+static uint64_t has_zero(uint64_t word)
+{
+    return (word - ones) & ~word & highs;
+}
+
+static bool is_plain_byte(unsigned char c)
+{
+    return (c >= 0x20 && c != 0x7f && c != 0xc2) || c == '\t';
+}
+
+size_t tape_plain_run(struct str s)
+{
+    size_t at = 0;
+    while (at < s.n) {
+        uint64_t word = at + sizeof word <= s.n ? load(s.p + at) : 0;
+        uint64_t below_blank = (word - ones * 0x20) & ~word & highs;
+        if (!below_blank && !has_zero(word ^ (ones * 0x7f)) && !has_zero(word ^ (ones * 0xc2))) {
+            at += sizeof word;
+            continue;
+        }
+        size_t end = MIN(s.n, at + sizeof word);
+        while (at < end && is_plain_byte((unsigned char)s.p[at]))
+            at++;
+        if (at < end)
+            return at;
+    }
+    return at;
+}
+
+/* Bytes at the beginning that are the same as the first. */
+static size_t same_run(struct str s)
+{
+    uint64_t all = ones * (unsigned char)s.p[0];
+    size_t at = 1;
+    while (at + sizeof all <= s.n && load(s.p + at) == all)
+        at += sizeof all;
+    while (at < s.n && s.p[at] == s.p[0])
+        at++;
+    return at;
+}
+
 void tape_plain(struct str text, struct buf *out)
 {
     size_t from = 0, at = 0;
     while (at < text.n) {
+        at += tape_plain_run(str_from(text, at));
+        if (at == text.n)
+            break;
         size_t n = unwanted(str_from(text, at));
-        if (n) {
+        if (n && at > from)
             buf_add(out, str_n(text.p + from, at - from));
+        if (n == 1 && text.p[at] != ESC)
+            n = same_run(str_from(text, at));
+        if (n)
             from = at + n;
-        }
         at += n ? n : 1;
     }
-    buf_add(out, str_n(text.p + from, text.n - from));
+    if (from < text.n)
+        buf_add(out, str_n(text.p + from, text.n - from));
 }
 
 /* --- reading --- */

@@ -42,5 +42,7 @@ int64_t tape_unread(const struct tape *t); /* characters kept behind the cursor 
 
 /* Appends text without escape sequences and control characters; CRLF becomes LF, tabs stay. */
 void tape_plain(struct str text, struct buf *out);
+/* The length of the beginning of s that tape_plain leaves as it is. */
+size_t tape_plain_run(struct str s);
 
 #endif

@@ -4,6 +4,8 @@
 #include "base/path.h"
 #include "tools/cutter.h"
 
+#include "tools/tape.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -154,12 +156,49 @@ static void test_links(void **state)
     rmdir(dir);
 }
 
+/* What tape_plain leaves out, found byte by byte. */
+static void plain_slowly(struct str s, struct buf *out)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c == 0xc2 && i + 1 < s.n && (unsigned char)s.p[i + 1] < 0xa0)
+            i++;
+        else if ((c >= 0x20 && c != 0x7f) || c == '\n' || c == '\t')
+            buf_addc(out, s.p[i]);
+    }
+}
+
+static void test_plain_by_words(void **state)
+{
+    (void)state;
+    static const char bytes[] = "abc \t\n\x7f\xc2\x85\xc3\xa4\x1f~\x80\xff";
+    uint32_t seed = 1;
+    for (int round = 0; round < 20000; round++) {
+        AUTO(buf) struct buf text = BUF_INIT, fast = BUF_INIT, slow = BUF_INIT;
+        seed = seed * 1664525 + 1013904223;
+        size_t n = (seed >> 8) % 40;
+        for (size_t i = 0; i < n; i++) {
+            seed = seed * 1664525 + 1013904223;
+            size_t at = (seed >> 8) % (2 * sizeof bytes);
+            buf_addc(&text, at < sizeof bytes ? bytes[at] : 'x'); /* with NUL */
+        }
+        tape_plain(buf_str(&text), &fast);
+        plain_slowly(buf_str(&text), &slow);
+        assert_int_equal(fast.n, slow.n);
+        assert_memory_equal(buf_str(&fast).p, buf_str(&slow).p, slow.n);
+        size_t run = tape_plain_run(buf_str(&text));
+        assert_true(run == text.n || !((unsigned char)text.p[run] >= 0x20) || text.p[run] == 0x7f ||
+                    (unsigned char)text.p[run] == 0xc2);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines), cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_cut),   cmocka_unit_test(test_long_lines),
-        cmocka_unit_test(test_pair),  cmocka_unit_test(test_links),
+        cmocka_unit_test(test_plain_by_words), cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_pieces),         cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_long_lines),     cmocka_unit_test(test_pair),
+        cmocka_unit_test(test_links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
