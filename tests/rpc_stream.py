@@ -38,7 +38,8 @@ OPEN = {
         r"|^config/(read|update) \.result\.config\."       # the user's file
         r"|^logging/stats .*\.(by[A-Z]\w*|recordsBy\w+|statuses|totals|events)\.[^.]+$"  # counts
         r"|\.opaque[.\[]"),                                # the provider's own
-    "acp": re.compile(r"\.rawInput[.\[]"),                # calls of tools
+    "acp": re.compile(r"\.rawInput[.\[]"                  # calls of tools
+                      r"|\.requestedSchema\.properties\.\w+$"),   # one member per question
 }
 
 

@@ -190,6 +190,7 @@ bool call_run_await(struct call *c, struct error *err)
     cx.explore_await = explore_await;
     cx.explore_arg = t;
     cx.todos = &s->todos;
+    cx.files = s->settings->files;
     cx.is_blind = (c->face->kind == TOOL_READ || c->face->gives_pictures) && is_blind(s);
     cx.self = c->face->self;
     cx.arguments = c->event.args;

@@ -149,9 +149,11 @@ struct session_settings {
     void *context_arg;            /* for both, and for the form */
     const struct file_form *form; /* of the session file between turns; NULL: the records stay */
     const char *config_dir;       /* the dialect's own directory: skills/, tools/; NULL: none */
-    bool offers_servers;          /* tools of MCP servers are offered */
-    const char *servers_file;     /* the user's own list of them; NULL: trivet's (mcp/sources.h) */
-    const char *const *gadgets;   /* groups of optional tools that are on; NULL-ended, NULL: none */
+    /* Files that the client holds; NULL: all are on the disk.  Lives as long as the session. */
+    const struct client_files *files;
+    bool offers_servers;        /* tools of MCP servers are offered */
+    const char *servers_file;   /* the user's own list of them; NULL: trivet's (mcp/sources.h) */
+    const char *const *gadgets; /* groups of optional tools that are on; NULL-ended, NULL: none */
 };
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "tools/edit.h"
+#include "tools/tool.h"
 
 enum { CHANGE_BYTES = 16 << 20 }; /* largest file that is edited or compared */
 
@@ -24,6 +25,12 @@ bool change_write(struct str path, struct str content, struct change *ret, struc
 /* Applies the edits.  True with a fault in *ret_report: nothing was written. */
 bool change_edit(struct str path, const struct edit *edits, size_t n, bool everywhere,
                  struct change *ret, struct edit_report *ret_report, struct error *err);
+/* The same with the files of the client, where it has them. */
+bool change_write_await(const struct tool_cx *cx, struct str path, struct str content,
+                        struct change *ret, struct error *err);
+bool change_edit_await(const struct tool_cx *cx, struct str path, const struct edit *edits,
+                       size_t n, bool everywhere, struct change *ret,
+                       struct edit_report *ret_report, struct error *err);
 /* Appends the unified diff; false when the limit of out cut it. */
 bool change_diff(const struct change *c, struct str name, bool is_one_hunk, struct buf *out);
 

@@ -222,10 +222,29 @@ static bool scan_file(struct scan *s, int fd, char *piece, struct error *err)
     return true;
 }
 
+/* The same for a text in memory. */
+static void scan_text(struct scan *s)
+{
+    struct str text = s->o->text;
+    s->ret->is_binary = read_is_binary(text);
+    if (s->o->whole)
+        s->ret->is_whole = buf_add(s->o->whole, text);
+    scan_piece(s, text);
+    if (s->is_full)
+        s->ret->n_seen += s->o->counts && s->line_n > 0;
+    else if (s->line_n)
+        line_done(s, false);
+    buf_clear(&s->line);
+}
+
 static bool run_scan(struct job *j, struct error *err)
 {
     struct scan *s = CONTAINER_OF(j, struct scan, job);
     struct stat st;
+    if (s->o->text.p) {
+        scan_text(s);
+        return true;
+    }
     int fd = open_regular(s->o->path, &st, err);
     if (fd < 0)
         return false;

@@ -27,6 +27,7 @@ bool read_is_binary(struct str text);
 
 struct read_options {
     struct str path;       /* resolved */
+    struct str text;       /* what it holds; STR_NONE: the file is read */
     int64_t first;         /* from 1 */
     int64_t count;         /* lines at most */
     size_t max_line_chars; /* characters kept of a line; 0: all */

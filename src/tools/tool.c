@@ -322,3 +322,13 @@ bool job_await(struct loop *l, struct job *j, struct error *err)
         *err = j->err;
     return j->ok;
 }
+
+bool tool_read_client_await(const struct tool_cx *cx, struct str path, struct buf *ret,
+                            struct error *err)
+{
+    const struct client_files *f = cx->files;
+    *err = ERROR_INIT;
+    if (!f || !f->read_await || !path_is_inside(cx->root, path))
+        return error_set(err, ERR_NOT_FOUND, "the client does not have it");
+    return f->read_await(f->arg, path, ret, err);
+}

@@ -48,6 +48,16 @@ struct search_service {
 };
 extern const struct search_service search_service;
 
+/* Files of the workspace as the user's editor holds them: buffers that are not saved count. */
+struct client_files {
+    /* The text of a file; any failure but ERR_CANCELED: the disk has it.  NULL: the disk has all.
+     */
+    bool (*read_await)(void *arg, struct str path, struct buf *ret, struct error *err);
+    /* NULL: files are written to the disk. */
+    bool (*write_await)(void *arg, struct str path, struct str text, struct error *err);
+    void *arg;
+};
+
 struct todo_list;
 struct custom;
 struct tool_result;
@@ -82,6 +92,7 @@ struct tool_cx {
     bool is_blind;                     /* the model takes no pictures */
     bool may_fetch_local;              /* web pages may lie on this machine or its network */
     struct todo_list *todos;           /* of the session; may be NULL */
+    const struct client_files *files;  /* may be NULL: all are on the disk */
     struct custom *custom;             /* custom tools (toolsets/custom.h); may be NULL */
     struct saved_dir *saved;           /* for outputs that are shown in part; may be NULL */
     const struct cut_rules *cut;       /* how much of them is shown; NULL: cut_usual */
@@ -113,6 +124,10 @@ bool tool_path(const struct tool_cx *cx, struct str path, struct buf *ret, struc
 /* The same for a file that is to be written; ERR_DENIED when the sandbox forbids that.  Every tool
  * that changes files takes its paths from here. */
 bool tool_path_write(const struct tool_cx *cx, struct str path, struct buf *ret, struct error *err);
+
+/* The text of a file from the client; false when the disk has it, or with ERR_CANCELED. */
+bool tool_read_client_await(const struct tool_cx *cx, struct str path, struct buf *ret,
+                            struct error *err);
 
 /* How much of an output the model gets. */
 struct cut_size tool_cut_size(const struct tool_cx *cx, bool has_failed);

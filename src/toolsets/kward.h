@@ -7,6 +7,8 @@
 
 extern const struct face kward_write_face, kward_edit_face, kward_ask_face, kward_code_face,
     kward_search_face, kward_skill_face;
+/* The same for `trivet exec`, the chat and ACP, where the gadget "questions" is on. */
+extern const struct face run_ask_face;
 
 /* Resolves a path of the model and refuses what lies outside the workspace: false after it has
  * written the error result. */

@@ -107,14 +107,12 @@ static bool ask_face_await(struct tool_cx *cx, const void *args, struct tool_res
     return true;
 }
 
-const struct face kward_ask_face = {
-    .name = "ask_user_question",
-    .is_kept_whole = true,
-    .about =
-        "Asks the user one to four questions with two to four answers each to choose from, and "
-        "waits. Use it when the way forward is the user's decision.",
-    .args = ask_rows,
-    .args_size = sizeof(struct ask_args),
-    .mode = MODE_READ_ONLY,
-    .run_await = ask_face_await,
-};
+#define ASK_FACE                                                                                   \
+    .name = "ask_user_question", .is_kept_whole = true,                                            \
+    .about = "Asks the user one to four questions with two to four answers each to choose from, "  \
+             "and waits. Use it when the way forward is the user's decision.",                     \
+    .args = ask_rows, .args_size = sizeof(struct ask_args), .mode = MODE_READ_ONLY,                \
+    .run_await = ask_face_await
+
+const struct face kward_ask_face = {ASK_FACE};
+const struct face run_ask_face = {ASK_FACE, .gadget = "questions"};

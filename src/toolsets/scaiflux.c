@@ -14,6 +14,7 @@
 #include "tools/seen.h"
 #include "tools/shell.h"
 #include "tools/syntax.h"
+#include "toolsets/kward.h"
 #include "toolsets/look.h"
 #include "toolsets/words.h"
 
@@ -93,9 +94,13 @@ static bool read_await(struct tool_cx *cx, const void *args, struct tool_result 
         return tool_fail(ret, "cannot read %.*s: %s", STR_FMT(a->path), cause_of(err));
     if (path_is_dir(buf_str(&path)))
         return read_dir_await(cx, a->path, buf_str(&path), ret, err);
-    AUTO(buf) struct buf whole = BUF_MAX(SEEN_FILE_BYTES);
+    AUTO(buf) struct buf whole = BUF_MAX(SEEN_FILE_BYTES), held = BUF_INIT;
+    bool is_held = tool_read_client_await(cx, buf_str(&path), &held, err);
+    if (!is_held && err->code == ERR_CANCELED)
+        return false;
     struct read_options o = {
         .path = buf_str(&path),
+        .text = is_held ? str_n(held.n ? held.p : "", held.n) : STR_NONE,
         .whole = &whole,
         .first = MIN(a->offset, INT64_MAX - 1) + 1,
         .count = a->limit ? a->limit : READ_LINES,
@@ -173,8 +178,9 @@ static bool write_await(struct tool_cx *cx, const void *args, struct tool_result
     AUTO(change) struct change change = CHANGE_INIT;
     if (!tool_path_write(cx, a->path, &path, err) ||
         !path_make_dirs_straight(path_dir(buf_str(&path)), 0755, err) ||
-        !change_write(buf_str(&path), a->content, &change, err))
-        return tool_fail(ret, "cannot write %.*s: %s", STR_FMT(a->path), cause_of(err));
+        !change_write_await(cx, buf_str(&path), a->content, &change, err))
+        return err->code != ERR_CANCELED &&
+               tool_fail(ret, "cannot write %.*s: %s", STR_FMT(a->path), cause_of(err));
     name_target(ret, a->path, buf_str(&path));
     if (change.is_comparable || !change.existed)
         put_diff(&change, a->path, ret);
@@ -240,8 +246,9 @@ static bool edit_await(struct tool_cx *cx, const void *args, struct tool_result 
     AUTO(buf) struct buf path = BUF_INIT;
     AUTO(change) struct change change = CHANGE_INIT;
     if (!tool_path_write(cx, a->path, &path, err) ||
-        !change_edit(buf_str(&path), &edit, 1, a->replace_all, &change, &report, err))
-        return tool_fail(ret, "cannot edit %.*s: %s", STR_FMT(a->path), cause_of(err));
+        !change_edit_await(cx, buf_str(&path), &edit, 1, a->replace_all, &change, &report, err))
+        return err->code != ERR_CANCELED &&
+               tool_fail(ret, "cannot edit %.*s: %s", STR_FMT(a->path), cause_of(err));
     if (report.fault != EDIT_FINE)
         return say_edit_fault(a, report, ret) &&
                edit_hint(buf_str(&change.before), seen_get(cx->seen, buf_str(&path)), &edit,
@@ -446,7 +453,8 @@ static void say_invalid(const struct face *f, const struct fault *fault, struct 
 /* clang-format on */
 
 static const struct face *const faces[] = {FACES(bash_face, scaiflux_todo_face)};
-static const struct face *const run_faces[] = {FACES(run_bash_face, run_todo_face), &explore_face};
+static const struct face *const run_faces[] = {FACES(run_bash_face, run_todo_face), &explore_face,
+                                               &run_ask_face};
 
 const struct toolset toolset_scaiflux = {
     .name = "scaiflux",

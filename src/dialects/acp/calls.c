@@ -282,6 +282,7 @@ static void say_plan(struct acp_session *s, struct str args)
 void acp_call_done(struct acp_session *s, const struct event *e)
 {
     acp_withdraw_permission(s);
+    acp_withdraw_question(s);
     if (!s->call.id)
         return;
     struct jw *w = begin_update(s, e->result->is_error ? "failed" : "completed");

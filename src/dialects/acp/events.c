@@ -171,6 +171,7 @@ static void retry_waiting(struct acp_session *s, const struct event *e)
 static void turn_ended(struct acp_session *s, const struct event *e)
 {
     acp_withdraw_permission(s);
+    acp_withdraw_question(s);
     acp_call_clear(s);
     if (strcmp(e->end->stop, "continued") == 0)
         return;
@@ -178,9 +179,7 @@ static void turn_ended(struct acp_session *s, const struct event *e)
     s->stop = e->end->stop;
     if (e->error)
         s->error = *e->error;
-    if (s->acp->is_ending)
-        acp_withdraw_permission(s);
-    else
+    if (!s->acp->is_ending)
         acp_say_title(s);
     wait_wake(&s->ended);
 }
@@ -193,6 +192,7 @@ static void (*const handlers[EV_N_KINDS])(struct acp_session *s, const struct ev
     [EV_REPLY_DONE] = reply_done,
     [EV_CALL_STARTED] = acp_call_started,
     [EV_PERMISSION_ASKED] = acp_ask_permission,
+    [EV_QUESTION_ASKED] = acp_ask_question,
     [EV_CALL_OUTPUT] = acp_call_output,
     [EV_CALL_DONE] = acp_call_done,
     [EV_USAGE_CHANGED] = usage_changed,

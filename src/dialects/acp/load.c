@@ -132,12 +132,12 @@ static bool find_await(struct request *rq, struct acp_session **ret, struct erro
     struct acp_session *s = table_get(&a->by_id, p->session_id);
     if (s && !s->is_closing) {
         *ret = s;
-        return true;
+        return acp_use_servers(s, p->servers, err);
     }
     if (!acp_find_saved_await(a, p->session_id, &rq->arena, &path, err) ||
         !acp_session_begin(rq, p->cwd, &s, err))
         return false;
-    if (!open_await(rq, s, path, err)) {
+    if (!open_await(rq, s, path, err) || !acp_use_servers(s, p->servers, err)) {
         acp_session_free(s);
         return false;
     }

@@ -41,6 +41,8 @@ void acp_session_close_await(struct acp_session *s);
 void acp_sessions_free(struct acp *a);
 /* Checks mcpServers. */
 bool acp_check_servers(struct request *rq, yyjson_val *servers, struct error *err);
+/* Their tools are offered from the next turn on; one that fails does not stop the session. */
+bool acp_use_servers(struct acp_session *s, yyjson_val *servers, struct error *err);
 
 /* ---- options.c ---- */
 
@@ -129,6 +131,17 @@ bool acp_put_edit(struct jw *w, struct str args, struct str path, bool reads);
 void acp_ask_permission(struct acp_session *s, const struct event *e);
 /* The question is over: the client need not answer any more. */
 void acp_withdraw_permission(struct acp_session *s);
+void acp_withdraw(struct acp *a, int64_t ask); /* the same for any request to the client */
+
+/* ---- files.c ---- */
+
+/* The files of the editor, as far as it offers them. */
+void acp_use_files(struct acp_session *s);
+
+/* ---- question.c ---- */
+
+void acp_ask_question(struct acp_session *s, const struct event *e);
+void acp_withdraw_question(struct acp_session *s);
 
 /* ---- content.c ---- */
 

@@ -10,9 +10,11 @@
 
 void acp_apply_mode(struct acp_session *s)
 {
-    static const char *const gadgets[] = {"skills", "todo", "web", NULL};
+    static const char *const usual[] = {"skills", "todo", "web", NULL};
+    static const char *const asking[] = {"skills", "todo", "web", "questions", NULL};
     profile_fill(&s->settings, s->mode, &s->rules, true);
-    s->settings.gadgets = gadgets;
+    s->settings.gadgets = s->acp->client.shows_forms ? asking : usual;
+    acp_use_files(s);
     s->settings.network = s->acp->options.network;
     if (s->acp->options.max_rounds)
         s->settings.max_rounds = (int)MIN(s->acp->options.max_rounds, INT_MAX);

@@ -75,17 +75,20 @@ static void on_answer(void *arg, const struct rpc_answer *answer)
     take_choice(s, chosen);
 }
 
-void acp_withdraw_permission(struct acp_session *s)
+void acp_withdraw(struct acp *a, int64_t ask)
 {
     AUTO(buf) struct buf params = BUF_INIT;
-    int64_t id = s->call.ask;
-    if (!id)
-        return;
+    rpc_forget_ask(a->rpc, ask);
+    buf_addf(&params, "{\"requestId\":%lld}", (long long)ask);
+    if (!a->is_deaf)
+        rpc_notify(a->rpc, "$/cancel_request", buf_str(&params));
+}
+
+void acp_withdraw_permission(struct acp_session *s)
+{
+    if (s->call.ask)
+        acp_withdraw(s->acp, s->call.ask);
     s->call.ask = 0;
-    rpc_forget_ask(s->acp->rpc, id);
-    buf_addf(&params, "{\"requestId\":%lld}", (long long)id);
-    if (!s->acp->is_deaf)
-        rpc_notify(s->acp->rpc, "$/cancel_request", buf_str(&params));
 }
 
 /* ---- the question ---- */

@@ -387,9 +387,71 @@ const struct dialect_event acp_events[] = {
     {NULL, NULL, NULL},
 };
 
+static const struct row read_rows[] = {
+    ROW_OUT("sessionId", T_STR, NEEDED, "the session"),
+    ROW_OUT("path", T_STR, NEEDED, "absolute"),
+    ROW_END,
+};
+
+static const struct row read_answer[] = {
+    ROW_OUT("content", T_STR, NEEDED, "the whole text"),
+    ROW_END,
+};
+
+static const struct row write_rows[] = {
+    ROW_OUT("sessionId", T_STR, NEEDED, "the session"),
+    ROW_OUT("path", T_STR, NEEDED, "absolute"),
+    ROW_OUT("content", T_STR, NEEDED, "the whole new text"),
+    ROW_END,
+};
+
+static const struct row choice_rows[] = {
+    ROW_OUT("const", T_STR, NEEDED, "the answer"),
+    ROW_OUT("title", T_STR, NEEDED, "for humans"),
+    ROW_END,
+};
+
+static const struct row question_rows[] = {
+    ROW_OUT("type", T_STR, NEEDED, "string"),
+    ROW_OUT("title", T_STR, NEEDED, "one or two words"),
+    ROW_OUT("description", T_STR, NEEDED, "the question"),
+    ROW_OUT("oneOf", T_ARR, NEEDED, "possible answers", .items = T_OBJ, .rows = choice_rows),
+    ROW_END,
+};
+
+static const struct row form_rows[] = {
+    ROW_OUT("type", T_STR, NEEDED, "object"),
+    ROW_OUT("properties", T_OBJ, NEEDED | MAP, "question1, question2 ...", .rows = question_rows),
+    ROW_OUT("required", T_ARR, NEEDED, "all of them", .items = T_STR),
+    ROW_END,
+};
+
+static const char *const form_mode[] = {"form", NULL};
+
+static const struct row elicitation_rows[] = {
+    ROW_OUT("mode", T_STR, NEEDED, "kind of question", .choices = form_mode),
+    ROW_OUT("sessionId", T_STR, NEEDED, "the session"),
+    ROW_OUT("toolCallId", T_STR, OPTIONAL, "the call that asks"),
+    ROW_OUT("message", T_STR, NEEDED, "the first question"),
+    ROW_OUT("requestedSchema", T_OBJ, NEEDED, "the form", .rows = form_rows),
+    ROW_END,
+};
+
+static const struct row elicitation_answer[] = {
+    ROW_OUT("action", T_STR, NEEDED, "accept, decline or cancel"),
+    ROW_OUT("content", T_OBJ, OPTIONAL | NULLABLE | OPEN, "of accept: the answers"),
+    ROW_END,
+};
+
 const struct dialect_ask acp_asks[] = {
     {"session/request_permission", permission_rows, permission_answer,
      "May this call run?  Everything but a known optionId is a refusal."},
+    {"fs/read_text_file", read_rows, read_answer,
+     "A file of the workspace as the editor holds it; if the client has fs.readTextFile."},
+    {"fs/write_text_file", write_rows, acp_empty_rows,
+     "Changes a file of the workspace; if the client has fs.writeTextFile."},
+    {"elicitation/create", elicitation_rows, elicitation_answer,
+     "Questions of the model; if the client has elicitation.form."},
     {NULL, NULL, NULL, NULL},
 };
 

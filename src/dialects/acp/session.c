@@ -100,6 +100,7 @@ void acp_session_free(struct acp_session *s)
 {
     unlink_session(s);
     acp_call_clear(s);
+    arena_clear(&s->question.arena);
     loop_take_back(s->commands_soon);
     if (s->session) {
         session_unlisten(s->session, &s->listener);
@@ -185,7 +186,7 @@ static bool new_session(struct request *rq, struct jw *w, struct error *err)
     if (!acp_is_ready(rq, err) || !acp_check_servers(rq, p->servers, err) ||
         !acp_session_begin(rq, p->cwd, &s, err))
         return false;
-    if (!open_new(s, err)) {
+    if (!open_new(s, err) || !acp_use_servers(s, p->servers, err)) {
         acp_session_free(s);
         return false;
     }
@@ -287,6 +288,16 @@ static bool check_server(struct request *rq, yyjson_val *server, struct str plac
     if (!(is_stdio ? m.command : m.url).n)
         return acp_refuse_param(rq, err, field, "is missing");
     return true;
+}
+
+bool acp_use_servers(struct acp_session *s, yyjson_val *servers, struct error *err)
+{
+    AUTO(buf) struct buf list = BUF_INIT;
+    struct jw w = JW(&list);
+    if (!servers || !yyjson_arr_size(servers))
+        return true;
+    jw_val(&w, servers);
+    return session_use_servers(s->session, buf_str(&list), err);
 }
 
 bool acp_check_servers(struct request *rq, yyjson_val *servers, struct error *err)

@@ -8,7 +8,8 @@
  *     prompt.c     prompt, cancel                         content.c  blocks of a prompt
  *     events.c     engine events to session/update        calls.c    tool calls
  *     permit.c     session/request_permission             diff.c     unified diffs to texts
- *     options.c    modes and config options
+ *     options.c    modes and config options               files.c    files through the editor
+ *     question.c   forms for questions of the model
  *
  * The sessionId of the protocol is the id of the engine's session, and its file is one of
  * `trivet sessions`.
@@ -62,6 +63,12 @@ struct acp_call {         /* the tool call that is open; the engine reports one 
     struct str wide;
 };
 
+struct acp_question { /* of the model, until it is answered */
+    int64_t ask;      /* id of the request to the client; 0: none */
+    struct arena arena;
+    struct str request_id, json;
+};
+
 struct acp_session {
     struct acp *acp;
     struct acp_session *next, *prev;
@@ -84,6 +91,8 @@ struct acp_session {
     char message_id[UUID_LEN + 1], thought_id[UUID_LEN + 1]; /* "": the next chunk begins one */
     char compaction_id[UUID_LEN + 1];
     struct acp_call call;
+    struct acp_question question;
+    struct client_files files;   /* of the editor */
     struct fiber *fiber;         /* of a command that runs, or NULL */
     struct ready *commands_soon; /* reports the commands */
     char *title;                 /* as last reported, or NULL */
