@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "auth/exchange.h"
 
+#include "auth/form.h"
+#include "base/base64.h"
 #include "base/utf8.h"
 #include "net/fetch.h"
 
@@ -105,6 +107,17 @@ bool answer_check(const struct answer *a, const struct exchange *x, struct error
 
 /* ---- the request ---- */
 
+/* Both parts are escaped as in a form (RFC 6749, 2.3.1). */
+static void put_basic(const struct issuer_client *c, struct buf *out)
+{
+    AUTO(buf) struct buf id = BUF_INIT, secret = BUF_INIT, pair = BUF_INIT;
+    form_put(&id, "", c->id);
+    form_put(&secret, "", c->secret);
+    buf_addf(&pair, "%s:%s", id.p + 1, secret.p + 1); /* without the "=" */
+    buf_addz(out, "Basic ");
+    base64_put(out, buf_str(&pair));
+}
+
 static size_t put_headers(const struct exchange *x, struct http_header *headers, struct buf *bearer)
 {
     size_t n = 0;
@@ -115,6 +128,9 @@ static size_t put_headers(const struct exchange *x, struct http_header *headers,
                                                        : STR("application/x-www-form-urlencoded")};
     if (x->bearer.n) {
         buf_addf(bearer, "Bearer %.*s", STR_FMT(x->bearer));
+        headers[n++] = (struct http_header){STR("Authorization"), buf_str(bearer)};
+    } else if (x->basic) {
+        put_basic(x->basic, bearer);
         headers[n++] = (struct http_header){STR("Authorization"), buf_str(bearer)};
     }
     return n;

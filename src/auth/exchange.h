@@ -10,12 +10,13 @@
 struct exchange {
     const struct issuer *issuer;
     const struct issuer_url *url;
-    const char *what;   /* "refreshing the sign-in", for errors */
-    struct str body;    /* empty: GET */
-    bool is_json;       /* the body is JSON, else a form */
-    struct str bearer;  /* STR_NONE: none */
-    int64_t timeout_ms; /* 0: 30 s */
-    int64_t grace_ms;   /* fetch.h */
+    const char *what;                  /* "refreshing the sign-in", for errors */
+    struct str body;                   /* empty: GET */
+    bool is_json;                      /* the body is JSON, else a form */
+    struct str bearer;                 /* STR_NONE: none */
+    const struct issuer_client *basic; /* whose id and secret go into the header, or NULL */
+    int64_t timeout_ms;                /* 0: 30 s */
+    int64_t grace_ms;                  /* fetch.h */
 };
 
 struct answer {

@@ -28,6 +28,8 @@ struct issuer {
     const char *redirect_path;
     const char *extra_query; /* ready to append, begins with "&" */
     bool names_originator;   /* the authorize query names the originator */
+    bool secret_in_header;   /* the client's secret goes into the Authorization header */
+    const char *resource;    /* what the tokens are for (RFC 8707), or NULL */
     bool refreshes_by_json;
     bool offers_api_key; /* the id token can be exchanged for one */
     int ports[3];        /* tried in this order; 0: any free one */

@@ -16,8 +16,12 @@ enum {
 static struct exchange exchange_of(const struct grant *g, const struct issuer_url *url,
                                    const char *what, const struct buf *body, bool is_json)
 {
-    return (struct exchange){
-        .issuer = g->issuer, .url = url, .what = what, .body = buf_str(body), .is_json = is_json};
+    return (struct exchange){.issuer = g->issuer,
+                             .url = url,
+                             .what = what,
+                             .body = buf_str(body),
+                             .is_json = is_json,
+                             .basic = g->issuer->secret_in_header ? &g->client : NULL};
 }
 
 /* Sends a request; false unless it succeeded. */
@@ -48,7 +52,11 @@ void oauth_authorize_url(struct buf *out, const struct grant *g, const struct pk
         form_put(out, "response_type", STR("code"));
         form_put(out, "client_id", g->client.id);
         form_put(out, "redirect_uri", redirect_uri);
-        form_put(out, "scope", scope.n ? scope : str_of(i->scope));
+        scope = scope.n ? scope : str_of(i->scope);
+        if (scope.n)
+            form_put(out, "scope", scope);
+        if (i->resource)
+            form_put(out, "resource", str_of(i->resource));
         form_put(out, "state", str_of(p->state));
     }
     form_put(out, "code_challenge", str_of(p->challenge));
@@ -132,8 +140,10 @@ static void put_code_form(struct buf *body, const struct grant *g, struct str co
     form_put(body, "code", code);
     form_put(body, "redirect_uri", redirect_uri);
     form_put(body, "client_id", g->client.id);
-    if (g->client.secret.n)
+    if (g->client.secret.n && !g->issuer->secret_in_header)
         form_put(body, "client_secret", g->client.secret);
+    if (g->issuer->resource)
+        form_put(body, "resource", str_of(g->issuer->resource));
     form_put(body, "code_verifier", verifier);
 }
 
@@ -188,8 +198,10 @@ static void put_refresh_json(struct buf *body, const struct grant *g, struct str
 static void put_refresh_form(struct buf *body, const struct grant *g, struct str refresh)
 {
     form_put(body, "client_id", g->client.id);
-    if (g->client.secret.n)
+    if (g->client.secret.n && !g->issuer->secret_in_header)
         form_put(body, "client_secret", g->client.secret);
+    if (g->issuer->resource)
+        form_put(body, "resource", str_of(g->issuer->resource));
     form_put(body, "grant_type", STR("refresh_token"));
     form_put(body, "refresh_token", refresh);
 }

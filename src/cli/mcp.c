@@ -159,6 +159,8 @@ const struct verb mcp_verbs[] = {
     {"remove", "NAME", "forget a server", mcp_remove_await},
     {"test", "[NAME]", "start, list the tools, show stderr", mcp_test_await},
     {"trust", "[NAME]", "the project's .mcp.json; or changed tools of a server", mcp_trust_await},
+    {"login", "NAME", "sign in at a server with an address", mcp_signin_await},
+    {"logout", "NAME", "forget that sign-in", mcp_signout_await},
     {"import", "claude|codex|FILE", "take servers over from other programs", mcp_import_await},
     {NULL, NULL, NULL, NULL},
 };

@@ -41,6 +41,8 @@ bool mcp_from_toml(struct str text, struct buf *ret_json, struct error *err);
 
 /* mcp_test.c */
 bool mcp_test_await(void *state, struct error *err);
+bool mcp_signin_await(void *state, struct error *err);
+bool mcp_signout_await(void *state, struct error *err);
 bool mcp_trust_await(void *state, struct error *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/shown.h"
 #include "base/utf8.h"
 #include "cli/mcp_impl.h"
+#include "mcp/oauth.h"
 #include "mcp/sources.h"
 
 #include <stdio.h>
@@ -216,4 +217,46 @@ bool mcp_trust_await(void *state, struct error *err)
 {
     struct mcp_command *c = state;
     return c->argc ? trust_server_await(c, err) : trust_file_await(c, err);
+}
+
+/* ---- sign-ins ---- */
+
+static bool one_server(struct mcp_command *c, struct mcp_configs *all, struct error *err)
+{
+    struct str untrusted;
+    c->r->exit_code = 2;
+    if (c->argc != 1)
+        return error_set(err, ERR_INVALID, "name one server");
+    c->r->exit_code = 1;
+    if (!choose(c, all, &untrusted, err))
+        return false;
+    return !all->v[0].trouble.p || error_set(err, ERR_INVALID, "%.*s", STR_FMT(all->v[0].trouble));
+}
+
+static void on_url(void *arg, struct str url)
+{
+    (void)arg;
+    shown_line(stderr, "open this address in a browser of this machine:");
+    shown_line(stderr, "%.*s", STR_FMT(url));
+    fflush(stderr);
+}
+
+bool mcp_signin_await(void *state, struct error *err)
+{
+    struct mcp_command *c = state;
+    AUTO(mcp_configs) struct mcp_configs all = MCP_CONFIGS_INIT;
+    if (!one_server(c, &all, err) || !mcp_login_await(c->r->loop, &all.v[0], on_url, NULL, err))
+        return false;
+    buf_addf(&c->r->out, "signed in at %.*s\n", STR_FMT(all.v[0].name));
+    return true;
+}
+
+bool mcp_signout_await(void *state, struct error *err)
+{
+    struct mcp_command *c = state;
+    AUTO(mcp_configs) struct mcp_configs all = MCP_CONFIGS_INIT;
+    if (!one_server(c, &all, err) || !mcp_logout_await(&all.v[0], err))
+        return false;
+    buf_addf(&c->r->out, "the sign-in at %.*s is forgotten\n", STR_FMT(all.v[0].name));
+    return true;
 }

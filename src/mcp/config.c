@@ -189,6 +189,19 @@ static void take_tools(struct reading *r, yyjson_val *v)
     r->to->tools = tools;
 }
 
+/* {"clientId", "clientSecret", "scope"}, where the server knows its clients beforehand. */
+static void take_oauth(struct reading *r, yyjson_val *v)
+{
+    yyjson_val *id = json_get(v, "clientId"), *secret = json_get(v, "clientSecret");
+    yyjson_val *scope = json_get(v, "scope");
+    if (yyjson_is_str(id))
+        r->to->client_id = take_str(r, id, "clientId");
+    if (yyjson_is_str(secret))
+        r->to->client_secret = take_str(r, secret, "clientSecret");
+    if (yyjson_is_str(scope))
+        r->to->scope = take_str(r, scope, "scope");
+}
+
 /* Digest of what is started or reached; values of secrets are part of it and cannot be read from
  * it. */
 static void put_mark(struct mcp_config *c)
@@ -213,11 +226,19 @@ static void put_mark(struct mcp_config *c)
 }
 
 static const char *const known[] = {
-    "command", "args",        "env",          "environment",   "cwd",
-    "url",     "headers",     "type",         "timeout",       "startupTimeout",
-    "name",    "disabled",    "enabled",      "sandbox",       "network",
-    "tools",   "trust",       "description",  "alwaysLoad",    "startup_timeout_sec",
-    "_meta",   "autoApprove", "http_headers", "enabled_tools", "tool_timeout_sec",
+    "command",       "args",
+    "env",           "environment",
+    "cwd",           "url",
+    "headers",       "type",
+    "timeout",       "startupTimeout",
+    "name",          "disabled",
+    "enabled",       "sandbox",
+    "network",       "tools",
+    "trust",         "description",
+    "alwaysLoad",    "startup_timeout_sec",
+    "_meta",         "oauth",
+    "autoApprove",   "http_headers",
+    "enabled_tools", "tool_timeout_sec",
 };
 
 static void warn_unknown(struct str name, yyjson_val *entry)
@@ -251,6 +272,7 @@ static void read_entry(struct mcp_configs *c, struct mcp_config *to, yyjson_val 
                              &to->n_headers);
     if (json_get(entry, "cwd"))
         to->cwd = take_str(&r, json_get(entry, "cwd"), "cwd");
+    take_oauth(&r, json_get(entry, "oauth"));
     to->call_ms = take_ms(&r, entry, "timeout", "tool_timeout_sec");
     to->start_ms = take_ms(&r, entry, "startupTimeout", "startup_timeout_sec");
     to->is_off = json_get_bool(entry, "disabled", false) || !json_get_bool(entry, "enabled", true);

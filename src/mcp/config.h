@@ -33,9 +33,10 @@ struct mcp_config {
     size_t n_env, n_headers;
     struct str cwd; /* below the workspace unless absolute; STR_NONE: the workspace */
     struct str url;
-    int64_t call_ms, start_ms; /* time limits; 0: the usual ones */
-    bool is_off;               /* `disabled`, or `enabled` is false */
-    bool is_unconfined;        /* `sandbox` is false: it runs outside */
+    struct str client_id, client_secret, scope; /* `oauth`: for the sign-in, or STR_NONE */
+    int64_t call_ms, start_ms;                  /* time limits; 0: the usual ones */
+    bool is_off;                                /* `disabled`, or `enabled` is false */
+    bool is_unconfined;                         /* `sandbox` is false: it runs outside */
     enum mcp_network network;
     struct str hosts;        /* with MCP_NET_HOSTS: separated by commas */
     const struct str *tools; /* the only ones that are offered; n_tools 0: all */

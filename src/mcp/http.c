@@ -75,6 +75,19 @@ static void fail(struct exchange *x, enum err_code code, const char *fmt, ...)
         link_fail(x->web->link, x->id, &err);
 }
 
+struct str http_token(const struct link *k)
+{
+    const struct web *w = link_transport(k);
+    return str_of(w->token);
+}
+
+void http_set_token(struct link *k, struct str token)
+{
+    struct web *w = link_transport(k);
+    free(w->token);
+    w->token = str_dup(token);
+}
+
 bool http_is_expired(const struct error *err)
 {
     return err->code == ERR_NOT_FOUND && err->status == 404;

@@ -11,6 +11,9 @@
  * ERR_DENIED when secrets would go over a connection that is not encrypted. */
 bool http_open(struct link *k, const struct mcp_place *p, const struct mcp_config *c,
                struct str token, struct error *err);
+/* The token in use, STR_NONE: none; and another one from now on. */
+struct str http_token(const struct link *k);
+void http_set_token(struct link *k, struct str token);
 /* Whether the server has forgotten the session of a request that failed so. */
 bool http_is_expired(const struct error *err);
 

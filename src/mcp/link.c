@@ -52,6 +52,11 @@ void link_attach(struct link *k, const struct transport *t, void *transport)
     k->transport = transport;
 }
 
+void *link_transport(const struct link *k)
+{
+    return k->transport;
+}
+
 void link_set_era(struct link *k, enum mcp_era era, struct str version)
 {
     k->era = era;

@@ -51,6 +51,7 @@ struct link_hooks {
 
 struct link *link_new(struct loop *l, const struct link_hooks *hooks);
 void link_attach(struct link *k, const struct transport *t, void *transport);
+void *link_transport(const struct link *k);
 void link_set_era(struct link *k, enum mcp_era era, struct str version);
 enum mcp_era link_era(const struct link *k);
 struct str link_version(const struct link *k);

@@ -16,6 +16,7 @@
 #include "mcp/eras.h"
 #include "mcp/http.h"
 #include "mcp/hub_impl.h"
+#include "mcp/oauth.h"
 #include "mcp/stdio.h"
 
 enum { PROBE_MS = 3000, CODE_HEADERS = -32020, CODE_CAPABILITY = -32021, CODE_VERSION = -32022 };
@@ -52,7 +53,16 @@ static void on_over(void *arg)
     server_set(s, SERVER_DOWN);
 }
 
-static bool connect_link(struct mcp_server *s, const struct mcp_place *place, struct error *err)
+static bool open_http_await(struct mcp_server *s, struct link *k, const struct mcp_place *place,
+                            struct error *err)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct str token;
+    return mcp_token_await(s->config, &a, &token, err) &&
+           http_open(k, place, s->config, token, err);
+}
+
+static bool connect_await(struct mcp_server *s, const struct mcp_place *place, struct error *err)
 {
     struct link_hooks hooks = {.on_notice = on_notice,
                                .on_over = on_over,
@@ -61,7 +71,7 @@ static bool connect_link(struct mcp_server *s, const struct mcp_place *place, st
                                .name = s->config->name};
     link_free(take(&s->link));
     struct link *k = link_new(place->loop, &hooks);
-    bool ok = s->config->transport == MCP_HTTP ? http_open(k, place, s->config, STR_NONE, err)
+    bool ok = s->config->transport == MCP_HTTP ? open_http_await(s, k, place, err)
                                                : stdio_open(k, place, s->config, err);
     if (!ok) {
         link_free(k);
@@ -185,11 +195,26 @@ static bool handshake_await(struct mcp_server *s, const struct mcp_place *place,
     if (probed == PROBED_SILENT) {
         log_info("mcp %.*s: started anew with the older handshake: %s", STR_FMT(s->config->name),
                  err->text);
-        if (!connect_link(s, place, err))
+        if (!connect_await(s, place, err))
             return false;
     }
     s->known_era = probed == PROBED_MODERN ? ERA_MODERN : ERA_LEGACY;
     return probed == PROBED_MODERN || initialize_await(s, version, server_start_ms(s), err);
+}
+
+/* A token may end while the server is in use. */
+static bool renew_token_await(struct mcp_server *s)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct error ignored;
+    struct str token;
+    if (s->config->transport != MCP_HTTP || !s->link)
+        return false;
+    struct str old = arena_str(&a, http_token(s->link));
+    if (!mcp_renew_await(s->config, old, &a, &token, &ignored) || !s->link)
+        return false;
+    http_set_token(s->link, token);
+    return true;
 }
 
 bool server_request_await(struct mcp_server *s, const struct request *rq, struct json *ret,
@@ -199,6 +224,8 @@ bool server_request_await(struct mcp_server *s, const struct request *rq, struct
         return error_set_origin(err, ERR_IO, ORIGIN_REMOTE, "the server has ended");
     if (link_request_await(s->link, rq, ret, err))
         return true;
+    if (err->code == ERR_AUTH && renew_token_await(s))
+        return link_request_await(s->link, rq, ret, err);
     if (!http_is_expired(err) || s->config->transport != MCP_HTTP || !s->link)
         return false;
     AUTO_FREE char *version = str_dup(link_version(s->link));
@@ -212,11 +239,12 @@ bool server_open_await(struct mcp_server *s, struct error *err)
     const struct mcp_place *place = mcp_hub_place(s->hub);
     enum mcp_era before = s->known_era ? s->known_era : era_find(s->config->mark);
     s->known_era = before;
-    bool ok = connect_link(s, place, err) && handshake_await(s, place, err);
+    bool ok = connect_await(s, place, err) && handshake_await(s, place, err);
     /* What was remembered may have changed: once more from the beginning. */
-    if (!ok && before != ERA_UNKNOWN && err->code == ERR_PROVIDER) {
+    bool is_renewed = !ok && err->code == ERR_AUTH && s->link && renew_token_await(s);
+    if (is_renewed || (!ok && before != ERA_UNKNOWN && err->code == ERR_PROVIDER)) {
         s->known_era = ERA_UNKNOWN;
-        ok = connect_link(s, place, err) && handshake_await(s, place, err);
+        ok = connect_await(s, place, err) && handshake_await(s, place, err);
     }
     if (ok && s->known_era != before)
         era_keep_await(s->config->mark, s->known_era);

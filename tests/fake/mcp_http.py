@@ -6,10 +6,13 @@
 Words: legacy (sessions, the default) or modern; sse (answers are streams); what the others do stands
 where they are used.
 """
+import base64
+import hashlib
 import http.server
 import json
 import threading
 import time
+import urllib.parse
 
 TOOLS = [{"name": name, "description": f"The tool {name}.",
           "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}
@@ -77,10 +80,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.flush()
 
 
+def fields(text):
+    return {k: v[0] for k, v in urllib.parse.parse_qs(text).items()}
+
+
 class Web:
     def __init__(self, *words, port=0):
         self.words, self.seen, self.session, self.n_sessions = set(words), [], None, 0
-        self.tokens = set()
+        self.tokens, self.n_tokens, self.lasts, self.refresh = set(), 0, 3600, None
         handler = type("Own", (Handler,), {"web": self})
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
         self.server.daemon_threads = True
@@ -101,10 +108,45 @@ class Web:
     # ---- for servers with a sign-in ----
 
     def get(self, handler):
-        handler.reply(405)
+        path, _, query = handler.path.partition("?")
+        given = fields(query)
+        if "closed" not in self.words:
+            handler.reply(405)
+        elif path == "/.well-known/oauth-protected-resource/mcp":
+            other = "https://other.example/mcp"
+            handler.reply(200, {"resource": other if "other-resource" in self.words else self.url,
+                                "authorization_servers": [self.base + "/as"],
+                                "scopes_supported": ["read", "write"]})
+        elif path == "/.well-known/oauth-authorization-server/as":
+            methods = {} if "no-pkce" in self.words else {"code_challenge_methods_supported": ["S256"]}
+            token = "http://192.0.2.1/token" if "plain-token" in self.words else self.base + "/token"
+            handler.reply(200, {"issuer": self.base + "/as", "token_endpoint": token,
+                                "authorization_endpoint": self.base + "/authorize",
+                                "registration_endpoint": self.base + "/register",
+                                "token_endpoint_auth_methods_supported": ["none"], **methods})
+        elif path == "/authorize":
+            self.challenge, self.asked = given["code_challenge"], given
+            handler.reply(302, b"", Location=given["redirect_uri"] + "?" + urllib.parse.urlencode(
+                {"code": "code-1", "state": given["state"]}))
+        else:
+            handler.reply(404)
 
     def form(self, handler, body):
-        handler.reply(400, {"error": "nothing here"})
+        if handler.path == "/register":
+            self.redirects = body["redirect_uris"]
+            handler.reply(201, {"client_id": "client-1", "token_endpoint_auth_method": "none"})
+            return
+        given = fields(body) if isinstance(body, str) else {}
+        digest = hashlib.sha256(given.get("code_verifier", "").encode()).digest()
+        is_right = given.get("grant_type") == "refresh_token" and given["refresh_token"] == self.refresh \
+            or base64.urlsafe_b64encode(digest).rstrip(b"=").decode() == self.challenge
+        if handler.path != "/token" or not is_right or given.get("resource") != self.url:
+            handler.reply(400, {"error": "invalid_grant"})
+            return
+        self.n_tokens += 1
+        self.tokens, self.refresh = {f"token-{self.n_tokens}-0123456789"}, f"refresh-{self.n_tokens}"
+        handler.reply(200, {"access_token": next(iter(self.tokens)), "token_type": "Bearer",
+                            "refresh_token": self.refresh, "expires_in": self.lasts})
 
     def is_allowed(self, handler):
         return "closed" not in self.words or \

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "mcp/oauth.h"
+
+#include "auth/login.h"
+#include "auth/oauth.h"
+#include "auth/store.h"
+#include "base/path.h"
+#include "base/secret.h"
+#include "base/time.h"
+#include "context/config.h"
+#include "mcp/oauth_impl.h"
+#include "net/listen.h"
+
+enum { EARLY_MS = 60000 }; /* a token that ends so soon is renewed first */
+
+static void clients_path(struct buf *out)
+{
+    path_xdg(out, "XDG_STATE_HOME", ".local/state");
+    buf_addz(out, "/trivet/mcp-clients.json");
+}
+
+static struct auth_store *open_store(void)
+{
+    AUTO(buf) struct buf path = BUF_INIT;
+    path_xdg(&path, "XDG_CONFIG_HOME", ".config");
+    buf_addz(&path, "/trivet/auth.json");
+    return auth_store_new(&auth_format_trivet, buf_str(&path), STR_NONE);
+}
+
+/* The name of the entry in the store: the address, without what may be a secret. */
+static struct str entry_name(const struct mcp_config *c, struct arena *a)
+{
+    struct str address;
+    str_split(c->url, '?', &address);
+    return arena_fmt(a, "mcp:%.*s", STR_FMT(address));
+}
+
+/* ---- the issuer ---- */
+
+/* An issuer as auth/login.h wants it.  Strings in the arena; `name` is the entry. */
+static struct issuer make_issuer(const struct mcp_config *c, struct arena *a, struct str authorize,
+                                 struct str token, struct str resource, bool in_header)
+{
+    return (struct issuer){
+        .name = entry_name(c, a).p,
+        .title = arena_strz(a, c->name),
+        .provider = entry_name(c, a).p,
+        .authorize = {.base = arena_strz(a, authorize), .path = ""},
+        .token = {.base = arena_strz(a, token), .path = ""},
+        .client_id_env = "TRIVET_MCP_CLIENT_ID",
+        .redirect_path = "/callback",
+        .resource = resource.n ? arena_strz(a, resource) : NULL,
+        .secret_in_header = in_header,
+    };
+}
+
+/* ---- what is kept of a client ---- */
+
+struct kept {
+    struct str name; /* of the entry */
+    struct oauth_client client;
+    struct str token, resource;
+};
+
+static void put_kept(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
+{
+    const struct kept *k = arg;
+    yyjson_mut_val *v = yyjson_mut_obj(doc);
+    auth_set_str(doc, v, "client_id", k->client.id);
+    auth_set_str(doc, v, "client_secret", k->client.secret);
+    auth_set_str(doc, v, "token_endpoint", k->token);
+    auth_set_str(doc, v, "resource", k->resource);
+    yyjson_mut_obj_add_bool(doc, v, "in_header", k->client.in_header);
+    config_put(doc, root, k->name, v);
+}
+
+static bool read_kept(struct str name, struct arena *a, struct kept *ret)
+{
+    AUTO(buf) struct buf path = BUF_INIT;
+    AUTO(json) struct json j = JSON_INIT;
+    struct error ignored;
+    AUTO_FREE char *key = str_dup(name);
+    clients_path(&path);
+    if (!config_read(buf_str(&path), &j, &ignored))
+        return false;
+    yyjson_val *v = json_get(j.root, key);
+    *ret = (struct kept){
+        .name = name,
+        .client = {.id = auth_get_str(v, "client_id", a),
+                   .secret = auth_get_str(v, "client_secret", a),
+                   .in_header = json_get_bool(v, "in_header", false)},
+        .token = auth_get_str(v, "token_endpoint", a),
+        .resource = auth_get_str(v, "resource", a),
+    };
+    return ret->token.n > 0;
+}
+
+/* ---- signing in ---- */
+
+static void on_nothing(void *arg, struct str path, struct str query, struct listen_answer *ret)
+{
+    (void)arg;
+    (void)path;
+    (void)query;
+    (void)ret;
+}
+
+/* A port that is free now: the registration names it. */
+static int find_port(struct loop *l)
+{
+    struct error ignored;
+    struct listener *one = listener_new(l, 0, on_nothing, NULL, &ignored);
+    int port = one ? listener_port(one) : 0;
+    listener_free(one);
+    return port;
+}
+
+static bool find_client_await(struct loop *l, const struct mcp_config *c, const struct endpoints *e,
+                              int port, struct arena *a, struct oauth_client *ret,
+                              struct error *err)
+{
+    const char *given = getenv("TRIVET_MCP_CLIENT_ID");
+    if (c->client_id.n || (given && *given)) {
+        *ret = (struct oauth_client){.id = c->client_id.n ? c->client_id : str_of(given),
+                                     .secret = c->client_secret,
+                                     .in_header = e->takes_basic && !e->takes_post};
+        return true;
+    }
+    struct str redirect = arena_fmt(a, "http://localhost:%d/callback", port);
+    return client_register_await(l, e, redirect, a, ret, err);
+}
+
+static bool browse_await(struct loop *l, struct auth_store *st, const struct login_options *o,
+                         mcp_url_fn *on_url, void *arg, struct error *err)
+{
+    struct login *lg = login_start(l, st, o, err);
+    if (!lg)
+        return false;
+    on_url(arg, login_url(lg));
+    bool ok = login_wait_await(lg, err);
+    login_free(lg);
+    return ok;
+}
+
+bool mcp_login_await(struct loop *l, const struct mcp_config *c, mcp_url_fn *on_url, void *arg,
+                     struct error *err)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(buf) struct buf path = BUF_INIT;
+    struct endpoints e;
+    struct oauth_client client;
+    int port = find_port(l);
+    if (c->transport != MCP_HTTP)
+        return error_set(err, ERR_INVALID, "%.*s runs on this machine and takes no sign-in",
+                         STR_FMT(c->name));
+    if (!endpoint_is_safe(c->url))
+        return error_set(err, ERR_DENIED, "a sign-in needs an address with https://");
+    if (!endpoints_find_await(l, c, &a, &e, err) ||
+        !find_client_await(l, c, &e, port, &a, &client, err))
+        return false;
+    struct issuer issuer = make_issuer(c, &a, e.authorize, e.token, e.resource, client.in_header);
+    struct login_options o = {.issuer = &issuer,
+                              .way = LOGIN_BROWSER,
+                              .client_id = client.id,
+                              .scope = c->scope.n ? c->scope : e.scope,
+                              .port = port};
+    struct auth_store *st = open_store();
+    auth_store_set_client(st, issuer.name, client.id, client.secret);
+    bool ok = browse_await(l, st, &o, on_url, arg, err);
+    auth_store_free(st);
+    struct kept k = {str_of(issuer.name), client, e.token, e.resource};
+    clients_path(&path);
+    return ok && config_change_await(buf_str(&path), put_kept, &k, NULL, err);
+}
+
+bool mcp_logout_await(const struct mcp_config *c, struct error *err)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct auth_store *st = open_store();
+    bool ok = auth_store_remove_await(st, entry_name(c, &a), err);
+    auth_store_free(st);
+    return ok;
+}
+
+/* ---- using ---- */
+
+static bool refresh_await(const struct mcp_config *c, struct auth_store *st,
+                          const struct auth_entry *old, struct arena *a, struct auth_entry *ret,
+                          struct error *err)
+{
+    struct kept k;
+    struct str name = entry_name(c, a);
+    if (!old->refresh.n || !read_kept(name, a, &k))
+        return error_set(err, ERR_AUTH, "the sign-in cannot be renewed");
+    struct issuer issuer = make_issuer(c, a, STR(""), k.token, k.resource, k.client.in_header);
+    struct grant g = {&issuer, {k.client.id, k.client.secret}};
+    if (oauth_refresh_await(&g, old, a, ret, err))
+        return auth_store_swap_await(st, name, old->refresh, ret, err) || err->code == ERR_BUSY;
+    /* Another process may have used the refresh token meanwhile. */
+    struct error ignored;
+    return auth_store_get(st, name, a, ret, &ignored) && !str_eq(ret->refresh, old->refresh);
+}
+
+/* refused: a token that the server does not take any more, or STR_NONE. */
+static bool find_token_await(const struct mcp_config *c, struct str refused, struct arena *a,
+                             struct str *ret, struct error *err)
+{
+    struct auth_store *st = open_store();
+    struct auth_entry e, fresh;
+    struct error why = ERROR_INIT;
+    bool ok = auth_store_get(st, entry_name(c, a), a, &e, err);
+    bool is_late = ok && e.expires_ms && e.expires_ms < time_now_ms() + EARLY_MS;
+    bool is_refused = ok && refused.n && str_eq(e.access, refused);
+    if (ok && (is_late || is_refused)) {
+        if (refresh_await(c, st, &e, a, &fresh, &why))
+            e = fresh;
+        else if (is_refused)
+            ok = false;
+    }
+    auth_store_free(st);
+    if (why.code == ERR_CANCELED || (!ok && is_refused)) {
+        *err = why;
+        return false;
+    }
+    *ret = ok ? e.access : STR_NONE;
+    if (ret->n)
+        secret_learn(*ret);
+    return ok;
+}
+
+bool mcp_token_await(const struct mcp_config *c, struct arena *a, struct str *ret,
+                     struct error *err)
+{
+    *ret = STR_NONE;
+    return find_token_await(c, STR_NONE, a, ret, err) || err->code != ERR_CANCELED;
+}
+
+bool mcp_renew_await(const struct mcp_config *c, struct str refused, struct arena *a,
+                     struct str *ret, struct error *err)
+{
+    return refused.n && find_token_await(c, refused, a, ret, err);
+}

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`trivet mcp login`: OAuth with PKCE, registration of a client, tokens that are renewed.
+
+covers: mcp 54
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import urllib.request
+
+sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")]
+import harness  # noqa: E402
+from mcp_scene import PROGRAM, Checks, Place  # noqa: E402
+from mcp_http import Web  # noqa: E402
+
+check = Checks()
+ECHO = ("mcp__web__echo", {"text": "a"})
+
+
+def login(place, *more):
+    child = subprocess.Popen([PROGRAM, "mcp", "login", "web", *more], cwd=place.work, env=place.env,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+    said = ""
+    for line in child.stderr:
+        said += line
+        if "code_challenge" in line:
+            urllib.request.urlopen(re.search(r"http\S+", line)[0], timeout=20).read()
+    return child.wait(30 * harness.slow()), said + child.stdout.read()
+
+
+def whole(base):
+    place = Place(base, "whole")
+    with Web("closed") as web:
+        place.configure(web={"url": web.url})
+        run = place.run([ECHO])
+        check("without a sign-in the turn ends well", run.calls[0]["is_error"] and run.code == 0, run)
+        code, said = login(place)
+        check("the sign-in works", code == 0 and "signed in at web" in said, said)
+        check("PKCE, resource, scope, registered redirect", web.asked["code_challenge_method"] == "S256"
+              and web.asked["resource"] == web.url and web.asked["scope"] == "read write"
+              and web.asked["redirect_uri"] in web.redirects
+              and web.asked["client_id"] == "client-1", web.asked)
+        check("afterwards the tools work", place.run([ECHO]).text() == "echo: {'text': 'a'}")
+        for name in (os.path.join(place.env["XDG_CONFIG_HOME"], "trivet", "auth.json"),
+                     os.path.join(place.env["XDG_STATE_HOME"], "trivet", "mcp-clients.json")):
+            check(f"only the owner reads {os.path.basename(name)}",
+                  os.stat(name).st_mode & 0o777 == 0o600)
+        web.tokens = set()
+        run = place.run([ECHO])
+        check("a refused token is renewed", run.text() == "echo: {'text': 'a'}" and web.n_tokens == 2, run)
+        web.lasts = 5
+        web.tokens = set()
+        place.run([ECHO])
+        run = place.run([ECHO])
+        check("one that ends soon is renewed before", web.n_tokens >= 4 and run.code == 0
+              and not run.calls[0]["is_error"], (web.n_tokens, run))
+        place.configure(web={"url": web.base + "/other"})
+        web.seen.clear()
+        place.run([ECHO])
+        check("another address gets no token", web.seen and not any(
+            "authorization" in h for _, h, _ in web.seen), web.seen[:2])
+        place.configure(web={"url": web.url})
+        done = place.cli("mcp", "logout", "web")
+        check("logout", done.returncode == 0 and place.run([ECHO]).calls[0]["is_error"], done)
+
+
+def refused(base):
+    for word, part in (("no-pkce", "PKCE"), ("other-resource", "other.example"),
+                       ("plain-token", "not encrypted")):
+        place = Place(base, word)
+        with Web("closed", word) as web:
+            place.configure(web={"url": web.url})
+            code, said = login(place)
+            check(f"refused: {word}", code == 1 and part in said and not web.n_tokens, said)
+    place = Place(base, "none")
+    with Web() as web:
+        place.configure(web={"url": web.url}, local=place.fake(), far={"url": "http://192.0.2.1/"})
+        code, said = login(place)
+        check("a server without sign-in", code == 1 and "no sign-in" in said, said)
+        for name in ("local", "far", "unknown"):
+            done = place.cli("mcp", "login", name)
+            check(f"no sign-in at {name}", done.returncode == 1 and done.stderr, done)
+
+
+with harness.private_place() as scratch:
+    whole(scratch)
+    refused(scratch)
+check.end()
