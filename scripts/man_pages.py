@@ -25,9 +25,10 @@ def roff(text):
 
 
 def inline(text):
-    """Markdown within a line: `code` and **bold** become bold, [text](address) the text."""
+    """Markdown within a line: `code` and **bold** become bold, *words* italic, [text](address) the
+    text."""
     text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text)
-    parts = re.split(r"(`[^`]+`|\*\*[^*]+\*\*)", text)
+    parts = re.split(r"(`[^`]+`|\*\*[^*]+\*\*|\*[^* ][^*]*\*)", text)
     out = []
     for part in parts:
         if len(part) > 2 and part[0] == "`":
@@ -35,6 +36,8 @@ def inline(text):
             out.append("\\fB" + code + "\\fR")
         elif part.startswith("**"):
             out.append("\\fB" + roff(part[2:-2]).replace("\\&", "") + "\\fR")
+        elif len(part) > 2 and part[0] == part[-1] == "*":
+            out.append("\\fI" + roff(part[1:-1]).replace("\\&", "") + "\\fR")
         else:
             out.append(roff(part).replace("\\&", ""))
     return re.sub(r"^([.'])", r"\\&\1", "".join(out))
@@ -50,11 +53,15 @@ def cells(line):
 
 
 def table(lines):
-    """A table becomes a list: the first column is the term."""
-    out = []
+    """A table becomes a list: the first column is the term, the last its meaning; the columns
+    between follow with their heads."""
+    out, heads = [], cells(lines[0])
     for line in lines[2:]:
-        first, *rest = cells(line)
-        out += [".TP", inline(first) or "\\&", inline("; ".join(cell for cell in rest if cell))]
+        first, *between, last = cells(line)
+        out += [".TP", inline(first) or "\\&", inline(last)]
+        notes = [f"{head} {cell}" for head, cell in zip(heads[1:], between) if cell]
+        if notes:
+            out += [".br", inline(f"({'; '.join(notes)})")]
     return out
 
 

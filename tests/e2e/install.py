@@ -95,6 +95,8 @@ def check_pages(where, env):
                                + [row["name"] for row in told["environment"]],
               "man1/trivet-exec.1": ["--" + row["name"] for row in rows["exec"]["options"]],
               "man5/trivet-session.5": ["trivet_turn", "trivet_input_over"]}
+    if os.path.exists(f"{TOP}/docs/configuration.md"):
+        wanted["man5/trivet-config.5"] = ["max-turns", "/etc/trivet/config.json"]
     for name, words in wanted.items():
         path = os.path.join(where, name)
         done = subprocess.run(["groff", "-ww", "-man", "-Tascii", path], env=env,
