@@ -5,6 +5,7 @@
 #include "base/shown.h"
 #include "cli/accounts.h"
 #include "cli/completion.h"
+#include "cli/config.h"
 #include "cli/demo.h"
 #include "cli/doctor.h"
 #include "cli/mcp.h"
@@ -151,6 +152,14 @@ const struct command_row command_rows[] = {
      .about = "forget a key or a sign-in",
      .options = logout_options,
      .run = logout_run},
+    {.name = "config",
+     .group = GROUP_SETUP,
+     .args = "[COMMAND]",
+     .about = "settings: list, get, set, explain, ...",
+     .more = config_more,
+     .options = config_options,
+     .verbs = config_verbs,
+     .run = config_run},
     {.name = "models",
      .group = GROUP_SETUP,
      .args = "[PROVIDER]",

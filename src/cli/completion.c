@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/completion.h"
 
+#include "dialects/settings.h"
+
 #include <stdio.h>
 
 /* ---- values ---- */
@@ -28,6 +30,12 @@ static void add_providers(struct value *v)
         add_word(v, program_providers[i]->name);
 }
 
+static void add_settings(struct value *v)
+{
+    for (const struct setting *row = setting_rows; row->name; row++)
+        add_word(v, row->name);
+}
+
 static void add_commands(struct value *v)
 {
     for (const struct command_row *row = command_rows; row->name; row++)
@@ -48,6 +56,7 @@ static const struct {
     {"SLUG", KIND_MODEL, NULL},
     {"PROVIDER", KIND_WORDS, add_providers},
     {"COMMAND", KIND_WORDS, add_commands},
+    {"NAME", KIND_WORDS, add_settings},
 };
 
 static void value_named(struct str name, struct value *ret)

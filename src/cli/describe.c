@@ -2,6 +2,7 @@
 /* `trivet describe`: the tables that trivet is made of, as text or as JSON. */
 #include "base/limits.h"
 #include "cli/commands.h"
+#include "dialects/settings.h"
 #include "sandbox/sandbox.h"
 #include "terminal/chat.h"
 #include "terminal/exec.h"
@@ -116,6 +117,11 @@ static void describe_tools(struct buf *out, bool as_json)
     }
 }
 
+static void describe_config(struct buf *out, bool as_json)
+{
+    (as_json ? settings_schema : settings_describe)(out);
+}
+
 static void describe_chat(struct buf *out, bool as_json)
 {
     (void)as_json;
@@ -126,14 +132,15 @@ static const struct {
     const char *name;
     void (*put)(struct buf *out, bool as_json);
 } subjects[] = {
-    {"commands", help_describe},       {"exec", exec_describe},     {"chat", describe_chat},
-    {"tools", describe_tools},         {"limits", describe_limits}, {"events", describe_events},
-    {"providers", describe_providers},
+    {"commands", help_describe}, {"exec", exec_describe},           {"chat", describe_chat},
+    {"config", describe_config}, {"tools", describe_tools},         {"limits", describe_limits},
+    {"events", describe_events}, {"providers", describe_providers},
 };
 
 /* The names above and those of the dialects. */
-const char *const describe_words[] = {"loaf", "scaiflux", "kward",  "acp",    "commands",  "exec",
-                                      "chat", "tools",    "limits", "events", "providers", NULL};
+const char *const describe_words[] = {"loaf",   "scaiflux",  "kward",  "acp",   "commands",
+                                      "exec",   "chat",      "config", "tools", "limits",
+                                      "events", "providers", NULL};
 
 struct describe_options {
     bool as_json, asks_help;

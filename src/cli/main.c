@@ -11,6 +11,8 @@
 #include "base/path.h"
 #include "base/shown.h"
 #include "cli/commands.h"
+#include "dialects/settings.h"
+#include "engine/site.h"
 #include "loop/child.h"
 #include "sandbox/sandbox.h"
 
@@ -55,17 +57,34 @@ static bool take_options(int *argc, char ***argv, struct error *err)
     return true;
 }
 
+/* Without a policy that can be read no tool may run; help and repair stay possible. */
+static bool is_ready(const struct command_row *row, struct error *err)
+{
+    return site_load(SITE_PATH, err) || row->group == GROUP_SETUP;
+}
+
+static int start(const struct command_row *row, int argc, char **argv)
+{
+    struct error err;
+    if (is_ready(row, &err)) {
+        settings_begin();
+        return row->run(row, argc, argv);
+    }
+    shown_line(stderr, "trivet: %s", err.text);
+    return 2;
+}
+
 static int run_row(struct str name, int argc, char **argv)
 {
     const struct command_row *row = command_find(name);
-    return row->run(row, argc, argv);
+    return start(row, argc, argv);
 }
 
 static int run_word(int argc, char **argv)
 {
     const struct command_row *row = command_find(str_of(argv[0]));
     if (row)
-        return row->run(row, argc - 1, argv + 1);
+        return start(row, argc - 1, argv + 1);
     if (is_word(argv[0], "--version", "-V"))
         return command_print(str_of("trivet " TRIVET_VERSION "\n"));
     if (is_word(argv[0], "--help", "-h"))

@@ -6,6 +6,7 @@
 #include "context/config.h"
 #include "context/guide.h"
 #include "engine/session.h"
+#include "engine/site.h"
 
 const struct run_mode run_modes[RUN_N_MODES] = {
     {"read-only", MODE_READ_ONLY, SANDBOX_READ_ONLY, false, false, "Read only",
@@ -89,7 +90,7 @@ bool profile_load_rules(struct rules *rules, struct error *err)
 {
     AUTO(buf) struct buf path = BUF_INIT;
     profile_rules_path(&path);
-    return rules_load(rules, buf_str(&path), STR_NONE, err);
+    return rules_load(rules, buf_str(&path), STR_NONE, err) && site_add_rules(rules, err);
 }
 
 bool profile_load_project_rules(struct rules *rules, struct str workspace, struct error *err)

@@ -7,6 +7,8 @@
  *     TRIVET_SANDBOX_UNIX   on | off
  *     TRIVET_SANDBOX_WRITE  further writable directories, separated by colons
  *
+ * and the policy of the machine (engine/site.h) limits what either may choose.
+ *
  * `require` is what the dialect wants, or workspace-write if it wants nothing, and no command runs
  * where the kernel cannot enforce all of it.  An unknown word counts as `require`: a
  * typing mistake must not open the door.
@@ -14,6 +16,7 @@
 #include "engine/session_impl.h"
 
 #include "base/log.h"
+#include "engine/site.h"
 #include "loop/room.h"
 #include "mcp/place.h"
 #include "net/proxy.h"
@@ -31,16 +34,16 @@ static enum sandbox_kind choose(const struct session_settings *settings, bool *r
 {
     struct str word = str_trim(str_of(getenv("TRIVET_SANDBOX")));
     enum sandbox_kind kind = settings ? settings->sandbox : SANDBOX_OFF;
-    *ret_required = false;
-    if (word.n == 0 || sandbox_kind_named(word, &kind))
-        return kind;
-    *ret_required = true;
-    return kind == SANDBOX_OFF ? SANDBOX_WORKSPACE_WRITE : kind;
+    bool is_named = word.n == 0 || sandbox_kind_named(word, &kind);
+    *ret_required = !is_named || site_policy()->needs_sandbox;
+    return kind == SANDBOX_OFF && *ret_required ? SANDBOX_WORKSPACE_WRITE : kind;
 }
 
 static void add_writable(struct sandbox_policy *p)
 {
     struct str rest = str_of(getenv("TRIVET_SANDBOX_WRITE")), path;
+    if (site_policy()->forbids_write)
+        return;
     while (rest.p) {
         rest = str_split(rest, ':', &path);
         if (path.n && (path.p[0] == '/' || path.p[0] == '~'))
@@ -65,7 +68,8 @@ void engine_tell_sandbox(struct engine *e, const struct session_settings *settin
         return;
     e->has_told_sandbox = true;
     struct str word = str_trim(str_of(getenv("TRIVET_SANDBOX")));
-    if (is_required && !str_is(word, "require"))
+    enum sandbox_kind ignored;
+    if (word.n && !str_is(word, "require") && !sandbox_kind_named(word, &ignored))
         log_warn("TRIVET_SANDBOX is off, read-only, workspace-write or require, not %.*s",
                  STR_FMT(word));
     const struct sandbox_report *r = report_of(e);
@@ -80,7 +84,7 @@ void engine_tell_sandbox(struct engine *e, const struct session_settings *settin
 void engine_server_place(struct engine *e, struct mcp_place *place)
 {
     struct str word = str_trim(str_of(getenv("TRIVET_SANDBOX")));
-    place->is_open = str_is(word, "off");
+    place->is_open = str_is(word, "off") && !site_policy()->needs_sandbox;
     if (place->is_open)
         return;
     choose(NULL, &place->is_required);
@@ -90,11 +94,16 @@ void engine_server_place(struct engine *e, struct mcp_place *place)
 /* A list that makes no sense leads nowhere. */
 static void choose_network(struct session *s)
 {
+    AUTO(buf) struct buf limited = BUF_INIT;
     struct str word = str_trim(str_of(getenv("TRIVET_SANDBOX_NET")));
     struct error err;
+    if (!word.n && s->settings->network)
+        word = STR("on");
+    site_limit_net(word, &limited);
+    word = buf_str(&limited);
     bool is_list = word.n && !str_is(word, "on") && !str_is(word, "off") && !str_is(word, "1") &&
                    !str_is(word, "0");
-    s->sandbox->network = !is_list && is_on("TRIVET_SANDBOX_NET", s->settings->network);
+    s->sandbox->network = str_is(word, "on") || str_is(word, "1");
     if (!is_list)
         return;
     s->hosts = xnew(struct host_list);
@@ -123,7 +132,8 @@ const struct sandbox_policy *session_sandbox(struct session *s)
         s->sandbox->is_required = is_required;
         expect_space(s->sandbox, report_of(s->engine));
         choose_network(s);
-        s->sandbox->unix_sockets = is_on("TRIVET_SANDBOX_UNIX", false);
+        s->sandbox->unix_sockets = !site_policy()->forbids_unix &&
+                                   is_on("TRIVET_SANDBOX_UNIX", false);
         add_writable(s->sandbox);
         if (s->path)
             sandbox_paths_add(&s->sandbox->guarded, str_of(s->path));

@@ -71,6 +71,16 @@ static const struct {
     [VALUE_NUMBER] = {is_number, "a number, 0 for no limit"},
 };
 
+bool sandbox_value_fits(enum sandbox_value kind, struct str value)
+{
+    return values[kind].fits(value);
+}
+
+const char *sandbox_value_takes(enum sandbox_value kind)
+{
+    return values[kind].takes;
+}
+
 static void set_variable(const char *name, struct str value)
 {
     AUTO(buf) struct buf variable = BUF_INIT;

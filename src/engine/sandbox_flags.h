@@ -13,6 +13,10 @@ enum sandbox_value { VALUE_KIND, VALUE_NET, VALUE_SWITCH, VALUE_PATHS, VALUE_HID
 /* Sets the variable.  ERR_INVALID says what the option takes. */
 bool sandbox_option_take(void *into, const struct option *row, struct str value, struct error *err);
 
+/* Whether it fits; what it takes, for an error. */
+bool sandbox_value_fits(enum sandbox_value kind, struct str value);
+const char *sandbox_value_takes(enum sandbox_value kind);
+
 #define SANDBOX_OPTION(wire, value_name, fits, text)                                               \
     {                                                                                              \
         .name = (wire), .value = (value_name), .about = (text), .kind = OPT_TAKEN,                 \

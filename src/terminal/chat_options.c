@@ -54,7 +54,8 @@ bool chat_options_read(int argc, char **argv, struct run_options *ret, struct er
 {
     *ret = (struct run_options){.mode = run_mode_named(STR("workspace-write")),
                                 .prompt = BUF_MAX(PROMPT_BYTES)};
-    if (!options_read(chat_option_rows, &argc, argv, ret, NULL, err))
+    if (!run_options_begin(chat_option_rows, argc, argv, ret, err) ||
+        !options_read(chat_option_rows, &argc, argv, ret, NULL, err))
         return false;
     for (int i = 0; i < argc; i++)
         buf_addf(&ret->prompt, "%s%s", i ? " " : "", argv[i]);

@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "dialects/find.h"
 #include "dialects/profile.h"
+#include "dialects/settings.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -99,6 +100,15 @@ static struct session_spec spec_of(struct launch *l, struct str id)
     };
 }
 
+/* A setting of new sessions. */
+static struct str stored(const char *name, struct launch *l)
+{
+    struct error ignored;
+    enum setting_from from;
+    struct str value = setting_get(setting_find(str_of(name), &ignored), &from);
+    return value.p ? arena_str(&l->arena, value) : STR_NONE;
+}
+
 static struct session *new_session(struct launch *l, struct str id, struct error *err)
 {
     AUTO(buf) struct buf dir = BUF_INIT;
@@ -107,6 +117,10 @@ static struct session *new_session(struct launch *l, struct str id, struct error
     spec.path = arena_fmt(&l->arena, "%.*s/%.*s.jsonl", STR_FMT(buf_str(&dir)), STR_FMT(id));
     if (!spec.model.p)
         spec.model = engine_default_model(l->engine);
+    if (!spec.model.p)
+        spec.model = stored("model", l);
+    if (!spec.effort.p)
+        spec.effort = stored("effort", l);
     return session_new(l->engine, &spec, err);
 }
 

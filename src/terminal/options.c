@@ -2,6 +2,7 @@
 #include "terminal/options.h"
 
 #include "base/mem.h"
+#include "dialects/settings.h"
 #include "engine/sandbox_flags.h"
 #include "terminal/prompt.h"
 
@@ -154,11 +155,32 @@ static bool check(const struct run_options *o, struct error *err)
     return true;
 }
 
+/* The settings first, so that options replace them.  Whose project is meant stands in the options:
+ * they are read once more before. */
+bool run_options_begin(const struct option *rows, int argc, char **argv, struct run_options *ret,
+                       struct error *err)
+{
+    struct run_options first = *ret;
+    char **words = xcalloc((size_t)argc + 1, sizeof *words);
+    memcpy(words, argv, (size_t)argc * sizeof *words);
+    int n = argc;
+    bool ok = options_read(rows, &n, words, &first, NULL, err);
+    free(words);
+    struct str workspace = first.workspace;
+    bool asks_help = first.asks_help;
+    run_options_clear(&first);
+    if (!ok || asks_help)
+        return ok;
+    settings_use_project(workspace.p ? workspace : STR("."));
+    return settings_fill(rows, ret, err);
+}
+
 bool run_options_read(int argc, char **argv, struct run_options *ret, struct error *err)
 {
     *ret = (struct run_options){.mode = run_mode_named(STR("workspace-write")),
                                 .color = STR("auto")};
-    if (!options_read(exec_option_rows, &argc, argv, ret, NULL, err))
+    if (!run_options_begin(exec_option_rows, argc, argv, ret, err) ||
+        !options_read(exec_option_rows, &argc, argv, ret, NULL, err))
         return false;
     if (ret->asks_help)
         return true;

@@ -52,6 +52,9 @@ void run_options_clear(struct run_options *o);
 void chat_options_usage(struct buf *out);
 bool chat_options_read(int argc, char **argv, struct run_options *ret, struct error *err);
 
+/* Puts the settings of the user and the project into *ret, before options are read. */
+bool run_options_begin(const struct option *rows, int argc, char **argv, struct run_options *ret,
+                       struct error *err);
 /* For rows of options. */
 extern const char *const run_mode_names[]; /* NULL-ended */
 bool run_take_mode(void *into, const struct option *row, struct str value, struct error *err);
