@@ -74,9 +74,10 @@ static bool take_policy(const char *path, yyjson_val *v, struct error *err)
         return refuse(path, "policy must be an object", err);
     yyjson_obj_foreach(v, i, max, key, value) {
         AUTO(buf) struct buf what = BUF_INIT;
-        buf_addf(&what, "the member %.40s of policy is unknown or has a wrong value",
-                 yyjson_get_str(key));
-        if (!take_member(str_n(yyjson_get_str(key), yyjson_get_len(key)), value))
+        struct str name = str_n(yyjson_get_str(key), yyjson_get_len(key));
+        buf_addf(&what, "the member %.*s of policy is unknown or has a wrong value",
+                 STR_FMT(str_cut(name, 40)));
+        if (!take_member(name, value))
             return refuse(path, what.p, err);
     }
     return true;
