@@ -118,6 +118,7 @@ async function lookAround(call, workspace) {
   assert.equal((await call("workspace/info", { workspaceRoot: root })).root, root);
   const { tools } = await call("tools/list");
   assert.ok(tools.some((tool) => tool.function.name === "read_file"));
+  assert.deepEqual((await call("mcp/status")).servers, []);
   return { root, capabilities };
 }
 

@@ -200,6 +200,10 @@ bool engine_load_tools_await(struct engine *e, const struct session_settings *se
  * are offered in every toolset, as the client asks for it.  ERR_INVALID when it is neither list nor
  * object. */
 bool session_use_servers(struct session *s, struct str servers, struct error *err);
+/* All tools that the model is offered now, custom tools and those of servers included, which are
+ * started for it; a limited time is waited for them.  In the arena. */
+bool session_tools_await(struct session *s, struct arena *a, const struct face ***ret,
+                         size_t *ret_n, struct error *err);
 /* The settings have changed: they are read again before the next request. */
 void session_reread_servers(struct session *s);
 /* What is known of the servers (mcp/hub.h); NULL when there are none.  Starts nothing. */

@@ -87,6 +87,18 @@ const struct face **session_faces(struct session *s, struct arena *a, size_t *re
     return all;
 }
 
+bool session_tools_await(struct session *s, struct arena *a, const struct face ***ret,
+                         size_t *ret_n, struct error *err)
+{
+    session_hold(s);
+    bool ok = engine_load_tools_await(s->engine, s->settings, str_of(s->workspace), err) &&
+              session_load_servers_await(s, err);
+    if (ok)
+        *ret = session_faces(s, a, ret_n);
+    session_release(s);
+    return ok;
+}
+
 bool engine_load_tools_await(struct engine *e, const struct session_settings *settings,
                              struct str workspace, struct error *err)
 {

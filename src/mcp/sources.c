@@ -49,24 +49,33 @@ bool mcp_project_path(struct buf *out, struct str workspace)
 
 /* ---- reading ---- */
 
-static bool add_text(struct mcp_configs *c, struct str text, struct str path,
+static bool add_root(struct mcp_configs *c, yyjson_val *root, struct str path,
                      enum mcp_origin origin, struct error *err)
 {
-    AUTO(json) struct json j = JSON_INIT;
-    if (!json_parse(text, 0, FILE_DEPTH, &j, err))
-        return error_prefix(err, "%.*s", STR_FMT(str_cut(path, 200)));
-    yyjson_val *servers = json_get(j.root, "mcpServers");
-    if (!yyjson_is_obj(j.root) || (servers && !yyjson_is_obj(servers)))
+    yyjson_val *servers = json_get(root, "mcpServers");
+    if (!yyjson_is_obj(root) || (servers && !yyjson_is_obj(servers)))
         return error_set(err, ERR_CORRUPT, "%.*s: `mcpServers` must be an object",
                          STR_FMT(str_cut(path, 200)));
     mcp_configs_add(c, servers, origin, path);
     return true;
 }
 
+static bool add_text(struct mcp_configs *c, struct str text, struct str path,
+                     enum mcp_origin origin, struct error *err)
+{
+    AUTO(json) struct json j = JSON_INIT;
+    if (!json_parse(text, 0, FILE_DEPTH, &j, err))
+        return error_prefix(err, "%.*s", STR_FMT(str_cut(path, 200)));
+    return add_root(c, j.root, path, origin, err);
+}
+
 bool mcp_read_file(struct mcp_configs *c, struct str path, enum mcp_origin origin,
                    struct error *err)
 {
     AUTO(buf) struct buf text = BUF_INIT;
+    AUTO(json) struct json j = JSON_INIT;
+    if (origin == MCP_OF_USER) /* a dialect's own settings, which may hold keys, too */
+        return config_read(path, &j, err) && add_root(c, j.root, path, origin, err);
     if (!foreign_read(STR_NONE, path, LIMIT_CONFIG_BYTES, &text, err))
         return err->code == ERR_NOT_FOUND;
     return add_text(c, buf_str(&text), path, origin, err);

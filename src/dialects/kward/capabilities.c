@@ -291,6 +291,8 @@ static const struct row mcp_discovery_rows[] = {
 
 static const struct row mcp_rows[] = {
     FLAG("supported"),
+    ROW_OUT("transport", T_STR, NEEDED, "stdio; others are reached, too"),
+    ROW_OUT("config", T_STR, NEEDED, "member of the config that names the servers"),
     ROW_OUT("discovery", T_OBJ, NEEDED, NULL, .rows = mcp_discovery_rows),
     ROW_END,
 };

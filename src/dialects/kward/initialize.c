@@ -290,8 +290,9 @@ static void put_fixed(struct jw *w)
             STR("{\"workspaceMutationGuard\":\"none\",\"toolApproval\":\"none\","
                 "\"canRunShell\":true,\"canWriteFiles\":true}"));
     jw_kraw(w, "mcp",
-            STR("{\"supported\":false,\"discovery\":{\"supported\":false,\"methods\":[],"
-                "\"toolMetadata\":false,\"serverStatus\":false}}"));
+            STR("{\"supported\":true,\"transport\":\"stdio\",\"config\":\"mcpServers\","
+                "\"discovery\":{\"supported\":true,\"methods\":[\"tools/list\",\"mcp/status\"],"
+                "\"toolMetadata\":true,\"serverStatus\":true}}"));
     jw_kobj(w, "export");
     bool exports = has("sessions/export");
     jw_kbool(w, "supported", exports);

@@ -45,6 +45,7 @@ const struct method *const kw_methods[] = {
     &kw_config_update,
     &kw_initialize,
     &kw_logging_stats,
+    &kw_mcp_status,
     &kw_memory_add,
     &kw_memory_add_core,
     &kw_memory_summary_disable,
@@ -237,6 +238,8 @@ static bool start(struct server *sv)
     k->config_path = kw_config_path();
     k->config_dir = str_dup(path_dir(str_of(k->config_path)));
     k->settings.config_dir = k->config_dir;
+    k->settings.offers_servers = true;
+    k->settings.servers_file = k->config_path;
     k->settings.tells_output = true;
     k->settings.put_context_await = kw_put_context_await;
     k->settings.keep_context_await = kw_keep_context_await;
