@@ -30,7 +30,7 @@ enum {
 #define NAME_DEFAULT "background-bash"
 #define NO_ID "requires a valid `session_id`."
 #define NO_JOBS "background jobs are not available here"
-#define ID_ABOUT "the session_id of the background job, as its start returned it"
+#define ID_ABOUT "of the background job"
 
 const char loaf_js_jobs[] = "js";
 
@@ -264,10 +264,9 @@ static const struct read_args read_defaults = {.max_chars = READ_CHARS};
 static const struct row read_rows[] = {
     ROW(read_args, session_id, T_STR, NEEDED, ID_ABOUT),
     ROW(read_args, max_chars, T_NUM, OPTIONAL,
-        "most characters of each stream, up to 120000 (default 8000)"),
-    ROW(read_args, stream, T_STR, OPTIONAL,
-        "both (default), stdout or stderr; a terminal has stdout alone"),
-    ROW(read_args, peek, T_BOOL, OPTIONAL, "the next read begins at the same place"),
+        "characters of each stream (default 8000, at most 120000)"),
+    ROW(read_args, stream, T_STR, OPTIONAL, "both (default), stdout or stderr"),
+    ROW(read_args, peek, T_BOOL, OPTIONAL, "the next read begins here again"),
     ROW_END,
 };
 
@@ -454,7 +453,7 @@ struct stop_args {
 
 static const struct row stop_rows[] = {
     ROW(stop_args, session_id, T_STR, NEEDED, ID_ABOUT),
-    ROW(stop_args, force, T_BOOL, OPTIONAL, "kill it with SIGKILL instead of asking with SIGTERM"),
+    ROW(stop_args, force, T_BOOL, OPTIONAL, "SIGKILL instead of SIGTERM"),
     ROW_END,
 };
 

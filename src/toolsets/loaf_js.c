@@ -12,8 +12,8 @@
 
 enum { STREAM_BYTES = 900000, TIMEOUT_MAX_S = 1200, MAX_ARGS = 200 };
 
-#define CWD_ABOUT "directory to run in (default: where the agent was started)"
-#define TIME_ABOUT "seconds until it is stopped, 1 to 1200 (default 120)"
+#define CWD_ABOUT "directory to run in"
+#define TIME_ABOUT "1 to 1200 (default 120)"
 
 /* One run, from its arguments to its output. */
 struct run {
@@ -170,8 +170,8 @@ static const struct row js_rows[] = {
     ROW(js_args, args, T_ARR, OPTIONAL, "arguments of the script", .items = T_STR, .max = MAX_ARGS),
     ROW(js_args, cwd, T_STR, OPTIONAL, CWD_ABOUT, .max = LIMIT_PATH_BYTES),
     ROW(js_args, timeout_seconds, T_NUM, OPTIONAL, TIME_ABOUT),
-    ROW(js_args, keep_script, T_BOOL, OPTIONAL, "leave the script's file in place"),
-    ROW(js_args, runtime, T_STR, OPTIONAL | TRIM, "bun or node (default: bun if it is installed)"),
+    ROW(js_args, keep_script, T_BOOL, OPTIONAL, "keep its file"),
+    ROW(js_args, runtime, T_STR, OPTIONAL | TRIM, "bun or node"),
     ROW(js_args, format, T_STR, OPTIONAL, "module (default) or commonjs"),
     ROW_END,
 };
@@ -225,7 +225,7 @@ struct module_args {
 
 static const struct module_args module_defaults = {.timeout_seconds = LOAF_TIMEOUT_S};
 
-#define PACKAGER_ABOUT "bun, pnpm, yarn or npm (default: the first that is installed)"
+#define PACKAGER_ABOUT "bun, pnpm, yarn or npm"
 
 static const struct row module_rows[] = {
     ROW(module_args, module, T_STR, NEEDED | NOT_BLANK | TRIM,
