@@ -202,16 +202,16 @@ static void close_stream(struct session *s)
     stream->provider->free(stream);
 }
 
-/* In dollars.  What the provider's cache had is cheaper; what was written to it for five minutes
- * costs a quarter more with all vendors that count it. */
+/* In dollars.  What the provider's cache had is cheaper; what was written to it costs what the
+ * model says, else a quarter more, as vendors that count it take for five minutes. */
 static double cost_of(const struct usage *u, const struct model *m)
 {
-    const double written_factor = 1.25;
+    double write = m->price_cache_write > 0 ? m->price_cache_write : m->price_in * 1.25;
     double cached = (double)MIN(u->cache_read, u->input);
     double written = (double)MIN(u->cache_write, u->input - (int64_t)cached);
     double price = m->price_cached > 0 ? m->price_cached : m->price_in;
-    return (((double)u->input - cached - written) * m->price_in + cached * price +
-            written * m->price_in * written_factor + (double)u->output * m->price_out) /
+    return (((double)u->input - cached - written) * m->price_in + cached * price + written * write +
+            (double)u->output * m->price_out) /
            1e6;
 }
 

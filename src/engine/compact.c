@@ -64,18 +64,18 @@ static void put_message(struct buf *out, struct arena *a, const struct message *
 
 /* without: percent of the results, the oldest first, that are left out.  Nothing changes the
  * messages meanwhile: a turn runs, or a compaction. */
-static bool put_part_await(struct buf *out, const struct session *s, size_t from, size_t to,
-                           int without, struct error *err)
+static bool put_part_await(struct buf *out, struct session *s, size_t from, size_t to, int without,
+                           struct error *err)
 {
-    AUTO(arena) struct arena a = ARENA_INIT;
-    const struct history *h = &s->history;
-    size_t n_results = 0, n_left_out, told = out->n;
-    for (size_t i = from; i < to; i++)
-        n_results += h->messages[i].role == ROLE_TOOL;
+    AUTO(arena) struct arena a = ARENA_INIT, all = ARENA_INIT;
+    size_t n, n_results = 0, n_left_out, told = out->n;
+    const struct message *messages = recent_range(&s->recent, &s->history, from, to, &all, &n);
+    for (size_t i = 0; i < n; i++)
+        n_results += messages[i].role == ROLE_TOOL;
     n_left_out = (n_results * (size_t)without + 99) / 100;
-    for (size_t i = from; i < to; i++) {
-        bool is_left_out = h->messages[i].role == ROLE_TOOL && n_left_out > 0;
-        put_message(out, &a, &h->messages[i], is_left_out);
+    for (size_t i = 0; i < n; i++) {
+        bool is_left_out = messages[i].role == ROLE_TOOL && n_left_out > 0;
+        put_message(out, &a, &messages[i], is_left_out);
         n_left_out -= is_left_out;
         if (out->n - told > ROUND_BYTES) {
             told = out->n;

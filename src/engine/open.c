@@ -163,6 +163,7 @@ static void take_reading(struct session *s, struct reading *r, struct session_re
     s->seq = MAX(s->seq, hd->last_seq);
     s->n_turns = hd->n_turns;
     s->usage = hd->usage;
+    s->last_end = s->history.marks ? s->history.marks->state : TURN_COMPLETED;
     ret->n_bad = hd->n_bad;
     restore_partial(s);
     ret->n_unknown_calls = history_close_calls(&s->history, s->settings->toolset->error_prefix);

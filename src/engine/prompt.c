@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/prompt.h"
 
+#include "base/utf8.h"
 #include "context/system.h"
 #include "engine/compact.h"
 #include "engine/file.h"
@@ -138,6 +139,34 @@ static void look_at_tools(struct session *s, struct arena *a)
     s->prompt.tools = hash;
 }
 
+/* A turn that did not come to its end, once. */
+static void put_last_end(struct session *s, struct buf *out)
+{
+    enum { ERROR_CHARS = 300 };
+    AUTO(buf) struct buf text = BUF_INIT;
+    const char *rest = s->settings->drops_failed_turns && s->last_end == TURN_FAILED
+                           ? " and is not part of this conversation; what it did to files stays"
+                           : "; what it had begun may be incomplete";
+    switch (s->last_end) {
+    case TURN_CANCELED:
+        buf_addf(&text, "The user interrupted the turn before this message%s.", rest);
+        break;
+    case TURN_FAILED:
+        buf_addf(&text, "The turn before this message failed%s.", rest);
+        if (s->last_error)
+            buf_addf(&text, " The error: %.*s",
+                     STR_FMT(utf8_cut_chars(str_of(s->last_error), ERROR_CHARS)));
+        break;
+    case TURN_RUNNING:
+        buf_addf(&text, "The program ended during the turn before this message%s.", rest);
+        break;
+    default:
+        break;
+    }
+    s->last_end = TURN_COMPLETED;
+    put_section(out, buf_str(&text));
+}
+
 static void put_undone_await(struct session *s, struct buf *out)
 {
     AUTO(buf) struct buf note = BUF_INIT;
@@ -160,6 +189,7 @@ void prompt_begin_await(struct turn *t)
     look_at_tools(s, &t->arena);
     put_memory(s, buf_str(&parts.memory), &out);
     put_changed(s, &out);
+    put_last_end(s, &out);
     put_undone_await(s, &out);
     put_section(&out, buf_str(&parts.turn));
     t->told.context = arena_str(&t->arena, buf_str(&out));

@@ -139,3 +139,26 @@ const struct message *recent_put(struct recent *r, const struct history *h,
     *n = n_out;
     return out;
 }
+
+const struct message *recent_range(struct recent *r, const struct history *h, size_t from,
+                                   size_t to, struct arena *a, size_t *ret_n)
+{
+    size_t n = 0, at = from, room = to - from;
+    look(r, h);
+    for (const struct recent_turn *t = r->turns; t; t = t->next)
+        room += t->n;
+    struct message *out = arena_array(a, struct message, room + 1);
+    for (const struct recent_turn *t = r->turns; t; t = t->next) {
+        if (t->at < at || t->at + t->n_texts > to)
+            continue;
+        while (at < t->at)
+            out[n++] = h->messages[at++];
+        for (size_t i = 0; i < t->n; i++)
+            out[n++] = t->messages[i];
+        at = t->at + t->n_texts;
+    }
+    while (at < to)
+        out[n++] = h->messages[at++];
+    *ret_n = n;
+    return out;
+}

@@ -35,4 +35,8 @@ int64_t recent_weight(struct recent *r, const struct history *h);
 const struct message *recent_put(struct recent *r, const struct history *h,
                                  const struct message *messages, size_t *n, struct arena *a);
 
+/* The same for the messages [from, to) of the history. */
+const struct message *recent_range(struct recent *r, const struct history *h, size_t from,
+                                   size_t to, struct arena *a, size_t *ret_n);
+
 #endif

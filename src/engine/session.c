@@ -107,6 +107,7 @@ void session_free(struct session *s)
     free(s->long_id);
     free(s->gauge.server);
     prompt_clear(&s->prompt);
+    free(s->last_error);
     nested_clear(&s->nested);
     recent_clear(&s->recent);
     free(s);

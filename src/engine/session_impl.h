@@ -66,14 +66,16 @@ struct session {
     bool is_sandbox_old;            /* the settings have changed since: it is made again */
     struct proxy *proxy;            /* to the hosts that its commands may reach; NULL: none */
     struct host_list *hosts;
-    struct room *room;       /* of its commands, with that policy; NULL: without walls */
-    struct saved_dir *saved; /* see session_saved; NULL before the first call */
-    struct todo_list todos;  /* what the model has set itself to do */
-    struct gauge gauge;      /* of its requests */
-    struct servers *servers; /* MCP servers; NULL before they are looked for */
-    struct prompt prompt;    /* what the model was told */
-    struct nested nested;    /* instructions of directories that it was told */
-    struct recent recent;    /* calls and results of turns that are texts now */
+    struct room *room;        /* of its commands, with that policy; NULL: without walls */
+    struct saved_dir *saved;  /* see session_saved; NULL before the first call */
+    struct todo_list todos;   /* what the model has set itself to do */
+    struct gauge gauge;       /* of its requests */
+    struct servers *servers;  /* MCP servers; NULL before they are looked for */
+    struct prompt prompt;     /* what the model was told */
+    enum turn_state last_end; /* of the last turn; TURN_RUNNING: the process ended during it */
+    char *last_error;         /* of a failed one, or NULL */
+    struct nested nested;     /* instructions of directories that it was told */
+    struct recent recent;     /* calls and results of turns that are texts now */
 };
 
 /* session.c */

@@ -105,9 +105,9 @@ struct session_settings {
     int64_t context_window; /* counts instead of the model's when it is not 0 */
     int max_rounds;         /* rounds with tools per turn */
     int max_repeats;        /* equal calls in a row that end the turn; 0: none do */
-    /* Limits of a turn; 0: none.  A turn that reaches one ends before its next request, with the
-     * stop reason "max_cost", "max_total_tokens" or "max_time" where names_limits, else as an
-     * error. */
+    /* Limits of a turn; 0: none.  A turn that reaches one ends before its next request, at the
+     * limit of time at once, with the stop reason "max_cost", "max_total_tokens" or "max_time"
+     * where names_limits, else as an error. */
     double max_cost;          /* USD */
     int64_t max_total_tokens; /* input and output of all its requests */
     int64_t max_time_ms;

@@ -209,6 +209,7 @@ bool session_renew_await(struct session *s, struct str id, struct str path, stru
     history_empty(&s->history);
     read_set_empty(s->reads);
     nested_clear(&s->nested);
+    s->last_end = TURN_COMPLETED;
     session_measure(s);
     if (next && !move_waiting_through_await(s, err)) {
         slog_close(old);

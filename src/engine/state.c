@@ -215,6 +215,7 @@ bool session_clear(struct session *s, struct error *err)
     history_empty(&s->history);
     read_set_empty(s->reads);
     nested_clear(&s->nested);
+    s->last_end = TURN_COMPLETED;
     session_measure(s);
     return true;
 }

@@ -153,9 +153,8 @@ static const char *limit_reached(const struct turn *t)
     const struct session_settings *st = t->session->settings;
     if (st->max_cost > 0 && t->usage.cost >= st->max_cost)
         return "max_cost";
-    if (st->max_total_tokens && t->usage.input + t->usage.output >= st->max_total_tokens)
-        return "max_total_tokens";
-    return st->max_time_ms && time_now_ms() - t->started_ms >= st->max_time_ms ? "max_time" : NULL;
+    bool is_over = st->max_total_tokens && t->usage.input + t->usage.output >= st->max_total_tokens;
+    return is_over ? "max_total_tokens" : NULL;
 }
 
 static bool stop_at_budget(struct turn *t, const char *name, struct error *err)
@@ -386,6 +385,10 @@ static void end_turn_await(struct turn *t, bool ok, struct error *err)
     if (t->state == TURN_COMPLETED && s->settings->keep_context_await)
         s->settings->keep_context_await(s->settings->context_arg, s);
     turn_finish(t, &end);
+    if (!t->errand && !t->is_continued) {
+        s->last_end = t->state;
+        session_set_str(&s->last_error, t->state == TURN_FAILED ? error_str(&t->error) : STR_NONE);
+    }
     settle_late_steering(t); /* nothing waits between this and the end of the fiber */
 }
 
@@ -394,6 +397,9 @@ static void turn_fiber(void *arg)
     struct turn *t = arg;
     struct error err = ERROR_INIT;
     bool ok = run_turn_await(t, &err);
+    timer_free(take(&t->timer));
+    if (!ok && t->is_late && !t->is_cancel_asked && err.code == ERR_CANCELED)
+        ok = stop_at_budget(t, "max_time", &err);
     if (ok)
         t->session->n_continuations = 0;
     else if (err.code == ERR_OVERFLOW && overflow_continue_await(t, &err))
@@ -403,9 +409,23 @@ static void turn_fiber(void *arg)
     session_turn_over(t->session, t); /* after this the turn and the session may be gone */
 }
 
+/* What runs ends as it does at an interrupt. */
+static void on_late(void *arg)
+{
+    struct turn *t = arg;
+    t->is_late = true;
+    if (t->fiber)
+        fiber_cancel(t->fiber);
+}
+
 void turn_start(struct turn *t)
 {
+    int64_t most_ms = t->session->settings->max_time_ms;
     t->stop = "end_turn";
+    if (most_ms > 0) {
+        t->timer = timer_new(t->engine->loop, on_late, t);
+        timer_start(t->timer, most_ms);
+    }
     t->engine->n_running++;
     if (!t->session->journal)
         t->session->journal = journal_new(t->session);

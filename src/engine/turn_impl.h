@@ -56,6 +56,8 @@ struct turn {
     int64_t n_events; /* numbered so far */
 
     struct fiber *fiber; /* while it runs */
+    struct timer *timer; /* of the limit of time, or NULL */
+    bool is_late;        /* it was reached */
     struct child *child; /* a running command */
     struct steer *steers, **steers_end;
     struct wait steering; /* woken when one of them was accepted or refused */

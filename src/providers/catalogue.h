@@ -11,8 +11,9 @@
  *
  * The user's file: {"models":[{"id":"openai/gpt-6-sol", "name", "description", "context_window",
  * "max_output", "images", "reasons", "reasoning":["off","low",...], "price_in", "price_out",
- * "price_cached"}]}, all but the id optional; tokens, and USD per million of them.  It is read
- * again when it changes.  One that is broken is reported once and counts as absent.
+ * "price_cached", "price_cache_write"}]}, all but the id optional; tokens, and USD per million of
+ * them.  It is read again when it changes.  One that is broken is reported once and counts as
+ * absent.
  */
 #ifndef TRIVET_PROVIDERS_CATALOGUE_H
 #define TRIVET_PROVIDERS_CATALOGUE_H

@@ -147,6 +147,8 @@ static void read_prices(struct model_row *row, yyjson_val *pricing)
         row->given |= GIVEN_PRICE_OUT;
     if (read_price(pricing, "input_cache_read", &row->model.price_cached))
         row->given |= GIVEN_PRICE_CACHED;
+    if (read_price(pricing, "input_cache_write", &row->model.price_cache_write))
+        row->given |= GIVEN_PRICE_CACHE_WRITE;
 }
 
 static void read_reasoning(struct model_row *row, yyjson_val *item)

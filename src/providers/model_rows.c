@@ -108,6 +108,8 @@ void model_row_apply(const struct model_row *row, enum model_source source, stru
         m->price_out = from->price_out;
     if (given & GIVEN_PRICE_CACHED)
         m->price_cached = from->price_cached;
+    if (given & GIVEN_PRICE_CACHE_WRITE)
+        m->price_cache_write = from->price_cache_write;
     if (given & GIVEN_DEFAULT)
         m->default_level = from->default_level;
     if (given & GIVEN_PRIORITY)
@@ -122,7 +124,7 @@ struct entry {
     int64_t context_window, max_output, priority;
     bool images, reasons;
     yyjson_val *reasoning, *routes;
-    double price_in, price_out, price_cached;
+    double price_in, price_out, price_cached, price_cache_write;
 };
 
 #define NOT_BELOW_0 .has_min = true, .min = 0
@@ -142,6 +144,7 @@ static const struct row entry_rows[] = {
     ROW(entry, price_in, T_NUM, OPTIONAL, "USD per million tokens", NOT_BELOW_0),
     ROW(entry, price_out, T_NUM, OPTIONAL, "USD per million tokens", NOT_BELOW_0),
     ROW(entry, price_cached, T_NUM, OPTIONAL, "USD per million tokens", NOT_BELOW_0),
+    ROW(entry, price_cache_write, T_NUM, OPTIONAL, "USD per million tokens", NOT_BELOW_0),
     ROW_END,
 };
 
@@ -162,6 +165,7 @@ static const struct {
     {"price_in", GIVEN_PRICE_IN},
     {"price_out", GIVEN_PRICE_OUT},
     {"price_cached", GIVEN_PRICE_CACHED},
+    {"price_cache_write", GIVEN_PRICE_CACHE_WRITE},
 };
 
 static bool read_levels(yyjson_val *list, unsigned *ret, struct error *err)
@@ -222,6 +226,7 @@ static bool read_entry(struct model_rows *r, yyjson_val *v, bool is_strict, stru
     row->model.price_in = e.price_in;
     row->model.price_out = e.price_out;
     row->model.price_cached = e.price_cached;
+    row->model.price_cache_write = e.price_cache_write;
     for (size_t i = 0; i < ARRAY_LEN(members); i++)
         if (json_get(v, members[i].name))
             row->given |= members[i].bit;
@@ -298,6 +303,8 @@ static void put_row(const struct model_row *row, struct jw *w)
         jw_knum(w, "price_out", m->price_out);
     if (row->given & GIVEN_PRICE_CACHED)
         jw_knum(w, "price_cached", m->price_cached);
+    if (row->given & GIVEN_PRICE_CACHE_WRITE)
+        jw_knum(w, "price_cache_write", m->price_cache_write);
     jw_obj_end(w);
 }
 

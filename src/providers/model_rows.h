@@ -21,6 +21,7 @@ enum given { /* which members of a row are known */
              GIVEN_PRIORITY = 1024,
              GIVEN_ABOUT = 2048,
              GIVEN_ROUTES = 4096,
+             GIVEN_PRICE_CACHE_WRITE = 8192,
 };
 
 struct model_row {

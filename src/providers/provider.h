@@ -44,6 +44,8 @@ struct model {
     bool takes_images, reasons;
     double price_in, price_out; /* USD per million tokens; 0: unknown */
     double price_cached;        /* of cached input; 0: as price_in */
+    double price_cache_write;   /* of input that is written to a cache; 0: a quarter more than
+                                 * price_in */
     unsigned levels;            /* enum model_level; 0: unknown, or it does not reason */
     /* levels or reasons were given by a live list or the user's file */
     bool has_own_levels, has_own_reasons;

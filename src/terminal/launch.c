@@ -47,6 +47,7 @@ static void fill_settings(struct launch *l)
         l->settings.max_rounds = (int)MIN(o->max_rounds, INT_MAX);
     l->settings.max_cost = o->max_cost;
     l->settings.max_total_tokens = o->max_total_tokens;
+    l->settings.max_time_ms = o->max_time_ms;
     l->settings.keeps_no_file = o->is_ephemeral;
 }
 

@@ -89,6 +89,8 @@ const struct option exec_option_rows[] = {
     RUN(max_cost, OPT_MONEY, "max-cost", 0, "USD", "stop a turn that has cost so much"),
     RUN(max_total_tokens, OPT_COUNT, "max-tokens", 0, "N",
         "stop a turn that has used so many tokens, input and output"),
+    RUN(max_time_ms, OPT_TIME, "max-time", 0, "TIME",
+        "stop a turn that takes longer, as the other limits do"),
     RUN(timeout_ms, OPT_TIME, "timeout", 0, "TIME", "stop after 90s, 5m, 2h ..."),
     RUN(as_json, OPT_FLAG, "json", 0, NULL, "stdout: one JSON document at the end"),
     RUN(as_stream, OPT_FLAG, "stream-json", 0, NULL,

@@ -29,6 +29,7 @@ struct run_options {
     int64_t timeout_ms;
     double max_cost;          /* USD; 0: no limit */
     int64_t max_total_tokens; /* 0: no limit */
+    int64_t max_time_ms;      /* 0: no limit */
     struct str color;         /* "auto", "always", "never" */
     bool network, asks, is_quiet, is_verbose, asks_help;
     bool as_json, as_stream; /* one document, or one event per line */
