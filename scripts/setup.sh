@@ -102,7 +102,8 @@ need_packages() {
 # Node.js than the distribution has comes from npm too; $top/build/npm/node_modules/.bin is then to
 # stand first in PATH.  Returns false, with a reason, when the registry cannot be reached.
 test_npm="@copilotkit/aimock@1.43.0 vscode-jsonrpc@8.2.1 @modelcontextprotocol/server-everything@2026.8.31
-    @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-memory@2026.8.31"
+    @modelcontextprotocol/server-filesystem@2026.8.31 @modelcontextprotocol/server-memory@2026.8.31
+    @agentclientprotocol/sdk@2.4.0"
 need_npm() (
     dir=$top/build/npm
     [ "$(cat "$dir/installed" 2>/dev/null)" = "$test_npm" ] && return

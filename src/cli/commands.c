@@ -66,6 +66,10 @@ static int run_acp(const struct command_row *row, int argc, char **argv)
             help_command(row, &help);
             return command_print(buf_str(&help));
         }
+    if (argc > 0 && strcmp(argv[argc - 1], "login") == 0) { /* as clients start a sign-in */
+        const struct command_row *login = command_find(STR("login"));
+        return login->run(login, 0, argv);
+    }
     return run_server(&dialect_acp, argc, argv);
 }
 

@@ -14,7 +14,9 @@
 
 static const struct method *const methods[] = {
     &acp_cancel_request,
+    &acp_authenticate,
     &acp_initialize,
+    &acp_logout,
     &acp_session_cancel,
     &acp_session_close,
     &acp_session_delete,
@@ -162,6 +164,7 @@ static struct conn *get_conn(struct server *sv)
 static void free_all(struct server *sv)
 {
     struct acp *a = sv->state;
+    fiber_cancel_all(sv->loop);
     while (fiber_count(sv->loop))
         loop_step(sv->loop, true);
     acp_sessions_free(a);

@@ -137,8 +137,14 @@ static void compaction_came(struct acp_session *s, const struct event *e)
                                            : "failed");
     if (is_over && e->error)
         jw_kz(w, "error", e->error->text);
-    else if (is_over && e->compaction->summary.n)
-        jw_kstr(w, "summary", e->compaction->summary);
+    if (is_over && !e->error && e->compaction->summary.n) {
+        jw_karr(w, "summary");
+        jw_obj(w);
+        jw_kz(w, "type", "text");
+        jw_kstr(w, "text", e->compaction->summary);
+        jw_obj_end(w);
+        jw_arr_end(w);
+    }
     acp_update_end(s);
 }
 

@@ -44,6 +44,8 @@ static void take_client(struct acp_client *c, yyjson_val *v)
         .reads_files = json_get_bool(fs, "readTextFile", false),
         .writes_files = json_get_bool(fs, "writeTextFile", false),
         .shows_forms = has_object(json_get(v, "elicitation"), "form"),
+        .shows_urls = has_object(json_get(v, "elicitation"), "url"),
+        .has_terminal_login = json_get_bool(json_get(v, "auth"), "terminal", false),
         .shows_compaction = has_object(session, "compaction"),
         .shows_notices = has_object(session, "notices"),
     };
@@ -74,6 +76,9 @@ static void put_capabilities(struct jw *w)
     put_empty(w, "close");
     put_empty(w, "delete");
     jw_obj_end(w);
+    jw_kobj(w, "auth");
+    put_empty(w, "logout");
+    jw_obj_end(w);
     jw_obj_end(w);
 }
 
@@ -92,8 +97,7 @@ static bool initialize(struct request *rq, struct jw *w, struct error *err)
     jw_kz(w, "title", "Trivet");
     jw_kz(w, "version", a->sv->version);
     jw_obj_end(w);
-    jw_karr(w, "authMethods");
-    jw_arr_end(w);
+    acp_put_auth_methods(a, w);
     jw_obj_end(w);
     return true;
 }

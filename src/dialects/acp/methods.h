@@ -24,6 +24,15 @@ bool acp_refuse_fault(struct request *rq, struct error *err, struct str place,
 extern const struct dialect_error acp_errors[];
 extern const struct row acp_error_rows[];
 
+/* ---- auth.c ---- */
+
+struct login;
+struct signing { /* on the stack of its fiber */
+    struct login *login;
+    int64_t ask; /* id of the request that shows the address; 0: none */
+};
+void acp_put_auth_methods(struct acp *a, struct jw *w);
+
 /* ---- session.c ---- */
 
 /* ERR_INVALID before initialize. */
@@ -160,8 +169,9 @@ extern const struct row acp_server_rows[];
 
 /* ---- methods ---- */
 
-extern const struct method acp_initialize, acp_session_cancel, acp_session_close,
-    acp_session_delete, acp_session_list, acp_session_load, acp_session_new, acp_session_prompt,
-    acp_session_resume, acp_session_set_config_option, acp_session_set_mode, acp_cancel_request;
+extern const struct method acp_authenticate, acp_logout, acp_initialize, acp_session_cancel,
+    acp_session_close, acp_session_delete, acp_session_list, acp_session_load, acp_session_new,
+    acp_session_prompt, acp_session_resume, acp_session_set_config_option, acp_session_set_mode,
+    acp_cancel_request;
 
 #endif

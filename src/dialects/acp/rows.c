@@ -133,6 +133,11 @@ static const struct row session_capability_rows[] = {
     ROW_END,
 };
 
+static const struct row auth_capability_rows[] = {
+    ROW_OUT("logout", T_OBJ, NEEDED, "logout", .rows = acp_empty_rows),
+    ROW_END,
+};
+
 static const struct row capability_rows[] = {
     ROW_OUT("loadSession", T_BOOL, NEEDED, "session/load"),
     ROW_OUT("promptCapabilities", T_OBJ, NEEDED, "blocks of prompts",
@@ -140,6 +145,7 @@ static const struct row capability_rows[] = {
     ROW_OUT("mcpCapabilities", T_OBJ, NEEDED, "MCP servers", .rows = mcp_capability_rows),
     ROW_OUT("sessionCapabilities", T_OBJ, NEEDED, "further methods",
             .rows = session_capability_rows),
+    ROW_OUT("auth", T_OBJ, NEEDED, "further methods", .rows = auth_capability_rows),
     ROW_END,
 };
 
@@ -151,6 +157,8 @@ static const struct row info_rows[] = {
 };
 
 static const struct row auth_method_rows[] = {
+    ROW_OUT("type", T_STR, OPTIONAL, "terminal: the client runs the program; absent: authenticate"),
+    ROW_OUT("args", T_ARR, OPTIONAL, "of a terminal: further arguments", .items = T_STR),
     ROW_OUT("id", T_STR, NEEDED, "for authenticate"),
     ROW_OUT("name", T_STR, NEEDED, "for humans"),
     ROW_OUT("description", T_STR, NEEDED, "for humans"),
@@ -268,7 +276,8 @@ static const struct row compaction_rows[] = {
     KIND("compaction_update"),
     ROW_OUT("compactionId", T_STR, NEEDED, "the same from start to end"),
     ROW_OUT("status", T_STR, NEEDED, "how far it is", .choices = compaction_states),
-    ROW_OUT("summary", T_STR, OPTIONAL, "what the model reads from now on"),
+    ROW_OUT("summary", T_ARR, OPTIONAL, "what the model reads from now on", .items = T_OBJ,
+            .variants = blocks),
     ROW_OUT("error", T_STR, OPTIONAL, "why it failed"),
     ROW_END,
 };
@@ -381,8 +390,14 @@ static const struct row cancel_rows[] = {
     ROW_END,
 };
 
+static const struct row complete_rows[] = {
+    ROW_OUT("elicitationId", T_STR, NEEDED, "of the request"),
+    ROW_END,
+};
+
 const struct dialect_event acp_events[] = {
     {"session/update", update_rows, "Something happened in a session."},
+    {"elicitation/complete", complete_rows, "What an address was opened for is done."},
     {"$/cancel_request", cancel_rows, "A request of the program needs no answer any more."},
     {NULL, NULL, NULL},
 };
@@ -426,14 +441,17 @@ static const struct row form_rows[] = {
     ROW_END,
 };
 
-static const char *const form_mode[] = {"form", NULL};
+static const char *const modes[] = {"form", "url", NULL};
 
 static const struct row elicitation_rows[] = {
-    ROW_OUT("mode", T_STR, NEEDED, "kind of question", .choices = form_mode),
-    ROW_OUT("sessionId", T_STR, NEEDED, "the session"),
-    ROW_OUT("toolCallId", T_STR, OPTIONAL, "the call that asks"),
-    ROW_OUT("message", T_STR, NEEDED, "the first question"),
-    ROW_OUT("requestedSchema", T_OBJ, NEEDED, "the form", .rows = form_rows),
+    ROW_OUT("mode", T_STR, NEEDED, "kind of question", .choices = modes),
+    ROW_OUT("sessionId", T_STR, OPTIONAL, "form: the session"),
+    ROW_OUT("toolCallId", T_STR, OPTIONAL, "form: the call that asks"),
+    ROW_OUT("requestId", T_ANY, OPTIONAL, "url: id of authenticate"),
+    ROW_OUT("message", T_STR, NEEDED, "what it is about"),
+    ROW_OUT("requestedSchema", T_OBJ, OPTIONAL, "form: the members", .rows = form_rows),
+    ROW_OUT("elicitationId", T_STR, OPTIONAL, "url: for elicitation/complete"),
+    ROW_OUT("url", T_STR, OPTIONAL, "url: the address to open"),
     ROW_END,
 };
 
@@ -451,7 +469,8 @@ const struct dialect_ask acp_asks[] = {
     {"fs/write_text_file", write_rows, acp_empty_rows,
      "Changes a file of the workspace; if the client has fs.writeTextFile."},
     {"elicitation/create", elicitation_rows, elicitation_answer,
-     "Questions of the model; if the client has elicitation.form."},
+     "Questions of the model, or the address of a sign-in; if the client has elicitation.form or "
+     "elicitation.url."},
     {NULL, NULL, NULL, NULL},
 };
 

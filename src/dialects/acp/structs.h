@@ -2,14 +2,14 @@
 /* Data of the ACP dialect: the connection and its sessions.  For this folder only.
  *
  *     acp.c        rows of the dialect, start and end     errors.c   wording of wire errors
- *     initialize.c capabilities, sign-in                  rows.c     shapes, for describe
+ *     initialize.c capabilities                           rows.c     shapes, for describe
  *     session.c    new, close                             load.c     load, resume
  *     saved.c      list, delete                           commands.c slash commands
  *     prompt.c     prompt, cancel                         content.c  blocks of a prompt
  *     events.c     engine events to session/update        calls.c    tool calls
  *     permit.c     session/request_permission             diff.c     unified diffs to texts
  *     options.c    modes and config options               files.c    files through the editor
- *     question.c   forms for questions of the model
+ *     question.c   forms for questions of the model       auth.c     authenticate, logout
  *
  * The sessionId of the protocol is the id of the engine's session, and its file is one of
  * `trivet sessions`.
@@ -31,7 +31,8 @@ struct acp_options { /* of the command line */
 
 struct acp_client { /* what the client said it can do */
     bool reads_files, writes_files;
-    bool shows_forms;
+    bool shows_forms, shows_urls;
+    bool has_terminal_login; /* it can start `trivet acp login` in a terminal */
     bool shows_compaction, shows_notices;
 };
 

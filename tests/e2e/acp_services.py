@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""ACP: MCP servers of a session, pages of session/list, sessions of other programs, hostile input.
+
+covers: acp 40, 41, 47, 56, 92
+"""
+import json
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import harness  # noqa: E402
+from client import Kward, Rpc  # noqa: E402
+
+FAKE = os.path.join(harness.TOP, "tests", "fake", "mcp_server.py")
+passed = failed = 0
+
+
+def check(name, ok, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(ok), failed + (not ok)
+    if not ok:
+        print(f"FAILED: {name}: {str(detail)[:900]}")
+
+
+class Acp(Rpc):
+    args = ("acp",)
+
+    def start(self, **can):
+        self.call("initialize", {"protocolVersion": 1, "clientCapabilities": can})
+        return self
+
+    def new(self, cwd, servers=()):
+        return self.call("session/new", {"cwd": cwd, "mcpServers": list(servers)})["sessionId"]
+
+    def prompt(self, session, text, timeout=30):
+        """The answer, and the updates of the turn."""
+        first = len(self.heard)
+        number = self.ask("session/prompt", {"sessionId": session,
+                                             "prompt": [{"type": "text", "text": text}]})
+        self.asked = []
+        while True:
+            answer = self.until(lambda m: "id" in m, timeout)
+            if "method" not in answer and answer["id"] == number:
+                break
+            if "method" in answer:
+                self.asked.append(answer["params"])
+                self.send({"jsonrpc": "2.0", "id": answer["id"], "result": {
+                    "outcome": {"outcome": "selected", "optionId": "allow-once"}}})
+        updates = [m["params"]["update"] for m in self.heard[first:]
+                   if m.get("method") == "session/update" and m["params"]["sessionId"] == session]
+        return answer, updates
+
+
+def scene(workspace, **what):
+    path = os.path.join(workspace, "scene.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(what, file)
+    return ["--model", f"rehearsal/{path}"]
+
+
+def said(updates):
+    return "".join(u["content"]["text"] for u in updates
+                   if u["sessionUpdate"] == "agent_message_chunk")
+
+
+def servers(workspace, env):
+    args = scene(workspace, rounds=[[{"call": "mcp__fake__echo", "args": {"text": "hi"}}],
+                                    [{"say": "{{tool_output}}"}]])
+    fake = {"name": "fake", "command": sys.executable, "args": [FAKE], "env": []}
+    broken = {"name": "broken", "command": "/nonexistent/server", "args": [], "env": []}
+    with Acp(args, cwd=workspace, env=env) as c:
+        session = c.start().new(workspace, [broken, dict(fake, type="stdio")])
+        answer, updates = c.prompt(session, "go")
+        check("a tool of the server answers", "echo: hi" in said(updates), updates)
+        check("a broken server does not stop the turn", answer.get("result") == {"stopReason": "end_turn"},
+              answer)
+        call = next(u for u in updates if u["sessionUpdate"] == "tool_call")
+        check("it is asked for first", len(c.asked) == 1, c.asked)
+        check("its call is shown", call["title"] == "mcp__fake__echo" and call["kind"] == "other", call)
+        other = c.new(workspace)
+        _, updates = c.prompt(other, "go")
+        check("another session does not have it", "unknown tool" in said(updates), updates)
+        check("the end", c.close() == 0)
+
+
+def pages(workspace, env):
+    home = os.path.join(env["XDG_STATE_HOME"], "trivet", "sessions")
+    os.makedirs(home, exist_ok=True)
+    for i in range(120):
+        path = os.path.join(home, f"00000000-0000-4000-8000-{i:012}.jsonl")
+        lines = [{"type": "session", "version": 1, "id": f"00000000-0000-4000-8000-{i:012}",
+                  "cwd": workspace if i % 2 else "/elsewhere", "timestamp": "2026-01-01T00:00:00.000Z"},
+                 {"type": "message", "timestamp": "2026-01-01T00:00:01.000Z",
+                  "message": {"role": "user", "content": f"prompt {i}"}}]
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("".join(json.dumps(line) + "\n" for line in lines))
+        os.utime(path, (1.7e9 + i // 7, 1.7e9 + i // 7))    # several at one time
+    with Acp(cwd=workspace, env=env) as c:
+        c.start()
+        for cwd, wanted in ((None, 120), (workspace, 60)):
+            got, cursor, n_pages = [], None, 0
+            while n_pages < 10:
+                answer = c.call("session/list", {"cwd": cwd, "cursor": cursor})
+                got += [one["sessionId"] for one in answer["sessions"]]
+                n_pages, cursor = n_pages + 1, answer.get("nextCursor")
+                if cursor is None:
+                    break
+            got = [one for one in got if one.startswith("00000000-0000-4000-8000-")]
+            check(f"{wanted} sessions once", len(got) == len(set(got)) == wanted, (len(got), n_pages))
+        # a link where the file should be, and a directory
+        os.symlink("/etc/passwd", os.path.join(home, "11111111-0000-4000-8000-000000000000.jsonl"))
+        os.mkdir(os.path.join(home, "22222222-0000-4000-8000-000000000000.jsonl"))
+        for name in ("11111111", "22222222"):
+            number = c.ask("session/load", {"sessionId": f"{name}-0000-4000-8000-000000000000",
+                                            "cwd": workspace, "mcpServers": []})
+            answer = c.until(lambda m: m.get("id") == number)
+            check(f"{name} is refused", "error" in answer and "root:" not in json.dumps(answer), answer)
+        check("the end", c.close() == 0)
+
+
+def from_kward(workspace, env):
+    with Kward(cwd=workspace, env=dict(env, TRIVET_MODEL="rehearsal/echo")) as k:
+        k.call("initialize", {"client": {"name": "t"}})
+        session = k.call("sessions/create", {"workspaceRoot": workspace})["id"]
+        k.call("turns/start", {"sessionId": session, "input": "from Kward"})
+        k.until(lambda m: "turnFinished" in json.dumps(m))
+        k.close()
+    with Acp(["--model", "rehearsal/echo"], cwd=workspace, env=env) as c:
+        c.start()
+        found = [one for one in c.call("session/list", {"cwd": workspace})["sessions"]
+                 if one.get("title") == "from Kward"]
+        check("Kward's session is listed", len(found) == 1, found)
+        if found:
+            first = len(c.heard)
+            c.call("session/load", {"sessionId": found[0]["sessionId"], "cwd": workspace,
+                                    "mcpServers": []})
+            told = [m["params"]["update"] for m in c.heard[first:] if m.get("method") == "session/update"]
+            check("and told again", [u["sessionUpdate"] for u in told][:2]
+                  == ["user_message_chunk", "agent_message_chunk"], told)
+            answer, updates = c.prompt(found[0]["sessionId"], "and on")
+            check("and goes on", "and on" in said(updates), updates)
+
+
+def hostile(workspace, env):
+    args = scene(workspace, turns=[{"when": "slow", "rounds": [[{"wait_ms": 20000}]]}],
+                 rounds=[[{"say": "Fine: " + "word " * 2000, "piece": 7}]])
+    with Acp(args, cwd=workspace, env=env) as c:
+        session = c.start().new(workspace)
+        answer, updates = c.prompt(session, "x" * (8 << 20), 60)
+        check("8 MB of prompt are answered", "result" in answer or answer["error"]["code"] == -32603,
+              str(answer)[:300])
+        fresh = c.new(workspace)
+        answer, updates = c.prompt(fresh, "hello")
+        check("chunks are the answer", said(updates) == "Fine: " + "word " * 2000, said(updates)[-80:])
+        # a hundred sessions with a prompt each, cancelled in one go; one goes on undisturbed
+        many = [c.new(workspace) for _ in range(100)]
+        numbers = [c.ask("session/prompt", {"sessionId": one, "prompt": [{"type": "text", "text": "slow"}]})
+                   for one in many]
+        began = time.monotonic()
+        for one in many:
+            c.send({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": one}})
+        ends = {}
+        while len(ends) < 100:
+            message = c.until(lambda m: m.get("id") in numbers and "method" not in m)
+            ends[message["id"]] = message["result"]["stopReason"]
+        check("a hundred prompts are cancelled", set(ends.values()) == {"cancelled"}, ends)
+        check("at once", time.monotonic() - began < 5 * harness.slow(), time.monotonic() - began)
+        for one in many:
+            c.call("session/close", {"sessionId": one})
+        answer, updates = c.prompt(fresh, "hello")
+        check("another one goes on", answer.get("result") == {"stopReason": "end_turn"}, answer)
+        check("nothing on stderr", c.close() == 0 and c.stderr == b"", c.stderr[:500])
+
+
+def main():
+    for scenario in (servers, pages, from_kward, hostile):
+        with harness.private_place() as base:
+            env = harness.clean_env(base)
+            workspace = os.path.realpath(os.path.join(base, "workspace"))
+            os.makedirs(workspace, exist_ok=True)
+            scenario(workspace, env)
+    print(f"{passed} passed, {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
