@@ -43,6 +43,7 @@ class Gone(Exception):
 
 class Client:
     args = ()
+    is_checked = True  # every message, against the schema of the program
 
     def __init__(self, args=(), cwd=None, env=None, wrap=()):
         self.heard = []
@@ -140,7 +141,8 @@ class Client:
 
 class Rpc(Client):
     """What loaf and Kward share: requests with ids.  Every message is checked against the schema
-    of the program; one that does not fit is the last one heard, as the exception `next` raises."""
+    of the program; one that does not fit is the last one heard, as the exception `next` raises.
+    Benches leave the check out: it takes longer than what they measure."""
 
     def __init__(self, *args, **names):
         self.last_id = 0
@@ -153,7 +155,8 @@ class Rpc(Client):
 
     def messages(self, stream):
         for message in self.parse(stream):
-            self.stream.take(message)
+            if self.is_checked:
+                self.stream.take(message)
             yield message
 
     def parse(self, stream):
@@ -222,7 +225,8 @@ class Scaiflux(Client):
     def messages(self, stream):
         for line in stream:
             message = json.loads(line)
-            self.stream.take(message)
+            if self.is_checked:
+                self.stream.take(message)
             yield message
 
     def event(self, kind, timeout=30):

@@ -276,14 +276,12 @@ static void put_messages(struct turn *t, struct arena *a, struct ask *ask)
     bool is_whole = messages != NULL;
     if (!is_whole)
         messages = history_view(&s->history, s->settings, t->mark, 0, s->history.n, a, &n);
-    messages = recent_put(&s->recent, &s->history, messages, &n, a);
-    ask->messages = history_for_model(messages, &n, a);
-    ask->n_messages = n;
-    if (is_whole && ask->messages == s->history.messages)
+    outgoing_put(&s->outgoing, &s->history, &s->recent, is_whole ? NULL : messages, n);
+    ask->messages = s->outgoing.messages;
+    ask->n_messages = s->outgoing.n;
+    if (is_whole)
         ask->message_bytes = history_bytes(&s->history);
-    s->gauge.sent = s->gauge.fixed;
-    for (size_t i = 0; i < n; i++)
-        s->gauge.sent += message_weight(&ask->messages[i]);
+    s->gauge.sent = window_sent(s);
 }
 
 static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret,

@@ -94,8 +94,14 @@ static void sum_up(struct history *h, size_t i)
     e->usage_at = has_usage ? i + 1 : i ? e[-1].usage_at : 0;
 }
 
+static void note_change(struct history *h, size_t at)
+{
+    h->changed_from = MIN(h->changed_from, at);
+}
+
 static void sum_up_from(struct history *h, size_t from)
 {
+    note_change(h, from);
     for (size_t i = from; i < h->n; i++)
         sum_up(h, i);
     h->epoch = next_epoch();
@@ -298,6 +304,7 @@ void history_set_context(struct history *h, size_t at, struct str context)
 {
     int64_t before = message_weight(&h->messages[at]);
     h->messages[at].context = arena_str(&h->arena, context);
+    note_change(h, at);
     weigh_again(h, at, before);
 }
 
@@ -305,6 +312,7 @@ void history_shorten_result(struct history *h, size_t at, struct str brief)
 {
     int64_t before = message_weight(&h->messages[at]);
     h->messages[at].brief = arena_str(&h->arena, brief);
+    note_change(h, at);
     weigh_again(h, at, before);
 }
 
@@ -448,6 +456,7 @@ void history_fold(struct history *h, const struct session_settings *st, size_t f
     AUTO(arena) struct arena a = ARENA_INIT;
     size_t n;
     struct message *view = history_view(h, st, NULL, from, h->n, &a, &n);
+    note_change(h, from);
     h->n = from;
     h->marks = NULL;
     free(take(&h->slots));

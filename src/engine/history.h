@@ -48,6 +48,7 @@ struct history {
     size_t n, room;
     int64_t next_number; /* of the next message */
     uint64_t epoch;      /* another number whenever messages have changed that were there before */
+    size_t changed_from; /* messages before it are as outgoing.c saw them last */
     struct mark *marks;
     struct mark **slots; /* the marks by id; as many as n_slots, a power of two */
     size_t n_marks, n_slots;
@@ -133,9 +134,6 @@ int64_t history_weight(const struct history *h, size_t from);
 void history_set_context(struct history *h, size_t at, struct str context);
 /* Gives the model a short form of a result instead of its text, which is copied. */
 void history_shorten_result(struct history *h, size_t at, struct str brief);
-/* The messages as a request has them, in a: short forms, what belongs to a message for the model
- * alone as a message before it, a summary in its frame.  The same pointer when nothing differs. */
-const struct message *history_for_model(const struct message *messages, size_t *n, struct arena *a);
 
 /* ---- lines of the file ---- */
 

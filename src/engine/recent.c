@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/recent.h"
 
-struct recent_turn {
-    struct recent_turn *next;
-    struct arena arena;
-    struct message *messages;
-    size_t n;
-    size_t at, n_texts; /* the messages of the history that they stand for; n_texts 0: not placed */
-    int64_t more;       /* weight beyond that of these */
-};
-
 static void turn_free(struct recent_turn *t)
 {
     arena_clear(&t->arena);
@@ -21,6 +12,8 @@ static void drop_first(struct recent *r)
     struct recent_turn *t = r->turns;
     r->turns = t->next;
     r->more -= t->more;
+    if (t->n_texts)
+        r->changed_from = MIN(r->changed_from, t->at);
     turn_free(t);
 }
 
@@ -28,7 +21,7 @@ void recent_clear(struct recent *r)
 {
     while (r->turns)
         drop_first(r);
-    *r = (struct recent){0};
+    r->more = 0;
 }
 
 /* What is of another conversation by now does not count. */
@@ -95,6 +88,7 @@ void recent_place(struct recent *r, const struct history *h, size_t at, int64_t 
     if (!t || t->n_texts)
         return;
     t->at = at;
+    r->changed_from = MIN(r->changed_from, at);
     t->n_texts = at < h->n ? h->n - at : 0;
     r->epoch = h->epoch;
     if (weigh(t->messages, t->n) > most)
@@ -117,27 +111,10 @@ int64_t recent_weight(struct recent *r, const struct history *h)
     return r->more;
 }
 
-const struct message *recent_put(struct recent *r, const struct history *h,
-                                 const struct message *messages, size_t *n, struct arena *a)
+const struct recent_turn *recent_turns(struct recent *r, const struct history *h)
 {
-    size_t n_out = 0, room = *n, at = 0;
     look(r, h);
-    for (const struct recent_turn *t = r->turns; t; t = t->next)
-        room += t->n;
-    if (!r->turns)
-        return messages;
-    struct message *out = arena_array(a, struct message, room);
-    for (const struct recent_turn *t = r->turns; t; t = t->next) {
-        while (at < t->at && at < *n)
-            out[n_out++] = messages[at++];
-        for (size_t i = 0; i < t->n; i++)
-            out[n_out++] = t->messages[i];
-        at = t->at + t->n_texts;
-    }
-    while (at < *n)
-        out[n_out++] = messages[at++];
-    *n = n_out;
-    return out;
+    return r->turns;
 }
 
 const struct message *recent_range(struct recent *r, const struct history *h, size_t from,

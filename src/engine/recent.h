@@ -14,11 +14,20 @@
 
 #include "engine/history.h"
 
-struct recent_turn;
+struct recent_turn {
+    struct recent_turn *next;
+    struct arena arena;
+    struct message *messages;
+    size_t n;
+    size_t at, n_texts; /* the messages of the history that they stand for; n_texts 0: not placed */
+    int64_t more;       /* weight beyond that of these */
+};
+
 struct recent {
     struct recent_turn *turns; /* oldest first */
     uint64_t epoch;
-    int64_t more; /* weight beyond that of the texts */
+    int64_t more;        /* weight beyond that of the texts */
+    size_t changed_from; /* messages before it are as outgoing.c saw them last */
 };
 
 enum { RECENT_WEIGHT = 20000 };
@@ -30,10 +39,8 @@ void recent_keep(struct recent *r, const struct history *h, size_t from);
 void recent_place(struct recent *r, const struct history *h, size_t at, int64_t most);
 /* What they cost in the next request beyond the texts. */
 int64_t recent_weight(struct recent *r, const struct history *h);
-/* The messages, with calls and results where they are known; the same pointer when there are none.
- */
-const struct message *recent_put(struct recent *r, const struct history *h,
-                                 const struct message *messages, size_t *n, struct arena *a);
+/* Those that count for this conversation, oldest first; NULL when there are none. */
+const struct recent_turn *recent_turns(struct recent *r, const struct history *h);
 
 /* The same for the messages [from, to) of the history. */
 const struct message *recent_range(struct recent *r, const struct history *h, size_t from,

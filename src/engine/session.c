@@ -110,6 +110,7 @@ void session_free(struct session *s)
     free(s->last_error);
     nested_clear(&s->nested);
     recent_clear(&s->recent);
+    outgoing_clear(&s->outgoing);
     free(s);
 }
 

@@ -7,7 +7,7 @@
 #include "engine/engine_impl.h"
 #include "engine/nested.h"
 #include "engine/prompt.h"
-#include "engine/recent.h"
+#include "engine/outgoing.h"
 #include "engine/window.h"
 #include "loop/gate.h"
 #include "store/log.h"
@@ -76,6 +76,7 @@ struct session {
     char *last_error;         /* of a failed one, or NULL */
     struct nested nested;     /* instructions of directories that it was told */
     struct recent recent;     /* calls and results of turns that are texts now */
+    struct outgoing outgoing; /* the messages of the last request */
 };
 
 /* session.c */

@@ -89,9 +89,14 @@ static int64_t messages_weight(struct session *s)
     return weight + more;
 }
 
+int64_t window_sent(struct session *s)
+{
+    return s->gauge.fixed + messages_weight(s);
+}
+
 int64_t window_estimate(struct session *s)
 {
-    return as_tokens(s, s->gauge.fixed + messages_weight(s));
+    return as_tokens(s, window_sent(s));
 }
 
 static int64_t limit_of(const struct session *s)

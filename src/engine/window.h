@@ -42,6 +42,8 @@ void window_model(struct session *s, const struct ask *ask);
 void window_begin(struct session *s, const struct ask *ask);
 /* Tokens of the next request, about. */
 int64_t window_estimate(struct session *s);
+/* The same as a weight (message_weight). */
+int64_t window_sent(struct session *s);
 /* Room for messages before something must be done, in tokens; at least a quarter of the window. */
 int64_t window_room(const struct session *s);
 /* Tokens as weights, by the last usage. */
