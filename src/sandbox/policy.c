@@ -261,6 +261,11 @@ static bool is_guarded(const struct sandbox_policy *p, struct str path)
            is_git_guarded(path);
 }
 
+bool sandbox_is_added(const struct sandbox_policy *p, struct str path)
+{
+    return p && p->kind != SANDBOX_OFF && is_in(&p->writable, path);
+}
+
 bool sandbox_may_write(const struct sandbox_policy *p, struct str path)
 {
     if (!p || p->kind == SANDBOX_OFF)

@@ -16,6 +16,8 @@ const struct option chat_option_rows[] = {
          "how hard the model thinks: off, minimal, low, medium, high, xhigh", .choices = efforts),
     CHAT(workspace, OPT_TEXT, "workspace", 'w', "DIR", "where tools work (default: .)"),
     CHAT(workspace, OPT_TEXT, "cd", 'C', "DIR", "the same"),
+    CHAT(workspace, OPT_TAKEN, "add-dir", 0, "DIR",
+         "a further directory that tools may write to; may be repeated", .accept = run_take_dir),
     CHAT(mode, OPT_TAKEN, "mode", 0, "MODE",
          "read-only, plan, workspace-write (default), prompt or\n"
          "danger-full-access; all but the last confine commands",

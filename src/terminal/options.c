@@ -54,6 +54,8 @@ const struct option exec_option_rows[] = {
         "how hard the model thinks: off, minimal, low, medium, high, xhigh", .choices = efforts),
     RUN(workspace, OPT_TEXT, "workspace", 'w', "DIR", "where tools work (default: .)"),
     RUN(workspace, OPT_TEXT, "cd", 'C', "DIR", "the same"),
+    RUN(workspace, OPT_TAKEN, "add-dir", 0, "DIR",
+        "a further directory that tools may write to; may be repeated", .accept = run_take_dir),
     RUN(images, OPT_TAKEN, "image", 'i', "FILE", "a picture for the model; may be repeated",
         .accept = take_more),
     RUN(files, OPT_TAKEN, "file", 'f', "FILE",

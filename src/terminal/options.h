@@ -59,6 +59,7 @@ bool run_options_begin(const struct option *rows, int argc, char **argv, struct 
 /* For rows of options. */
 extern const char *const run_mode_names[]; /* NULL-ended */
 bool run_take_mode(void *into, const struct option *row, struct str value, struct error *err);
+bool run_take_dir(void *into, const struct option *row, struct str value, struct error *err);
 bool run_take_rule(void *into, const struct option *row, struct str value, struct error *err);
 
 #endif

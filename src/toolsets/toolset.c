@@ -2,6 +2,7 @@
 #include "toolsets/toolset.h"
 
 #include "base/path.h"
+#include "sandbox/policy.h"
 
 const struct face *toolset_find(const struct toolset *t, struct str name)
 {
@@ -91,6 +92,7 @@ void face_each_target(const struct face *f, const struct tool_cx *cx, const void
 
 struct judge {
     struct str root, saved; /* saved: STR_NONE where it does not count */
+    const struct sandbox_policy *sandbox;
     bool is_outside;
 };
 
@@ -98,13 +100,14 @@ static void on_resolved(void *arg, struct str path)
 {
     struct judge *j = arg;
     bool is_inside = path.p && (path_is_inside(j->root, path) ||
-                                (j->saved.n && path_is_inside(j->saved, path)));
+                                (j->saved.n && path_is_inside(j->saved, path)) ||
+                                sandbox_is_added(j->sandbox, path));
     j->is_outside |= !is_inside;
 }
 
 enum mode face_required_mode(const struct face *f, const struct tool_cx *cx, const void *args)
 {
-    struct judge j = {.root = cx->root};
+    struct judge j = {.root = cx->root, .sandbox = cx->sandbox};
     if (f->mode == MODE_FULL)
         return f->mode;
     if (f->mode == MODE_READ_ONLY && cx->saved)
