@@ -21,8 +21,6 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "tests"))
 import client   # noqa: E402
 
-client.Loaf.is_checked = False
-
 STAMP = "2026-01-02T03:04:05.678Z"
 ID = "11111111-2222-4333-8444-555555555555"
 LIMIT = 1.2
@@ -84,6 +82,7 @@ def measure(messages, turns):
 
 
 def main():
+    client.Loaf.is_checked = False
     parser = argparse.ArgumentParser()
     parser.add_argument("--messages", type=int, nargs="+", default=[10, 1000, 20000])
     parser.add_argument("--turns", type=int, default=200)
