@@ -122,6 +122,7 @@ static void put_skills_await(void *arg, struct session *s, struct str input,
     const struct skill **chosen = skills_mentioned(&skills, input, &skills.arena, &n);
     skills_put_list_for(&skills, "Skill", skills_budget(session_window(s)), &out->head);
     skills_put_chosen(chosen, n, &out->turn);
+    session_mentions_await(s, input, &out->turn);
 }
 
 static const char *const gadgets[] = {"explore", "skills", "todo", NULL};

@@ -296,3 +296,34 @@ struct str session_untrusted_servers(struct session *s)
 {
     return s->servers ? str_of(s->servers->untrusted) : STR_NONE;
 }
+
+/* The hub with its servers started; NULL when there is none. */
+static struct mcp_hub *started_hub_await(struct session *s, struct error *err)
+{
+    if (!session_load_servers_await(s, err))
+        return NULL;
+    if (search_of(s))
+        return s->servers->pool->hub;
+    error_set(err, ERR_NOT_FOUND, "there are no MCP servers");
+    return NULL;
+}
+
+bool session_prompt_await(struct session *s, struct str name, struct str words, struct buf *ret,
+                          struct error *err)
+{
+    session_hold(s);
+    struct mcp_hub *h = started_hub_await(s, err);
+    bool ok = h && mcp_hub_prompt_await(h, name, words, ret, err);
+    session_release(s);
+    return ok;
+}
+
+void session_mentions_await(struct session *s, struct str input, struct buf *out)
+{
+    struct error ignored;
+    if (!mcp_has_mention(input))
+        return;
+    struct mcp_hub *h = started_hub_await(s, &ignored);
+    if (h)
+        mcp_hub_mentions_await(h, input, out);
+}

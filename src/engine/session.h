@@ -209,6 +209,12 @@ void session_reread_servers(struct session *s);
 /* What is known of the servers (mcp/hub.h); NULL when there are none.  Starts nothing. */
 struct mcp_hub;
 struct mcp_hub *session_hub(struct session *s);
+/* The text of a prompt of a server, mcp__SERVER__PROMPT, with its arguments in order (mcp/hub.h).
+ */
+bool session_prompt_await(struct session *s, struct str name, struct str words, struct buf *ret,
+                          struct error *err);
+/* Appends the resources that an input names as @SERVER:URI. */
+void session_mentions_await(struct session *s, struct str input, struct buf *out);
 /* The project's file of servers that the user has not trusted; STR_NONE: none. */
 struct str session_untrusted_servers(struct session *s);
 

@@ -22,6 +22,7 @@ struct mcp_hub *mcp_hub_new(const struct mcp_place *p, struct mcp_configs *confi
         }
         h->servers[h->n++] = s;
     }
+    resources_init(h);
     return h;
 }
 
@@ -154,7 +155,7 @@ void mcp_hub_end_through_await(struct mcp_hub *h)
 
 const struct face **mcp_hub_faces(struct mcp_hub *h, struct arena *a, size_t *ret_n)
 {
-    size_t n = 0, room = 1;
+    size_t n = 0, room = 3;
     for (size_t i = 0; i < h->n; i++)
         room += h->servers[i]->tools ? h->servers[i]->tools->n : 0;
     const struct face **faces = arena_array(a, const struct face *, room);
@@ -164,6 +165,8 @@ const struct face **mcp_hub_faces(struct mcp_hub *h, struct arena *a, size_t *re
             if (!l->v[k].is_withheld)
                 faces[n++] = &l->v[k].face;
     }
+    for (size_t i = 0; i < 2 && resources_are_there(h); i++)
+        faces[n++] = &h->resource_faces[i];
     *ret_n = n;
     return faces;
 }
@@ -184,6 +187,9 @@ static const struct mcp_tool *find_tool(const struct mcp_hub *h, struct str name
 const struct face *mcp_hub_find(struct mcp_hub *h, struct str name)
 {
     const struct mcp_tool *t = find_tool(h, name);
+    for (size_t i = 0; i < 2 && !t && resources_are_there(h); i++)
+        if (str_is(name, h->resource_faces[i].name))
+            return &h->resource_faces[i];
     return t && !t->is_withheld ? &t->face : NULL;
 }
 

@@ -24,6 +24,27 @@ bool mcp_hub_refresh_await(struct mcp_hub *h, int64_t most_ms, struct error *err
 const struct face **mcp_hub_faces(struct mcp_hub *h, struct arena *a, size_t *ret_n);
 const struct face *mcp_hub_find(struct mcp_hub *h, struct str name);
 
+/* ---- prompts and resources ---- */
+
+struct mcp_prompt {  /* strings in an arena */
+    struct str name; /* mcp__SERVER__PROMPT */
+    struct str server, remote, about;
+    struct str *args;
+    size_t n_args, n_needed; /* so many of the first must be given */
+};
+/* Those of the servers that run.  False only with ERR_CANCELED. */
+bool mcp_hub_prompts_await(struct mcp_hub *h, struct arena *a, struct mcp_prompt **ret,
+                           size_t *ret_n, struct error *err);
+/* The text of one; words: its arguments, in order.  ERR_NOT_FOUND, ERR_INVALID. */
+bool mcp_hub_prompt_await(struct mcp_hub *h, struct str name, struct str words, struct buf *ret,
+                          struct error *err);
+bool mcp_hub_resource_await(struct mcp_hub *h, struct str server, struct str uri, bool is_blind,
+                            struct tool_result *ret, struct error *err);
+/* Appends the resources that a text names as @SERVER:URI. */
+void mcp_hub_mentions_await(struct mcp_hub *h, struct str text, struct buf *out);
+/* Whether it may name one. */
+bool mcp_has_mention(struct str text);
+
 /* ---- for people ---- */
 
 struct mcp_status {

@@ -17,7 +17,8 @@ struct mcp_hub {
     struct mcp_server **servers;
     size_t n;
     struct hub_wait *waits;
-    unsigned n_held; /* calls that run */
+    unsigned n_held;               /* calls that run */
+    struct face resource_faces[2]; /* resources.c */
 };
 
 void hub_changed(struct mcp_hub *h); /* wakes all that wait */
@@ -26,5 +27,9 @@ bool hub_wait_await(struct mcp_hub *h, int64_t ms, struct error *err);
 /* Between these the hub does not go away. */
 void hub_hold(struct mcp_hub *h);
 void hub_release(struct mcp_hub *h);
+
+/* resources.c */
+void resources_init(struct mcp_hub *h);
+bool resources_are_there(const struct mcp_hub *h);
 
 #endif

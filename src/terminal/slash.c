@@ -195,6 +195,7 @@ const struct slash_row slash_rows[] = {
     {"export", "[FILE]", "write the conversation to a file, .md or .html", slash_export, NULL,
      false},
     {"tools", "", "what the model can do", run_tools, NULL, false},
+    {"mcp", "", "MCP servers and their prompts", slash_mcp, NULL, false},
     {"skills", "", "instructions that a prompt can name", run_skills, NULL, false},
     {"memory", "", "files that go with every request", run_memory, NULL, false},
     {"cost", "", "tokens and money so far", run_cost, NULL, false},
@@ -246,6 +247,8 @@ bool slash_run(struct chat *c, struct str line)
             r->run(c, args.p ? args : STR(""));
         return true;
     }
+    if (slash_mcp_prompt(c, name, args.p ? args : STR("")))
+        return true;
     const char *meant = nearest(name);
     view_notice(c, STYLE_RED, "there is no command /%.*s%s%s%s", STR_FMT(str_cut(name, 40)),
                 meant ? "; did you mean /" : "", meant ? meant : "", meant ? "?" : "");

@@ -41,6 +41,11 @@ void models_complete(struct chat *c, void (*add)(void *arg, struct str value, st
 /* The list of what could answer, when no model is set up. */
 void models_first(struct chat *c);
 
+/* mcp.c */
+void slash_mcp(struct chat *c, struct str args);
+/* Sends a prompt of an MCP server; false: the name is none. */
+bool slash_mcp_prompt(struct chat *c, struct str name, struct str words);
+
 /* program.c */
 void program_page(struct chat *c); /* the last output in $PAGER */
 void program_edit(struct chat *c); /* the typed text in $VISUAL */

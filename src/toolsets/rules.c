@@ -314,7 +314,7 @@ struct subject {
 
 bool rule_names_server(struct str tool)
 {
-    return tool.n > 5 && str_ieq(str_cut(tool, 5), STR("mcp__"));
+    return tool.n > 4 && str_ieq(str_cut(tool, 4), STR("mcp_"));
 }
 
 /* mcp__server, mcp__server__*, mcp__server__get_* ; other tools are named in full. */

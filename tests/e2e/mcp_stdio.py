@@ -150,7 +150,9 @@ def to_the_model(base):
     known = {t["function"]["name"]: t["function"] for t in requests[0]["tools"]}
     check("all pages, both servers, sorted", sum(n.startswith("mcp__fake__") for n in names) == 22
           and sum(n.startswith("mcp__b__") for n in names) == 22
-          and names[-44:] == sorted(names[-44:-22], key=str) + names[-22:], names)
+          and [n for n in names if n.startswith("mcp__fake__")] == sorted(
+              n for n in names if n.startswith("mcp__fake__")), names)
+    check("tools for resources", names[-2:] == ["mcp_list_resources", "mcp_read_resource"], names[-3:])
     check("names for providers", all(len(n) <= 64 for n in names), names)
     check("a schema is an object and keeps its members",
           known["mcp__fake__untyped"]["parameters"]["type"] == "object"
