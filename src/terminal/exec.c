@@ -377,8 +377,10 @@ static void undo_await(struct exec *x)
     profile_put_undo(&report, &x->answer);
     x->has_answer = true;
     for (size_t i = 0; i < report.n; i++)
-        if (report.files[i].outcome > UNDO_REMOVED)
+        if (report.files[i].outcome > UNDO_REMOVED) {
             set_status(x, EXEC_UNFINISHED, EXIT_UNFINISHED);
+            error_set(&x->error, ERR_BUSY, "not every file could be taken back");
+        }
     if (x->is_live)
         exec_put_text(x, buf_str(&x->answer));
     finish(x);

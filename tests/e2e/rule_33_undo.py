@@ -101,6 +101,7 @@ def others(base):
     os.unlink(os.path.join(base, "workspace", "c.txt"))
     os.symlink(outside, os.path.join(base, "workspace", "c.txt"))
     text = undo(base, status=4)
+    check("the end says so", "trivet exec: not every file could be taken back" in text, text)
     check("changed by others", get(base, "a.txt") == "mine\n" and get(base, "b.txt") is None
           and "a.txt: changed since" in text and "b.txt: changed since" in text, text)
     with open(outside, encoding="ascii") as file:
