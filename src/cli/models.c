@@ -113,11 +113,16 @@ static size_t put_provider(struct runner *r, const struct models_options *o, str
                            const struct provider *p)
 {
     bool is_usable = account_is_offered(r->engine, p);
+    struct str current = engine_default_model(r->engine);
     size_t n = 0;
+    if (!o->is_all && !o->provider.p && !account_is_listed(r->engine, p, current))
+        return 0;
     if (!is_usable && !o->is_all)
         return 0;
     const struct model *all = engine_models(r->engine, p, &r->arena, &n);
     for (size_t i = 0; i < n; i++) {
+        if (!o->is_all && !o->provider.p && !account_lists_model(p, &all[i], current))
+            continue;
         struct str slug = arena_fmt(&r->arena, "%s/%.*s", all[i].provider, STR_FMT(all[i].id));
         if (o->as_json)
             put_json(w, &all[i], slug, is_usable);

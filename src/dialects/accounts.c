@@ -24,6 +24,34 @@ bool account_is_offered(struct engine *e, const struct provider *p)
     return engine_is_usable(e, p) && (!p->is_local || engine_models_fetched_ms(e, p));
 }
 
+static bool is_other_offered(struct engine *e)
+{
+    size_t n;
+    const struct provider *const *all = engine_providers(e, &n);
+    for (size_t i = 0; i < n; i++)
+        if (!all[i]->is_played && account_is_offered(e, all[i]))
+            return true;
+    return false;
+}
+
+bool account_is_listed(struct engine *e, const struct provider *p, struct str current)
+{
+    struct str id;
+    if (current.n && engine_slug_provider(e, current, &id) == p)
+        return true;
+    if (p->is_played)
+        return !is_other_offered(e);
+    const struct provider *twin = p->doubles ? engine_find_provider(e, str_of(p->doubles)) : NULL;
+    return account_is_offered(e, p) && !(twin && account_is_offered(e, twin));
+}
+
+bool account_lists_model(const struct provider *p, const struct model *m, struct str current)
+{
+    size_t slash = str_chr(current, '/');
+    return !p->is_played || str_is(m->id, "default") ||
+           (slash != SIZE_MAX && str_eq(str_from(current, slash + 1), m->id));
+}
+
 void account_changed(struct engine *e, const struct provider *p)
 {
     engine_forget_keys(e);

@@ -13,6 +13,12 @@ bool account_signs_in(const struct provider *p);
 bool account_takes_key(const struct provider *p);
 /* Whether its models can be used now: it has what it needs, and a local server has answered. */
 bool account_is_offered(struct engine *e, const struct provider *p);
+/* Whether a list of what can be used has it.  The rehearsal model is listed when nothing else can
+ * be used, a provider that doubles another when the other cannot; what is in use (the slug
+ * `current`, or STR_NONE) in any case. */
+bool account_is_listed(struct engine *e, const struct provider *p, struct str current);
+/* Of the rehearsal model only its default, and what is in use: scenarios are for tests. */
+bool account_lists_model(const struct provider *p, const struct model *m, struct str current);
 
 /* Stores the key and asks the provider for its models.  A key that the provider refuses is not
  * kept: ERR_AUTH. */

@@ -116,6 +116,7 @@ struct provider {
     bool takes_tokens;   /* uses the token of a sign-in, not a key */
     bool is_local;       /* a server on the user's machine, found by probing */
     bool needs_project;  /* with a stored sign-in ask.project is looked up before each request */
+    const char *doubles; /* another provider that has the same models with the same key, or NULL */
     bool is_played;      /* plays scenarios: what it repeats it repeats on purpose */
     bool takes_any_name; /* accepts model names without provider: a gateway may know them */
     enum live_list list;

@@ -79,11 +79,16 @@ void models_complete(struct chat *c, void (*add)(void *arg, struct str value, st
     AUTO(arena) struct arena a = ARENA_INIT;
     size_t n_providers, n;
     const struct provider *const *providers = engine_providers(c->engine, &n_providers);
+    struct session_info info = {0};
+    if (c->launch.session)
+        session_info(c->launch.session, &info);
     for (size_t i = 0; i < n_providers; i++) {
-        if (!account_is_offered(c->engine, providers[i]))
+        if (!account_is_listed(c->engine, providers[i], info.model))
             continue;
         const struct model *m = engine_models(c->engine, providers[i], &a, &n);
         for (size_t k = 0; k < n; k++) {
+            if (!account_lists_model(providers[i], &m[k], info.model))
+                continue;
             struct str slug = arena_fmt(&a, "%s/%.*s", m[k].provider, STR_FMT(m[k].id));
             AUTO(buf) struct buf about = BUF_INIT;
             if (m[k].name.p != m[k].id.p)

@@ -216,10 +216,10 @@ def rehearsal(base):
         pane.enter("/model rehearsal/hello")
         pane.wait("rehearsal/hello answers")
         pane.enter("/model")
-        pane.wait("rehearsal/slow")
-        pane.type("slow")
+        pane.wait("2 of 2")
+        pane.type("default")
         pane.keys("Enter")
-        pane.wait("rehearsal/slow answers")
+        pane.until(lambda s: s.count("rehearsal/default answers") == 2)
 
 
 def keys(base):

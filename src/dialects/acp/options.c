@@ -47,7 +47,7 @@ static void put_modes(struct acp_session *s, struct jw *w)
 /* A local server counts when its list is known. */
 static bool is_offered(struct engine *e, const struct provider *p)
 {
-    return (p->needs_key || p->is_local) && engine_is_usable(e, p) &&
+    return (p->needs_key || p->is_local) && engine_is_usable(e, p) && !p->doubles &&
            (!p->is_local || engine_models_fetched_ms(e, p));
 }
 

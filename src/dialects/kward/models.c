@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* models/..., reasoning/set, openrouter/catalog: one current model for the whole process
  * (kward 302-308).  settings.c selects and stores it. */
+#include "dialects/accounts.h"
 #include "dialects/kward/methods.h"
 #include "dialects/kward/models.h"
 
@@ -107,7 +108,7 @@ static const struct model *models_of(struct kward *k, const struct provider *p, 
     return routed;
 }
 
-/* The scenarios of the built-in model are listed only while it is in use. */
+/* The built-in model is listed only while it is in use. */
 static bool is_wanted_rehearsal(struct kward *k, const struct provider *p, const char *current)
 {
     struct str id, slug = engine_default_model(k->sv->engine);
@@ -118,8 +119,10 @@ static bool is_wanted_rehearsal(struct kward *k, const struct provider *p, const
 /* Models can be chosen of providers with a key or a sign-in, and of local servers that run. */
 static bool is_offered(struct kward *k, const struct provider *p, const char *current)
 {
-    if (!p->base_url)
+    if (p->is_played)
         return is_wanted_rehearsal(k, p, current);
+    if (p->doubles && strcmp(current, p->name) != 0)
+        return false;
     return p->is_local ? kw_is_running(k, p) : engine_is_usable(k->sv->engine, p);
 }
 
@@ -138,16 +141,19 @@ static void add_choice(struct choices *c, struct kward *k, const struct provider
     c->all[c->n++] = (struct choice){kw_label(k, p), *m};
 }
 
-static void collect(struct kward *k, const char *current, struct arena *a, struct choices *c)
+static void collect(struct kward *k, const struct model *current, struct arena *a,
+                    struct choices *c)
 {
     size_t n_providers, n;
     const struct provider *const *p = engine_providers(k->sv->engine, &n_providers);
+    struct str slug = arena_fmt(a, "%s/%.*s", current->provider, STR_FMT(current->id));
     for (size_t i = 0; i < n_providers; i++) {
-        if (!is_offered(k, p[i], current))
+        if (!is_offered(k, p[i], current->provider))
             continue;
         const struct model *m = models_of(k, p[i], a, &n);
         for (size_t j = 0; j < n; j++)
-            add_choice(c, k, p[i], &m[j]);
+            if (account_lists_model(p[i], &m[j], slug))
+                add_choice(c, k, p[i], &m[j]);
     }
 }
 
@@ -160,7 +166,7 @@ static bool list_await(struct request *rq, struct jw *w, struct error *err)
         return false;
     struct model current = kw_current_model(k, &rq->arena);
     const struct provider *p = engine_find_provider(k->sv->engine, str_of(current.provider));
-    collect(k, current.provider, &rq->arena, &c);
+    collect(k, &current, &rq->arena, &c);
     for (size_t i = 0; i < c.n; i++)
         is_known |= is_same(&c.all[i].model, &current);
     if (!is_known && p)

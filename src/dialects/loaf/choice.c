@@ -81,7 +81,9 @@ size_t loaf_enabled_providers(struct loaf *lf, const char **names, size_t max)
     for (size_t i = 0; i < n_providers && n < max; i++) {
         const struct provider *p = providers[i];
         const char *name = loaf_provider_name(p);
-        bool is_wanted = p->needs_key || p == selected; /* rehearsal only if it is selected */
+        /* The rehearsal model, and models that another provider lists, only if they are selected.
+         */
+        bool is_wanted = (p->needs_key && !p->doubles) || p == selected;
         if (is_wanted && !has_name(names, n, name) && engine_has_key(lf->sv->engine, p))
             names[n++] = name;
     }

@@ -132,6 +132,7 @@ static const struct model codex_families[] = {
 };
 
 const struct provider provider_responses = {.name = "openai-responses",
+                                            .doubles = "openai",
                                             .label = "OpenAI Responses",
                                             .base_url = "https://api.openai.com/v1",
                                             .env_base = "OPENAI_BASE_URL",
