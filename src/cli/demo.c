@@ -76,12 +76,29 @@ static const struct step kward_steps[] = {
 /* clang-format on */
 
 /* clang-format off */
+static const struct step acp_steps[] = {
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":1}}",
+     {"\"id\":1"}, NULL},
+    {"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"session/new\",\"params\":"
+     "{\"cwd\":\"$workspace\",\"mcpServers\":[]}}",
+     {"\"id\":2"}, "sessionId"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"session/prompt\",\"params\":{\"sessionId\":\"$id\","
+     "\"prompt\":[{\"type\":\"text\",\"text\":\"list the files here\"}]}}",
+     {"stopReason"}, NULL},
+    {"{\"jsonrpc\":\"2.0\",\"id\":4,\"method\":\"session/close\",\"params\":{\"sessionId\":\"$id\"}}",
+     {"\"id\":4"}, NULL},
+    {0},
+};
+/* clang-format on */
+
+/* clang-format off */
 static const struct play plays[] = {
     {"loaf rpc: JSON-RPC, one object per line", {"loaf", "rpc"}, FRAME_LINES, loaf_steps},
     {"scaiflux serve: typed messages, every tool call is asked for",
      {"scaiflux", "serve", "--workspace", ".", "--permission-mode", "prompt"}, FRAME_LINES,
      scaiflux_steps},
     {"kward rpc: JSON-RPC in Content-Length frames", {"kward", "rpc"}, FRAME_LENGTH, kward_steps},
+    {"acp: the Agent Client Protocol, JSON-RPC, one object per line", {"acp"}, FRAME_LINES, acp_steps},
 };
 /* clang-format on */
 
@@ -376,7 +393,7 @@ int demo_run(const struct command_row *row, int argc, char **argv)
         return 1;
     }
     printf(
-        "\nAll three protocols work. Let your client start `trivet loaf rpc`, `trivet scaiflux serve` or "
-        "`trivet kward rpc`.\n");
+        "\nAll four protocols work. Let your client start `trivet loaf rpc`, `trivet scaiflux serve`, "
+        "`trivet kward rpc` or `trivet acp`.\n");
     return 0;
 }

@@ -9,9 +9,11 @@ import os
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.join(TESTS, "fake"), TESTS]
 import harness  # noqa: E402
 from client import Kward, Rpc  # noqa: E402
+from mcp_http import Web  # noqa: E402
 
 FAKE = os.path.join(harness.TOP, "tests", "fake", "mcp_server.py")
 passed = failed = 0
@@ -66,8 +68,10 @@ def said(updates):
 
 
 def servers(workspace, env):
-    args = scene(workspace, rounds=[[{"call": "mcp__fake__echo", "args": {"text": "hi"}}],
-                                    [{"say": "{{tool_output}}"}]])
+    args = scene(workspace, turns=[
+        {"when": "web", "rounds": [[{"call": "mcp__web__echo", "args": {"text": "far"}}],
+                                   [{"say": "{{tool_output}}"}]]}],
+        rounds=[[{"call": "mcp__fake__echo", "args": {"text": "hi"}}], [{"say": "{{tool_output}}"}]])
     fake = {"name": "fake", "command": sys.executable, "args": [FAKE], "env": []}
     broken = {"name": "broken", "command": "/nonexistent/server", "args": [], "env": []}
     with Acp(args, cwd=workspace, env=env) as c:
@@ -79,6 +83,15 @@ def servers(workspace, env):
         call = next(u for u in updates if u["sessionUpdate"] == "tool_call")
         check("it is asked for first", len(c.asked) == 1, c.asked)
         check("its call is shown", call["title"] == "mcp__fake__echo" and call["kind"] == "other", call)
+        with Web("legacy") as web:
+            far = c.new(workspace, [{"type": "http", "name": "web", "url": web.url, "headers": [
+                {"name": "X-Own", "value": "yes"}]}])
+            _, updates = c.prompt(far, "web")
+            check("a server with an address", "far" in said(updates), updates)
+            check("its headers", all(h.get("x-own") == "yes" for verb, h, _ in web.seen if verb == "POST"))
+            _, updates = c.prompt(far, "/mcp")
+            check("/mcp shows it", "- web: ready" in said(updates), updates)
+            c.call("session/close", {"sessionId": far})
         other = c.new(workspace)
         _, updates = c.prompt(other, "go")
         check("another session does not have it", "unknown tool" in said(updates), updates)

@@ -11,6 +11,7 @@
 
 #include "base/limits.h"
 #include "base/path.h"
+#include "base/shown.h"
 #include "base/utf8.h"
 
 enum { TITLE_BYTES = 200 };
@@ -43,13 +44,16 @@ static const struct {
 
 static void put_title(struct acp_call_look *l, struct str name, const char *verb, struct str about)
 {
-    AUTO(buf) struct buf text = BUF_INIT;
+    AUTO(buf) struct buf text = BUF_INIT, line = BUF_INIT;
     utf8_repair(&text, about);
+    utf8_collapse(&line, buf_str(&text));
+    struct str cut = utf8_cut(buf_str(&line), TITLE_BYTES);
     buf_addz(&l->title, verb);
-    utf8_collapse(&l->title, utf8_cut(buf_str(&text), TITLE_BYTES));
+    shown_add(&l->title, cut, false);
+    buf_addz(&l->title, cut.n < line.n ? " ..." : "");
     if (!str_trim(buf_str(&l->title)).n) {
         buf_reset(&l->title);
-        utf8_repair(&l->title, name.n ? utf8_cut(name, TITLE_BYTES) : STR("tool"));
+        shown_add(&l->title, name.n ? utf8_cut(name, TITLE_BYTES) : STR("tool"), false);
     }
 }
 

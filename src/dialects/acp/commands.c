@@ -9,6 +9,8 @@
 #include "context/export.h"
 #include "context/instructions.h"
 #include "context/skills.h"
+#include "mcp/config.h"
+#include "mcp/hub.h"
 
 /* ---- looking ---- */
 
@@ -84,6 +86,28 @@ static bool memory_await(struct acp_session *s, struct str args, struct buf *out
         buf_addz(out,
                  "There is none: what AGENTS.md of the workspace says would be sent with every "
                  "request.\n");
+    return true;
+}
+
+static bool mcp_await(struct acp_session *s, struct str args, struct buf *out, struct error *err)
+{
+    struct mcp_hub *hub = session_hub(s->session);
+    size_t n = hub ? mcp_hub_count(hub) : 0;
+    (void)args, (void)err;
+    for (size_t i = 0; i < n; i++) {
+        struct mcp_status st = mcp_hub_status(hub, i);
+        buf_addf(out, "- %.*s: %s, %zu tools%s%.*s\n", STR_FMT(st.config->name), st.state,
+                 st.n_tools, st.trouble.n ? "; " : "", STR_FMT(st.trouble));
+    }
+    struct str untrusted = session_untrusted_servers(s->session);
+    if (untrusted.n)
+        buf_addf(out,
+                 "The servers of `%.*s` are not started: look at the file, then run "
+                 "`trivet mcp trust`.\n",
+                 STR_FMT(untrusted));
+    else if (!n)
+        buf_addz(out, "There are no MCP servers yet; those of the user, of the project and of the "
+                      "editor start with the first prompt.\n");
     return true;
 }
 
@@ -177,6 +201,7 @@ const struct acp_command acp_commands[] = {
     {"memory", NULL, "files that go with every request", memory_await},
     {"skills", NULL, "instructions that a command or a prompt can name", skills_await},
     {"tools", NULL, "what the model can do", tools_await},
+    {"mcp", NULL, "MCP servers and their state", mcp_await},
     {"permissions", NULL, "mode and rules that count here", permissions_await},
     {"status", NULL, "session, model, mode, tokens", status_await},
     {NULL, NULL, NULL, NULL},

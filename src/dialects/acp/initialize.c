@@ -67,7 +67,7 @@ static void put_capabilities(struct jw *w)
     jw_kbool(w, "embeddedContext", true);
     jw_obj_end(w);
     jw_kobj(w, "mcpCapabilities");
-    jw_kbool(w, "http", false);
+    jw_kbool(w, "http", true);
     jw_kbool(w, "sse", false);
     jw_obj_end(w);
     jw_kobj(w, "sessionCapabilities");

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "base/shown.h"
 #include "base/utf8.h"
 #include "toolsets/rules_offer.h"
 
@@ -172,6 +173,19 @@ bool acp_put_edit(struct jw *w, struct str args, struct str path, bool reads)
     return true;
 }
 
+/* The whole command: no part of it may be allowed unseen. */
+static void put_command(struct jw *w, struct str args)
+{
+    AUTO(json) struct json j = JSON_INIT;
+    AUTO(buf) struct buf shown = BUF_INIT;
+    struct error ignored;
+    if (!json_parse(args, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &j, &ignored))
+        return;
+    shown_add(&shown, json_get_str(j.root, "command"), true);
+    if (shown.n)
+        acp_put_result_text(w, "execute", buf_str(&shown), false);
+}
+
 static void put_tool_call(struct acp_session *s, struct jw *w, const struct event *e)
 {
     struct acp_call_look l;
@@ -183,6 +197,8 @@ static void put_tool_call(struct acp_session *s, struct jw *w, const struct even
     jw_karr(w, "content");
     if (strcmp(l.kind, "edit") == 0 && l.path.n)
         acp_put_edit(w, e->call->args, buf_str(&l.path), true);
+    if (strcmp(l.kind, "execute") == 0)
+        put_command(w, e->call->args);
     if (e->permission->reason.n) {
         jw_obj(w);
         jw_kz(w, "type", "content");

@@ -99,6 +99,8 @@ static void unlink_session(struct acp_session *s)
 void acp_session_free(struct acp_session *s)
 {
     unlink_session(s);
+    rpc_forget_ask(s->acp->rpc, s->call.ask);
+    rpc_forget_ask(s->acp->rpc, s->question.ask);
     acp_call_clear(s);
     arena_clear(&s->question.arena);
     loop_take_back(s->commands_soon);
