@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `trivet demo`: a minimal client.  It starts this program once per dialect, talks to it over
- * pipes, and prints every message of both sides.
+ * pipes, and tells what happens: prompt, answer, tool, result, time.  With --raw it prints every
+ * message of both sides.
  *
  * A play is a list of steps: send a message, then read until a message contains all strings of
  * `until`.  An id from the server is stored and replaces $id in later steps.
@@ -8,7 +9,9 @@
 #include "cli/demo.h"
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/path.h"
+#include "base/time.h"
 #include "base/utf8.h"
 #include "wire/frame.h"
 
@@ -29,12 +32,51 @@ struct step {
     const char *remember; /* member of the awaited message's result that becomes $id */
 };
 
+enum part { PART_TEXT, PART_TOOL, PART_ASKED, PART_RESULT, PART_PROMPT };
+
+struct tell { /* what a message tells, by strings in it */
+    const char *fits[2];
+    enum part part;
+    const char *member; /* that holds the text */
+};
+
 struct play {
-    const char *title;
+    const char *name, *title;
     const char *args[8];
     enum frame_kind framing;
     const struct step *steps;
+    const struct tell *tells; /* ended by PART_TEXT without a string */
 };
+
+static const char prompt[] = "list the files here";
+
+/* clang-format off */
+static const struct tell loaf_tells[] = {
+    {{"session.stream.chunk"}, PART_TEXT, "text"},
+    {{"session.tool.call.started"}, PART_TOOL, "tool_name"},
+    {{"session.tool.call.completed"}, PART_RESULT, "result"},
+    {{NULL}, PART_TEXT, NULL},
+};
+static const struct tell scaiflux_tells[] = {
+    {{"\"text_delta\""}, PART_TEXT, "delta"},
+    {{"\"tool_start\""}, PART_TOOL, "name"},
+    {{"\"permission_request\""}, PART_ASKED, "tool"},
+    {{"\"tool_result\""}, PART_RESULT, "output"},
+    {{NULL}, PART_TEXT, NULL},
+};
+static const struct tell kward_tells[] = {
+    {{"\"type\":\"assistantDelta\""}, PART_TEXT, "delta"},
+    {{"\"type\":\"toolCall\""}, PART_TOOL, "toolName"},
+    {{"\"type\":\"toolResult\""}, PART_RESULT, "content"},
+    {{NULL}, PART_TEXT, NULL},
+};
+static const struct tell acp_tells[] = {
+    {{"agent_message_chunk"}, PART_TEXT, "text"},
+    {{"\"sessionUpdate\":\"tool_call\""}, PART_TOOL, "title"},
+    {{"tool_call_update", "\"completed\""}, PART_RESULT, "text"},
+    {{NULL}, PART_TEXT, NULL},
+};
+/* clang-format on */
 
 /* clang-format off */
 static const struct step loaf_steps[] = {
@@ -93,16 +135,22 @@ static const struct step acp_steps[] = {
 
 /* clang-format off */
 static const struct play plays[] = {
-    {"loaf rpc: JSON-RPC, one object per line", {"loaf", "rpc"}, FRAME_LINES, loaf_steps},
-    {"scaiflux serve: typed messages, every tool call is asked for",
+    {"loaf", "JSON-RPC, one object per line", {"loaf", "rpc"}, FRAME_LINES, loaf_steps, loaf_tells},
+    {"scaiflux", "typed messages, every tool call is asked for",
      {"scaiflux", "serve", "--workspace", ".", "--permission-mode", "prompt"}, FRAME_LINES,
-     scaiflux_steps},
-    {"kward rpc: JSON-RPC in Content-Length frames", {"kward", "rpc"}, FRAME_LENGTH, kward_steps},
-    {"acp: the Agent Client Protocol, JSON-RPC, one object per line", {"acp"}, FRAME_LINES, acp_steps},
+     scaiflux_steps, scaiflux_tells},
+    {"kward", "JSON-RPC in Content-Length frames", {"kward", "rpc"}, FRAME_LENGTH, kward_steps,
+     kward_tells},
+    {"acp", "the Agent Client Protocol of editors", {"acp"}, FRAME_LINES, acp_steps, acp_tells},
 };
 /* clang-format on */
 
 /* ---- state ---- */
+
+struct told {
+    enum part part;
+    char *text;
+};
 
 struct stage {
     const struct play *play;
@@ -115,11 +163,110 @@ struct stage {
     bool is_reached;
     bool is_over; /* end of its output */
     int n_pieces; /* of text, in a row */
+    bool is_raw;
+    bool in_text;   /* the line of an answer is open */
+    bool is_broken; /* a line end came that is not printed yet */
+    int column;
+    int n_messages;
+    int64_t asked_us, ended_us; /* when the prompt was sent, and the last awaited message came */
+    struct told *told;          /* what was said, told when the turn is over */
+    size_t n_told;
 };
 
 static const char *paint(const char *code)
 {
-    return isatty(STDOUT_FILENO) ? code : "";
+    const char *none = getenv("NO_COLOR");
+    return isatty(STDOUT_FILENO) && !(none && *none) ? code : "";
+}
+
+/* ---- for people ---- */
+
+enum { MARGIN = 12, WIDTH = 78, PIECE_MS = 24, TURN_MS = 200 };
+
+/* On a terminal it goes as slowly as people read; everywhere else it does not wait. */
+static void pace(int ms)
+{
+    fflush(stdout);
+    if (isatty(STDOUT_FILENO))
+        usleep((useconds_t)ms * 1000);
+}
+
+static void end_text(struct stage *st)
+{
+    if (st->in_text)
+        putchar('\n');
+    st->in_text = st->is_broken = false;
+}
+
+static void begin_line(struct stage *st, const char *who, const char *colour)
+{
+    end_text(st);
+    printf("  %s%-*s%s", paint(colour), MARGIN - 2, who, paint("\033[0m"));
+    st->column = MARGIN;
+}
+
+static void break_line(struct stage *st)
+{
+    printf("\n%*s", MARGIN, "");
+    st->column = MARGIN;
+    st->is_broken = false;
+}
+
+/* Lines of a text below each other, without empty ones; words are broken at the end of a line. */
+static void put_text(struct stage *st, struct str text)
+{
+    for (size_t i = 0; i < text.n; i++) {
+        size_t word = 0;
+        while (i + word < text.n && text.p[i + word] != ' ' && text.p[i + word] != '\n')
+            word++;
+        if (text.p[i] == '\n') {
+            st->is_broken = true;
+            continue;
+        }
+        bool is_full = st->column > MARGIN && st->column + (int)word > WIDTH;
+        if (st->is_broken || is_full)
+            break_line(st);
+        if (is_full && text.p[i] == ' ')
+            continue;
+        putchar((unsigned char)text.p[i] < 32 ? '?' : text.p[i]);
+        st->column += ((unsigned char)text.p[i] & 0xc0) != 0x80;
+    }
+}
+
+/* ACP sends results inside a fence. */
+static struct str without_fence(struct str text)
+{
+    struct str fence = STR("```"), first;
+    if (!str_starts(text, fence) || !str_ends(text, fence))
+        return text;
+    struct str rest = str_split(text, '\n', &first);
+    return str_trim(str_cut(rest, rest.n - fence.n));
+}
+
+static void keep(struct stage *st, enum part part, struct str text)
+{
+    st->told = xrealloc(st->told, (st->n_told + 1) * sizeof *st->told);
+    st->told[st->n_told++] = (struct told){part, str_dup(text)};
+}
+
+static void tell_part(struct stage *st, enum part part, struct str text)
+{
+    static const struct {
+        const char *who, *colour;
+    } words[] = {[PART_TEXT] = {"model", "\033[36m"},
+                 [PART_TOOL] = {"tool", "\033[35m"},
+                 [PART_ASKED] = {"question", "\033[33m"},
+                 [PART_RESULT] = {"result", "\033[2m"},
+                 [PART_PROMPT] = {"you", "\033[32m"}};
+    if (part != PART_TEXT || !st->in_text)
+        begin_line(st, words[part].who, words[part].colour);
+    st->in_text = true;
+    put_text(st, part == PART_TEXT ? text : without_fence(str_trim(text)));
+    if (part == PART_ASKED)
+        put_text(st, STR(" may run? allowed"));
+    if (part != PART_TEXT)
+        end_text(st);
+    pace(part == PART_TEXT ? PIECE_MS : TURN_MS);
 }
 
 /* The length of a UUID at s, or 0. */
@@ -140,7 +287,7 @@ static size_t uuid_at(struct str s)
 /* Shortened for display: without the members of every message; long ids and messages are cut. */
 static void show(const char *arrow, const char *colour, struct str body)
 {
-    enum { WIDTH = 200 };
+    enum { RAW_WIDTH = 200 };
     static const struct str common = {"\"jsonrpc\":\"2.0\",", 16};
     AUTO(buf) struct buf line = BUF_INIT;
     for (size_t i = 0; i < body.n;) {
@@ -155,8 +302,8 @@ static void show(const char *arrow, const char *colour, struct str body)
             buf_addc(&line, body.p[i++]);
         }
     }
-    bool is_cut = line.n > WIDTH;
-    buf_cut(&line, utf8_cut(buf_str(&line), WIDTH).n);
+    bool is_cut = line.n > RAW_WIDTH;
+    buf_cut(&line, utf8_cut(buf_str(&line), RAW_WIDTH).n);
     printf("  %s%s%s %s%s\n", paint(colour), arrow, paint("\033[0m"), line.p, is_cut ? " ..." : "");
     fflush(stdout);
 }
@@ -193,6 +340,12 @@ static struct str find_member(yyjson_val *v, const char *name)
     struct str found = json_get_str(v, name);
     size_t i, max;
     yyjson_val *key, *item;
+    if (yyjson_is_arr(v)) {
+        yyjson_arr_foreach(v, i, max, item) {
+            if (!found.p)
+                found = find_member(item, name);
+        }
+    }
     if (found.p || !yyjson_is_obj(v))
         return found;
     yyjson_obj_foreach(v, i, max, key, item) {
@@ -200,6 +353,26 @@ static struct str find_member(yyjson_val *v, const char *name)
             found = find_member(item, name);
     }
     return found;
+}
+
+static void tell(struct stage *st, struct str body)
+{
+    AUTO(json) struct json j = JSON_INIT;
+    struct error ignored;
+    for (const struct tell *t = st->play->tells; t->fits[0]; t++) {
+        bool fits = str_find(body, str_of(t->fits[0])) != SIZE_MAX &&
+                    (!t->fits[1] || str_find(body, str_of(t->fits[1])) != SIZE_MAX);
+        if (!fits)
+            continue;
+        if (!json_parse(body, 0, 512, &j, &ignored)) {
+            j = JSON_INIT;
+            return;
+        }
+        struct str text = find_member(j.root, t->member);
+        if (text.n)
+            keep(st, t->part, text);
+        return;
+    }
 }
 
 static void remember(struct stage *st, struct str body)
@@ -219,13 +392,21 @@ static void remember(struct stage *st, struct str body)
 static void on_message(void *arg, struct str body)
 {
     struct stage *st = arg;
-    show_heard(st, body);
+    st->n_messages++;
+    if (st->is_raw)
+        show_heard(st, body);
+    else
+        tell(st, body);
     if (!st->step || st->is_reached)
         return;
     for (size_t i = 0; i < ARRAY_LEN(st->step->until) && st->step->until[i]; i++)
         if (str_find(body, str_of(st->step->until[i])) == SIZE_MAX)
             return;
     st->is_reached = true;
+    bool is_farewell = st->step->say && (strstr(st->step->say, "shutdown") ||
+                                         strstr(st->step->say, "session/close"));
+    if (!is_farewell)
+        st->ended_us = time_mono_us();
     remember(st, body);
 }
 
@@ -272,8 +453,14 @@ static void say(struct stage *st, const char *text)
             buf_addc(&body, *p++);
         }
     }
-    show_heard(st, STR_NONE);
-    show("->", "\033[33m", buf_str(&body));
+    if (st->is_raw) {
+        show_heard(st, STR_NONE);
+        show("->", "\033[33m", buf_str(&body));
+    } else if (strstr(text, prompt)) {
+        keep(st, PART_PROMPT, str_of(prompt));
+    }
+    if (strstr(text, prompt))
+        st->asked_us = time_mono_us();
     frame_put(&framed, st->play->framing, buf_str(&body));
     if (write(st->to, framed.p, framed.n) < 0)
         st->is_over = true;
@@ -354,46 +541,73 @@ static void remove_tree(const char *dir)
 }
 
 struct demo_options {
-    bool asks_help;
+    bool is_raw, asks_help;
 };
 const struct option demo_options[] = {
+    OPTION(demo_options, is_raw, OPT_FLAG, "raw", 0, NULL, "print the messages of both sides"),
     OPTION(demo_options, asks_help, OPT_FLAG, "help", 'h', NULL, "this text"),
     OPTION_END,
 };
 
+static void tell_next(void)
+{
+    const char *bold = paint("\033[1m"), *plain = paint("\033[0m");
+    printf("\nAll protocols work.  What to do next:\n\n"
+           "  %strivet%s                 a chat; it asks which model shall answer\n"
+           "  %strivet login%s           sign in, or enter a key\n"
+           "  %strivet exec \"...\"%s      one prompt from a script\n"
+           "  %strivet demo --raw%s      the messages behind what you have just seen\n"
+           "  docs/first-client.md   a client of your own, in ten lines of Python\n",
+           bold, plain, bold, plain, bold, plain, bold, plain);
+}
+
+/* One turn in one dialect, and how long it took. */
+static bool play(const struct play *p, bool is_raw, struct error *err)
+{
+    char workspace[] = "/tmp/trivet-demo-XXXXXX";
+    struct stage st = {.play = p, .workspace = workspace, .is_raw = is_raw};
+    printf("\n%s%s%s  %s\n", paint("\033[1m"), p->name, paint("\033[0m"), p->title);
+    bool ok = make_workspace(workspace, err) && perform(&st, err);
+    remove_tree(workspace);
+    for (size_t i = 0; i < st.n_told; i++) {
+        tell_part(&st, st.told[i].part, str_of(st.told[i].text));
+        free(st.told[i].text);
+    }
+    free(st.told);
+    end_text(&st);
+    if (ok && !is_raw)
+        printf("  %s%-*s%d messages, %lld ms from the prompt to the end%s\n", paint("\033[2m"),
+               MARGIN - 2, "done", st.n_messages, (long long)(st.ended_us - st.asked_us) / 1000,
+               paint("\033[0m"));
+    buf_clear(&st.id);
+    return ok;
+}
+
 int demo_run(const struct command_row *row, int argc, char **argv)
 {
     struct demo_options o = {0};
+    char home[] = "/tmp/trivet-home-XXXXXX";
+    struct error err = ERROR_INIT;
     int exit_code;
     if (!command_read(row, &argc, argv, &o, &o.asks_help, &exit_code))
         return exit_code;
-    char workspace[] = "/tmp/trivet-demo-XXXXXX", home[] = "/tmp/trivet-home-XXXXXX";
-    struct error err = ERROR_INIT;
     signal(SIGPIPE, SIG_IGN);
-    bool ok = make_workspace(workspace, &err) && mkdtemp(home);
+    bool ok = mkdtemp(home) || error_errno(&err, errno, "no temporary directory");
     setenv("HOME", home, 1); /* no file of the user is changed */
     unsetenv("KWARD_CONFIG_PATH");
     unsetenv("XDG_STATE_HOME");
+    unsetenv("XDG_CONFIG_HOME");
     setenv("TRIVET_MODEL", "rehearsal/default", 1);
     if (ok)
-        printf(
-            "A workspace with three files: %s\nThe model is trivet's own rehearsal model: no key, "
-            "no network.\n",
-            workspace);
-    for (size_t i = 0; ok && i < ARRAY_LEN(plays); i++) {
-        struct stage st = {.play = &plays[i], .workspace = workspace};
-        printf("\n%s%s%s\n", paint("\033[1m"), plays[i].title, paint("\033[0m"));
-        ok = perform(&st, &err);
-        buf_clear(&st.id);
-    }
-    remove_tree(workspace);
+        printf("Three files and the built-in rehearsal model: no key, no network.\n"
+               "One turn in each protocol:\n");
+    for (size_t i = 0; ok && i < ARRAY_LEN(plays); i++)
+        ok = play(&plays[i], o.is_raw, &err);
     remove_tree(home);
     if (!ok) {
         fprintf(stderr, "trivet demo: %s\n", err.text);
         return 1;
     }
-    printf(
-        "\nAll four protocols work. Let your client start `trivet loaf rpc`, `trivet scaiflux serve`, "
-        "`trivet kward rpc` or `trivet acp`.\n");
-    return 0;
+    tell_next();
+    return fflush(stdout) == 0 ? 0 : 9;
 }

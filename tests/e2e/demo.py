@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""`trivet demo`: each protocol's turn in readable lines, --raw for the messages, nothing left behind."""
+import glob
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+import harness  # noqa: E402
+
+PROGRAM = os.environ["TRIVET"]
+NAMES = ("loaf", "scaiflux", "kward", "acp")
+passed, failed = 0, 0
+
+
+def check(name, ok, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(ok), failed + (not ok)
+    if not ok:
+        print(f"FAILED: {name}: {str(detail)[:900]}")
+
+
+def on_terminal(env):
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execve(PROGRAM, [PROGRAM, "demo"], env)
+    seen = b""
+    while True:
+        try:
+            data = os.read(fd, 65536)
+        except OSError:
+            break
+        if not data:
+            break
+        seen += data
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    os.close(fd)
+    return status, seen.decode()
+
+
+def main():
+    with harness.private_place() as base:
+        env = dict(harness.clean_env(base), TERM="xterm")
+        before = set(glob.glob("/tmp/trivet-demo-*") + glob.glob("/tmp/trivet-home-*"))
+
+        def run(*args, **more):
+            return subprocess.run([PROGRAM, "demo", *args], env={**env, **more}, check=False, capture_output=True,
+                                  text=True, stdin=subprocess.DEVNULL, timeout=120 * harness.slow())
+
+        told = run()
+        check("ends with 0", told.returncode == 0 and told.stderr == "", told)
+        check("no colours without a terminal", "\x1b" not in told.stdout)
+        parts = re.split(r"^(?=\w+  )", told.stdout, flags=re.M)
+        turns = {part.split()[0]: part for part in parts if part.split()[0] in NAMES}
+        check("all protocols", set(turns) == set(NAMES), told.stdout)
+        for name, turn in turns.items():
+            kinds = re.findall(r"^  (you|model|tool|question|result|done) ", turn, re.M)
+            wanted = ["you", "model", "tool", "result", "model", "done"]
+            if name == "scaiflux":
+                wanted.insert(3, "question")
+            check(f"{name}: prompt, answer, tool, result, time", kinds == wanted, turn)
+            check(f"{name}: the result", "notes.txt" in turn and re.search(r"\d+ ms", turn), turn)
+            check(f"{name}: no JSON", '{"' not in turn, turn)
+        check("what to do next", "trivet login" in told.stdout.split("next:")[-1])
+        check("fits 80 columns", all(len(line) <= 80 for line in told.stdout.splitlines()),
+              [line for line in told.stdout.splitlines() if len(line) > 80])
+        raw = run("--raw").stdout
+        sent = [line[5:] for line in raw.splitlines() if line.startswith("  -> ")]
+        check("--raw", len(sent) >= 12 and all(json.loads(line) for line in sent), raw[:300])
+        began = time.monotonic()
+        status, seen = on_terminal(env)
+        check("on a terminal: colours and 0", status == 0 and "\x1b[36m" in seen, seen[-300:])
+        check("paced for reading, not for waiting", 2 < time.monotonic() - began < 15 * harness.slow(),
+              time.monotonic() - began)
+        check("NO_COLOR", "\x1b" not in on_terminal({**env, "NO_COLOR": "1"})[1])
+        left = set(glob.glob("/tmp/trivet-demo-*") + glob.glob("/tmp/trivet-home-*")) - before
+        check("nothing is left", not left, left)
+        check("the user's files are not touched", os.listdir(env["HOME"]) == [], os.listdir(env["HOME"]))
+    harness.finish(passed, failed)
+
+
+main()
