@@ -3,6 +3,7 @@
 
 #include "base/shown.h"
 #include "cli/mcp_impl.h"
+#include "dialects/mcp/mcp.h"
 #include "engine/session.h"
 #include "mcp/sources.h"
 
@@ -161,6 +162,7 @@ const struct verb mcp_verbs[] = {
     {"trust", "[NAME]", "the project's .mcp.json; or changed tools of a server", mcp_trust_await},
     {"login", "NAME", "sign in at a server with an address", mcp_signin_await},
     {"logout", "NAME", "forget that sign-in", mcp_signout_await},
+    {"serve", "[OPTIONS]", "trivet as an MCP server, for other agents", NULL},
     {"import", "claude|codex|FILE", "take servers over from other programs", mcp_import_await},
     {NULL, NULL, NULL, NULL},
 };
@@ -176,6 +178,8 @@ static bool command_await(struct runner *r, void *state, struct error *err)
     c->r = r;
     r->exit_code = 2;
     const struct verb *v = command_verb(r->row, c->argc, c->argv, err);
+    if (v && !v->run_await) /* with options of its own, which stand behind it */
+        return error_set(err, ERR_INVALID, "write: trivet mcp serve [OPTIONS]");
     if (!v || !engine_find_workspace(r->engine, dir, &r->arena, &c->workspace, err))
         return false;
     c->argc -= c->argc > 0;
@@ -186,8 +190,22 @@ static bool command_await(struct runner *r, void *state, struct error *err)
     return ok;
 }
 
+static int serve(int argc, char **argv)
+{
+    struct server_tables tables = {program_providers, program_n_providers, program_dialects,
+                                   program_n_dialects, TRIVET_VERSION};
+    AUTO(buf) struct buf out = BUF_INIT;
+    if (argc != 1 || (strcmp(argv[0], "--help") != 0 && strcmp(argv[0], "-h") != 0))
+        return server_run(&dialect_mcp, &tables, argc, argv);
+    buf_addz(&out, "trivet mcp serve [OPTIONS]   trivet as an MCP server on stdin and stdout\n\n");
+    options_help(mcp_serve_options, &out);
+    return command_print(buf_str(&out));
+}
+
 int mcp_run(const struct command_row *row, int argc, char **argv)
 {
+    if (argc && strcmp(argv[0], "serve") == 0)
+        return serve(argc - 1, argv + 1);
     struct mcp_command c = {.argc = argc, .argv = argv};
     int status;
     if (command_read(row, &c.argc, argv, &c.wishes, &c.wishes.asks_help, &status))
