@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A job: blocking work of a craft, done on the thread pool while its fiber waits.  A craft puts a
+/* A job: blocking work of a tool, done on the thread pool while its fiber waits.  A tool puts a
  * struct job into a struct of its own.
  *
  *     run       alone

@@ -6,48 +6,48 @@
 
 /* --- the wits --- */
 
-static void expect_wish(const char *text, int craft, const char *path, const char *pattern)
+static void expect_intent(const char *text, int action, const char *path, const char *pattern)
 {
-    struct wish w = {0};
-    bool has = answer_wish(str_of(text), &w);
-    if (has != (craft >= 0) || (has && (int)w.craft != craft) ||
+    struct intent w = {0};
+    bool has = answer_intent(str_of(text), &w);
+    if (has != (action >= 0) || (has && (int)w.action != action) ||
         (has && !str_eq(w.path, str_of(path))) || (has && !str_eq(w.pattern, str_of(pattern))))
-        fail_msg("%s: %d %d path '%.*s' pattern '%.*s'", text, has, w.craft, STR_FMT(w.path),
+        fail_msg("%s: %d %d path '%.*s' pattern '%.*s'", text, has, w.action, STR_FMT(w.path),
                  STR_FMT(w.pattern));
 }
 
 static void test_wishes(void **state)
 {
     (void)state;
-    expect_wish("list the files", CRAFT_LIST, "", "");
-    expect_wish("Please list all files in src.", CRAFT_LIST, "src", "");
-    expect_wish("list the files in the current directory", CRAFT_LIST, "", "");
-    expect_wish("ls", CRAFT_LIST, "", "");
-    expect_wish("ls -la", CRAFT_LIST, "", "");
-    expect_wish("ls src/base/", CRAFT_LIST, "src/base/", "");
-    expect_wish("list src", CRAFT_LIST, "src", "");
-    expect_wish("Show me the files!", CRAFT_LIST, "", "");
-    expect_wish("What is here?", CRAFT_LIST, "", "");
-    expect_wish("what files are there", CRAFT_LIST, "", "");
-    expect_wish("read README.md", CRAFT_READ, "README.md", "");
-    expect_wish("Could you show me `my notes`?", CRAFT_READ, "my notes", "");
-    expect_wish("show src/main.c, please", CRAFT_READ, "src/main.c", "");
-    expect_wish("open the Makefile", CRAFT_READ, "Makefile", "");
-    expect_wish("cat a.txt", CRAFT_READ, "a.txt", "");
-    expect_wish("look at a.txt.", CRAFT_READ, "a.txt", "");
-    expect_wish("what is in main.c?", CRAFT_READ, "main.c", "");
-    expect_wish("search for main", CRAFT_SEARCH, "", "main");
-    expect_wish("grep TODO in src", CRAFT_SEARCH, "src", "TODO");
-    expect_wish("find all files containing \"two words\" in the src folder", CRAFT_SEARCH, "src",
-                "two words");
-    expect_wish("look for foo_bar", CRAFT_SEARCH, "", "foo_bar");
-    expect_wish("Hello, what can you do?", -1, NULL, NULL);
-    expect_wish("I have read a book about listening", -1, NULL, NULL);
-    expect_wish("", -1, NULL, NULL);
-    expect_wish("search", -1, NULL, NULL);
-    expect_wish("\"", -1, NULL, NULL);
-    struct wish w;
-    assert_false(answer_wish(str_n("\0\0 a\0", 5), &w));
+    expect_intent("list the files", ACTION_LIST, "", "");
+    expect_intent("Please list all files in src.", ACTION_LIST, "src", "");
+    expect_intent("list the files in the current directory", ACTION_LIST, "", "");
+    expect_intent("ls", ACTION_LIST, "", "");
+    expect_intent("ls -la", ACTION_LIST, "", "");
+    expect_intent("ls src/base/", ACTION_LIST, "src/base/", "");
+    expect_intent("list src", ACTION_LIST, "src", "");
+    expect_intent("Show me the files!", ACTION_LIST, "", "");
+    expect_intent("What is here?", ACTION_LIST, "", "");
+    expect_intent("what files are there", ACTION_LIST, "", "");
+    expect_intent("read README.md", ACTION_READ, "README.md", "");
+    expect_intent("Could you show me `my notes`?", ACTION_READ, "my notes", "");
+    expect_intent("show src/main.c, please", ACTION_READ, "src/main.c", "");
+    expect_intent("open the Makefile", ACTION_READ, "Makefile", "");
+    expect_intent("cat a.txt", ACTION_READ, "a.txt", "");
+    expect_intent("look at a.txt.", ACTION_READ, "a.txt", "");
+    expect_intent("what is in main.c?", ACTION_READ, "main.c", "");
+    expect_intent("search for main", ACTION_SEARCH, "", "main");
+    expect_intent("grep TODO in src", ACTION_SEARCH, "src", "TODO");
+    expect_intent("find all files containing \"two words\" in the src folder", ACTION_SEARCH, "src",
+                  "two words");
+    expect_intent("look for foo_bar", ACTION_SEARCH, "", "foo_bar");
+    expect_intent("Hello, what can you do?", -1, NULL, NULL);
+    expect_intent("I have read a book about listening", -1, NULL, NULL);
+    expect_intent("", -1, NULL, NULL);
+    expect_intent("search", -1, NULL, NULL);
+    expect_intent("\"", -1, NULL, NULL);
+    struct intent w;
+    assert_false(answer_intent(str_n("\0\0 a\0", 5), &w));
 }
 
 static void test_default_calls(void **state)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A scene for crafts and faces: a temporary workspace, a loop, and calls made inside a fiber.
+/* A scene for tools: a temporary workspace, a loop, and calls made inside a fiber.
  * Asserts stay outside of the fiber. */
 #ifndef TRIVET_TESTS_TOOL_SCENE_H
 #define TRIVET_TESTS_TOOL_SCENE_H

@@ -70,7 +70,7 @@ static void words_split(struct words *w, struct str text)
     }
 }
 
-/* --- wishes --- */
+/* --- intents --- */
 
 static bool looks_like_path(const struct words *w, size_t i)
 {
@@ -107,7 +107,7 @@ static struct str find_place(const struct words *w, size_t from)
     return STR_NONE;
 }
 
-static bool wish_search(const struct words *w, size_t at, struct wish *ret)
+static bool wish_search(const struct words *w, size_t at, struct intent *ret)
 {
     static const char *const dull[] = {"for",  "the",    "a",     "all",   "any",  "me",
                                        "in",   "files",  "file",  "code",  "that", "which",
@@ -116,23 +116,23 @@ static bool wish_search(const struct words *w, size_t at, struct wish *ret)
     for (size_t i = at + 1; i < w->n; i++) {
         if (!w->is_quoted[i] && is_one_of(w->all[i], dull))
             continue;
-        *ret = (struct wish){
-            .craft = CRAFT_SEARCH, .pattern = w->all[i], .path = find_place(w, i + 1)};
+        *ret = (struct intent){
+            .action = ACTION_SEARCH, .pattern = w->all[i], .path = find_place(w, i + 1)};
         return true;
     }
     return false;
 }
 
-static bool wish_read(const struct words *w, size_t at, struct wish *ret)
+static bool wish_read(const struct words *w, size_t at, struct intent *ret)
 {
     struct str path = find_path(w, at + 1);
     if (!path.n || str_ends(path, STR("/")))
         return false;
-    *ret = (struct wish){.craft = CRAFT_READ, .path = path};
+    *ret = (struct intent){.action = ACTION_READ, .path = path};
     return true;
 }
 
-static bool wish_list(const struct words *w, size_t at, struct wish *ret)
+static bool wish_list(const struct words *w, size_t at, struct intent *ret)
 {
     static const char *const things[] = {"files",   "file",     "here",        "directory", "dir",
                                          "folder",  "folders",  "directories", "workspace", "tree",
@@ -149,19 +149,20 @@ static bool wish_list(const struct words *w, size_t at, struct wish *ret)
     if (!path.n && next.n && next.p[0] != '-' && !is_one_of(next, things) && !is_one_of(next, dull))
         path = next;
     bool is_file = path_ext(path).n > 1; /* "what is in main.c" */
-    *ret = (struct wish){.craft = is_file ? CRAFT_READ : CRAFT_LIST, .path = path.n ? path : place};
+    *ret = (struct intent){.action = is_file ? ACTION_READ : ACTION_LIST,
+                           .path = path.n ? path : place};
     return true;
 }
 
 /* "look for x" searches, "look at x" reads. */
-static bool wish_look(const struct words *w, size_t at, struct wish *ret)
+static bool wish_look(const struct words *w, size_t at, struct intent *ret)
 {
     if (at + 1 >= w->n)
         return false;
     return str_ieq(w->all[at + 1], STR("for")) ? wish_search(w, at, ret) : wish_read(w, at, ret);
 }
 
-bool answer_wish(struct str text, struct wish *ret)
+bool answer_intent(struct str text, struct intent *ret)
 {
     static const char *const search[] = {"search", "find", "grep", NULL};
     static const char *const read[] = {"read", "show", "open", "cat", "print", "display", NULL};
@@ -278,22 +279,22 @@ static void add_text(struct steps *s, struct arena *a, const struct buf *text)
     s->steps[s->n++] = (struct step){.verb = VERB_SAY, .text = arena_str(a, buf_str(&clean))};
 }
 
-static void do_wish(struct steps *s, struct arena *a, const struct facts *f,
-                    const struct wish *wish, struct buf *text)
+static void do_intent(struct steps *s, struct arena *a, const struct facts *f,
+                      const struct intent *intent, struct buf *text)
 {
-    const struct tool_def *tool = hand_find(f->ask, wish->craft);
+    const struct tool_def *tool = action_tool(f->ask, intent->action);
     if (!tool) {
         buf_addf(text, "I would like to %s, but this session offers no tool for it.",
-                 craft_about(wish->craft));
+                 action_about(intent->action));
         add_text(s, a, text);
         return;
     }
-    buf_addf(text, "I will %s with %.*s.", craft_about(wish->craft), STR_FMT(tool->name));
+    buf_addf(text, "I will %s with %.*s.", action_about(intent->action), STR_FMT(tool->name));
     add_text(s, a, text);
     s->steps[s->n++] = (struct step){
         .verb = VERB_CALL,
         .name = arena_str(a, tool->name),
-        .raw = hand_arguments(a, f, tool, wish),
+        .raw = action_arguments(a, f, tool, intent),
     };
 }
 
@@ -301,13 +302,13 @@ struct steps answer_steps(struct arena *a, const struct facts *f)
 {
     AUTO(buf) struct buf text = BUF_INIT;
     struct steps s = {arena_array(a, struct step, 2), 0};
-    struct wish wish;
+    struct intent intent;
     if (f->is_summary) {
         say_summary(&text, a, f);
     } else if (f->has_result) {
         say_result(&text, f);
-    } else if (answer_wish(f->last_user, &wish)) {
-        do_wish(&s, a, f, &wish, &text);
+    } else if (answer_intent(f->last_user, &intent)) {
+        do_intent(&s, a, f, &intent, &text);
         return s;
     } else {
         say_who(&text);

@@ -7,7 +7,7 @@
 #define TRIVET_PROVIDERS_REHEARSAL_ANSWER_H
 
 #include "providers/rehearsal/facts.h"
-#include "providers/rehearsal/hand.h"
+#include "providers/rehearsal/action.h"
 #include "providers/rehearsal/scenario.h"
 
 /* Bound steps (bind.h), in the arena. */
@@ -15,6 +15,6 @@ struct steps answer_steps(struct arena *a, const struct facts *f);
 
 /* The action that the user asks for; false when no tool can do it.  The strings are borrowed from
  * text. */
-bool answer_wish(struct str text, struct wish *ret);
+bool answer_intent(struct str text, struct intent *ret);
 
 #endif

@@ -2,7 +2,7 @@
 #include "providers/rehearsal/bind.h"
 
 #include "providers/rehearsal/answer.h"
-#include "providers/rehearsal/hand.h"
+#include "providers/rehearsal/action.h"
 
 static struct step over_steps[] = {
     {.verb = VERB_SAY, .text = {"(end of scenario)", 17}},
@@ -28,11 +28,11 @@ struct steps scenario_choose(const struct scenario *s, const struct facts *f)
     return (struct steps){over_steps, ARRAY_LEN(over_steps)};
 }
 
-static struct wish wish_of(struct arena *a, const struct facts *f, enum craft craft,
-                           yyjson_val *args)
+static struct intent intent_of(struct arena *a, const struct facts *f, enum action action,
+                               yyjson_val *args)
 {
-    return (struct wish){
-        .craft = craft,
+    return (struct intent){
+        .action = action,
         .path = facts_fill(a, f, json_get_str(args, "path")),
         .pattern = facts_fill(a, f, json_get_str(args, "pattern")),
         .command = facts_fill(a, f, json_get_str(args, "command")),
@@ -42,16 +42,16 @@ static struct wish wish_of(struct arena *a, const struct facts *f, enum craft cr
 
 /* A call of @list and the like becomes a call of the session's tool for it, or a text when there is
  * none. */
-static void bind_craft(struct arena *a, const struct facts *f, struct step *s, enum craft craft)
+static void bind_action(struct arena *a, const struct facts *f, struct step *s, enum action action)
 {
-    const struct tool_def *tool = hand_find(f->ask, craft);
-    struct wish wish = wish_of(a, f, craft, s->args);
+    const struct tool_def *tool = action_tool(f->ask, action);
+    struct intent intent = intent_of(a, f, action, s->args);
     if (tool) {
         s->name = arena_str(a, tool->name);
-        s->raw = hand_arguments(a, f, tool, &wish);
+        s->raw = action_arguments(a, f, tool, &intent);
     } else {
         s->verb = VERB_SAY;
-        s->text = arena_fmt(a, "(This session offers no tool to %s.) ", craft_about(craft));
+        s->text = arena_fmt(a, "(This session offers no tool to %s.) ", action_about(action));
     }
 }
 
@@ -59,10 +59,10 @@ static void bind_call(struct arena *a, const struct facts *f, struct step *s)
 {
     AUTO(buf) struct buf out = BUF_INIT;
     struct jw w = JW(&out);
-    enum craft craft;
+    enum action action;
     s->id = arena_str(a, s->id);
-    if (!s->raw.p && craft_named(s->name, &craft)) {
-        bind_craft(a, f, s, craft);
+    if (!s->raw.p && action_named(s->name, &action)) {
+        bind_action(a, f, s, action);
         return;
     }
     s->name = arena_str(a, s->name);

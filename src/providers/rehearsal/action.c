@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "providers/rehearsal/hand.h"
+#include "providers/rehearsal/action.h"
 
 #include "base/limits.h"
 #include "base/path.h"
@@ -8,38 +8,38 @@ static const struct craft_row {
     const char *name;
     const char *about;
     const char *tools[6]; /* in the order of preference */
-} crafts[N_CRAFTS] = {
-    [CRAFT_LIST] = {"@list",
-                    "list a directory",
-                    {"list_dir", "list_directory", "glob_search", "ls"}},
-    [CRAFT_READ] = {"@read", "read a file", {"read_file"}},
+} actions[N_ACTIONS] = {
+    [ACTION_LIST] = {"@list",
+                     "list a directory",
+                     {"list_dir", "list_directory", "glob_search", "ls"}},
+    [ACTION_READ] = {"@read", "read a file", {"read_file"}},
     /* Without a search tool, the shell runs grep. */
-    [CRAFT_SEARCH] = {"@search",
-                      "search files",
-                      {"grep_files", "grep_search", "bash", "run_shell_command"}},
-    [CRAFT_SHELL] = {"@shell", "run a command", {"bash", "run_shell_command"}},
-    [CRAFT_WRITE] = {"@write", "write a file", {"write_file"}},
+    [ACTION_SEARCH] = {"@search",
+                       "search files",
+                       {"grep_files", "grep_search", "bash", "run_shell_command"}},
+    [ACTION_SHELL] = {"@shell", "run a command", {"bash", "run_shell_command"}},
+    [ACTION_WRITE] = {"@write", "write a file", {"write_file"}},
 };
 
-bool craft_named(struct str name, enum craft *ret)
+bool action_named(struct str name, enum action *ret)
 {
-    for (int i = 0; i < N_CRAFTS; i++) {
-        if (str_is(name, crafts[i].name)) {
-            *ret = (enum craft)i;
+    for (int i = 0; i < N_ACTIONS; i++) {
+        if (str_is(name, actions[i].name)) {
+            *ret = (enum action)i;
             return true;
         }
     }
     return false;
 }
 
-const char *craft_about(enum craft craft)
+const char *action_about(enum action action)
 {
-    return crafts[craft].about;
+    return actions[action].about;
 }
 
-const struct tool_def *hand_find(const struct ask *ask, enum craft craft)
+const struct tool_def *action_tool(const struct ask *ask, enum action action)
 {
-    for (const char *const *name = crafts[craft].tools; *name; name++)
+    for (const char *const *name = actions[action].tools; *name; name++)
         for (size_t i = 0; i < ask->n_tools; i++)
             if (str_is(ask->tools[i].name, *name))
                 return &ask->tools[i];
@@ -104,55 +104,55 @@ static void put_quoted(struct buf *out, struct str word)
     buf_addc(out, '\'');
 }
 
-static void put_grep_command(struct jw *w, const struct wish *wish)
+static void put_grep_command(struct jw *w, const struct intent *intent)
 {
     AUTO(buf) struct buf command = BUF_INIT;
     buf_addz(&command, "grep -rnE -- ");
-    put_quoted(&command, wish->pattern);
+    put_quoted(&command, intent->pattern);
     buf_addc(&command, ' ');
-    put_quoted(&command, wish->path.n ? wish->path : STR("."));
+    put_quoted(&command, intent->path.n ? intent->path : STR("."));
     jw_kstr(w, "command", buf_str(&command));
 }
 
 static void put_search(struct jw *w, const struct facts *f, const struct tool_def *tool,
-                       const struct wish *wish)
+                       const struct intent *intent)
 {
     if (str_is(tool->name, "bash") || str_is(tool->name, "run_shell_command")) {
-        put_grep_command(w, wish);
+        put_grep_command(w, intent);
         return;
     }
-    jw_kstr(w, "pattern", wish->pattern);
+    jw_kstr(w, "pattern", intent->pattern);
     if (str_is(tool->name, "grep_search"))
         jw_kz(w, "output_mode", "content");
-    if (wish->path.n || str_is(tool->name, "grep_files"))
-        put_path(w, f, tool, wish->path);
+    if (intent->path.n || str_is(tool->name, "grep_files"))
+        put_path(w, f, tool, intent->path);
 }
 
-struct str hand_arguments(struct arena *a, const struct facts *f, const struct tool_def *tool,
-                          const struct wish *wish)
+struct str action_arguments(struct arena *a, const struct facts *f, const struct tool_def *tool,
+                            const struct intent *intent)
 {
     AUTO(buf) struct buf out = BUF_INIT;
     struct jw w = JW(&out);
     jw_obj(&w);
-    switch (wish->craft) {
-    case CRAFT_SEARCH:
-        put_search(&w, f, tool, wish);
+    switch (intent->action) {
+    case ACTION_SEARCH:
+        put_search(&w, f, tool, intent);
         break;
-    case CRAFT_SHELL:
-        jw_kstr(&w, "command", wish->command);
+    case ACTION_SHELL:
+        jw_kstr(&w, "command", intent->command);
         break;
-    case CRAFT_WRITE:
-        put_path(&w, f, tool, wish->path);
-        jw_kstr(&w, "content", wish->content);
+    case ACTION_WRITE:
+        put_path(&w, f, tool, intent->path);
+        jw_kstr(&w, "content", intent->content);
         break;
-    case CRAFT_LIST:
+    case ACTION_LIST:
         if (str_is(tool->name, "glob_search"))
-            put_glob(&w, wish->path);
+            put_glob(&w, intent->path);
         else
-            put_path(&w, f, tool, wish->path);
+            put_path(&w, f, tool, intent->path);
         break;
     default:
-        put_path(&w, f, tool, wish->path);
+        put_path(&w, f, tool, intent->path);
     }
     jw_obj_end(&w);
     return arena_str(a, buf_str(&out));
