@@ -6,7 +6,7 @@
  *     live.c     the rows below it
  *     input.c    keys, sending, the queue; images.c: pictures that a prompt names
  *     ask.c      the question before a call
- *     slash.c    commands; sessions.c, models.c and program.c do the longer ones
+ *     slash.c    commands; sessions.c, models.c, changes.c and program.c do the longer ones
  *     complete.c names while they are typed; pick.c: lists to choose from; entry.c: one line
  */
 #ifndef TRIVET_TERMINAL_INTERNAL_H

@@ -41,6 +41,10 @@ void models_complete(struct chat *c, void (*add)(void *arg, struct str value, st
 /* The list of what could answer, when no model is set up. */
 void models_first(struct chat *c);
 
+/* changes.c */
+void slash_diff(struct chat *c, struct str args);
+void slash_copy(struct chat *c, struct str args);
+
 /* mcp.c */
 void slash_mcp(struct chat *c, struct str args);
 /* Sends a prompt of an MCP server; false: the name is none. */
