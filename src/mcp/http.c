@@ -19,7 +19,14 @@
 #include "net/http.h"
 #include "net/sse.h"
 
-enum { END_MS = 1500, HEADERS = 64, SESSION_BYTES = 1024 };
+enum {
+    END_MS = 1500,
+    HEADERS = 64,
+    SESSION_BYTES = 1024,
+    RETRY_MS = 1000,
+    RETRY_MOST_MS = 30000,
+    RESUMES = 5
+};
 
 struct exchange { /* a message and its answer */
     struct exchange *next;
@@ -31,6 +38,10 @@ struct exchange { /* a message and its answer */
     int status;
     bool is_stream;
     struct ready *stop; /* of one that floods */
+    struct buf last;    /* id of the last event, by which a stream goes on */
+    int64_t retry_ms;   /* before that */
+    int n_resumed;
+    struct timer *pause; /* until then */
     struct sse sse;
     struct buf body; /* of the answer */
     struct arena arena;
@@ -53,6 +64,8 @@ static void exchange_free(struct exchange *x)
         at = &(*at)->next;
     *at = x->next;
     loop_take_back(x->stop);
+    timer_free(x->pause);
+    buf_clear(&x->last);
     sse_clear(&x->sse);
     buf_clear(&x->body);
     arena_clear(&x->arena);
@@ -93,6 +106,8 @@ bool http_is_expired(const struct error *err)
     return err->code == ERR_NOT_FOUND && err->status == 404;
 }
 
+static void on_pause(void *arg);
+
 /* ---- answers ---- */
 
 static void on_event(void *arg, struct str event, struct str data)
@@ -106,6 +121,18 @@ static void on_comment(void *arg)
 {
     struct exchange *x = arg;
     link_touch(x->web->link, x->id);
+}
+
+static void on_mark(void *arg, struct str name, struct str value)
+{
+    struct exchange *x = arg;
+    int64_t ms;
+    if (str_is(name, "retry") && str_int(value, &ms) && ms >= 0)
+        x->retry_ms = MIN(ms, (int64_t)RETRY_MOST_MS);
+    if (!str_is(name, "id") || value.n > SESSION_BYTES || str_chr(value, '\0') != SIZE_MAX)
+        return;
+    buf_reset(&x->last);
+    buf_add(&x->last, value);
 }
 
 static void on_status(void *arg, int status, struct str content_type)
@@ -193,15 +220,30 @@ static void take_failure(struct exchange *x)
              "the server answered HTTP %d%s%.*s", x->status, said.n ? ": " : "", STR_FMT(said));
 }
 
+/* A stream of the older protocol that ended before the answer goes on where it ended. */
+static bool is_resumable(const struct exchange *x)
+{
+    return x->is_stream && x->last.n && x->n_resumed < RESUMES &&
+           link_era(x->web->link) == ERA_LEGACY && link_waits(x->web->link, x->id);
+}
+
 static void on_end(void *arg, const struct error *err)
 {
     struct exchange *x = arg;
     struct web *w = x->web;
     x->http = NULL;
+    if (x->is_stream && !err)
+        sse_end(&x->sse);
+    if (is_resumable(x)) {
+        x->n_resumed++;
+        x->pause = x->pause ? x->pause : timer_new(w->loop, on_pause, x);
+        timer_start(x->pause, x->retry_ms);
+        return;
+    }
     if (err && x->id)
         link_fail(w->link, x->id, err);
     else if (!err && x->is_stream)
-        sse_end(&x->sse);
+        ;
     else if (!err && (x->status < 200 || x->status > 299))
         take_failure(x);
     else if (!err && x->body.n)
@@ -299,6 +341,22 @@ static bool start(struct exchange *x, const char *method, struct headers *h, str
     return false;
 }
 
+static void on_pause(void *arg)
+{
+    struct exchange *x = arg;
+    struct headers h = {.arena = &x->arena};
+    struct error err;
+    struct link *k = x->web->link;
+    int64_t id = x->id;
+    add_header(&h, "Accept", STR("text/event-stream"));
+    add_headers(x->web, &h);
+    add_header(&h, "Last-Event-ID", arena_str(&x->arena, buf_str(&x->last)));
+    x->status = 0;
+    x->is_stream = false;
+    if (!start(x, "GET", &h, STR(""), &err))
+        link_fail(k, id, &err);
+}
+
 static struct exchange *exchange_new(struct web *w, int64_t id)
 {
     struct exchange *x = xnew(struct exchange);
@@ -308,6 +366,8 @@ static struct exchange *exchange_new(struct web *w, int64_t id)
     sse_init(&x->sse, LIMIT_MCP_LINE_BYTES);
     x->sse.on_event = on_event;
     x->sse.on_comment = on_comment;
+    x->sse.on_mark = on_mark;
+    x->retry_ms = RETRY_MS;
     x->sse.arg = x;
     return x;
 }
@@ -334,7 +394,8 @@ static bool web_drop(void *transport, int64_t id)
     struct web *w = transport;
     for (struct exchange *x = w->exchanges; x; x = x->next)
         if (x->id == id) {
-            http_cancel(x->http);
+            if (x->http)
+                http_cancel(x->http);
             exchange_free(x);
             break;
         }
@@ -371,7 +432,8 @@ static void web_free(void *transport)
 {
     struct web *w = transport;
     while (w->exchanges) {
-        http_cancel(w->exchanges->http);
+        if (w->exchanges->http)
+            http_cancel(w->exchanges->http);
         exchange_free(w->exchanges);
     }
     timer_free(w->end);

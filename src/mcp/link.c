@@ -280,6 +280,14 @@ void link_fail(struct link *k, int64_t id, const struct error *err)
         answer(w, false, NULL, err);
 }
 
+bool link_waits(const struct link *k, int64_t id)
+{
+    const struct waiting *w = k->waiting;
+    while (w && w->id != id)
+        w = w->next;
+    return w && !w->has_answer;
+}
+
 void link_touch(struct link *k, int64_t id)
 {
     struct waiting *w = find_waiting(k, id);

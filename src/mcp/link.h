@@ -86,6 +86,8 @@ bool link_notify(struct link *k, const char *method, struct str members, struct 
 bool link_take(struct link *k, struct str text);
 /* One request failed. */
 void link_fail(struct link *k, int64_t id, const struct error *err);
+/* Whether an answer to it is waited for. */
+bool link_waits(const struct link *k, int64_t id);
 /* The server sent something for this request that is no message: it is alive. */
 void link_touch(struct link *k, int64_t id);
 /* The connection has ended: every request fails with this. */

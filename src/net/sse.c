@@ -51,6 +51,8 @@ static bool take_field(struct sse *s, struct str line)
         buf_reset(&s->event);
         return buf_add(&s->event, value);
     }
+    if (s->on_mark && (str_is(name, "id") || str_is(name, "retry")))
+        s->on_mark(s->arg, name, value);
     if (s->on_other && !str_is(name, "id") && !str_is(name, "retry"))
         s->on_other(s->arg, line);
     return true;

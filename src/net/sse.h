@@ -10,6 +10,8 @@ struct sse {
     void (*on_comment)(void *arg);                /* a comment line, used as keep-alive; may be
                                                    * NULL */
     void (*on_other)(void *arg, struct str line); /* a line with an unknown field; may be NULL */
+    void (*on_mark)(void *arg, struct str name,
+                    struct str value); /* `id` or `retry`; may be NULL */
     void *arg;
     struct buf line, event, data;
     bool has_data, has_cr, is_begun;

@@ -69,6 +69,17 @@ def expired(base):
               and web.n_sessions == 2 and web.methods().count("initialize") == 2, web.methods())
 
 
+def resumed(base):
+    place = Place(base, "resumed")
+    with Web("legacy") as web, Web("modern") as new:
+        place.configure(web=server(web), new=server(new))
+        run = place.run([("mcp__web__resume", {}), ("mcp__new__resume", {})])
+        check("a stream goes on after its pause", run.text().startswith("resume:")
+              and run.calls[0]["duration_ms"] >= 290, run)
+        check("but not in the newest protocol", run.calls[1]["is_error"]
+              and not any(verb == "GET" for verb, _, _ in new.seen), run)
+
+
 def modern(base):
     place = Place(base, "modern")
     with Web("modern", "sse", "drop-list") as web, Web("modern", "no-discover") as plain:
@@ -133,6 +144,6 @@ def faults(base):
 
 
 with harness.private_place() as scratch:
-    for story in (legacy, expired, modern, faults):
+    for story in (legacy, expired, resumed, modern, faults):
         story(scratch)
 check.end()

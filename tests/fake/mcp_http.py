@@ -16,7 +16,7 @@ import urllib.parse
 
 TOOLS = [{"name": name, "description": f"The tool {name}.",
           "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}
-         for name in ("echo", "slow", "caf\u00e9", "steps", "flood", "drop")]
+         for name in ("echo", "slow", "caf\u00e9", "steps", "flood", "drop", "resume")]
 TOOLS[0]["inputSchema"]["properties"]["region"] = {"type": "string", "x-mcp-header": "Region"}
 BAD = {"name": "badheader", "inputSchema": {"type": "object", "properties": {
     "a": {"type": "number", "x-mcp-header": "A"}}}}
@@ -87,6 +87,7 @@ def fields(text):
 class Web:
     def __init__(self, *words, port=0):
         self.words, self.seen, self.session, self.n_sessions = set(words), [], None, 0
+        self.resumed = None
         self.tokens, self.n_tokens, self.lasts, self.refresh = set(), 0, 3600, None
         handler = type("Own", (Handler,), {"web": self})
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
@@ -110,7 +111,10 @@ class Web:
     def get(self, handler):
         path, _, query = handler.path.partition("?")
         given = fields(query)
-        if "closed" not in self.words:
+        if self.resumed and handler.headers.get("Last-Event-ID") == "event-7":
+            handler.begin()
+            handler.event(self.resumed)
+        elif "closed" not in self.words:
             handler.reply(405)
         elif path == "/.well-known/oauth-protected-resource/mcp":
             other = "https://other.example/mcp"
@@ -237,6 +241,10 @@ class Web:
             handler.wfile.write(b"data: ")
             for _ in range(100):
                 handler.wfile.write(b"x" * (1 << 20))
+        elif name == "resume":
+            self.resumed = done
+            handler.begin()
+            handler.wfile.write(b"id: event-7\nretry: 300\ndata: \n\n")
         elif name == "drop":
             handler.begin()
             handler.wfile.write(b": bye\n\n")
