@@ -86,6 +86,9 @@ struct dialect {
  * stop_turns. */
 void server_quit(struct server *sv, int exit_code, bool stop_turns);
 
+/* From now on output that the client does not read for about a second is dropped. */
+void server_limit_flush(struct server *sv);
+
 /* Runs a server process to its end; returns the exit code. */
 struct server_tables { /* parts of the program */
     const struct provider *const *providers;

@@ -38,7 +38,7 @@ void server_quit(struct server *sv, int exit_code, bool stop_turns)
 
 enum { LOOK_MS = 400, LOOKS = 3 }; /* without any progress in this time output is dropped */
 
-struct patience { /* timer that a signal starts */
+struct patience { /* timer that a signal or a dialect starts */
     struct server *sv;
     struct timer *timer;
     uint64_t written;
@@ -58,9 +58,11 @@ static void on_look(void *arg)
         timer_start(p->timer, LOOK_MS);
 }
 
-static void begin_patience(struct server *sv)
+void server_limit_flush(struct server *sv)
 {
     static struct patience p;
+    if (p.timer)
+        return;
     p = (struct patience){.sv = sv, .timer = timer_new(sv->loop, on_look, &p)};
     p.written = conn_written(sv->dialect->conn(sv));
     timer_start(p.timer, LOOK_MS);
@@ -74,7 +76,7 @@ static void take_signal(struct server *sv, int signo)
     if (was_here)
         _exit(128 + signo);
     was_here = true;
-    begin_patience(sv);
+    server_limit_flush(sv);
     sv->dialect->on_signal(sv, signo);
 }
 

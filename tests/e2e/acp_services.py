@@ -2,17 +2,18 @@
 # SPDX-License-Identifier: MIT
 """ACP: MCP servers of a session, pages of session/list, sessions of other programs, hostile input.
 
-covers: acp 40, 41, 47, 56, 92
+covers: acp 19, 40, 41, 47, 56, 92
 """
 import json
 import os
+import subprocess
 import sys
 import time
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [os.path.join(TESTS, "fake"), TESTS]
 import harness  # noqa: E402
-from client import Kward, Rpc  # noqa: E402
+from client import PROGRAM, Kward, Rpc  # noqa: E402
 from mcp_http import Web  # noqa: E402
 
 FAKE = os.path.join(harness.TOP, "tests", "fake", "mcp_server.py")
@@ -187,8 +188,42 @@ def hostile(workspace, env):
         check("nothing on stderr", c.close() == 0 and c.stderr == b"", c.stderr[:500])
 
 
+def silent(workspace, env):
+    """A client that does not read, and one that is gone without closing the output."""
+    args = scene(workspace, rounds=[[{"repeat": 300, "steps": [
+        {"say": "0123456789abcdef " * 4000, "piece": 60000}]}]])
+    for closes in (False, True):
+        process = subprocess.Popen([PROGRAM, "acp", *args], cwd=workspace, env=env,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+        def send(number, method, **params):
+            process.stdin.write((json.dumps({"jsonrpc": "2.0", "id": number, "method": method,
+                                             "params": params}) + "\n").encode())
+            process.stdin.flush()
+        send(1, "initialize", protocolVersion=1)
+        send(2, "session/new", cwd=workspace, mcpServers=[])
+        process.stdout.readline()
+        session = json.loads(process.stdout.readline())["result"]["sessionId"]
+        send(3, "session/prompt", sessionId=session, prompt=[{"type": "text", "text": "go"}])
+        time.sleep(1)
+        with open(f"/proc/{process.pid}/statm", encoding="ascii") as file:
+            size = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        check("memory is bounded", size < 100 << 20, size)
+        began = time.monotonic()
+        if closes:
+            process.stdout.close()
+        process.stdin.close()
+        try:
+            code = process.wait(4 * harness.slow())
+        except subprocess.TimeoutExpired:
+            code = "timeout"
+            process.kill()
+        check(f"it ends (closed: {closes})", code in (0, 1), code)
+        check("soon", time.monotonic() - began < 2.5 * harness.slow(), time.monotonic() - began)
+
+
 def main():
-    for scenario in (servers, pages, from_kward, hostile):
+    for scenario in (servers, pages, from_kward, hostile, silent):
         with harness.private_place() as base:
             env = harness.clean_env(base)
             workspace = os.path.realpath(os.path.join(base, "workspace"))

@@ -50,9 +50,12 @@ static void end(struct acp *a, int exit_code)
     fiber_start(a->sv->loop, "end", end_fiber, a);
 }
 
+/* A client that is gone may have left the output open, unread. */
 static void on_eof(void *dialect)
 {
-    end(dialect, 0);
+    struct acp *a = dialect;
+    server_limit_flush(a->sv);
+    end(a, 0);
 }
 
 static void on_signal(struct server *sv, int signo)

@@ -129,8 +129,10 @@ static bool find_await(struct request *rq, struct acp_session **ret, struct erro
     struct str path;
     if (!acp_is_ready(rq, err) || !acp_check_servers(rq, p->servers, err))
         return false;
+    if (!acp_wait_closed_await(a, p->session_id, err))
+        return false;
     struct acp_session *s = table_get(&a->by_id, p->session_id);
-    if (s && !s->is_closing) {
+    if (s) {
         *ret = s;
         return acp_use_servers(s, p->servers, err);
     }

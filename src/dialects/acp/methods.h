@@ -47,6 +47,9 @@ void acp_session_open(struct acp_session *s, struct session *session);
 void acp_session_free(struct acp_session *s); /* and closes the engine's session */
 /* Interrupts what runs, waits for its end, closes it. */
 void acp_session_close_await(struct acp_session *s);
+/* Waits until a session that is being closed is gone: opened before, it would share the engine's
+ * session, whose settings belong to the one that closes. */
+bool acp_wait_closed_await(struct acp *a, struct str id, struct error *err);
 void acp_sessions_free(struct acp *a);
 /* Checks mcpServers. */
 bool acp_check_servers(struct request *rq, yyjson_val *servers, struct error *err);

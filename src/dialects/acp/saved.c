@@ -242,8 +242,10 @@ static bool delete_session_await(struct request *rq, struct jw *w, struct error 
     struct str path = STR_NONE;
     if (!acp_is_ready(rq, err))
         return false;
+    if (!acp_wait_closed_await(a, p->session_id, err))
+        return false;
     struct acp_session *open = table_get(&a->by_id, p->session_id);
-    if (open && !open->is_closing)
+    if (open)
         acp_session_close_await(open);
     if (acp_find_saved_await(a, p->session_id, &rq->arena, &path, err)) {
         if (!delete_saved_await(a, path, err))

@@ -75,6 +75,8 @@ void acp_session_open(struct acp_session *s, struct session *session)
     s->id = str_dup(info.id);
     s->listener = (struct listener){.on_event = acp_on_event, .arg = s};
     session_listen(session, &s->listener);
+    if (conn_is_full(rpc_conn(a->rpc)))
+        listener_set_full(session, &s->listener, true);
     s->next = a->sessions;
     if (a->sessions)
         a->sessions->prev = s;
@@ -130,6 +132,16 @@ void acp_session_close_await(struct acp_session *s)
     session_pause_await(session, &ignored); /* a compaction may run */
     session_go_on(session);
     acp_session_free(s); /* nothing runs: the settings are not needed any more */
+}
+
+bool acp_wait_closed_await(struct acp *a, struct str id, struct error *err)
+{
+    enum { LOOK_MS = 10 };
+    const struct acp_session *s;
+    while ((s = table_get(&a->by_id, id)) && s->is_closing)
+        if (!sleep_await(a->sv->loop, LOOK_MS, err))
+            return false;
+    return true;
 }
 
 void acp_sessions_free(struct acp *a)
