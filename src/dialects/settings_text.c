@@ -89,7 +89,7 @@ void settings_describe(struct buf *out)
             buf_addf(out, *p == '|' ? " or " : "%c", *p);
         buf_addf(out, " | %s%s%s | `%s` | %s | %s | %s", row->otherwise ? "`" : "",
                  row->otherwise ? row->otherwise : "", row->otherwise ? "`" : "", row->variable,
-                 guards[row->guard], row->is_shared ? "all" : "exec, chat", row->about);
+                 guards[row->guard], row->is_shared ? "all" : "exec, chat, acp", row->about);
         for (const char *const *c = row->choices; c && *c; c++)
             buf_addf(out, "%s%s", c == row->choices ? ": " : ", ", *c);
         buf_addz(out, " |\n");

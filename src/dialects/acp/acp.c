@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/options.h"
 #include "base/shown.h"
+#include "dialects/settings.h"
 
 #include <stdio.h>
 
@@ -121,6 +122,10 @@ const struct option acp_option_rows[] = {
            .accept = take_mode),
     OPTION(acp_options, max_rounds, OPT_COUNT, "max-turns", 0, "N",
            "stop a turn after N rounds with tools (default: 200)"),
+    OPTION(acp_options, max_cost, OPT_MONEY, "max-cost", 0, "USD",
+           "stop a turn that has cost so much"),
+    OPTION(acp_options, max_total_tokens, OPT_COUNT, "max-tokens", 0, "N",
+           "stop a turn that has used so many tokens, input and output"),
     OPTION(acp_options, network, OPT_FLAG, "net", 0, NULL, "confined commands may use the network"),
     OPTION_END,
 };
@@ -135,7 +140,8 @@ static bool read_options(struct server *sv, struct acp_options *ret)
     struct error err;
     int argc = sv->argc;
     *ret = (struct acp_options){.mode = run_mode_named(STR("workspace-write"))};
-    bool ok = options_read(acp_option_rows, &argc, sv->argv, ret, NULL, &err);
+    bool ok = settings_fill(acp_option_rows, ret, &err) &&
+              options_read(acp_option_rows, &argc, sv->argv, ret, NULL, &err);
     if (ok && argc)
         ok = error_set(&err, ERR_INVALID, "unknown argument %.100s", sv->argv[0]);
     if (!ok) {

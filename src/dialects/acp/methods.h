@@ -62,6 +62,8 @@ bool acp_use_servers(struct acp_session *s, yyjson_val *servers, struct error *e
 void acp_apply_mode(struct acp_session *s);
 /* "modes" and "configOptions" of a result. */
 void acp_put_options(struct acp_session *s, struct jw *w);
+/* The value of a setting of the user or of the machine, in the arena; STR_NONE: none. */
+struct str acp_setting(const char *name, struct arena *arena);
 /* A model for a new session: of the command line, the environment, the user's choice, else the
  * first that can be asked; STR_NONE: there is none. */
 struct str acp_choose_model(struct acp *a, struct arena *arena);

@@ -2,7 +2,9 @@
 /* Modes and config options.  The mode is both: older clients know modes only. */
 #include "dialects/acp/methods.h"
 
+#include "base/mem.h"
 #include "base/utf8.h"
+#include "dialects/settings.h"
 
 #include <limits.h>
 
@@ -18,6 +20,8 @@ void acp_apply_mode(struct acp_session *s)
     s->settings.network = s->acp->options.network;
     if (s->acp->options.max_rounds)
         s->settings.max_rounds = (int)MIN(s->acp->options.max_rounds, INT_MAX);
+    s->settings.max_cost = s->acp->options.max_cost;
+    s->settings.max_total_tokens = s->acp->options.max_total_tokens;
     s->settings.asks_beyond_mode = true;
     s->settings.tells_output = true;
     if (!s->session)
@@ -51,6 +55,17 @@ static bool is_offered(struct engine *e, const struct provider *p)
            (!p->is_local || engine_models_fetched_ms(e, p));
 }
 
+struct str acp_setting(const char *name, struct arena *arena)
+{
+    struct error err;
+    enum setting_from from;
+    const struct setting *row = setting_find(str_of(name), &err);
+    if (!row)
+        BUG("%s", err.text);
+    struct str value = setting_get(row, &from);
+    return value.n ? arena_str(arena, value) : STR_NONE;
+}
+
 struct str acp_choose_model(struct acp *a, struct arena *arena)
 {
     struct engine *e = a->sv->engine;
@@ -59,7 +74,7 @@ struct str acp_choose_model(struct acp *a, struct arena *arena)
         return a->options.model;
     if (engine_default_model(e).p)
         return engine_default_model(e);
-    struct str stored = profile_stored_model(arena);
+    struct str stored = acp_setting("model", arena);
     if (stored.p)
         return stored;
     const struct provider *const *providers = engine_providers(e, &n_providers);

@@ -178,7 +178,7 @@ static bool open_new(struct acp_session *s, struct error *err)
         .path = buf_str(&path),
         .id = str_of(id),
         .model = acp_choose_model(a, &s->arena),
-        .effort = a->options.effort,
+        .effort = a->options.effort.p ? a->options.effort : acp_setting("effort", &s->arena),
         .mode = s->mode->covers,
         .settings = &s->settings,
     };

@@ -25,7 +25,9 @@
 struct acp_options { /* of the command line */
     struct str model, effort;
     const struct run_mode *mode;
-    int64_t max_rounds; /* 0: the usual limit */
+    int64_t max_rounds;       /* 0: the usual limit */
+    double max_cost;          /* USD of a turn; 0: no limit */
+    int64_t max_total_tokens; /* of a turn; 0: no limit */
     bool network;
 };
 
