@@ -72,6 +72,7 @@ static void fill_settings(struct session_settings *to, const struct turn *t)
     to->check_reminder = NULL;
     to->file_at_first_input = to->keeps_no_file = true;
     to->locks_at_open = to->keeps_undo = to->tells_surroundings = to->tells_output = false;
+    to->offers_servers = false; /* their tools may do more than read */
     to->system = instruction;
     to->put_context_await = NULL;
     to->keep_context_await = NULL;

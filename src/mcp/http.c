@@ -15,6 +15,7 @@
 #include "base/base64.h"
 #include "base/limits.h"
 #include "base/secret.h"
+#include "base/shown.h"
 #include "base/utf8.h"
 #include "net/http.h"
 #include "net/sse.h"
@@ -206,7 +207,9 @@ static void take_failure(struct exchange *x)
         if (x->id && x->status < 500 && take_modern_error(x, error))
             return;
     }
-    said = utf8_cut(said, 200);
+    AUTO(buf) struct buf clean = BUF_INIT;
+    shown_add(&clean, utf8_cut(said, 200), false);
+    said = buf_str(&clean);
     if (x->status == 401 || x->status == 403)
         fail(x, ERR_AUTH,
              "the server %.*s %s (HTTP %d): credentials are missing; `trivet mcp login %.*s` signs "

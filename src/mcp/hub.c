@@ -77,12 +77,17 @@ void hub_release(struct mcp_hub *h)
 
 /* ---- starting, listing ---- */
 
-static bool is_working(const struct mcp_hub *h)
+/* How long the servers that work are still waited for: each so long from its start on, however many
+ * requests wait.  0 or less: not at all. */
+static int64_t left_us(const struct mcp_hub *h, int64_t most_ms)
 {
-    for (size_t i = 0; i < h->n; i++)
-        if (h->servers[i]->state == SERVER_STARTING || h->servers[i]->is_listing)
-            return true;
-    return false;
+    int64_t left = 0, now = time_mono_us();
+    for (size_t i = 0; i < h->n; i++) {
+        const struct mcp_server *s = h->servers[i];
+        if (s->state == SERVER_STARTING || s->is_listing)
+            left = MAX(left, s->busy_us + most_ms * 1000 - now);
+    }
+    return left;
 }
 
 /* A server with an address cannot tell that its list has changed while nothing is asked of it. */
@@ -94,7 +99,7 @@ static bool is_due(const struct mcp_server *s)
 
 bool mcp_hub_refresh_await(struct mcp_hub *h, int64_t most_ms, struct error *err)
 {
-    int64_t end_us = time_mono_us() + most_ms * 1000;
+    int64_t left;
     for (size_t i = 0; i < h->n; i++) {
         struct mcp_server *s = h->servers[i];
         server_start(s);
@@ -105,12 +110,9 @@ bool mcp_hub_refresh_await(struct mcp_hub *h, int64_t most_ms, struct error *err
     }
     bool ok = true;
     hub_hold(h);
-    while (ok && is_working(h)) {
-        int64_t left = (end_us - time_mono_us()) / 1000;
+    while (ok && (left = left_us(h, most_ms)) > 0) {
         struct error why;
-        if (left <= 0)
-            break;
-        if (!hub_wait_await(h, left, &why) && why.code != ERR_TIMEOUT) {
+        if (!hub_wait_await(h, left / 1000 + 1, &why) && why.code != ERR_TIMEOUT) {
             *err = why;
             ok = false;
         }

@@ -16,8 +16,9 @@ const struct mcp_place *mcp_hub_place(const struct mcp_hub *h);
 /* Ends every server (mcp/stdio.c says how), then frees the hub.  Takes at most some seconds. */
 void mcp_hub_end_through_await(struct mcp_hub *h);
 
-/* Starts what was never started, in parallel, and lists anew what has changed; waits for that, at
- * most most_ms: a slow server comes later.  False only with ERR_CANCELED. */
+/* Starts what was never started, in parallel, and lists anew what has changed; waits for that, for
+ * each server at most most_ms from its start on: a slow one comes later.  False only with
+ * ERR_CANCELED. */
 bool mcp_hub_refresh_await(struct mcp_hub *h, int64_t most_ms, struct error *err);
 
 /* The tools that the model may be offered, by server and name.  Faces live as long as the hub. */

@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/shown.h"
 #include "base/time.h"
 #include "base/utf8.h"
 
@@ -394,9 +395,10 @@ static void on_response(struct waiting *w, struct json *doc, yyjson_val *message
     struct error err = ERROR_INIT;
     doc->root = error ? error : json_get(message, "result");
     if (error) {
+        AUTO(buf) struct buf clean = BUF_INIT;
         struct str text = json_get_str(error, "message");
-        error_set_origin(&err, ERR_PROVIDER, ORIGIN_REMOTE, "%.*s (%lld)",
-                         STR_FMT(utf8_cut(text.n ? text : STR("the server failed"), 300)),
+        shown_add(&clean, utf8_cut(text.n ? text : STR("the server failed"), 300), false);
+        error_set_origin(&err, ERR_PROVIDER, ORIGIN_REMOTE, "%s (%lld)", clean.p,
                          (long long)json_get_int(error, "code", 0));
         err.status = (int)json_get_int(error, "code", 0);
     }

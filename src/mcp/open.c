@@ -12,6 +12,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/shown.h"
 #include "base/utf8.h"
 #include "mcp/eras.h"
 #include "mcp/http.h"
@@ -90,8 +91,9 @@ static void take_capabilities(struct mcp_server *s, yyjson_val *result, yyjson_v
     s->has_resources = yyjson_is_obj(json_get(can, "resources"));
     s->has_prompts = yyjson_is_obj(json_get(can, "prompts"));
     buf_reset(&s->label);
-    buf_addf(&s->label, "%.*s %.*s", STR_FMT(utf8_cut(json_get_str(info, "name"), 60)),
-             STR_FMT(utf8_cut(json_get_str(info, "version"), 30)));
+    shown_add(&s->label, utf8_cut(json_get_str(info, "name"), 60), false);
+    buf_addc(&s->label, ' ');
+    shown_add(&s->label, utf8_cut(json_get_str(info, "version"), 30), false);
 }
 
 static bool has_version(yyjson_val *list, const char *version)

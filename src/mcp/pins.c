@@ -7,6 +7,8 @@
 #include "mcp/hub_impl.h"
 #include "mcp/sources.h"
 
+enum { MOST_SERVERS = 300 };
+
 /* The digest that counts for a tool, or STR_NONE. */
 static struct str pin_of(const struct mcp_server *s, yyjson_val *kept, const struct mcp_tool *t)
 {
@@ -27,10 +29,21 @@ struct keeping { /* what is written, on another thread: nothing of it changes me
     bool is_accepted; /* replaces what was kept */
 };
 
+/* Settings change; the oldest servers are forgotten. */
+static yyjson_mut_val *first_key(yyjson_mut_val *object)
+{
+    yyjson_mut_obj_iter it;
+    yyjson_mut_obj_iter_init(object, &it);
+    return yyjson_mut_obj_iter_next(&it);
+}
+
 static void keep(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
 {
     const struct keeping *k = arg;
     yyjson_mut_val *all = trust_object(doc, root, "tools");
+    while (yyjson_mut_obj_size(all) >= MOST_SERVERS &&
+           !yyjson_mut_obj_get(all, k->server->config->mark))
+        yyjson_mut_obj_remove_key(all, yyjson_mut_get_str(first_key(all)));
     yyjson_mut_val *own = trust_object(doc, all, k->server->config->mark);
     for (size_t i = 0; i < k->list->n; i++) {
         const struct mcp_tool *t = &k->list->v[i];

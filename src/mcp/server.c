@@ -87,6 +87,7 @@ void server_start(struct mcp_server *s)
     }
     s->n_restarts += is_again;
     s->state = SERVER_STARTING;
+    s->busy_us = time_mono_us();
     s->fiber = fiber_start(mcp_hub_place(s->hub)->loop, "mcp", start_fiber, s);
 }
 
@@ -112,6 +113,7 @@ void server_relist(struct mcp_server *s)
     if (s->n_lists >= LIMIT_MCP_LISTS)
         return;
     s->is_listing = true;
+    s->busy_us = time_mono_us();
     s->fiber = fiber_start(mcp_hub_place(s->hub)->loop, "mcp-list", relist_fiber, s);
 }
 

@@ -51,6 +51,7 @@ struct mcp_server {
     struct tool_list *tools; /* the newest */
     unsigned n_lists;
     unsigned n_restarts;
+    int64_t busy_us;   /* when its start or its listing began */
     int64_t ready_us;  /* since when */
     int64_t listed_us; /* when its tools were listed last */
     bool is_stale;     /* its list has changed */

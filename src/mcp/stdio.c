@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "base/shown.h"
 #include "loop/child.h"
 #include "tools/program.h"
 
@@ -101,8 +102,10 @@ static void describe_end(const struct pipe *p, const struct child_end *end, stru
         buf_addf(&text, "it was ended by signal %d", end->signal);
     else
         buf_addf(&text, "it ended with status %d", end->exit_code);
-    if (last.n && !p->is_closing)
-        buf_addf(&text, ": %.*s", STR_FMT(str_cut(last, LAST_BYTES)));
+    if (last.n && !p->is_closing) {
+        buf_addz(&text, ": ");
+        shown_add(&text, str_cut(last, LAST_BYTES), false);
+    }
     error_set_origin(ret, ERR_IO, ORIGIN_REMOTE, "%s", text.p);
 }
 

@@ -218,7 +218,18 @@ def search(base):
     check("and can be called", "Unknown tool" in run.text(1), run)
 
 
+def sub_agent(base):
+    place = Place(base, "sub")
+    place.configure(fake=place.fake())
+    run, requests = place.ask([
+        {"tool_calls": [{"id": "1", "name": "explore", "arguments": {"task": "what is here?"}}]},
+        {"text": "nothing"}, {"text": "ok"}])
+    has = [any(t["function"]["name"].startswith("mcp_") for t in r["tools"]) for r in requests]
+    check("a sub-agent that only reads has no tools of servers", has == [True, False, True], (has, run))
+
+
 with harness.private_place() as scratch:
-    for story in (untrusted, merged, commands, imported, rug_pull, named_bash, rules, search):
+    for story in (untrusted, merged, commands, imported, rug_pull, named_bash, rules, search,
+                  sub_agent):
         story(scratch)
 check.end()

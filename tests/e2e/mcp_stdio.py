@@ -6,7 +6,9 @@ covers: mcp 1-5, 7, 12-16, 18-24, 27-36, 42-47, 60, 62
 """
 import json
 import os
+import signal
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
@@ -41,7 +43,7 @@ def legacy(base):
     check("structured content alone", texts[4] == '{"matches":2}', texts[4])
     check("structured content is not doubled", texts[5] == '{"matches": 3}', texts[5])
     check("a failed tool", texts[6] == "it does not work" and run.calls[6]["is_error"], texts[6])
-    check("an error of the protocol", "no such thing (-32602)" in texts[7]
+    check("an error of the protocol", "no such thing\\u001b[2J (-32602)" in texts[7]
           and run.calls[7]["is_error"], texts[7])
     check("no key in the environment", "sk-ant" not in texts[8] and "GIVEN=1-x" in texts[8], texts[8])
     asked = json.loads(texts[9])
@@ -140,6 +142,21 @@ def probes(base):
           and not probed, (run, probed))
 
 
+def interrupted(base):
+    place = Place(base, "interrupted")
+    place.configure(never=place.fake("mute"))
+    child = place.start([ECHO])
+    end = time.monotonic() + 20 * harness.slow()
+    while time.monotonic() < end and "initialize" not in [
+            m.get("method") for m in place.journal(keep=True)]:
+        time.sleep(0.05)
+    began = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=30 * harness.slow())
+    check("an interrupt does not wait for a server that starts", b'"status":"interrupted"' in out
+          and time.monotonic() - began < 3 * harness.slow() and not place.leftovers(), out[-300:])
+
+
 def to_the_model(base):
     place = Place(base, "model")
     place.configure(fake=place.fake("pages"), b={"command": "python3", "args": place.fake()["args"]})
@@ -166,6 +183,6 @@ def to_the_model(base):
 
 
 with harness.private_place() as scratch:
-    for story in (legacy, modern, versions, probes, to_the_model):
+    for story in (legacy, modern, versions, probes, interrupted, to_the_model):
         story(scratch)
 check.end()

@@ -161,7 +161,7 @@ def call(ident, params):
     elif name == "bad":
         answer(ident, text_result("it does not work", isError=True))
     elif name == "refused":
-        refuse(ident, -32602, "no such thing")
+        refuse(ident, -32602, "no such thing\x1b[2J")
     elif name == "slow":
         end = time.monotonic() + args.get("ms", 1000) / 1000
         while time.monotonic() < end and ident not in state["canceled"]:
