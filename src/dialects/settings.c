@@ -340,7 +340,6 @@ bool settings_fill(const struct option *rows, void *into, struct error *err)
 {
     for (size_t i = 0; i < N_ROWS; i++) {
         const struct setting *row = &setting_rows[i];
-        AUTO(buf) struct buf word = BUF_INIT;
         enum setting_from from;
         bool has_row = false, is_of_session = str_is(str_of(row->name), "model") ||
                                               str_is(str_of(row->name), "effort");
