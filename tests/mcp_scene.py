@@ -112,6 +112,15 @@ class Place:
             os.unlink(self.journal_path)
         return lines
 
+    def until(self, method):
+        """Waits until the server got a message of this method; false after a while."""
+        end = time.monotonic() + 5 * harness.slow()
+        while time.monotonic() < end:
+            if any(m.get("method") == method for m in self.journal(keep=True)):
+                return True
+            time.sleep(0.05)
+        return False
+
     def methods(self):
         return [m["method"] for m in self.journal() if "method" in m]
 

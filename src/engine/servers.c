@@ -6,7 +6,7 @@
  *     session --- servers --- pool --- hub (mcp/hub.h)
  *     session --- servers --/
  */
-#include "engine/session_impl.h"
+#include "engine/turn_impl.h"
 
 #include "base/log.h"
 #include "base/sha256.h"
@@ -29,6 +29,7 @@ struct pool {
 struct servers {
     struct json given; /* by the client, for this session; root NULL: none */
     bool is_read;      /* the settings were read */
+    bool is_stale;     /* and have changed since */
     struct pool *pool; /* NULL: there are no servers */
     struct mcp_search *search;
     char *untrusted; /* file of the project that was not read */
@@ -186,7 +187,7 @@ static void leave(struct servers *v)
     if (v->pool)
         leave_pool(take(&v->pool));
     free(take(&v->untrusted));
-    v->is_read = false;
+    v->is_read = v->is_stale = false;
 }
 
 static void read_servers(struct session *s)
@@ -208,6 +209,17 @@ static void read_servers(struct session *s)
     v->search = mcp_search_new(v->pool->hub);
 }
 
+/* Changed settings count between calls: one that waits for a permission refers to its server. */
+static void renew(struct session *s)
+{
+    struct servers *v = servers_of(s);
+    bool is_between = !s->running || s->running->fiber == fiber_self();
+    if (v->is_stale && is_between)
+        leave(v);
+    if (!v->is_read)
+        read_servers(s);
+}
+
 /* ---- for the parts of the engine ---- */
 
 static struct mcp_search *search_of(const struct session *s)
@@ -221,8 +233,7 @@ bool session_load_servers_await(struct session *s, struct error *err)
 {
     if (!s->settings->offers_servers && !s->servers)
         return true;
-    if (!servers_of(s)->is_read)
-        read_servers(s);
+    renew(s);
     if (!search_of(s))
         return true;
     return mcp_hub_refresh_await(s->servers->pool->hub, LIMIT_MCP_WAIT_MS, err);
@@ -273,7 +284,7 @@ bool session_use_servers(struct session *s, struct str servers, struct error *er
     if (!yyjson_is_arr(j.root) && !yyjson_is_obj(j.root))
         return error_set(err, ERR_INVALID, "MCP servers are a list or an object");
     struct servers *v = servers_of(s);
-    leave(v);
+    v->is_stale = v->is_read;
     json_clear(&v->given);
     v->given = take(&j);
     return true;
@@ -282,13 +293,13 @@ bool session_use_servers(struct session *s, struct str servers, struct error *er
 void session_reread_servers(struct session *s)
 {
     if (s->servers)
-        leave(s->servers);
+        s->servers->is_stale = s->servers->is_read;
 }
 
 struct mcp_hub *session_hub(struct session *s)
 {
-    if (s->settings->offers_servers && !servers_of(s)->is_read)
-        read_servers(s);
+    if (s->settings->offers_servers || s->servers)
+        renew(s);
     return search_of(s) ? s->servers->pool->hub : NULL;
 }
 

@@ -27,6 +27,14 @@ def listed(place, **how):
     return {s["name"]: s for s in json.loads(place.cli("mcp", "list", "--json", **how).stdout)["servers"]}
 
 
+def unused(base):
+    place = Place(base, "unused")
+    run = place.run([("bash", {"command": "true"})])
+    left = [name for folder in ("XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
+            for _, _, names in os.walk(place.env[folder]) for name in names if "mcp" in name]
+    check("without servers nothing of MCP is made", run.code == 0 and not left, left)
+
+
 def untrusted(base):
     place = Place(base, "untrusted")
     project(place, fake=place.fake())
@@ -229,7 +237,7 @@ def sub_agent(base):
 
 
 with harness.private_place() as scratch:
-    for story in (untrusted, merged, commands, imported, rug_pull, named_bash, rules, search,
+    for story in (unused, untrusted, merged, commands, imported, rug_pull, named_bash, rules, search,
                   sub_agent):
         story(scratch)
 check.end()
