@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Checks what a loaf or Kward process writes: every message against the schema that the program
+"""Checks what a loaf, Kward or ACP process writes: every message against the schema that the program
 prints (`trivet describe DIALECT --json`), an answer against the result of the method it answers.
 
     stream = Stream(program, "loaf")
