@@ -273,7 +273,8 @@ static void the_queue_survives_a_renewal(void **state)
     scene_clear(&sc);
 }
 
-/* Where no new file can be made, the session goes on as it was. */
+/* Where no new file can be made, the session goes on as it was; the model is told of the interrupt
+ * in a message of its own. */
 static void a_renewal_that_fails_changes_nothing(void **state)
 {
     (void)state;
