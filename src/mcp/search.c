@@ -31,7 +31,28 @@ struct hit {
     int score;
 };
 
-/* How well a tool fits: each word counts in the name twice, in the description once. */
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/* 2 where the word stands alone, 1 inside of another, 0 where it is not. */
+static int find_word(struct str text, struct str word)
+{
+    int found = 0;
+    for (size_t from = 0, n; (n = str_ifind(str_from(text, from), word)) != SIZE_MAX;) {
+        size_t at = from + n, end = at + word.n;
+        bool is_alone = (at == 0 || !is_letter(text.p[at - 1])) &&
+                        (end == text.n || !is_letter(text.p[end]));
+        if (is_alone)
+            return 2;
+        found = 1;
+        from = at + 1;
+    }
+    return found;
+}
+
+/* How well a tool fits: a word counts twice in the name, once in the description. */
 static int score_of(const struct face *f, struct str query)
 {
     int score = 0;
@@ -40,8 +61,7 @@ static int score_of(const struct face *f, struct str query)
         query = str_split(query, ' ', &word);
         if (!word.n)
             continue;
-        score += 2 * (str_ifind(str_of(f->name), word) != SIZE_MAX);
-        score += str_ifind(str_of(f->about), word) != SIZE_MAX;
+        score += 2 * find_word(str_of(f->name), word) + find_word(str_of(f->about), word);
     }
     return score;
 }

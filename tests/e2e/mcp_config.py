@@ -215,14 +215,15 @@ def search(base):
     place = Place(base, "search")
     place.configure(fake=place.fake("many=900"))
     run, requests = place.ask([
-        {"tool_calls": [{"id": "1", "name": "mcp_search", "arguments": {"query": "extra_77"}}]},
+        {"tool_calls": [{"id": "1", "name": "mcp_search", "arguments": {"query": "number 77"}}]},
         {"tool_calls": [{"id": "2", "name": "mcp__fake__extra_77", "arguments": {"text": "x"}}]},
         {"text": "ok"}])
     names = [[t["function"]["name"] for t in r["tools"]] for r in requests]
     check("many tools: the search tool alone", "mcp_search" in names[0]
           and not any(n.startswith("mcp__") for n in names[0]), names[0])
     check("what was found is offered", "mcp__fake__extra_77" in names[1] and len(names[1]) < 60
-          and "mcp__fake__extra_77: Tool number 77." in run.text(0), (names[1], run.text(0)))
+          and run.text(0).splitlines()[1].startswith("mcp__fake__extra_77: Tool number 77."),
+          (names[1], run.text(0)))
     check("and can be called", "Unknown tool" in run.text(1), run)
 
 
