@@ -109,16 +109,16 @@ static void put_line(struct buf *out, const struct models_options *o, const stru
     }
 }
 
-static size_t put_provider(struct runner *r, const struct models_options *o, struct jw *w,
-                           const struct provider *p)
+static void put_provider(struct runner *r, const struct models_options *o, struct jw *w,
+                         const struct provider *p)
 {
     bool is_usable = account_is_offered(r->engine, p);
     struct str current = engine_default_model(r->engine);
     size_t n = 0;
     if (!o->is_all && !o->provider.p && !account_is_listed(r->engine, p, current))
-        return 0;
+        return;
     if (!is_usable && !o->is_all)
-        return 0;
+        return;
     const struct model *all = engine_models(r->engine, p, &r->arena, &n);
     for (size_t i = 0; i < n; i++) {
         if (!o->is_all && !o->provider.p && !account_lists_model(p, &all[i], current))
@@ -129,14 +129,12 @@ static size_t put_provider(struct runner *r, const struct models_options *o, str
         else
             put_line(&r->out, o, &all[i], slug, is_usable);
     }
-    return n;
 }
 
 static bool list_await(struct runner *r, void *state, struct error *err)
 {
     struct models_options *o = state;
     struct jw w = JW(&r->out);
-    size_t n = 0;
     const struct provider *only = NULL;
     if (o->provider.p && !(only = accounts_find(o->provider, err))) {
         r->exit_code = 2;
@@ -150,7 +148,7 @@ static bool list_await(struct runner *r, void *state, struct error *err)
         buf_addz(&r->out, "model                                 context output   $/M in/out\n");
     for (size_t i = 0; i < program_n_providers; i++)
         if (!only || only == program_providers[i])
-            n += put_provider(r, o, &w, program_providers[i]);
+            put_provider(r, o, &w, program_providers[i]);
     if (o->as_json) {
         jw_arr_end(&w);
         buf_addc(&r->out, '\n');

@@ -162,6 +162,31 @@ def can_mount():
     return subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True).returncode == 0
 
 
+def protocols(s):
+    """The sandbox of the policy holds for a protocol whose commands are not confined otherwise."""
+    target, scene = os.path.join(s.base, "by-scaiflux.txt"), os.path.join(s.base, "scaiflux.json")
+    write(scene, {"rounds": [[{"call": "bash", "args": {"command": f"echo x > {target}"}}], [{"say": "end"}]]})
+    lines = [{"type": "prompt", "text": "x"},
+             {"type": "permission_response", "request_id": "r-1", "decision": "allow"}]
+    for wrap, is_written in ((s.wrap, False), ([], True)):
+        process = subprocess.Popen([*wrap, PROGRAM, "scaiflux", "serve", "-m", f"rehearsal/{scene}"], cwd=s.cwd,
+                                   env={**s.env, "TRIVET_SANDBOX": "off"}, stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        wanted = ["permission_request", "turn_complete"]
+        for line in lines:
+            process.stdin.write(json.dumps(line) + "\n")
+            process.stdin.flush()
+            want, kind = wanted.pop(0), None
+            while kind not in (want, "turn_complete", "turn_error"):
+                text = process.stdout.readline()
+                if not text:
+                    break
+                kind = json.loads(text)["type"]
+        process.stdin.close()
+        process.wait(30 * harness.slow())
+        check(f"scaiflux {'without' if is_written else 'with'} the policy", os.path.exists(target) == is_written)
+
+
 def policies(s):
     """With an /etc of its own, in a mount namespace."""
     etc = os.path.join(s.base, "etc")
@@ -196,6 +221,7 @@ def policies(s):
     check("a rule of the policy", "denied by the rule" in json.dumps(done[1]), done)
     check("ask cannot be allowed away", not os.path.exists(os.path.join(s.cwd, "a.key")), done)
     check("explain", "policy of /etc/trivet/config.json" in s.config("explain", "sandbox").stdout)
+    protocols(s)
     for broken in ("{", "[]", {"policy": {"sandbx": "require"}}, {"policy": {"sandbox": "off"}},
                    {"policy": {"deny": "bash"}}, {"policy": []}):
         write(machine, broken)
