@@ -21,7 +21,7 @@ bool account_is_listed(struct engine *e, const struct provider *p, struct str cu
 bool account_lists_model(const struct provider *p, const struct model *m, struct str current);
 
 /* Stores the key and asks the provider for its models.  A key that the provider refuses is not
- * kept: ERR_AUTH. */
+ * kept, an earlier one stays: ERR_AUTH. */
 bool account_put_key_await(struct engine *e, const struct provider *p, struct str key,
                            struct error *err);
 /* After a sign-in or a sign-out: what is known about keys and models is read again. */

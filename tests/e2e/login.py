@@ -116,8 +116,10 @@ def keys(s):
     check("--list", b"key stored" in s.run("login", "--list").stdout)
     check("without a terminal: the list", b"openai" in s.run("login").stdout)
     models = json.loads(s.run("models", "--json").stdout)
-    check("models of the key", {"openai/fake-1", "openai/fake-2", "rehearsal/default"} <=
-          {row["model"] for row in models} and all(row["usable"] for row in models), models)
+    names = {row["model"] for row in models}
+    check("models of the key", {"openai/fake-1", "openai/fake-2"} <= names and all(row["usable"] for row in models), names)
+    check("the rehearsal model only where nothing else can be used", "rehearsal/default" not in names
+          and "rehearsal/default" in s.run("models", "--all", "--offline", "--plain").stdout.decode(), names)
     told = s.run("logout", "openai")
     check("logout", told.returncode == 0 and "openai" not in s.stored(), told)
     check("logout again", s.run("logout", "openai").returncode == 1)
