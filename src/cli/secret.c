@@ -67,8 +67,9 @@ bool secret_read(const char *prompt, struct buf *ret, struct error *err)
     *ret = (struct buf){0};
     buf_space(ret, SECRET_BYTES); /* no copies are left behind by growing */
     if (is_tty) {
+        hide(STDIN_FILENO); /* before the prompt: what is typed from then on is neither shown nor
+                               lost */
         fputs(prompt, stderr);
-        hide(STDIN_FILENO);
     }
     bool ok = read_line(STDIN_FILENO, ret, err);
     if (is_tty)
