@@ -188,6 +188,27 @@ def hostile(workspace, env):
         check("nothing on stderr", c.close() == 0 and c.stderr == b"", c.stderr[:500])
 
 
+def locked(workspace, env):
+    """A session that another process has open."""
+    args = ["--model", "rehearsal/echo"]
+    with Acp(args, cwd=workspace, env=env) as one, Acp(args, cwd=workspace, env=env) as two:
+        session = one.start().new(workspace)
+        one.prompt(session, "first")
+        two.start()
+        for method, more in (("session/load", {"cwd": workspace, "mcpServers": []}),
+                             ("session/resume", {"cwd": workspace}), ("session/delete", {})):
+            number = two.ask(method, {"sessionId": session, **more})
+            answer = two.until(lambda m: m.get("id") == number and "method" not in m)
+            check(f"{method} of a session in use",
+                  answer.get("error", {}).get("data") == {"reason": "locked"}, answer)
+        _, updates = one.prompt(session, "second")
+        check("its owner goes on", "second" in said(updates), updates)
+        one.call("session/close", {"sessionId": session})
+        two.call("session/load", {"sessionId": session, "cwd": workspace, "mcpServers": []})
+        _, updates = two.prompt(session, "third")
+        check("then it can be loaded", "third" in said(updates), updates)
+
+
 def silent(workspace, env):
     """A client that does not read, and one that is gone without closing the output."""
     args = scene(workspace, rounds=[[{"repeat": 300, "steps": [
@@ -223,7 +244,7 @@ def silent(workspace, env):
 
 
 def main():
-    for scenario in (servers, pages, from_kward, hostile, silent):
+    for scenario in (servers, pages, from_kward, hostile, locked, silent):
         with harness.private_place() as base:
             env = harness.clean_env(base)
             workspace = os.path.realpath(os.path.join(base, "workspace"))
