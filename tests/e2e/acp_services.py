@@ -83,7 +83,7 @@ def servers(workspace, env):
               answer)
         call = next(u for u in updates if u["sessionUpdate"] == "tool_call")
         check("it is asked for first", len(c.asked) == 1, c.asked)
-        check("its call is shown", call["title"] == "mcp__fake__echo" and call["kind"] == "other", call)
+        check("its call is shown", call["title"] == "fake: echo" and call["kind"] == "other", call)
         with Web("legacy") as web:
             far = c.new(workspace, [{"type": "http", "name": "web", "url": web.url, "headers": [
                 {"name": "X-Own", "value": "yes"}]}])

@@ -26,6 +26,7 @@ static const struct {
     {"TodoWrite", "think", "Update the plan", NULL},
     {"Skill", "read", "Skill ", "skill"},
     {"ask_user_question", "other", "Ask the user", NULL},
+    {"explore", "search", "Explore: ", "task"},
 };
 
 static const struct {
@@ -55,6 +56,19 @@ static void put_title(struct acp_call_look *l, struct str name, const char *verb
         buf_reset(&l->title);
         shown_add(&l->title, name.n ? utf8_cut(name, TITLE_BYTES) : STR("tool"), false);
     }
+}
+
+/* mcp__server__tool becomes "server: tool". */
+static void put_mcp_title(struct acp_call_look *l, struct str name)
+{
+    struct str rest = str_from(name, 5);
+    size_t at = str_find(rest, STR("__"));
+    if (!str_starts(name, STR("mcp__")) || at == SIZE_MAX || at == 0)
+        return;
+    buf_reset(&l->title);
+    shown_add(&l->title, str_cut(rest, at), false);
+    buf_addz(&l->title, ": ");
+    shown_add(&l->title, utf8_cut(str_from(rest, at + 2), TITLE_BYTES), false);
 }
 
 static void put_path(const struct acp_session *s, struct acp_call_look *l, yyjson_val *args)
@@ -95,6 +109,7 @@ void acp_call_look(const struct acp_session *s, struct str name, struct str args
         }
     json_parse(args, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &j, &ignored);
     put_title(ret, name, verb, argument ? json_get_str(j.root, argument) : STR_NONE);
+    put_mcp_title(ret, name);
     if (f && kind != TOOL_SHELL)
         put_path(s, ret, j.root);
 }
