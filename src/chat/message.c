@@ -178,6 +178,16 @@ int64_t message_weight(const struct message *m)
     return n + text_weight(m->brief);
 }
 
+int64_t message_bytes(const struct message *m)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < m->n_blocks; i++) {
+        const struct block *b = &m->blocks[i];
+        n += b->text.n + b->opaque.n + b->data.n + b->name.n + b->arguments.n;
+    }
+    return (int64_t)n;
+}
+
 bool message_has_images(const struct message *m)
 {
     for (size_t i = 0; i < m->n_blocks; i++)

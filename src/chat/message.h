@@ -87,6 +87,7 @@ int64_t message_tokens(const struct message *m);
 /* Estimated tokens in a request: a quarter of the bytes, but one for each non-ASCII character, and
  * a fixed number for an image.  Counts what is sent to the model: brief, context. */
 int64_t message_weight(const struct message *m);
+int64_t message_bytes(const struct message *m); /* of its blocks */
 int64_t text_weight(struct str text);
 enum { PICTURE_WEIGHT = 1600 };
 const char *role_name(enum role role); /* "user", "assistant", "tool", "compactionSummary" */

@@ -279,8 +279,7 @@ static void put_messages(struct turn *t, struct arena *a, struct ask *ask)
     outgoing_put(&s->outgoing, &s->history, &s->recent, is_whole ? NULL : messages, n);
     ask->messages = s->outgoing.messages;
     ask->n_messages = s->outgoing.n;
-    if (is_whole)
-        ask->message_bytes = history_bytes(&s->history);
+    ask->message_bytes = s->outgoing.bytes;
     s->gauge.sent = window_sent(s);
 }
 

@@ -73,16 +73,6 @@ struct mark *history_mark(struct history *h, struct str turn_id)
 
 /* ---- entries ---- */
 
-static int64_t message_bytes(const struct message *m)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < m->n_blocks; i++) {
-        const struct block *b = &m->blocks[i];
-        n += b->text.n + b->opaque.n + b->data.n + b->name.n + b->arguments.n;
-    }
-    return (int64_t)n;
-}
-
 static void sum_up(struct history *h, size_t i)
 {
     const struct message *m = &h->messages[i];

@@ -57,15 +57,18 @@ static void add_for_model(struct outgoing *o, const struct message *m)
         replace_text(to, summary_text(m, &o->arena), &o->arena);
     else if (m->brief.n)
         replace_text(to, m->brief, &o->arena);
+    o->bytes += message_bytes(to) + (int64_t)m->context.n * (m->role == ROLE_USER);
 }
 
 /* Forgets what was made of the messages from `from` on; returns from where to go on. */
 static size_t rewind_to(struct outgoing *o, size_t from)
 {
-    while (from > 0 && from < o->n_starts && o->starts[from - 1] == o->starts[from])
+    while (from > 0 && from < o->n_starts && o->starts[from - 1].at == o->starts[from].at)
         from--; /* they are of one turn of recent.h */
-    if (from < o->n_starts)
-        o->n = o->starts[from];
+    if (from < o->n_starts) {
+        o->n = o->starts[from].at;
+        o->bytes = o->starts[from].bytes;
+    }
     o->n_starts = MIN(o->n_starts, from);
     if (from == 0)
         arena_clear(&o->arena);
@@ -78,7 +81,7 @@ static void note_start(struct outgoing *o)
         o->starts_room = o->starts_room ? o->starts_room * 2 : 8;
         o->starts = xrealloc(o->starts, o->starts_room * sizeof *o->starts);
     }
-    o->starts[o->n_starts++] = o->n;
+    o->starts[o->n_starts++] = (struct outgoing_start){o->n, o->bytes};
 }
 
 static void add_turn(struct outgoing *o, const struct recent_turn *t, size_t n_messages)

@@ -19,7 +19,11 @@
 struct outgoing {
     struct message *messages; /* texts are borrowed from the conversation, or in the arena */
     size_t n, room;
-    size_t *starts; /* of each message of the conversation: its first one here */
+    int64_t bytes; /* of all of them */
+    struct outgoing_start {
+        size_t at;
+        int64_t bytes;
+    } * starts; /* of each message of the conversation: the first one here, the bytes before it */
     size_t n_starts, starts_room;
     bool is_whole; /* made of the conversation itself, not of a view */
     struct arena arena;

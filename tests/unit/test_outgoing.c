@@ -67,6 +67,7 @@ static void check(struct talk *t)
     outgoing_put(&other, &t->history, &t->recent, NULL, 0);
     put_all(&kept, &t->outgoing);
     put_all(&fresh, &other);
+    assert_int_equal(t->outgoing.bytes, other.bytes);
     outgoing_clear(&other);
     buf_addc(&kept, '\0');
     buf_addc(&fresh, '\0');

@@ -5,16 +5,6 @@
 
 enum { TOOL_OUTPUT_SHOWN = 400 };
 
-static int64_t message_bytes(const struct message *m)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < m->n_blocks; i++) {
-        const struct block *b = &m->blocks[i];
-        n += b->text.n + b->opaque.n + b->data.n + b->name.n + b->arguments.n;
-    }
-    return (int64_t)n;
-}
-
 static struct str find_workspace(struct str system)
 {
     struct str line, prefix = STR("Workspace: ");
