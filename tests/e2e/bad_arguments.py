@@ -43,6 +43,9 @@ TOLERATED = {
     ("loaf", "apply_patch", "input", "huge"): "loaf 194-196: refused as no patch, by its own words",
     ("loaf", "apply_patch", "input", "nul"): "loaf 194-196: the same",
     ("loaf", "apply_patch", "input", "utf8"): "loaf 194-196: the same",
+    ("loaf", "edit_file", "new_string", "huge"): "no limit is known",
+    ("loaf", "edit_file", "new_string", "nul"): TEXT,
+    ("loaf", "edit_file", "new_string", "utf8"): TEXT,
     ("loaf", "create_persistent_tool", "handler_code", "huge"): CODE,
     ("loaf", "create_persistent_tool", "handler_code", "nul"): CODE,
     ("loaf", "create_persistent_tool", "handler_code", "utf8"): CODE,
@@ -208,6 +211,8 @@ class LoafDialect(Dialect):
             "read_background_js": {"session_id": script}, "stop_background_js": {"session_id": "-"},
             "write_background_js": {"session_id": script, "input": "x"},
             "start_background_js": {"code": "exec sleep 600", "session_name": "one"},
+            "edit_file": {"file_path": f"{place}/a.txt", "old_string": "-", "new_string": "y"},
+            "todo_write": {"todos": [{"content": "c", "status": "pending"}]},
         }
 
 
@@ -283,6 +288,7 @@ class KwardDialect(Dialect):
             "code_search": {"action": "search", "query": "q"}, "read_skill": {"name": "deploy"},
             "ask_user_question": {"questions": [{"question": "q", "header": "h",
                                                  "options": options}]},
+            "todo_write": {"todos": [{"content": "c", "status": "pending"}]},
         }
 
 
