@@ -229,9 +229,11 @@ static void remove_work(void *arg)
 void undo_remove_soon(struct session *s)
 {
     AUTO(buf) struct buf dir = BUF_INIT;
-    if (!keeps_undo(s))
-        return;
     undo_dir(&dir, session_id_str(s));
+    if (!keeps_undo(s)) { /* a command that only deletes: it ends before the pool would begin */
+        undo_remove(buf_str(&dir));
+        return;
+    }
     work_start(s->engine->loop, remove_work, free, buf_take(&dir));
 }
 

@@ -138,8 +138,22 @@ def limits(base):
     check("usage", "takes no prompt" in undo(base, "words", status=2))
 
 
+def deleted(base):
+    """With the session goes what is kept of it."""
+    def story():
+        yield [write("a.txt", "after\n")]
+
+    play("run", story(), base)
+    kept = os.path.join(base, "xdg/state/trivet/undo")
+    ids = os.listdir(kept)
+    check("kept", len(ids) == 1 and os.listdir(os.path.join(kept, ids[0])), ids)
+    subprocess.run([client.PROGRAM, "sessions", "rm", ids[0]], env=harness.clean_env(base), check=True,
+                   cwd=os.path.join(base, "workspace"), capture_output=True, timeout=60)
+    check("gone", not os.listdir(kept), os.listdir(kept))
+
+
 def main():
-    for story in (two_turns, others, limits):
+    for story in (two_turns, others, limits, deleted):
         with check.scene(story.__name__) as base:
             story(base)
     return check.end()
