@@ -118,13 +118,13 @@ bool slog_cut_tail(struct slog *g, struct slog_repair *ret, struct error *err)
         return error_set(err, ERR_INVALID, "%s is not a file", g->path);
     if (st.st_nlink == 0)
         return error_set(err, ERR_NOT_FOUND, "%s has been deleted", g->path);
-    if (st.st_mode & 077)
-        fchmod(g->fd, st.st_mode & 0700); /* conversations are private; best effort */
     if (pread(g->fd, &first, 1, 0) < 0 || !find_tail(g->fd, st.st_size, &begin, &zeros))
         return error_errno(err, errno ? errno : EIO, "cannot read %s", g->path);
-    /* Truncate session logs only: a wrong path must not damage an unrelated file. */
-    if (begin < st.st_size && first != '{' && first != '\0' && first != '\n')
+    /* Change session logs only: a wrong path must not damage an unrelated file. */
+    if (first != '{' && first != '\0' && first != '\n')
         return error_set(err, ERR_CORRUPT, "%s is not a session file", g->path);
+    if (st.st_mode & 077)
+        fchmod(g->fd, st.st_mode & 0700); /* conversations are private; best effort */
     if (begin < st.st_size && ftruncate(g->fd, begin) != 0)
         return error_errno(err, errno, "cannot truncate the incomplete last line of %s", g->path);
     g->size = begin;
@@ -132,14 +132,24 @@ bool slog_cut_tail(struct slog *g, struct slog_repair *ret, struct error *err)
     return true;
 }
 
+int slog_open_file(const char *path, int flags, struct error *err)
+{
+    int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (fd < 0 && errno == ELOOP) {
+        error_set(err, ERR_INVALID, "%s is a symbolic link, not a session file", path);
+        err->status = ELOOP;
+    } else if (fd < 0) {
+        error_errno(err, errno, "cannot open %s", path);
+    }
+    return fd;
+}
+
 struct slog *slog_open(struct str path, struct slog_repair *ret_repair, struct error *err)
 {
     AUTO_FREE char *z = str_dup(path);
-    int fd = open(z, O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) {
-        error_errno(err, errno, "cannot open %s", z);
+    int fd = slog_open_file(z, O_RDWR | O_APPEND, err);
+    if (fd < 0)
         return NULL;
-    }
     struct slog *g = slog_new(fd, z);
     if (take_lock(fd, z, err) && slog_cut_tail(g, ret_repair, err))
         return g;
@@ -161,9 +171,9 @@ bool slog_end_line(struct str path, struct error *err)
 {
     AUTO_FREE char *z = str_dup(path);
     char last = '\n';
-    int fd = open(z, O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK);
+    int fd = slog_open_file(z, O_RDWR | O_APPEND, err);
     if (fd < 0)
-        return error_errno(err, errno, "cannot open %s", z);
+        return false;
     bool ok = slog_try_lock(fd, z, err);
     off_t size = lseek(fd, 0, SEEK_END);
     if (ok && size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n' &&

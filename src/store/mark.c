@@ -61,7 +61,8 @@ struct slog_mark slog_stat(struct str path)
 void slog_mark_end(struct slog_mark *before, struct str path, int64_t end)
 {
     AUTO_FREE char *z = str_dup(path);
-    int fd = open(z, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct error ignored;
+    int fd = slog_open_file(z, O_RDONLY, &ignored);
     before->end = INT64_MAX;
     if (fd >= 0) {
         take_tail(before, fd, end);
@@ -90,12 +91,11 @@ static enum slog_found compare(int fd, const struct stat *st, const struct slog_
 
 static int open_at(const char *path, int flags, struct stat *ret, struct error *err)
 {
-    int fd = open(path, flags | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0 && fstat(fd, ret) == 0)
+    int fd = slog_open_file(path, flags, err);
+    if (fd < 0 || fstat(fd, ret) == 0)
         return fd;
     error_errno(err, errno, "cannot open %s", path);
-    if (fd >= 0)
-        close(fd);
+    close(fd);
     return -1;
 }
 
@@ -129,8 +129,9 @@ bool slog_reopen(struct str path, const struct slog_mark *left, enum slog_found 
     *ret_log = NULL;
     *ret_found = SLOG_OTHER;
     int fd = open_at(z, O_RDWR | O_APPEND, &st, err);
-    if (fd < 0) /* a directory or a pipe */
-        return left && (err->status == EISDIR || err->status == ENXIO);
+    if (fd < 0) /* a directory, a pipe or a link */
+        return left &&
+               (err->status == EISDIR || err->status == ENXIO || err->status == ELOOP);
     /* Another process may have appended before it released the lock: compare again. */
     if (!slog_try_lock(fd, z, err)) {
         close(fd);

@@ -4,7 +4,7 @@
  */
 #include "base/limits.h"
 #include "base/mem.h"
-#include "store/log.h"
+#include "store/log_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -117,9 +117,9 @@ static bool read_from(struct reader *r, struct str path, int64_t *ret_end, struc
 {
     AUTO_FREE char *z = str_dup(path);
     struct stat st;
-    r->fd = open(z, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    r->fd = slog_open_file(z, O_RDONLY, err);
     if (r->fd < 0)
-        return error_errno(err, errno, "cannot open %s", z);
+        return false;
     if (fstat(r->fd, &st) != 0 || !S_ISREG(st.st_mode))
         return error_set(err, ERR_INVALID, "%s is not a file", z);
     if (!begins_line(r->fd, r->offset) || lseek(r->fd, r->offset, SEEK_SET) < 0)
@@ -155,9 +155,9 @@ bool slog_read_tail(struct str path, int64_t from, struct buf *ret, struct error
 {
     AUTO_FREE char *z = str_dup(path);
     ssize_t n;
-    int fd = open(z, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = slog_open_file(z, O_RDONLY, err);
     if (fd < 0)
-        return error_errno(err, errno, "cannot open %s", z);
+        return false;
     while (ret->n <= LIMIT_RECORD_BYTES &&
            (n = pread(fd, buf_space(ret, CHUNK_BYTES), CHUNK_BYTES, from + (off_t)ret->n)) > 0)
         buf_added(ret, (size_t)n);

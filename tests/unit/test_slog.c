@@ -199,6 +199,32 @@ static void test_refused(void **state)
     assert_lines(STR("{}\n"));
 }
 
+/* Files that are no logs of ours keep their bytes and their mode. */
+static void test_others_are_left_alone(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"{\"setting\": 1}", "root:x:0:0\n"};
+    struct error err = ERROR_INIT;
+    struct slog_repair repair;
+    struct stat st;
+    char link[160];
+    snprintf(link, sizeof link, "%s/link.jsonl", dir);
+    assert_int_equal(symlink(path_z, link), 0);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        write_file(str_of(texts[i]));
+        assert_int_equal(chmod(path_z, 0644), 0);
+        assert_null(slog_open(str_of(link), &repair, &err));
+        assert_false(slog_end_line(str_of(link), &err));
+        assert_false(slog_read(str_of(link), add_line, NULL, &err));
+        if (i == 1)
+            assert_null(slog_open(path, &repair, &err));
+        assert_int_equal(stat(path_z, &st), 0);
+        assert_int_equal(st.st_mode & 0777, 0644);
+        assert_int_equal(st.st_size, strlen(texts[i]));
+    }
+    unlink(link);
+}
+
 /* Sweep: every prefix of a session file opens, keeps its complete records and takes new ones. */
 static void test_cut_at_every_byte(void **state)
 {
@@ -589,6 +615,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_create),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_others_are_left_alone),
         cmocka_unit_test(test_cut_at_every_byte),
         cmocka_unit_test(test_zero_bytes),
         cmocka_unit_test(test_read),
