@@ -80,7 +80,6 @@ bool mcp_add_await(void *state, struct error *err)
 {
     struct mcp_command *c = state;
     AUTO(buf) struct buf text = BUF_INIT, path = BUF_INIT;
-    AUTO(mcp_configs) struct mcp_configs check = MCP_CONFIGS_INIT;
     struct change ch = {.name = str_of(c->argc ? c->argv[0] : NULL)};
     struct jw w = JW(&text);
     c->r->exit_code = 2;

@@ -130,8 +130,7 @@ bool slog_reopen(struct str path, const struct slog_mark *left, enum slog_found 
     *ret_found = SLOG_OTHER;
     int fd = open_at(z, O_RDWR | O_APPEND, &st, err);
     if (fd < 0) /* a directory, a pipe or a link */
-        return left &&
-               (err->status == EISDIR || err->status == ENXIO || err->status == ELOOP);
+        return left && (err->status == EISDIR || err->status == ENXIO || err->status == ELOOP);
     /* Another process may have appended before it released the lock: compare again. */
     if (!slog_try_lock(fd, z, err)) {
         close(fd);

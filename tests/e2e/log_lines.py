@@ -95,7 +95,7 @@ def bad_file(score, p):
                 done.stderr == f"trivet: cannot open the log file {p.base}/none/log: "
                 "No such file or directory\n", done.stderr)
     done = p.run("--log-file")
-    score.check("no file named", done.returncode == 2 and "--log-file needs a file" in done.stderr,
+    score.check("no file named", done.returncode == 2 and "--log-file needs a value" in done.stderr,
                 done.stderr)
 
 
