@@ -45,10 +45,10 @@ static void put_text(struct mcp_command *c, const struct mcp_hub *h, size_t i)
                  st.n_tools);
     put_line(c, buf_str(&line));
     for (size_t k = 0; mcp_hub_tool(h, i, k, &tool); k++) {
-        struct str about = str_of(tool.face->about), first;
+        struct str about = str_of(tool.tool->about), first;
         str_line(&about, &first);
         buf_reset(&line);
-        buf_addf(&line, "  %s  %.*s%s", tool.face->name, STR_FMT(utf8_cut(first, ABOUT_BYTES)),
+        buf_addf(&line, "  %s  %.*s%s", tool.tool->name, STR_FMT(utf8_cut(first, ABOUT_BYTES)),
                  tool.is_withheld ? "  (changed, withheld: trivet mcp trust)" : "");
         put_line(c, buf_str(&line));
     }
@@ -77,10 +77,10 @@ static void put_json(const struct mcp_hub *h, size_t i, struct jw *w)
     jw_karr(w, "tools");
     for (size_t k = 0; mcp_hub_tool(h, i, k, &tool); k++) {
         jw_obj(w);
-        jw_kz(w, "name", tool.face->name);
+        jw_kz(w, "name", tool.tool->name);
         jw_kstr(w, "remote", tool.remote);
-        jw_kz(w, "description", tool.face->about);
-        jw_kraw(w, "inputSchema", tool.face->schema);
+        jw_kz(w, "description", tool.tool->about);
+        jw_kraw(w, "inputSchema", tool.tool->schema);
         jw_kbool(w, "withheld", tool.is_withheld);
         jw_obj_end(w);
     }
@@ -196,9 +196,9 @@ static bool trust_server_await(struct mcp_command *c, struct error *err)
         if (!tool.is_withheld)
             continue;
         n++;
-        buf_addf(&c->r->out, "%s:\n", tool.face->name);
-        put_line(c, str_of(tool.face->about));
-        put_line(c, tool.face->schema);
+        buf_addf(&c->r->out, "%s:\n", tool.tool->name);
+        put_line(c, str_of(tool.tool->about));
+        put_line(c, tool.tool->schema);
     }
     struct mcp_status st = mcp_hub_status(h, 0);
     bool ok = true;

@@ -37,7 +37,7 @@ static void put_alias_json(void *arg, const char *alias)
 }
 
 /* Other names of the arguments, as the model may write them. */
-static void put_aliases(const struct face *f, struct buf *text, struct jw *w)
+static void put_aliases(const struct tool *f, struct buf *text, struct jw *w)
 {
     for (const struct row *rows = f->args, *row = rows; row->name; row++) {
         struct alias_list l = {.text = text, .w = w, .row = row->name};
@@ -55,8 +55,8 @@ void dialect_tools_text(const struct dialect *d, struct buf *out)
     if (!d->toolset)
         return;
     buf_addf(out, "%s\n", d->name);
-    for (size_t i = 0; i < d->toolset->n_faces; i++) {
-        const struct face *f = d->toolset->faces[i];
+    for (size_t i = 0; i < d->toolset->n_tools; i++) {
+        const struct tool *f = d->toolset->tools[i];
         buf_addf(out, "\n  %s\n    %s\n    needs %s", f->name, f->about, mode_name(f->mode));
         buf_addf(out, f->gadget ? " and the gadget %s\n" : "\n", f->gadget);
         text_rows(out, "takes", f->args);
@@ -98,15 +98,15 @@ void dialect_tools_json(const struct dialect *d, struct jw *w)
     if (!d->toolset)
         return;
     jw_kobj(w, d->name);
-    for (size_t i = 0; i < d->toolset->n_faces; i++) {
-        const struct face *f = d->toolset->faces[i];
+    for (size_t i = 0; i < d->toolset->n_tools; i++) {
+        const struct tool *f = d->toolset->tools[i];
         jw_kobj(w, f->name);
         jw_kz(w, "description", f->about);
         jw_kz(w, "mode", mode_name(f->mode));
         if (f->gadget)
             jw_kz(w, "gadget", f->gadget);
         jw_key(w, "input_schema");
-        face_schema(f, w);
+        tool_schema(f, w);
         jw_kobj(w, "aliases");
         put_aliases(f, NULL, w);
         jw_obj_end(w);

@@ -51,20 +51,20 @@ bool session_model(struct session *s, struct arena *a, struct model *ret,
 
 static struct tool_def *make_tools(struct session *s, struct arena *a, size_t *ret_n)
 {
-    const struct face **faces = session_faces(s, a, ret_n);
+    const struct tool **tools = session_tools(s, a, ret_n);
     struct tool_def *defs = arena_array(a, struct tool_def, *ret_n + 1);
     struct tool_cx cx;
     size_t n = 0;
     engine_fill_cx(s->engine, s->settings, str_of(s->workspace), &cx);
     cx.model = str_of(s->slug);
     for (size_t i = 0; i < *ret_n; i++) {
-        if (faces[i]->is_told && !faces[i]->is_told(&cx))
+        if (tools[i]->is_told && !tools[i]->is_told(&cx))
             continue;
         AUTO(buf) struct buf schema = BUF_INIT, name = BUF_INIT;
         struct jw w = JW(&schema);
-        face_schema(faces[i], &w);
-        custom_put_provider_name(&name, faces[i]->name);
-        defs[n++] = (struct tool_def){arena_str(a, buf_str(&name)), str_of(faces[i]->about),
+        tool_schema(tools[i], &w);
+        custom_put_provider_name(&name, tools[i]->name);
+        defs[n++] = (struct tool_def){arena_str(a, buf_str(&name)), str_of(tools[i]->about),
                                       arena_str(a, buf_str(&schema))};
     }
     *ret_n = n;

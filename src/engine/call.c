@@ -102,9 +102,9 @@ static void say_unknown(struct call *c)
 {
     struct session *s = c->turn->session;
     size_t n;
-    const struct face **faces = session_faces(s, &c->turn->arena, &n);
+    const struct tool **tools = session_tools(s, &c->turn->arena, &n);
     s->settings->toolset->say_unknown(c->event.name, c->event.id, &c->result);
-    doctor_say_tools(faces, n, c->event.name, &c->result.text);
+    doctor_say_tools(tools, n, c->event.name, &c->result.text);
     c->result.is_error = true;
 }
 
@@ -125,33 +125,33 @@ static bool decode(struct call *c, struct fault *ret_fault)
 {
     const struct toolset *set = c->turn->session->settings->toolset;
     if (!check_readable(c, ret_fault) ||
-        !doctor_mend(set, c->face, c->args.root, &c->doctor, ret_fault))
+        !doctor_mend(set, c->tool, c->args.root, &c->doctor, ret_fault))
         return false;
     yyjson_val *args = c->doctor.args.root ? c->doctor.args.root : c->args.root;
-    c->decoded = arena_alloc(&c->turn->arena, c->face->args_size);
-    return face_decode(set, c->face, args, c->decoded, ret_fault);
+    c->decoded = arena_alloc(&c->turn->arena, c->tool->args_size);
+    return tool_decode(set, c->tool, args, c->decoded, ret_fault);
 }
 
-/* Finds the face and decodes the arguments; false with a result when that fails. */
+/* Finds the tool and decodes the arguments; false with a result when that fails. */
 bool call_prepare(struct call *c)
 {
     const struct toolset *set = c->turn->session->settings->toolset;
     struct buf *text = &c->result.text;
     struct fault fault;
-    c->face = session_find_face(c->turn->session, c->event.name);
-    if (!c->face) {
+    c->tool = session_find_tool(c->turn->session, c->event.name);
+    if (!c->tool) {
         say_unknown(c);
         return false;
     }
-    c->face = doctor_pick(c->face, c->args.root);
+    c->tool = doctor_pick(c->tool, c->args.root);
     if (decode(c, &fault))
         return true;
-    set->say_invalid(c->face, &fault, c->event.raw, &c->result);
+    set->say_invalid(c->tool, &fault, c->event.raw, &c->result);
     if (c->is_cut && fault.kind != FAULT_NOT_JSON)
         buf_addz(text, "\narguments were cut or are not JSON");
     if (c->is_cut)
         doctor_say_cut(c->event.raw, text);
-    doctor_say_names(c->face, &fault, text);
+    doctor_say_names(c->tool, &fault, text);
     c->result.is_error = true;
     return false;
 }
@@ -191,8 +191,8 @@ bool call_run_await(struct call *c, struct error *err)
     cx.explore_arg = t;
     cx.todos = &s->todos;
     cx.files = s->settings->files;
-    cx.is_blind = (c->face->kind == TOOL_READ || c->face->gives_pictures) && is_blind(s);
-    cx.self = c->face->self;
+    cx.is_blind = (c->tool->kind == TOOL_READ || c->tool->gives_pictures) && is_blind(s);
+    cx.self = c->tool->self;
     cx.arguments = c->event.args;
     int64_t started_us = time_mono_us();
     bool tells = s->settings->tells_output && !c->is_early;
@@ -202,15 +202,15 @@ bool call_run_await(struct call *c, struct error *err)
     struct undo_watch watch = {0};
     if (!c->is_early)
         undo_before_await(c, &watch);
-    bool ok = c->face->run_await(&cx, c->decoded, &c->result, err);
+    bool ok = c->tool->run_await(&cx, c->decoded, &c->result, err);
     undo_after_await(c, &watch);
     output_free(output);
     c->duration_us = time_mono_us() - started_us;
     if (!c->is_early)
         t->child = NULL;
-    if (ok && !c->result.is_error && c->face->changes_files) {
+    if (ok && !c->result.is_error && c->tool->changes_files) {
         cx = call_judging_cx(c);
-        session_note_changed_await(s, c->face, &cx, c->decoded);
+        session_note_changed_await(s, c->tool, &cx, c->decoded);
     }
     return ok;
 }
@@ -222,7 +222,7 @@ static void cut_result(struct call *c)
     struct tool_cx cx = {.cut = s->settings->toolset->cut};
     struct cut_size size = tool_cut_size(&cx, c->result.is_error);
     struct buf *text = &c->result.text, cut = BUF_INIT;
-    if (!c->face->has_long_text || text->n <= size.head + size.tail)
+    if (!c->tool->has_long_text || text->n <= size.head + size.tail)
         return;
     cut_text(buf_str(text), size, session_saved(s), &cut);
     buf_clear(text);
@@ -265,11 +265,11 @@ static bool write_started(struct call *c, struct error *err)
 static void note_mutation(struct call *c)
 {
     struct turn *t = c->turn;
-    if (c->face && c->face->command)
+    if (c->tool && c->tool->command)
         t->has_unchecked_change = false;
-    else if (c->face && c->face->changes_files && !c->result.is_error)
+    else if (c->tool && c->tool->changes_files && !c->result.is_error)
         t->has_unchecked_change = true;
-    if (c->result.is_error || !c->face || !c->face->changes_files || !c->result.target.n)
+    if (c->result.is_error || !c->tool || !c->tool->changes_files || !c->result.target.n)
         return;
     if (t->mutations.n)
         buf_addc(&t->mutations, ',');
@@ -355,14 +355,14 @@ static void note_repeats(struct call *c)
 {
     struct repeats *r = &c->turn->repeats;
     struct buf *text = &c->result.text;
-    if (!c->result.is_error && c->face && c->face->changes_files) {
+    if (!c->result.is_error && c->tool && c->tool->changes_files) {
         repeats_reset(r);
         return;
     }
     unsigned cycle = repeats_add(r, c->event.name, c->event.args, buf_str(text));
     if (!cycle)
         return;
-    if (r->n_equal >= REPEATS_SHORT && c->face && face_only_looks(c->face))
+    if (r->n_equal >= REPEATS_SHORT && c->tool && tool_only_looks(c->tool))
         buf_reset(text);
     if (text->n && text->p[text->n - 1] != '\n')
         buf_addc(text, '\n');

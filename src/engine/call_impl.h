@@ -21,7 +21,7 @@ struct call {
     struct buf args_text;
     struct str doubled; /* name of a member that was given twice, or STR_NONE */
     struct event_call event;
-    const struct face *face;
+    const struct tool *tool;
     struct doctor doctor;     /* the arguments as they are decoded, and what was ignored */
     void *decoded;            /* in the turn's arena */
     struct tool_paths *paths; /* where its paths lead, for the gate and for the tool */
@@ -39,7 +39,7 @@ struct call {
 /* call.c */
 struct call *call_new(struct turn *t, const struct block *block); /* with its arguments read */
 void call_free(struct call *c);
-/* Finds the face and decodes the arguments; false with a result when that fails. */
+/* Finds the tool and decodes the arguments; false with a result when that fails. */
 bool call_prepare(struct call *c);
 bool call_run_await(struct call *c, struct error *err);
 

@@ -38,11 +38,11 @@ static bool has_succeeded(const struct history *h, size_t reply, struct str call
 static void add_call_file(const struct toolset *set, const struct block *call, struct arena *a,
                           struct files *read, struct files *modified)
 {
-    const struct face *f = toolset_find(set, call->name);
+    const struct tool *f = toolset_find(set, call->name);
     struct str path;
     if (!f || !(f->reads_file || f->changes_files))
         return;
-    path = face_call_target(f, call->arguments, a);
+    path = tool_call_target(f, call->arguments, a);
     if (path.n)
         add_file(f->reads_file ? read : modified, a, path);
 }

@@ -21,8 +21,8 @@ void early_start(struct early *e, struct turn *t, const struct message *reply, s
         if (reply->blocks[b].kind != BLOCK_CALL)
             continue;
         struct call *c = call_new(t, &reply->blocks[b]);
-        c->is_early = call_prepare(c) && face_only_looks(c->face) && call_is_free(c);
-        if (c->is_early && c->face->kind == TOOL_EXPLORE)
+        c->is_early = call_prepare(c) && tool_only_looks(c->tool) && call_is_free(c);
+        if (c->is_early && c->tool->kind == TOOL_EXPLORE)
             c->is_early = n_explorers++ < EARLY_EXPLORERS;
         if (!c->is_early) {
             call_free(c);

@@ -81,11 +81,11 @@ void engine_drop_turn(struct turn *t);
 /* What tools need of the process and the settings; the rest is the session's and the turn's. */
 void engine_fill_cx(struct engine *e, const struct session_settings *settings, struct str workspace,
                     struct tool_cx *cx);
-const struct face *session_find_face(struct session *s, struct str name); /* NULL: not offered */
+const struct tool *session_find_tool(struct session *s, struct str name); /* NULL: not offered */
 /* All that the model is offered now: the toolset's, custom tools, tools of MCP servers. */
-const struct face **session_faces(struct session *s, struct arena *a, size_t *ret_n);
+const struct tool **session_tools(struct session *s, struct arena *a, size_t *ret_n);
 /* The model knows what the files hold that a call has changed.  What it reads the tools note. */
-void session_note_changed_await(struct session *s, const struct face *f, const struct tool_cx *cx,
+void session_note_changed_await(struct session *s, const struct tool *f, const struct tool_cx *cx,
                                 const void *args);
 
 /* servers.c */

@@ -87,9 +87,9 @@ void nested_add_await(struct call *c)
 {
     struct search f = {.session = c->turn->session};
     struct tool_cx cx = call_judging_cx(c);
-    bool has_file = c->face && (c->face->reads_file || c->face->changes_files);
+    bool has_file = c->tool && (c->tool->reads_file || c->tool->changes_files);
     if (has_file && !c->result.is_error)
-        face_each_target(c->face, &cx, c->decoded, on_path, &f);
+        tool_each_target(c->tool, &cx, c->decoded, on_path, &f);
     if (f.n)
         work_through_await(c->turn->engine->loop, find_files, &f);
     for (size_t i = 0; i < f.found.n; i++) {

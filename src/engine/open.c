@@ -84,12 +84,12 @@ static void restore_read(struct session *s, const struct block *call, const stru
     AUTO(arena) struct arena a = ARENA_INIT;
     AUTO(buf) struct buf path = BUF_INIT;
     const struct toolset *set = s->settings->toolset;
-    const struct face *f = toolset_find(set, call->name);
+    const struct tool *f = toolset_find(set, call->name);
     struct tool_cx cx = {.root = str_of(s->workspace)};
     struct error ignored;
     if (!f || !f->reads_file || !result || has_failed(set, result))
         return;
-    struct str target = face_call_target(f, call->arguments, &a);
+    struct str target = tool_call_target(f, call->arguments, &a);
     if (target.n && tool_path(&cx, target, &path, &ignored))
         read_set_add(s->reads, buf_str(&path));
 }

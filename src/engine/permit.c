@@ -21,12 +21,12 @@ static enum mode required_mode(const struct call *c)
 {
     struct session *s = c->turn->session;
     struct tool_cx cx = call_judging_cx(c);
-    const struct sandbox_policy *walls = s->settings->permit == PERMIT_RULES && c->face->command
+    const struct sandbox_policy *walls = s->settings->permit == PERMIT_RULES && c->tool->command
                                              ? session_sandbox(s)
                                              : NULL;
     if (walls)
         return walls->kind == SANDBOX_READ_ONLY ? MODE_READ_ONLY : MODE_WORKSPACE_WRITE;
-    return face_required_mode(c->face, &cx, c->decoded);
+    return tool_required_mode(c->tool, &cx, c->decoded);
 }
 
 const char *mode_name(enum mode m)
@@ -53,7 +53,7 @@ static struct event_permission word_question(const struct call *c, const struct 
                                    .is_outside = q->is_outside,
                                    .always = c->event.name};
     if (q->is_outside)
-        ask.always = rules_outside_like(&t->arena, c->face->command(c->decoded));
+        ask.always = rules_outside_like(&t->arena, c->tool->command(c->decoded));
     if (q->is_outside)
         ask.reason = arena_fmt(&t->arena, "it asks to run outside of the sandbox: %.*s",
                                STR_FMT(q->why));
@@ -141,7 +141,7 @@ static bool permit_outside_await(struct call *c, struct str why, enum verdict by
     if (!q.why.n)
         return !tool_fail(&c->result, "not permitted: to run outside of the sandbox, say why");
     if (set->rules)
-        v = rules_judge_outside(set->rules, c->face, &cx, c->decoded, &q.rule);
+        v = rules_judge_outside(set->rules, c->tool, &cx, c->decoded, &q.rule);
     if (is_denied(c, v, q.rule))
         return false;
     bool asks = v != VERDICT_ALLOW || by_rules == VERDICT_ASK;
@@ -161,10 +161,10 @@ static bool permit_by_rules_await(struct call *c, enum mode required, struct err
     struct str why;
     enum verdict v = VERDICT_NONE;
     if (set->rules)
-        v = rules_judge(set->rules, c->face, &cx, c->decoded, &q.rule);
+        v = rules_judge(set->rules, c->tool, &cx, c->decoded, &q.rule);
     if (is_denied(c, v, q.rule))
         return false;
-    if (c->face->leaves && c->face->leaves(c->decoded, &why) && session_sandbox(s))
+    if (c->tool->leaves && c->tool->leaves(c->decoded, &why) && session_sandbox(s))
         return permit_outside_await(c, why, v, err);
     if (v == VERDICT_ASK)
         return put_to_listeners_await(c, &q, err);
@@ -202,9 +202,9 @@ bool call_is_free(const struct call *c)
         return true;
     if (set->permit == PERMIT_ASK)
         return false;
-    enum verdict v = set->rules ? rules_judge(set->rules, c->face, &cx, c->decoded, &rule)
+    enum verdict v = set->rules ? rules_judge(set->rules, c->tool, &cx, c->decoded, &rule)
                                 : VERDICT_NONE;
-    bool leaves = c->face->leaves && c->face->leaves(c->decoded, &why) && session_sandbox(s);
+    bool leaves = c->tool->leaves && c->tool->leaves(c->decoded, &why) && session_sandbox(s);
     return !leaves && (v == VERDICT_ALLOW || (v == VERDICT_NONE && required_mode(c) <= s->mode));
 }
 

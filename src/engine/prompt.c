@@ -131,9 +131,9 @@ static void look_at_tools(struct session *s, struct arena *a)
 {
     size_t n;
     uint64_t hash = 0;
-    const struct face **faces = engine_faces(s->engine, s->settings, str_of(s->workspace), a, &n);
+    const struct tool **tools = engine_tools(s->engine, s->settings, str_of(s->workspace), a, &n);
     for (size_t i = 0; i < n; i++)
-        hash = hash * 31 + str_hash(str_of(faces[i]->name));
+        hash = hash * 31 + str_hash(str_of(tools[i]->name));
     if (hash != s->prompt.tools)
         prompt_renew(s);
     s->prompt.tools = hash;

@@ -239,17 +239,17 @@ bool session_load_servers_await(struct session *s, struct error *err)
     return mcp_hub_refresh_await(s->servers->pool->hub, LIMIT_MCP_WAIT_MS, err);
 }
 
-const struct face **session_server_faces(struct session *s, struct arena *a, size_t *ret_n)
+const struct tool **session_server_tools(struct session *s, struct arena *a, size_t *ret_n)
 {
     struct mcp_search *search = search_of(s);
     *ret_n = 0;
     if (!search)
         return NULL;
     int64_t window = session_window(s);
-    return mcp_search_faces(search, (window ? window : UNKNOWN_WINDOW) / WINDOW_SHARE, a, ret_n);
+    return mcp_search_tools(search, (window ? window : UNKNOWN_WINDOW) / WINDOW_SHARE, a, ret_n);
 }
 
-const struct face *session_find_server_face(struct session *s, struct str name)
+const struct tool *session_find_server_tool(struct session *s, struct str name)
 {
     struct mcp_search *search = search_of(s);
     return search ? mcp_search_find(search, name) : NULL;

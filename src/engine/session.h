@@ -183,9 +183,9 @@ void program_output_clear(struct program_output *o);
 bool session_program_await(struct session *s, const char *const *argv, int64_t timeout_ms,
                            size_t max, struct program_output *ret, struct error *err);
 
-/* The faces that the model is offered now in this workspace: the toolset's in their order, then the
- * custom tools found so far.  The list lies in the arena, faces live as long as the engine. */
-const struct face **engine_faces(struct engine *e, const struct session_settings *settings,
+/* The tools that the model is offered now in this workspace: the toolset's in their order, then the
+ * custom tools found so far.  The list lies in the arena, tools live as long as the engine. */
+const struct tool **engine_tools(struct engine *e, const struct session_settings *settings,
                                  struct str workspace, struct arena *a, size_t *ret_n);
 /* Looks for custom tools, the first time only; may start a JavaScript runtime for it.  Bad ones are
  * left out with a warning: false only with ERR_CANCELED. */
@@ -202,7 +202,7 @@ bool engine_load_tools_await(struct engine *e, const struct session_settings *se
 bool session_use_servers(struct session *s, struct str servers, struct error *err);
 /* All tools that the model is offered now, custom tools and those of servers included, which are
  * started for it; a limited time is waited for them.  In the arena. */
-bool session_tools_await(struct session *s, struct arena *a, const struct face ***ret,
+bool session_tools_await(struct session *s, struct arena *a, const struct tool ***ret,
                          size_t *ret_n, struct error *err);
 /* The settings have changed: they are read again before the next request. */
 void session_reread_servers(struct session *s);

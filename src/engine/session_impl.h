@@ -108,8 +108,8 @@ bool session_model(struct session *s, struct arena *a, struct model *ret,
 /* Finds and starts the MCP servers of the session, waiting a limited time; false only with
  * ERR_CANCELED. */
 bool session_load_servers_await(struct session *s, struct error *err);
-const struct face **session_server_faces(struct session *s, struct arena *a, size_t *ret_n);
-const struct face *session_find_server_face(struct session *s, struct str name);
+const struct tool **session_server_tools(struct session *s, struct arena *a, size_t *ret_n);
+const struct tool *session_find_server_tool(struct session *s, struct str name);
 void session_servers_free(struct session *s);
 
 /* confine.c */

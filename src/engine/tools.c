@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the model can call: the faces of the session's toolset that are offered here and now, and
+/* What the model can call: the tools of the session's toolset that are offered here and now, and
  * the custom tools of the dialect's directory.  These belong to the engine: they are looked for
  * once per process, at the first use. */
 #include "engine/session_impl.h"
@@ -45,41 +45,41 @@ void engine_fill_cx(struct engine *e, const struct session_settings *settings, s
     };
 }
 
-const struct face **engine_faces(struct engine *e, const struct session_settings *settings,
+const struct tool **engine_tools(struct engine *e, const struct session_settings *settings,
                                  struct str workspace, struct arena *a, size_t *ret_n)
 {
     struct tool_cx cx;
     const struct toolset *set = settings->toolset;
     size_t n = 0, n_custom;
     engine_fill_cx(e, settings, workspace, &cx);
-    const struct face *const *custom = custom_faces(cx.custom, &n_custom);
-    const struct face **faces = arena_array(a, const struct face *, set->n_faces + n_custom + 1);
-    for (size_t i = 0; i < set->n_faces; i++)
-        if (face_is_offered(set->faces[i], &cx, settings->gadgets))
-            faces[n++] = set->faces[i];
+    const struct tool *const *custom = custom_tools(cx.custom, &n_custom);
+    const struct tool **tools = arena_array(a, const struct tool *, set->n_tools + n_custom + 1);
+    for (size_t i = 0; i < set->n_tools; i++)
+        if (tool_is_offered(set->tools[i], &cx, settings->gadgets))
+            tools[n++] = set->tools[i];
     for (size_t i = 0; i < n_custom; i++)
-        faces[n++] = custom[i];
+        tools[n++] = custom[i];
     *ret_n = n;
-    return faces;
+    return tools;
 }
 
-const struct face *session_find_face(struct session *s, struct str name)
+const struct tool *session_find_tool(struct session *s, struct str name)
 {
     struct tool_cx cx;
-    const struct face *f = toolset_find(s->settings->toolset, name);
+    const struct tool *f = toolset_find(s->settings->toolset, name);
     engine_fill_cx(s->engine, s->settings, str_of(s->workspace), &cx);
     if (f)
-        return face_is_offered(f, &cx, s->settings->gadgets) ? f : NULL;
+        return tool_is_offered(f, &cx, s->settings->gadgets) ? f : NULL;
     f = custom_find(cx.custom, name);
-    return f ? f : session_find_server_face(s, name);
+    return f ? f : session_find_server_tool(s, name);
 }
 
-const struct face **session_faces(struct session *s, struct arena *a, size_t *ret_n)
+const struct tool **session_tools(struct session *s, struct arena *a, size_t *ret_n)
 {
     size_t n, n_more;
-    const struct face **own = engine_faces(s->engine, s->settings, str_of(s->workspace), a, &n);
-    const struct face **more = session_server_faces(s, a, &n_more);
-    const struct face **all = arena_array(a, const struct face *, n + n_more + 1);
+    const struct tool **own = engine_tools(s->engine, s->settings, str_of(s->workspace), a, &n);
+    const struct tool **more = session_server_tools(s, a, &n_more);
+    const struct tool **all = arena_array(a, const struct tool *, n + n_more + 1);
     memcpy(all, own, n * sizeof *all);
     if (n_more)
         memcpy(all + n, more, n_more * sizeof *all);
@@ -87,14 +87,14 @@ const struct face **session_faces(struct session *s, struct arena *a, size_t *re
     return all;
 }
 
-bool session_tools_await(struct session *s, struct arena *a, const struct face ***ret,
+bool session_tools_await(struct session *s, struct arena *a, const struct tool ***ret,
                          size_t *ret_n, struct error *err)
 {
     session_hold(s);
     bool ok = engine_load_tools_await(s->engine, s->settings, str_of(s->workspace), err) &&
               session_load_servers_await(s, err);
     if (ok)
-        *ret = session_faces(s, a, ret_n);
+        *ret = session_tools(s, a, ret_n);
     session_release(s);
     return ok;
 }
@@ -137,12 +137,12 @@ static void on_changed(void *arg, struct str path)
         p->v[p->n++] = arena_str(&p->arena, path);
 }
 
-void session_note_changed_await(struct session *s, const struct face *f, const struct tool_cx *cx,
+void session_note_changed_await(struct session *s, const struct tool *f, const struct tool_cx *cx,
                                 const void *args)
 {
     struct seen_paths paths = {.arena = ARENA_INIT};
     struct seen *seen = s->seen;
-    face_each_target(f, cx, args, on_changed, &paths);
+    tool_each_target(f, cx, args, on_changed, &paths);
     for (size_t i = 0; i < paths.n; i++) {
         AUTO(buf) struct buf text = BUF_INIT;
         struct error ignored;

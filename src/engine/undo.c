@@ -67,14 +67,14 @@ void undo_before_await(struct call *c, struct undo_watch *ret)
     *ret = (struct undo_watch){.turn = t};
     if (!keeps_undo(s))
         return;
-    t->undo.n_commands += c->face->command != NULL;
-    if (!c->face->changes_files && !c->face->command)
+    t->undo.n_commands += c->tool->command != NULL;
+    if (!c->tool->changes_files && !c->tool->command)
         return;
     undo_dir(&dir, session_id_str(s));
     ret->dir = arena_str(&ret->arena, buf_str(&dir));
     ret->text = arena_str(&ret->arena, utf8_cut_chars(t->text, INPUT_CHARS));
-    if (c->face->changes_files)
-        face_each_target(c->face, &cx, c->decoded, on_target, ret);
+    if (c->tool->changes_files)
+        tool_each_target(c->tool, &cx, c->decoded, on_target, ret);
     if (ret->n)
         work_through_await(t->engine->loop, look_before, ret);
 }

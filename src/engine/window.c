@@ -122,8 +122,8 @@ void window_accepted(struct session *s, const struct usage *usage)
 
 static bool is_kept_whole(struct session *s, const struct message *m)
 {
-    const struct face *face = session_find_face(s, m->name);
-    return face && face->is_kept_whole;
+    const struct tool *tool = session_find_tool(s, m->name);
+    return tool && tool->is_kept_whole;
 }
 
 static struct str last_chars(struct str text, size_t n)

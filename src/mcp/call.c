@@ -149,6 +149,6 @@ bool tool_run_await(struct tool_cx *cx, const void *args, struct tool_result *re
     else if (err->code != ERR_CANCELED)
         tool_fail(ret, "%.*s: %s", STR_FMT(t->remote), err->text);
     if (!ok && err->code == ERR_PROVIDER)
-        log_info("mcp: the call of %s failed: %s", t->face.name, err->text);
+        log_info("mcp: the call of %s failed: %s", t->tool.name, err->text);
     return ok || err->code != ERR_CANCELED;
 }

@@ -155,22 +155,22 @@ void mcp_hub_end_through_await(struct mcp_hub *h)
 
 /* ---- looking ---- */
 
-const struct face **mcp_hub_faces(struct mcp_hub *h, struct arena *a, size_t *ret_n)
+const struct tool **mcp_hub_tools(struct mcp_hub *h, struct arena *a, size_t *ret_n)
 {
     size_t n = 0, room = 3;
     for (size_t i = 0; i < h->n; i++)
         room += h->servers[i]->tools ? h->servers[i]->tools->n : 0;
-    const struct face **faces = arena_array(a, const struct face *, room);
+    const struct tool **tools = arena_array(a, const struct tool *, room);
     for (size_t i = 0; i < h->n; i++) {
         const struct tool_list *l = h->servers[i]->tools;
         for (size_t k = 0; l && k < l->n; k++)
             if (!l->v[k].is_withheld)
-                faces[n++] = &l->v[k].face;
+                tools[n++] = &l->v[k].tool;
     }
     for (size_t i = 0; i < 2 && resources_are_there(h); i++)
-        faces[n++] = &h->resource_faces[i];
+        tools[n++] = &h->resource_tools[i];
     *ret_n = n;
-    return faces;
+    return tools;
 }
 
 static const struct mcp_tool *find_tool(const struct mcp_hub *h, struct str name)
@@ -180,19 +180,19 @@ static const struct mcp_tool *find_tool(const struct mcp_hub *h, struct str name
         if (!l || !str_starts(name, str_of(h->servers[i]->prefix)))
             continue;
         for (size_t k = 0; k < l->n; k++)
-            if (str_is(name, l->v[k].face.name))
+            if (str_is(name, l->v[k].tool.name))
                 return &l->v[k];
     }
     return NULL;
 }
 
-const struct face *mcp_hub_find(struct mcp_hub *h, struct str name)
+const struct tool *mcp_hub_find(struct mcp_hub *h, struct str name)
 {
     const struct mcp_tool *t = find_tool(h, name);
     for (size_t i = 0; i < 2 && !t && resources_are_there(h); i++)
-        if (str_is(name, h->resource_faces[i].name))
-            return &h->resource_faces[i];
-    return t && !t->is_withheld ? &t->face : NULL;
+        if (str_is(name, h->resource_tools[i].name))
+            return &h->resource_tools[i];
+    return t && !t->is_withheld ? &t->tool : NULL;
 }
 
 bool mcp_hub_origin(struct mcp_hub *h, struct str name, struct str *ret_server,
@@ -236,6 +236,6 @@ bool mcp_hub_tool(const struct mcp_hub *h, size_t server, size_t i, struct mcp_t
     const struct tool_list *l = h->servers[server]->tools;
     if (!l || i >= l->n)
         return false;
-    *ret = (struct mcp_tool_info){&l->v[i].face, l->v[i].remote, l->v[i].is_withheld};
+    *ret = (struct mcp_tool_info){&l->v[i].tool, l->v[i].remote, l->v[i].is_withheld};
     return true;
 }

@@ -21,9 +21,9 @@ void mcp_hub_end_through_await(struct mcp_hub *h);
  * ERR_CANCELED. */
 bool mcp_hub_refresh_await(struct mcp_hub *h, int64_t most_ms, struct error *err);
 
-/* The tools that the model may be offered, by server and name.  Faces live as long as the hub. */
-const struct face **mcp_hub_faces(struct mcp_hub *h, struct arena *a, size_t *ret_n);
-const struct face *mcp_hub_find(struct mcp_hub *h, struct str name);
+/* The tools that the model may be offered, by server and name.  Tools live as long as the hub. */
+const struct tool **mcp_hub_tools(struct mcp_hub *h, struct arena *a, size_t *ret_n);
+const struct tool *mcp_hub_find(struct mcp_hub *h, struct str name);
 
 /* ---- prompts and resources ---- */
 
@@ -64,7 +64,7 @@ size_t mcp_hub_count(const struct mcp_hub *h);
 struct mcp_status mcp_hub_status(const struct mcp_hub *h, size_t i);
 /* A tool by its place, for lists; NULL behind the last. */
 struct mcp_tool_info {
-    const struct face *face;
+    const struct tool *tool;
     struct str remote; /* its name at the server */
     bool is_withheld;
 };

@@ -18,7 +18,7 @@ struct mcp_hub {
     size_t n;
     struct hub_wait *waits;
     unsigned n_held;               /* calls that run */
-    struct face resource_faces[2]; /* resources.c */
+    struct tool resource_tools[2]; /* resources.c */
 };
 
 void hub_changed(struct mcp_hub *h); /* wakes all that wait */

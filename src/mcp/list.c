@@ -144,9 +144,9 @@ static void put_digest(struct mcp_tool *t)
     AUTO(buf) struct buf all = BUF_INIT;
     buf_add(&all, t->remote);
     buf_addc(&all, '\0');
-    buf_addz(&all, t->face.about);
+    buf_addz(&all, t->tool.about);
     buf_addc(&all, '\0');
-    buf_add(&all, t->face.schema);
+    buf_add(&all, t->tool.schema);
     hex_digest(buf_str(&all), t->digest);
 }
 
@@ -172,7 +172,7 @@ static void add_tool(struct listing *x, yyjson_val *tool)
     }
     struct mcp_tool *t = &l->v[l->n];
     *t = (struct mcp_tool){.server = s, .remote = arena_str(a, name), .headers = headers};
-    t->face = (struct face){
+    t->tool = (struct tool){
         .name = name_tool(a, s->prefix, name, &x->names).p,
         .about = about_of(a, tool).p,
         .args = no_rows,
@@ -186,9 +186,9 @@ static void add_tool(struct listing *x, yyjson_val *tool)
     };
     put_digest(t);
     table_put(&x->remotes, t->remote, x);
-    table_put(&x->names, str_of(t->face.name), x);
+    table_put(&x->names, str_of(t->tool.name), x);
     l->n++;
-    x->bytes += t->face.schema.n + strlen(t->face.about);
+    x->bytes += t->tool.schema.n + strlen(t->tool.about);
 }
 
 static void on_page(void *arg, yyjson_val *result)
@@ -241,7 +241,7 @@ bool server_pages_await(struct mcp_server *s, const char *method, page_fn *fn, v
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const struct mcp_tool *)a)->face.name, ((const struct mcp_tool *)b)->face.name);
+    return strcmp(((const struct mcp_tool *)a)->tool.name, ((const struct mcp_tool *)b)->tool.name);
 }
 
 static void finish(struct tool_list *l)
@@ -250,7 +250,7 @@ static void finish(struct tool_list *l)
     if (l->n)
         qsort(l->v, l->n, sizeof *l->v, by_name);
     for (size_t i = 0; i < l->n; i++) {
-        l->v[i].face.self = &l->v[i];
+        l->v[i].tool.self = &l->v[i];
         buf_addz(&all, l->v[i].digest);
     }
     hex_digest(buf_str(&all), l->digest);

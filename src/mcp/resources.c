@@ -133,7 +133,7 @@ static bool list_run_await(struct tool_cx *cx, const void *args, struct tool_res
 
 void resources_init(struct mcp_hub *h)
 {
-    h->resource_faces[0] = (struct face){
+    h->resource_tools[0] = (struct tool){
         .name = "mcp_list_resources",
         .about = "Lists the resources (documents, data) of the connected MCP servers.",
         .args = list_rows,
@@ -143,7 +143,7 @@ void resources_init(struct mcp_hub *h)
         .run_await = list_run_await,
         .self = h,
     };
-    h->resource_faces[1] = (struct face){
+    h->resource_tools[1] = (struct tool){
         .name = "mcp_read_resource",
         .about = "Reads a resource of an MCP server by its URI.",
         .args = read_rows,

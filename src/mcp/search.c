@@ -8,7 +8,7 @@ enum { FOUND = 20, ABOUT_BYTES = 160, BYTES_PER_TOKEN = 4, NAMES_BYTES = 6000 };
 
 struct mcp_search {
     struct mcp_hub *hub;
-    struct face face;
+    struct tool tool;
     struct arena arena;
     struct table loaded; /* names that were found; in the arena */
     struct buf about;
@@ -27,7 +27,7 @@ static const struct row search_rows[] = {
 /* ---- searching ---- */
 
 struct hit {
-    const struct face *face;
+    const struct tool *tool;
     int score;
 };
 
@@ -53,7 +53,7 @@ static int find_word(struct str text, struct str word)
 }
 
 /* How well a tool fits: a word counts twice in the name, once in the description. */
-static int score_of(const struct face *f, struct str query)
+static int score_of(const struct tool *f, struct str query)
 {
     int score = 0;
     while (query.p) {
@@ -79,7 +79,7 @@ static void add_hit(struct hit *hits, size_t *n, struct hit hit)
     hits[at] = hit;
 }
 
-static void put_line(struct buf *out, const struct face *f)
+static void put_line(struct buf *out, const struct tool *f)
 {
     struct str about = str_of(f->about), line;
     str_line(&about, &line);
@@ -94,7 +94,7 @@ static bool search_run_await(struct tool_cx *cx, const void *args, struct tool_r
     AUTO(arena) struct arena a = ARENA_INIT;
     struct hit hits[FOUND + 1];
     size_t n_all, n = 0;
-    const struct face **all = mcp_hub_faces(s->hub, &a, &n_all);
+    const struct tool **all = mcp_hub_tools(s->hub, &a, &n_all);
     (void)err;
     for (size_t i = 0; i < n_all; i++) {
         int score = score_of(all[i], given->query);
@@ -105,9 +105,9 @@ static bool search_run_await(struct tool_cx *cx, const void *args, struct tool_r
         return tool_fail(ret, "none of the %zu tools fits; try other words", n_all);
     buf_addz(&ret->text, "These tools can be called from now on:\n");
     for (size_t i = 0; i < n; i++) {
-        put_line(&ret->text, hits[i].face);
-        if (!table_get(&s->loaded, str_of(hits[i].face->name)))
-            table_put(&s->loaded, arena_str(&s->arena, str_of(hits[i].face->name)), s);
+        put_line(&ret->text, hits[i].tool);
+        if (!table_get(&s->loaded, str_of(hits[i].tool->name)))
+            table_put(&s->loaded, arena_str(&s->arena, str_of(hits[i].tool->name)), s);
     }
     return true;
 }
@@ -118,7 +118,7 @@ struct mcp_search *mcp_search_new(struct mcp_hub *h)
 {
     struct mcp_search *s = xnew(struct mcp_search);
     s->hub = h;
-    s->face = (struct face){
+    s->tool = (struct tool){
         .name = MCP_SEARCH_NAME,
         .args = search_rows,
         .args_size = sizeof(struct search_args),
@@ -141,7 +141,7 @@ void mcp_search_free(struct mcp_search *s)
 }
 
 /* The names, as far as they fit; the description changes only when the list does. */
-static void describe(struct mcp_search *s, const struct face **faces, size_t n)
+static void describe(struct mcp_search *s, const struct tool **tools, size_t n)
 {
     if (s->n_told == n && s->about.n)
         return;
@@ -152,31 +152,31 @@ static void describe(struct mcp_search *s, const struct face **faces, size_t n)
              "be found; those that were found can be called. Names:",
              n);
     for (size_t i = 0; i < n && s->about.n < NAMES_BYTES; i++)
-        buf_addf(&s->about, "%s %s", i ? "," : "", faces[i]->name);
+        buf_addf(&s->about, "%s %s", i ? "," : "", tools[i]->name);
     if (s->about.n >= NAMES_BYTES)
         buf_addz(&s->about, ", and more");
-    s->face.about = s->about.p;
+    s->tool.about = s->about.p;
 }
 
-static int64_t weight(const struct face **faces, size_t n)
+static int64_t weight(const struct tool **tools, size_t n)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < n; i++)
-        bytes += faces[i]->schema.n + strlen(faces[i]->name) + strlen(faces[i]->about);
+        bytes += tools[i]->schema.n + strlen(tools[i]->name) + strlen(tools[i]->about);
     return (int64_t)(bytes / BYTES_PER_TOKEN);
 }
 
-const struct face **mcp_search_faces(struct mcp_search *s, int64_t max_tokens, struct arena *a,
+const struct tool **mcp_search_tools(struct mcp_search *s, int64_t max_tokens, struct arena *a,
                                      size_t *ret_n)
 {
     size_t n, n_shown = 1;
-    const struct face **all = mcp_hub_faces(s->hub, a, &n);
+    const struct tool **all = mcp_hub_tools(s->hub, a, &n);
     *ret_n = n;
     if (weight(all, n) <= max_tokens)
         return all;
-    const struct face **shown = arena_array(a, const struct face *, n + 2);
+    const struct tool **shown = arena_array(a, const struct tool *, n + 2);
     describe(s, all, n);
-    shown[0] = &s->face;
+    shown[0] = &s->tool;
     for (size_t i = 0; i < n; i++)
         if (table_get(&s->loaded, str_of(all[i]->name)))
             shown[n_shown++] = all[i];
@@ -184,7 +184,7 @@ const struct face **mcp_search_faces(struct mcp_search *s, int64_t max_tokens, s
     return shown;
 }
 
-const struct face *mcp_search_find(struct mcp_search *s, struct str name)
+const struct tool *mcp_search_find(struct mcp_search *s, struct str name)
 {
-    return str_is(name, MCP_SEARCH_NAME) ? &s->face : mcp_hub_find(s->hub, name);
+    return str_is(name, MCP_SEARCH_NAME) ? &s->tool : mcp_hub_find(s->hub, name);
 }

@@ -13,8 +13,8 @@ struct mcp_search *mcp_search_new(struct mcp_hub *h);
 void mcp_search_free(struct mcp_search *s);
 /* The tools for the model: all of the hub, or, when these are more than max_tokens, the search tool
  * and what was found with it. */
-const struct face **mcp_search_faces(struct mcp_search *s, int64_t max_tokens, struct arena *a,
+const struct tool **mcp_search_tools(struct mcp_search *s, int64_t max_tokens, struct arena *a,
                                      size_t *ret_n);
-const struct face *mcp_search_find(struct mcp_search *s, struct str name);
+const struct tool *mcp_search_find(struct mcp_search *s, struct str name);
 
 #endif

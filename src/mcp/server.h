@@ -20,7 +20,7 @@ enum server_state { SERVER_IDLE, SERVER_STARTING, SERVER_READY, SERVER_DOWN, SER
 struct mcp_server;
 
 struct mcp_tool {
-    struct face face; /* face.self is the tool */
+    struct tool tool; /* as the model sees it; its self is this struct */
     struct mcp_server *server;
     struct str remote;  /* its name at the server */
     struct str headers; /* members of the arguments that HTTP headers repeat: {"member":"Header"} */

@@ -79,10 +79,10 @@ static void servers_fiber(void *arg)
     struct asking *k = arg;
     struct chat *c = k->c;
     AUTO(arena) struct arena a = ARENA_INIT;
-    const struct face **faces;
+    const struct tool **tools;
     struct error err;
     size_t n;
-    bool ok = session_tools_await(k->session, &a, &faces, &n, &err);
+    bool ok = session_tools_await(k->session, &a, &tools, &n, &err);
     struct mcp_hub *h = ok && k->session == c->launch.session ? session_hub(k->session) : NULL;
     struct str untrusted = h || ok ? session_untrusted_servers(c->launch.session) : STR_NONE;
     if (untrusted.n)

@@ -55,13 +55,13 @@ static void run_tools(struct chat *c, struct str args)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     size_t n;
-    const struct face **faces = engine_faces(c->engine, &c->launch.settings, c->launch.workspace,
+    const struct tool **tools = engine_tools(c->engine, &c->launch.settings, c->launch.workspace,
                                              &a, &n);
     (void)args;
     for (size_t i = 0; i < n; i++) {
         struct str first;
-        str_split(str_of(faces[i]->about), '.', &first);
-        view_notice(c, 0, "%-12s %.*s", faces[i]->name, STR_FMT(first));
+        str_split(str_of(tools[i]->about), '.', &first);
+        view_notice(c, 0, "%-12s %.*s", tools[i]->name, STR_FMT(first));
     }
 }
 

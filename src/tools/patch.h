@@ -5,7 +5,7 @@
  *
  * Parsing and placing are pure.  The plan holds the new texts of all files in memory; the disk is
  * read for it and not touched.  The commit changes every file or puts every file back.  What goes
- * wrong is a struct patch_fault, worded by the face.  A function that takes one fills it when it
+ * wrong is a struct patch_fault, worded by the tool.  A function that takes one fills it when it
  * returns false and leaves it alone otherwise.
  */
 #ifndef TRIVET_TOOLS_PATCH_H

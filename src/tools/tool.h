@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tool implementations ("crafts"), independent of the dialect.  The tool specs ("faces") in
- * src/toolsets give them names, schemas, limits and wording.
+/* What tool implementations need and return.  They do not depend on the dialect: struct tool in
+ * src/toolsets gives them names, schemas, limits and wording.
  */
 #ifndef TRIVET_TOOLS_TOOL_H
 #define TRIVET_TOOLS_TOOL_H
@@ -96,7 +96,7 @@ struct tool_cx {
     struct custom *custom;             /* custom tools (toolsets/custom.h); may be NULL */
     struct saved_dir *saved;           /* for outputs that are shown in part; may be NULL */
     const struct cut_rules *cut;       /* how much of them is shown; NULL: cut_usual */
-    const void *self;                  /* what the called face stands for */
+    const void *self;                  /* what the called tool stands for */
     struct str arguments;              /* of this call, a JSON object */
 };
 

@@ -23,7 +23,7 @@ void custom_free(struct custom *c)
     for (size_t i = 0; i < c->n; i++)
         json_clear(&c->tools[i]->schema);
     arena_clear(&c->arena);
-    free(c->faces);
+    free(c->offered);
     free(c->tools);
     free(c->errors);
     free(c);
@@ -81,8 +81,8 @@ static bool is_same(struct str a, const char *b)
 
 static bool is_taken(const struct toolset *set, struct str name)
 {
-    for (size_t i = 0; i < set->n_faces; i++)
-        if (is_same(name, set->faces[i]->name))
+    for (size_t i = 0; i < set->n_tools; i++)
+        if (is_same(name, set->tools[i]->name))
             return true;
     return false;
 }
@@ -95,12 +95,12 @@ static void keep_schema(struct custom *c, struct custom_tool *t, yyjson_val *sch
     AUTO(buf) struct buf text = BUF_INIT;
     struct jw w = JW(&text);
     struct error ignored;
-    t->face.schema = str_of(open_schema);
+    t->tool.schema = str_of(open_schema);
     if (!yyjson_is_obj(json_get(schema, "properties")))
         return;
     jw_val(&w, schema);
-    t->face.schema = arena_str(&c->arena, buf_str(&text));
-    json_parse(t->face.schema, 0, LIMIT_JSON_DEPTH, &t->schema, &ignored);
+    t->tool.schema = arena_str(&c->arena, buf_str(&text));
+    json_parse(t->tool.schema, 0, LIMIT_JSON_DEPTH, &t->schema, &ignored);
 }
 
 struct custom_tool *custom_make(struct custom *c, const struct toolset *set, struct str name,
@@ -111,7 +111,7 @@ struct custom_tool *custom_make(struct custom *c, const struct toolset *set, str
                     NAME_MAX_CHARS);
         return NULL;
     }
-    const struct face *other = custom_find(c, name);
+    const struct tool *other = custom_find(c, name);
     bool is_own = other && str_is(file, ((const struct custom_tool *)other->self)->file);
     if (is_taken(set, name) || (other && !is_own)) {
         custom_note(c, "%.*s: there is a tool called %.*s already", STR_FMT(file), STR_FMT(name));
@@ -122,7 +122,7 @@ struct custom_tool *custom_make(struct custom *c, const struct toolset *set, str
     struct custom_tool *t = arena_new(&c->arena, struct custom_tool);
     t->set = set;
     t->file = arena_strz(&c->arena, file);
-    t->face = (struct face){
+    t->tool = (struct tool){
         .name = arena_strz(&c->arena, name),
         .about = clean.n ? arena_strz(&c->arena, buf_str(&clean)) : "A custom tool.",
         .args = no_rows,
@@ -139,21 +139,21 @@ struct custom_tool *custom_make(struct custom *c, const struct toolset *set, str
 void custom_add(struct custom *c, struct custom_tool *t)
 {
     for (size_t i = 0; i < c->n; i++) {
-        if (!is_same(str_of(t->face.name), c->faces[i]->name))
+        if (!is_same(str_of(t->tool.name), c->offered[i]->name))
             continue;
         json_clear(&c->tools[i]->schema);
         c->tools[i]->schema = JSON_INIT; /* calls of the old one go on without it */
         c->tools[i] = t;
-        c->faces[i] = &t->face;
+        c->offered[i] = &t->tool;
         return;
     }
     if (c->n == c->room) {
         c->room = c->room ? c->room * 2 : 8;
         c->tools = xrealloc(c->tools, c->room * sizeof *c->tools);
-        c->faces = xrealloc(c->faces, c->room * sizeof *c->faces);
+        c->offered = xrealloc(c->offered, c->room * sizeof *c->offered);
     }
     c->tools[c->n] = t;
-    c->faces[c->n++] = &t->face;
+    c->offered[c->n++] = &t->tool;
 }
 
 /* ---- finding ---- */
@@ -184,17 +184,17 @@ bool custom_add_file_await(struct custom *c, struct tool_cx *cx, const struct to
     return true;
 }
 
-const struct face *const *custom_faces(const struct custom *c, size_t *ret_n)
+const struct tool *const *custom_tools(const struct custom *c, size_t *ret_n)
 {
     *ret_n = c ? c->n : 0;
-    return c ? c->faces : NULL;
+    return c ? c->offered : NULL;
 }
 
-const struct face *custom_find(const struct custom *c, struct str name)
+const struct tool *custom_find(const struct custom *c, struct str name)
 {
     for (size_t i = 0; c && i < c->n; i++)
-        if (is_same(name, c->faces[i]->name))
-            return c->faces[i];
+        if (is_same(name, c->offered[i]->name))
+            return c->offered[i];
     return NULL;
 }
 
@@ -219,7 +219,7 @@ static void put_status(const struct custom_tool *t, struct buf *out)
 {
     struct jw w = JW(out);
     jw_obj(&w);
-    jw_kz(&w, "tool", t->face.name);
+    jw_kz(&w, "tool", t->tool.name);
     jw_kz(&w, "status", "error");
     jw_obj_end(&w);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Custom tools: faces that are found on disk.  Two kinds lie in one directory:
+/* Custom tools: tools that are found on disk.  Two kinds lie in one directory:
  *
  *     <dir>/NAME/tool.json    {"name", "description", "input_schema", "command", "timeout_seconds"}
  *                             any program: arguments as JSON on stdin, output on stdout
@@ -18,7 +18,7 @@
 
 /* The tools of a directory, which need not exist. */
 struct custom *custom_new(struct str dir);
-/* No call of its faces may be running. */
+/* No call of its tools may be running. */
 void custom_free(struct custom *c);
 struct str custom_dir(const struct custom *c);
 
@@ -31,9 +31,9 @@ bool custom_load_await(struct custom *c, struct tool_cx *cx, const struct toolse
 bool custom_add_file_await(struct custom *c, struct tool_cx *cx, const struct toolset *set,
                            struct str path, struct error *err);
 
-/* Faces live as long as c, also those that were replaced. */
-const struct face *const *custom_faces(const struct custom *c, size_t *ret_n);
-const struct face *custom_find(const struct custom *c, struct str name);
+/* Tools live as long as c, also those that were replaced. */
+const struct tool *const *custom_tools(const struct custom *c, size_t *ret_n);
+const struct tool *custom_find(const struct custom *c, struct str name);
 const struct str *custom_errors(const struct custom *c, size_t *ret_n);
 
 /* [a-zA-Z0-9_.:-]+, at most 64 characters.  Providers know no . and no : in names: there both are

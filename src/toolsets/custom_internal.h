@@ -6,7 +6,7 @@
 #include "toolsets/custom.h"
 
 struct custom_tool {
-    struct face face; /* face.self is the tool */
+    struct tool tool; /* as the model sees it; its self is this struct */
     const struct toolset *set;
     const char *file;        /* the manifest or the script */
     const char *folder;      /* of a manifest */
@@ -18,7 +18,7 @@ struct custom_tool {
 struct custom {
     struct arena arena; /* tools and their texts */
     struct str dir;
-    const struct face **faces;
+    const struct tool **offered; /* as the model sees them */
     struct custom_tool **tools;
     size_t n, room;
     struct str *errors;

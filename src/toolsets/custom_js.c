@@ -149,7 +149,7 @@ static bool run_js_await(struct tool_cx *cx, const void *args, struct tool_resul
     (void)args;
     jw_obj(&w);
     jw_kz(&w, "file", t->file);
-    jw_kz(&w, "name", t->face.name);
+    jw_kz(&w, "name", t->tool.name);
     jw_kraw(&w, "input", cx->arguments.n ? cx->arguments : STR("{}"));
     jw_obj_end(&w);
     bool ok = ask_await(cx, buf_str(&request), LIMIT_CUSTOM_JS_MS, &run, err);
@@ -176,7 +176,7 @@ static void take_line(struct custom *c, const struct toolset *set, struct str li
                                         json_get(doc.root, "schema"), file);
     if (!t)
         return;
-    t->face.run_await = run_js_await;
+    t->tool.run_await = run_js_await;
     custom_add(c, t);
 }
 

@@ -213,7 +213,7 @@ static void read_manifest(struct custom *c, const struct toolset *set, struct st
     t->argv = argv;
     t->folder = arena_strz(&c->arena, folder);
     t->timeout_ms = (int64_t)(MIN(MAX(seconds, 1.0), (double)LIMIT_CUSTOM_MOST_SECONDS) * 1000);
-    t->face.run_await = run_program_await;
+    t->tool.run_await = run_program_await;
     custom_add(c, t);
 }
 

@@ -8,7 +8,7 @@ enum { SHOWN_END = 100, N_NEAREST = 3 };
 
 struct mending {
     const struct toolset *set;
-    const struct face *face;
+    const struct tool *tool;
     struct jw w;
     struct buf ignored; /* names, joined by commas */
     bool has_unknown;   /* one of them is no argument of the tool */
@@ -142,7 +142,7 @@ static bool find_value(struct mending *m, const struct row *rows, const struct r
     yyjson_val *key, *v;
     yyjson_obj_foreach(obj, i, max, key, v) {
         struct str name = json_str(key);
-        if (yyjson_is_null(v) || doctor_row(m->face->kind, rows, name) != row)
+        if (yyjson_is_null(v) || doctor_row(m->tool->kind, rows, name) != row)
             continue;
         /* The name that is not the row's own is to blame. */
         if (first.p && !str_eq(first, name) && !yyjson_equals(*ret, v))
@@ -159,8 +159,8 @@ static bool has_member_of(const struct mending *m, const struct row *rows, const
     size_t i, max;
     yyjson_val *key, *v;
     yyjson_obj_foreach(obj, i, max, key, v) {
-        if (!doctor_row(m->face->kind, rows, json_str(key)) &&
-            doctor_row(m->face->kind, items, json_str(key)))
+        if (!doctor_row(m->tool->kind, rows, json_str(key)) &&
+            doctor_row(m->tool->kind, items, json_str(key)))
             return true;
     }
     return false;
@@ -169,7 +169,7 @@ static bool has_member_of(const struct mending *m, const struct row *rows, const
 /* Whether the members of an item may stand beside the list. */
 static bool is_liftable(const struct mending *m, const struct row *row)
 {
-    return m->face->kind == TOOL_EDIT && row->type == T_ARR && row->rows;
+    return m->tool->kind == TOOL_EDIT && row->type == T_ARR && row->rows;
 }
 
 static void add_ignored(struct mending *m, struct str name, const struct row *row)
@@ -225,7 +225,7 @@ static bool put_row(struct mending *m, const struct row *rows, const struct row 
 static bool is_lifted(const struct mending *m, const struct row *rows, struct str name)
 {
     for (const struct row *row = rows; row->name; row++)
-        if (is_liftable(m, row) && doctor_row(m->face->kind, row->rows, name))
+        if (is_liftable(m, row) && doctor_row(m->tool->kind, row->rows, name))
             return true;
     return false;
 }
@@ -237,10 +237,10 @@ static void put_others(struct mending *m, const struct row *rows, const struct s
     yyjson_val *key, *v;
     yyjson_obj_foreach(s->objects[0], i, max, key, v) {
         struct str name = json_str(key);
-        if (doctor_row(m->face->kind, rows, name) || doctor_is_small_talk(name) ||
+        if (doctor_row(m->tool->kind, rows, name) || doctor_is_small_talk(name) ||
             is_lifted(m, rows, name) || (s->objects[1] && str_is(name, "edits")))
             continue;
-        if (m->face->mode == MODE_READ_ONLY && !s->is_inner) {
+        if (m->tool->mode == MODE_READ_ONLY && !s->is_inner) {
             add_ignored(m, name, NULL);
             continue;
         }
@@ -262,7 +262,7 @@ static bool put_object(struct mending *m, const struct row *rows, const struct s
 }
 
 /* A list of one edit for a tool that takes one edit: the object in it. */
-static yyjson_val *single_edit(const struct face *f, yyjson_val *args, struct json *parsed)
+static yyjson_val *single_edit(const struct tool *f, yyjson_val *args, struct json *parsed)
 {
     yyjson_val *list = json_get(args, "edits");
     if (f->kind != TOOL_EDIT || !list || doctor_row(f->kind, f->args, STR("edits")))
@@ -274,9 +274,9 @@ static yyjson_val *single_edit(const struct face *f, yyjson_val *args, struct js
     return yyjson_is_obj(item) ? item : NULL;
 }
 
-const struct face *doctor_pick(const struct face *f, yyjson_val *args)
+const struct tool *doctor_pick(const struct tool *f, yyjson_val *args)
 {
-    const struct face *other = f->for_edits;
+    const struct tool *other = f->for_edits;
     size_t i, max;
     yyjson_val *key, *v;
     bool is_edit = false;
@@ -291,7 +291,7 @@ const struct face *doctor_pick(const struct face *f, yyjson_val *args)
 }
 
 /* Whether the rows can take the arguments as they are. */
-static bool is_fine(const struct face *f, yyjson_val *args)
+static bool is_fine(const struct tool *f, yyjson_val *args)
 {
     size_t i, max;
     yyjson_val *key, *v;
@@ -312,7 +312,7 @@ static void put_accepted(const struct row *rows, struct buf *out)
             buf_addf(out, "%s%s", out->n > start ? ", " : "", row->name);
 }
 
-bool doctor_mend(const struct toolset *t, const struct face *f, yyjson_val *args,
+bool doctor_mend(const struct toolset *t, const struct tool *f, yyjson_val *args,
                  struct doctor *ret, struct fault *ret_fault)
 {
     AUTO(json) struct json parsed = JSON_INIT;
@@ -320,7 +320,7 @@ bool doctor_mend(const struct toolset *t, const struct face *f, yyjson_val *args
     struct error err;
     if (f->takes_anything || is_fine(f, args))
         return true;
-    struct mending m = {.set = t, .face = f, .w = JW(&text), .fault = ret_fault};
+    struct mending m = {.set = t, .tool = f, .w = JW(&text), .fault = ret_fault};
     struct source s = {.objects = {args, single_edit(f, args, &parsed)}};
     bool ok = put_object(&m, f->args, &s);
     /* JSON that was text before may be as deep as the arguments once more. */
@@ -347,7 +347,7 @@ void doctor_say_cut(struct str raw, struct buf *out)
     buf_addf(out, "\nthey have %zu bytes and end with: %.*s", raw.n, STR_FMT(str_from(raw, from)));
 }
 
-void doctor_say_names(const struct face *f, const struct fault *fault, struct buf *out)
+void doctor_say_names(const struct tool *f, const struct fault *fault, struct buf *out)
 {
     const struct row *rows = f->args, *nearest = NULL;
     size_t best = SIZE_MAX;
@@ -374,19 +374,19 @@ void doctor_say_names(const struct face *f, const struct fault *fault, struct bu
     put_accepted(rows, out);
 }
 
-void doctor_say_tools(const struct face *const *faces, size_t n, struct str name, struct buf *out)
+void doctor_say_tools(const struct tool *const *tools, size_t n, struct str name, struct buf *out)
 {
     enum { OTHER_KIND = 1000 };
-    const struct face *told[N_NEAREST] = {0};
+    const struct tool *told[N_NEAREST] = {0};
     for (size_t k = 0; k < N_NEAREST && k < n; k++) {
         size_t best = SIZE_MAX;
         for (size_t i = 0; i < n; i++) {
-            size_t d = doctor_distance(name, str_of(faces[i]->name));
-            if (d > 2 && !doctor_speaks_of(name, faces[i]->kind))
+            size_t d = doctor_distance(name, str_of(tools[i]->name));
+            if (d > 2 && !doctor_speaks_of(name, tools[i]->kind))
                 d += OTHER_KIND;
-            if (d < best && faces[i] != told[0] && faces[i] != told[1]) {
+            if (d < best && tools[i] != told[0] && tools[i] != told[1]) {
                 best = d;
-                told[k] = faces[i];
+                told[k] = tools[i];
             }
         }
         buf_addf(out, "%s%s", k ? ", " : "\nnearest tools: ", told[k]->name);

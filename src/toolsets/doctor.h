@@ -29,18 +29,18 @@ void doctor_clear(struct doctor *d);
  * stands in a string is read.  False when it is no JSON. */
 bool doctor_parse(struct str raw, struct json *ret);
 /* The tool that the arguments are for: f, or f->for_edits. */
-const struct face *doctor_pick(const struct face *f, yyjson_val *args);
+const struct tool *doctor_pick(const struct tool *f, yyjson_val *args);
 /* args is an object and is left alone.  False with FAULT_CLASH. */
-bool doctor_mend(const struct toolset *t, const struct face *f, yyjson_val *args,
+bool doctor_mend(const struct toolset *t, const struct tool *f, yyjson_val *args,
                  struct doctor *ret, struct fault *ret_fault);
 
 /* Lines for behind a refusal, each with a \n in front. */
 /* Unreadable arguments: how long they are and how they end. */
 void doctor_say_cut(struct str raw, struct buf *out);
 /* A fault of names: what is nearest and what is accepted; other faults: nothing. */
-void doctor_say_names(const struct face *f, const struct fault *fault, struct buf *out);
+void doctor_say_names(const struct tool *f, const struct fault *fault, struct buf *out);
 /* An unknown tool: the three that are nearest. */
-void doctor_say_tools(const struct face *const *faces, size_t n, struct str name, struct buf *out);
+void doctor_say_tools(const struct tool *const *tools, size_t n, struct str name, struct buf *out);
 
 /* doctor_names.c */
 /* The row that a member means: by its own name, or by another one.  NULL: none. */

@@ -12,7 +12,7 @@ static const struct row explore_rows[] = {
     ROW_END,
 };
 
-static bool explore_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+static bool explore_tool_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                                struct error *err)
 {
     const struct explore_args *a = args;
@@ -21,7 +21,7 @@ static bool explore_face_await(struct tool_cx *cx, const void *args, struct tool
     return cx->explore_await(cx->explore_arg, a->task, ret, err);
 }
 
-const struct face explore_face = {
+const struct tool explore_tool = {
     .name = "explore",
     .kind = TOOL_EXPLORE,
     .about = "Gives a question about the workspace to a sub-agent that can only read and search "
@@ -30,6 +30,6 @@ const struct face explore_face = {
     .args = explore_rows,
     .args_size = sizeof(struct explore_args),
     .mode = MODE_READ_ONLY,
-    .run_await = explore_face_await,
+    .run_await = explore_tool_await,
     .gadget = "explore",
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The faces of a Kward session: looking around and the shell.  What changes files is in
+/* The tools of a Kward session: looking around and the shell.  What changes files is in
  * kward_change.c, questions to the user are in kward_ask.c.  Errors are texts that begin with
  * "Error:".
  */
@@ -58,7 +58,7 @@ static const struct row list_rows[] = {
     ROW_END,
 };
 
-static bool list_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+static bool list_tool_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                             struct error *err)
 {
     const struct list_args *a = args;
@@ -80,7 +80,7 @@ static bool list_face_await(struct tool_cx *cx, const void *args, struct tool_re
     return true;
 }
 
-static const struct face list_face = {
+static const struct tool list_tool = {
     .name = "list_directory",
     .kind = TOOL_LIST,
     .about = "Lists the entries of a directory in the workspace; directories end with a slash.",
@@ -88,7 +88,7 @@ static const struct face list_face = {
     .args_size = sizeof(struct list_args),
     .mode = MODE_READ_ONLY,
     .target = TARGET(struct list_args, path),
-    .run_await = list_face_await,
+    .run_await = list_tool_await,
 };
 
 struct read_args {
@@ -205,7 +205,7 @@ static void cut_lines(struct str text, struct buf *out)
     }
 }
 
-static bool read_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+static bool read_tool_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                             struct error *err)
 {
     const struct read_args *a = args;
@@ -240,7 +240,7 @@ static bool read_face_await(struct tool_cx *cx, const void *args, struct tool_re
     return true;
 }
 
-static const struct face read_face = {
+static const struct tool read_tool = {
     .name = "read_file",
     .kind = TOOL_READ,
     .about = "Reads a text file of the workspace, up to 2000 lines at once. A file must be read "
@@ -251,7 +251,7 @@ static const struct face read_face = {
     .mode = MODE_READ_ONLY,
     .target = TARGET(struct read_args, path),
     .reads_file = true,
-    .run_await = read_face_await,
+    .run_await = read_tool_await,
 };
 
 struct shell_args {
@@ -299,7 +299,7 @@ static void put_run(const struct tool_cx *cx, const struct shell_run *run, struc
     put_output(cx, run, out);
 }
 
-static bool shell_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+static bool shell_tool_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                              struct error *err)
 {
     static const char *const shells[] = {"sh", NULL};
@@ -331,31 +331,31 @@ static bool shell_face_await(struct tool_cx *cx, const void *args, struct tool_r
     return ok;
 }
 
-static const struct face shell_face = {
+static const struct tool shell_tool = {
     .name = "run_shell_command",
     .kind = TOOL_SHELL,
     .about = "Runs a shell command in the workspace and returns its exit status and output.",
     .args = shell_rows,
     .args_size = sizeof(struct shell_args),
     .mode = MODE_FULL,
-    .run_await = shell_face_await,
+    .run_await = shell_tool_await,
 };
 
-static bool todo_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+static bool todo_tool_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                             struct error *err)
 {
     const struct todo_args *a = args;
     return todo_update(cx, a->todos, &ret->text, err) || tool_fail(ret, "Error: %s", err->text);
 }
 
-static const struct face todo_face = {
+static const struct tool todo_tool = {
     .is_kept_whole = true,
     .name = "todo_write",
     .about = TODO_ABOUT,
     .args = todo_rows,
     .args_size = sizeof(struct todo_args),
     .mode = MODE_READ_ONLY,
-    .run_await = todo_face_await,
+    .run_await = todo_tool_await,
 };
 
 static void say_unknown(struct str name, struct str call_id, struct tool_result *r)
@@ -364,7 +364,7 @@ static void say_unknown(struct str name, struct str call_id, struct tool_result 
     tool_fail(r, "Error: unknown tool: %.*s", STR_FMT(name));
 }
 
-static void say_invalid(const struct face *f, const struct fault *fault, struct str raw,
+static void say_invalid(const struct tool *f, const struct fault *fault, struct str raw,
                         struct tool_result *r)
 {
     (void)raw;
@@ -380,9 +380,9 @@ static void say_invalid(const struct face *f, const struct fault *fault, struct 
     }
 }
 
-static const struct face *const faces[] = {
-    &list_face,       &read_face,         &kward_write_face, &kward_edit_face, &shell_face,
-    &kward_code_face, &kward_search_face, &kward_skill_face, &kward_ask_face,  &todo_face,
+static const struct tool *const tools[] = {
+    &list_tool,       &read_tool,         &kward_write_tool, &kward_edit_tool, &shell_tool,
+    &kward_code_tool, &kward_search_tool, &kward_skill_tool, &kward_ask_tool,  &todo_tool,
 };
 
 /* With the headings and the marks it stays below SHELL_BYTES. */
@@ -393,8 +393,8 @@ static const struct cut_rules cut = {
 
 const struct toolset toolset_kward = {
     .name = "kward",
-    .faces = faces,
-    .n_faces = ARRAY_LEN(faces),
+    .tools = tools,
+    .n_tools = ARRAY_LEN(tools),
     .takes_doubles = true,
     .error_prefix = "Error: ",
     .cut = &cut,

@@ -5,10 +5,10 @@
 
 #include "toolsets/toolset.h"
 
-extern const struct face kward_write_face, kward_edit_face, kward_ask_face, kward_code_face,
-    kward_search_face, kward_skill_face;
+extern const struct tool kward_write_tool, kward_edit_tool, kward_ask_tool, kward_code_tool,
+    kward_search_tool, kward_skill_tool;
 /* The same for `trivet exec`, the chat and ACP, where the gadget "questions" is on. */
-extern const struct face run_ask_face;
+extern const struct tool run_ask_tool;
 
 /* Resolves a path of the model and refuses what lies outside the workspace: false after it has
  * written the error result. */

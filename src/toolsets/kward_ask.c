@@ -88,7 +88,7 @@ static bool copy_questions(yyjson_val *questions, struct jw *w, struct tool_resu
     return true;
 }
 
-static bool ask_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+static bool ask_tool_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                            struct error *err)
 {
     const struct ask_args *a = args;
@@ -107,12 +107,12 @@ static bool ask_face_await(struct tool_cx *cx, const void *args, struct tool_res
     return true;
 }
 
-#define ASK_FACE                                                                                   \
+#define ASK_TOOL                                                                                   \
     .name = "ask_user_question", .is_kept_whole = true,                                            \
     .about = "Asks the user one to four questions with two to four answers each to choose from, "  \
              "and waits. Use it when the way forward is the user's decision.",                     \
     .args = ask_rows, .args_size = sizeof(struct ask_args), .mode = MODE_READ_ONLY,                \
-    .run_await = ask_face_await
+    .run_await = ask_tool_await
 
-const struct face kward_ask_face = {ASK_FACE};
-const struct face run_ask_face = {ASK_FACE, .gadget = "questions"};
+const struct tool kward_ask_tool = {ASK_TOOL};
+const struct tool run_ask_tool = {ASK_TOOL, .gadget = "questions"};

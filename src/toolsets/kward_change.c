@@ -59,7 +59,7 @@ static bool check_write(const struct tool_cx *cx, struct str path, struct str na
     return false;
 }
 
-static bool write_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+static bool write_tool_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                              struct error *err)
 {
     const struct write_args *a = args;
@@ -82,7 +82,7 @@ static bool write_face_await(struct tool_cx *cx, const void *args, struct tool_r
     return true;
 }
 
-const struct face kward_write_face = {
+const struct tool kward_write_tool = {
     .name = "write_file",
     .kind = TOOL_WRITE,
     .about = "Writes a whole file. An existing file must be read first; its directory must exist.",
@@ -91,7 +91,7 @@ const struct face kward_write_face = {
     .mode = MODE_WORKSPACE_WRITE,
     .target = TARGET(struct write_args, path),
     .changes_files = true,
-    .run_await = write_face_await,
+    .run_await = write_tool_await,
 };
 
 struct edit_args {
@@ -166,7 +166,7 @@ static bool check_edit(const struct tool_cx *cx, struct str path, struct str nam
     return false;
 }
 
-static bool edit_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+static bool edit_tool_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                             struct error *err)
 {
     const struct edit_args *a = args;
@@ -196,7 +196,7 @@ static bool edit_face_await(struct tool_cx *cx, const void *args, struct tool_re
     return true;
 }
 
-const struct face kward_edit_face = {
+const struct tool kward_edit_tool = {
     .name = "edit_file",
     .kind = TOOL_EDIT,
     .about = "Replaces pieces of text in a file that was read before. Each old_text must stand in "
@@ -206,5 +206,5 @@ const struct face kward_edit_face = {
     .mode = MODE_WORKSPACE_WRITE,
     .target = TARGET(struct edit_args, path),
     .changes_files = true,
-    .run_await = edit_face_await,
+    .run_await = edit_tool_await,
 };

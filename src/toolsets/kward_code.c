@@ -110,7 +110,7 @@ static bool code_await(struct tool_cx *cx, const void *args, struct tool_result 
                                        : read_await(cx, a, ret, err);
 }
 
-const struct face kward_code_face = {
+const struct tool kward_code_tool = {
     .name = "code_search",
     .about = "Looks for code and documentation outside of the workspace: `search` finds public "
              "repositories, answers and documentation for a query, `read` fetches one address.",

@@ -105,7 +105,7 @@ static bool search_await(struct tool_cx *cx, const void *args, struct tool_resul
     return search_all_await(cx, a, &q, ret, err);
 }
 
-const struct face kward_search_face = {
+const struct tool kward_search_tool = {
     .name = "web_search",
     .about =
         "Searches the web with one to four queries and returns titles, addresses and passages.",
@@ -156,7 +156,7 @@ static bool has_skills(const struct tool_cx *cx)
     return n > 0;
 }
 
-const struct face kward_skill_face = {
+const struct tool kward_skill_tool = {
     .name = "read_skill",
     .is_kept_whole = true,
     .about = "Reads a file of a skill: its SKILL.md, or another one in its folder.",

@@ -65,10 +65,10 @@ static void say_unknown(struct str name, struct str call_id, struct tool_result 
 }
 
 /* The four whose faults are strings; the others refuse with {status: "invalid_input"}. */
-static bool is_file_tool(const struct face *f)
+static bool is_file_tool(const struct tool *f)
 {
-    return f == &loaf_read_face || f == &loaf_list_face || f == &loaf_grep_face ||
-           f == &loaf_patch_face || f == &loaf_edit_face;
+    return f == &loaf_read_tool || f == &loaf_list_tool || f == &loaf_grep_tool ||
+           f == &loaf_patch_tool || f == &loaf_edit_tool;
 }
 
 /* What the absence of a needed argument is called, behind the tool's name; arguments that stand not
@@ -89,14 +89,14 @@ static const struct {
     {"rows", "requires `cols` and `rows`."},
 };
 
-static void put_absent(const struct face *f, const char *name, struct buf *out)
+static void put_absent(const struct tool *f, const char *name, struct buf *out)
 {
-    if (f == &loaf_grep_face) {
+    if (f == &loaf_grep_tool) {
         buf_addz(out, "pattern must not be empty");
         return;
     }
     buf_addf(out, "%s ", f->name);
-    if (f == &loaf_patch_face) {
+    if (f == &loaf_patch_tool) {
         buf_addz(out, "requires non-empty `input` patch text.");
         return;
     }
@@ -109,7 +109,7 @@ static void put_absent(const struct face *f, const char *name, struct buf *out)
 }
 
 /* A member of the wrong type is an absent one. */
-static void say_invalid(const struct face *f, const struct fault *fault, struct str raw,
+static void say_invalid(const struct tool *f, const struct fault *fault, struct str raw,
                         struct tool_result *r)
 {
     AUTO(buf) struct buf text = BUF_INIT;
@@ -128,21 +128,21 @@ static void say_invalid(const struct face *f, const struct fault *fault, struct 
         loaf_refuse(r, text.p);
 }
 
-static const struct face *const faces[] = {
-    &loaf_patch_face,         &loaf_bash_face,         &loaf_persist_face,
-    &loaf_edit_face,          &loaf_grep_face,         &loaf_js_install_face,
-    &loaf_jobs_list_face,     &loaf_js_jobs_list_face, &loaf_list_face,
-    &loaf_jobs_read_face,     &loaf_js_jobs_read_face, &loaf_read_face,
-    &loaf_jobs_resize_face,   &loaf_js_face,           &loaf_js_module_face,
-    &loaf_search_face,        &loaf_js_start_face,     &loaf_jobs_stop_face,
-    &loaf_js_jobs_stop_face,  &loaf_todo_face,         &loaf_jobs_write_face,
-    &loaf_js_jobs_write_face,
+static const struct tool *const tools[] = {
+    &loaf_patch_tool,         &loaf_bash_tool,         &loaf_persist_tool,
+    &loaf_edit_tool,          &loaf_grep_tool,         &loaf_js_install_tool,
+    &loaf_jobs_list_tool,     &loaf_js_jobs_list_tool, &loaf_list_tool,
+    &loaf_jobs_read_tool,     &loaf_js_jobs_read_tool, &loaf_read_tool,
+    &loaf_jobs_resize_tool,   &loaf_js_tool,           &loaf_js_module_tool,
+    &loaf_search_tool,        &loaf_js_start_tool,     &loaf_jobs_stop_tool,
+    &loaf_js_jobs_stop_tool,  &loaf_todo_tool,         &loaf_jobs_write_tool,
+    &loaf_js_jobs_write_tool,
 };
 
 const struct toolset toolset_loaf = {
     .name = "loaf",
-    .faces = faces,
-    .n_faces = ARRAY_LEN(faces),
+    .tools = tools,
+    .n_tools = ARRAY_LEN(tools),
     .unreadable_is_empty = true,
     .takes_doubles = true,
     .wrong_types_are_absent = true,

@@ -7,20 +7,20 @@
 #include "toolsets/toolset.h"
 
 /* Called through apply_patch. */
-extern const struct face loaf_edit_face, loaf_todo_face;
+extern const struct tool loaf_edit_tool, loaf_todo_tool;
 
-extern const struct face loaf_bash_face, loaf_grep_face, loaf_list_face, loaf_patch_face,
-    loaf_read_face;
+extern const struct tool loaf_bash_tool, loaf_grep_tool, loaf_list_tool, loaf_patch_tool,
+    loaf_read_tool;
 
-extern const struct face loaf_jobs_list_face, loaf_jobs_read_face, loaf_jobs_resize_face,
-    loaf_jobs_stop_face, loaf_jobs_write_face;
+extern const struct tool loaf_jobs_list_tool, loaf_jobs_read_tool, loaf_jobs_resize_tool,
+    loaf_jobs_stop_tool, loaf_jobs_write_tool;
 
-extern const struct face loaf_search_face, loaf_js_face, loaf_js_module_face, loaf_js_install_face,
-    loaf_persist_face;
+extern const struct tool loaf_search_tool, loaf_js_tool, loaf_js_module_tool, loaf_js_install_tool,
+    loaf_persist_tool;
 
 /* Tools for background scripts; each has loaf_js_jobs as its self. */
-extern const struct face loaf_js_start_face, loaf_js_jobs_list_face, loaf_js_jobs_read_face,
-    loaf_js_jobs_stop_face, loaf_js_jobs_write_face;
+extern const struct tool loaf_js_start_tool, loaf_js_jobs_list_tool, loaf_js_jobs_read_tool,
+    loaf_js_jobs_stop_tool, loaf_js_jobs_write_tool;
 extern const char loaf_js_jobs[];
 
 enum { LOAF_COLS = 120, LOAF_ROWS = 36, LOAF_TIMEOUT_S = 120 }; /* defaults of several tools */

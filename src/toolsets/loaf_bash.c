@@ -365,7 +365,7 @@ static bool start_job_await(struct tool_cx *cx, const struct bash_args *a, struc
     return ok;
 }
 
-static bool bash_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+static bool bash_tool_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                             struct error *err)
 {
     static const char *const shells[] = {"zsh", "bash", "sh", NULL};
@@ -393,7 +393,7 @@ static bool bash_face_await(struct tool_cx *cx, const void *args, struct tool_re
     return ok || !c.is_aborted;
 }
 
-const struct face loaf_bash_face = {
+const struct tool loaf_bash_tool = {
     .name = "bash",
     .kind = TOOL_SHELL,
     .about =
@@ -403,5 +403,5 @@ const struct face loaf_bash_face = {
     .args_size = sizeof(struct bash_args),
     .defaults = &bash_defaults,
     .mode = MODE_FULL,
-    .run_await = bash_face_await,
+    .run_await = bash_tool_await,
 };

@@ -40,7 +40,7 @@ static bool say_fault(struct edit_report r, struct str path, struct tool_result 
     }
 }
 
-static bool edit_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+static bool edit_tool_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                             struct error *err)
 {
     const struct edit_args *a = args;
@@ -78,7 +78,7 @@ static bool knows_no_patches(const struct tool_cx *cx)
     return !str_starts(name, STR("gpt"));
 }
 
-const struct face loaf_edit_face = {
+const struct tool loaf_edit_tool = {
     .name = "edit_file",
     .kind = TOOL_EDIT,
     .about = "Replaces a piece of text in a file. old_string must be found exactly once, unless "
@@ -89,13 +89,13 @@ const struct face loaf_edit_face = {
     .target = TARGET(struct edit_args, file_path),
     .from_launch_dir = true,
     .changes_files = true,
-    .run_await = edit_face_await,
+    .run_await = edit_tool_await,
     .is_told = knows_no_patches,
 };
 
 /* ---- things to do ---- */
 
-static bool todo_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+static bool todo_tool_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                             struct error *err)
 {
     const struct todo_args *a = args;
@@ -104,12 +104,12 @@ static bool todo_face_await(struct tool_cx *cx, const void *args, struct tool_re
     return loaf_done(ret);
 }
 
-const struct face loaf_todo_face = {
+const struct tool loaf_todo_tool = {
     .is_kept_whole = true,
     .name = "todo_write",
     .about = TODO_ABOUT,
     .args = todo_rows,
     .args_size = sizeof(struct todo_args),
     .mode = MODE_READ_ONLY,
-    .run_await = todo_face_await,
+    .run_await = todo_tool_await,
 };

@@ -113,7 +113,7 @@ static void put_notes(const struct read_lines *lines, int64_t offset, struct buf
                  (long long)last, (long long)lines->n_seen, (long long)last + 1);
 }
 
-static bool read_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+static bool read_tool_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                             struct error *err)
 {
     const struct read_args *a = args;
@@ -171,7 +171,7 @@ static bool read_face_await(struct tool_cx *cx, const void *args, struct tool_re
     return true;
 }
 
-const struct face loaf_read_face = {
+const struct tool loaf_read_tool = {
     .name = "read_file",
     .kind = TOOL_READ,
     .about = "Reads lines of a file, each with its number, or the indented block around a line.",
@@ -181,7 +181,7 @@ const struct face loaf_read_face = {
     .mode = MODE_READ_ONLY,
     .target = TARGET(struct read_args, file_path),
     .reads_file = true,
-    .run_await = read_face_await,
+    .run_await = read_tool_await,
 };
 
 struct list_args {
@@ -218,7 +218,7 @@ static void put_entries(const struct listing *found, struct buf *out)
         buf_addf(out, "\nMore than %zu entries found", found->n);
 }
 
-static bool list_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+static bool list_tool_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                             struct error *err)
 {
     const struct list_args *a = args;
@@ -252,7 +252,7 @@ static bool list_face_await(struct tool_cx *cx, const void *args, struct tool_re
     return loaf_done(ret);
 }
 
-const struct face loaf_list_face = {
+const struct tool loaf_list_tool = {
     .name = "list_dir",
     .kind = TOOL_LIST,
     .about = "Lists a directory and what is below it as an indented tree. / marks directories, @ "
@@ -262,7 +262,7 @@ const struct face loaf_list_face = {
     .defaults = &list_defaults,
     .mode = MODE_READ_ONLY,
     .target = TARGET(struct list_args, dir_path),
-    .run_await = list_face_await,
+    .run_await = list_tool_await,
 };
 
 struct grep_args {
@@ -312,7 +312,7 @@ static bool say_found(const struct grep_found *found, struct str root, struct to
     return loaf_done(ret);
 }
 
-static bool grep_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+static bool grep_tool_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                             struct error *err)
 {
     const struct grep_args *a = args;
@@ -338,7 +338,7 @@ static bool grep_face_await(struct tool_cx *cx, const void *args, struct tool_re
     return say_found(&found, o.root, ret);
 }
 
-const struct face loaf_grep_face = {
+const struct tool loaf_grep_tool = {
     .name = "grep_files",
     .kind = TOOL_GREP,
     .about =
@@ -350,5 +350,5 @@ const struct face loaf_grep_face = {
     .mode = MODE_READ_ONLY,
     .target = TARGET(struct grep_args, path),
     .from_launch_dir = true,
-    .run_await = grep_face_await,
+    .run_await = grep_tool_await,
 };

@@ -298,7 +298,7 @@ static bool read_await(struct tool_cx *cx, const void *args, struct tool_result 
     return finish(&w, ret, NULL);
 }
 
-const struct face loaf_jobs_read_face = {
+const struct tool loaf_jobs_read_tool = {
     .name = "read_background_bash",
     .about = "Reads what a background job has written since the last read.",
     .args = read_rows,
@@ -392,7 +392,7 @@ static bool write_await(struct tool_cx *cx, const void *args, struct tool_result
     return finish(&w, ret, NULL);
 }
 
-const struct face loaf_jobs_write_face = {
+const struct tool loaf_jobs_write_tool = {
     .name = "write_background_bash",
     .about = "Types text or presses a key in a background job.",
     .args = write_rows,
@@ -435,7 +435,7 @@ static bool resize_await(struct tool_cx *cx, const void *args, struct tool_resul
     return finish(&w, ret, j->has_terminal ? NULL : "the background job has no terminal");
 }
 
-const struct face loaf_jobs_resize_face = {
+const struct tool loaf_jobs_resize_tool = {
     .name = "resize_background_bash",
     .about = "Changes the size of a background job's terminal.",
     .args = resize_rows,
@@ -482,7 +482,7 @@ static bool stop_await(struct tool_cx *cx, const void *args, struct tool_result 
     return ok;
 }
 
-const struct face loaf_jobs_stop_face = {
+const struct tool loaf_jobs_stop_tool = {
     .name = "stop_background_bash",
     .about = "Stops a background job and everything it started.",
     .args = stop_rows,
@@ -539,7 +539,7 @@ static bool list_await(struct tool_cx *cx, const void *args, struct tool_result 
     return finish(&w, ret, NULL);
 }
 
-const struct face loaf_jobs_list_face = {
+const struct tool loaf_jobs_list_tool = {
     .name = "list_background_bash",
     .about = "Lists the background jobs, the newest first.",
     .args = list_rows,
@@ -559,7 +559,7 @@ static const struct row js_write_rows[] = {
     ROW_END,
 };
 
-const struct face loaf_js_jobs_read_face = {
+const struct tool loaf_js_jobs_read_tool = {
     .name = "read_background_js",
     .about = "Reads what a background script has written since the last read.",
     .args = read_rows,
@@ -570,7 +570,7 @@ const struct face loaf_js_jobs_read_face = {
     JS_JOBS,
 };
 
-const struct face loaf_js_jobs_write_face = {
+const struct tool loaf_js_jobs_write_tool = {
     .name = "write_background_js",
     .about = "Writes text to the input of a background script.",
     .args = js_write_rows,
@@ -581,7 +581,7 @@ const struct face loaf_js_jobs_write_face = {
     JS_JOBS,
 };
 
-const struct face loaf_js_jobs_stop_face = {
+const struct tool loaf_js_jobs_stop_tool = {
     .name = "stop_background_js",
     .about = "Stops a background script and everything it started.",
     .args = stop_rows,
@@ -591,7 +591,7 @@ const struct face loaf_js_jobs_stop_face = {
     JS_JOBS,
 };
 
-const struct face loaf_js_jobs_list_face = {
+const struct tool loaf_js_jobs_list_tool = {
     .name = "list_background_js",
     .about = "Lists the background scripts, the newest first.",
     .args = list_rows,

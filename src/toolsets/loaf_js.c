@@ -204,7 +204,7 @@ static bool js_await(struct tool_cx *cx, const void *args, struct tool_result *r
     return finish(&w, &r, ret);
 }
 
-const struct face loaf_js_face = {
+const struct tool loaf_js_tool = {
     .name = "run_js",
     .about = "Runs JavaScript in a process of its own and returns what it prints.",
     .args = js_rows,
@@ -278,7 +278,7 @@ static bool module_await(struct tool_cx *cx, const void *args, struct tool_resul
     return finish(&w, &r, ret);
 }
 
-const struct face loaf_js_module_face = {
+const struct tool loaf_js_module_tool = {
     .name = "run_js_module",
     .about = "Runs the program of a JavaScript package without installing it.",
     .args = module_rows,
@@ -350,7 +350,7 @@ static bool install_await(struct tool_cx *cx, const void *args, struct tool_resu
     return finish(&w, &r, ret);
 }
 
-const struct face loaf_js_install_face = {
+const struct tool loaf_js_install_tool = {
     .name = "install_js_packages",
     .about = "Installs JavaScript packages with the package manager that is there.",
     .args = install_rows,

@@ -172,7 +172,7 @@ static bool start_await(struct tool_cx *cx, const void *args, struct tool_result
     return err->code != ERR_CANCELED && say_failure(err, ret);
 }
 
-const struct face loaf_js_start_face = {
+const struct tool loaf_js_start_tool = {
     .name = "start_background_js",
     .about = "Starts JavaScript that goes on in the background; read_background_js shows what it "
              "writes.",

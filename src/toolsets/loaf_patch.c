@@ -223,7 +223,7 @@ static bool may_change(const void *arg, struct str path, struct error *err)
                      sandbox_kind_name(cx->sandbox->kind));
 }
 
-static bool patch_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+static bool patch_tool_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                              struct error *err)
 {
     const struct patch_args *a = args;
@@ -246,10 +246,10 @@ static bool patch_face_await(struct tool_cx *cx, const void *args, struct tool_r
     return true;
 }
 
-const struct face loaf_patch_face = {
+const struct tool loaf_patch_tool = {
     .name = "apply_patch",
     .kind = TOOL_PATCH,
-    .for_edits = &loaf_edit_face,
+    .for_edits = &loaf_edit_tool,
     .about = "Adds, updates, moves and deletes files by a patch that begins with *** Begin Patch "
              "and ends with *** End Patch. All of its files are changed or none.",
     .args = patch_rows,
@@ -258,5 +258,5 @@ const struct face loaf_patch_face = {
     .targets = patch_targets,
     .from_launch_dir = true,
     .changes_files = true,
-    .run_await = patch_face_await,
+    .run_await = patch_tool_await,
 };

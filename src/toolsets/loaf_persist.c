@@ -144,7 +144,7 @@ static bool is_offered(const struct tool_cx *cx)
     return cx->config_dir.n && js_is_there(cx);
 }
 
-const struct face loaf_persist_face = {
+const struct tool loaf_persist_tool = {
     .name = "create_persistent_tool",
     .about = "Makes a new tool from JavaScript that stays for later sessions.",
     .args = tool_rows,

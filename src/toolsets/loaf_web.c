@@ -155,7 +155,7 @@ static bool search_await(struct tool_cx *cx, const void *args, struct tool_resul
     return true;
 }
 
-const struct face loaf_search_face = {
+const struct tool loaf_search_tool = {
     .name = "search_web",
     .about = "Searches the web and returns titles, addresses and the passages that fit best.",
     .args = search_rows,

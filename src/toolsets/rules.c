@@ -296,11 +296,11 @@ static void on_path(void *arg, struct str path)
 }
 
 /* A call that is about nothing a pattern could name is hit: better asked than let through. */
-static bool hits_paths(const struct rule *rule, const struct face *f, const struct tool_cx *cx,
+static bool hits_paths(const struct rule *rule, const struct tool *f, const struct tool_cx *cx,
                        const void *args)
 {
     struct hit h = {.rule = rule, .root = cx->root};
-    face_each_target(f, cx, args, on_path, &h);
+    tool_each_target(f, cx, args, on_path, &h);
     return h.is_hit || !h.has_path;
 }
 
@@ -308,7 +308,7 @@ static bool hits_paths(const struct rule *rule, const struct face *f, const stru
 
 /* What is judged: a call of a tool, or its wish to leave the sandbox. */
 struct subject {
-    const struct face *face;
+    const struct tool *tool;
     bool is_outside;
 };
 
@@ -333,11 +333,11 @@ static bool names_tool(const struct rule *rule, const struct subject *s)
     bool is_outside = str_ieq(rule->tool, STR("outside"));
     if (s->is_outside || is_outside)
         return s->is_outside && is_outside;
-    return str_is(rule->tool, "*") || str_ieq(rule->tool, str_of(s->face->name)) ||
-           names_server_tool(rule->tool, str_of(s->face->name));
+    return str_is(rule->tool, "*") || str_ieq(rule->tool, str_of(s->tool->name)) ||
+           names_server_tool(rule->tool, str_of(s->tool->name));
 }
 
-static bool hits(const struct rule *rule, const struct face *f, const struct tool_cx *cx,
+static bool hits(const struct rule *rule, const struct tool *f, const struct tool_cx *cx,
                  const void *args)
 {
     if (!rule->pattern.p)
@@ -397,9 +397,9 @@ static void allow_line(struct allowing *x, struct str line)
     arena_clear(&a);
 }
 
-bool rules_cover(const struct rules *r, const struct face *f, const struct command *c)
+bool rules_cover(const struct rules *r, const struct tool *f, const struct command *c)
 {
-    struct subject subject = {.face = f};
+    struct subject subject = {.tool = f};
     struct allowing x = {.rules = r, .subject = &subject};
     struct arena a = ARENA_INIT;
     for (size_t i = 0; i < r->n; i++)
@@ -419,10 +419,10 @@ static const struct rule *allowed_by(const struct rules *r, const struct subject
     for (size_t i = 0; i < r->n; i++)
         if (r->v[i].verdict == VERDICT_ALLOW && names_tool(&r->v[i], s) && !r->v[i].pattern.p)
             return &r->v[i];
-    if (s->face->command)
-        allow_line(&x, s->face->command(args));
+    if (s->tool->command)
+        allow_line(&x, s->tool->command(args));
     else
-        face_each_target(s->face, cx, args, allow_path, &x);
+        tool_each_target(s->tool, cx, args, allow_path, &x);
     return x.n && !x.is_refused ? x.by : NULL;
 }
 
@@ -433,7 +433,7 @@ static enum verdict judge(const struct rules *r, const struct subject *s, const 
     for (size_t i = 0; i < r->n; i++) {
         const struct rule *rule = &r->v[i];
         bool is_stronger = rule->verdict > (best ? best->verdict : VERDICT_ALLOW);
-        if (is_stronger && names_tool(rule, s) && hits(rule, s->face, cx, args))
+        if (is_stronger && names_tool(rule, s) && hits(rule, s->tool, cx, args))
             best = rule;
     }
     if (!best)
@@ -442,14 +442,14 @@ static enum verdict judge(const struct rules *r, const struct subject *s, const 
     return best ? best->verdict : VERDICT_NONE;
 }
 
-enum verdict rules_judge(const struct rules *r, const struct face *f, const struct tool_cx *cx,
+enum verdict rules_judge(const struct rules *r, const struct tool *f, const struct tool_cx *cx,
                          const void *args, struct str *ret_text)
 {
-    return judge(r, &(struct subject){.face = f}, cx, args, ret_text);
+    return judge(r, &(struct subject){.tool = f}, cx, args, ret_text);
 }
 
-enum verdict rules_judge_outside(const struct rules *r, const struct face *f,
+enum verdict rules_judge_outside(const struct rules *r, const struct tool *f,
                                  const struct tool_cx *cx, const void *args, struct str *ret_text)
 {
-    return judge(r, &(struct subject){.face = f, .is_outside = true}, cx, args, ret_text);
+    return judge(r, &(struct subject){.tool = f, .is_outside = true}, cx, args, ret_text);
 }

@@ -42,11 +42,11 @@ bool rules_add(struct rules *r, enum verdict verdict, struct str text, struct er
  * {"workspaces": {"/path": {"allow": [...]}}}. */
 bool rules_load(struct rules *r, struct str path, struct str tree, struct error *err);
 /* Deny wins, then ask, then allow.  *ret_text is the deciding rule, borrowed. */
-enum verdict rules_judge(const struct rules *r, const struct face *f, const struct tool_cx *cx,
+enum verdict rules_judge(const struct rules *r, const struct tool *f, const struct tool_cx *cx,
                          const void *args, struct str *ret_text);
-/* The same for a call that asks to run outside of the sandbox (face.leaves): only rules for
+/* The same for a call that asks to run outside of the sandbox (tool.leaves): only rules for
  * `outside` count, so that no rule for a tool or for * grants it. */
-enum verdict rules_judge_outside(const struct rules *r, const struct face *f,
+enum verdict rules_judge_outside(const struct rules *r, const struct tool *f,
                                  const struct tool_cx *cx, const void *args, struct str *ret_text);
 /* The rule that lets commands like this one run outside from now on, in the arena: by the first two
  * words when the second is a subcommand, else by all of them.  STR_NONE where the beginning says
@@ -56,7 +56,7 @@ struct str rules_outside_like(struct arena *a, struct str line);
 struct str rules_line(const struct rules *r, size_t i, enum verdict *ret_verdict);
 /* Whether an allow rule fits this command of a line. */
 struct command;
-bool rules_cover(const struct rules *r, const struct face *f, const struct command *c);
+bool rules_cover(const struct rules *r, const struct tool *f, const struct command *c);
 void rules_clear(struct rules *r);
 /* Whether the tool of a rule is one, or several, of MCP servers. */
 bool rule_names_server(struct str tool);

@@ -41,13 +41,13 @@ static bool say_unknown(const struct toolset *t, struct str tool, struct error *
     AUTO(buf) struct buf names = BUF_INIT;
     const char *nearest = NULL;
     size_t best = NEAR + 1;
-    for (size_t i = 0; i < t->n_faces; i++) {
-        size_t d = distance(tool, str_of(t->faces[i]->name));
+    for (size_t i = 0; i < t->n_tools; i++) {
+        size_t d = distance(tool, str_of(t->tools[i]->name));
         if (d < best) {
             best = d;
-            nearest = t->faces[i]->name;
+            nearest = t->tools[i]->name;
         }
-        buf_addf(&names, "%s%s", i ? ", " : "", t->faces[i]->name);
+        buf_addf(&names, "%s%s", i ? ", " : "", t->tools[i]->name);
     }
     struct str shown = str_cut(tool, 60);
     if (nearest)
@@ -58,12 +58,12 @@ static bool say_unknown(const struct toolset *t, struct str tool, struct error *
 }
 
 /* `outside` is for the calls that can ask to leave the sandbox. */
-static const struct face *find_face(const struct toolset *t, struct str tool)
+static const struct tool *find_tool(const struct toolset *t, struct str tool)
 {
     bool is_outside = str_ieq(tool, STR("outside"));
-    for (size_t i = 0; i < t->n_faces; i++)
-        if (is_outside ? t->faces[i]->leaves != NULL : str_ieq(tool, str_of(t->faces[i]->name)))
-            return t->faces[i];
+    for (size_t i = 0; i < t->n_tools; i++)
+        if (is_outside ? t->tools[i]->leaves != NULL : str_ieq(tool, str_of(t->tools[i]->name)))
+            return t->tools[i];
     return NULL;
 }
 
@@ -125,7 +125,7 @@ static bool check_server(struct str tool, struct str pattern, struct error *err)
 
 bool rule_check(const struct toolset *t, struct str tool, struct str pattern, struct error *err)
 {
-    const struct face *f = find_face(t, tool);
+    const struct tool *f = find_tool(t, tool);
     if (str_is(tool, "*"))
         return true;
     if (!f && rule_names_server(tool))

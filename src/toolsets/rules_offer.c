@@ -98,7 +98,7 @@ static void add_open(struct buf *open, const struct command *c)
         buf_addf(open, "%s%.*s", i ? " " : "", STR_FMT(c->words[i]));
 }
 
-static void offer_commands(const struct rules *r, const struct face *f, struct str line,
+static void offer_commands(const struct rules *r, const struct tool *f, struct str line,
                            struct arena *a, struct rule_offer *ret)
 {
     AUTO(buf) struct buf open = BUF_INIT;
@@ -154,13 +154,13 @@ static void offer_path(void *arg, struct str path)
         ret->wide = arena_fmt(o->arena, "%.*s(./**)", STR_FMT(o->tool));
 }
 
-static void offer_paths(const struct face *f, const void *args, struct str root, struct arena *a,
+static void offer_paths(const struct tool *f, const void *args, struct str root, struct arena *a,
                         struct rule_offer *ret)
 {
     struct tool_cx cx = {.root = root};
     struct offering o = {str_of(f->name), root, a, ret};
     ret->rules = arena_array(a, struct str, MAX_RULES);
-    face_each_target(f, &cx, args, offer_path, &o);
+    tool_each_target(f, &cx, args, offer_path, &o);
     if (ret->n != 1)
         ret->wide = STR_NONE;
     if (ret->n == 0 && !f->target && !f->targets)
@@ -173,14 +173,14 @@ void rules_offer(const struct rules *r, struct str tool, struct str args_json, s
     AUTO(json) struct json j = JSON_INIT;
     struct error ignored;
     struct fault fault;
-    const struct face *f = r->tools ? toolset_find(r->tools, tool) : NULL;
+    const struct tool *f = r->tools ? toolset_find(r->tools, tool) : NULL;
     *ret = (struct rule_offer){0};
     if (!f || !json_parse(args_json, JSON_FIX_SURROGATES, 64, &j, &ignored))
         return;
     void *args = arena_alloc(a, f->args_size ? f->args_size : 1);
     if (f->defaults)
         memcpy(args, f->defaults, f->args_size);
-    if (!face_decode(r->tools, f, j.root, args, &fault))
+    if (!tool_decode(r->tools, f, j.root, args, &fault))
         return;
     if (f->command)
         offer_commands(r, f, arena_str(a, f->command(args)), a, ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The faces of a ScaiFlux session: closed arguments, plain text results.  Searching lives in
+/* The tools of a ScaiFlux session: closed arguments, plain text results.  Searching lives in
  * scaiflux_search.c.  `trivet run` has the same, and a shell that can ask to leave the sandbox.
  */
 #include "toolsets/scaiflux.h"
@@ -127,7 +127,7 @@ static bool read_await(struct tool_cx *cx, const void *args, struct tool_result 
     return true;
 }
 
-static const struct face read_face = {
+static const struct tool read_tool = {
     .name = "read_file",
     .kind = TOOL_READ,
     .about = "Reads a text file of the workspace. Long files come in parts: use offset and limit.",
@@ -190,7 +190,7 @@ static bool write_await(struct tool_cx *cx, const void *args, struct tool_result
     return true;
 }
 
-static const struct face write_face = {
+static const struct tool write_tool = {
     .name = "write_file",
     .kind = TOOL_WRITE,
     .about =
@@ -262,7 +262,7 @@ static bool edit_await(struct tool_cx *cx, const void *args, struct tool_result 
     return true;
 }
 
-static const struct face edit_face = {
+static const struct tool edit_tool = {
     .name = "edit_file",
     .kind = TOOL_EDIT,
     .about = "Replaces a piece of text in a file. old_string must be found exactly once, unless "
@@ -422,15 +422,15 @@ static bool bash_await(struct tool_cx *cx, const void *args, struct tool_result 
     return ok;
 }
 
-#define BASH_FACE                                                                                  \
+#define BASH_TOOL                                                                                  \
     .name = "bash", .kind = TOOL_SHELL,                                                            \
     .about = "Runs a shell command in the workspace and returns what it prints. Each call is a "   \
              "new shell; input is closed.",                                                        \
     .args_size = sizeof(struct bash_args), .mode = MODE_FULL, .command = bash_command,             \
     .run_await = bash_await
 
-static const struct face bash_face = {BASH_FACE, .args = bash_rows};
-static const struct face run_bash_face = {BASH_FACE, .args = run_bash_rows, .leaves = bash_leaves};
+static const struct tool bash_tool = {BASH_TOOL, .args = bash_rows};
+static const struct tool run_bash_tool = {BASH_TOOL, .args = run_bash_rows, .leaves = bash_leaves};
 
 static void say_unknown(struct str name, struct str call_id, struct tool_result *r)
 {
@@ -438,7 +438,7 @@ static void say_unknown(struct str name, struct str call_id, struct tool_result 
     tool_fail(r, "unknown tool: %.*s", STR_FMT(name));
 }
 
-static void say_invalid(const struct face *f, const struct fault *fault, struct str raw,
+static void say_invalid(const struct tool *f, const struct fault *fault, struct str raw,
                         struct tool_result *r)
 {
     (void)raw;
@@ -447,19 +447,19 @@ static void say_invalid(const struct face *f, const struct fault *fault, struct 
 }
 
 /* clang-format off */
-#define FACES(bash, todo)                                                                                \
-    &read_face, &scaiflux_glob_face, &scaiflux_grep_face, &write_face, &edit_face, &bash,          \
-    &scaiflux_fetch_face, &scaiflux_search_face, &todo, &scaiflux_skill_face
+#define TOOLS(bash, todo)                                                                                \
+    &read_tool, &scaiflux_glob_tool, &scaiflux_grep_tool, &write_tool, &edit_tool, &bash,          \
+    &scaiflux_fetch_tool, &scaiflux_search_tool, &todo, &scaiflux_skill_tool
 /* clang-format on */
 
-static const struct face *const faces[] = {FACES(bash_face, scaiflux_todo_face)};
-static const struct face *const run_faces[] = {FACES(run_bash_face, run_todo_face), &explore_face,
-                                               &run_ask_face};
+static const struct tool *const tools[] = {TOOLS(bash_tool, scaiflux_todo_tool)};
+static const struct tool *const run_tools[] = {TOOLS(run_bash_tool, run_todo_tool), &explore_tool,
+                                               &run_ask_tool};
 
 const struct toolset toolset_scaiflux = {
     .name = "scaiflux",
-    .faces = faces,
-    .n_faces = ARRAY_LEN(faces),
+    .tools = tools,
+    .n_tools = ARRAY_LEN(tools),
     .has_jobs = true,
     .say_unknown = say_unknown,
     .say_invalid = say_invalid,
@@ -467,20 +467,20 @@ const struct toolset toolset_scaiflux = {
 
 const struct toolset toolset_run = {
     .name = "run",
-    .faces = run_faces,
-    .n_faces = ARRAY_LEN(run_faces),
+    .tools = run_tools,
+    .n_tools = ARRAY_LEN(run_tools),
     .has_jobs = true,
     .say_unknown = say_unknown,
     .say_invalid = say_invalid,
 };
 
-static const struct face *const explore_faces[] = {&read_face, &scaiflux_glob_face,
-                                                   &scaiflux_grep_face};
+static const struct tool *const explore_tools[] = {&read_tool, &scaiflux_glob_tool,
+                                                   &scaiflux_grep_tool};
 
 const struct toolset toolset_explore = {
     .name = "explore",
-    .faces = explore_faces,
-    .n_faces = ARRAY_LEN(explore_faces),
+    .tools = explore_tools,
+    .n_tools = ARRAY_LEN(explore_tools),
     .say_unknown = say_unknown,
     .say_invalid = say_invalid,
 };

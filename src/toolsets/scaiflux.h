@@ -5,9 +5,9 @@
 
 #include "toolsets/toolset.h"
 
-extern const struct face scaiflux_glob_face, scaiflux_grep_face;
+extern const struct tool scaiflux_glob_tool, scaiflux_grep_tool;
 /* Tools of gadgets. */
-extern const struct face scaiflux_fetch_face, scaiflux_search_face, scaiflux_todo_face,
-    run_todo_face, explore_face, scaiflux_skill_face;
+extern const struct tool scaiflux_fetch_tool, scaiflux_search_tool, scaiflux_todo_tool,
+    run_todo_tool, explore_tool, scaiflux_skill_tool;
 
 #endif

@@ -46,7 +46,7 @@ static void put_page(const struct fetched_page *p, struct buf *out)
         buf_addf(out, "\n[the page goes on; only its first %d bytes are shown]\n", PAGE_BYTES);
 }
 
-static bool fetch_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+static bool fetch_tool_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                              struct error *err)
 {
     const struct fetch_args *a = args;
@@ -64,14 +64,14 @@ static bool fetch_face_await(struct tool_cx *cx, const void *args, struct tool_r
     return true;
 }
 
-const struct face scaiflux_fetch_face = {
+const struct tool scaiflux_fetch_tool = {
     .name = "WebFetch",
     .about = "Fetches a web page and returns its text. Say in prompt what you are looking for.",
     .args = fetch_rows,
     .args_size = sizeof(struct fetch_args),
     .mode = MODE_FULL,
     .has_long_text = true,
-    .run_await = fetch_face_await,
+    .run_await = fetch_tool_await,
     .gadget = "web",
 };
 
@@ -110,7 +110,7 @@ static bool search_await(struct tool_cx *cx, const void *args, struct tool_resul
     return true;
 }
 
-const struct face scaiflux_search_face = {
+const struct tool scaiflux_search_tool = {
     .name = "WebSearch",
     .about = "Searches the web and returns titles, addresses and passages.",
     .args = search_rows,
@@ -145,14 +145,14 @@ static bool todo_await(struct tool_cx *cx, const void *args, struct tool_result 
     return todo_update(cx, a->todos, &ret->text, err) || tool_fail(ret, "%s", err->text);
 }
 
-#define TODO_FACE(needed)                                                                          \
+#define TODO_TOOL(needed)                                                                          \
     .is_kept_whole = true, .name = "TodoWrite", .about = TODO_ABOUT,                               \
     .args_size = sizeof(struct todo_args), .mode = needed, .run_await = todo_await,                \
     .gadget = "todo"
 
-const struct face scaiflux_todo_face = {TODO_FACE(MODE_WORKSPACE_WRITE), .args = flux_todo_rows};
+const struct tool scaiflux_todo_tool = {TODO_TOOL(MODE_WORKSPACE_WRITE), .args = flux_todo_rows};
 /* Changes no file: it may be used in every mode. */
-const struct face run_todo_face = {TODO_FACE(MODE_READ_ONLY), .args = todo_rows};
+const struct tool run_todo_tool = {TODO_TOOL(MODE_READ_ONLY), .args = todo_rows};
 
 /* ---- Skill ---- */
 
@@ -204,7 +204,7 @@ static bool has_skills(const struct tool_cx *cx)
     return found.n > 0;
 }
 
-const struct face scaiflux_skill_face = {
+const struct tool scaiflux_skill_tool = {
     .is_kept_whole = true,
     .name = "Skill",
     .about = "Reads the instructions of a skill: how something is done in this project or by this "

@@ -63,7 +63,7 @@ static void say_no_path(const struct glob_args *a, struct buf *out)
         buf_addf(out, "**/%.*s would match at any depth.\n", STR_FMT(name));
 }
 
-static bool glob_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+static bool glob_tool_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                             struct error *err)
 {
     const struct glob_args *a = args;
@@ -96,7 +96,7 @@ static bool glob_face_await(struct tool_cx *cx, const void *args, struct tool_re
     return true;
 }
 
-const struct face scaiflux_glob_face = {
+const struct tool scaiflux_glob_tool = {
     .name = "glob_search",
     .kind = TOOL_GLOB,
     .about = "Lists the files whose path matches a pattern, one per line. ** stands for any number "
@@ -105,7 +105,7 @@ const struct face scaiflux_glob_face = {
     .args_size = sizeof(struct glob_args),
     .mode = MODE_READ_ONLY,
     .target = TARGET(struct glob_args, path),
-    .run_await = glob_face_await,
+    .run_await = glob_tool_await,
 };
 
 struct grep_args {
@@ -306,7 +306,7 @@ static struct grep_options options_of(const struct grep_args *a, struct str root
     };
 }
 
-static bool grep_face_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+static bool grep_tool_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                             struct error *err)
 {
     const struct grep_args *a = args;
@@ -335,7 +335,7 @@ static bool grep_face_await(struct tool_cx *cx, const void *args, struct tool_re
     return true;
 }
 
-const struct face scaiflux_grep_face = {
+const struct tool scaiflux_grep_tool = {
     .name = "grep_search",
     .kind = TOOL_GREP,
     .about = "Searches the contents of files for a regular expression. Ignored files and binary "
@@ -345,5 +345,5 @@ const struct face scaiflux_grep_face = {
     .defaults = &grep_defaults,
     .mode = MODE_READ_ONLY,
     .target = TARGET(struct grep_args, path),
-    .run_await = grep_face_await,
+    .run_await = grep_tool_await,
 };

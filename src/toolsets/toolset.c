@@ -4,15 +4,15 @@
 #include "base/path.h"
 #include "sandbox/policy.h"
 
-const struct face *toolset_find(const struct toolset *t, struct str name)
+const struct tool *toolset_find(const struct toolset *t, struct str name)
 {
-    for (size_t i = 0; i < t->n_faces; i++)
-        if (str_is(name, t->faces[i]->name))
-            return t->faces[i];
+    for (size_t i = 0; i < t->n_tools; i++)
+        if (str_is(name, t->tools[i]->name))
+            return t->tools[i];
     return NULL;
 }
 
-bool face_only_looks(const struct face *f)
+bool tool_only_looks(const struct tool *f)
 {
     return f->kind == TOOL_READ || f->kind == TOOL_LIST || f->kind == TOOL_GLOB ||
            f->kind == TOOL_GREP || f->kind == TOOL_EXPLORE;
@@ -26,13 +26,13 @@ static bool is_on(const char *gadget, const char *const *gadgets)
     return false;
 }
 
-bool face_is_offered(const struct face *f, const struct tool_cx *cx, const char *const *gadgets)
+bool tool_is_offered(const struct tool *f, const struct tool_cx *cx, const char *const *gadgets)
 {
     return (!f->gadget || is_on(f->gadget, gadgets)) && (!f->is_offered || f->is_offered(cx));
 }
 
 /* Where a path leads, absolute, links resolved; false when that cannot be told. */
-static bool resolve(const struct face *f, const struct tool_cx *cx, struct str path, bool is_entry,
+static bool resolve(const struct tool *f, const struct tool_cx *cx, struct str path, bool is_entry,
                     struct buf *ret)
 {
     AUTO(buf) struct buf absolute = BUF_INIT;
@@ -57,7 +57,7 @@ static bool resolve(const struct face *f, const struct tool_cx *cx, struct str p
 }
 
 struct telling {
-    const struct face *face;
+    const struct tool *tool;
     const struct tool_cx *cx;
     resolved_fn *fn;
     void *arg;
@@ -67,11 +67,11 @@ static void on_target(void *arg, struct str path, bool is_entry)
 {
     struct telling *t = arg;
     AUTO(buf) struct buf real = BUF_INIT;
-    bool ok = resolve(t->face, t->cx, path, is_entry, &real);
+    bool ok = resolve(t->tool, t->cx, path, is_entry, &real);
     t->fn(t->arg, ok ? buf_str(&real) : STR_NONE);
 }
 
-struct str face_target(const struct face *f, const void *args)
+struct str tool_target(const struct tool *f, const void *args)
 {
     if (!f->target)
         return STR_NONE;
@@ -79,11 +79,11 @@ struct str face_target(const struct face *f, const void *args)
     return !path.n && f->from_launch_dir ? STR(".") : path;
 }
 
-void face_each_target(const struct face *f, const struct tool_cx *cx, const void *args,
+void tool_each_target(const struct tool *f, const struct tool_cx *cx, const void *args,
                       resolved_fn *fn, void *arg)
 {
     struct telling t = {f, cx, fn, arg};
-    struct str path = face_target(f, args);
+    struct str path = tool_target(f, args);
     if (path.n)
         on_target(&t, path, false);
     if (f->targets)
@@ -105,18 +105,18 @@ static void on_resolved(void *arg, struct str path)
     j->is_outside |= !is_inside;
 }
 
-enum mode face_required_mode(const struct face *f, const struct tool_cx *cx, const void *args)
+enum mode tool_required_mode(const struct tool *f, const struct tool_cx *cx, const void *args)
 {
     struct judge j = {.root = cx->root, .sandbox = cx->sandbox};
     if (f->mode == MODE_FULL)
         return f->mode;
     if (f->mode == MODE_READ_ONLY && cx->saved)
         j.saved = saved_dir_path(cx->saved);
-    face_each_target(f, cx, args, on_resolved, &j);
+    tool_each_target(f, cx, args, on_resolved, &j);
     return j.is_outside ? MODE_FULL : f->mode;
 }
 
-bool face_decode(const struct toolset *t, const struct face *f, yyjson_val *arguments, void *into,
+bool tool_decode(const struct toolset *t, const struct tool *f, yyjson_val *arguments, void *into,
                  struct fault *ret_fault)
 {
     unsigned flags = ROWS_TIDY | (f->takes_anything ? 0 : ROWS_CLOSED);
@@ -129,7 +129,7 @@ bool face_decode(const struct toolset *t, const struct face *f, yyjson_val *argu
     return rows_decode(f->args, flags, arguments, into, ret_fault);
 }
 
-void face_schema(const struct face *f, struct jw *w)
+void tool_schema(const struct tool *f, struct jw *w)
 {
     if (f->schema.n)
         jw_raw(w, f->schema);
@@ -137,7 +137,7 @@ void face_schema(const struct face *f, struct jw *w)
         rows_schema(f->args, true, w);
 }
 
-struct str face_call_target(const struct face *f, struct str arguments, struct arena *a)
+struct str tool_call_target(const struct tool *f, struct str arguments, struct arena *a)
 {
     AUTO(json) struct json j = JSON_INIT;
     struct error ignored;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Toolsets: the faces that crafts wear for the model.  A session has one toolset. */
+/* Toolsets: lists of tools as the model sees them.  A session has one toolset. */
 #ifndef TRIVET_TOOLSETS_TOOLSET_H
 #define TRIVET_TOOLSETS_TOOLSET_H
 
@@ -24,7 +24,7 @@ enum tool_kind {
     TOOL_EXPLORE,
 };
 
-struct face {
+struct tool {
     const char *name; /* model-facing */
     const char *about;
     enum tool_kind kind;
@@ -59,7 +59,7 @@ struct face {
     struct str schema;   /* finished JSON Schema, instead of what the rows give */
     bool takes_anything; /* arguments that no row names are no fault: see cx->arguments */
     /* Does the work when the arguments are those of an edit and none of its own; may be NULL. */
-    const struct face *for_edits;
+    const struct tool *for_edits;
     const void *self; /* run_await finds it in cx->self */
     /* What it gave stays whole while older results are shortened: skills, answers, things to do. */
     bool is_kept_whole;
@@ -67,12 +67,12 @@ struct face {
 
 #define TARGET(type, member) (offsetof(type, member) + 1)
 /* The path at f->target; STR_NONE when the call has none. */
-struct str face_target(const struct face *f, const void *args);
+struct str tool_target(const struct tool *f, const void *args);
 
 struct toolset {
     const char *name;
-    const struct face *const *faces;
-    size_t n_faces;
+    const struct tool *const *tools;
+    size_t n_tools;
     /* Otherwise these three are faults; what is missing or wrong is worded by say_invalid. */
     bool unreadable_is_empty;    /* loaf: unreadable arguments count as {} */
     bool takes_doubles;          /* loaf, Kward: the last of two members of one name counts */
@@ -81,7 +81,7 @@ struct toolset {
     const struct cut_rules *cut; /* how much of long outputs the model reads; NULL: cut_usual */
     bool has_jobs;               /* commands may go on in the background */
     void (*say_unknown)(struct str name, struct str call_id, struct tool_result *r);
-    void (*say_invalid)(const struct face *f, const struct fault *fault, struct str raw,
+    void (*say_invalid)(const struct tool *f, const struct fault *fault, struct str raw,
                         struct tool_result *r);
 };
 
@@ -89,28 +89,28 @@ extern const struct toolset toolset_loaf, toolset_scaiflux, toolset_kward;
 extern const struct toolset toolset_run;     /* of `trivet exec` */
 extern const struct toolset toolset_explore; /* of a sub-agent: looks at files */
 
-const struct face *toolset_find(const struct toolset *t, struct str name);
+const struct tool *toolset_find(const struct toolset *t, struct str name);
 /* Only looks: calls of one reply may start together, and it may be asked again at no cost. */
-bool face_only_looks(const struct face *f);
+bool tool_only_looks(const struct tool *f);
 /* Whether the model is told of it: its group is among the gadgets (NULL-ended, may be NULL) and it
  * can work here. */
-bool face_is_offered(const struct face *f, const struct tool_cx *cx, const char *const *gadgets);
-/* The mode a call needs: the face's own, raised to MODE_FULL when one of its paths leaves the
+bool tool_is_offered(const struct tool *f, const struct tool_cx *cx, const char *const *gadgets);
+/* The mode a call needs: the tool's own, raised to MODE_FULL when one of its paths leaves the
  * workspace (cx->root) after links are resolved, or cannot be judged.  Saved outputs (cx->saved)
  * may be read as the workspace may. */
-enum mode face_required_mode(const struct face *f, const struct tool_cx *cx, const void *args);
+enum mode tool_required_mode(const struct tool *f, const struct tool_cx *cx, const void *args);
 /* Hears every path that a call touches, absolute with links resolved; STR_NONE for one that cannot
  * be judged. */
 typedef void resolved_fn(void *arg, struct str path);
-void face_each_target(const struct face *f, const struct tool_cx *cx, const void *args,
+void tool_each_target(const struct tool *f, const struct tool_cx *cx, const void *args,
                       resolved_fn *fn, void *arg);
 /* Decodes arguments into f->args_size bytes at `into`, as strictly as the toolset wants it. */
-bool face_decode(const struct toolset *t, const struct face *f, yyjson_val *arguments, void *into,
+bool tool_decode(const struct toolset *t, const struct tool *f, yyjson_val *arguments, void *into,
                  struct fault *ret_fault);
 /* The path of a call as the model wrote its arguments; STR_NONE when there is none.  In the arena.
  */
-struct str face_call_target(const struct face *f, struct str arguments, struct arena *a);
-/* The JSON Schema of a face's arguments. */
-void face_schema(const struct face *f, struct jw *w);
+struct str tool_call_target(const struct tool *f, struct str arguments, struct arena *a);
+/* The JSON Schema of a tool's arguments. */
+void tool_schema(const struct tool *f, struct jw *w);
 
 #endif

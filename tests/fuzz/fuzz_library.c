@@ -35,15 +35,15 @@ static void try_tool(struct str bytes, struct arena *a)
     fuzz_write("tools/t/tool.json", bytes, 0600);
     struct custom *c = custom_new(arena_fmt(a, "%.*s/tools", STR_FMT(fuzz_dir())));
     custom_find_programs(c, &toolset_kward);
-    const struct face *const *faces = custom_faces(c, &n);
+    const struct tool *const *tools = custom_tools(c, &n);
     custom_errors(c, &n_errors);
     PROMISE(n + n_errors == 1);
     if (n) {
         AUTO(buf) struct buf out = BUF_INIT;
         struct jw w = JW(&out);
-        face_schema(faces[0], &w);
+        tool_schema(tools[0], &w);
         fuzz_expect_json(buf_str(&out));
-        PROMISE(utf8_is_valid(str_of(faces[0]->about)));
+        PROMISE(utf8_is_valid(str_of(tools[0]->about)));
         PROMISE(c->tools[0]->argv[0][0] && c->tools[0]->timeout_ms >= 1000);
     }
     custom_free(c);

@@ -11,13 +11,13 @@ static struct str text_of(const void *args)
     return *(const struct str *)args;
 }
 
-static const struct face faces[] = {
+static const struct tool tools[] = {
     {.name = "bash", .mode = MODE_FULL, .command = text_of},
     {.name = "write_file", .mode = MODE_WORKSPACE_WRITE, .target = 1},
     {.name = "todo", .mode = MODE_READ_ONLY},
 };
 
-static enum verdict judge(const struct rules *r, const struct face *f, struct str about)
+static enum verdict judge(const struct rules *r, const struct tool *f, struct str about)
 {
     struct tool_cx cx = {.root = fuzz_dir()};
     struct str by, same;
@@ -30,11 +30,11 @@ static enum verdict judge(const struct rules *r, const struct face *f, struct st
 static void judge_all(struct rules *r, bool may_allow, struct str about)
 {
     struct error err;
-    for (size_t i = 0; i < ARRAY_LEN(faces); i++)
-        PROMISE(judge(r, &faces[i], about) != VERDICT_ALLOW || may_allow);
+    for (size_t i = 0; i < ARRAY_LEN(tools); i++)
+        PROMISE(judge(r, &tools[i], about) != VERDICT_ALLOW || may_allow);
     PROMISE(rules_add(r, VERDICT_DENY, STR("*"), &err));
-    for (size_t i = 0; i < ARRAY_LEN(faces); i++)
-        PROMISE(judge(r, &faces[i], about) == VERDICT_DENY);
+    for (size_t i = 0; i < ARRAY_LEN(tools); i++)
+        PROMISE(judge(r, &tools[i], about) == VERDICT_DENY);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

@@ -79,22 +79,22 @@ static bool pause_await(struct tool_cx *cx, const void *args, struct tool_result
     return sleep_await(cx->loop, 1, err);
 }
 
-static const struct face note_face = {.name = "note",
+static const struct tool note_tool = {.name = "note",
                                       .about = "notes",
                                       .args = tool_arg_rows,
                                       .args_size = sizeof(struct tool_args),
                                       .run_await = note_await};
-static const struct face nap_face = {.name = "nap",
+static const struct tool nap_tool = {.name = "nap",
                                      .about = "naps",
                                      .args = tool_arg_rows,
                                      .args_size = sizeof(struct tool_args),
                                      .run_await = nap_await};
-static const struct face pause_face = {.name = "pause",
+static const struct tool pause_tool = {.name = "pause",
                                        .about = "pauses",
                                        .args = tool_arg_rows,
                                        .args_size = sizeof(struct tool_args),
                                        .run_await = pause_await};
-static const struct face *const scene_faces[] = {&note_face, &nap_face, &pause_face};
+static const struct tool *const scene_tool_list[] = {&note_tool, &nap_tool, &pause_tool};
 
 SCENE void scene_unknown(struct str name, struct str call_id, struct tool_result *r)
 {
@@ -102,7 +102,7 @@ SCENE void scene_unknown(struct str name, struct str call_id, struct tool_result
     tool_fail(r, "unknown tool: %.*s", STR_FMT(name));
 }
 
-SCENE void scene_invalid(const struct face *f, const struct fault *fault, struct str raw,
+SCENE void scene_invalid(const struct tool *f, const struct fault *fault, struct str raw,
                          struct tool_result *r)
 {
     AUTO(buf) struct buf why = BUF_INIT;
@@ -112,8 +112,8 @@ SCENE void scene_invalid(const struct face *f, const struct fault *fault, struct
 }
 
 static const struct toolset scene_tools = {.name = "scene",
-                                           .faces = scene_faces,
-                                           .n_faces = 3,
+                                           .tools = scene_tool_list,
+                                           .n_tools = 3,
                                            .say_unknown = scene_unknown,
                                            .say_invalid = scene_invalid};
 

@@ -45,9 +45,9 @@ static void check_names(const struct scene *s, const char *want)
 {
     AUTO(buf) struct buf names = BUF_INIT;
     size_t n;
-    const struct face *const *faces = custom_faces(s->cx.custom, &n);
+    const struct tool *const *tools = custom_tools(s->cx.custom, &n);
     for (size_t i = 0; i < n; i++)
-        buf_addf(&names, "%s ", faces[i]->name);
+        buf_addf(&names, "%s ", tools[i]->name);
     assert_string_equal(buf_str(&names).p, want);
 }
 
@@ -63,12 +63,12 @@ static void check_errors(const struct scene *s, const char *const *want, size_t 
 /* Calls a custom tool as the engine would; what run_await returned. */
 static bool call(struct scene *s, const char *name, const char *json, struct tool_result *ret)
 {
-    struct scene_call c = {.scene = s, .face = custom_find(s->cx.custom, str_of(name)), .ret = ret};
+    struct scene_call c = {.scene = s, .tool = custom_find(s->cx.custom, str_of(name)), .ret = ret};
     char args = 0;
-    assert_non_null(c.face);
+    assert_non_null(c.tool);
     *ret = TOOL_RESULT_INIT;
     c.args = &args;
-    s->cx.self = c.face->self;
+    s->cx.self = c.tool->self;
     s->cx.arguments = str_of(json);
     scene_run(s, scene_call_fiber, &c);
     tool_result_finish(ret);
@@ -163,7 +163,7 @@ static void test_programs(void **state)
     AUTO(tool_result) struct tool_result r = TOOL_RESULT_INIT;
     assert_true(call(&s, "gone", "{}", &r));
     assert_true(r.is_error);
-    const struct face *f = custom_find(s.cx.custom, STR("echo"));
+    const struct tool *f = custom_find(s.cx.custom, STR("echo"));
     assert_string_equal(f->about, "Says it again.");
     assert_has(f->schema, "\"required\":[\"n\"]");
     assert_has(custom_find(s.cx.custom, STR("ok"))->schema, "\"properties\":{}");
@@ -259,7 +259,7 @@ static void test_nothing(void **state)
     load(&s, &toolset_loaf); /* the directory does not exist */
     check_names(&s, "");
     check_errors(&s, NULL, 0);
-    custom_faces(NULL, &n);
+    custom_tools(NULL, &n);
     assert_int_equal(n, 0);
     unload(&s);
 }

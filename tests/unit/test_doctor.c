@@ -29,14 +29,14 @@ static const struct row rows[] = {
     ROW_END,
 };
 
-static const struct face edit_face = {
+static const struct tool edit_tool = {
     .name = "e", .kind = TOOL_EDIT, .mode = MODE_WORKSPACE_WRITE, .args = rows};
-static const struct face read_face = {
+static const struct tool read_tool = {
     .name = "r", .kind = TOOL_READ, .mode = MODE_READ_ONLY, .args = rows};
 static const struct toolset strict = {.name = "strict"};
 static const struct toolset lenient = {.name = "lenient", .wrong_types_are_absent = true};
 
-static void assert_mended(const struct toolset *t, const struct face *f, const char *from,
+static void assert_mended(const struct toolset *t, const struct tool *f, const char *from,
                           const char *to, const char *note)
 {
     struct error err;
@@ -55,34 +55,34 @@ static void assert_mended(const struct toolset *t, const struct face *f, const c
 static void test_values(void **state)
 {
     (void)state;
-    assert_mended(&strict, &read_face, "{\"limit\":\"200\"}", "{\"limit\":200}", "");
-    assert_mended(&strict, &read_face, "{\"limit\":\" 3.0 \"}", "{\"limit\":3}", "");
-    assert_mended(&strict, &read_face, "{\"limit\":\"3.5\"}", "{\"limit\":\"3.5\"}", "");
-    assert_mended(&strict, &read_face, "{\"limit\":\"three\"}", "{\"limit\":\"three\"}", "");
-    assert_mended(&strict, &read_face, "{\"limit\":null,\"path\":null}", "{}", "");
-    assert_mended(&strict, &read_face, "{\"deep\":\"True\"}", "{\"deep\":true}", "");
-    assert_mended(&strict, &read_face, "{\"deep\":\"yes\"}", "{\"deep\":\"yes\"}", "");
-    assert_mended(&strict, &read_face, "{\"names\":\"a\"}", "{\"names\":[\"a\"]}", "");
-    assert_mended(&strict, &read_face, "{\"names\":\"[\\\"a\\\",\\\"b\\\"]\"}",
+    assert_mended(&strict, &read_tool, "{\"limit\":\"200\"}", "{\"limit\":200}", "");
+    assert_mended(&strict, &read_tool, "{\"limit\":\" 3.0 \"}", "{\"limit\":3}", "");
+    assert_mended(&strict, &read_tool, "{\"limit\":\"3.5\"}", "{\"limit\":\"3.5\"}", "");
+    assert_mended(&strict, &read_tool, "{\"limit\":\"three\"}", "{\"limit\":\"three\"}", "");
+    assert_mended(&strict, &read_tool, "{\"limit\":null,\"path\":null}", "{}", "");
+    assert_mended(&strict, &read_tool, "{\"deep\":\"True\"}", "{\"deep\":true}", "");
+    assert_mended(&strict, &read_tool, "{\"deep\":\"yes\"}", "{\"deep\":\"yes\"}", "");
+    assert_mended(&strict, &read_tool, "{\"names\":\"a\"}", "{\"names\":[\"a\"]}", "");
+    assert_mended(&strict, &read_tool, "{\"names\":\"[\\\"a\\\",\\\"b\\\"]\"}",
                   "{\"names\":[\"a\",\"b\"]}", "");
-    assert_mended(&strict, &read_face, "{\"names\":\"[a\"}", "{\"names\":[\"[a\"]}", "");
-    assert_mended(&strict, &read_face, "{\"options\":\"{\\\"maxLines\\\":\\\"3\\\"}\"}",
+    assert_mended(&strict, &read_tool, "{\"names\":\"[a\"}", "{\"names\":[\"[a\"]}", "");
+    assert_mended(&strict, &read_tool, "{\"options\":\"{\\\"maxLines\\\":\\\"3\\\"}\"}",
                   "{\"options\":{\"max_lines\":3}}", "");
-    assert_mended(&strict, &read_face, "{\"path\":[\"a\"]}", "{\"path\":[\"a\"]}", "");
+    assert_mended(&strict, &read_tool, "{\"path\":[\"a\"]}", "{\"path\":[\"a\"]}", "");
 }
 
 static void test_names(void **state)
 {
     (void)state;
-    assert_mended(&strict, &read_face, "{\"filePath\":\"a\"}", "{\"path\":\"a\"}", "");
-    assert_mended(&strict, &read_face, "{\"PATH\":\"a\",\"file\":\"a\"}", "{\"path\":\"a\"}", "");
-    assert_mended(&strict, &read_face, "{\"path\":\"a\",\"file\":null}", "{\"path\":\"a\"}", "");
-    assert_mended(&strict, &read_face, "{\"path\":\"a\",\"dir\":1,\"reason\":2}",
+    assert_mended(&strict, &read_tool, "{\"filePath\":\"a\"}", "{\"path\":\"a\"}", "");
+    assert_mended(&strict, &read_tool, "{\"PATH\":\"a\",\"file\":\"a\"}", "{\"path\":\"a\"}", "");
+    assert_mended(&strict, &read_tool, "{\"path\":\"a\",\"file\":null}", "{\"path\":\"a\"}", "");
+    assert_mended(&strict, &read_tool, "{\"path\":\"a\",\"dir\":1,\"reason\":2}",
                   "{\"path\":\"a\"}",
                   "ignored: dir; accepted: path, limit, deep, names, edits, options");
-    assert_mended(&strict, &edit_face, "{\"path\":\"a\",\"dir\":1,\"reason\":2}",
+    assert_mended(&strict, &edit_tool, "{\"path\":\"a\",\"dir\":1,\"reason\":2}",
                   "{\"path\":\"a\",\"dir\":1}", "");
-    assert_mended(&lenient, &read_face, "{\"limit\":\"x\",\"path\":\"a\"}", "{\"path\":\"a\"}",
+    assert_mended(&lenient, &read_tool, "{\"limit\":\"x\",\"path\":\"a\"}", "{\"path\":\"a\"}",
                   "ignored: limit (must be of type integer)");
 }
 
@@ -90,17 +90,17 @@ static void test_edits(void **state)
 {
     (void)state;
     const char *one = "{\"path\":\"a\",\"edits\":[{\"old_text\":\"x\",\"new_text\":\"y\"}]}";
-    assert_mended(&strict, &edit_face, "{\"path\":\"a\",\"oldText\":\"x\",\"new_str\":\"y\"}", one,
+    assert_mended(&strict, &edit_tool, "{\"path\":\"a\",\"oldText\":\"x\",\"new_str\":\"y\"}", one,
                   "");
-    assert_mended(&strict, &edit_face,
+    assert_mended(&strict, &edit_tool,
                   "{\"path\":\"a\",\"edits\":{\"old_string\":\"x\",\"new_string\":\"y\"}}", one,
                   "");
-    assert_mended(&strict, &edit_face,
+    assert_mended(&strict, &edit_tool,
                   "{\"path\":\"a\",\"edits\":"
                   "\"[{\\\"old_text\\\":\\\"x\\\",\\\"new_text\\\":\\\"y\\\"}]\"}",
                   one, "");
     /* A text that is no JSON stays what it is, for the rows to refuse. */
-    assert_mended(&strict, &edit_face, "{\"edits\":\"x\"}", "{\"edits\":\"x\"}", "");
+    assert_mended(&strict, &edit_tool, "{\"edits\":\"x\"}", "{\"edits\":\"x\"}", "");
 }
 
 static void test_clash(void **state)
@@ -112,7 +112,7 @@ static void test_clash(void **state)
     AUTO(buf) struct buf text = BUF_INIT;
     AUTO(doctor) struct doctor d = DOCTOR_INIT;
     assert_true(json_parse(STR("{\"path\":\"a\",\"file\":\"b\"}"), 0, 64, &doc, &err));
-    assert_false(doctor_mend(&strict, &read_face, doc.root, &d, &fault));
+    assert_false(doctor_mend(&strict, &read_tool, doc.root, &d, &fault));
     fault_say(&fault, &text);
     assert_string_equal(text.p, "`file` and `path` are one argument, but their values differ");
 }

@@ -159,7 +159,7 @@ static void test_place_in_bounds(void **state)
     assert_string_equal(place(text.p, "@@\n-y\n"), faulty(PATCH_UNREADABLE));
 }
 
-/* ---- the face ---- */
+/* ---- the tool ---- */
 
 static bool call(struct scene *s, const char *patch, struct tool_result *ret)
 {
@@ -210,7 +210,7 @@ static void refuses(struct scene *s, const char *patch, const char *text)
 }
 
 /* 194 */
-static void test_face(void **state)
+static void test_tool(void **state)
 {
     (void)state;
     struct scene s;
@@ -677,7 +677,7 @@ int main(void)
         cmocka_unit_test(test_place_keeps_lines),
         cmocka_unit_test(test_place_gives_up_an_empty_line),
         cmocka_unit_test(test_place_in_bounds),
-        cmocka_unit_test(test_face),
+        cmocka_unit_test(test_tool),
         cmocka_unit_test(test_envelope),
         cmocka_unit_test(test_parse_faults),
         cmocka_unit_test(test_apply_faults),

@@ -49,17 +49,17 @@ static void add(struct scene *s, enum verdict v, const char *text)
     assert_true(rules_add(&s->rules, v, str_of(text), &s->err));
 }
 
-/* The first member of the arguments of both faces is a text. */
+/* The first member of the arguments of both tools is a text. */
 static struct str text_of(const void *args)
 {
     return *(const struct str *)args;
 }
 
-static const struct face bash = {.name = "bash", .mode = MODE_FULL, .command = text_of};
-static const struct face writer = {.name = "write_file", .mode = MODE_WORKSPACE_WRITE, .target = 1};
-static const struct face todo = {.name = "todo", .mode = MODE_READ_ONLY};
+static const struct tool bash = {.name = "bash", .mode = MODE_FULL, .command = text_of};
+static const struct tool writer = {.name = "write_file", .mode = MODE_WORKSPACE_WRITE, .target = 1};
+static const struct tool todo = {.name = "todo", .mode = MODE_READ_ONLY};
 
-static enum verdict judge(struct scene *s, const struct face *f, const char *about)
+static enum verdict judge(struct scene *s, const struct tool *f, const char *about)
 {
     struct str args = str_of(about), by;
     enum verdict v = rules_judge(&s->rules, f, &s->cx, &args, &by);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names and schemas of the three toolsets, and every face of ScaiFlux: a normal call, a limit, an
+/* Names and schemas of the three toolsets, and every tool of ScaiFlux: a normal call, a limit, an
  * error.  Numbers in comments are items of the checklists of the protocol documents.  loaf and
  * Kward have files of their own. */
 #include "tool_scene.h"
@@ -23,18 +23,18 @@ static const char *args(struct scene *s, const char *format)
 static void check_names(const struct toolset *t, const char *want)
 {
     AUTO(buf) struct buf names = BUF_INIT;
-    for (size_t i = 0; i < t->n_faces; i++)
-        buf_addf(&names, "%s ", t->faces[i]->name);
+    for (size_t i = 0; i < t->n_tools; i++)
+        buf_addf(&names, "%s ", t->tools[i]->name);
     assert_string_equal(names.p, want);
 }
 
-static void check_schema(const struct face *f)
+static void check_schema(const struct tool *f)
 {
     struct error err;
     AUTO(buf) struct buf text = BUF_INIT;
     AUTO(json) struct json doc = JSON_INIT;
     struct jw w = JW(&text);
-    face_schema(f, &w);
+    tool_schema(f, &w);
     if (!json_parse(buf_str(&text), 0, 32, &doc, &err))
         fail_msg("%s: %s", f->name, err.text);
     assert_true(str_is(json_get_str(doc.root, "type"), "object"));
@@ -66,8 +66,8 @@ static void test_names_and_schemas(void **state)
     check_names(KWARD, "list_directory read_file write_file edit_file run_shell_command "
                        "code_search web_search read_skill ask_user_question todo_write ");
     for (size_t i = 0; i < ARRAY_LEN(sets); i++)
-        for (size_t k = 0; k < sets[i]->n_faces; k++)
-            check_schema(sets[i]->faces[k]);
+        for (size_t k = 0; k < sets[i]->n_tools; k++)
+            check_schema(sets[i]->tools[k]);
     /* ScaiFlux 73: required modes. */
     assert_int_equal(toolset_find(SCAIFLUX, STR("write_file"))->mode, MODE_WORKSPACE_WRITE);
     assert_int_equal(toolset_find(SCAIFLUX, STR("edit_file"))->mode, MODE_WORKSPACE_WRITE);
@@ -139,8 +139,8 @@ static void test_scaiflux_calls_that_do_not_run(void **state)
         struct str path;
         int64_t offset, limit;
     } decoded = {.path = STR("../x")};
-    const struct face *f = toolset_find(SCAIFLUX, STR("read_file"));
-    assert_true(str_is(face_target(f, &decoded), "../x")); /* 74 */
+    const struct tool *f = toolset_find(SCAIFLUX, STR("read_file"));
+    assert_true(str_is(tool_target(f, &decoded), "../x")); /* 74 */
     assert_null(toolset_find(SCAIFLUX, STR("bash"))->target);
     scene_close(&s);
 }
@@ -257,11 +257,11 @@ static enum mode mode_of(struct scene *s, const struct toolset *set, const char 
     struct error err;
     struct fault fault;
     AUTO(json) struct json doc = JSON_INIT;
-    const struct face *f = toolset_find(set, str_of(name));
+    const struct tool *f = toolset_find(set, str_of(name));
     AUTO_FREE void *decoded = xcalloc(1, f->args_size);
     assert_true(json_parse(str_of(args(s, json)), 0, 16, &doc, &err));
-    assert_true(face_decode(set, f, doc.root, decoded, &fault));
-    return face_required_mode(f, &s->cx, decoded);
+    assert_true(tool_decode(set, f, doc.root, decoded, &fault));
+    return tool_required_mode(f, &s->cx, decoded);
 }
 
 /* One patch with the given hunks. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every face of the loaf toolset: a normal call, a limit, an error.  Numbers in comments are items
+/* Every tool of the loaf toolset: a normal call, a limit, an error.  Numbers in comments are items
  * of the checklist, or sections, of the protocol document (loaf.md chapter 15). */
 #include "tool_scene.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Faces that reach out: search_web, the JavaScript tools and create_persistent_tool of loaf; the
+/* Tools that reach out: search_web, the JavaScript tools and create_persistent_tool of loaf; the
  * gadgets of ScaiFlux; web_search and read_skill of Kward.  A normal call, a limit, an error each.
  * Numbers are sections of the protocol documents. */
 #include "tools/background.h"
@@ -36,7 +36,7 @@ static void check_refused(struct scene *s, const char *tool, const char *json, c
 static void check_offered(const struct toolset *set, const char *name, const struct tool_cx *cx,
                           const char *const *gadgets, bool is_offered)
 {
-    assert_int_equal(face_is_offered(toolset_find(set, str_of(name)), cx, gadgets), is_offered);
+    assert_int_equal(tool_is_offered(toolset_find(set, str_of(name)), cx, gadgets), is_offered);
 }
 
 /* ---- loaf ---- */
@@ -223,10 +223,10 @@ static void test_loaf_persist(void **state)
     assert_false(r.is_error);
     assert_true(str_is(member(&doc, &r, "tool_name"), "twice"));
     assert_true(path_exists(json_get_str(doc.root, "path")));
-    const struct face *f = custom_find(s.cx.custom, STR("twice"));
+    const struct tool *f = custom_find(s.cx.custom, STR("twice"));
     assert_non_null(f);
     AUTO(tool_result) struct tool_result called = TOOL_RESULT_INIT;
-    struct scene_call c = {.scene = &s, .face = f, .ret = &called, .args = &s};
+    struct scene_call c = {.scene = &s, .tool = f, .ret = &called, .args = &s};
     s.cx.self = f->self;
     s.cx.arguments = STR("{\"n\":21}");
     scene_run(&s, scene_call_fiber, &c);

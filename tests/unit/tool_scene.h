@@ -146,7 +146,7 @@ static inline void scene_run(struct scene *s, loop_fn *fn, void *arg)
 
 struct scene_call {
     struct scene *scene;
-    const struct face *face;
+    const struct tool *tool;
     void *args;
     struct tool_result *ret;
     struct error err;
@@ -156,7 +156,7 @@ struct scene_call {
 static inline void scene_call_fiber(void *arg)
 {
     struct scene_call *c = arg;
-    c->ok = c->face->run_await(&c->scene->cx, c->args, c->ret, &c->err);
+    c->ok = c->tool->run_await(&c->scene->cx, c->args, c->ret, &c->err);
 }
 
 /* Makes a call as a model would: name and arguments as JSON text.  What run_await returned. */
@@ -168,21 +168,21 @@ static inline bool scene_call(struct scene *s, const struct toolset *set, const 
     AUTO(json) struct json doc = JSON_INIT;
     AUTO(doctor) struct doctor mended = DOCTOR_INIT;
     *ret = TOOL_RESULT_INIT;
-    struct scene_call c = {.scene = s, .face = toolset_find(set, str_of(name)), .ret = ret};
-    if (!c.face) {
+    struct scene_call c = {.scene = s, .tool = toolset_find(set, str_of(name)), .ret = ret};
+    if (!c.tool) {
         set->say_unknown(str_of(name), STR("call-1"), ret);
         return true;
     }
     if (!json_parse(str_of(json), 0, 64, &doc, &err))
         fail_msg("%s: %s", json, err.text);
-    s->cx.self = c.face->self;
+    s->cx.self = c.tool->self;
     s->cx.cut = set->cut;
     s->cx.arguments = str_of(json);
-    AUTO_FREE void *args = xcalloc(1, c.face->args_size);
+    AUTO_FREE void *args = xcalloc(1, c.tool->args_size);
     c.args = args;
-    if (!doctor_mend(set, c.face, doc.root, &mended, &fault) ||
-        !face_decode(set, c.face, mended.args.root ? mended.args.root : doc.root, args, &fault)) {
-        set->say_invalid(c.face, &fault, str_of(json), ret);
+    if (!doctor_mend(set, c.tool, doc.root, &mended, &fault) ||
+        !tool_decode(set, c.tool, mended.args.root ? mended.args.root : doc.root, args, &fault)) {
+        set->say_invalid(c.tool, &fault, str_of(json), ret);
         return true;
     }
     scene_run(s, scene_call_fiber, &c);

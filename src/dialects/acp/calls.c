@@ -83,10 +83,10 @@ static void put_path(const struct acp_session *s, struct acp_call_look *l, yyjso
 }
 
 /* A conversation that began in another program may hold calls of its tools. */
-static const struct face *find_face(const struct acp_session *s, struct str name)
+static const struct tool *find_tool(const struct acp_session *s, struct str name)
 {
     const struct toolset *const others[] = {&toolset_kward, &toolset_loaf};
-    const struct face *f = toolset_find(s->settings.toolset, name);
+    const struct tool *f = toolset_find(s->settings.toolset, name);
     for (size_t i = 0; !f && i < ARRAY_LEN(others); i++)
         f = toolset_find(others[i], name);
     return f;
@@ -97,7 +97,7 @@ void acp_call_look(const struct acp_session *s, struct str name, struct str args
 {
     AUTO(json) struct json j = JSON_INIT;
     struct error ignored;
-    const struct face *f = find_face(s, name);
+    const struct tool *f = find_tool(s, name);
     enum tool_kind kind = f ? f->kind : TOOL_OTHER;
     const char *verb = kind_looks[kind].verb, *argument = kind_looks[kind].argument;
     *ret = (struct acp_call_look){.kind = kind_looks[kind].kind};

@@ -47,12 +47,12 @@ static bool tools_await(struct acp_session *s, struct str args, struct buf *out,
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     size_t n;
-    const struct face **faces = engine_faces(s->acp->sv->engine, &s->settings, s->cwd, &a, &n);
+    const struct tool **tools = engine_tools(s->acp->sv->engine, &s->settings, s->cwd, &a, &n);
     (void)args, (void)err;
     for (size_t i = 0; i < n; i++) {
         struct str first;
-        str_split(str_of(faces[i]->about), '.', &first);
-        buf_addf(out, "- `%s` %.*s\n", faces[i]->name, STR_FMT(first));
+        str_split(str_of(tools[i]->about), '.', &first);
+        buf_addf(out, "- `%s` %.*s\n", tools[i]->name, STR_FMT(first));
     }
     return true;
 }

@@ -52,7 +52,7 @@ static const struct row tools_rows[] = {
     ROW_END,
 };
 
-static void put_tool(struct jw *w, const struct face *f, struct mcp_hub *hub)
+static void put_tool(struct jw *w, const struct tool *f, struct mcp_hub *hub)
 {
     struct str server, remote;
     jw_obj(w);
@@ -61,7 +61,7 @@ static void put_tool(struct jw *w, const struct face *f, struct mcp_hub *hub)
     jw_kz(w, "name", f->name);
     jw_kz(w, "description", f->about);
     jw_key(w, "parameters");
-    face_schema(f, w);
+    tool_schema(f, w);
     jw_obj_end(w);
     if (hub && mcp_hub_origin(hub, str_of(f->name), &server, &remote)) {
         jw_kobj(w, "metadata");
@@ -80,18 +80,18 @@ static bool tools_await(struct request *rq, struct jw *w, struct error *err)
     struct engine *e = k->sv->engine;
     struct str place = engine_launch_dir(e);
     struct session *s = named_session(rq);
-    const struct face **faces;
+    const struct tool **tools;
     size_t n;
-    if (s ? !session_tools_await(s, &rq->arena, &faces, &n, err)
+    if (s ? !session_tools_await(s, &rq->arena, &tools, &n, err)
           : !engine_load_tools_await(e, &k->settings, place, err))
         return false;
     s = s ? named_session(rq) : NULL; /* it may have been closed meanwhile */
     if (!s)
-        faces = engine_faces(e, &k->settings, place, &rq->arena, &n);
+        tools = engine_tools(e, &k->settings, place, &rq->arena, &n);
     jw_obj(w);
     jw_karr(w, "tools");
     for (size_t i = 0; i < n; i++)
-        put_tool(w, faces[i], s ? session_hub(s) : NULL);
+        put_tool(w, tools[i], s ? session_hub(s) : NULL);
     jw_arr_end(w);
     jw_obj_end(w);
     return true;
@@ -144,9 +144,9 @@ static void put_server(struct jw *w, const struct mcp_status *st)
 static bool status_await(struct request *rq, struct jw *w, struct error *err)
 {
     struct session *s = named_session(rq);
-    const struct face **faces;
+    const struct tool **tools;
     size_t n;
-    if (s && !session_tools_await(s, &rq->arena, &faces, &n, err))
+    if (s && !session_tools_await(s, &rq->arena, &tools, &n, err))
         return false;
     s = s ? named_session(rq) : NULL;
     struct mcp_hub *hub = s ? session_hub(s) : NULL;

@@ -188,12 +188,12 @@ static int64_t overhead(struct kward *k, struct str workspace, struct arena *a)
     AUTO(buf) struct buf text = BUF_INIT;
     struct jw w = JW(&text);
     size_t n;
-    const struct face **faces = engine_faces(k->sv->engine, &k->settings, workspace, a, &n);
+    const struct tool **tools = engine_tools(k->sv->engine, &k->settings, workspace, a, &n);
     system_prompt(&text, str_of(k->settings.system), workspace, k->settings.instructions);
     for (size_t i = 0; i < n; i++) {
-        buf_addf(&text, "%s %s ", faces[i]->name, faces[i]->about);
+        buf_addf(&text, "%s %s ", tools[i]->name, tools[i]->about);
         w = JW(&text);
-        face_schema(faces[i], &w);
+        tool_schema(tools[i], &w);
     }
     return (int64_t)(text.n + 3) / 4;
 }

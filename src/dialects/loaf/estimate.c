@@ -55,13 +55,13 @@ static int64_t count_tool_tokens(struct loaf *lf)
     struct engine *e = lf->sv->engine;
     int64_t length = 0;
     size_t n;
-    const struct face **faces = engine_faces(e, &lf->settings, engine_launch_dir(e), &a, &n);
+    const struct tool **tools = engine_tools(e, &lf->settings, engine_launch_dir(e), &a, &n);
     for (size_t i = 0; i < n; i++) {
         struct jw w = JW(&schema);
         buf_reset(&schema);
-        face_schema(faces[i], &w);
-        length += (int64_t)(utf8_utf16_len(str_of(faces[i]->name)) +
-                            utf8_utf16_len(str_of(faces[i]->about)) +
+        tool_schema(tools[i], &w);
+        length += (int64_t)(utf8_utf16_len(str_of(tools[i]->name)) +
+                            utf8_utf16_len(str_of(tools[i]->about)) +
                             utf8_utf16_len(buf_str(&schema)));
     }
     return quarter(length) + PER_TOOL * (int64_t)n + ALL_TOOLS;

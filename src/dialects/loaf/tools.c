@@ -17,7 +17,7 @@ const struct row loaf_tools_rows[] = {
 
 static int by_name(const void *a, const void *b)
 {
-    const struct face *const *left = a, *const *right = b;
+    const struct tool *const *left = a, *const *right = b;
     return strcmp((*left)->name, (*right)->name);
 }
 
@@ -29,16 +29,16 @@ bool loaf_put_tools_await(struct loaf *lf, struct arena *a, struct jw *w, struct
     if (!engine_load_tools_await(e, &lf->settings, place, err))
         return false;
     lf->tool_tokens = 0; /* the tools may have changed */
-    const struct face **faces = engine_faces(e, &lf->settings, place, a, &n);
-    qsort(faces, n, sizeof *faces, by_name);
+    const struct tool **tools = engine_tools(e, &lf->settings, place, a, &n);
+    qsort(tools, n, sizeof *tools, by_name);
     jw_obj(w);
     jw_karr(w, "tools");
     for (size_t i = 0; i < n; i++) {
         jw_obj(w);
-        jw_kz(w, "name", faces[i]->name);
-        jw_kz(w, "description", faces[i]->about);
+        jw_kz(w, "name", tools[i]->name);
+        jw_kz(w, "description", tools[i]->about);
         jw_key(w, "input_schema");
-        face_schema(faces[i], w);
+        tool_schema(tools[i], w);
         jw_obj_end(w);
     }
     jw_arr_end(w);

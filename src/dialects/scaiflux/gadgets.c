@@ -139,12 +139,12 @@ void flux_put_available(struct flux *f, struct jw *w, struct buf *text)
         jw_kz(w, "name", gadgets[i].name);
         jw_kbool(w, "enabled", f->has_gadget[i]);
         jw_karr(w, "tools");
-        for (size_t k = 0; k < set->n_faces; k++) {
-            const struct face *face = set->faces[k];
-            if (!face->gadget || strcmp(face->gadget, gadgets[i].name) != 0)
+        for (size_t k = 0; k < set->n_tools; k++) {
+            const struct tool *tool = set->tools[k];
+            if (!tool->gadget || strcmp(tool->gadget, gadgets[i].name) != 0)
                 continue;
-            jw_str(w, str_of(face->name));
-            buf_addf(text, " %s", face->name);
+            jw_str(w, str_of(tool->name));
+            buf_addf(text, " %s", tool->name);
         }
         jw_arr_end(w);
         jw_obj_end(w);
@@ -157,9 +157,9 @@ void flux_put_tools(struct flux *f, struct jw *w)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     size_t n;
-    const struct face **faces = engine_faces(f->sv->engine, &f->settings, f->workspace, &a, &n);
+    const struct tool **tools = engine_tools(f->sv->engine, &f->settings, f->workspace, &a, &n);
     jw_karr(w, "tools");
     for (size_t i = 0; i < n; i++)
-        jw_str(w, str_of(faces[i]->name));
+        jw_str(w, str_of(tools[i]->name));
     jw_arr_end(w);
 }

@@ -99,17 +99,17 @@ static void run_tools(struct flux *f, struct str args, struct flux_answer *a)
     (void)args;
     AUTO(arena) struct arena arena = ARENA_INIT;
     size_t n;
-    const struct face **faces = engine_faces(f->sv->engine, &f->settings, f->workspace, &arena, &n);
+    const struct tool **tools = engine_tools(f->sv->engine, &f->settings, f->workspace, &arena, &n);
     struct jw w = flux_members(a);
     jw_karr(&w, "tools");
     for (size_t i = 0; i < n; i++) {
-        const struct face *face = faces[i];
+        const struct tool *tool = tools[i];
         jw_obj(&w);
-        jw_kz(&w, "name", face->name);
-        jw_kz(&w, "required_mode", mode_name(face->mode));
-        jw_kz(&w, "gadget", face->gadget);
+        jw_kz(&w, "name", tool->name);
+        jw_kz(&w, "required_mode", mode_name(tool->mode));
+        jw_kz(&w, "gadget", tool->gadget);
         jw_obj_end(&w);
-        buf_addf(&a->text, "%-14s %s\n", face->name, mode_name(face->mode));
+        buf_addf(&a->text, "%-14s %s\n", tool->name, mode_name(tool->mode));
     }
     jw_arr_end(&w);
 }
