@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """A program on a pseudo terminal of 80 x 24, for benches: what it writes and what it costs."""
+import contextlib
 import fcntl
 import os
 import pty
@@ -85,6 +86,7 @@ class Terminal:
 
     def end(self):
         for pid in self.tree():
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         os.waitpid(self.pid, 0)
         os.close(self.fd)
