@@ -260,11 +260,6 @@ int64_t history_close_calls(struct history *h, const char *prefix)
     return n;
 }
 
-int64_t history_bytes(const struct history *h)
-{
-    return h->n ? h->entries[h->n - 1].bytes : 0;
-}
-
 int64_t history_tokens(const struct history *h)
 {
     if (!h->n)
@@ -416,7 +411,8 @@ static void drop_waste(struct history *h, struct str used, struct arena *rest)
                             .was_ever_used = h->was_ever_used,
                             .usage_from = h->usage_from,
                             .ends_with_compaction = h->ends_with_compaction};
-    size_t kept = (size_t)history_bytes(h) + h->n * sizeof(struct block);
+    int64_t bytes = h->n ? h->entries[h->n - 1].bytes : 0;
+    size_t kept = (size_t)bytes + h->n * sizeof(struct block);
     if (h->arena.used < FOLD_WASTE + 2 * kept)
         return;
     for (size_t i = 0; i < h->n; i++)

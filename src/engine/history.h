@@ -124,8 +124,6 @@ struct message *history_view(const struct history *h, const struct session_setti
  * they are.  The first n_settled are known to be. */
 const struct message *history_peek(const struct history *h, const struct session_settings *st,
                                    const struct mark *running, size_t n_settled);
-/* Bytes of everything in the messages. */
-int64_t history_bytes(const struct history *h);
 /* Tokens of the next request by the last usage and estimates behind it. */
 int64_t history_tokens(const struct history *h);
 /* What the messages [from, h->n) may cost in a request, see message_weight. */

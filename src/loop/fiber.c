@@ -236,6 +236,13 @@ void fiber_cancel_all(struct loop *l)
         fiber_cancel(f);
 }
 
+void fiber_end_all(struct loop *l)
+{
+    fiber_cancel_all(l);
+    while (l->n_fibers)
+        loop_step(l, true);
+}
+
 void fiber_watch_awaits(void (*fn)(unsigned long number, void *arg), void *arg)
 {
     awaits.fn = fn;

@@ -29,6 +29,8 @@ bool fiber_is_canceled(void); /* of the running fiber */
 unsigned fiber_count(const struct loop *l);
 /* Cancels every fiber of the loop. */
 void fiber_cancel_all(struct loop *l);
+/* Cancels them and runs the loop until they have ended. */
+void fiber_end_all(struct loop *l);
 
 /* A one-shot event that one fiber can await.  Part of the operation's struct; wake it once per
  * await. */

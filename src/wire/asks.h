@@ -26,7 +26,7 @@ void asks_forget(struct asks *q, int64_t id);
 /* Whether a message is an answer: an object with an id and a result or an error, without a method.
  */
 bool asks_is_answer(yyjson_val *message);
-/* Calls back whoever waits for this answer; one with an unknown id is ignored. */
+/* Calls the function that waits for this answer; one with an unknown id is ignored. */
 void asks_take(struct asks *q, yyjson_val *message);
 void asks_clear(struct asks *q);
 

@@ -199,7 +199,7 @@ static void test_refused(void **state)
     assert_lines(STR("{}\n"));
 }
 
-/* Files that are no logs of ours keep their bytes and their mode. */
+/* Files that are not session files keep their bytes and their mode. */
 static void test_others_are_left_alone(void **state)
 {
     (void)state;

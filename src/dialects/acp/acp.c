@@ -173,9 +173,7 @@ static struct conn *get_conn(struct server *sv)
 static void free_all(struct server *sv)
 {
     struct acp *a = sv->state;
-    fiber_cancel_all(sv->loop);
-    while (fiber_count(sv->loop))
-        loop_step(sv->loop, true);
+    fiber_end_all(sv->loop);
     acp_sessions_free(a);
     rpc_free(a->rpc);
     buf_clear(&a->out);

@@ -292,9 +292,7 @@ static struct conn *get_conn(struct server *sv)
 static void free_all(struct server *sv)
 {
     struct mcp_peer *p = sv->state;
-    fiber_cancel_all(sv->loop);
-    while (fiber_count(sv->loop))
-        loop_step(sv->loop, true);
+    fiber_end_all(sv->loop);
     rpc_free(p->rpc);
     served_places_free(p); /* every session was closed by its call */
     arena_clear(&p->arena);
