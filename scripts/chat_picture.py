@@ -63,6 +63,11 @@ def play(base):
     return rows[first:]
 
 
+def kept(text):
+    """With no-break spaces: browsers drop ordinary ones at the ends of a text."""
+    return text.replace(" ", "&#160;")
+
+
 def spans(row, style):
     """(text, style) pairs of a row with SGR sequences; the style goes on in the next row."""
     at = 0
@@ -96,8 +101,7 @@ def draw(rows):
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height}" '
            f'viewBox="0 0 {width:.0f} {height}" role="img" aria-label="A chat with trivet">',
            '<rect width="100%" height="100%" rx="8" fill="#1a1b26"/>',
-           '<g font-family="ui-monospace, Menlo, Consolas, monospace" font-size="14" fill="#c0caf5" '
-           'xml:space="preserve">']
+           '<g font-family="ui-monospace, Menlo, Consolas, monospace" font-size="14" fill="#c0caf5">']
     going = {}
     for y, row in enumerate(rows):
         x = 0
@@ -105,7 +109,7 @@ def draw(rows):
             if text.strip():
                 out.append(f'<text x="{16 + x * WIDTH:.1f}" y="{26 + y * HEIGHT}" '
                            f'textLength="{len(text) * WIDTH:.1f}"{attributes(style)}>'
-                           f'{html.escape(text)}</text>')
+                           f'{kept(html.escape(text))}</text>')
             x += len(text)
     return "\n".join(out + ["</g>", "</svg>"]) + "\n"
 
