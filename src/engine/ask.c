@@ -377,6 +377,17 @@ static void log_request(const struct turn *t, int attempt, int64_t began_us, int
               err ? ": " : "", err ? err->text : "");
 }
 
+static void log_retry(const struct turn *t, int attempt, int64_t delay_ms)
+{
+    log_write(&(struct log_entry){.level = LOG_INFO,
+                                  .source = __FILE__,
+                                  .what = "retry",
+                                  .us = delay_ms * 1000,
+                                  .session = session_id_str(t->session),
+                                  .turn = str_of(t->id)},
+              "%s, the wait before attempt %d", t->session->slug, attempt);
+}
+
 bool ask_model_await(struct turn *t, struct message *ret, enum stop_reason *ret_stop,
                      struct error *err)
 {
@@ -425,6 +436,7 @@ bool ask_model_await(struct turn *t, struct message *ret, enum stop_reason *ret_
             return false;
         }
         int64_t delay_ms = retry_delay_ms(rule, err, attempt);
+        log_retry(t, attempt + 1, delay_ms);
         tell_retry(t, rule, attempt + 1, delay_ms, bytes, err);
         if (!sleep_await(t->engine->loop, delay_ms, err))
             return false;

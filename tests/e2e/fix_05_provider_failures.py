@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What a failing provider costs in each dialect: how many requests, how many seconds, what the client
-is told.
+"""What a failing provider costs in each dialect: how many requests, how many seconds of waiting, what
+the client is told.
 
     tests/e2e/fix_05_provider_failures.py [--write] [--long] [WORD...]    only what contains a WORD
 
 Every cell is a turn of the real program against a server that fails in the same way again and again.
+The seconds are the waits that the program logs before its retries, so that they do not depend on the
+speed of the machine; a turn must last at least as long.
 The tables stand in docs/providers.md; --write puts them there, otherwise they must be the same.  The
 failures in SLOW take more than a minute and are measured with --long; otherwise their lines are
 taken from the page.
 """
 import concurrent.futures
 import contextlib
+import json
 import os
 import re
 import socket
@@ -30,7 +33,7 @@ from provider import Server  # noqa: E402
 
 KEY = "sk-failures-27182818"
 WORKERS = 24
-PATIENCE = 150 * harness.slow()
+PATIENCE = 600 * harness.slow()
 BUSY = {"error": {"message": "The engine is overloaded", "type": "server_error"}}
 LIMIT = {"error": {"message": "Rate limit reached", "type": "tokens", "code": "rate_limit_exceeded"}}
 QUOTA = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
@@ -105,12 +108,13 @@ class Raw:
                 sock, _ = self.sock.accept()
             except OSError:
                 return
-            self.log.append({"path": "?"})
             with contextlib.suppress(OSError), sock:
                 if self.context:
+                    self.log.append({"method": "POST", "path": "?"})  # nothing can be read
                     self.context.wrap_socket(sock, server_side=True).close()
                     continue
-                sock.recv(65536)
+                method, path = sock.recv(65536).split(b" ")[:2]
+                self.log.append({"method": method.decode(), "path": path.decode()})
                 sock.sendall(self.answer)
 
     def __enter__(self):
@@ -199,20 +203,31 @@ DIALECTS = {"loaf": see_loaf, "scaiflux": see_scaiflux, "kward": see_kward}
 
 
 def span(seconds):
-    """Where the waits of the rules end up, however slow the machine is."""
-    for limit, words in ((0.9, "below 1"), (2.4, "1 to 2"), (6, "3 to 4"), (75, "too long"),
-                         (95, "about 80")):
-        if seconds < limit * (harness.slow() if limit < 75 else 1):
+    for limit, words in ((0.9, "below 1"), (2.4, "1 to 2"), (6, "3 to 4"), (70, "too long"),
+                         (90, "about 80")):
+        if seconds < limit:
             return words
     return "too long"
 
 
+def waits(log):
+    """Seconds that the program waited before its retries."""
+    with open(log, encoding="utf-8") as file:
+        entries = [json.loads(line) for line in file]
+    return sum(e["ms"] for e in entries if e.get("what") == "retry") / 1000
+
+
+def is_of_turn(entry):
+    """The program also asks for lists of models, at its start."""
+    return entry.get("method") == "POST" and not entry["path"].endswith(":fetchAvailableModels")
+
+
 def forget_lists(log):
-    """The program asks for lists of models at its start: these requests are not the turn's."""
+    """Where TLS hides what is asked, the lists are over when nothing more comes."""
     n = -1
     while n != len(log):
         n = len(log)
-        time.sleep(0.2 * harness.slow())
+        time.sleep(1 * harness.slow())
     log.clear()
 
 
@@ -225,15 +240,18 @@ def cell(dialect, failure, base):
         env = {"TRIVET_MODEL": MODELS[form], "OPENAI_API_KEY": KEY, "ANTHROPIC_API_KEY": KEY,
                "OPENAI_BASE_URL": f"{root}/v1", "ANTHROPIC_BASE_URL": f"{root}/v1",
                "ANTIGRAVITY_ACCESS_TOKEN": KEY, "ANTIGRAVITY_PROJECT": "p",
-               "ANTIGRAVITY_BASE_URL": root, **more}
-        took, seen, heard = DIALECTS[dialect](workspace, env, lambda: forget_lists(server.log))
-        requests = sum("path" in entry for entry in server.log)
+               "ANTIGRAVITY_BASE_URL": root, "TRIVET_LOG_FILE": f"{workspace}.jsonl", **more}
+        took, seen, heard = DIALECTS[dialect](
+            workspace, env, lambda: reply == "tls" and forget_lists(server.log))
+        requests = sum(is_of_turn(entry) for entry in server.log)
+    waited = waits(f"{workspace}.jsonl")
+    assert took >= waited, f"took {took} s, but the waits are {waited} s"
     assert KEY not in str(heard) and "me:pass" not in str(heard), "a secret was told"
     if "127.0.0.1:1/" in str(more) or "proxy" in str(more):
         requests = "none"
     told = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", ", then ".join(repeats(
         re.sub(r" after \d+ ms", "", item) for item in seen)))
-    return f"| {failure} | {requests} | {span(took)} | {told.replace('|', chr(92) + '|')} |"
+    return f"| {failure} | {requests} | {span(waited)} | {told.replace('|', chr(92) + '|')} |"
 
 
 def lines_of_page(dialect):
