@@ -13,10 +13,10 @@ enum {
 };
 
 static struct {
-    pthread_mutex_t lock; /* other threads read key files and register keys */
+    pthread_rwlock_t lock; /* other threads register keys and search long texts */
     char **keys;
     size_t n;
-} own = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} own = {.lock = PTHREAD_RWLOCK_INITIALIZER};
 
 /* ---- characters ---- */
 
@@ -65,7 +65,7 @@ void secret_learn(struct str key)
     key = str_trim(key);
     if (key.n < OWN_LEAST || !has_digit(key))
         return;
-    pthread_mutex_lock(&own.lock);
+    pthread_rwlock_wrlock(&own.lock);
     size_t i = 0;
     while (i < own.n && !str_is(key, own.keys[i]))
         i++;
@@ -73,7 +73,7 @@ void secret_learn(struct str key)
         own.keys = xrealloc(own.keys, (own.n + 1) * sizeof *own.keys);
         own.keys[own.n++] = str_dup(key);
     }
-    pthread_mutex_unlock(&own.lock);
+    pthread_rwlock_unlock(&own.lock);
 }
 
 /* The first known key in the text; the longest of those that begin at the same place. */
@@ -81,7 +81,7 @@ static size_t find_own(struct str s, size_t *ret_n)
 {
     size_t first = SIZE_MAX;
     *ret_n = 0;
-    pthread_mutex_lock(&own.lock);
+    pthread_rwlock_rdlock(&own.lock);
     for (size_t i = 0; i < own.n; i++) {
         struct str key = str_of(own.keys[i]);
         size_t at = str_find(s, key);
@@ -90,7 +90,7 @@ static size_t find_own(struct str s, size_t *ret_n)
         first = at;
         *ret_n = key.n;
     }
-    pthread_mutex_unlock(&own.lock);
+    pthread_rwlock_unlock(&own.lock);
     return first;
 }
 

@@ -107,6 +107,33 @@ static void send_filtered(struct rpc *r, struct buf *body, const struct splices 
     conn_give(r->conn, body, splices);
 }
 
+struct filtering { /* on the thread pool */
+    struct rpc *rpc;
+    struct str body;
+    struct buf changed;
+    bool is_changed;
+};
+
+static void filter_long(void *arg)
+{
+    struct filtering *f = arg;
+    f->is_changed = f->rpc->d->filter(f->rpc->dialect, f->body, &f->changed);
+}
+
+/* A long body, such as a transcript or a list of all sessions, is filtered on the thread pool. */
+static void send_filtered_await(struct rpc *r, struct buf *body)
+{
+    enum { LONG_BYTES = 128 << 10 };
+    struct filtering f = {.rpc = r, .body = buf_str(body), .changed = BUF_INIT};
+    if (!r->d->filter || body->n < LONG_BYTES) {
+        send_filtered(r, body, NULL);
+        return;
+    }
+    work_through_await(r->l, filter_long, &f);
+    conn_give(r->conn, f.is_changed ? &f.changed : body, NULL);
+    buf_clear(&f.changed);
+}
+
 /* {"jsonrpc":"2.0","id":ID, and the next member's name; id NULL is written as null. */
 static struct jw begin_answer(struct buf *out, yyjson_val *id, const char *member)
 {
@@ -277,28 +304,45 @@ static bool hurries(struct call *c)
     return c->rq.method->hurries && decode_params(c, &ignored) && c->rq.method->hurries(&c->rq);
 }
 
-/* Runs the method and answers.  Outside of fibers only for RUN_NOW methods, which do not await. */
-static void run_and_answer(struct call *c)
+/* Runs the method and writes its answer to c->out.  Outside of fibers only for RUN_NOW methods,
+ * which do not await.  False for a notification, which is never answered. */
+static bool run_method(struct call *c)
 {
-    struct rpc *r = c->rq.rpc;
     struct error err = ERROR_INIT;
     struct jw w = begin_answer(&c->out, c->rq.id, "result");
     size_t start = c->out.n;
     bool ok = c->rq.method->run(&c->rq, &w, &err);
     if (!c->rq.id)
-        return; /* a notification is never answered */
+        return false;
     if (!ok) {
         w = begin_answer(&c->out, c->rq.id, "error");
-        r->d->put_error(&c->rq, &err, &w);
+        c->rq.rpc->d->put_error(&c->rq, &err, &w);
+        c->rq.is_raw = false;
     } else if (c->out.n == start) {
         jw_null(&w);
     }
-    if (!ok || !c->rq.is_raw) {
-        end_answer(r, &w);
-        return;
-    }
     jw_obj_end(&w);
-    conn_give(r->conn, &c->out, NULL);
+    return true;
+}
+
+static void run_and_answer(struct call *c)
+{
+    if (!run_method(c))
+        return;
+    if (c->rq.is_raw)
+        conn_give(c->rq.rpc->conn, &c->out, NULL);
+    else
+        send_filtered(c->rq.rpc, &c->out, NULL);
+}
+
+static void run_and_answer_await(struct call *c)
+{
+    if (!run_method(c))
+        return;
+    if (c->rq.is_raw)
+        conn_give(c->rq.rpc->conn, &c->out, NULL);
+    else
+        send_filtered_await(c->rq.rpc, &c->out);
 }
 
 static struct lane *lane_of(struct call *c)
@@ -352,7 +396,7 @@ static void call_fiber(void *arg)
     struct rpc *r = c->rq.rpc;
     r->n_beginning--;
     if (!r->is_stopped) /* after rpc_stop it is dropped like waiting calls */
-        run_and_answer(c);
+        run_and_answer_await(c);
     unlink_fiber(c);
     leave(c);
 }

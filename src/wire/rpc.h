@@ -64,7 +64,8 @@ struct rpc_dialect {
     void (*put_params_fault)(const struct method *m, const struct fault *f, struct jw *w);
     void (*put_error)(const struct request *rq, const struct error *err, struct jw *w);
     /* Changes a finished message body before it is sent (redaction); may be NULL.  Returns true
-     * when `out` holds the body to send instead. */
+     * when `out` holds the body to send instead.  Long answers of fibers are filtered on the thread
+     * pool, so it may use nothing of the dialect that changes. */
     bool (*filter)(void *dialect, struct str body, struct buf *out);
     void (*on_eof)(void *dialect);
     void (*on_full)(void *dialect, bool full);

@@ -88,6 +88,7 @@ struct forest {
     size_t *next;        /* the next of the same parent */
     bool *continues;     /* per depth: the one shown there has later siblings */
     struct str root;
+    struct arena *arena; /* of the request */
     struct jw *w;
 };
 
@@ -219,18 +220,18 @@ static void put_rows(struct forest *f)
     }
 }
 
-static void put_forest(struct arena *a, const struct session_list *list, struct str root,
-                       struct jw *w)
+/* On the thread pool: thousands of rows take longer than a round of the loop may. */
+static void put_forest(void *arg)
 {
-    struct forest f = {.rows = list->rows, .n = list->n, .root = root, .w = w};
-    f.parent = arena_array(a, size_t, f.n + 1);
-    f.first_child = arena_array(a, size_t, f.n + 1);
-    f.next = arena_array(a, size_t, f.n + 1);
-    f.continues = arena_array(a, bool, f.n + 1);
-    find_parents(a, &f);
-    cut_circles(a, &f);
-    link_children(&f);
-    put_rows(&f);
+    struct forest *f = arg;
+    f->parent = arena_array(f->arena, size_t, f->n + 1);
+    f->first_child = arena_array(f->arena, size_t, f->n + 1);
+    f->next = arena_array(f->arena, size_t, f->n + 1);
+    f->continues = arena_array(f->arena, bool, f->n + 1);
+    find_parents(f->arena, f);
+    cut_circles(f->arena, f);
+    link_children(f);
+    put_rows(f);
 }
 
 static bool list_await(struct request *rq, struct jw *w, struct error *err)
@@ -249,7 +250,10 @@ static bool list_await(struct request *rq, struct jw *w, struct error *err)
     select_rows(k, &list, limit);
     jw_obj(w);
     jw_karr(w, "sessions");
-    put_forest(&rq->arena, &list, buf_str(&root), w);
+    work_through_await(
+        k->sv->loop, put_forest,
+        &(struct forest){
+            .rows = list.rows, .n = list.n, .root = buf_str(&root), .arena = &rq->arena, .w = w});
     jw_arr_end(w);
     jw_obj_end(w);
     return true;
