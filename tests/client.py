@@ -27,6 +27,11 @@ PROGRAM = os.environ.get("TRIVET") or os.path.join(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "build", "trivet")
 
 
+# How long a message is waited for.  It only ends a test that hangs, so it is long enough for a machine
+# on which much else runs.
+PATIENCE_S = 300 * harness.slow()
+
+
 class Outcome:
     """What a client saw of one turn."""
 
@@ -86,7 +91,7 @@ class Client:
         except (BrokenPipeError, ValueError):
             raise Gone("the program does not read any more") from None
 
-    def next(self, timeout=30):
+    def next(self, timeout=PATIENCE_S):
         try:
             when, message = self.inbox.get(timeout=timeout)
         except queue.Empty:
@@ -100,7 +105,7 @@ class Client:
         self.heard.append(message)
         return message
 
-    def until(self, fits, timeout=30):
+    def until(self, fits, timeout=PATIENCE_S):
         end = time.monotonic() + timeout
         while True:
             message = self.next(max(0.01, end - time.monotonic()))
@@ -114,7 +119,7 @@ class Client:
             self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
-    def close(self, timeout=10):
+    def close(self, timeout=PATIENCE_S):
         """Closes stdin and returns the exit status."""
         self.process.stdin.close()
         status = self.process.wait(timeout)
@@ -170,7 +175,7 @@ class Rpc(Client):
         self.send(message)
         return self.last_id
 
-    def call(self, method, params=None, timeout=30):
+    def call(self, method, params=None, timeout=PATIENCE_S):
         """Asks and returns the result; an error answer raises."""
         number = self.ask(method, params)
         answer = self.until(lambda m: m.get("id") == number, timeout)
@@ -182,7 +187,7 @@ class Rpc(Client):
 class Loaf(Rpc):
     args = ("loaf", "rpc")
 
-    def event(self, kind, session=None, timeout=30, **payload):
+    def event(self, kind, session=None, timeout=PATIENCE_S, **payload):
         """The next event of this type whose payload has these members."""
         def fits(m):
             p = m.get("params", {})
@@ -193,7 +198,7 @@ class Loaf(Rpc):
         return self.until(fits, timeout)["params"]["payload"]
 
 
-    def turn(self, session, text, images=(), timeout=30):
+    def turn(self, session, text, images=(), timeout=PATIENCE_S):
         """Plays a whole turn of a session."""
         params = {"session_id": session, "text": text}
         if images:
@@ -229,15 +234,15 @@ class Scaiflux(Client):
                 self.stream.take(message)
             yield message
 
-    def event(self, kind, timeout=30):
+    def event(self, kind, timeout=PATIENCE_S):
         return self.until(lambda m: m["type"] == kind, timeout)
 
-    def turn(self, text, timeout=30):
+    def turn(self, text, timeout=PATIENCE_S):
         """Plays a whole turn; every call is allowed."""
         self.send({"type": "prompt", "text": text})
         return self.rest_of_turn(timeout)
 
-    def rest_of_turn(self, timeout=30):
+    def rest_of_turn(self, timeout=PATIENCE_S):
         seen, end = Outcome(), time.monotonic() + timeout
         while seen.end is None:
             m = self.next(max(0.01, end - time.monotonic()))
@@ -271,6 +276,6 @@ class Kward(Rpc):
     def frame(self, body):
         return b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
-    def event(self, kind, turn=None, timeout=30):
+    def event(self, kind, turn=None, timeout=PATIENCE_S):
         return self.until(lambda m: m.get("method") == "turn/event" and m["params"]["type"] == kind
                           and turn in (None, m["params"]["turnId"]), timeout)["params"]

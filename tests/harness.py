@@ -5,6 +5,7 @@ The environment is built from nothing: only the names in KEPT come from the call
 key, proxy or setting of the developer reaches a test, and no test writes into their home.
 """
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -32,6 +33,22 @@ FAULTS = ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "runtime error:", "
 def slow():
     """How much longer everything may take, because of sanitizers or valgrind."""
     return float(os.environ.get("TRIVET_SLOW", "1"))
+
+
+def pace():
+    """How much slower than usual the processor is now, by a fixed piece of work: 1 on the machine on
+    which bounds of processor time were set, when it is quiet; never less."""
+    usual_s = 0.010
+    rows = json.dumps([{"id": i, "text": "some words " * 5, "n": [i, i + 1]} for i in range(200)])
+
+    def piece():
+        begun = time.thread_time()
+        for _ in range(20):
+            json.loads(json.dumps(json.loads(rows)))
+        sum(i * i % 7 for i in range(60000))
+        return time.thread_time() - begun
+
+    return max(1, sorted(piece() for _ in range(5))[2] / usual_s)
 
 
 def clean_env(base):

@@ -3,8 +3,9 @@
 # ALONE
 """No round of the loop takes longer than 20 ms, whatever happens on the disk or in other processes.
 
-TRIVET_DEBUG_ROUNDS has the program say on stderr how long its longest round took: the time between
-two waits for events, without time in which the kernel gave the processor to others.
+TRIVET_DEBUG_ROUNDS has the program say on stderr how long its longest rounds took (src/loop/rounds.c):
+in processor time, for which the limit grows with the pace of a slow machine, and asleep.  Neither grows
+when other programs take the processors.
 """
 import fcntl
 import json
@@ -13,18 +14,17 @@ import re
 import subprocess
 import sys
 import threading
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
 from client import Kward, Loaf, Scaiflux  # noqa: E402
 
-LIMIT_MS = 20 * harness.slow()
+LIMIT_MS = 20 * harness.slow() * harness.pace()
 STORY = {"turns": [{"when": "search", "rounds": [[{"call": "@search", "args": {
                         "pattern": "ne+dle [0-9]+ x", "path": "tree"}}], [{"say": "Searched."}]]}],
          "rounds": [[{"say": "Heard you."}]]}
 results = []  # of the scene that is played
-rounds = {}   # case: longest round in ms, the better of two attempts
+rounds = {}   # case: longest rounds in ms, busy and asleep, the better of two attempts
 
 
 def check(name, ok, detail=""):
@@ -38,15 +38,15 @@ def env(base):
 
 def ended(name, client):
     """Closes the client and looks at what it says of its rounds."""
-    client.close(60)
+    client.close()
     text = client.stderr.decode(errors="replace")
-    longest = re.search(r"longest round: (\d+) us", text)
-    told = [line for line in text.splitlines() if line.startswith("round: ")]
+    longest = re.search(r"longest round: busy (\d+) us, asleep (\d+) us", text)
+    long = [line for line in text.splitlines() if line.startswith("round: ")]
     check(f"{name}: the rounds were measured", longest, text)
     if longest:
-        rounds[name] = min(int(longest[1]) / 1000, rounds.get(name, 1e9))
-        check(f"{name}: no round is long", int(longest[1]) <= LIMIT_MS * 1000,
-              f"{longest[0]}; {told}")
+        found = [int(us) / 1000 for us in longest.groups()]
+        rounds[name] = min(found, rounds.get(name, found), key=max)
+        check(f"{name}: no round is long", max(found) <= LIMIT_MS, f"{longest[0]}; {long}")
 
 
 class Locked:
@@ -191,12 +191,10 @@ def large_tree(base):
         one, two, other = (c.call("session.create")["session_id"] for _ in range(3))
         for session in (one, two):
             c.call("session.send", {"session_id": session, "text": "search"})
-        begun = time.monotonic()
         c.call("session.send", {"session_id": other, "text": "hello"})
-        took = time.monotonic() - begun
-        check("a sync does not wait for searches", took < 0.5 * harness.slow(), took)
+        check("a sync does not wait for searches", not completed(c) & {one, two}, completed(c))
         while completed(c) != {one, two, other}:
-            c.next(30)
+            c.next()
         found = [m for m in c.heard if m.get("params", {}).get("type") == "session.tool.results"]
         check("both searched", len(found) == 2, found)
         ended("loaf, search", c)
@@ -220,9 +218,9 @@ def many_sessions(base):
         folder = os.path.dirname(c.call("sessions/create")["path"])
         for i in range(5000):
             write_session(f"{folder}/s{i:04}.jsonl", f"id-{i:04}", base, 2, "A few words.")
-        rows = c.call("sessions/list", {"limit": 6000}, 120)["sessions"]
+        rows = c.call("sessions/list", {"limit": 6000})["sessions"]
         check("all are listed", len(rows) >= 5000, len(rows))
-        c.call("sessions/list", {"limit": 6000}, 60)
+        c.call("sessions/list", {"limit": 6000})
         ended("kward, 5000 sessions", c)
 
 
@@ -231,9 +229,9 @@ def large_session(base):
         folder = os.path.dirname(c.call("sessions/create")["path"])
         path = f"{folder}/large.jsonl"
         write_session(path, "large", base, 16000, "A sentence that says nothing much. " * 36)
-        session = c.call("sessions/resume", {"path": path}, 60)["id"]
-        turn = c.call("turns/start", {"sessionId": session, "input": "go"}, 60)["id"]
-        c.event("turnFinished", turn, 60)
+        session = c.call("sessions/resume", {"path": path})["id"]
+        turn = c.call("turns/start", {"sessionId": session, "input": "go"})["id"]
+        c.event("turnFinished", turn)
         ended("kward, a session of 20 MB", c)
 
 
@@ -243,7 +241,7 @@ def huge_session(base):
         path = f"{folder}/huge.jsonl"
         write_session(path, "huge", base, 16000, "A sentence that says nothing much. " * 360)
         check("200 MB", os.path.getsize(path) > 200e6, os.path.getsize(path))
-        c.call("sessions/resume", {"path": path}, 120)
+        c.call("sessions/resume", {"path": path})
         ended("kward, a session of 200 MB", c)
         os.remove(path)
 
@@ -253,8 +251,8 @@ def transcript(base):
         folder = os.path.dirname(c.call("sessions/create")["path"])
         path = f"{folder}/large.jsonl"
         write_session(path, "large", base, 16000, "A sentence that says nothing much. " * 36)
-        session = c.call("sessions/resume", {"path": path}, 60)["id"]
-        shown = c.call("sessions/transcript", {"sessionId": session}, 60)
+        session = c.call("sessions/resume", {"path": path})["id"]
+        shown = c.call("sessions/transcript", {"sessionId": session})
         check("the whole transcript", len(shown["messages"]) >= 16000, len(shown["messages"]))
         ended("kward, a transcript of 20 MB", c)
 
@@ -264,8 +262,8 @@ def compaction(base):
         folder = os.path.dirname(c.call("sessions/create")["path"])
         path = f"{folder}/compacted.jsonl"
         write_session(path, "compacted", base, 2000, "A sentence that says nothing much. " * 36)
-        session = c.call("sessions/resume", {"path": path}, 60)["id"]
-        c.call("sessions/compact", {"sessionId": session}, 60)
+        session = c.call("sessions/resume", {"path": path})["id"]
+        c.call("sessions/compact", {"sessionId": session})
         ended("kward, compaction", c)
 
 
@@ -298,9 +296,9 @@ def main():
                 passed, failed = passed + ok, failed + (not ok)
                 if not ok:
                     print(f"FAIL {name}: {detail}")
-    print(f"{'case':40} longest round (limit {LIMIT_MS:g} ms)")
-    for name, longest in rounds.items():
-        print(f"{name:40} {longest:8.1f} ms")
+    print(f"{'longest round (limit %.0f ms)' % LIMIT_MS:40}     busy   asleep")
+    for name, (busy, asleep) in rounds.items():
+        print(f"{name:40} {busy:6.1f} ms {asleep:6.1f} ms")
     harness.finish(passed, failed)
 
 
