@@ -123,7 +123,7 @@ class Agent:
 # ---- all of them ----
 
 def memory(agents):
-    """(PSS, RSS) of all in kB; PSS is None where the system does not tell."""
+    """(PSS, RSS) of all in kB; PSS is None where the system does not report it."""
     pss = rss = 0
     for agent in agents:
         try:
@@ -141,7 +141,7 @@ def memory(agents):
 def say_memory(when, agents):
     pss, rss = memory(agents)
     if pss is None:
-        print(f"memory {when}: not told by the system")
+        print(f"memory {when}: not reported by the system")
         return
     print(f"memory {when}: PSS {pss / 1024:.1f} MB in all, {pss / len(agents):.0f} kB each; "
           f"RSS {rss / 1024:.1f} MB in all, {rss / len(agents):.0f} kB each")

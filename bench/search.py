@@ -135,9 +135,9 @@ def results_of(text, prefix=""):
     return set(lines) - {"No matches found."}, False
 
 
-def compare(title, ours, theirs, place):
-    got, is_cut = results_of(ours)
-    want, _ = results_of(theirs, place + "/")
+def compare(title, found, wanted, place):
+    got, is_cut = results_of(found)
+    want, _ = results_of(wanted, place + "/")
     want = {line for line in want if "/." not in "/" + line.split(":")[0]}
     if (got - want) or (not is_cut and got != want):
         sample = sorted(got ^ want)[:3]
@@ -147,10 +147,10 @@ def compare(title, ours, theirs, place):
 
 def measure(title, tool, argv, place, empty, runs, is_held=True):
     with tempfile.TemporaryFile() as out:
-        ours = tool.call()[2]
+        found = tool.call()[2]
         rg(argv, place, out)
         out.seek(0)
-        n = compare(title, ours, out.read().decode(), place)
+        n = compare(title, found, out.read().decode(), place)
         rows = {"trivet": [], "rg": [], "start": []}
         for _ in range(runs):
             rows["trivet"].append(tool.call()[:2])

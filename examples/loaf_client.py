@@ -9,7 +9,7 @@ COMMAND starts the engine (default: trivet loaf rpc).  Without an account, from 
 
     TRIVET_MODEL=rehearsal/hello python3 examples/loaf_client.py --engine "build/trivet loaf rpc" hello
 
-Each PROMPT is one turn of the same session.  The answer is printed while it comes; tools are told on
+Each PROMPT is one turn of the same session.  The answer is printed while it comes; tools are shown on
 stderr.  --login signs in to OpenAI from a machine without a browser: it prints where to go and which
 code to type there, and ends when that was done.  The exit status is 0 when everything worked.
 

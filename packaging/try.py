@@ -109,13 +109,13 @@ def turn(root, program):
         done = root.run(f"mkdir -p /tmp/home /tmp/home/w && cd /tmp/home/w && echo needle >note && "
                         f"{program} exec --json -q -m openai/fake go && cat made && "
                         f"{program} doctor", user=USER, env=env)
-        told = [m["content"] for entry in server.log if "body" in entry
+        output = [m["content"] for entry in server.log if "body" in entry
                 for m in entry["body"]["messages"] if m["role"] == "tool"]
     first = done.stdout.split("\n")[0]
     check("a turn over HTTP", first.startswith("{") and
           json.loads(first).get("answer") == "done in a clean root", done)
-    check("it searched files", "note\n" in told, told)
-    check("it ran a command", any("needle" in text and str(USER) in text for text in told), told)
+    check("it searched files", "note\n" in output, output)
+    check("it ran a command", any("needle" in text and str(USER) in text for text in output), output)
     check("all modules are there", "broken" not in done.stdout and "trivet-net.so" in done.stdout,
           done.stdout)
     root.run("rm -rf /tmp/home", user=USER)

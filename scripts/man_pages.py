@@ -129,7 +129,7 @@ def synopsis(name, args):
     return f"\\fBtrivet {roff(name)}\\fR" + (f" {roff(args)}" if args else "")
 
 
-def page_trivet(told, version):
+def page_trivet(output, version):
     out = head("trivet", 1, "the engine of a coding assistant, and a chat with it", version)
     out += [".SH SYNOPSIS", ".B trivet", "[OPTIONS] [COMMAND] [ARGUMENTS]", ".SH DESCRIPTION",
             "trivet reads a prompt, asks a language model, runs the tools that the model calls, and "
@@ -137,7 +137,7 @@ def page_trivet(told, version):
             ".BR trivet\\-exec (1)", "answers one prompt; user interfaces start it with the name of "
             "the protocol that they use and talk to it on stdin and stdout.", ".SH COMMANDS"]
     group = None
-    for row in told["commands"]:
+    for row in output["commands"]:
         if row["group"] != group:
             group = row["group"]
             out += [f'.SS "{roff(group)}"']
@@ -151,7 +151,7 @@ def page_trivet(told, version):
             ".SH OPTIONS", "These stand before the command.  Those of the sandbox may also stand "
             "behind exec and chat, and each is also a variable: TRIVET_SANDBOX_NET for "
             "\\-\\-sandbox\\-net."]
-    out += options(told["options"]) + [".SH ENVIRONMENT"] + variables(told["environment"])
+    out += options(output["options"]) + [".SH ENVIRONMENT"] + variables(output["environment"])
     out += [".SH FILES"]
     for path, about in (("~/.config/trivet/", "settings, permission rules, keys"),
                         ("~/.local/state/trivet/", "sessions, earlier prompts")):
@@ -166,8 +166,8 @@ def section_of(text, first):
     return text[start + 1:].split("\n\n")[0].split("\n")
 
 
-def page_exec(told, version, help_text):
-    row = next(row for row in told["commands"] if row["name"] == "exec")
+def page_exec(output, version, help_text):
+    row = next(row for row in output["commands"] if row["name"] == "exec")
     out = head("trivet-exec", 1, row["about"], version)
     intro = " ".join(help_text.split("\n\n")[1].split())
     status = " ".join(section_of(help_text, "Exit status: ")).partition(": ")[2].strip(" .")
@@ -200,10 +200,10 @@ def main():
     def ask(*args):
         return subprocess.run([program, *args], check=True, capture_output=True, text=True).stdout
 
-    told = json.loads(ask("describe", "commands", "--json"))
+    output = json.loads(ask("describe", "commands", "--json"))
     version = ask("--version").split()[-1]
-    pages = {"trivet.1": page_trivet(told, version),
-             "trivet-exec.1": page_exec(told, version, ask("exec", "--help"))}
+    pages = {"trivet.1": page_trivet(output, version),
+             "trivet-exec.1": page_exec(output, version, ask("exec", "--help"))}
     for name, (document, _) in PAGES_OF_DOCS.items():
         if os.path.exists(os.path.join(source, "docs", document)):
             pages[name + ".5"] = page_of_doc(name, source, version)

@@ -8,9 +8,10 @@ say() { printf '== %s\n' "$*" >&2; }
 die() { printf 'trivet: %s\n' "$*" >&2; exit 1; }
 
 build_packages="build-essential pkg-config meson ninja-build libuv1-dev libcurl4-openssl-dev
- libssl-dev libsqlite3-dev libpcre2-dev libseccomp-dev"
+ libssl-dev libsqlite3-dev libpcre2-dev libseccomp-dev libwslay-dev"
 test_packages="groff-base libcmocka-dev clang clang-format valgrind strace python3 git procps nodejs tmux"
-# Large, and not installed by ./test: tests that use them say so where they are missing.
+# Large, and not installed by ./test: tests that use them say so where they are missing.  So is the
+# program nats-server (get_nats).
 optional_packages="zsh fish chromium"
 
 # Prints the packages of $* that dpkg does not know as installed.
@@ -39,33 +40,55 @@ apt() {
         die "apt-get $* failed"
 }
 
-# fetch_yyjson DIR: the packages libyyjson0 and libyyjson-dev of Debian's trixie into DIR, with a
-# private apt state: on Debian the system's own sources with the suite word replaced; nothing of the
-# system's configuration is changed.  They need only libc6 >= 2.14.
-fetch_yyjson() {
+# fetch_packages SUITE DIR PACKAGE...: the packages of another Debian suite into DIR, as *.deb, with a
+# private apt state and the system's own sources, in which the suite word is replaced; nothing of the
+# system's configuration is changed and nothing is installed.  Their dependencies are not fetched.
+# Other distributions have no such sources: there the packages must be installed by hand.
+fetch_packages() {
+    wanted_suite=$1
+    dir=$2
+    shift 2
+    wanted="$*"
     suite=$(. /etc/os-release && printf %s "${VERSION_CODENAME:-}")
-    [ -n "$suite" ] || die "cannot tell the running suite; install libyyjson-dev by hand"
-    dir=$1
+    [ "$(. /etc/os-release && printf %s "$ID")" = debian ] && [ -n "$suite" ] ||
+        die "this distribution has no package of its own: install $wanted by hand, as Debian's" \
+            "packages of $wanted_suite or built from source (docs/building.md)"
     mkdir -p "$dir/parts" "$dir/state/lists/partial" "$dir/cache/archives/partial"
     : >"$dir/status"
-    if [ "$(. /etc/os-release && printf %s "$ID")" = debian ]; then
-        for f in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
-            [ -f "$f" ] && grep -qw "$suite" "$f" || continue
-            sed "s/\\b$suite\\b/trixie/g" "$f" >"$dir/parts/$(basename "$f")"
-        done
-    else # Ubuntu and others: Debian's own server, its keys from the package of the distribution
-        apt install debian-archive-keyring
-        printf 'deb [signed-by=%s] http://deb.debian.org/debian trixie main\n' \
-            /usr/share/keyrings/debian-archive-keyring.gpg >"$dir/parts/debian.list"
-    fi
+    for f in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
+        [ -f "$f" ] && grep -qw "$suite" "$f" || continue
+        sed "s/\\b$suite\\b/$wanted_suite/g" "$f" >"$dir/parts/$(basename "$f")"
+    done
     set -- -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$dir/parts" \
         -o Dir::State="$dir/state" -o Dir::State::lists="$dir/state/lists" \
         -o Dir::State::status="$dir/status" -o Dir::Cache="$dir/cache" \
         -o APT::Sandbox::User=root
-    as_root apt-get "$@" -q update >/dev/null || die "apt-get update for trixie failed"
-    (cd "$dir" && as_root apt-get "$@" -q download libyyjson0 libyyjson-dev >/dev/null) ||
-        die "libyyjson-dev could not be downloaded"
+    apt-get "$@" -q update >/dev/null || die "apt-get update for $wanted_suite failed"
+    (cd "$dir" && apt-get "$@" -q download $wanted >/dev/null) ||
+        die "$wanted could not be downloaded from $wanted_suite"
 }
+
+# fetch_yyjson DIR: libyyjson0 and libyyjson-dev of Debian's trixie.  They need only libc6 >= 2.14.
+fetch_yyjson() {
+    fetch_packages trixie "$1" libyyjson0 libyyjson-dev
+}
+
+# get_nats [SUITE]: the program nats-server of that Debian suite (testing) as
+# $top/build/nats/SUITE/nats-server; it needs only libc6 >= 2.34.  The package is unpacked, not
+# installed: that would start a broker on this machine.  Optional; tests that use it say so where it
+# is missing (tests/nats.py).  Prints the version.
+get_nats() (
+    suite_of_nats=${1:-testing}
+    to=$top/build/nats/$suite_of_nats
+    if [ ! -x "$to/nats-server" ]; then
+        dir=$(mktemp -d) || die "no temporary directory"
+        trap 'rm -rf "$dir"' EXIT
+        fetch_packages "$suite_of_nats" "$dir" nats-server
+        dpkg-deb -x "$dir"/nats-server_*.deb "$dir/unpacked" || die "nats-server cannot be unpacked"
+        mkdir -p "$to" && mv "$dir/unpacked/usr/sbin/nats-server" "$to/" || exit 1
+    fi
+    "$to/nats-server" --version
+)
 
 # yyjson is a package of Debian 13.  Where the running suite has none, it is taken from trixie.
 install_yyjson() {

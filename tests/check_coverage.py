@@ -125,13 +125,13 @@ def main():
         for one in lists.values():
             one.write()
         return 0
-    told = []
+    output = []
     for name in words or LISTS:
         lists[name].check(lists)
         faults += lists[name].faults
-        told.append(lists[name].report("--gaps" in sys.argv))
+        output.append(lists[name].report("--gaps" in sys.argv))
     print("\n".join(faults))
-    print("lines with a test: " + "; ".join(told))
+    print("lines with a test: " + "; ".join(output))
     return bool(faults)
 
 

@@ -10,6 +10,8 @@
 3. Folders below the dialects name no dialect, folders below and beside a vendor no vendor, folders
    below the toolsets no tool of a model: not in code and not in texts.  NAMED_IN says what is excepted and why.  Comments are free: they cite the
    documents of the protocols.
+4. No function has more than six parameters.
+5. The tag of a struct or enum that a header defines is defined nowhere else.
 """
 import pathlib
 import re
@@ -18,7 +20,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-END_MAKERS = {("src/engine/turn.c", "turn_finish"), ("src/engine/replay.c", "tell_turn")}
+END_MAKERS = {("src/engine/turn.c", "turn_finish"), ("src/engine/replay.c", "add_end")}
 HEADER_LINES = 150
 FUNCTION = re.compile(r"^[a-z][^;=]*?\b(\w+)\(")
 PRIVATE = re.compile(r"\bfor (this folder|src/\S+) only", re.I)
@@ -88,7 +90,45 @@ def names_below(root):
                     yield f"{name}:{number}: names {match.group(0)}: {line.strip()[:80]}"
 
 
-RULES = [turn_ends, private_headers, names_below]
+PARAMETERS = 6
+HEAD = re.compile(r"^[a-z_][\w \t\n*]*?[ *](\w+)\(([^;{}]*?)\)\s*(?:__attribute__\s*\(\(.*?\)\)\s*)?[{;]",
+                  re.M | re.S)
+MEMBER = re.compile(r"\(\*(\w+)\)\(([^;{}]*?)\);", re.S)
+
+
+def count_parameters(text):
+    """Commas that are in no inner parentheses, and one."""
+    flat = text
+    while "(" in flat:
+        flat, n = re.subn(r"\([^()]*\)", "", flat)
+        if not n:
+            break
+    return flat.count(",") + 1
+
+
+def long_parameters(root):
+    for name, text in sources(root):
+        code = without_comments(text)
+        for match in (*HEAD.finditer(code), *MEMBER.finditer(code)):
+            if count_parameters(match.group(2)) > PARAMETERS:
+                number = code.count("\n", 0, match.start()) + 1
+                yield f"{name}:{number}: {match.group(1)} has more than {PARAMETERS} parameters; use a struct"
+
+
+TAG = re.compile(r"^(?:static )?(?:const )?((?:struct|enum|union) \w+) \{", re.M)
+
+
+def tags_twice(root):
+    places = {}
+    for name, text in sources(root):
+        for tag in set(TAG.findall(without_comments(text))):
+            places.setdefault(tag, []).append(name)
+    for tag, names in places.items():
+        if len(names) > 1 and any(name.endswith(".h") for name in names):
+            yield f"{names[-1]}: {tag} is also defined in {', '.join(names[:-1])}"
+
+
+RULES = [turn_ends, private_headers, names_below, long_parameters, tags_twice]
 
 PLANTED = {
     turn_ends: ("src/engine/input.c", """
@@ -99,7 +139,14 @@ static void planted(struct session *s)
 """),
     private_headers: ("src/engine/turn_impl.h", "\n" * HEADER_LINES),
     names_below: ("src/context/config.c", 'static const char planted[] = "Invalid Kward config";\n'),
+    long_parameters: ("src/tools/read.c", "int planted(int a, int b, int c, int d, int e,\n"
+                      "            int f, void (*g)(int, int));\n"),
+    tags_twice: ("src/wire/rpc.c", "struct message {\n    int n;\n};\n"),
 }
+MORE = [
+    (long_parameters, "src/engine/form.h", "struct planted {\n    void (*fn)(int a, int b, int c, int d,"
+     " int e, int f, int g);\n};\n"),
+]
 MORE_NAMES = [
     ("src/engine/ask.c", "static bool planted(int k) { return k == LIST_CLOUDCODE; }\n"),
     ("src/engine/lists.c", 'static const char planted[] = "openrouter";\n'),
@@ -112,7 +159,7 @@ MORE_NAMES = [
 def selftest():
     bad = 0
     planted = [(rule, *what) for rule, what in PLANTED.items()]
-    planted += [(names_below, *what) for what in MORE_NAMES]
+    planted += MORE + [(names_below, *what) for what in MORE_NAMES]
     for rule, name, text in planted:
         with tempfile.TemporaryDirectory() as place:
             root = pathlib.Path(place)

@@ -26,7 +26,7 @@ import proofs
 MARK = re.compile(r"^# tool: +(\w+) +([\w-]+): +(.+)$")
 KINDS = ("normal", "limit", "error")
 
-NO_LIMIT_OF_STOP = "none is known: one job is told to stop"
+NO_LIMIT_OF_STOP = "none is known: one job is stopped"
 NO_LIMIT_OF_LIST = "none is known: all jobs that run are listed"
 NO_ERROR_OF_LIST = "it needs no argument, and a wrong type counts as absent"
 NOT_THERE = {
@@ -88,7 +88,7 @@ WebSearch: query! allowed_domains:strings blocked_domains:strings
 TodoWrite: todos!:objects
 Skill: skill! args
 """,
-    # The document names only `action` of code_search: the others are ours.
+    # The document names only `action` of code_search: the others are trivet's.
     "kward": """
 list_directory: path!
 read_file: path! offset:integer limit:integer
@@ -124,8 +124,8 @@ def type_of(schema):
 
 
 def all_tools(program):
-    told = subprocess.run([program, "describe", "tools", "--json"], capture_output=True, check=True)
-    return json.loads(told.stdout)
+    output = subprocess.run([program, "describe", "tools", "--json"], capture_output=True, check=True)
+    return json.loads(output.stdout)
 
 
 def compare(dialect, tools):
@@ -179,9 +179,9 @@ def main():
     parser.add_argument("dialects", nargs="*", default=list(DOCUMENTED))
     arguments = parser.parse_args()
     proven, faults = talks()
-    told, n_tools = all_tools(arguments.binary), 0
+    output, n_tools = all_tools(arguments.binary), 0
     for dialect in arguments.dialects or DOCUMENTED:
-        tools = told[dialect]
+        tools = output[dialect]
         n_tools += len(tools)
         faults += compare(dialect, tools)
         faults += report(dialect, tools, proven)

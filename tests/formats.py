@@ -240,7 +240,7 @@ class Anthropic:
 
     @staticmethod
     def usage(given, cached, made, thought):
-        del thought  # counted as output, not told apart
+        del thought  # counted as output, not counted apart
         return {"input_tokens": given - cached, "cache_read_input_tokens": cached,
                 "cache_creation_input_tokens": 0, "output_tokens": made}
 
@@ -376,7 +376,7 @@ class Vendor:
     key_header: str = "Authorization"
     more_env: dict = field(default_factory=dict)
     is_priced: bool = False       # the program's own row of the model has prices
-    tells_cost: bool = False      # the server says what a reply cost
+    reports_cost: bool = False      # the server says what a reply cost
     name: str = ""
 
     def env(self, port, key):
@@ -395,7 +395,7 @@ VENDORS = {
     "openai": Vendor(Chat, "gpt-6-sol", "OPENAI_BASE_URL", "OPENAI_API_KEY", "/v1",
                      is_priced=True),
     "openrouter": Vendor(Router, "anthropic/claude-sonnet-5.5", "OPENROUTER_BASE_URL",
-                         "OPENROUTER_API_KEY", "/api/v1", tells_cost=True),
+                         "OPENROUTER_API_KEY", "/api/v1", reports_cost=True),
     "ollama": Vendor(Local, "qwen3:8b", "OLLAMA_BASE_URL", "OLLAMA_API_KEY", "/v1"),
     "llamacpp": Vendor(Local, "gemma-4", "LLAMACPP_BASE_URL", "LLAMACPP_API_KEY", "/v1"),
     "lmstudio": Vendor(Local, "gemma-4", "LMSTUDIO_BASE_URL", "LMSTUDIO_API_KEY", "/v1"),

@@ -131,8 +131,8 @@ def confined_child(pid):
 
 def has_mounts(program):
     """Whether the sandbox gets a mount namespace here."""
-    told = subprocess.run([program, "doctor"], capture_output=True, text=True, check=False)
-    return re.search(r"ok +mounts", told.stdout) is not None
+    reported = subprocess.run([program, "doctor"], capture_output=True, text=True, check=False)
+    return re.search(r"ok +mounts", reported.stdout) is not None
 
 
 def without_noise(stderr):

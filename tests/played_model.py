@@ -32,8 +32,8 @@ SHELL = {"loaf": "bash", "scaiflux": "bash", "kward": "run_shell_command", "run"
 class Model:
     """What a provider.Server asks for replies."""
 
-    def __init__(self, story):
-        self.story, self.failed = story, None
+    def __init__(self, scenario):
+        self.scenario, self.failed = scenario, None
         self.lock = threading.Lock()
         self.requests, self.times = [], []
         self.is_begun = False
@@ -46,7 +46,7 @@ class Model:
 
     def reply(self, body):
         try:
-            calls = self.story.send(self.texts(body)) if self.is_begun else next(self.story)
+            calls = self.scenario.send(self.texts(body)) if self.is_begun else next(self.scenario)
             self.is_begun = True
         except StopIteration:
             return {"text": "Done."}
@@ -77,9 +77,9 @@ class Seen:
         self.heard, self.stderr, self.status = heard, stderr, status
 
 
-def play(dialect, story, base, env=None, args=(), workspace=None, timeout=60):
-    """Plays one turn; raises what the story raised."""
-    model = Model(story)
+def play(dialect, scenario, base, env=None, args=(), workspace=None, timeout=60):
+    """Plays one turn; raises what the scenario raised."""
+    model = scenario if isinstance(scenario, Model) else Model(scenario)
     workspace = workspace or os.path.join(base, "workspace")
     os.makedirs(workspace, exist_ok=True)
     with provider.Server(model) as server:

@@ -51,10 +51,10 @@ class Dialect:
     """The schema of one program and dialect, and which of its members have been renamed."""
 
     def __init__(self, program, name):
-        told = subprocess.run([program, "describe", name, "--json"], stdout=subprocess.PIPE,
+        output = subprocess.run([program, "describe", name, "--json"], stdout=subprocess.PIPE,
                               check=True)
         self.name = name
-        self.schema = schema.Schema(json.loads(told.stdout))
+        self.schema = schema.Schema(json.loads(output.stdout))
         self.renamed = set()
         self.n_seen = collections.Counter()     # messages by kind
         defs = self.schema.root["$defs"]

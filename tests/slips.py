@@ -124,11 +124,11 @@ class Checks:
     def __init__(self):
         self.passed = self.failed = 0
 
-    def that(self, holds, what, told=""):
+    def that(self, holds, what, output=""):
         self.passed += bool(holds)
         self.failed += not holds
         if not holds:
-            print(f"FAILED: {what}\n    {str(told)[:1000]!r}")
+            print(f"FAILED: {what}\n    {str(output)[:1000]!r}")
 
     def has(self, text, part, what):
         self.that(part in text, f"{what}: no {part!r}", text)

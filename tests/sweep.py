@@ -35,7 +35,7 @@ PATIENCE_S = 12
 COMMAND = {"command": "echo hello > made; sleep 0.05; cat made"}
 
 
-def story(tool):
+def scenario(tool):
     return {"rounds": [[{"say": "Looking. "}, {"call": tool, "args": COMMAND}], [{"say": ANSWER}]]}
 
 
@@ -152,7 +152,7 @@ class Run:
         self.status, self.stderr, self.fault = None, "", None
         self.path = None
         self.text = ""            # messages with the answer
-        self.is_complete = False  # the turn ended, and the answer was told
+        self.is_complete = False  # the turn ended, and the answer was sent
         self.is_impossible = False  # what was made to fail cannot fail in Linux
 
 
@@ -270,7 +270,7 @@ def play(way, place, number, wrap=(), strike=None, statuses=(0,),
 
 # ---- system calls ----
 
-# They cannot fail (brk tells of a failure by what it returns, close closes whatever it says, a futex
+# They cannot fail (brk reports a failure by what it returns, close closes whatever it says, a futex
 # that is woken is woken), or the program is over then.
 NOT_FAILED = {"execve", "exit", "exit_group", "rt_sigreturn", "restart_syscall", "vfork", "wait4",
               "waitid", "getpid", "gettid", "getuid", "geteuid", "getgid", "getegid", "getppid",
@@ -357,7 +357,7 @@ def sweep(kind, dialects, place, every=1, moments=100, only=None, seed=1, worker
         began = time.monotonic()
         way = WAYS[dialect]
         with open(f"{place}/{dialect}.json", "w", encoding="ascii") as file:
-            json.dump(story(way.tool), file)
+            json.dump(scenario(way.tool), file)
         runs = list(call_runs(way, place, every, only) if kind == "calls"
                     else signal_runs(way, moments, only, rng))
         with concurrent.futures.ThreadPoolExecutor(workers) as pool:
@@ -391,8 +391,8 @@ def main():
         os.environ.update(harness.clean_env(place))
         n, outcomes, faults = sweep(given.kind, [given.dialect] if given.dialect else list(WAYS),
                                     place, given.every, given.moments, given.only, given.seed)
-    told = ", ".join(f"{count} {what}" for what, count in outcomes.most_common())
-    print(f"{n} runs: {told}")
+    output = ", ".join(f"{count} {what}" for what, count in outcomes.most_common())
+    print(f"{n} runs: {output}")
     sys.exit(bool(faults))
 
 

@@ -11,11 +11,11 @@ import threading
 
 
 class SmallModel:
-    def __init__(self, window, rounds, call, bytes_per_token=4, names_window=True, tells_usage=True,
+    def __init__(self, window, rounds, call, bytes_per_token=4, names_window=True, reports_usage=True,
                  fails=None):
         self.window, self.rounds, self.call = window, rounds, call
         self.bytes_per_token, self.names_window = bytes_per_token, names_window
-        self.tells_usage, self.fails = tells_usage, fails
+        self.reports_usage, self.fails = reports_usage, fails
         self.lock = threading.Lock()
         self.n_calls = 0
         self.sizes, self.refused, self.summaries, self.bodies = [], [], [], []
@@ -46,7 +46,7 @@ class SmallModel:
                 self.refused.append(size)
                 return self.refusal(size)
             usage = {"prompt_tokens": size, "completion_tokens": 20, "total_tokens": size + 20}
-            more = {"usage": usage, "piece": 4000} if self.tells_usage else {"piece": 4000}
+            more = {"usage": usage, "piece": 4000} if self.reports_usage else {"piece": 4000}
             if not body.get("tools"):
                 self.summaries.append((self.n_calls, size))
                 if self.fails:

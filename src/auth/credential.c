@@ -207,21 +207,21 @@ static void put_lock_name(struct buf *out, const struct renewal *r)
     buf_addf(out, "%s.%s", r->st->paths[file], r->provider);
 }
 
-/* Waits for the lock, or until another process has refreshed the token (*ret_is_ours false). */
+/* Waits for the lock, or until another process has refreshed the token (*ret_has_lock false). */
 static bool take_turn_await(struct renewal *r, struct file_lock *lock, struct arena *a,
-                            struct auth_entry *ret, bool *ret_is_ours, struct error *err)
+                            struct auth_entry *ret, bool *ret_has_lock, struct error *err)
 {
     AUTO(buf) struct buf name = BUF_INIT;
     put_lock_name(&name, r);
     for (int64_t end_us = time_mono_us() + TURN_MS * 1000;;) {
-        bool is_ours = file_lock(lock, buf_str(&name), 0, err);
-        if (!is_ours && (err->code != ERR_LOCKED || time_mono_us() > end_us))
+        bool has_lock = file_lock(lock, buf_str(&name), 0, err);
+        if (!has_lock && (err->code != ERR_LOCKED || time_mono_us() > end_us))
             return false;
         arena_clear(a);
         if (!auth_store_get(r->st, str_of(r->provider), a, ret, err))
             return false;
-        if (is_ours || is_good(ret->access, ret->expires_ms, str_of(r->refused))) {
-            *ret_is_ours = is_ours;
+        if (has_lock || is_good(ret->access, ret->expires_ms, str_of(r->refused))) {
+            *ret_has_lock = has_lock;
             return true;
         }
         if (!sleep_await(fiber_loop(), TURN_STEP_MS + (int64_t)random_below(TURN_STEP_MS), err))
@@ -235,9 +235,9 @@ static bool renew_story_await(struct renewal *r, struct error *err)
     AUTO(file_lock) struct file_lock lock = FILE_LOCK_INIT;
     struct auth_entry e;
     struct error why = ERROR_INIT;
-    bool is_ours;
-    if (!take_turn_await(r, &lock, &a, &e, &is_ours, &why) ||
-        (is_ours && !is_good(e.access, e.expires_ms, str_of(r->refused)) &&
+    bool has_lock;
+    if (!take_turn_await(r, &lock, &a, &e, &has_lock, &why) ||
+        (has_lock && !is_good(e.access, e.expires_ms, str_of(r->refused)) &&
          !refresh_await(r, &e, &a, &why))) {
         *err = why;
         return false;

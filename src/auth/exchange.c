@@ -10,7 +10,7 @@
 
 enum { ANSWER_BYTES = 256 << 10, ANSWER_DEPTH = 32, LONG_WORD = 32, CODE_BYTES = 40 };
 
-void answer_clear(struct answer *a)
+void token_answer_clear(struct token_answer *a)
 {
     json_clear(&a->json);
 }
@@ -24,7 +24,7 @@ static struct str first_str(yyjson_val *obj, const char *one, const char *two)
 }
 
 /* A code is a short word of letters; other values might be tokens and are not shown. */
-static void read_code(struct answer *a, struct str code)
+static void read_code(struct token_answer *a, struct str code)
 {
     if (code.n > CODE_BYTES)
         return;
@@ -38,7 +38,7 @@ static void read_code(struct answer *a, struct str code)
 }
 
 /* Tokens are long words, so long words are left out. */
-static void read_words(struct answer *a, struct str text)
+static void read_words(struct token_answer *a, struct str text)
 {
     AUTO(buf) struct buf out = BUF_INIT;
     while (text.n) {
@@ -55,7 +55,7 @@ static void read_words(struct answer *a, struct str text)
 }
 
 /* {"error": code, "error_description"}, {"error": {code, message}}, {"code", "message"}. */
-static void read_refusal(struct answer *a)
+static void read_refusal(struct token_answer *a)
 {
     yyjson_val *root = a->json.root, *inner = json_get(root, "error");
     struct str code = json_str(inner);
@@ -76,7 +76,7 @@ static bool is_over_code(const char *code)
     return false;
 }
 
-static enum err_code failure_code(const struct answer *a)
+static enum err_code failure_code(const struct token_answer *a)
 {
     if (a->status == 401 || (a->status < 500 && is_over_code(a->code)))
         return ERR_AUTH;
@@ -89,7 +89,7 @@ static enum err_code failure_code(const struct answer *a)
     return a->status >= 500 ? ERR_PROVIDER : ERR_BAD_REQUEST;
 }
 
-bool answer_check(const struct answer *a, const struct exchange *x, struct error *err)
+bool answer_check(const struct token_answer *a, const struct token_exchange *x, struct error *err)
 {
     bool is_good = a->status >= 200 && a->status < 300;
     if (is_good && a->json.doc)
@@ -118,7 +118,8 @@ static void put_basic(const struct issuer_client *c, struct buf *out)
     base64_put(out, buf_str(&pair));
 }
 
-static size_t put_headers(const struct exchange *x, struct http_header *headers, struct buf *bearer)
+static size_t put_headers(const struct token_exchange *x, struct http_header *headers,
+                          struct buf *bearer)
 {
     size_t n = 0;
     headers[n++] = (struct http_header){STR("Accept"), STR("application/json")};
@@ -136,10 +137,10 @@ static size_t put_headers(const struct exchange *x, struct http_header *headers,
     return n;
 }
 
-static void answer_read(struct str body, int status, struct answer *ret)
+static void answer_read(struct str body, int status, struct token_answer *ret)
 {
     struct error ignored;
-    *ret = (struct answer){.status = status};
+    *ret = (struct token_answer){.status = status};
     if (!json_parse(body, JSON_FIX_UTF8 | JSON_FIX_SURROGATES, ANSWER_DEPTH, &ret->json, &ignored))
         return;
     if (!yyjson_is_obj(ret->json.root))
@@ -148,7 +149,7 @@ static void answer_read(struct str body, int status, struct answer *ret)
         read_refusal(ret);
 }
 
-bool exchange_await(const struct exchange *x, struct answer *ret, struct error *err)
+bool exchange_await(const struct token_exchange *x, struct token_answer *ret, struct error *err)
 {
     AUTO(buf) struct buf url = BUF_INIT, bearer = BUF_INIT;
     AUTO(fetched) struct fetched got = FETCHED_INIT;

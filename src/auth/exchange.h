@@ -7,7 +7,7 @@
 #include "auth/issuer.h"
 #include "loop/fiber.h"
 
-struct exchange {
+struct token_exchange {
     const struct issuer *issuer;
     const struct issuer_url *url;
     const char *what;                  /* "refreshing the sign-in", for errors */
@@ -19,19 +19,19 @@ struct exchange {
     int64_t grace_ms;                  /* fetch.h */
 };
 
-struct answer {
+struct token_answer {
     int status;
     struct json json; /* empty unless the answer is an object */
     char code[48];    /* the issuer's error code, "" if there is none */
     char words[200];  /* its message, without long words */
 };
-#define ANSWER_INIT ((struct answer){0})
-void answer_clear(struct answer *a);
+#define ANSWER_INIT ((struct token_answer){0})
+void token_answer_clear(struct token_answer *a);
 
 /* True for any status. */
-bool exchange_await(const struct exchange *x, struct answer *ret, struct error *err);
+bool exchange_await(const struct token_exchange *x, struct token_answer *ret, struct error *err);
 /* True for a 2xx with an object; else err says what was refused.  ERR_AUTH is permanent: 401, or a
  * code that says that the grant has ended. */
-bool answer_check(const struct answer *a, const struct exchange *x, struct error *err);
+bool answer_check(const struct token_answer *a, const struct token_exchange *x, struct error *err);
 
 #endif

@@ -33,7 +33,7 @@ struct login {
     char id[UUID_LEN + 1];
     struct pkce pkce;
     struct buf url, redirect_uri, callback_path;
-    struct listener *listener;
+    struct http_listener *listener;
     enum login_status status;
     struct error err;   /* why it ended, or the refusal that ends it */
     struct wait news;   /* a code or a refusal was received */
@@ -266,8 +266,8 @@ static bool browser_await(struct login *lg, struct auth_entry *ret, struct error
         *err = lg->err;
         return false;
     }
-    return oauth_code_await(&lg->grant, lg->code, str_of(lg->pkce.verifier),
-                            buf_str(&lg->redirect_uri), &lg->arena, ret, err);
+    struct oauth_code c = {lg->code, str_of(lg->pkce.verifier), buf_str(&lg->redirect_uri)};
+    return oauth_code_await(&lg->grant, &c, &lg->arena, ret, err);
 }
 
 /* ---- sign-in by device code ---- */
@@ -310,9 +310,10 @@ static bool device_await(struct login *lg, struct auth_entry *ret, struct error 
     issuer_url(&lg->redirect_uri, &lg->grant.issuer->device_redirect);
     emit(lg, LOGIN_EV_URL);
     emit(lg, LOGIN_EV_DEVICE_CODE);
-    return poll_await(lg, &a, err) &&
-           oauth_code_await(&lg->grant, a.code, a.verifier, buf_str(&lg->redirect_uri), &lg->arena,
-                            ret, err);
+    if (!poll_await(lg, &a, err))
+        return false;
+    struct oauth_code c = {a.code, a.verifier, buf_str(&lg->redirect_uri)};
+    return oauth_code_await(&lg->grant, &c, &lg->arena, ret, err);
 }
 
 /* ---- the fiber ---- */

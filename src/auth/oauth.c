@@ -13,28 +13,28 @@ enum {
     DEVICE_LASTS_MS = 15 * 60 * 1000,
 };
 
-static struct exchange exchange_of(const struct grant *g, const struct issuer_url *url,
-                                   const char *what, const struct buf *body, bool is_json)
+static struct token_exchange exchange_of(const struct grant *g, const struct issuer_url *url,
+                                         const char *what, const struct buf *body, bool is_json)
 {
-    return (struct exchange){.issuer = g->issuer,
-                             .url = url,
-                             .what = what,
-                             .body = buf_str(body),
-                             .is_json = is_json,
-                             .basic = g->issuer->secret_in_header ? &g->client : NULL};
+    return (struct token_exchange){.issuer = g->issuer,
+                                   .url = url,
+                                   .what = what,
+                                   .body = buf_str(body),
+                                   .is_json = is_json,
+                                   .basic = g->issuer->secret_in_header ? &g->client : NULL};
 }
 
 /* Sends a request; false unless it succeeded. */
-static bool ask_await(const struct exchange *x, struct answer *ret, struct error *err)
+static bool ask_await(const struct token_exchange *x, struct token_answer *ret, struct error *err)
 {
-    struct answer a = ANSWER_INIT;
+    struct token_answer a = ANSWER_INIT;
     if (!exchange_await(x, &a, err))
         return false;
     if (answer_check(&a, x, err)) {
         *ret = a;
         return true;
     }
-    answer_clear(&a);
+    token_answer_clear(&a);
     return false;
 }
 
@@ -105,7 +105,7 @@ static void read_owner(struct auth_entry *e, struct arena *a)
 }
 
 /* old: values kept where the answer has none. */
-static bool read_tokens(const struct answer *from, const struct exchange *x,
+static bool read_tokens(const struct token_answer *from, const struct token_exchange *x,
                         const struct auth_entry *old, struct arena *a, struct auth_entry *ret,
                         struct error *err)
 {
@@ -151,14 +151,14 @@ static bool code_for_key_await(const struct grant *g, struct str code, struct st
                                struct arena *a, struct auth_entry *ret, struct error *err)
 {
     AUTO(buf) struct buf body = BUF_INIT;
-    AUTO(answer) struct answer got = ANSWER_INIT;
+    AUTO(token_answer) struct token_answer got = ANSWER_INIT;
     struct jw w = JW(&body);
     jw_obj(&w);
     jw_kstr(&w, "code", code);
     jw_kstr(&w, "code_verifier", verifier);
     jw_kz(&w, "code_challenge_method", "S256");
     jw_obj_end(&w);
-    struct exchange x = exchange_of(g, &g->issuer->token, "signing in", &body, true);
+    struct token_exchange x = exchange_of(g, &g->issuer->token, "signing in", &body, true);
     if (!ask_await(&x, &got, err))
         return false;
     struct str key = auth_get_str(got.json.root, "key", a);
@@ -171,16 +171,15 @@ static bool code_for_key_await(const struct grant *g, struct str code, struct st
     return true;
 }
 
-bool oauth_code_await(const struct grant *g, struct str code, struct str verifier,
-                      struct str redirect_uri, struct arena *a, struct auth_entry *ret,
-                      struct error *err)
+bool oauth_code_await(const struct grant *g, const struct oauth_code *c, struct arena *a,
+                      struct auth_entry *ret, struct error *err)
 {
     AUTO(buf) struct buf body = BUF_INIT;
-    AUTO(answer) struct answer got = ANSWER_INIT;
+    AUTO(token_answer) struct token_answer got = ANSWER_INIT;
     if (g->issuer->style == ISSUER_KEY)
-        return code_for_key_await(g, code, verifier, a, ret, err);
-    put_code_form(&body, g, code, verifier, redirect_uri);
-    struct exchange x = exchange_of(g, &g->issuer->token, "signing in", &body, false);
+        return code_for_key_await(g, c->code, c->verifier, a, ret, err);
+    put_code_form(&body, g, c->code, c->verifier, c->redirect_uri);
+    struct token_exchange x = exchange_of(g, &g->issuer->token, "signing in", &body, false);
     const struct auth_entry fresh = {.client_id = client_to_keep(g, a)};
     return ask_await(&x, &got, err) && read_tokens(&got, &x, &fresh, a, ret, err);
 }
@@ -210,13 +209,14 @@ bool oauth_refresh_await(const struct grant *g, const struct auth_entry *old, st
                          struct auth_entry *ret, struct error *err)
 {
     AUTO(buf) struct buf body = BUF_INIT;
-    AUTO(answer) struct answer got = ANSWER_INIT;
+    AUTO(token_answer) struct token_answer got = ANSWER_INIT;
     bool is_json = g->issuer->refreshes_by_json;
     if (is_json)
         put_refresh_json(&body, g, old->refresh);
     else
         put_refresh_form(&body, g, old->refresh);
-    struct exchange x = exchange_of(g, &g->issuer->token, "refreshing the sign-in", &body, is_json);
+    struct token_exchange x = exchange_of(g, &g->issuer->token, "refreshing the sign-in", &body,
+                                          is_json);
     x.grace_ms = REFRESH_GRACE_MS;
     return ask_await(&x, &got, err) && read_tokens(&got, &x, old, a, ret, err);
 }
@@ -225,13 +225,14 @@ bool oauth_api_key_await(const struct grant *g, struct str id_token, struct aren
                          struct str *ret_key, struct error *err)
 {
     AUTO(buf) struct buf body = BUF_INIT;
-    AUTO(answer) struct answer got = ANSWER_INIT;
+    AUTO(token_answer) struct token_answer got = ANSWER_INIT;
     form_put(&body, "grant_type", STR("urn:ietf:params:oauth:grant-type:token-exchange"));
     form_put(&body, "client_id", g->client.id);
     form_put(&body, "requested_token", STR("openai-api-key"));
     form_put(&body, "subject_token", id_token);
     form_put(&body, "subject_token_type", STR("urn:ietf:params:oauth:token-type:id_token"));
-    struct exchange x = exchange_of(g, &g->issuer->token, "asking for an API key", &body, false);
+    struct token_exchange x = exchange_of(g, &g->issuer->token, "asking for an API key", &body,
+                                          false);
     if (!ask_await(&x, &got, err))
         return false;
     struct str key = auth_get_str(got.json.root, "access_token", a);
@@ -245,9 +246,10 @@ bool oauth_api_key_await(const struct grant *g, struct str id_token, struct aren
 bool oauth_profile_await(const struct grant *g, struct arena *a, struct auth_entry *e,
                          struct error *err)
 {
-    AUTO(answer) struct answer got = ANSWER_INIT;
+    AUTO(token_answer) struct token_answer got = ANSWER_INIT;
     struct buf none = BUF_INIT;
-    struct exchange x = exchange_of(g, &g->issuer->profile, "reading the profile", &none, false);
+    struct token_exchange x = exchange_of(g, &g->issuer->profile, "reading the profile", &none,
+                                          false);
     x.bearer = e->access;
     x.timeout_ms = SHORT_MS;
     if (!ask_await(&x, &got, err))
@@ -261,14 +263,14 @@ bool oauth_profile_await(const struct grant *g, struct arena *a, struct auth_ent
 bool oauth_revoke_await(const struct grant *g, const struct auth_entry *e, struct error *err)
 {
     AUTO(buf) struct buf body = BUF_INIT;
-    AUTO(answer) struct answer got = ANSWER_INIT;
+    AUTO(token_answer) struct token_answer got = ANSWER_INIT;
     struct jw w = JW(&body);
     jw_obj(&w);
     jw_kstr(&w, "token", e->refresh.n ? e->refresh : e->access);
     jw_kz(&w, "token_type_hint", e->refresh.n ? "refresh_token" : "access_token");
     jw_kstr(&w, "client_id", g->client.id);
     jw_obj_end(&w);
-    struct exchange x = exchange_of(g, &g->issuer->revoke, "signing out", &body, true);
+    struct token_exchange x = exchange_of(g, &g->issuer->revoke, "signing out", &body, true);
     x.timeout_ms = SHORT_MS;
     if (!exchange_await(&x, &got, err))
         return false;
@@ -281,15 +283,15 @@ bool oauth_device_start_await(const struct grant *g, struct arena *a, struct dev
                               struct error *err)
 {
     AUTO(buf) struct buf body = BUF_INIT;
-    AUTO(answer) struct answer got = ANSWER_INIT;
+    AUTO(token_answer) struct token_answer got = ANSWER_INIT;
     if (!g->issuer->device_start.path)
         return error_set(err, ERR_NOT_FOUND, "%s offers no device codes", g->issuer->title);
     struct jw w = JW(&body);
     jw_obj(&w);
     jw_kstr(&w, "client_id", g->client.id);
     jw_obj_end(&w);
-    struct exchange x = exchange_of(g, &g->issuer->device_start, "asking for a device code", &body,
-                                    true);
+    struct token_exchange x = exchange_of(g, &g->issuer->device_start, "asking for a device code",
+                                          &body, true);
     if (!ask_await(&x, &got, err))
         return false;
     yyjson_val *root = got.json.root;
@@ -308,7 +310,7 @@ bool oauth_device_start_await(const struct grant *g, struct arena *a, struct dev
 }
 
 /* Whether the error only means that the user is not done yet. */
-static bool is_pending(const struct answer *a, enum device_state *ret)
+static bool is_pending(const struct token_answer *a, enum device_state *ret)
 {
     *ret = DEVICE_PENDING;
     if (strcmp(a->code, "slow_down") == 0) {
@@ -322,7 +324,7 @@ static bool is_pending(const struct answer *a, enum device_state *ret)
     return !says_no && (a->status == 403 || a->status == 404);
 }
 
-static bool read_device_code(const struct answer *got, const struct grant *g, struct arena *a,
+static bool read_device_code(const struct token_answer *got, const struct grant *g, struct arena *a,
                              struct device_answer *ret, struct error *err)
 {
     struct device_answer d = {.state = DEVICE_GRANTED,
@@ -339,15 +341,15 @@ bool oauth_device_poll_await(const struct grant *g, const struct device *d, stru
                              struct device_answer *ret, struct error *err)
 {
     AUTO(buf) struct buf body = BUF_INIT;
-    AUTO(answer) struct answer got = ANSWER_INIT;
+    AUTO(token_answer) struct token_answer got = ANSWER_INIT;
     enum device_state state;
     struct jw w = JW(&body);
     jw_obj(&w);
     jw_kstr(&w, "device_auth_id", d->id);
     jw_kstr(&w, "user_code", d->user_code);
     jw_obj_end(&w);
-    struct exchange x = exchange_of(g, &g->issuer->device_poll, "waiting for the device code",
-                                    &body, true);
+    struct token_exchange x = exchange_of(g, &g->issuer->device_poll, "waiting for the device code",
+                                          &body, true);
     if (!exchange_await(&x, &got, err))
         return false;
     if (is_pending(&got, &state)) {

@@ -17,10 +17,12 @@ struct pkce;
 void oauth_authorize_url(struct buf *out, const struct grant *g, const struct pkce *p,
                          struct str redirect_uri, struct str scope, struct str originator);
 
+struct oauth_code {
+    struct str code, verifier, redirect_uri;
+};
 /* Exchanges a code for tokens, or for a key. */
-bool oauth_code_await(const struct grant *g, struct str code, struct str verifier,
-                      struct str redirect_uri, struct arena *a, struct auth_entry *ret,
-                      struct error *err);
+bool oauth_code_await(const struct grant *g, const struct oauth_code *c, struct arena *a,
+                      struct auth_entry *ret, struct error *err);
 /* New tokens for the old entry's refresh token.  Members missing in the answer keep their values.
  * ERR_AUTH: permanently refused, sign in again; every other failure is temporary.  A request that
  * was sent gets a few seconds to complete even if the fiber is canceled, since the old token may

@@ -7,7 +7,7 @@
 
 struct arena_block {
     struct arena_block *next;
-    size_t room, used;
+    size_t capacity, used;
     alignas(max_align_t) char bytes[];
 };
 
@@ -60,10 +60,10 @@ void arena_clear(struct arena *a)
 
 static struct arena_block *add_block(struct arena *a, size_t n)
 {
-    size_t room = a->blocks ? NEXT_BLOCK : FIRST_BLOCK;
-    bool is_large = n > room / 2;
-    struct arena_block *b = xmalloc(sizeof *b + (is_large ? n : room));
-    b->room = is_large ? n : room;
+    size_t capacity = a->blocks ? NEXT_BLOCK : FIRST_BLOCK;
+    bool is_large = n > capacity / 2;
+    struct arena_block *b = xmalloc(sizeof *b + (is_large ? n : capacity));
+    b->capacity = is_large ? n : capacity;
     b->used = 0;
     /* A large allocation gets a block of its own behind the first, whose free space stays in
      * use. */
@@ -77,11 +77,19 @@ static struct arena_block *add_block(struct arena *a, size_t n)
     return b;
 }
 
+void *arena_grow(struct arena *a, const void *v, size_t *capacity, size_t size)
+{
+    size_t n = *capacity * size;
+    *capacity = *capacity ? *capacity * 2 : 8;
+    void *bigger = arena_alloc(a, *capacity * size);
+    return n ? memcpy(bigger, v, n) : bigger;
+}
+
 void *arena_alloc(struct arena *a, size_t n)
 {
     size_t step = (n + alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
     struct arena_block *b = a->blocks;
-    if (!b || b->room - b->used < step)
+    if (!b || b->capacity - b->used < step)
         b = add_block(a, step);
     void *p = b->bytes + b->used;
     b->used += step;

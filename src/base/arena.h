@@ -24,6 +24,14 @@ void arena_clear(struct arena *a); /* frees everything; the arena can be used ag
 void *arena_alloc(struct arena *a, size_t n) __attribute__((returns_nonnull));
 #define arena_new(a, type) ((type *)arena_alloc((a), sizeof(type)))
 #define arena_array(a, type, count) ((type *)arena_alloc((a), sizeof(type) * (count)))
+/* Makes space for one more element in an array of the arena, as GROW does. */
+#define ARENA_GROW(a, v, n, capacity)                                                              \
+    do {                                                                                           \
+        if ((n) == (capacity))                                                                     \
+            (v) = arena_grow((a), (v), &(capacity), sizeof *(v));                                  \
+    } while (0)
+void *arena_grow(struct arena *a, const void *v, size_t *capacity, size_t size)
+    __attribute__((returns_nonnull));
 /* Copies; the copy is followed by a NUL.  STR_NONE stays STR_NONE. */
 struct str arena_str(struct arena *a, struct str s);
 char *arena_strz(struct arena *a, struct str s);

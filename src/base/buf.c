@@ -9,7 +9,7 @@ void buf_clear(struct buf *b)
 {
     free(b->p);
     b->p = NULL;
-    b->n = b->room = 0;
+    b->n = b->capacity = 0;
     b->full = false;
 }
 
@@ -23,7 +23,7 @@ void buf_reset(struct buf *b)
 
 void buf_shrink(struct buf *b, size_t keep)
 {
-    if (b->room > keep)
+    if (b->capacity > keep)
         buf_clear(b);
     else
         buf_reset(b);
@@ -37,18 +37,18 @@ static __attribute__((noinline)) char *grow(struct buf *b, size_t n)
         b->full = true;
         return NULL;
     }
-    size_t room = MAX(b->room + b->room / 2, (size_t)64);
+    size_t capacity = MAX(b->capacity + b->capacity / 2, (size_t)64);
     if (b->limit)
-        room = MIN(room, b->limit);
-    b->room = MAX(room, want);
-    b->p = xrealloc(b->p, b->room + 1);
+        capacity = MIN(capacity, b->limit);
+    b->capacity = MAX(capacity, want);
+    b->p = xrealloc(b->p, b->capacity + 1);
     return b->p + b->n;
 }
 
-/* `room` never exceeds the limit, so bytes that fit are allowed. */
+/* `capacity` never exceeds the limit, so bytes that fit are allowed. */
 static inline char *space(struct buf *b, size_t n)
 {
-    return b->p && n <= b->room - b->n ? b->p + b->n : grow(b, n);
+    return b->p && n <= b->capacity - b->n ? b->p + b->n : grow(b, n);
 }
 
 char *buf_space(struct buf *b, size_t n)

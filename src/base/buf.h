@@ -18,10 +18,10 @@
 
 struct buf {
     char *p;
-    size_t n;     /* bytes in use */
-    size_t room;  /* bytes allocated, without the NUL */
-    size_t limit; /* 0: none */
-    bool full;    /* an addition was refused */
+    size_t n;        /* bytes in use */
+    size_t capacity; /* bytes allocated, without the NUL */
+    size_t limit;    /* 0: none */
+    bool full;       /* an addition was refused */
 };
 
 #define BUF_INIT ((struct buf){0})

@@ -157,6 +157,14 @@ const char *err_code_name(enum err_code code)
     return code < ERR_N_CODES && code_names[code] ? code_names[code] : "unknown";
 }
 
+enum err_code err_code_named(struct str name)
+{
+    for (enum err_code c = ERR_NONE + 1; c < ERR_N_CODES; c++)
+        if (code_names[c] && str_is(name, code_names[c]))
+            return c;
+    return ERR_INTERNAL;
+}
+
 const char *err_origin_name(enum err_origin origin)
 {
     return origin == ORIGIN_LOCAL ? "local" : origin == ORIGIN_REMOTE ? "remote" : "unknown";

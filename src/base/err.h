@@ -80,6 +80,7 @@ static inline struct str error_said(const struct error *err)
     return err->said ? str_of(err->text + err->said) : STR_NONE;
 }
 const char *err_code_name(enum err_code code);       /* "not_found" */
+enum err_code err_code_named(struct str name);       /* ERR_INTERNAL when there is none */
 const char *err_origin_name(enum err_origin origin); /* "local" */
 
 #endif

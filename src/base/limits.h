@@ -33,7 +33,10 @@
     X(QUEUE_INPUTS, 1000, "inputs waiting in one session", "the input is refused")                 \
     X(EVENT_SESSIONS, 500, "sessions named in a state.changed event (loaf)",                       \
       "the newest are named; state.get names all")                                                 \
-    X(RING_EVENTS, 1000, "events of one turn kept for replay", "older ones replay from the file")  \
+    X(RING_EVENTS, 1000, "events of one turn that a client can ask for again",                     \
+      "older ones are gone")                                                                       \
+    X(RING_NODES, 1000, "events of one turn kept for replay, pieces of one text counted as one",   \
+      "older ones replay from the file")                                                           \
     X(RING_BYTES, 1 << 20, "bytes of one turn's events kept for replay",                           \
       "older ones replay from the file")                                                           \
     X(RINGS_BYTES, 8 << 20, "bytes of all finished turns' events kept for replay",                 \
@@ -104,14 +107,53 @@
     X(SEARCH_MS, 30000, "milliseconds of a web search", "the search fails")                        \
     X(PATCH_STEPS, 100000000, "comparisons of lines to find where a patch belongs",                \
       "the patch is refused")                                                                      \
+    X(UNDO_FILE_BYTES, 2 << 20, "bytes of a file that undo restores",                              \
+      "it is left as it is and named")                                                             \
+    X(UNDO_TURNS, 100, "turns of a session that can be undone", "the oldest are forgotten")        \
+    X(UNDO_BYTES, 64 << 20, "bytes that undo keeps of a session",                                  \
+      "the oldest turns are forgotten")                                                            \
+    X(UNDO_DAYS, 30, "days without changes that undo keeps a session", "it is forgotten")          \
+    X(UNDO_SCAN_FILES, 100000, "files of a workspace in which undo looks for changes of commands", \
+      "what commands change is not undone")                                                        \
+    X(UNDO_SCAN_MS, 1000, "milliseconds of such a search", "the same")                             \
+    X(UNDO_COPIED_FILES, 2000, "files not in git that undo copies before the first command",       \
+      "further ones are not restored")                                                             \
+    X(UNDO_COPIED_BYTES, 16 << 20, "bytes of these copies", "further ones are not restored")       \
+    X(UNDO_CHANGED_FILES, 2000, "files that commands of a turn change and undo restores",          \
+      "what that command changed is not undone")                                                   \
+    X(GIT_INDEX_BYTES, 64 << 20, "bytes of a git index that undo reads",                           \
+      "the files count as not in git")                                                             \
     X(CONNECT_MS, 30000, "milliseconds to connect to a server", "the request fails")               \
     X(RESPONSE_HEAD_BYTES, 256 << 10, "bytes of the head of a response", "the request fails")      \
+    X(NATS_LINE_BYTES, 64 << 10, "bytes of a line of a NATS server",                               \
+      "the connection is made again")                                                              \
+    X(NATS_MESSAGE_BYTES, 64 << 20, "bytes of a message of a NATS server",                         \
+      "the connection is made again")                                                              \
+    X(NATS_QUEUE_BYTES, 8 << 20, "bytes that wait for a NATS server", "the message is refused")    \
     X(PROXY_IDLE_MS, 300000, "milliseconds without traffic on a connection of a confined command", \
       "it is closed")                                                                              \
     X(MODELS, 4000, "models in the list of a provider", "further ones are left out")               \
     X(MODELS_FILE_BYTES, 4 << 20, "bytes of the user's own list of models", "it is ignored")       \
     X(INDEXED_BYTES, 64 << 10, "bytes of a message that searching sessions sees",                  \
       "the rest is not found")                                                                     \
+    X(WEB_LINE_BYTES, 8 << 10, "bytes of the first line of an HTTP request", "414")                \
+    X(WEB_HEAD_BYTES, 16 << 10, "bytes of the head of an HTTP request", "431")                     \
+    X(WEB_HEADERS, 100, "headers of an HTTP request", "431")                                       \
+    X(WEB_HEAD_MS, 10000, "milliseconds of receiving the head of an HTTP request", "408")          \
+    X(WEB_BODY_BYTES, 64 << 20, "bytes of the body of an HTTP request", "413")                     \
+    X(WEB_BODY_MS, 30000, "milliseconds without a byte of the body of an HTTP request", "408")     \
+    X(WEB_IDLE_MS, 60000, "milliseconds between two HTTP requests of a connection",                \
+      "it is closed")                                                                              \
+    X(WEB_STALL_MS, 60000, "milliseconds in which a client of the HTTP server reads nothing",      \
+      "it is cut off")                                                                             \
+    X(WEB_CONNECTIONS, 16384, "connections of the HTTP server", "503")                             \
+    X(WEB_STRANGERS, 64, "HTTP connections that have not shown a token yet",                       \
+      "the oldest is closed")                                                                      \
+    X(WEB_FAILURES, 10, "wrong tokens and login codes of an address in a minute", "429")           \
+    X(WEB_SILENCE_MS, 60000, "milliseconds in which nothing comes from a WebSocket",               \
+      "it is cut off")                                                                             \
+    X(WEB_CODES, 64, "login codes that are valid at once", "the oldest is dropped")                \
+    X(WEB_CODE_MS, 60000, "milliseconds of a login code", "it is refused")                         \
     X(STACK_BYTES, 256 << 10, "stack of a fiber", "guard page")
 
 enum {

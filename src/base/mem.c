@@ -30,6 +30,12 @@ void *xrealloc(void *p, size_t n)
     return checked(realloc(p, n ? n : 1), 1);
 }
 
+void *mem_grow(void *v, size_t *capacity, size_t size)
+{
+    *capacity = *capacity ? *capacity * 2 : 8;
+    return xrealloc(v, *capacity * size);
+}
+
 char *xstrdup(const char *s)
 {
     size_t n = strlen(s) + 1;

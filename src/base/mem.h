@@ -23,6 +23,15 @@ void mem_trim(void);
 
 #define xnew(type) ((type *)xcalloc(1, sizeof(type)))
 
+/* Makes space for one more element in an array with n elements: GROW(l->v, l->n, l->capacity);
+ * l->v[l->n++] = x; */
+#define GROW(v, n, capacity)                                                                       \
+    do {                                                                                           \
+        if ((n) == (capacity))                                                                     \
+            (v) = mem_grow((v), &(capacity), sizeof *(v));                                         \
+    } while (0)
+void *mem_grow(void *v, size_t *capacity, size_t size) __attribute__((returns_nonnull));
+
 /* Owning locals: AUTO(buf) struct buf b = BUF_INIT;  calls buf_clear(&b) on every return. */
 #define AUTO(name) __attribute__((cleanup(name##_clear)))
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Opening files by untrusted names.  Between the permission check of a path and its use, a link can
- * replace a directory.  So the kernel is told which links to follow: none for a path that was
- * resolved before, none that leads out of the given root directory otherwise.
+ * replace a directory.  So the kernel gets flags for which links to follow: none for a path that
+ * was resolved before, none that leads out of the given root directory otherwise.
  *
  * Where the kernel has no openat2 (before 5.6, or a filter refuses it) the path is walked directory
  * by directory, and no link at all is followed.

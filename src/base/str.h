@@ -15,6 +15,11 @@ struct str {
     size_t n;
 };
 
+struct str_list {
+    struct str *v;
+    size_t n;
+};
+
 #define STR_NONE ((struct str){0})
 #define STR(lit) ((struct str){"" lit, sizeof(lit) - 1}) /* of a literal */
 #define STR_FMT(s) (int)(s).n, ((s).p ? (s).p : "")      /* for "%.*s" */

@@ -10,7 +10,7 @@
 struct table_slot;
 struct table {
     struct table_slot *slots;
-    size_t n, room; /* room: 0 or a power of two */
+    size_t n, capacity; /* capacity: 0 or a power of two */
 };
 #define TABLE_INIT ((struct table){0})
 void table_clear(struct table *t);

@@ -502,9 +502,9 @@ bool message_get(struct arena *a, yyjson_val *v, struct message *ret)
     if (!role_get(json_get_str(v, "role"), &m.role))
         return false;
     /* Every part and call becomes at most one block; one more is the summary. */
-    size_t room = yyjson_arr_size(json_get(v, "content")) +
-                  yyjson_arr_size(get_either(v, "tool_calls", "toolCalls")) + 2;
-    m.blocks = arena_array(a, struct block, room);
+    size_t capacity = yyjson_arr_size(json_get(v, "content")) +
+                      yyjson_arr_size(get_either(v, "tool_calls", "toolCalls")) + 2;
+    m.blocks = arena_array(a, struct block, capacity);
     m.entry_id = arena_str(a, json_get_str(v, "id"));
     m.is_branch = str_is(json_get_str(v, "role"), branch_role);
     if (m.role == ROLE_USER || m.role == ROLE_SUMMARY)

@@ -30,7 +30,7 @@ void reply_clear(struct reply *r)
     *r = REPLY_INIT;
 }
 
-static bool has_room(const struct reply *r, size_t more)
+static bool has_space(const struct reply *r, size_t more)
 {
     return more <= LIMIT_REPLY_BYTES &&
            r->bytes + r->n_parts * PART_COST <= (size_t)LIMIT_REPLY_BYTES - more;
@@ -38,10 +38,7 @@ static bool has_room(const struct reply *r, size_t more)
 
 static struct reply_part *begin_part(struct reply *r, enum block_kind kind)
 {
-    if (r->n_parts == r->room_parts) {
-        r->room_parts = r->room_parts ? r->room_parts * 2 : 4;
-        r->parts = xrealloc(r->parts, r->room_parts * sizeof *r->parts);
-    }
+    GROW(r->parts, r->n_parts, r->parts_capacity);
     struct reply_part *p = &r->parts[r->n_parts++];
     *p = (struct reply_part){.kind = kind};
     return p;
@@ -57,7 +54,7 @@ static bool add_delta(struct reply *r, enum block_kind kind, struct str delta)
 {
     if (delta.n == 0)
         return true;
-    if (!has_room(r, delta.n))
+    if (!has_space(r, delta.n))
         return false;
     struct reply_part *last = r->n_parts ? &r->parts[r->n_parts - 1] : NULL;
     if (!last || last->kind != kind || last->is_closed)
@@ -78,7 +75,7 @@ bool reply_add_reasoning(struct reply *r, struct str delta)
 
 bool reply_begin_reasoning(struct reply *r)
 {
-    if (!has_room(r, 0))
+    if (!has_space(r, 0))
         return false;
     begin_part(r, BLOCK_REASONING);
     return true;
@@ -87,7 +84,7 @@ bool reply_begin_reasoning(struct reply *r)
 bool reply_set_opaque(struct reply *r, struct str opaque)
 {
     struct reply_part *open = NULL;
-    if (!has_room(r, opaque.n))
+    if (!has_space(r, opaque.n))
         return false;
     for (size_t i = r->n_parts; i-- > 0 && !open;) {
         if (r->parts[i].kind == BLOCK_REASONING && !r->parts[i].is_closed)
@@ -143,7 +140,7 @@ static void set_once(struct reply *r, struct str *place, struct str value)
 bool reply_add_call(struct reply *r, int64_t key, struct str id, struct str name,
                     struct str arguments)
 {
-    if (!has_room(r, id.n + name.n + arguments.n))
+    if (!has_space(r, id.n + name.n + arguments.n))
         return false;
     struct reply_part *p = find_call(r, key);
     set_once(r, &p->id, id);
@@ -155,7 +152,7 @@ bool reply_add_call(struct reply *r, int64_t key, struct str id, struct str name
 bool reply_set_call(struct reply *r, int64_t key, struct str id, struct str name,
                     struct str arguments)
 {
-    if (!has_room(r, id.n + name.n + arguments.n))
+    if (!has_space(r, id.n + name.n + arguments.n))
         return false;
     struct reply_part *p = find_call(r, key);
     if (id.n)

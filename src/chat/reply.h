@@ -22,7 +22,7 @@ struct reply_part;
 
 struct reply {
     struct reply_part *parts; /* in order of appearance */
-    size_t n_parts, room_parts;
+    size_t n_parts, parts_capacity;
     size_t bytes; /* of all parts, for the limit */
     struct usage usage;
     bool has_usage;

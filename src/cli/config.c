@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-struct wish {
+struct config_args {
     bool as_json, is_project, asks_help;
     struct str workspace;
     const struct verb *verb;
@@ -20,13 +20,13 @@ struct wish {
     char **argv;
     struct runner *r;
 };
-#define WISH(member, ...) OPTION(wish, member, __VA_ARGS__)
+#define ARG(member, ...) OPTION(config_args, member, __VA_ARGS__)
 const struct option config_options[] = {
-    WISH(is_project, OPT_FLAG, "project", 'p', NULL,
-         "set, unset: in .trivet/config.json of the workspace"),
-    WISH(workspace, OPT_TEXT, "workspace", 'w', "DIR", "of this workspace (default: .)"),
-    WISH(as_json, OPT_FLAG, "json", 0, NULL, "list, get, explain: as JSON"),
-    WISH(asks_help, OPT_FLAG, "help", 'h', NULL, "this text"),
+    ARG(is_project, OPT_FLAG, "project", 'p', NULL,
+        "set, unset: in .trivet/config.json of the workspace"),
+    ARG(workspace, OPT_TEXT, "workspace", 'w', "DIR", "of this workspace (default: .)"),
+    ARG(as_json, OPT_FLAG, "json", 0, NULL, "list, get, explain: as JSON"),
+    ARG(asks_help, OPT_FLAG, "help", 'h', NULL, "this text"),
     OPTION_END,
 };
 const char config_more[] =
@@ -35,14 +35,15 @@ const char config_more[] =
     "machine (/etc/trivet/config.json).  A project can only make settings stricter;\n"
     "the policy of the machine limits all others.  See docs/configuration.md.\n";
 
-static const struct setting *named(struct wish *w, int n_words, const char *what, struct error *err)
+static const struct setting *named(struct config_args *a, int n_words, const char *what,
+                                   struct error *err)
 {
     const struct setting *row = NULL;
-    if (w->argc == n_words)
-        row = setting_find(str_of(w->argv[0]), err);
+    if (a->argc == n_words)
+        row = setting_find(str_of(a->argv[0]), err);
     else
         error_set(err, ERR_INVALID, "%s", what);
-    w->r->exit_code = row ? 0 : 2;
+    a->r->exit_code = row ? 0 : 2;
     return row;
 }
 
@@ -61,19 +62,19 @@ static void put_value_json(struct jw *w, const struct setting *row)
 
 static bool list_await(void *state, struct error *err)
 {
-    struct wish *w = state;
-    struct buf *out = &w->r->out;
+    struct config_args *a = state;
+    struct buf *out = &a->r->out;
     struct jw jw = JW(out);
-    if (w->argc) {
-        w->r->exit_code = 2;
+    if (a->argc) {
+        a->r->exit_code = 2;
         return error_set(err, ERR_INVALID, "list takes no words");
     }
-    if (w->as_json)
+    if (a->as_json)
         jw_arr(&jw);
     for (const struct setting *row = setting_rows; row->name; row++) {
         enum setting_from from;
         struct str value = setting_get(row, &from);
-        if (w->as_json) {
+        if (a->as_json) {
             put_value_json(&jw, row);
             continue;
         }
@@ -82,7 +83,7 @@ static bool list_await(void *state, struct error *err)
         buf_addf(out, "%s%s%s\n", value.p ? "  (" : "", value.p ? setting_from_names[from] : "",
                  value.p ? ")" : "");
     }
-    if (w->as_json) {
+    if (a->as_json) {
         jw_arr_end(&jw);
         buf_addc(out, '\n');
     }
@@ -91,20 +92,20 @@ static bool list_await(void *state, struct error *err)
 
 static bool get_await(void *state, struct error *err)
 {
-    struct wish *w = state;
-    struct jw jw = JW(&w->r->out);
+    struct config_args *a = state;
+    struct jw jw = JW(&a->r->out);
     enum setting_from from;
-    const struct setting *row = named(w, 1, "get needs the name of a setting", err);
+    const struct setting *row = named(a, 1, "get needs the name of a setting", err);
     if (!row)
         return false;
     struct str value = setting_get(row, &from);
-    if (w->as_json)
+    if (a->as_json)
         put_value_json(&jw, row);
     else if (value.p)
-        shown_add(&w->r->out, value, false);
-    if (w->as_json || value.p)
-        buf_addc(&w->r->out, '\n');
-    w->r->exit_code = value.p ? 0 : 1;
+        shown_add(&a->r->out, value, false);
+    if (a->as_json || value.p)
+        buf_addc(&a->r->out, '\n');
+    a->r->exit_code = value.p ? 0 : 1;
     return true;
 }
 
@@ -147,15 +148,15 @@ static void explain_source(const struct setting *row, enum setting_from from, bo
 
 static bool explain_await(void *state, struct error *err)
 {
-    struct wish *w = state;
-    struct buf *out = &w->r->out;
+    struct config_args *a = state;
+    struct buf *out = &a->r->out;
     struct jw jw = JW(out);
     enum setting_from from;
-    const struct setting *row = named(w, 1, "explain needs the name of a setting", err);
+    const struct setting *row = named(a, 1, "explain needs the name of a setting", err);
     if (!row)
         return false;
     struct str value = setting_get(row, &from);
-    if (w->as_json) {
+    if (a->as_json) {
         put_value_json(&jw, row);
         buf_addc(out, '\n');
         return true;
@@ -172,24 +173,24 @@ static bool explain_await(void *state, struct error *err)
 
 /* ---- set, unset ---- */
 
-struct change {
+struct setting_change {
     const char *name, *value; /* NULL: removed */
 };
 
 static void change(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
 {
-    const struct change *c = arg;
+    const struct setting_change *c = arg;
     if (!c->value)
         yyjson_mut_obj_remove_key(root, c->name);
     else
         config_put(doc, root, str_of(c->name), yyjson_mut_strcpy(doc, c->value));
 }
 
-static bool write_await(struct wish *w, struct change *c, struct error *err)
+static bool write_await(struct config_args *a, struct setting_change *c, struct error *err)
 {
     AUTO(buf) struct buf path = BUF_INIT, lock = BUF_INIT;
-    settings_path(w->is_project ? FROM_PROJECT : FROM_USER, &path);
-    if (!w->is_project)
+    settings_path(a->is_project ? FROM_PROJECT : FROM_USER, &path);
+    if (!a->is_project)
         return config_change_await(buf_str(&path), change, c, NULL, err);
     AUTO_FREE char *dir = str_dup(path_dir(buf_str(&path)));
     if (mkdir(dir, 0755) != 0 && errno != EEXIST)
@@ -200,35 +201,35 @@ static bool write_await(struct wish *w, struct change *c, struct error *err)
 
 static bool set_await(void *state, struct error *err)
 {
-    struct wish *w = state;
+    struct config_args *a = state;
     const char *why;
-    const struct setting *row = named(w, 2, "set needs a name and a value", err);
+    const struct setting *row = named(a, 2, "set needs a name and a value", err);
     if (!row)
         return false;
-    struct str value = str_of(w->argv[1]);
-    w->r->exit_code = 2;
+    struct str value = str_of(a->argv[1]);
+    a->r->exit_code = 2;
     if (!value.n)
         return error_set(err, ERR_INVALID, "set needs a value; unset removes one");
     if (!setting_check(row, value, err))
         return false;
-    if (w->is_project && !setting_is_allowed(row, value, &why))
+    if (a->is_project && !setting_is_allowed(row, value, &why))
         return error_set(err, ERR_INVALID, "%s: %s", row->name, why);
-    w->r->exit_code = 0;
-    return write_await(w, &(struct change){.name = row->name, .value = w->argv[1]}, err);
+    a->r->exit_code = 0;
+    return write_await(a, &(struct setting_change){.name = row->name, .value = a->argv[1]}, err);
 }
 
 static bool unset_await(void *state, struct error *err)
 {
-    struct wish *w = state;
-    const struct setting *row = named(w, 1, "unset needs the name of a setting", err);
-    return row && write_await(w, &(struct change){.name = row->name}, err);
+    struct config_args *a = state;
+    const struct setting *row = named(a, 1, "unset needs the name of a setting", err);
+    return row && write_await(a, &(struct setting_change){.name = row->name}, err);
 }
 
 static bool schema_await(void *state, struct error *err)
 {
-    struct wish *w = state;
+    struct config_args *a = state;
     (void)err;
-    settings_schema(&w->r->out);
+    settings_schema(&a->r->out);
     return true;
 }
 
@@ -244,23 +245,23 @@ const struct verb config_verbs[] = {
 
 static bool run_await(struct runner *r, void *state, struct error *err)
 {
-    struct wish *w = state;
-    w->r = r;
-    return w->verb->run_await(w, err);
+    struct config_args *a = state;
+    a->r = r;
+    return a->verb->run_await(a, err);
 }
 
 int config_run(const struct command_row *row, int argc, char **argv)
 {
-    struct wish w = {0};
+    struct config_args a = {0};
     struct error err;
     int exit_code;
-    if (!command_read(row, &argc, argv, &w, &w.asks_help, &exit_code))
+    if (!command_read(row, &argc, argv, &a, &a.asks_help, &exit_code))
         return exit_code;
-    w.verb = command_verb(row, argc, argv, &err);
-    if (!w.verb)
+    a.verb = command_verb(row, argc, argv, &err);
+    if (!a.verb)
         return command_refuse(row, &err);
-    w.argc = argc - (argc > 0);
-    w.argv = argv + 1;
-    settings_use_project(w.workspace.p ? w.workspace : STR("."));
-    return runner_run(row, run_await, &w);
+    a.argc = argc - (argc > 0);
+    a.argv = argv + 1;
+    settings_use_project(a.workspace.p ? a.workspace : STR("."));
+    return runner_run(row, run_await, &a);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `trivet demo`: a minimal client.  It starts this program once per dialect, talks to it over
- * pipes, and tells what happens: prompt, answer, tool, result, time.  With --raw it prints every
+ * pipes, and shows what happens: prompt, answer, tool, result, time.  With --raw it prints every
  * message of both sides.
  *
  * A play is a list of steps: send a message, then read until a message contains all strings of
@@ -26,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-struct step {
+struct demo_step {
     const char *say;      /* NULL: only read; $id, $workspace are replaced */
     const char *until[3]; /* strings in the awaited message */
     const char *remember; /* member of the awaited message's result that becomes $id */
@@ -34,7 +34,7 @@ struct step {
 
 enum part { PART_TEXT, PART_TOOL, PART_ASKED, PART_RESULT, PART_PROMPT };
 
-struct tell { /* what a message tells, by strings in it */
+struct part_pattern { /* what to show of a message that contains the strings */
     const char *fits[2];
     enum part part;
     const char *member; /* that holds the text */
@@ -44,33 +44,33 @@ struct play {
     const char *name, *title;
     const char *args[8];
     enum frame_kind framing;
-    const struct step *steps;
-    const struct tell *tells; /* ended by PART_TEXT without a string */
+    const struct demo_step *steps;
+    const struct part_pattern *patterns; /* ended by PART_TEXT without a string */
 };
 
 static const char prompt[] = "list the files here";
 
 /* clang-format off */
-static const struct tell loaf_tells[] = {
+static const struct part_pattern loaf_patterns[] = {
     {{"session.stream.chunk"}, PART_TEXT, "text"},
     {{"session.tool.call.started"}, PART_TOOL, "tool_name"},
     {{"session.tool.call.completed"}, PART_RESULT, "result"},
     {{NULL}, PART_TEXT, NULL},
 };
-static const struct tell scaiflux_tells[] = {
+static const struct part_pattern scaiflux_patterns[] = {
     {{"\"text_delta\""}, PART_TEXT, "delta"},
     {{"\"tool_start\""}, PART_TOOL, "name"},
     {{"\"permission_request\""}, PART_ASKED, "tool"},
     {{"\"tool_result\""}, PART_RESULT, "output"},
     {{NULL}, PART_TEXT, NULL},
 };
-static const struct tell kward_tells[] = {
+static const struct part_pattern kward_patterns[] = {
     {{"\"type\":\"assistantDelta\""}, PART_TEXT, "delta"},
     {{"\"type\":\"toolCall\""}, PART_TOOL, "toolName"},
     {{"\"type\":\"toolResult\""}, PART_RESULT, "content"},
     {{NULL}, PART_TEXT, NULL},
 };
-static const struct tell acp_tells[] = {
+static const struct part_pattern acp_patterns[] = {
     {{"agent_message_chunk"}, PART_TEXT, "text"},
     {{"\"sessionUpdate\":\"tool_call\""}, PART_TOOL, "title"},
     {{"tool_call_update", "\"completed\""}, PART_RESULT, "text"},
@@ -79,7 +79,7 @@ static const struct tell acp_tells[] = {
 /* clang-format on */
 
 /* clang-format off */
-static const struct step loaf_steps[] = {
+static const struct demo_step loaf_steps[] = {
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"rpc.handshake\",\"params\":{\"client_name\":\"demo\"}}",
      {"\"id\":1"}, NULL},
     {"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"session.create\",\"params\":{\"title\":\"demo\"}}",
@@ -93,7 +93,7 @@ static const struct step loaf_steps[] = {
 /* clang-format on */
 
 /* clang-format off */
-static const struct step scaiflux_steps[] = {
+static const struct demo_step scaiflux_steps[] = {
     {NULL, {"\"ready\""}, NULL},
     {"{\"type\":\"prompt\",\"text\":\"list the files here\"}", {"permission_request"}, "request_id"},
     {"{\"type\":\"permission_response\",\"request_id\":\"$id\",\"decision\":\"allow\"}",
@@ -104,7 +104,7 @@ static const struct step scaiflux_steps[] = {
 /* clang-format on */
 
 /* clang-format off */
-static const struct step kward_steps[] = {
+static const struct demo_step kward_steps[] = {
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}", {"\"id\":1"}, NULL},
     {"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"sessions/create\",\"params\":"
      "{\"workspaceRoot\":\"$workspace\"}}",
@@ -118,7 +118,7 @@ static const struct step kward_steps[] = {
 /* clang-format on */
 
 /* clang-format off */
-static const struct step acp_steps[] = {
+static const struct demo_step acp_steps[] = {
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":1}}",
      {"\"id\":1"}, NULL},
     {"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"session/new\",\"params\":"
@@ -135,19 +135,19 @@ static const struct step acp_steps[] = {
 
 /* clang-format off */
 static const struct play plays[] = {
-    {"loaf", "JSON-RPC, one object per line", {"loaf", "rpc"}, FRAME_LINES, loaf_steps, loaf_tells},
+    {"loaf", "JSON-RPC, one object per line", {"loaf", "rpc"}, FRAME_LINES, loaf_steps, loaf_patterns},
     {"scaiflux", "typed messages, every tool call is asked for",
      {"scaiflux", "serve", "--workspace", ".", "--permission-mode", "prompt"}, FRAME_LINES,
-     scaiflux_steps, scaiflux_tells},
+     scaiflux_steps, scaiflux_patterns},
     {"kward", "JSON-RPC in Content-Length frames", {"kward", "rpc"}, FRAME_LENGTH, kward_steps,
-     kward_tells},
-    {"acp", "the Agent Client Protocol of editors", {"acp"}, FRAME_LINES, acp_steps, acp_tells},
+     kward_patterns},
+    {"acp", "the Agent Client Protocol of editors", {"acp"}, FRAME_LINES, acp_steps, acp_patterns},
 };
 /* clang-format on */
 
 /* ---- state ---- */
 
-struct told {
+struct shown {
     enum part part;
     char *text;
 };
@@ -158,8 +158,8 @@ struct stage {
     pid_t pid;
     int to, from;
     struct frame *frame;
-    struct buf id;           /* $id */
-    const struct step *step; /* the current one */
+    struct buf id;                /* $id */
+    const struct demo_step *step; /* the current one */
     bool is_reached;
     bool is_over; /* end of its output */
     int n_pieces; /* of text, in a row */
@@ -169,8 +169,8 @@ struct stage {
     int column;
     int n_messages;
     int64_t asked_us, ended_us; /* when the prompt was sent, and the last awaited message came */
-    struct told *told;          /* what was said, told when the turn is over */
-    size_t n_told;
+    struct shown *shown;        /* shown when the turn is over */
+    size_t n_shown;
 };
 
 static const char *paint(const char *code)
@@ -245,11 +245,11 @@ static struct str without_fence(struct str text)
 
 static void keep(struct stage *st, enum part part, struct str text)
 {
-    st->told = xrealloc(st->told, (st->n_told + 1) * sizeof *st->told);
-    st->told[st->n_told++] = (struct told){part, str_dup(text)};
+    st->shown = xrealloc(st->shown, (st->n_shown + 1) * sizeof *st->shown);
+    st->shown[st->n_shown++] = (struct shown){part, str_dup(text)};
 }
 
-static void tell_part(struct stage *st, enum part part, struct str text)
+static void show_part(struct stage *st, enum part part, struct str text)
 {
     static const struct {
         const char *who, *colour;
@@ -355,11 +355,11 @@ static struct str find_member(yyjson_val *v, const char *name)
     return found;
 }
 
-static void tell(struct stage *st, struct str body)
+static void show_message(struct stage *st, struct str body)
 {
     AUTO(json) struct json j = JSON_INIT;
     struct error ignored;
-    for (const struct tell *t = st->play->tells; t->fits[0]; t++) {
+    for (const struct part_pattern *t = st->play->patterns; t->fits[0]; t++) {
         bool fits = str_find(body, str_of(t->fits[0])) != SIZE_MAX &&
                     (!t->fits[1] || str_find(body, str_of(t->fits[1])) != SIZE_MAX);
         if (!fits)
@@ -396,7 +396,7 @@ static void on_message(void *arg, struct str body)
     if (st->is_raw)
         show_heard(st, body);
     else
-        tell(st, body);
+        show_message(st, body);
     if (!st->step || st->is_reached)
         return;
     for (size_t i = 0; i < ARRAY_LEN(st->step->until) && st->step->until[i]; i++)
@@ -490,7 +490,7 @@ static bool perform(struct stage *st, struct error *err)
         return false;
     st->frame = frame_new(st->play->framing, 64 << 20, sink);
     bool ok = true;
-    for (const struct step *s = st->play->steps; ok && (s->say || s->until[0]); s++) {
+    for (const struct demo_step *s = st->play->steps; ok && (s->say || s->until[0]); s++) {
         st->step = s;
         st->is_reached = false;
         if (s->say)
@@ -498,7 +498,7 @@ static bool perform(struct stage *st, struct error *err)
         ok = listen_for(st);
     }
     close(st->to);
-    st->step = &(const struct step){0};
+    st->step = &(const struct demo_step){0};
     st->is_reached = false;
     listen_for(st);
     close(st->from);
@@ -549,7 +549,7 @@ const struct option demo_options[] = {
     OPTION_END,
 };
 
-static void tell_next(void)
+static void show_next(void)
 {
     const char *bold = paint("\033[1m"), *plain = paint("\033[0m");
     printf("\nAll protocols work.  What to do next:\n\n"
@@ -569,11 +569,11 @@ static bool play(const struct play *p, bool is_raw, struct error *err)
     printf("\n%s%s%s  %s\n", paint("\033[1m"), p->name, paint("\033[0m"), p->title);
     bool ok = make_workspace(workspace, err) && perform(&st, err);
     remove_tree(workspace);
-    for (size_t i = 0; i < st.n_told; i++) {
-        tell_part(&st, st.told[i].part, str_of(st.told[i].text));
-        free(st.told[i].text);
+    for (size_t i = 0; i < st.n_shown; i++) {
+        show_part(&st, st.shown[i].part, str_of(st.shown[i].text));
+        free(st.shown[i].text);
     }
-    free(st.told);
+    free(st.shown);
     end_text(&st);
     if (ok && !is_raw)
         printf("  %s%-*s%d messages, %lld ms from the prompt to the end%s\n", paint("\033[2m"),
@@ -608,6 +608,6 @@ int demo_run(const struct command_row *row, int argc, char **argv)
         fprintf(stderr, "trivet demo: %s\n", err.text);
         return 1;
     }
-    tell_next();
+    show_next();
     return fflush(stdout) == 0 ? 0 : 9;
 }

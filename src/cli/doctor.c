@@ -76,7 +76,7 @@ static bool is_required(void)
     return word.n && !sandbox_kind_named(word, &kind);
 }
 
-static void tell_kernel(struct doctor *d, const struct sandbox_report *r)
+static void report_kernel(struct doctor *d, const struct sandbox_report *r)
 {
     struct utsname u;
     begin_section(d, "kernel");
@@ -96,7 +96,7 @@ static void tell_kernel(struct doctor *d, const struct sandbox_report *r)
 }
 
 /* Each ability of the sandbox.  With TRIVET_SANDBOX=require no command runs if one is missing. */
-static void tell_sandbox(struct doctor *d, const struct sandbox_report *r)
+static void report_sandbox(struct doctor *d, const struct sandbox_report *r)
 {
     begin_section(d, "sandbox");
     for (int i = 0; i < SANDBOX_N_ABILITIES; i++) {
@@ -115,7 +115,7 @@ static void tell_sandbox(struct doctor *d, const struct sandbox_report *r)
 }
 
 /* Web tools and plugins run outside of the sandbox. */
-static void tell_outside(struct doctor *d)
+static void report_outside(struct doctor *d)
 {
     const char *net = getenv("TRIVET_SANDBOX_NET");
     bool is_on = net && (strcmp(net, "on") == 0 || strcmp(net, "1") == 0);
@@ -133,12 +133,13 @@ const struct doctor_module doctor_modules[] = {
     {"net", "libcurl4", "requests to models and pages"},
     {"index", "libsqlite3-0", "the list of sessions, and searching them"},
     {"search", "libpcre2-8-0", "searching files"},
+    {"web", "libwslay1", "the HTTP server"},
     {NULL, NULL, NULL},
 };
 
 /* Says what the file is for and where it is. */
-static void tell_file(struct doctor *d, enum install_kind kind, const char *name,
-                      const char *serves)
+static void report_file(struct doctor *d, enum install_kind kind, const char *name,
+                        const char *serves)
 {
     AUTO(buf) struct buf file = BUF_INIT, path = BUF_INIT, refused = BUF_INIT;
     buf_addf(&file, "trivet-%s%s", name, kind == INSTALL_MODULE ? ".so" : "");
@@ -151,17 +152,17 @@ static void tell_file(struct doctor *d, enum install_kind kind, const char *name
                    file.p);
 }
 
-static void tell_modules(struct doctor *d)
+static void report_modules(struct doctor *d)
 {
     begin_section(d, "modules");
     for (const struct doctor_module *m = doctor_modules; m->name; m++) {
         struct error err;
         if (module_open(m->name, m->package, &err))
-            tell_file(d, INSTALL_MODULE, m->name, m->serves);
+            report_file(d, INSTALL_MODULE, m->name, m->serves);
         else
             doctor_say(d, FOUND_BROKEN, m->name, "%s", err.text);
     }
-    tell_file(d, INSTALL_HELPER, "hold", "starts commands");
+    report_file(d, INSTALL_HELPER, "hold", "starts commands");
 }
 
 /* The first executable of this name in PATH. */
@@ -178,7 +179,7 @@ static bool find_program(const char *name, struct buf *ret)
     return false;
 }
 
-static void tell_programs(struct doctor *d)
+static void report_programs(struct doctor *d)
 {
     static const struct {
         const char *name;
@@ -204,7 +205,7 @@ static void tell_programs(struct doctor *d)
 
 /* ---- files ---- */
 
-static void tell_directory(struct doctor *d, const char *path)
+static void report_directory(struct doctor *d, const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0)
@@ -221,7 +222,7 @@ static void tell_directory(struct doctor *d, const char *path)
 }
 
 /* False when there is no such file. */
-static bool tell_credentials(struct doctor *d, const char *path)
+static bool report_credentials(struct doctor *d, const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0)
@@ -234,24 +235,24 @@ static bool tell_credentials(struct doctor *d, const char *path)
     return true;
 }
 
-static void tell_files(struct doctor *d)
+static void report_files(struct doctor *d)
 {
     AUTO(sandbox_paths) struct sandbox_paths dirs = {0}, secrets = {0};
     sandbox_own_places(&dirs, &secrets);
     begin_section(d, "directories");
     for (size_t i = 0; i < dirs.n; i++)
-        tell_directory(d, dirs.v[i]);
+        report_directory(d, dirs.v[i]);
     begin_section(d, "credentials");
     bool has_file = false;
     for (size_t i = 0; i < secrets.n; i++)
-        has_file |= tell_credentials(d, secrets.v[i]);
+        has_file |= report_credentials(d, secrets.v[i]);
     if (!has_file)
         doctor_say(d, FOUND_GOOD, "none", "no key or sign-in is stored");
 }
 
 /* ---- models ---- */
 
-static void tell_provider(struct doctor *d, struct engine *e, const struct provider *p)
+static void report_provider(struct doctor *d, struct engine *e, const struct provider *p)
 {
     const char *set = p->env_key && keys_find(p->env_key).n ? p->env_key : NULL;
     if (!p->needs_key)
@@ -265,7 +266,7 @@ static void tell_provider(struct doctor *d, struct engine *e, const struct provi
         doctor_say(d, FOUND_MISSING, p->name, "no key: set %s", p->env_key ? p->env_key : "one");
 }
 
-static void tell_server(struct doctor *d, const struct provider *p)
+static void report_server(struct doctor *d, const struct provider *p)
 {
     struct str text = keys_base_url(p->env_base, p->base_url);
     struct error ignored;
@@ -280,25 +281,25 @@ static void tell_server(struct doctor *d, const struct provider *p)
         doctor_say(d, FOUND_MISSING, p->name, "no answer at %.*s", STR_FMT(url.origin));
 }
 
-static void tell_models(struct doctor *d, const struct provider *const *providers, size_t n)
+static void report_models(struct doctor *d, const struct provider *const *providers, size_t n)
 {
     struct loop *l = loop_new();
     struct engine *e = engine_new(l, providers, n);
     begin_section(d, "models");
     for (size_t i = 0; i < n; i++)
         if (!providers[i]->is_local)
-            tell_provider(d, e, providers[i]);
+            report_provider(d, e, providers[i]);
     begin_section(d, "servers");
     for (size_t i = 0; i < n; i++)
         if (providers[i]->is_local)
-            tell_server(d, providers[i]);
+            report_server(d, providers[i]);
     engine_free(e);
     loop_free(l);
 }
 
 /* ---- all of it ---- */
 
-static void tell_end(struct doctor *d)
+static void report_end(struct doctor *d)
 {
     if (d->as_json) {
         jw_arr_end(&d->w);
@@ -338,14 +339,14 @@ int doctor_run(const struct command_row *row, int argc, char **argv)
     if (d.as_json)
         jw_obj(&d.w);
     sandbox_report(&report);
-    tell_kernel(&d, &report);
-    tell_sandbox(&d, &report);
-    tell_outside(&d);
-    tell_modules(&d);
-    tell_programs(&d);
-    tell_files(&d);
-    tell_models(&d, program_providers, program_n_providers);
-    tell_end(&d);
+    report_kernel(&d, &report);
+    report_sandbox(&d, &report);
+    report_outside(&d);
+    report_modules(&d);
+    report_programs(&d);
+    report_files(&d);
+    report_models(&d, program_providers, program_n_providers);
+    report_end(&d);
     fwrite(d.out.p, 1, d.out.n, stdout);
     bool is_written = fflush(stdout) == 0;
     buf_clear(&d.out);

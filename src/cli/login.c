@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-struct wish {
+struct login_args {
     bool is_list, as_json, by_code, by_browser, is_all, asks_help;
     bool is_key; /* not a sign-in */
     const struct provider *provider;
@@ -24,14 +24,14 @@ struct wish {
     struct login *login;
     struct buf typed;
 };
-#define WISH(member, ...) OPTION(wish, member, __VA_ARGS__)
+#define ARG(member, ...) OPTION(login_args, member, __VA_ARGS__)
 
 const struct option login_options_rows[] = {
-    WISH(is_list, OPT_FLAG, "list", 'l', NULL, "which providers have a key or a sign-in"),
-    WISH(by_browser, OPT_FLAG, "browser", 0, NULL, "sign in with the browser of this machine"),
-    WISH(by_code, OPT_FLAG, "device", 0, NULL, "sign in with a code, typed in a browser anywhere"),
-    WISH(as_json, OPT_FLAG, "json", 0, NULL, "the list as JSON"),
-    WISH(asks_help, OPT_FLAG, "help", 'h', NULL, "this text"),
+    ARG(is_list, OPT_FLAG, "list", 'l', NULL, "which providers have a key or a sign-in"),
+    ARG(by_browser, OPT_FLAG, "browser", 0, NULL, "sign in with the browser of this machine"),
+    ARG(by_code, OPT_FLAG, "device", 0, NULL, "sign in with a code, typed in a browser anywhere"),
+    ARG(as_json, OPT_FLAG, "json", 0, NULL, "the list as JSON"),
+    ARG(asks_help, OPT_FLAG, "help", 'h', NULL, "this text"),
     OPTION_END,
 };
 
@@ -41,8 +41,8 @@ const char login_more[] =
     "They are kept in ~/.config/trivet/auth.json, which only you can read.\n";
 
 const struct option logout_options[] = {
-    WISH(is_all, OPT_FLAG, "all", 'a', NULL, "of every provider"),
-    WISH(asks_help, OPT_FLAG, "help", 'h', NULL, "this text"),
+    ARG(is_all, OPT_FLAG, "all", 'a', NULL, "of every provider"),
+    ARG(asks_help, OPT_FLAG, "help", 'h', NULL, "this text"),
     OPTION_END,
 };
 
@@ -151,7 +151,7 @@ static const struct provider *numbered(struct str word)
     return NULL;
 }
 
-static bool ask_provider(struct wish *w, struct error *err)
+static bool ask_provider(struct login_args *a, struct error *err)
 {
     AUTO(buf) struct buf list = BUF_INIT, path = BUF_INIT;
     char line[80];
@@ -163,18 +163,18 @@ static bool ask_provider(struct wish *w, struct error *err)
     if (!fgets(line, sizeof line, stdin) || !str_trim(str_of(line)).n)
         return error_set(err, ERR_INVALID, "no provider was named");
     struct str word = str_trim(str_of(line));
-    w->provider = numbered(word);
-    if (!w->provider)
-        w->provider = accounts_find(word, err);
-    return w->provider != NULL;
+    a->provider = numbered(word);
+    if (!a->provider)
+        a->provider = accounts_find(word, err);
+    return a->provider != NULL;
 }
 
 /* ---- signing in ---- */
 
 static void on_login(void *arg, struct login *lg, enum login_event event)
 {
-    struct wish *w = arg;
-    if (event == LOGIN_EV_URL && !w->by_code)
+    struct login_args *a = arg;
+    if (event == LOGIN_EV_URL && !a->by_code)
         fprintf(stderr,
                 "open this address in a browser:\n\n%.*s\n\nIf the browser runs elsewhere, paste "
                 "the address that it ends at here.\n",
@@ -187,58 +187,58 @@ static void on_login(void *arg, struct login *lg, enum login_event event)
 /* A pasted code, or the address with it. */
 static void on_typed(void *arg, struct str bytes)
 {
-    struct wish *w = arg;
+    struct login_args *a = arg;
     struct error err;
-    buf_add(&w->typed, bytes);
-    if (str_chr(buf_str(&w->typed), '\n') == SIZE_MAX)
+    buf_add(&a->typed, bytes);
+    if (str_chr(buf_str(&a->typed), '\n') == SIZE_MAX)
         return;
-    struct str line = str_trim(buf_str(&w->typed));
-    if (line.n && !login_submit(w->login, line, &err))
+    struct str line = str_trim(buf_str(&a->typed));
+    if (line.n && !login_submit(a->login, line, &err))
         shown_line(stderr, "%s", err.text);
-    buf_reset(&w->typed);
+    buf_reset(&a->typed);
 }
 
-static bool sign_in_await(struct runner *r, struct wish *w, struct error *err)
+static bool sign_in_await(struct runner *r, struct login_args *a, struct error *err)
 {
-    const struct issuer *i = issuer_of(account_name(w->provider));
-    struct login_options o = {.issuer = i, .way = LOGIN_BROWSER, .on_event = on_login, .arg = w};
+    const struct issuer *i = issuer_of(account_name(a->provider));
+    struct login_options o = {.issuer = i, .way = LOGIN_BROWSER, .on_event = on_login, .arg = a};
     if (!i)
         return error_set(err, ERR_INVALID, "%s takes a key; there is no sign-in",
-                         w->provider->label);
-    if (!w->by_browser && !w->by_code)
-        w->by_code = login_is_headless() && i->device_start.path;
-    if (w->by_code && !i->device_start.path)
+                         a->provider->label);
+    if (!a->by_browser && !a->by_code)
+        a->by_code = login_is_headless() && i->device_start.path;
+    if (a->by_code && !i->device_start.path)
         return error_set(err, ERR_INVALID, "%s has no codes: use --browser", i->title);
-    o.way = w->by_code ? LOGIN_DEVICE : LOGIN_BROWSER;
-    w->login = login_start(r->loop, engine_auth(r->engine), &o, err);
-    if (!w->login)
+    o.way = a->by_code ? LOGIN_DEVICE : LOGIN_BROWSER;
+    a->login = login_start(r->loop, engine_auth(r->engine), &o, err);
+    if (!a->login)
         return false;
-    struct reader *in = isatty(STDIN_FILENO) && !w->by_code
-                            ? reader_new(r->loop, dup(STDIN_FILENO), on_typed, w)
+    struct reader *in = isatty(STDIN_FILENO) && !a->by_code
+                            ? reader_new(r->loop, dup(STDIN_FILENO), on_typed, a)
                             : NULL;
-    bool ok = login_wait_await(w->login, err);
+    bool ok = login_wait_await(a->login, err);
     if (in)
         reader_free(in);
-    login_free(w->login);
-    buf_clear(&w->typed);
+    login_free(a->login);
+    buf_clear(&a->typed);
     return ok;
 }
 
-static bool put_key_await(struct runner *r, struct wish *w, struct error *err)
+static bool put_key_await(struct runner *r, struct login_args *a, struct error *err)
 {
     struct error refused;
-    if (account_put_key_await(r->engine, w->provider, buf_str(&w->key), &refused))
+    if (account_put_key_await(r->engine, a->provider, buf_str(&a->key), &refused))
         return true;
     return error_set(err, refused.code, "%s refused the key, it was not kept: %s",
-                     w->provider->label, refused.text);
+                     a->provider->label, refused.text);
 }
 
-static void tell_done(struct runner *r, const struct wish *w)
+static void report_done(struct runner *r, const struct login_args *a)
 {
-    const struct provider *p = w->provider;
+    const struct provider *p = a->provider;
     size_t n;
     const struct model *m = engine_models(r->engine, p, &r->arena, &n);
-    if (w->is_key)
+    if (a->is_key)
         fprintf(stderr, "the key for %s is kept in ~/.config/trivet/auth.json\n", p->label);
     else
         fprintf(stderr, "signed in at %s\n", p->label);
@@ -252,9 +252,9 @@ static void tell_done(struct runner *r, const struct wish *w)
 
 static bool list_await(struct runner *r, void *state, struct error *err)
 {
-    struct wish *w = state;
+    struct login_args *a = state;
     (void)err;
-    if (w->as_json)
+    if (a->as_json)
         put_json(r);
     else
         put_lines(engine_auth(r->engine), &r->out, false);
@@ -263,55 +263,55 @@ static bool list_await(struct runner *r, void *state, struct error *err)
 
 static bool login_await(struct runner *r, void *state, struct error *err)
 {
-    struct wish *w = state;
-    if (w->is_key ? !put_key_await(r, w, err) : !sign_in_await(r, w, err))
+    struct login_args *a = state;
+    if (a->is_key ? !put_key_await(r, a, err) : !sign_in_await(r, a, err))
         return false;
-    account_changed(r->engine, w->provider);
-    tell_done(r, w);
+    account_changed(r->engine, a->provider);
+    report_done(r, a);
     return true;
 }
 
 /* Questions come before there is a loop: it would not see signals while a line is read. */
-static bool ask(struct wish *w, struct error *err)
+static bool ask(struct login_args *a, struct error *err)
 {
     AUTO(buf) struct buf prompt = BUF_INIT;
-    if (!w->provider && !ask_provider(w, err))
+    if (!a->provider && !ask_provider(a, err))
         return false;
-    w->is_key = !account_signs_in(w->provider) && !w->by_browser && !w->by_code;
-    if (!w->is_key)
+    a->is_key = !account_signs_in(a->provider) && !a->by_browser && !a->by_code;
+    if (!a->is_key)
         return true;
-    if (!w->provider->env_key)
-        return error_set(err, ERR_INVALID, "%s takes no key", w->provider->label);
-    buf_addf(&prompt, "%s key (not shown): ", w->provider->label);
-    return secret_read(prompt.p, &w->key, err);
+    if (!a->provider->env_key)
+        return error_set(err, ERR_INVALID, "%s takes no key", a->provider->label);
+    buf_addf(&prompt, "%s key (not shown): ", a->provider->label);
+    return secret_read(prompt.p, &a->key, err);
 }
 
 /* The one word behind the command. */
-static bool take_provider(int argc, char **argv, struct wish *w, struct error *err)
+static bool take_provider(int argc, char **argv, struct login_args *a, struct error *err)
 {
     if (argc > 1)
         return error_set(err, ERR_INVALID,
                          "takes one provider; a key is not an argument, since other users can "
                          "read those: it is asked for, or comes from stdin");
-    w->provider = argc ? accounts_find(str_of(argv[0]), err) : NULL;
-    return argc == 0 || w->provider;
+    a->provider = argc ? accounts_find(str_of(argv[0]), err) : NULL;
+    return argc == 0 || a->provider;
 }
 
 int login_run(const struct command_row *row, int argc, char **argv)
 {
-    struct wish w = {0};
+    struct login_args a = {0};
     struct error err;
     int exit_code;
-    if (!command_read(row, &argc, argv, &w, &w.asks_help, &exit_code))
+    if (!command_read(row, &argc, argv, &a, &a.asks_help, &exit_code))
         return exit_code;
-    if (!take_provider(argc, argv, &w, &err))
+    if (!take_provider(argc, argv, &a, &err))
         return command_refuse(row, &err);
-    if (w.is_list || w.as_json || (!w.provider && !isatty(STDIN_FILENO)))
-        return runner_run(row, list_await, &w);
-    exit_code = ask(&w, &err) ? runner_run(row, login_await, &w) : command_refuse(row, &err);
-    if (w.key.p)
-        explicit_bzero(w.key.p, w.key.n);
-    buf_clear(&w.key);
+    if (a.is_list || a.as_json || (!a.provider && !isatty(STDIN_FILENO)))
+        return runner_run(row, list_await, &a);
+    exit_code = ask(&a, &err) ? runner_run(row, login_await, &a) : command_refuse(row, &err);
+    if (a.key.p)
+        explicit_bzero(a.key.p, a.key.n);
+    buf_clear(&a.key);
     return exit_code;
 }
 
@@ -330,24 +330,24 @@ static bool remove_await(struct runner *r, const struct provider *p, struct erro
 
 static bool logout_fn_await(struct runner *r, void *state, struct error *err)
 {
-    struct wish *w = state;
+    struct login_args *a = state;
     const struct provider *stored = NULL;
     size_t n = 0;
-    for (size_t i = 0; !w->provider && i < program_n_providers; i++) {
+    for (size_t i = 0; !a->provider && i < program_n_providers; i++) {
         const struct provider *p = program_providers[i];
         if (!is_listed(p) || !find_state(engine_auth(r->engine), &r->arena, p).is_stored)
             continue;
         stored = p;
         n++;
-        if (w->is_all && !remove_await(r, p, err))
+        if (a->is_all && !remove_await(r, p, err))
             return false;
     }
-    if (w->is_all)
+    if (a->is_all)
         return true;
-    if (w->provider)
-        return find_state(engine_auth(r->engine), &r->arena, w->provider).is_stored
-                   ? remove_await(r, w->provider, err)
-                   : error_set(err, ERR_NOT_FOUND, "nothing is stored for %s", w->provider->label);
+    if (a->provider)
+        return find_state(engine_auth(r->engine), &r->arena, a->provider).is_stored
+                   ? remove_await(r, a->provider, err)
+                   : error_set(err, ERR_NOT_FOUND, "nothing is stored for %s", a->provider->label);
     if (n == 1)
         return remove_await(r, stored, err);
     r->exit_code = n ? 2 : 1;
@@ -357,12 +357,12 @@ static bool logout_fn_await(struct runner *r, void *state, struct error *err)
 
 int logout_run(const struct command_row *row, int argc, char **argv)
 {
-    struct wish w = {0};
+    struct login_args a = {0};
     struct error err;
     int exit_code;
-    if (!command_read(row, &argc, argv, &w, &w.asks_help, &exit_code))
+    if (!command_read(row, &argc, argv, &a, &a.asks_help, &exit_code))
         return exit_code;
-    if (!take_provider(argc, argv, &w, &err))
+    if (!take_provider(argc, argv, &a, &err))
         return command_refuse(row, &err);
-    return runner_run(row, logout_fn_await, &w);
+    return runner_run(row, logout_fn_await, &a);
 }

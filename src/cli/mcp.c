@@ -13,8 +13,8 @@
 /* NAME=VALUE, or Name: value */
 static bool take_pair(void *into, const struct option *o, struct str value, struct error *err)
 {
-    struct mcp_wishes *w = into;
-    struct buf *to = o->number ? &w->headers : &w->env;
+    struct mcp_args *a = into;
+    struct buf *to = o->number ? &a->headers : &a->env;
     struct str name, rest = str_split(value, o->number ? ':' : '=', &name);
     if (!rest.p || !str_trim(name).n)
         return error_set(err, ERR_INVALID, "--%s takes %s", o->name, o->value);
@@ -24,22 +24,22 @@ static bool take_pair(void *into, const struct option *o, struct str value, stru
     return true;
 }
 
-#define WISH(member, ...) OPTION(mcp_wishes, member, __VA_ARGS__)
+#define ARG(member, ...) OPTION(mcp_args, member, __VA_ARGS__)
 const struct option mcp_options[] = {
-    WISH(workspace, OPT_TEXT, "workspace", 'w', "DIR", "of this workspace (default: .)"),
-    WISH(is_project, OPT_FLAG, "project", 'p', NULL, "add, remove: in .mcp.json of the project"),
-    WISH(env, OPT_TAKEN, "env", 'e', "NAME=VALUE", "add: a variable of the server; repeatable",
-         .accept = take_pair),
-    WISH(headers, OPT_TAKEN, "header", 0, "NAME: VALUE", "add: an HTTP header; repeatable",
-         .accept = take_pair, .number = 1),
-    WISH(cwd, OPT_TEXT, "cwd", 0, "DIR", "add: where the server runs (default: the workspace)"),
-    WISH(timeout_ms, OPT_TIME, "timeout", 0, "TIME", "add: limit of a call without progress"),
-    WISH(is_unconfined, OPT_FLAG, "no-sandbox", 0, NULL, "add: it runs outside of the sandbox"),
-    WISH(is_offline, OPT_FLAG, "no-network", 0, NULL, "add: the sandbox shuts the network off"),
-    WISH(forgets, OPT_FLAG, "forget", 0, NULL, "trust: take it back"),
-    WISH(is_yes, OPT_FLAG, "yes", 'y', NULL, "trust: without a question"),
-    WISH(as_json, OPT_FLAG, "json", 0, NULL, "as JSON"),
-    WISH(asks_help, OPT_FLAG, "help", 'h', NULL, "this text"),
+    ARG(workspace, OPT_TEXT, "workspace", 'w', "DIR", "of this workspace (default: .)"),
+    ARG(is_project, OPT_FLAG, "project", 'p', NULL, "add, remove: in .mcp.json of the project"),
+    ARG(env, OPT_TAKEN, "env", 'e', "NAME=VALUE", "add: a variable of the server; repeatable",
+        .accept = take_pair),
+    ARG(headers, OPT_TAKEN, "header", 0, "NAME: VALUE", "add: an HTTP header; repeatable",
+        .accept = take_pair, .number = 1),
+    ARG(cwd, OPT_TEXT, "cwd", 0, "DIR", "add: where the server runs (default: the workspace)"),
+    ARG(timeout_ms, OPT_TIME, "timeout", 0, "TIME", "add: limit of a call without progress"),
+    ARG(is_unconfined, OPT_FLAG, "no-sandbox", 0, NULL, "add: it runs outside of the sandbox"),
+    ARG(is_offline, OPT_FLAG, "no-network", 0, NULL, "add: the sandbox shuts the network off"),
+    ARG(forgets, OPT_FLAG, "forget", 0, NULL, "trust: take it back"),
+    ARG(is_yes, OPT_FLAG, "yes", 'y', NULL, "trust: without a question"),
+    ARG(as_json, OPT_FLAG, "json", 0, NULL, "as JSON"),
+    ARG(asks_help, OPT_FLAG, "help", 'h', NULL, "this text"),
     OPTION_END,
 };
 
@@ -64,7 +64,7 @@ bool mcp_collect(struct mcp_command *c, struct mcp_configs *ret, struct str *ret
 bool mcp_confirm(struct mcp_command *c, const char *question, struct error *err)
 {
     char line[16] = "";
-    if (c->wishes.is_yes)
+    if (c->args.is_yes)
         return true;
     if (!isatty(STDIN_FILENO))
         return error_set(err, ERR_INVALID, "there is no terminal to ask on; --yes agrees");
@@ -127,19 +127,19 @@ static bool list_await(void *state, struct error *err)
     if (!mcp_collect(c, &all, &untrusted, err) ||
         (untrusted.p && !mcp_read_file(&others, untrusted, MCP_OF_PROJECT, err)))
         return false;
-    if (c->wishes.as_json) {
+    if (c->args.as_json) {
         jw_obj(&w);
         jw_karr(&w, "servers");
     }
     for (size_t i = 0; i < all.n + others.n; i++) {
         bool is_trusted = i < all.n;
         const struct mcp_config *s = is_trusted ? &all.v[i] : &others.v[i - all.n];
-        if (c->wishes.as_json)
+        if (c->args.as_json)
             put_json(s, is_trusted, &w);
         else
             put_row(c, s, is_trusted);
     }
-    if (c->wishes.as_json) {
+    if (c->args.as_json) {
         jw_arr_end(&w);
         jw_obj_end(&w);
         buf_addc(&c->r->out, '\n');
@@ -174,7 +174,7 @@ const char mcp_more[] =
 static bool command_await(struct runner *r, void *state, struct error *err)
 {
     struct mcp_command *c = state;
-    struct str dir = c->wishes.workspace.p ? c->wishes.workspace : STR(".");
+    struct str dir = c->args.workspace.p ? c->args.workspace : STR(".");
     c->r = r;
     r->exit_code = 2;
     const struct verb *v = command_verb(r->row, c->argc, c->argv, err);
@@ -208,9 +208,9 @@ int mcp_run(const struct command_row *row, int argc, char **argv)
         return serve(argc - 1, argv + 1);
     struct mcp_command c = {.argc = argc, .argv = argv};
     int status;
-    if (command_read(row, &c.argc, argv, &c.wishes, &c.wishes.asks_help, &status))
+    if (command_read(row, &c.argc, argv, &c.args, &c.args.asks_help, &status))
         status = runner_run(row, command_await, &c);
-    buf_clear(&c.wishes.env);
-    buf_clear(&c.wishes.headers);
+    buf_clear(&c.args.env);
+    buf_clear(&c.args.headers);
     return status;
 }

@@ -7,7 +7,7 @@
 #include "context/config.h"
 #include "mcp/sources.h"
 
-struct change {
+struct entry_change {
     struct str name;
     struct json entry; /* root NULL: it is removed */
     bool was_there;
@@ -15,7 +15,7 @@ struct change {
 
 static void apply(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
 {
-    struct change *ch = arg;
+    struct entry_change *ch = arg;
     yyjson_mut_val *servers = trust_object(doc, root, "mcpServers");
     ch->was_there = yyjson_mut_obj_getn(servers, ch->name.p, ch->name.n) != NULL;
     if (ch->entry.root)
@@ -27,17 +27,17 @@ static void apply(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
 /* The file that is changed: the user's, or the project's with --project. */
 static void target(struct mcp_command *c, struct buf *out)
 {
-    if (!c->wishes.is_project)
+    if (!c->args.is_project)
         mcp_user_path(out);
     else if (!mcp_project_path(out, c->workspace))
         buf_addf(out, "%.*s/.mcp.json", STR_FMT(c->workspace));
 }
 
-static bool change_await(struct mcp_command *c, struct change *ch, struct str path,
+static bool change_await(struct mcp_command *c, struct entry_change *ch, struct str path,
                          struct error *err)
 {
     AUTO(buf) struct buf lock = BUF_INIT;
-    if (!c->wishes.is_project)
+    if (!c->args.is_project)
         return config_change_await(path, apply, ch, NULL, err);
     path_xdg(&lock, "XDG_STATE_HOME", ".local/state");
     buf_addz(&lock, "/trivet/mcp-project");
@@ -50,7 +50,7 @@ static void put_entry(struct mcp_command *c, struct jw *w)
 {
     bool is_url = c->argc == 2 && (str_starts(str_of(c->argv[1]), STR("http://")) ||
                                    str_starts(str_of(c->argv[1]), STR("https://")));
-    const struct mcp_wishes *o = &c->wishes;
+    const struct mcp_args *o = &c->args;
     jw_obj(w);
     if (is_url) {
         jw_kz(w, "type", "http");
@@ -80,7 +80,7 @@ bool mcp_add_await(void *state, struct error *err)
 {
     struct mcp_command *c = state;
     AUTO(buf) struct buf text = BUF_INIT, path = BUF_INIT;
-    struct change ch = {.name = str_of(c->argc ? c->argv[0] : NULL)};
+    struct entry_change ch = {.name = str_of(c->argc ? c->argv[0] : NULL)};
     struct jw w = JW(&text);
     c->r->exit_code = 2;
     if (c->argc < 2)
@@ -97,7 +97,7 @@ bool mcp_add_await(void *state, struct error *err)
         return false;
     buf_addf(&c->r->out, "%s %.*s in %s\n", ch.was_there ? "replaced" : "added", STR_FMT(ch.name),
              path.p);
-    if (c->wishes.is_project)
+    if (c->args.is_project)
         buf_addz(&c->r->out, "the servers of the project start after: trivet mcp trust\n");
     return true;
 }
@@ -109,7 +109,7 @@ bool mcp_remove_await(void *state, struct error *err)
     struct mcp_command *c = state;
     AUTO(buf) struct buf path = BUF_INIT;
     AUTO(mcp_configs) struct mcp_configs known = MCP_CONFIGS_INIT;
-    struct change ch = {.name = str_of(c->argc ? c->argv[0] : NULL)};
+    struct entry_change ch = {.name = str_of(c->argc ? c->argv[0] : NULL)};
     c->r->exit_code = 2;
     if (c->argc != 1)
         return error_set(err, ERR_INVALID, "remove takes a name");
@@ -120,7 +120,7 @@ bool mcp_remove_await(void *state, struct error *err)
     if (!mcp_configs_find(&known, ch.name))
         return error_set(err, ERR_NOT_FOUND, "%s names no server %.*s%s", path.p,
                          STR_FMT(str_cut(ch.name, 64)),
-                         c->wishes.is_project ? "" : "; --project looks in .mcp.json");
+                         c->args.is_project ? "" : "; --project looks in .mcp.json");
     if (!change_await(c, &ch, buf_str(&path), err))
         return false;
     buf_addf(&c->r->out, "removed %.*s from %s\n", STR_FMT(ch.name), path.p);
@@ -161,7 +161,7 @@ static bool import_all_await(struct mcp_command *c, yyjson_val *servers, size_t 
     if (!mcp_read_file(&known, buf_str(&path), MCP_OF_USER, err))
         return false;
     yyjson_obj_foreach(servers, i, max, key, entry) {
-        struct change ch = {.name = json_str(key), .entry = {.root = entry}};
+        struct entry_change ch = {.name = json_str(key), .entry = {.root = entry}};
         if (!mcp_name_is_fine(ch.name) || mcp_configs_find(&known, ch.name)) {
             shown_line(stderr, "%.*s: %s, left out", STR_FMT(str_cut(ch.name, 64)),
                        mcp_name_is_fine(ch.name) ? "there is one already" : "not a name here");

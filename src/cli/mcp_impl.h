@@ -8,7 +8,7 @@
 #include "engine/engine.h"
 #include "mcp/hub.h"
 
-struct mcp_wishes {
+struct mcp_args {
     struct str workspace, cwd, scope;
     struct buf env, headers; /* members of JSON objects */
     bool as_json, asks_help, is_project, is_unconfined, is_offline, is_yes, forgets;
@@ -17,7 +17,7 @@ struct mcp_wishes {
 
 struct mcp_command {
     struct runner *r;
-    struct mcp_wishes wishes;
+    struct mcp_args args;
     int argc; /* words behind the verb */
     char **argv;
     struct str workspace; /* real path */

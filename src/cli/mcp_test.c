@@ -132,19 +132,19 @@ bool mcp_test_await(void *state, struct error *err)
     if (!start_await(c, &h, err))
         return false;
     size_t n = mcp_hub_count(h);
-    if (c->wishes.as_json) {
+    if (c->args.as_json) {
         jw_obj(&w);
         jw_karr(&w, "servers");
     }
     for (size_t i = 0; i < n; i++) {
         struct mcp_status st = mcp_hub_status(h, i);
         n_bad += !st.config->is_off && strcmp(st.state, "ready") != 0;
-        if (c->wishes.as_json)
+        if (c->args.as_json)
             put_json(h, i, &w);
         else
             put_text(c, h, i);
     }
-    if (c->wishes.as_json) {
+    if (c->args.as_json) {
         jw_arr_end(&w);
         jw_obj_end(&w);
         buf_addc(&c->r->out, '\n');
@@ -166,7 +166,7 @@ static bool trust_file_await(struct mcp_command *c, struct error *err)
     AUTO(buf) struct buf path = BUF_INIT, text = BUF_INIT;
     if (!mcp_project_path(&path, c->workspace))
         return error_set(err, ERR_NOT_FOUND, "this project has no .mcp.json");
-    if (c->wishes.forgets) {
+    if (c->args.forgets) {
         buf_addf(&c->r->out, "%s is not trusted any more\n", path.p);
         return mcp_forget_project_await(buf_str(&path), err);
     }

@@ -19,23 +19,23 @@
 
 enum { LIST_MOST = 20, SHOWN_ID = 8, EXIT_NONE = 8 };
 
-#define WISH(member, ...) OPTION(wishes, member, __VA_ARGS__)
+#define ARG(member, ...) OPTION(sessions_args, member, __VA_ARGS__)
 const struct option sessions_options[] = {
-    WISH(is_everywhere, OPT_FLAG, "all", 'a', NULL, "of every workspace, not only of this one"),
-    WISH(workspace, OPT_TEXT, "workspace", 'w', "DIR", "of this workspace (default: .)"),
-    WISH(limit, OPT_COUNT, "limit", 'n', "N", "at most so many (default: 20)"),
-    WISH(output, OPT_TEXT, "output", 'o', "FILE", "export: write there instead of stdout"),
-    WISH(as_html, OPT_FLAG, "html", 0, NULL, "export: as a web page, complete in one file"),
-    WISH(older_ms, OPT_TIME, "older-than", 0, "TIME",
-         "prune: not changed for 30d, 12h ...; with --larger-than\nboth must hold"),
-    WISH(larger_bytes, OPT_TAKEN, "larger-than", 0, "SIZE", "prune: from 500K, 20M, 1G ... on",
-         .accept = sessions_take_size),
-    WISH(is_dry, OPT_FLAG, "dry-run", 0, NULL, "prune: say what would be deleted"),
-    WISH(repairs, OPT_FLAG, "repair", 0, NULL,
-         "fsck: remove incomplete last lines, as the next prompt would"),
-    WISH(as_json, OPT_FLAG, "json", 0, NULL, "as JSON"),
-    WISH(is_plain, OPT_FLAG, "plain", 0, NULL, "columns separated by tabs, for scripts"),
-    WISH(asks_help, OPT_FLAG, "help", 'h', NULL, "this text"),
+    ARG(is_everywhere, OPT_FLAG, "all", 'a', NULL, "of every workspace, not only of this one"),
+    ARG(workspace, OPT_TEXT, "workspace", 'w', "DIR", "of this workspace (default: .)"),
+    ARG(limit, OPT_COUNT, "limit", 'n', "N", "at most so many (default: 20)"),
+    ARG(output, OPT_TEXT, "output", 'o', "FILE", "export: write there instead of stdout"),
+    ARG(as_html, OPT_FLAG, "html", 0, NULL, "export: as a web page, complete in one file"),
+    ARG(older_ms, OPT_TIME, "older-than", 0, "TIME",
+        "prune: not changed for 30d, 12h ...; with --larger-than\nboth must hold"),
+    ARG(larger_bytes, OPT_TAKEN, "larger-than", 0, "SIZE", "prune: from 500K, 20M, 1G ... on",
+        .accept = sessions_take_size),
+    ARG(is_dry, OPT_FLAG, "dry-run", 0, NULL, "prune: say what would be deleted"),
+    ARG(repairs, OPT_FLAG, "repair", 0, NULL,
+        "fsck: remove incomplete last lines, as the next prompt would"),
+    ARG(as_json, OPT_FLAG, "json", 0, NULL, "as JSON"),
+    ARG(is_plain, OPT_FLAG, "plain", 0, NULL, "columns separated by tabs, for scripts"),
+    ARG(asks_help, OPT_FLAG, "help", 'h', NULL, "this text"),
     OPTION_END,
 };
 
@@ -43,17 +43,15 @@ const char sessions_more[] = "ID is a whole id, the start of one (4 characters) 
 
 /* ---- finding ---- */
 
-static void add(struct command *c, const struct session_row *row, const char *program,
+static void add(struct sessions_command *c, const struct session_row *row, const char *program,
                 const struct dialect *by)
 {
-    if (c->n == c->room) {
-        c->room = c->room ? c->room * 2 : 64;
-        c->all = xrealloc(c->all, c->room * sizeof *c->all);
-    }
-    c->all[c->n++] = (struct found){.row = *row, .program = program, .by = by};
+    GROW(c->all, c->n, c->capacity);
+    c->all[c->n++] = (struct session_found){.row = *row, .program = program, .by = by};
 }
 
-static bool add_dir(struct command *c, struct str dir, const char *program, struct error *err)
+static bool add_dir(struct sessions_command *c, struct str dir, const char *program,
+                    struct error *err)
 {
     struct session_list list;
     if (!path_is_dir(dir))
@@ -65,7 +63,8 @@ static bool add_dir(struct command *c, struct str dir, const char *program, stru
     return true;
 }
 
-static bool add_dialect_await(struct command *c, const struct dialect *d, struct error *err)
+static bool add_dialect_await(struct sessions_command *c, const struct dialect *d,
+                              struct error *err)
 {
     struct str dirs[2];
     struct session_list list;
@@ -84,11 +83,11 @@ static bool add_dialect_await(struct command *c, const struct dialect *d, struct
 
 static int newer_first(const void *a, const void *b)
 {
-    const struct found *x = a, *y = b;
+    const struct session_found *x = a, *y = b;
     return (x->row.modified_ms < y->row.modified_ms) - (x->row.modified_ms > y->row.modified_ms);
 }
 
-static bool find_all_await(struct command *c, struct error *err)
+static bool find_all_await(struct sessions_command *c, struct error *err)
 {
     AUTO(buf) struct buf own = BUF_INIT;
     find_sessions_dir(&own);
@@ -103,14 +102,15 @@ static bool find_all_await(struct command *c, struct error *err)
 }
 
 /* A loaf chat has no workspace. */
-bool sessions_is_here(const struct command *c, const struct found *f)
+bool sessions_is_here(const struct sessions_command *c, const struct session_found *f)
 {
-    return c->wishes.is_everywhere || !f->row.cwd.n || str_eq(f->row.cwd, c->workspace);
+    return c->args.is_everywhere || !f->row.cwd.n || str_eq(f->row.cwd, c->workspace);
 }
 
-static const struct found *find(struct command *c, struct str word, struct error *err)
+static const struct session_found *find(struct sessions_command *c, struct str word,
+                                        struct error *err)
 {
-    const struct found *fit = NULL;
+    const struct session_found *fit = NULL;
     size_t n = 0;
     for (size_t i = 0; i < c->n; i++) {
         const struct session_row *row = &c->all[i].row;
@@ -151,7 +151,7 @@ static void add_age(struct buf *out, int64_t ms)
         buf_addf(out, "%lldd", (long long)s / 86400);
 }
 
-static void put_json(struct jw *w, const struct found *f, struct str piece)
+static void put_json(struct jw *w, const struct session_found *f, struct str piece)
 {
     char created[TIME_ISO_LEN + 1], modified[TIME_ISO_LEN + 1];
     time_iso(f->row.created_ms, created);
@@ -171,14 +171,14 @@ static void put_json(struct jw *w, const struct found *f, struct str piece)
     jw_obj_end(w);
 }
 
-static void put_line(struct command *c, const struct found *f, struct str piece)
+static void put_line(struct sessions_command *c, const struct session_found *f, struct str piece)
 {
     AUTO(buf) struct buf age = BUF_INIT, text = BUF_INIT;
     struct str title = piece.p ? piece : sessions_title(&f->row);
     add_age(&age, time_now_ms() - f->row.modified_ms);
     shown_add(&text, title, false);
-    struct str shown = c->wishes.is_plain ? buf_str(&text) : utf8_cut_chars(buf_str(&text), 50);
-    if (c->wishes.is_plain)
+    struct str shown = c->args.is_plain ? buf_str(&text) : utf8_cut_chars(buf_str(&text), 50);
+    if (c->args.is_plain)
         buf_addf(&c->out, "%.*s\t%s\t%.*s\t%lld\t%.*s\t%.*s\n", STR_FMT(f->row.id), f->program,
                  STR_FMT(buf_str(&age)), (long long)f->row.n_messages, STR_FMT(f->row.cwd),
                  STR_FMT(shown));
@@ -188,9 +188,10 @@ static void put_line(struct command *c, const struct found *f, struct str piece)
                  (long long)f->row.n_messages, f->program, STR_FMT(shown));
 }
 
-static void put_one(struct command *c, struct jw *w, const struct found *f, struct str piece)
+static void put_one(struct sessions_command *c, struct jw *w, const struct session_found *f,
+                    struct str piece)
 {
-    if (c->wishes.as_json)
+    if (c->args.as_json)
         put_json(w, f, piece);
     else
         put_line(c, f, piece);
@@ -198,25 +199,25 @@ static void put_one(struct command *c, struct jw *w, const struct found *f, stru
 
 static bool list_await(void *state, struct error *err)
 {
-    struct command *c = state;
+    struct sessions_command *c = state;
     struct jw w = JW(&c->out);
-    int64_t most = c->wishes.limit ? c->wishes.limit : LIST_MOST, n = 0;
+    int64_t most = c->args.limit ? c->args.limit : LIST_MOST, n = 0;
     (void)err;
-    if (c->wishes.as_json)
+    if (c->args.as_json)
         jw_arr(&w);
-    else if (!c->wishes.is_plain && c->n)
+    else if (!c->args.is_plain && c->n)
         buf_addz(&c->out, "id         age  msgs  program   title\n");
     for (size_t i = 0; i < c->n; i++)
         if (sessions_is_here(c, &c->all[i]) && n++ < most)
             put_one(c, &w, &c->all[i], STR_NONE);
-    if (c->wishes.as_json)
+    if (c->args.as_json)
         jw_arr_end(&w);
-    if (c->wishes.as_json)
+    if (c->args.as_json)
         buf_addc(&c->out, '\n');
-    else if (n == 0 && !c->wishes.is_plain)
+    else if (n == 0 && !c->args.is_plain)
         fputs("no saved sessions here (trivet sessions --all shows those of other directories)\n",
               stderr);
-    else if (n > most && !c->wishes.is_plain)
+    else if (n > most && !c->args.is_plain)
         fprintf(stderr, "%lld more: --limit N\n", (long long)(n - most));
     return true;
 }
@@ -234,7 +235,7 @@ static bool has_words(struct str text, int argc, char **argv, size_t *ret_at)
     return true;
 }
 
-bool sessions_read_await(struct command *c, const struct found *f, struct arena *a,
+bool sessions_read_await(struct sessions_command *c, const struct session_found *f, struct arena *a,
                          struct message **ret, size_t *ret_n, struct error *err)
 {
     if (f->by)
@@ -254,7 +255,8 @@ bool sessions_read_await(struct command *c, const struct found *f, struct arena 
     return true;
 }
 
-static void match_await(struct command *c, struct jw *w, const struct found *f, int64_t *n)
+static void match_await(struct sessions_command *c, struct jw *w, const struct session_found *f,
+                        int64_t *n)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     struct message *all;
@@ -279,19 +281,19 @@ static void match_await(struct command *c, struct jw *w, const struct found *f, 
 
 static bool search_await(void *state, struct error *err)
 {
-    struct command *c = state;
+    struct sessions_command *c = state;
     struct jw w = JW(&c->out);
-    int64_t n = 0, most = c->wishes.limit ? c->wishes.limit : LIST_MOST;
+    int64_t n = 0, most = c->args.limit ? c->args.limit : LIST_MOST;
     if (c->argc == 0) {
         c->exit_code = 2;
         return error_set(err, ERR_INVALID, "search needs words");
     }
-    if (c->wishes.as_json)
+    if (c->args.as_json)
         jw_arr(&w);
     for (size_t i = 0; i < c->n && n < most; i++)
         if (sessions_is_here(c, &c->all[i]))
             match_await(c, &w, &c->all[i], &n);
-    if (c->wishes.as_json) {
+    if (c->args.as_json) {
         jw_arr_end(&w);
         buf_addc(&c->out, '\n');
     }
@@ -301,8 +303,8 @@ static bool search_await(void *state, struct error *err)
 
 /* ---- one session ---- */
 
-const struct found *sessions_named(struct command *c, int n_words, const char *what,
-                                   struct error *err)
+const struct session_found *sessions_named(struct sessions_command *c, int n_words,
+                                           const char *what, struct error *err)
 {
     if (c->argc == n_words)
         return find(c, str_of(c->argv[0]), err);
@@ -313,10 +315,10 @@ const struct found *sessions_named(struct command *c, int n_words, const char *w
 
 static bool show_await(void *state, struct error *err)
 {
-    struct command *c = state;
+    struct sessions_command *c = state;
     struct message *all;
     size_t n;
-    const struct found *f = sessions_named(c, 1, "show needs the id of a session", err);
+    const struct session_found *f = sessions_named(c, 1, "show needs the id of a session", err);
     if (!f || !sessions_read_await(c, f, &c->arena, &all, &n, err))
         return false;
     c->exit_code = 0;
@@ -332,7 +334,8 @@ static bool show_await(void *state, struct error *err)
 }
 
 /* Opens it as its only writer. */
-struct session *sessions_open_alone(struct command *c, const struct found *f, struct error *err)
+struct session *sessions_open_alone(struct sessions_command *c, const struct session_found *f,
+                                    struct error *err)
 {
     static const struct session_settings writing = {.toolset = &toolset_run, .locks_at_open = true};
     struct session_spec spec = {
@@ -350,9 +353,9 @@ struct session *sessions_open_alone(struct command *c, const struct found *f, st
 
 static bool rename_await(void *state, struct error *err)
 {
-    struct command *c = state;
-    const struct found *f = sessions_named(c, 2, "rename needs the id of a session and a name",
-                                           err);
+    struct sessions_command *c = state;
+    const struct session_found *f = sessions_named(
+        c, 2, "rename needs the id of a session and a name", err);
     struct session *s = f ? sessions_open_alone(c, f, err) : NULL;
     if (!s)
         return false;
@@ -363,12 +366,12 @@ static bool rename_await(void *state, struct error *err)
 
 static bool fork_await(void *state, struct error *err)
 {
-    struct command *c = state;
+    struct sessions_command *c = state;
     AUTO(buf) struct buf path = BUF_INIT;
     char id[UUID_LEN + 1];
     struct session_report report;
     struct session_info info;
-    const struct found *f = sessions_named(c, 1, "fork needs the id of a session", err);
+    const struct session_found *f = sessions_named(c, 1, "fork needs the id of a session", err);
     if (!f)
         return false;
     if (f->by)
@@ -402,8 +405,8 @@ static bool fork_await(void *state, struct error *err)
 
 static bool rm_await(void *state, struct error *err)
 {
-    struct command *c = state;
-    const struct found *f = sessions_named(c, 1, "rm needs the id of a session", err);
+    struct sessions_command *c = state;
+    const struct session_found *f = sessions_named(c, 1, "rm needs the id of a session", err);
     struct session *s = f ? sessions_open_alone(c, f, err) : NULL;
     return s && session_delete(s, err);
 }
@@ -423,7 +426,7 @@ const struct verb sessions_verbs[] = {
     {NULL, NULL, NULL, NULL},
 };
 
-static bool run_verb_await(struct command *c, struct error *err)
+static bool run_verb_await(struct sessions_command *c, struct error *err)
 {
     const struct verb *v = command_verb(c->row, c->argc, c->argv, err);
     c->exit_code = 2;
@@ -439,9 +442,9 @@ static bool run_verb_await(struct command *c, struct error *err)
 
 static void sessions_fiber(void *arg)
 {
-    struct command *c = arg;
+    struct sessions_command *c = arg;
     struct error err;
-    struct str dir = c->wishes.workspace.p ? c->wishes.workspace : STR(".");
+    struct str dir = c->args.workspace.p ? c->args.workspace : STR(".");
     c->exit_code = 2;
     if (!engine_find_workspace(c->engine, dir, &c->arena, &c->workspace, &err) ||
         !run_verb_await(c, &err))
@@ -450,7 +453,7 @@ static void sessions_fiber(void *arg)
     loop_stop(c->loop);
 }
 
-static int run(struct command *c)
+static int run(struct sessions_command *c)
 {
     process_begin();
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -471,9 +474,9 @@ static int run(struct command *c)
 
 int sessions_run(const struct command_row *row, int argc, char **argv)
 {
-    struct command c = {.row = row, .argc = argc, .argv = argv};
+    struct sessions_command c = {.row = row, .argc = argc, .argv = argv};
     int exit_code;
-    if (!command_read(row, &c.argc, argv, &c.wishes, &c.wishes.asks_help, &exit_code))
+    if (!command_read(row, &c.argc, argv, &c.args, &c.args.asks_help, &exit_code))
         return exit_code;
     return run(&c);
 }

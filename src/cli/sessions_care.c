@@ -24,14 +24,14 @@ bool sessions_take_size(void *into, const struct option *row, struct str value, 
         const char *unit;
         int64_t bytes;
     } units[] = {{"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {"", 1}};
-    struct wishes *w = into;
+    struct sessions_args *a = into;
     for (size_t i = 0; i < ARRAY_LEN(units); i++) {
         struct str unit = str_of(units[i].unit);
         int64_t n;
         if (!str_ends(value, unit) || !str_int(str_cut(value, value.n - unit.n), &n) || n < 1 ||
             n > INT64_MAX / units[i].bytes)
             continue;
-        w->larger_bytes = n * units[i].bytes;
+        a->larger_bytes = n * units[i].bytes;
         return true;
     }
     return error_set(err, ERR_INVALID, "--%s needs a size such as 500K, 20M or 1G, not %.*s",
@@ -39,7 +39,7 @@ bool sessions_take_size(void *into, const struct option *row, struct str value, 
 }
 
 /* By the file as it is now. */
-static bool is_prunable(const struct command *c, struct str path, int64_t *ret_bytes)
+static bool is_prunable(const struct sessions_command *c, struct str path, int64_t *ret_bytes)
 {
     AUTO_FREE char *z = str_dup(path);
     struct stat st;
@@ -47,17 +47,18 @@ static bool is_prunable(const struct command *c, struct str path, int64_t *ret_b
         return false;
     int64_t modified_ms = st.st_mtim.tv_sec * 1000LL + st.st_mtim.tv_nsec / 1000000;
     *ret_bytes = st.st_size;
-    return time_now_ms() - modified_ms >= c->wishes.older_ms &&
-           (int64_t)st.st_size >= c->wishes.larger_bytes;
+    return time_now_ms() - modified_ms >= c->args.older_ms &&
+           (int64_t)st.st_size >= c->args.larger_bytes;
 }
 
 enum outcome { PRUNED, IN_USE, KEPT, FAILED };
 static const char *const outcome_names[] = {"deleted", "in use", "kept", "failed"};
 
-static enum outcome prune_one(struct command *c, const struct found *f, struct error *err)
+static enum outcome prune_one(struct sessions_command *c, const struct session_found *f,
+                              struct error *err)
 {
     int64_t bytes;
-    if (c->wishes.is_dry)
+    if (c->args.is_dry)
         return PRUNED;
     struct session *s = sessions_open_alone(c, f, err);
     if (!s)
@@ -69,11 +70,11 @@ static enum outcome prune_one(struct command *c, const struct found *f, struct e
     return session_delete(s, err) ? PRUNED : FAILED;
 }
 
-static void put_pruned(struct command *c, struct jw *w, const struct found *f, int64_t bytes,
-                       enum outcome outcome)
+static void put_pruned(struct sessions_command *c, struct jw *w, const struct session_found *f,
+                       int64_t bytes, enum outcome outcome)
 {
-    const char *name = c->wishes.is_dry ? "would be deleted" : outcome_names[outcome];
-    if (c->wishes.as_json) {
+    const char *name = c->args.is_dry ? "would be deleted" : outcome_names[outcome];
+    if (c->args.as_json) {
         jw_obj(w);
         jw_kstr(w, "id", f->row.id);
         jw_kstr(w, "path", f->row.path);
@@ -90,17 +91,17 @@ static void put_pruned(struct command *c, struct jw *w, const struct found *f, i
 
 bool sessions_prune_await(void *state, struct error *err)
 {
-    struct command *c = state;
+    struct sessions_command *c = state;
     struct jw w = JW(&c->out);
     int64_t bytes, sum = 0, n[FAILED + 1] = {0};
-    if (c->argc || (!c->wishes.older_ms && !c->wishes.larger_bytes)) {
+    if (c->argc || (!c->args.older_ms && !c->args.larger_bytes)) {
         c->exit_code = 2;
         return error_set(err, ERR_INVALID, "prune needs --older-than, --larger-than or both");
     }
-    if (c->wishes.as_json)
+    if (c->args.as_json)
         jw_arr(&w);
     for (size_t i = 0; i < c->n; i++) {
-        const struct found *f = &c->all[i];
+        const struct session_found *f = &c->all[i];
         bool is_own = strcmp(f->program, "trivet") == 0;
         if (!is_own || !sessions_is_here(c, f) || !is_prunable(c, f->row.path, &bytes))
             continue;
@@ -111,12 +112,12 @@ bool sessions_prune_await(void *state, struct error *err)
             shown_line(stderr, "trivet sessions: %.*s: %s", STR_FMT(f->row.path), err->text);
         put_pruned(c, &w, f, bytes, outcome);
     }
-    if (c->wishes.as_json) {
+    if (c->args.as_json) {
         jw_arr_end(&w);
         buf_addc(&c->out, '\n');
     } else {
         fprintf(stderr, "%lld %s, %lld kB; %lld in use\n", (long long)n[PRUNED],
-                c->wishes.is_dry ? "would be deleted" : "deleted", (long long)(sum + 1023) / 1024,
+                c->args.is_dry ? "would be deleted" : "deleted", (long long)(sum + 1023) / 1024,
                 (long long)n[IN_USE]);
     }
     c->exit_code = n[FAILED] ? 1 : 0;
@@ -125,17 +126,17 @@ bool sessions_prune_await(void *state, struct error *err)
 
 /* ---- fsck ---- */
 
-enum state { STATE_OK, STATE_IN_USE, STATE_TORN, STATE_DAMAGED, N_STATES };
+enum state { STATE_OK, STATE_IN_USE, STATE_INCOMPLETE, STATE_DAMAGED, N_STATES };
 static const char *const state_names[] = {"ok", "in use", "incomplete", "damaged"};
 
 struct check {
-    struct command *c;
+    struct sessions_command *c;
     const char *program;
     bool has_records; /* of the engine: it begins with a header, and can be repaired */
     struct jw w;
     int64_t n[N_STATES], n_repaired;
     /* of one file */
-    int64_t n_lines, n_bad, n_foreign, torn_bytes;
+    int64_t n_lines, n_bad, n_foreign, incomplete_bytes;
     bool has_header, is_repaired;
 };
 
@@ -195,14 +196,14 @@ static enum state look(struct check *k, const char *path, struct error *err)
         return STATE_IN_USE;
     if (!slog_read_counting(str_of(path), on_line, k, &k->n_foreign, &end, err))
         return STATE_DAMAGED;
-    k->torn_bytes = st.st_size - end;
+    k->incomplete_bytes = st.st_size - end;
     if (k->has_records && !k->has_header) {
         error_set(err, ERR_CORRUPT, "it does not begin with the header of a session");
         return STATE_DAMAGED;
     }
-    if (k->torn_bytes > 0 && k->has_records) {
-        k->is_repaired = k->c->wishes.repairs && repair(path, end, err);
-        bool has_failed = k->c->wishes.repairs && !k->is_repaired;
+    if (k->incomplete_bytes > 0 && k->has_records) {
+        k->is_repaired = k->c->args.repairs && repair(path, end, err);
+        bool has_failed = k->c->args.repairs && !k->is_repaired;
         if (has_failed)
             return err->code == ERR_LOCKED ? STATE_IN_USE : STATE_DAMAGED;
     }
@@ -211,7 +212,7 @@ static enum state look(struct check *k, const char *path, struct error *err)
                   (long long)(k->n_bad + k->n_foreign), (long long)(k->n_lines + k->n_foreign));
         return STATE_DAMAGED;
     }
-    return k->torn_bytes > 0 && k->has_records ? STATE_TORN : STATE_OK;
+    return k->incomplete_bytes > 0 && k->has_records ? STATE_INCOMPLETE : STATE_OK;
 }
 
 static void put_json(struct check *k, const char *path, enum state state, const struct error *err)
@@ -220,7 +221,7 @@ static void put_json(struct check *k, const char *path, enum state state, const 
     jw_kz(&k->w, "path", path);
     jw_kz(&k->w, "program", k->program);
     jw_kz(&k->w, "state", state_names[state]);
-    jw_kint(&k->w, "incomplete_bytes", k->torn_bytes);
+    jw_kint(&k->w, "incomplete_bytes", k->incomplete_bytes);
     jw_kint(&k->w, "bad_lines", k->n_bad + k->n_foreign);
     jw_kbool(&k->w, "repaired", k->is_repaired);
     jw_kz(&k->w, "error", state == STATE_DAMAGED ? err->text : NULL);
@@ -234,9 +235,9 @@ static void put_line(struct check *k, const char *path, enum state state, const 
     shown_add(&k->c->out, str_of(path), false);
     if (state == STATE_IN_USE)
         buf_addz(&k->c->out, ": in use, left alone");
-    if (state != STATE_IN_USE && k->torn_bytes > 0 && k->has_records)
+    if (state != STATE_IN_USE && k->incomplete_bytes > 0 && k->has_records)
         buf_addf(&k->c->out, ": the last line is incomplete (%lld bytes)%s",
-                 (long long)k->torn_bytes, k->is_repaired ? ", repaired" : "");
+                 (long long)k->incomplete_bytes, k->is_repaired ? ", repaired" : "");
     if (state == STATE_DAMAGED) {
         buf_addz(&k->c->out, ": damaged: ");
         shown_add(&k->c->out, str_of(err->text), false);
@@ -247,12 +248,12 @@ static void put_line(struct check *k, const char *path, enum state state, const 
 static void check_file(struct check *k, const char *path)
 {
     struct error err = ERROR_INIT;
-    k->n_lines = k->n_bad = k->n_foreign = k->torn_bytes = 0;
+    k->n_lines = k->n_bad = k->n_foreign = k->incomplete_bytes = 0;
     k->has_header = k->is_repaired = false;
     enum state state = look(k, path, &err);
     k->n[state]++;
     k->n_repaired += k->is_repaired;
-    if (k->c->wishes.as_json)
+    if (k->c->args.as_json)
         put_json(k, path, state, &err);
     else
         put_line(k, path, state, &err);
@@ -307,26 +308,27 @@ static void check_all(struct check *k)
 
 bool sessions_fsck_await(void *state, struct error *err)
 {
-    struct command *c = state;
+    struct sessions_command *c = state;
     struct check k = {.c = c, .w = JW(&c->out)};
     if (c->argc) {
         c->exit_code = 2;
         return error_set(err, ERR_INVALID, "fsck takes no words");
     }
-    if (c->wishes.as_json)
+    if (c->args.as_json)
         jw_arr(&k.w);
     check_all(&k);
-    if (c->wishes.as_json) {
+    if (c->args.as_json) {
         jw_arr_end(&k.w);
         buf_addc(&c->out, '\n');
     } else {
-        int64_t n_all = k.n[STATE_OK] + k.n[STATE_IN_USE] + k.n[STATE_TORN] + k.n[STATE_DAMAGED];
+        int64_t n_all = k.n[STATE_OK] + k.n[STATE_IN_USE] + k.n[STATE_INCOMPLETE] +
+                        k.n[STATE_DAMAGED];
         buf_addf(&c->out,
                  "%lld files, %lld incomplete (%lld repaired), %lld damaged, %lld in use\n",
-                 (long long)n_all, (long long)k.n[STATE_TORN], (long long)k.n_repaired,
+                 (long long)n_all, (long long)k.n[STATE_INCOMPLETE], (long long)k.n_repaired,
                  (long long)k.n[STATE_DAMAGED], (long long)k.n[STATE_IN_USE]);
     }
-    bool is_left = k.n[STATE_TORN] && !c->wishes.repairs;
+    bool is_left = k.n[STATE_INCOMPLETE] && !c->args.repairs;
     c->exit_code = k.n[STATE_DAMAGED] || is_left ? 1 : 0;
     return true;
 }

@@ -10,8 +10,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-static void put_page(struct command *c, const struct found *f, const struct message *all, size_t n,
-                     struct buf *out)
+static void put_page(struct sessions_command *c, const struct session_found *f,
+                     const struct message *all, size_t n, struct buf *out)
 {
     struct page p = {
         .title = sessions_title(&f->row).n ? utf8_cut_chars(sessions_title(&f->row), 120)
@@ -44,22 +44,22 @@ static bool write_new(struct str to, struct str text, struct error *err)
 
 bool sessions_export_await(void *state, struct error *err)
 {
-    struct command *c = state;
+    struct sessions_command *c = state;
     AUTO(buf) struct buf text = BUF_INIT;
     struct message *all;
     size_t n;
-    const struct found *f = sessions_named(c, 1, "export needs the id of a session", err);
+    const struct session_found *f = sessions_named(c, 1, "export needs the id of a session", err);
     if (!f || !sessions_read_await(c, f, &c->arena, &all, &n, err))
         return false;
     c->exit_code = 0;
     struct str title = sessions_title(&f->row).n ? sessions_title(&f->row) : f->row.id;
-    bool is_page = c->wishes.as_html || str_ends(c->wishes.output, STR(".html"));
+    bool is_page = c->args.as_html || str_ends(c->args.output, STR(".html"));
     if (is_page)
         put_page(c, f, all, n, &text);
     else
         export_markdown(&text, title, all, n);
-    if (c->wishes.output.p)
-        return write_new(c->wishes.output, buf_str(&text), err);
+    if (c->args.output.p)
+        return write_new(c->args.output, buf_str(&text), err);
     buf_add(&c->out, buf_str(&text));
     return true;
 }

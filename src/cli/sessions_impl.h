@@ -11,13 +11,13 @@
 #include "cli/sessions.h"
 #include "engine/list.h"
 
-struct found {
+struct session_found {
     struct session_row row;
     const char *program;      /* "trivet", or the dialect's name */
     const struct dialect *by; /* reads its file; NULL: it has the engine's records */
 };
 
-struct wishes {
+struct sessions_args {
     struct str workspace, output;
     int64_t limit;
     bool is_everywhere, as_json, is_plain, as_html, asks_help;
@@ -25,35 +25,36 @@ struct wishes {
     bool is_dry, repairs;
 };
 
-struct command {
+struct sessions_command {
     const struct command_row *row;
-    struct wishes wishes;
+    struct sessions_args args;
     int argc;
     char **argv;
     struct loop *loop;
     struct engine *engine;
     struct arena arena;
-    struct str workspace; /* real path */
-    struct found *all;    /* newest first */
-    size_t n, room;
+    struct str workspace;      /* real path */
+    struct session_found *all; /* newest first */
+    size_t n, capacity;
     struct buf out;
     int exit_code;
 };
 
 /* The session that the first word names, if there are n_words words; NULL with an error, `what` for
  * a wrong number of words. */
-const struct found *sessions_named(struct command *c, int n_words, const char *what,
-                                   struct error *err);
+const struct session_found *sessions_named(struct sessions_command *c, int n_words,
+                                           const char *what, struct error *err);
 /* Its messages, in the arena. */
-bool sessions_read_await(struct command *c, const struct found *f, struct arena *a,
+bool sessions_read_await(struct sessions_command *c, const struct session_found *f, struct arena *a,
                          struct message **ret, size_t *ret_n, struct error *err);
 /* Its name, or what was asked first. */
 struct str sessions_title(const struct session_row *row);
 
 /* Whether it belongs to the workspace that is looked at. */
-bool sessions_is_here(const struct command *c, const struct found *f);
+bool sessions_is_here(const struct sessions_command *c, const struct session_found *f);
 /* Opens it as its only writer. */
-struct session *sessions_open_alone(struct command *c, const struct found *f, struct error *err);
+struct session *sessions_open_alone(struct sessions_command *c, const struct session_found *f,
+                                    struct error *err);
 
 bool sessions_export_await(void *state, struct error *err);
 bool sessions_prune_await(void *state, struct error *err);

@@ -52,14 +52,14 @@ static bool read_leniently(struct str path, struct json *ret, struct error *err)
            (err->code == ERR_CORRUPT && json_parse(STR("{}"), 0, LIMIT_JSON_DEPTH, ret, err));
 }
 
-struct place {
+struct config_place {
     struct str path, beside; /* the lock file is <beside>.lock; its directory is created */
     unsigned mode;
     bool is_lenient; /* a broken file counts as empty */
 };
 
 struct changing {
-    struct place at;
+    struct config_place at;
     config_change_fn *fn;
     void *arg;
     struct json *ret;

@@ -11,7 +11,7 @@
     "conventions you find there. Never guess what a file holds.\n"                                 \
     "- Calls that do not depend on each other belong into one reply.\n"                            \
     "- Make the smallest change that does the whole job. No unasked refactoring, no new "          \
-    "dependencies without need, no comments that tell the history of the code.\n"                  \
+    "dependencies without need, no comments on the history of the code.\n"                         \
     "- Find out how the project is built and tested, and run that after your change. Read what "   \
     "fails, mend the cause, and run it again. When there are no tests, run the changed code.\n"    \
     "- If the same call fails twice, do something else. Output that was cut says where the rest "  \

@@ -17,7 +17,7 @@ static const char *const reserved[] = {
     "exit",   "quit",  "new",   "resume",    "name",   "clone", "copy",   "export", "compact",
     "redraw", "login", "model", "reasoning", "status", "stats", "memory", "crew",   "settings"};
 
-struct shelf {
+struct item_list {
     struct item items[LIMIT_LIBRARY_ITEMS];
     size_t n;
 };
@@ -78,7 +78,7 @@ static bool read_text(struct str path, struct arena *a, struct str *ret)
     return true;
 }
 
-static struct item *take_items(struct shelf *s, struct arena *a, size_t *ret_n)
+static struct item *take_items(struct item_list *s, struct arena *a, size_t *ret_n)
 {
     struct item *items = arena_array(a, struct item, s->n + 1);
     memcpy(items, s->items, s->n * sizeof *items);
@@ -87,13 +87,13 @@ static struct item *take_items(struct shelf *s, struct arena *a, size_t *ret_n)
     return items;
 }
 
-typedef void entry_fn(struct shelf *s, struct str dir, struct str name, struct arena *a);
+typedef void entry_fn(struct item_list *s, struct str dir, struct str name, struct arena *a);
 
-static struct item *read_shelf(struct str config_dir, const char *folder, entry_fn *fn,
+static struct item *read_items(struct str config_dir, const char *folder, entry_fn *fn,
                                struct arena *a, size_t *ret_n)
 {
     struct str path = arena_fmt(a, "%.*s/%s", STR_FMT(config_dir), folder);
-    struct shelf *s = arena_new(a, struct shelf);
+    struct item_list *s = arena_new(a, struct item_list);
     DIR *dir = opendir(path.p);
     struct dirent *e;
     while (dir && (e = readdir(dir)))
@@ -104,7 +104,7 @@ static struct item *read_shelf(struct str config_dir, const char *folder, entry_
     return take_items(s, a, ret_n);
 }
 
-static void add_prompt(struct shelf *s, struct str dir, struct str name, struct arena *a)
+static void add_prompt(struct item_list *s, struct str dir, struct str name, struct arena *a)
 {
     struct str text, front;
     struct item it = {.name = arena_str(a, str_cut(name, name.n - MIN(name.n, 3))),
@@ -119,7 +119,7 @@ static void add_prompt(struct shelf *s, struct str dir, struct str name, struct 
 
 struct item *library_prompts(struct str config_dir, struct arena *a, size_t *ret_n)
 {
-    return read_shelf(config_dir, "prompts", add_prompt, a, ret_n);
+    return read_items(config_dir, "prompts", add_prompt, a, ret_n);
 }
 
 /* ---- skills ---- */
@@ -154,8 +154,8 @@ struct item *library_skills(struct str config_dir, struct arena *a, size_t *ret_
 
 /* ---- plugins ---- */
 
-static void add_command(struct shelf *s, yyjson_val *command, struct str program, struct str about,
-                        struct arena *a)
+static void add_command(struct item_list *s, yyjson_val *command, struct str program,
+                        struct str about, struct arena *a)
 {
     struct item it = {.name = arena_str(a, json_get_str(command, "name")),
                       .about = arena_str(a, json_get_str(command, "description")),
@@ -171,7 +171,7 @@ static void add_command(struct shelf *s, yyjson_val *command, struct str program
     s->items[s->n++] = it;
 }
 
-static void add_plugin(struct shelf *s, struct str dir, struct str name, struct arena *a)
+static void add_plugin(struct item_list *s, struct str dir, struct str name, struct arena *a)
 {
     AUTO(json) struct json j = JSON_INIT;
     struct str text, home = arena_fmt(a, "%.*s/%.*s", STR_FMT(dir), STR_FMT(name));
@@ -196,7 +196,7 @@ struct item *library_plugins(struct str config_dir, struct arena *a, size_t *ret
 {
     size_t n_prompts, n = 0;
     const struct item *prompts = library_prompts(config_dir, a, &n_prompts);
-    struct item *items = read_shelf(config_dir, "plugins", add_plugin, a, ret_n);
+    struct item *items = read_items(config_dir, "plugins", add_plugin, a, ret_n);
     for (size_t i = 0; i < *ret_n; i++)
         if (!item_find(prompts, n_prompts, items[i].name))
             items[n++] = items[i];
@@ -204,7 +204,7 @@ struct item *library_plugins(struct str config_dir, struct arena *a, size_t *ret
     return items;
 }
 
-static void add_file(struct shelf *s, struct str dir, struct str name, struct arena *a)
+static void add_file(struct item_list *s, struct str dir, struct str name, struct arena *a)
 {
     s->items[s->n++] = (struct item){
         .name = arena_str(a, name), .path = arena_fmt(a, "%.*s/%.*s", STR_FMT(dir), STR_FMT(name))};
@@ -214,7 +214,7 @@ struct item *library_plugin_files(struct str config_dir, struct str ending, stru
                                   size_t *ret_n)
 {
     size_t n_files, n = 0;
-    struct item *items = read_shelf(config_dir, "plugins", add_file, a, &n_files);
+    struct item *items = read_items(config_dir, "plugins", add_file, a, &n_files);
     for (size_t i = 0; i < n_files; i++)
         if (str_ends(items[i].name, ending))
             items[n++] = items[i];

@@ -12,7 +12,7 @@ struct terms {
     size_t n;
 };
 
-struct pick {
+struct ranked {
     yyjson_mut_val *record;
     double score, confidence;
     struct str id;
@@ -121,10 +121,10 @@ static bool shared_tag(const struct terms *input, yyjson_mut_val *tags, struct b
 }
 
 /* False when nothing matches. */
-static bool score(const struct terms *input, yyjson_mut_val *record, struct pick *ret)
+static bool score(const struct terms *input, yyjson_mut_val *record, struct ranked *ret)
 {
     AUTO(buf) struct buf why = BUF_INIT;
-    *ret = (struct pick){.record = record, .id = get(record, "id")};
+    *ret = (struct ranked){.record = record, .id = get(record, "id")};
     put_reason(&ret->reasons, STR("scope match"));
     int n = shared_terms(input, get(record, "text"), &ret->reasons);
     bool has_tag = shared_tag(input, yyjson_mut_obj_get(record, "tags"), &ret->reasons);
@@ -136,7 +136,7 @@ static bool score(const struct terms *input, yyjson_mut_val *record, struct pick
     return n || has_tag;
 }
 
-static bool is_before(const struct pick *a, const struct pick *b)
+static bool is_before(const struct ranked *a, const struct ranked *b)
 {
     if (a->score != b->score)
         return a->score > b->score;
@@ -146,7 +146,7 @@ static bool is_before(const struct pick *a, const struct pick *b)
 }
 
 /* Keeps the best ones in order. */
-static size_t insert(struct pick *picks, size_t n, struct pick *new)
+static size_t insert(struct ranked *picks, size_t n, struct ranked *new)
 {
     size_t at = n;
     while (at > 0 && is_before(new, &picks[at - 1]))
@@ -163,14 +163,14 @@ static size_t insert(struct pick *picks, size_t n, struct pick *new)
     return n + 1;
 }
 
-static size_t pick_core(struct memory *m, struct str workspace, struct pick *picks)
+static size_t pick_core(struct memory *m, struct str workspace, struct ranked *picks)
 {
     size_t i, max, n = 0;
     yyjson_mut_val *r;
     yyjson_mut_arr_foreach(m->core, i, max, r) {
         if (n == PICKS_MAX || !yyjson_mut_is_obj(r) || !is_in_scope(r, workspace))
             continue;
-        picks[n] = (struct pick){.record = r, .id = get(r, "id"), .score = 1.0};
+        picks[n] = (struct ranked){.record = r, .id = get(r, "id"), .score = 1.0};
         put_reason(&picks[n].reasons, STR("scope match"));
         put_reason(&picks[n++].reasons, STR("core memories are preferred"));
     }
@@ -178,14 +178,14 @@ static size_t pick_core(struct memory *m, struct str workspace, struct pick *pic
 }
 
 static size_t pick_soft(struct memory *m, struct str input, struct str workspace,
-                        struct pick *picks)
+                        struct ranked *picks)
 {
     struct terms *terms = xnew(struct terms);
     size_t i, max, n = 0;
     yyjson_mut_val *r;
     find_terms(input, terms);
     yyjson_mut_arr_foreach(m->soft, i, max, r) {
-        struct pick p;
+        struct ranked p;
         if (!memory_is_active(r) || !is_in_scope(r, workspace) || is_expired(r))
             continue;
         if (score(terms, r, &p))
@@ -209,7 +209,7 @@ static void touch(struct memory *m, yyjson_mut_val *r)
     yyjson_mut_obj_put(r, yyjson_mut_str(m->doc, "last_seen_at"), yyjson_mut_strcpy(m->doc, now));
 }
 
-static void put_records(struct jw *w, const char *name, const struct pick *p, size_t n)
+static void put_records(struct jw *w, const char *name, const struct ranked *p, size_t n)
 {
     jw_karr(w, name);
     for (size_t i = 0; i < n; i++) {
@@ -220,7 +220,7 @@ static void put_records(struct jw *w, const char *name, const struct pick *p, si
     jw_arr_end(w);
 }
 
-static void put_reasons(struct jw *w, const char *layer, const struct pick *p, size_t n)
+static void put_reasons(struct jw *w, const char *layer, const struct ranked *p, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         AUTO(buf) struct buf list = BUF_INIT;
@@ -234,7 +234,7 @@ static void put_reasons(struct jw *w, const char *layer, const struct pick *p, s
     }
 }
 
-static void put_lines(struct buf *out, const char *title, const struct pick *p, size_t n)
+static void put_lines(struct buf *out, const char *title, const struct ranked *p, size_t n)
 {
     if (n == 0)
         return;
@@ -244,8 +244,8 @@ static void put_lines(struct buf *out, const char *title, const struct pick *p, 
     buf_addc(out, '\n');
 }
 
-static void put_block(struct buf *out, const char *tag, const struct pick *core, size_t n_core,
-                      const struct pick *soft, size_t n_soft)
+static void put_block(struct buf *out, const char *tag, const struct ranked *core, size_t n_core,
+                      const struct ranked *soft, size_t n_soft)
 {
     if (n_core + n_soft == 0)
         return;
@@ -261,7 +261,7 @@ static void put_block(struct buf *out, const char *tag, const struct pick *core,
 void memory_retrieve(struct memory *m, struct str input, struct str workspace, const char *tag,
                      struct retrieval *ret)
 {
-    struct pick core[PICKS_MAX], soft[PICKS_MAX];
+    struct ranked core[PICKS_MAX], soft[PICKS_MAX];
     AUTO(buf) struct buf scope = BUF_INIT;
     size_t n_core = pick_core(m, workspace, core);
     size_t n_soft = pick_soft(m, input, workspace, soft);

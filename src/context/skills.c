@@ -23,26 +23,20 @@ void skills_clear(struct skills *s)
     *s = SKILLS_INIT;
 }
 
-static void add_str(struct str **list, size_t *n, size_t *room, struct str s)
+static void add_str(struct str **list, size_t *n, size_t *capacity, struct str s)
 {
-    if (*n == *room) {
-        *room = *room ? *room * 2 : 8;
-        *list = xrealloc(*list, *room * sizeof **list);
-    }
+    GROW(*list, *n, *capacity);
     (*list)[(*n)++] = s;
 }
 
 static void add_error(struct skills *s, struct str line)
 {
-    add_str(&s->errors, &s->n_errors, &s->room_errors, line);
+    add_str(&s->errors, &s->n_errors, &s->errors_capacity, line);
 }
 
 static void add_skill(struct skills *s, struct skill skill)
 {
-    if (s->n == s->room) {
-        s->room = s->room ? s->room * 2 : 8;
-        s->items = xrealloc(s->items, s->room * sizeof *s->items);
-    }
+    GROW(s->items, s->n, s->capacity);
     s->items[s->n++] = skill;
 }
 
@@ -53,7 +47,7 @@ void skills_add_root(struct skills *s, struct str dir)
     for (size_t i = 0; i < s->n_roots; i++)
         if (str_eq(s->roots[i], dir))
             return;
-    add_str(&s->roots, &s->n_roots, &s->room_roots, arena_str(&s->arena, dir));
+    add_str(&s->roots, &s->n_roots, &s->roots_capacity, arena_str(&s->arena, dir));
 }
 
 /* The nearest directory at or above dir that has a .git; STR_NONE without one. */
@@ -176,7 +170,7 @@ struct queue { /* directories still to be read, breadth first */
         struct str path; /* real, in the arena */
         int depth;
     } * items;
-    size_t n, room;
+    size_t n, capacity;
     struct str tree; /* tree that must contain them, or STR_NONE */
 };
 
@@ -194,10 +188,7 @@ static void queue_add(struct skills *s, struct queue *q, struct str path, int de
     for (size_t i = 0; i < q->n; i++)
         if (str_eq(q->items[i].path, buf_str(&real)))
             return;
-    if (q->n == q->room) {
-        q->room = q->room ? q->room * 2 : 32;
-        q->items = xrealloc(q->items, q->room * sizeof *q->items);
-    }
+    GROW(q->items, q->n, q->capacity);
     q->items[q->n++] = (struct queued){arena_str(&s->arena, buf_str(&real)), depth};
 }
 
@@ -210,7 +201,7 @@ static int by_bytes(const void *a, const void *b)
 static struct str *read_names(struct skills *s, struct str dir, size_t *ret_n)
 {
     struct str *names = NULL;
-    size_t n = 0, room = 0;
+    size_t n = 0, capacity = 0;
     DIR *d = opendir(arena_strz(&s->arena, dir));
     struct dirent *entry;
     *ret_n = 0;
@@ -222,7 +213,7 @@ static struct str *read_names(struct skills *s, struct str dir, size_t *ret_n)
     }
     while ((entry = readdir(d)))
         if (entry->d_name[0] != '.')
-            add_str(&names, &n, &room, arena_str(&s->arena, str_of(entry->d_name)));
+            add_str(&names, &n, &capacity, arena_str(&s->arena, str_of(entry->d_name)));
     closedir(d);
     if (n)
         qsort(names, n, sizeof *names, by_bytes);

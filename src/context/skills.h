@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Skills: folders with a SKILL.md that tells the model how something is done, with loaf's search
- * rules.  The disk is read at each call; nothing is cached.  Kward names them by its own rules
- * (library.h). */
+/* Skills: folders with a SKILL.md that describes for the model how something is done, with loaf's
+ * search rules.  The disk is read at each call; nothing is cached.  Kward names them by its own
+ * rules (library.h). */
 #ifndef TRIVET_CONTEXT_SKILLS_H
 #define TRIVET_CONTEXT_SKILLS_H
 
@@ -22,11 +22,11 @@ struct skill {
 struct skills {
     struct arena arena;
     struct skill *items; /* by name, then path */
-    size_t n, room;
+    size_t n, capacity;
     struct str *roots; /* directories that were searched, missing ones too where asked for */
-    size_t n_roots, room_roots;
+    size_t n_roots, roots_capacity;
     struct str *errors; /* what could not be read, one line each */
-    size_t n_errors, room_errors;
+    size_t n_errors, errors_capacity;
     struct str tree; /* the repository, whose links may not lead out of it; or STR_NONE */
     int depth;       /* levels below a root that are looked at; 0: six */
     bool first_wins; /* of several skills of one name only the first is listed */

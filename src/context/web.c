@@ -244,12 +244,9 @@ static void put_blocks(struct buf *out, struct lines l, int depth, bool is_tight
 static struct lines split(struct str text)
 {
     struct lines l = {0};
-    size_t room = 0;
+    size_t capacity = 0;
     for (struct str line; str_line(&text, &line);) {
-        if (l.n == room) {
-            room = room ? room * 2 : 64;
-            l.v = xrealloc(l.v, room * sizeof *l.v);
-        }
+        GROW(l.v, l.n, capacity);
         l.v[l.n++] = str_ends(line, STR("\r")) ? str_cut(line, line.n - 1) : line;
     }
     return l;

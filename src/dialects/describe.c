@@ -2,7 +2,7 @@
 /* The description of a dialect, made from its rows. */
 #include "dialects/dialect.h"
 
-#include "toolsets/doctor.h"
+#include "toolsets/mend.h"
 
 static void text_rows(struct buf *out, const char *title, const struct row *rows)
 {
@@ -42,7 +42,7 @@ static void put_aliases(const struct tool *f, struct buf *text, struct jw *w)
     for (const struct row *rows = f->args, *row = rows; row->name; row++) {
         struct alias_list l = {.text = text, .w = w, .row = row->name};
         if (!(row->flags & UNLISTED))
-            doctor_each_alias(f->kind, rows, row, text ? put_alias_text : put_alias_json, &l);
+            mend_each_alias(f->kind, rows, row, text ? put_alias_text : put_alias_json, &l);
         if (l.is_open && text)
             buf_addc(text, '\n');
         else if (l.is_open)

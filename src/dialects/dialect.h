@@ -15,7 +15,8 @@ struct server {
     struct engine *engine;
     int in_fd, out_fd;
     const char *version;
-    int argc; /* arguments behind the verb */
+    const char *client; /* id of the connection in a daemon; NULL on stdio */
+    int argc;           /* arguments behind the verb */
     char **argv;
     const struct dialect *dialect;
     const struct dialect *const *dialects; /* of the program: whose sessions may be opened */

@@ -141,7 +141,7 @@ static const char *line_class(struct str line)
     return str_starts(line, STR("+")) ? "add" : str_starts(line, STR("-")) ? "del" : NULL;
 }
 
-/* "--- a" before "+++ a" tells nothing more. */
+/* "--- a" before "+++ a" adds nothing. */
 static struct str without_repeat(struct str diff)
 {
     struct str first, second, rest = diff;
@@ -281,11 +281,11 @@ static void put_call(struct buf *out, const struct page *p, size_t at, const str
     bool is_open = has_diff && count_lines(more->diff) <= OPEN_LINES;
     buf_addf(out, "<details class=\"tool\"%s>", is_open ? " open" : "");
     put_summary(out, call, utf8_cut_chars(buf_str(&line), GIST_CHARS), result, more);
-    bool is_told = yyjson_obj_size(args.root) == 1 && utf8_chars(gist) <= GIST_CHARS &&
-                   str_chr(gist, '\n') == SIZE_MAX;
+    bool is_in_summary = yyjson_obj_size(args.root) == 1 && utf8_chars(gist) <= GIST_CHARS &&
+                         str_chr(gist, '\n') == SIZE_MAX;
     if (has_diff)
         put_diff(out, more->diff);
-    else if (!is_told)
+    else if (!is_in_summary)
         put_arguments(out, args.root);
     if (result && (!has_diff || result->is_error))
         put_result(out, result);
@@ -378,7 +378,7 @@ void page_put(struct buf *out, const struct page *p)
 
 /* ---- the session file ---- */
 
-static void add_call(struct arena *a, struct str line, struct page *p, size_t *room)
+static void add_call(struct arena *a, struct str line, struct page *p, size_t *capacity)
 {
     AUTO(json) struct json j = JSON_INIT;
     struct error ignored;
@@ -388,13 +388,7 @@ static void add_call(struct arena *a, struct str line, struct page *p, size_t *r
     }
     if (!str_is(json_get_str(j.root, "type"), "tool_execution_end"))
         return;
-    if (p->n_calls == *room) {
-        struct page_call *more = arena_array(a, struct page_call, *room ? *room * 2 : 64);
-        if (p->n_calls)
-            memcpy(more, p->calls, p->n_calls * sizeof *more);
-        p->calls = more;
-        *room = *room ? *room * 2 : 64;
-    }
+    ARENA_GROW(a, p->calls, p->n_calls, *capacity);
     yyjson_val *result = yyjson_obj_get(j.root, "result");
     p->calls[p->n_calls++] = (struct page_call){
         .id = arena_str(a, json_get_str(j.root, "toolCallId")),
@@ -407,11 +401,11 @@ void page_read_calls(struct arena *a, struct str path, struct page *p)
 {
     AUTO(buf) struct buf text = BUF_INIT;
     struct error ignored;
-    size_t room = 0;
+    size_t capacity = 0;
     if (!path_read(&text, path, FILE_BYTES, &ignored))
         return;
     struct str rest = buf_str(&text);
     for (struct str line; str_line(&rest, &line);)
         if (str_find(str_cut(line, 200), STR("tool_execution_end")) != SIZE_MAX)
-            add_call(a, line, p, &room);
+            add_call(a, line, p, &capacity);
 }

@@ -127,24 +127,6 @@ static void put_skills_await(void *arg, struct session *s, struct str input,
 
 static const char *const gadgets[] = {"explore", "skills", "todo", NULL};
 
-/* ---- undo ---- */
-
-void profile_put_undo(const struct undo_report *r, struct buf *out)
-{
-    struct str first;
-    str_split(r->input, '\n', &first);
-    buf_addf(out, "undone: %.*s\n", STR_FMT(first));
-    for (size_t i = 0; i < r->n; i++) {
-        const struct undo_file *f = &r->files[i];
-        buf_addf(out, "  %.*s: %s%s%.*s\n", STR_FMT(f->path), undo_outcome_name(f->outcome),
-                 f->why.n ? ": " : "", STR_FMT(f->why));
-    }
-    if (r->n_commands)
-        buf_addf(out, "%lld command%s ran in that turn; what %s changed is not taken back\n",
-                 (long long)r->n_commands, r->n_commands == 1 ? "" : "s",
-                 r->n_commands == 1 ? "it" : "they");
-}
-
 /* ---- settings ---- */
 
 #define TRANSIENT                                                                                  \
@@ -187,7 +169,7 @@ void profile_fill(struct session_settings *ret, const struct run_mode *mode,
         .file_at_first_input = true,
         .canceled_text = "interrupted",
         .system = mode->is_plan ? plan_instruction : instruction,
-        .tells_surroundings = true,
+        .sends_surroundings = true,
         .offers_servers = true,
         .keeps_undo = true,
         .put_context_await = put_skills_await,

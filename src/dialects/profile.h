@@ -46,10 +46,6 @@ void profile_rules_path(struct buf *out);
 /* The skills of the workspace and of the user. */
 void profile_find_skills(struct str workspace, struct skills *ret);
 
-/* The outcome of an undo, as lines of text. */
-struct undo_report;
-void profile_put_undo(const struct undo_report *r, struct buf *out);
-
 /* The settings of a session in this mode; the caller adds what is its own.  can_answer: a user
  * answers when a call asks to leave the sandbox. */
 void profile_fill(struct session_settings *ret, const struct run_mode *mode,

@@ -3,7 +3,7 @@
  * stopped.
  *
  * A request is repeated only while nothing of it was shown.  The watchdog counts useful events, not
- * bytes: a stream that sends only comments is stalled too.  It does not count while we ourselves
+ * bytes: a stream that sends only comments is stalled too.  It does not count while trivet itself
  * have paused the stream for a slow client.
  */
 #include "engine/compact.h"
@@ -19,11 +19,11 @@ struct asking {
     struct turn *turn; /* NULL for a plain request */
     struct session *session;
     struct wait wait;
-    bool is_shown; /* something of the reply was told */
+    bool is_shown; /* something of the reply was emitted */
     bool has_ended, ok;
     struct text_loop texts, thoughts; /* of the reply */
-    bool is_loop;                     /* one of them repeats itself: nothing more is told */
-    size_t n_text;                    /* bytes of text that were told */
+    bool is_loop;                     /* one of them repeats itself: nothing more is emitted */
+    size_t n_text;                    /* bytes of text that were emitted */
     struct error err;
     int64_t last_useful_us;
     struct buf *text; /* plain requests collect here */
@@ -49,6 +49,20 @@ bool session_model(struct session *s, struct arena *a, struct model *ret,
 
 /* ---- building ---- */
 
+/* Large models remember what is to be done, and every change of the list costs a round; after a
+ * compaction it is worth that.  By what they cost, since no list says it. */
+static bool spares_todos(struct session *s, struct arena *a)
+{
+    const double large = 1; /* USD per million tokens of input */
+    const struct history *h = &s->history;
+    const struct provider *p;
+    struct model m;
+    struct error ignored;
+    bool is_compacted = h->n > 0 && h->messages[0].role == ROLE_SUMMARY;
+    return s->settings->spares_todos && !is_compacted && !s->todos.n &&
+           session_model(s, a, &m, &p, &ignored) && m.reasons && m.price_in >= large;
+}
+
 static struct tool_def *make_tools(struct session *s, struct arena *a, size_t *ret_n)
 {
     const struct tool **tools = session_tools(s, a, ret_n);
@@ -57,8 +71,9 @@ static struct tool_def *make_tools(struct session *s, struct arena *a, size_t *r
     size_t n = 0;
     engine_fill_cx(s->engine, s->settings, str_of(s->workspace), &cx);
     cx.model = str_of(s->slug);
+    cx.spares_todos = spares_todos(s, a);
     for (size_t i = 0; i < *ret_n; i++) {
-        if (tools[i]->is_told && !tools[i]->is_told(&cx))
+        if (tools[i]->is_sent && !tools[i]->is_sent(&cx))
             continue;
         AUTO(buf) struct buf schema = BUF_INIT, name = BUF_INIT;
         struct jw w = JW(&schema);
@@ -165,7 +180,7 @@ static bool hear_out_await(struct asking *k, struct error *err)
     k->last_useful_us = time_mono_us();
     while (!k->has_ended && !k->is_loop) {
         if (k->session->n_full > 0)
-            on_useful(k); /* we hold the stream ourselves */
+            on_useful(k); /* trivet itself holds the stream */
         int64_t left_us = limit_us - (time_mono_us() - k->last_useful_us);
         if (left_us <= 0)
             return error_set(err, ERR_STALLED, "the model sent nothing for %lld seconds",
@@ -260,7 +275,7 @@ static struct message cut_loop(struct asking *k, const struct reply *reply)
     return m;
 }
 
-static void tell_request(struct turn *t, const struct provider *p)
+static void emit_request(struct turn *t, const struct provider *p)
 {
     struct str body = p->request_body ? p->request_body(t->session->stream) : STR_NONE;
     session_emit(t->session, t,
@@ -275,7 +290,8 @@ static void put_messages(struct turn *t, struct arena *a, struct ask *ask)
     size_t n = s->history.n;
     bool is_whole = messages != NULL;
     if (!is_whole)
-        messages = history_view(&s->history, s->settings, t->mark, 0, s->history.n, a, &n);
+        messages = history_view(&s->history, s->settings, t->mark,
+                                (struct history_range){0, s->history.n}, a, &n);
     outgoing_put(&s->outgoing, &s->history, &s->recent, is_whole ? NULL : messages, n);
     ask->messages = s->outgoing.messages;
     ask->n_messages = s->outgoing.n;
@@ -304,14 +320,15 @@ static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret
     window_begin(s, &ask);
     if (!window_fit_await(t, err))
         return false;
-    ask.system = prompt_system(s, &a); /* a compaction renews it */
+    ask.system = prompt_system(s, &a); /* a compaction renews it, and may add a tool */
+    ask.tools = make_tools(s, &a, &ask.n_tools);
     put_messages(t, &a, &ask);
     t->round++;
     if (!open_stream(k, p, &ask, err))
         return false;
     *ret_bytes = t->request_bytes = p->request_bytes(s->stream);
-    if (s->settings->tells_requests)
-        tell_request(t, p);
+    if (s->settings->sends_requests)
+        emit_request(t, p);
     bool ok = hear_out_await(k, err);
     struct reply *reply = p->reply(s->stream);
     struct str state = p->turn_state ? p->turn_state(s->stream) : STR_NONE;
@@ -333,7 +350,7 @@ static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret
 
 /* ---- retrying ---- */
 
-static void tell_retry(struct turn *t, const struct retry_rule *rule, int attempt, int64_t delay_ms,
+static void emit_retry(struct turn *t, const struct retry_rule *rule, int attempt, int64_t delay_ms,
                        int64_t bytes, const struct error *err)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -353,7 +370,7 @@ static void tell_retry(struct turn *t, const struct retry_rule *rule, int attemp
             .kind = EV_RETRY_WAITING, .retry = &retry, .error = err, .text = error_str(err)});
 }
 
-static void tell_attempts(struct turn *t, int attempt, struct error *err)
+static void prefix_attempts(struct turn *t, int attempt, struct error *err)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     const struct provider *p = NULL;
@@ -432,12 +449,12 @@ bool ask_model_await(struct turn *t, struct message *ret, enum stop_reason *ret_
         if (!rule) {
             retry_say_wait(rules, err);
             if (attempt > 1 && t->session->settings->counts_attempts)
-                tell_attempts(t, attempt, err);
+                prefix_attempts(t, attempt, err);
             return false;
         }
         int64_t delay_ms = retry_delay_ms(rule, err, attempt);
         log_retry(t, attempt + 1, delay_ms);
-        tell_retry(t, rule, attempt + 1, delay_ms, bytes, err);
+        emit_retry(t, rule, attempt + 1, delay_ms, bytes, err);
         if (!sleep_await(t->engine->loop, delay_ms, err))
             return false;
     }

@@ -5,9 +5,9 @@
  *     gate (permit_await)         -> denied: error result with the reason
  *     run                         -> result; the model gets its text, the listeners get it all
  *
- * Calls of one reply run one after another; those that only look may start together, and are told
- * one after another.  An interrupt ends what runs; the rest get a result too, silently, so that the
- * conversation stays valid for every provider.
+ * Calls of one reply run one after another; those that only look may start together; their events
+ * come one after another.  An interrupt ends what runs; the rest get a result too, silently, so
+ * that the conversation stays valid for every provider.
  */
 #include "engine/call_impl.h"
 #include "engine/file.h"
@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/time.h"
-#include "toolsets/doctor.h"
+#include "toolsets/mend.h"
 
 void call_free(struct call *c)
 {
@@ -23,7 +23,7 @@ void call_free(struct call *c)
         return;
     json_clear(&c->args);
     buf_clear(&c->args_text);
-    doctor_clear(&c->doctor);
+    mended_clear(&c->mended);
     tool_result_clear(&c->result);
     tool_paths_free(c->paths);
     free(c);
@@ -36,22 +36,19 @@ static bool ask_user_await(void *arg, struct str questions, struct buf *answer, 
     struct turn *t = arg;
     struct pending *p = &t->question;
     id_hex(p->id, 12);
-    p->is_open = true;
-    wait_reset(&p->wait);
-    session_emit(
-        t->session, t,
-        &(struct event){.kind = EV_QUESTION_ASKED, .json = questions, .request_id = str_of(p->id)});
-    bool ok = wait_await(&p->wait, err);
-    p->is_open = false;
+    struct event asked = {
+        .kind = EV_QUESTION_ASKED, .json = questions, .request_id = str_of(p->id)};
+    bool ok = pending_ask_await(t, p, &asked, err);
     if (ok)
         buf_add(answer, p->has_text ? buf_str(&p->text) : STR("Cancelled."));
     return ok;
 }
 
-bool session_answer(struct session *s, struct str request_id, struct str text)
+bool session_answer(struct session *s, struct str request_id, struct str text, struct str by)
 {
     struct turn *t = s->running;
-    return t && pending_settle(t, &t->question, request_id, true, text) == PERMIT_TAKEN;
+    struct call_answer answer = {true, text, by};
+    return t && pending_settle(t, &t->question, request_id, &answer) == PERMIT_TAKEN;
 }
 
 /* ---- preparing ---- */
@@ -61,7 +58,7 @@ static void read_arguments(struct call *c)
     struct error ignored;
     struct str raw = c->block->arguments;
     bool is_empty = str_is_blank(raw);
-    bool ok = !is_empty && doctor_parse(raw, &c->args);
+    bool ok = !is_empty && mend_parse(raw, &c->args);
     c->is_cut = !ok && !is_empty;
     /* Two values for one name: what is asked for and what is done could differ. */
     bool is_strict = !c->turn->session->settings->toolset->takes_doubles;
@@ -104,7 +101,7 @@ static void say_unknown(struct call *c)
     size_t n;
     const struct tool **tools = session_tools(s, &c->turn->arena, &n);
     s->settings->toolset->say_unknown(c->event.name, c->event.id, &c->result);
-    doctor_say_tools(tools, n, c->event.name, &c->result.text);
+    mend_say_tools(tools, n, c->event.name, &c->result.text);
     c->result.is_error = true;
 }
 
@@ -125,9 +122,9 @@ static bool decode(struct call *c, struct fault *ret_fault)
 {
     const struct toolset *set = c->turn->session->settings->toolset;
     if (!check_readable(c, ret_fault) ||
-        !doctor_mend(set, c->tool, c->args.root, &c->doctor, ret_fault))
+        !mend_args(set, c->tool, c->args.root, &c->mended, ret_fault))
         return false;
-    yyjson_val *args = c->doctor.args.root ? c->doctor.args.root : c->args.root;
+    yyjson_val *args = c->mended.args.root ? c->mended.args.root : c->args.root;
     c->decoded = arena_alloc(&c->turn->arena, c->tool->args_size);
     return tool_decode(set, c->tool, args, c->decoded, ret_fault);
 }
@@ -143,15 +140,15 @@ bool call_prepare(struct call *c)
         say_unknown(c);
         return false;
     }
-    c->tool = doctor_pick(c->tool, c->args.root);
+    c->tool = mend_pick(c->tool, c->args.root);
     if (decode(c, &fault))
         return true;
     set->say_invalid(c->tool, &fault, c->event.raw, &c->result);
     if (c->is_cut && fault.kind != FAULT_NOT_JSON)
         buf_addz(text, "\narguments were cut or are not JSON");
     if (c->is_cut)
-        doctor_say_cut(c->event.raw, text);
-    doctor_say_names(c->tool, &fault, text);
+        mend_say_cut(c->event.raw, text);
+    mend_say_names(c->tool, &fault, text);
     c->result.is_error = true;
     return false;
 }
@@ -195,8 +192,8 @@ bool call_run_await(struct call *c, struct error *err)
     cx.self = c->tool->self;
     cx.arguments = c->event.args;
     int64_t started_us = time_mono_us();
-    bool tells = s->settings->tells_output && !c->is_early;
-    struct output *output = tells ? output_new(t, &c->event) : NULL;
+    bool sends = s->settings->sends_output && !c->is_early;
+    struct output *output = sends ? output_new(t, &c->event) : NULL;
     cx.on_output = output ? output_take : NULL;
     cx.output_arg = output;
     struct undo_watch watch = {0};
@@ -233,11 +230,11 @@ static void cut_result(struct call *c)
 static void add_note(struct call *c)
 {
     struct buf *text = &c->result.text;
-    if (!c->doctor.note.n)
+    if (!c->mended.note.n)
         return;
     if (text->n && text->p[text->n - 1] != '\n')
         buf_addc(text, '\n');
-    buf_add(text, buf_str(&c->doctor.note));
+    buf_add(text, buf_str(&c->mended.note));
 }
 
 /* The output so far, then a line that says what happened.  A result with a structure of its own
@@ -257,7 +254,7 @@ static void mark_interrupted(struct call *c)
 static bool write_started(struct call *c, struct error *err)
 {
     AUTO(buf) struct buf line = BUF_INIT;
-    record_call(&line, str_of(c->turn->id), c->event.id);
+    record_call(&line, str_of(c->turn->id), c->event.id, c->started_seq);
     history_start_call(&c->turn->session->history, c->event.id);
     return session_write(c->turn->session, buf_str(&line), err);
 }
@@ -316,7 +313,7 @@ static bool finish_call(struct call *c, struct error *err)
     };
     struct message m = message_tool(&t->arena, c->event.id, c->event.name, r.text, r.is_error);
     add_picture(c, &m);
-    bool ok = turn_add_message(t, &m, err);
+    bool ok = turn_add_result(t, &m, c->started_seq, err);
     record_call_end(&line, &c->event, &r);
     ok = ok && session_write(s, buf_str(&line), err);
     note_mutation(c);
@@ -387,6 +384,7 @@ static bool run_call_await(struct call *c, struct error *err)
     struct turn *t = c->turn;
     struct error why = ERROR_INIT;
     session_emit(t->session, t, &(struct event){.kind = EV_CALL_STARTED, .call = &c->event});
+    c->started_seq = t->session->seq;
     bool runs = (c->is_early || call_prepare(c)) && call_permit_await(c, &why);
     if (runs && !write_started(c, err)) {
         struct error ignored;

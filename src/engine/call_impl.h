@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* A tool call on its way, for the files that carry it out.
  *
- *     call_new -> call_prepare -> the gate -> call_run_await -> told -> call_free
+ *     call_new -> call_prepare -> the gate -> call_run_await -> events -> call_free
  *
- * Calls that only look start together when nothing has to be asked before (early.c); what is told
+ * Calls that only look start together when nothing has to be asked before (early.c); the events
  * of them comes in order, as if they ran one after another.
  */
 #ifndef TRIVET_ENGINE_CALL_IMPL_H
 #define TRIVET_ENGINE_CALL_IMPL_H
 
 #include "engine/turn_impl.h"
-#include "toolsets/doctor.h"
+#include "toolsets/mend.h"
 
 /* A call on its way. */
 struct call {
@@ -21,8 +21,9 @@ struct call {
     struct buf args_text;
     struct str doubled; /* name of a member that was given twice, or STR_NONE */
     struct event_call event;
+    int64_t started_seq; /* of EV_CALL_STARTED */
     const struct tool *tool;
-    struct doctor doctor;     /* the arguments as they are decoded, and what was ignored */
+    struct mended mended;     /* the arguments as they are decoded, and what was ignored */
     void *decoded;            /* in the turn's arena */
     struct tool_paths *paths; /* where its paths lead, for the gate and for the tool */
     struct tool_result result;
@@ -50,9 +51,16 @@ struct tool_cx call_judging_cx(const struct call *c);
 bool call_permit_await(struct call *c, struct error *err);
 /* Whether it runs without asking. */
 bool call_is_free(const struct call *c);
-/* Answers something that the turn has asked; text: a reason or an answer, or STR_NONE. */
+/* Asks by this event, whose request_id is p->id, and waits for the answer. */
+bool pending_ask_await(struct turn *t, struct pending *p, struct event *asked, struct error *err);
+/* Answers something that the turn has asked. */
+struct call_answer {
+    bool allow;
+    struct str text; /* a reason or an answer, or STR_NONE */
+    struct str by;   /* the client, or STR_NONE */
+};
 enum permit_outcome pending_settle(const struct turn *t, struct pending *p, struct str id,
-                                   bool allow, struct str text);
+                                   const struct call_answer *a);
 
 /* explore.c */
 bool explore_await(void *turn, struct str task, struct tool_result *ret, struct error *err);

@@ -53,7 +53,7 @@ static void put_names(struct buf *out, const char *title, const struct str *name
     buf_addc(out, '\n');
 }
 
-/* What was told of the environment went with a message that is gone now. */
+/* The environment was part of a message that is gone now. */
 static bool has_lost_place(const struct session *s, const struct cut *c)
 {
     const struct history *h = &s->history;

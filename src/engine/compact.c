@@ -7,7 +7,7 @@
  *     entries   [summary] m1 m2 ... | kept ...        first_kept names the entry behind the bar
  *     becomes   new summary           kept ...        the file keeps all records
  *
- * Where the bar stands, and when a turn is split, is told in compact_cut.c; what a summary carries
+ * compact_cut.c decides where the bar stands and when a turn is split; what a summary carries
  * besides its text in carry.c.
  */
 #include "engine/compact.h"
@@ -68,7 +68,7 @@ static bool put_part_await(struct buf *out, struct session *s, size_t from, size
                            struct error *err)
 {
     AUTO(arena) struct arena a = ARENA_INIT, all = ARENA_INIT;
-    size_t n, n_results = 0, n_left_out, told = out->n;
+    size_t n, n_results = 0, n_left_out, start = out->n;
     const struct message *messages = recent_range(&s->recent, &s->history, from, to, &all, &n);
     for (size_t i = 0; i < n; i++)
         n_results += messages[i].role == ROLE_TOOL;
@@ -77,8 +77,8 @@ static bool put_part_await(struct buf *out, struct session *s, size_t from, size
         bool is_left_out = messages[i].role == ROLE_TOOL && n_left_out > 0;
         put_message(out, &a, &messages[i], is_left_out);
         n_left_out -= is_left_out;
-        if (out->n - told > ROUND_BYTES) {
-            told = out->n;
+        if (out->n - start > ROUND_BYTES) {
+            start = out->n;
             arena_clear(&a);
             if (!yield_await(s->engine->loop, err))
                 return false;
@@ -99,10 +99,13 @@ static void put_earlier_summary(struct buf *out, const struct history *h)
 
 /* ---- doing it ---- */
 
-struct work { /* one compaction */
+struct compaction { /* one compaction */
     struct session *session;
     struct turn *turn; /* or NULL */
+    const char *reason;
+    const struct error *cause; /* the overflow that it answers, or NULL */
     struct str instructions;
+    size_t keep_from; /* entries from this one on stay */
     struct cut cut;
     bool is_forced;  /* the model is asked whatever there is */
     bool is_in_turn; /* what lies before the bar and what is split off become one summary */
@@ -110,9 +113,9 @@ struct work { /* one compaction */
     int without;     /* percent of the results that are not put to the model */
 };
 
-typedef bool put_question_fn(const struct work *k, struct buf *out, struct error *err);
+typedef bool put_question_fn(const struct compaction *k, struct buf *out, struct error *err);
 
-static bool put_past_await(const struct work *k, struct buf *out, struct error *err)
+static bool put_past_await(const struct compaction *k, struct buf *out, struct error *err)
 {
     const struct history *h = &k->session->history;
     put_earlier_summary(out, h);
@@ -130,7 +133,7 @@ static bool put_past_await(const struct work *k, struct buf *out, struct error *
     return true;
 }
 
-static bool put_split_await(const struct work *k, struct buf *out, struct error *err)
+static bool put_split_await(const struct compaction *k, struct buf *out, struct error *err)
 {
     buf_addz(out, "The beginning of the turn:\n");
     if (!put_part_await(out, k->session, k->cut.at, k->cut.split, k->without, err))
@@ -139,7 +142,7 @@ static bool put_split_await(const struct work *k, struct buf *out, struct error 
     return true;
 }
 
-static bool ask_once_await(const struct work *k, struct str question, struct buf *out,
+static bool ask_once_await(const struct compaction *k, struct str question, struct buf *out,
                            struct error *err)
 {
     AUTO(buf) struct buf summary = BUF_INIT;
@@ -155,13 +158,13 @@ static bool ask_once_await(const struct work *k, struct str question, struct buf
 }
 
 /* A failure that another attempt may not meet. */
-static bool is_worth_another(const struct work *k, const struct error *err)
+static bool is_worth_another(const struct compaction *k, const struct error *err)
 {
     return k->may_list && err->code != ERR_CANCELED && err->code != ERR_OVERFLOW &&
            err->code != ERR_AUTH && err->code != ERR_NO_KEY;
 }
 
-static bool ask_twice_await(const struct work *k, struct str question, struct buf *out,
+static bool ask_twice_await(const struct compaction *k, struct str question, struct buf *out,
                             struct error *err)
 {
     const struct session_settings *st = k->session->settings;
@@ -174,7 +177,7 @@ static bool ask_twice_await(const struct work *k, struct str question, struct bu
 }
 
 /* A question that is too long is asked with fewer results. */
-static bool ask_await(struct work *k, put_question_fn *put_await, struct buf *out,
+static bool ask_await(struct compaction *k, put_question_fn *put_await, struct buf *out,
                       struct error *err)
 {
     static const int steps[] = {0, 25, 50, 100};
@@ -199,7 +202,7 @@ static bool ask_await(struct work *k, put_question_fn *put_await, struct buf *ou
 }
 
 /* What came before the cut.  When that is no more than an earlier summary, it stays as it is. */
-static bool summarise_past_await(struct work *k, struct buf *out, struct error *err)
+static bool summarise_past_await(struct compaction *k, struct buf *out, struct error *err)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     const struct history *h = &k->session->history;
@@ -210,7 +213,7 @@ static bool summarise_past_await(struct work *k, struct buf *out, struct error *
     return ask_await(k, put_past_await, out, err);
 }
 
-static bool summarise_split_await(struct work *k, struct buf *out, struct error *err)
+static bool summarise_split_await(struct compaction *k, struct buf *out, struct error *err)
 {
     if (k->cut.split <= k->cut.at || k->is_in_turn)
         return true;
@@ -218,7 +221,7 @@ static bool summarise_split_await(struct work *k, struct buf *out, struct error 
     return ask_await(k, put_split_await, out, err);
 }
 
-static void note_files(const struct work *k, struct arena *a, struct message *summary)
+static void note_files(const struct compaction *k, struct arena *a, struct message *summary)
 {
     const struct history *h = &k->session->history;
     const struct toolset *set = k->session->settings->toolset;
@@ -227,7 +230,7 @@ static void note_files(const struct work *k, struct arena *a, struct message *su
 }
 
 /* The text of the model's summary. */
-static bool write_summary_await(struct work *k, struct arena *a, struct message *ret,
+static bool write_summary_await(struct compaction *k, struct arena *a, struct message *ret,
                                 struct error *err)
 {
     AUTO(buf) struct buf past = BUF_INIT, text = BUF_INIT, split = BUF_INIT;
@@ -246,26 +249,27 @@ static bool write_summary_await(struct work *k, struct arena *a, struct message 
     return true;
 }
 
-static bool summarise_await(struct work *k, struct arena *a, struct message *ret, struct error *err)
+static bool summarise_await(struct compaction *k, struct arena *a, struct message *ret,
+                            struct error *err)
 {
     struct session *s = k->session;
     struct error why = ERROR_INIT;
-    int64_t room = s->gauge.window ? window_weight(s, window_room(s)) : ASSUMED_WINDOW;
+    int64_t space = s->gauge.window ? window_weight(s, window_space(s)) : ASSUMED_WINDOW;
     if (!write_summary_await(k, a, ret, &why)) {
         if (!k->may_list || why.code == ERR_CANCELED) {
             *err = why;
             return false;
         }
-        *ret = compact_list(&s->history, &k->cut, (size_t)room, a);
+        *ret = compact_list(&s->history, &k->cut, (size_t)space, a);
     }
     struct str text = ret->blocks[0].text;
-    if (k->is_in_turn && text_weight(text) > room / 2) /* it must leave room for what follows */
-        ret->blocks[0].text = utf8_cut_chars(text, (size_t)room * 2);
+    if (k->is_in_turn && text_weight(text) > space / 2) /* it must leave space for what follows */
+        ret->blocks[0].text = utf8_cut_chars(text, (size_t)space * 2);
     ret->first_kept = arena_fmt(a, "message:%zu", k->cut.at);
     ret->n_skipped = k->cut.split > k->cut.at ? (int64_t)(k->cut.split - k->cut.at - 1) : 0;
     ret->tokens_before = history_tokens(&s->history);
     note_files(k, a, ret);
-    compact_carry(s, &k->cut, MIN(room / 6, CARRIED_WORDS), a, ret);
+    compact_carry(s, &k->cut, MIN(space / 6, CARRIED_WORDS), a, ret);
     return true;
 }
 
@@ -279,7 +283,7 @@ static size_t place_after(const struct message *summary, size_t cut, size_t at)
 bool compact_apply(struct session *s, struct turn *t, const struct message *summary, size_t cut,
                    struct error *err)
 {
-    if (!session_write_message(s, summary, STR_NONE, STR_NONE, s->seq, err))
+    if (!session_write_message(s, summary, &(struct record_place){.seq = s->seq + 1}, err))
         return false;
     history_compact(&s->history, summary, cut);
     s->settles_whole = true;
@@ -309,22 +313,22 @@ static struct str details_json(struct arena *a, const struct message *m)
 }
 
 /* By hand everything becomes the summary where the rules say so, even if that is nothing. */
-static bool find_cut(struct work *k, const char *reason, size_t keep_from, struct error *err)
+static bool find_cut(struct compaction *k, struct error *err)
 {
     if (k->is_in_turn) /* it is known */
         return true;
     const struct history *h = &k->session->history;
     const struct compact_rules *r = &k->session->settings->compact;
-    k->is_forced = r->repeats && strcmp(reason, "manual") == 0;
+    k->is_forced = r->repeats && strcmp(k->reason, "manual") == 0;
     if (!k->is_forced)
-        return compact_cut(h, r->keep_recent_tokens, keep_from, strcmp(reason, "overflow") == 0,
-                           &k->cut, err);
+        return compact_cut(h, r->keep_recent_tokens, k->keep_from,
+                           strcmp(k->reason, "overflow") == 0, &k->cut, err);
     k->cut = (struct cut){h->n > 0 && h->messages[0].role == ROLE_SUMMARY, h->n, h->n};
     return true;
 }
 
-static void tell_outcome(struct session *s, const struct message *summary, struct arena *a,
-                         struct compact_outcome *ret, struct event_compaction *ev)
+static void put_outcome(struct session *s, const struct message *summary, struct arena *a,
+                        struct compact_outcome *ret, struct event_compaction *ev)
 {
     *ret = (struct compact_outcome){
         .summary = message_text_of(a, summary),
@@ -339,30 +343,30 @@ static void tell_outcome(struct session *s, const struct message *summary, struc
     ev->tokens_after = ret->tokens_after;
 }
 
-static bool do_work_await(struct work *k, const char *reason, const struct error *cause,
-                          size_t keep_from, struct arena *a, struct compact_outcome *ret,
+static bool compact_await(struct compaction *k, struct arena *a, struct compact_outcome *ret,
                           struct error *err)
 {
     struct session *s = k->session;
     struct message summary;
-    struct event_compaction ev = {.reason = reason,
+    struct event_compaction ev = {.reason = k->reason,
                                   .n_before = (int64_t)s->history.n,
                                   .window = session_window(s),
                                   .tokens_before = history_tokens(&s->history)};
-    session_emit(s, k->turn,
-                 &(struct event){.kind = EV_COMPACTION_STARTED, .compaction = &ev, .error = cause});
+    session_emit(
+        s, k->turn,
+        &(struct event){.kind = EV_COMPACTION_STARTED, .compaction = &ev, .error = k->cause});
     int64_t began_us = time_mono_us();
-    bool ok = find_cut(k, reason, keep_from, err) && summarise_await(k, a, &summary, err) &&
+    bool ok = find_cut(k, err) && summarise_await(k, a, &summary, err) &&
               compact_apply(s, k->turn, &summary, k->cut.at, err);
     if (ok)
-        tell_outcome(s, &summary, a, ret, &ev);
+        put_outcome(s, &summary, a, ret, &ev);
     log_write(&(struct log_entry){.level = LOG_INFO,
                                   .source = __FILE__,
                                   .what = "compaction",
                                   .us = time_mono_us() - began_us,
                                   .session = session_id_str(s),
                                   .turn = k->turn ? str_of(k->turn->id) : STR_NONE},
-              "%s, %lld tokens before%s%s", reason, (long long)ev.tokens_before, ok ? "" : ": ",
+              "%s, %lld tokens before%s%s", k->reason, (long long)ev.tokens_before, ok ? "" : ": ",
               ok ? "" : err->text);
     session_emit(
         s, k->turn,
@@ -376,33 +380,26 @@ int64_t compact_reserve(const struct compact_rules *r, int64_t window)
     return MAX(MAX(r->reserve_tokens, r->least_reserve), share);
 }
 
-static bool compact_await(struct session *s, struct turn *t, const char *reason,
-                          struct str instructions, size_t keep_from, struct arena *a,
-                          struct compact_outcome *ret, struct error *err)
-{
-    struct work k = {.session = s, .turn = t, .instructions = instructions};
-    k.may_list = t && !s->settings->compact.failure_ends_turn;
-    return do_work_await(&k, reason, NULL, keep_from, a, ret, err);
-}
-
 bool compact_all_await(struct session *s, struct turn *t, const struct error *cause,
                        struct compact_outcome *ret, struct error *err)
 {
-    struct work k = {.session = s, .turn = t};
+    struct compaction k = {
+        .session = s, .turn = t, .reason = "overflow", .cause = cause, .keep_from = SIZE_MAX};
     t->first_entry = s->history.n; /* nothing of the turn stays apart */
-    return do_work_await(&k, "overflow", cause, SIZE_MAX, &t->arena, ret, err);
+    return compact_await(&k, &t->arena, ret, err);
 }
 
 bool compact_in_turn_await(struct turn *t, int64_t weight, struct error *err)
 {
     struct session *s = t->session;
-    struct work k = {.session = s, .turn = t, .is_in_turn = true, .may_list = true};
+    struct compaction k = {
+        .session = s, .turn = t, .reason = "auto", .is_in_turn = true, .may_list = true};
     int64_t keep = s->settings->compact.keep_recent_tokens;
     struct compact_outcome out;
     if (keep > 0)
         weight = MIN(weight, keep);
     return compact_turn_cut(&s->history, weight, t->first_entry, &k.cut, err) &&
-           do_work_await(&k, "auto", NULL, 0, &t->arena, &out, err);
+           compact_await(&k, &t->arena, &out, err);
 }
 
 /* Why it is time, or NULL. */
@@ -425,8 +422,12 @@ bool compact_if_needed_await(struct turn *t, struct error *err)
     struct session *s = t->session;
     struct compact_outcome out;
     struct error why;
-    const char *reason = why_now(s);
-    if (!reason || compact_await(s, t, reason, STR_NONE, t->first_entry, &t->arena, &out, &why))
+    struct compaction k = {.session = s,
+                           .turn = t,
+                           .reason = why_now(s),
+                           .keep_from = t->first_entry,
+                           .may_list = !s->settings->compact.failure_ends_turn};
+    if (!k.reason || compact_await(&k, &t->arena, &out, &why))
         return true;
     if (why.code != ERR_CANCELED && !s->settings->compact.failure_ends_turn)
         return true; /* the request may still fit */
@@ -443,7 +444,9 @@ bool session_compact_await(struct session *s, struct str instructions, struct ar
     session_hold(s);
     bool needs_file = s->has_file || s->settings->compact.repeats;
     bool ok = !needs_file || session_need_file_await(s, err);
-    ok = ok && compact_await(s, NULL, "manual", instructions, SIZE_MAX, a, ret, err);
+    struct compaction k = {
+        .session = s, .reason = "manual", .instructions = instructions, .keep_from = SIZE_MAX};
+    ok = ok && compact_await(&k, a, ret, err);
     ok = ok && session_settle_through_await(s, true, err);
     s->is_compacting = false;
     session_wake_pauses(s);

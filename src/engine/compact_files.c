@@ -68,7 +68,7 @@ void compact_note_files(const struct toolset *set, const struct history *h, size
     summary->n_modified_files = modified.n;
 }
 
-/* ---- telling ---- */
+/* ---- text for the model ---- */
 
 struct lister {
     struct buf *out;

@@ -11,7 +11,7 @@
  *
  * `require` is what the dialect wants, or workspace-write if it wants nothing, and no command runs
  * where the kernel cannot enforce all of it.  An unknown word counts as `require`: a
- * typing mistake must not open the door.
+ * typing mistake must not switch the sandbox off.
  */
 #include "engine/session_impl.h"
 
@@ -61,12 +61,12 @@ static const struct sandbox_report *report_of(struct engine *e)
     return e->report;
 }
 
-void engine_tell_sandbox(struct engine *e, const struct session_settings *settings)
+void engine_warn_sandbox(struct engine *e, const struct session_settings *settings)
 {
     bool is_required;
-    if (e->has_told_sandbox || choose(settings, &is_required) == SANDBOX_OFF)
+    if (e->has_warned_sandbox || choose(settings, &is_required) == SANDBOX_OFF)
         return;
-    e->has_told_sandbox = true;
+    e->has_warned_sandbox = true;
     struct str word = str_trim(str_of(getenv("TRIVET_SANDBOX")));
     enum sandbox_kind ignored;
     if (word.n && !str_is(word, "require") && !sandbox_kind_named(word, &ignored))
@@ -112,7 +112,8 @@ static void choose_network(struct session *s)
         log_warn("TRIVET_SANDBOX_NET: %s", err.text);
 }
 
-/* What the model is told, and where file tools look for /tmp, goes by what can be had here. */
+/* The text for the model, and where file tools look for /tmp, depend on what this kernel supports.
+ */
 static void expect_space(struct sandbox_policy *p, const struct sandbox_report *r)
 {
     p->has_mounts = r->can[SANDBOX_MOUNTS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Everything a process has one of: providers, models, the shared shell, finished turns. */
+/* An engine: providers, models, the shared shell, finished turns. */
 #include "engine/turn_impl.h"
 
 #include "base/path.h"
@@ -11,10 +11,13 @@
 
 enum { BACKGROUND_GRACE_MS = 300 }; /* SIGTERM to SIGKILL, at the end of the process */
 
-struct engine *engine_new(struct loop *l, const struct provider *const *providers, size_t n)
+static struct engine *make(struct loop *l, const struct provider *const *providers, size_t n,
+                           struct engine_group *group)
 {
     struct engine *e = xnew(struct engine);
     e->loop = l;
+    e->group = group;
+    group->refs++;
     e->providers = providers;
     e->n_providers = n;
     e->finished_end = &e->finished;
@@ -23,8 +26,35 @@ struct engine *engine_new(struct loop *l, const struct provider *const *provider
     e->launch_dir = getcwd(NULL, 0);
     if (!e->launch_dir)
         e->launch_dir = xstrdup("/");
-    engine_tell_sandbox(e, NULL);
+    engine_warn_sandbox(e, NULL);
     return e;
+}
+
+struct engine *engine_new(struct loop *l, const struct provider *const *providers, size_t n)
+{
+    return make(l, providers, n, xnew(struct engine_group));
+}
+
+struct engine *engine_new_beside(struct engine *e)
+{
+    struct engine *made = make(e->loop, e->providers, e->n_providers, e->group);
+    made->is_shared = e->is_shared;
+    return made;
+}
+
+void engine_share(struct engine *e)
+{
+    e->is_shared = true;
+}
+
+static void group_unref(struct engine_group *g)
+{
+    if (--g->refs > 0)
+        return;
+    table_clear(&g->turns);
+    table_clear(&g->by_path);
+    table_clear(&g->by_id);
+    free(g);
 }
 
 void engine_free(struct engine *e)
@@ -39,20 +69,20 @@ void engine_free(struct engine *e)
         next = t->next;
         turn_free(t);
     }
-    table_clear(&e->turns);
-    table_clear(&e->by_path);
     background_free(e->background);
     shell_state_clear(&e->shell);
     environment_free(e->env);
     custom_free(e->custom);
     auth_store_free(e->auth);
     arena_clear(&e->arena);
-    arena_clear(&e->door);
-    http_close(e->loop);
+    arena_clear(&e->access);
+    if (e->group->refs == 1)
+        http_close(e->loop);
     catalogue_free(e->catalogue);
     limits_book_free(e->limits);
     learned_free(e->learned);
     free(e->launch_dir);
+    group_unref(e->group);
     free(e);
 }
 
@@ -186,6 +216,8 @@ static void forget_oldest(struct engine *e)
         e->finished_end = &e->finished;
     e->n_finished--;
     e->finished_bytes -= t->ring.bytes;
+    if (t->session)
+        t->session->gone = MAX(t->session->gone, event_ring_last_seq(&t->ring));
     turn_free(t);
 }
 
@@ -203,18 +235,18 @@ void engine_keep_finished(struct engine *e, struct turn *t)
 
 void engine_add_turn(struct turn *t)
 {
-    table_put(&t->engine->turns, str_of(t->id), t);
+    table_put(&t->engine->group->turns, str_of(t->id), t);
 }
 
 void engine_drop_turn(struct turn *t)
 {
-    table_drop(&t->engine->turns, str_of(t->id), t);
+    table_drop(&t->engine->group->turns, str_of(t->id), t);
 }
 
 struct turn *engine_find_turn(struct engine *e, struct str id)
 {
-    struct turn *t = table_get(&e->turns, id);
-    return t && t->is_accepted ? t : NULL; /* before that its id was told to no client */
+    struct turn *t = table_get(&e->group->turns, id);
+    return t && t->is_accepted ? t : NULL; /* before that no client has its id */
 }
 
 bool engine_turn(struct engine *e, struct str turn_id, struct turn_info *ret)
@@ -236,12 +268,25 @@ bool engine_turn(struct engine *e, struct str turn_id, struct turn_info *ret)
     return true;
 }
 
+struct numbered { /* events by their number in the turn */
+    int64_t after;
+    event_fn *fn;
+    void *arg;
+};
+
+static bool pass_numbered(void *arg, const struct event *e)
+{
+    const struct numbered *n = arg;
+    return e->turn_seq <= n->after || n->fn(n->arg, e);
+}
+
 bool engine_replay_turn(struct engine *e, struct str turn_id, int64_t after, event_fn *fn,
                         void *arg)
 {
     struct turn *t = engine_find_turn(e, turn_id);
     if (!t)
         return false;
-    event_ring_each(&t->ring, after, fn, arg);
+    struct numbered numbered = {MAX(after, t->n_events - LIMIT_RING_EVENTS), fn, arg};
+    event_ring_each(&t->ring, 0, pass_numbered, &numbered);
     return true;
 }

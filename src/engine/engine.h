@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine: everything a process has one of.  Providers, models, the shared shell, the open
- * sessions.  Only the command line makes one; dialects are handed it. */
+/* The engine: providers, models, credentials, the shared shell, the environment of commands, the
+ * open sessions.  A process on stdio has one; a daemon has one for each profile (who connects from
+ * where), and these find each other's sessions.  Dialects are handed theirs. */
 #ifndef TRIVET_ENGINE_ENGINE_H
 #define TRIVET_ENGINE_ENGINE_H
 
@@ -17,6 +18,12 @@ struct engine;
  * called before anybody keeps what getenv returned. */
 void engine_hide_environment(void);
 struct engine *engine_new(struct loop *l, const struct provider *const *providers, size_t n);
+/* One more in the same process: the same loop and providers, sessions and turns of both are found
+ * from either; everything else is its own. */
+struct engine *engine_new_beside(struct engine *e);
+/* Clients come and go while sessions go on: those that come back to an interrupted turn hear of its
+ * end. */
+void engine_share(struct engine *e);
 /* Every session must be closed and their turns ended (engine_is_idle). */
 void engine_free(struct engine *e);
 struct loop *engine_loop(struct engine *e);
@@ -30,7 +37,7 @@ void engine_stop(struct engine *e);
 /* --- models (providers/catalogue.h) --- */
 
 /* One rule for all dialects: models are named "provider/model-id".  A name whose first part is no
- * provider of ours goes whole to the OpenAI-compatible gateway.  ERR_NO_MODEL for an empty one.
+ * known provider goes whole to the OpenAI-compatible gateway.  ERR_NO_MODEL for an empty one.
  * Strings of *ret lie in the arena or are static. */
 bool engine_find_model(struct engine *e, struct arena *a, struct str slug, struct model *ret,
                        struct error *err);
@@ -56,7 +63,7 @@ typedef void engine_list_fn(void *arg, const struct provider *p);
 bool engine_refresh_lists_await(struct engine *e, const struct provider *const *which, size_t n,
                                 engine_list_fn *on_list, void *arg, struct error *err);
 /* The usable providers that have a list to ask for, without the servers on this machine.  In the
- * arena, with room for one more. */
+ * arena, with space for one more. */
 const struct provider **engine_listing_providers(struct engine *e, struct arena *a, size_t *ret_n);
 /* The next refresh asks in any case. */
 void engine_expire_models(struct engine *e, const struct provider *p);
@@ -73,7 +80,7 @@ int64_t engine_models_fetched_ms(struct engine *e, const struct provider *p);
 /* The upstreams that OpenRouter can send a model's requests to, names as ask.route takes them; in
  * the arena.  An id without author has none. */
 bool engine_routes_await(struct engine *e, const struct provider *p, struct str model_id,
-                         struct arena *a, struct str **ret, size_t *ret_n, struct error *err);
+                         struct arena *a, struct str_list *ret, struct error *err);
 /* What is left of a subscription (codex, antigravity); strings in the arena. */
 bool engine_quota_await(struct engine *e, const struct provider *p, struct arena *a,
                         struct quota *ret, struct error *err);

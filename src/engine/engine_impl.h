@@ -17,21 +17,29 @@
 #include "engine/session.h"
 #include "providers/catalogue.h"
 
+/* The engines of one process: a session file is open in at most one of them. */
+struct engine_group {
+    unsigned refs;
+    struct table by_path; /* the newest session of each file */
+    struct table by_id;   /* the newest of each persistent id */
+    struct table turns;   /* by id: all that live */
+};
+
 struct engine {
     struct loop *loop;
+    struct engine_group *group;
     const struct provider *const *providers;
     size_t n_providers;
     struct session *sessions; /* all, in order of creation */
     struct session **sessions_end;
-    struct table by_path;  /* the newest session of each file */
-    struct table turns;    /* by id: all that live */
     struct turn *finished; /* oldest first */
     struct turn **finished_end;
     size_t n_finished, finished_bytes;
     unsigned n_running; /* turns with a fiber, and compactions */
     struct wait idle;   /* woken when n_running becomes 0 */
     bool is_stopping;
-    bool has_told_sandbox;         /* what the kernel cannot enforce */
+    bool is_shared;                /* clients come and go: see engine_share */
+    bool has_warned_sandbox;       /* what the kernel cannot enforce */
     struct sandbox_report *report; /* of it; NULL before it is needed; in the arena */
     struct shell_state shell;      /* loaf's, shared by its sessions */
     struct background *background; /* likewise; NULL before the first call */
@@ -44,10 +52,10 @@ struct engine {
     struct pool *pools;            /* MCP servers in use (servers.c) */
     unsigned n_ending;             /* of them */
     struct wait pools_over;        /* woken when one has ended */
-    bool has_told_untrusted;       /* that servers of a project are not started */
+    bool has_warned_untrusted;     /* that servers of a project are not started */
     char *launch_dir;
     struct catalogue *catalogue; /* made by the first lookup of a model; NULL before */
-    struct arena door;           /* what the catalogue was told last */
+    struct arena access;         /* of the last address and credentials given to the catalogue */
     struct limits_book *limits;  /* what providers said, see engine_limits */
     struct learned *learned;     /* windows; NULL before the first request */
 };

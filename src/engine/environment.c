@@ -106,10 +106,10 @@ static char *line_for_children(const char *line, struct str name, struct str val
 
 char **environment_for_children(void)
 {
-    size_t n = 0, room = 1;
+    size_t n = 0, capacity = 1;
     for (char **v = environ; *v; v++)
-        room++;
-    char **env = xcalloc(room + shell_n_settled + 1, sizeof *env);
+        capacity++;
+    char **env = xcalloc(capacity + shell_n_settled + 1, sizeof *env);
     for (char **v = environ; *v; v++) {
         struct str name, value = str_split(str_of(*v), '=', &name);
         if (is_allowed(name))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the engine tells its listeners: one vocabulary, translated by each dialect.
+/* The events that the engine sends to its listeners; each dialect translates them.
  *
- * Every event has a session-wide sequence number and a time that never decreases.  Events that
+ * Events that are kept for replay are numbered in the session, without gaps; the time never
+ * decreases.  Events that
  * belong to the visible course of a turn are also numbered within it (turn_seq, from 1, without
  * gaps), so that a dialect can replay a turn by number.  Everything an event points to is borrowed
  * for the time of the callback.
@@ -14,8 +15,8 @@
 #include "tools/tool.h"
 
 enum event_kind {
-    EV_TURN_QUEUED, /* input accepted; text, is_first: nothing is before it */
-    EV_TURN_STARTED,
+    EV_TURN_QUEUED,   /* input accepted; text, is_first: nothing is before it */
+    EV_TURN_STARTED,  /* text: the input */
     EV_STEERED,       /* input accepted for the running turn; text, json: the message */
     EV_STEER_APPLIED, /* handed to the model; text, count: how many follow it at once */
     EV_STEER_LATE,    /* no round followed; count */
@@ -26,15 +27,17 @@ enum event_kind {
                        * body or empty, text: the provider's name */
     EV_REPLY_DONE, /* one model response is complete and on disk; json: the message, count: bytes of
                     * the request, 0 when they are not known any more */
-    EV_RETRY_WAITING,      /* retry */
-    EV_CALL_STARTED,       /* call */
-    EV_PERMISSION_ASKED,   /* call, permission */
-    EV_QUESTION_ASKED,     /* request_id, json: the questions */
-    EV_CALL_OUTPUT,        /* call; text: the last lines so far, count: ms since it began */
-    EV_CALL_DONE,          /* call, result */
-    EV_ROUND_DONE,         /* all calls of a reply have results; count: the round's number */
-    EV_COMPACTION_STARTED, /* compaction */
-    EV_COMPACTION_DONE,    /* compaction; error when it failed */
+    EV_RETRY_WAITING,       /* retry */
+    EV_CALL_STARTED,        /* call */
+    EV_PERMISSION_ASKED,    /* call, permission */
+    EV_PERMISSION_ANSWERED, /* request_id, count: 1 allowed, 0 denied; text: the reason, by */
+    EV_QUESTION_ASKED,      /* request_id, json: the questions */
+    EV_QUESTION_ANSWERED,   /* request_id, by; text: the answer, STR_NONE: dismissed */
+    EV_CALL_OUTPUT,         /* call; text: the last lines so far, count: ms since it began */
+    EV_CALL_DONE,           /* call, result */
+    EV_ROUND_DONE,          /* all calls of a reply have results; count: the round's number */
+    EV_COMPACTION_STARTED,  /* compaction */
+    EV_COMPACTION_DONE,     /* compaction; error when it failed */
     EV_CANCEL_ASKED,
     EV_ANSWER,           /* text: the final text of a completed turn */
     EV_FAILED,           /* error; EV_TURN_ENDED follows */
@@ -103,13 +106,17 @@ struct event_end {
 struct event {
     enum event_kind kind;
     bool is_first;    /* EV_TURN_QUEUED */
-    int64_t seq;      /* in the session */
+    int64_t seq;      /* in the session; of one that is not kept: that of the last one before it */
     int64_t turn_seq; /* in the turn; 0 when not counted */
     int64_t time_ms;
     struct str turn_id; /* STR_NONE outside of turns */
     struct str text;
     struct str json;
-    const struct message *message; /* EV_REPLY_DONE; when it is told again: NULL, and json has it */
+    struct str by; /* EV_TURN_QUEUED, EV_STEERED, EV_*_ANSWERED: the client that caused it, or
+                    * STR_NONE */
+    size_t at;     /* EV_TEXT, EV_REASONING: offset of this piece in the text or the reasoning of
+                    * its reply */
+    const struct message *message; /* EV_REPLY_DONE; in a replay: NULL, and json has it */
     struct str request_id;
     int64_t count, window;
     const struct event_call *call;
@@ -123,7 +130,9 @@ struct event {
 
 struct event_row {
     const char *name; /* for documents and logs */
-    bool is_numbered; /* counts in turn_seq and is kept for replay */
+    bool is_numbered; /* counts in turn_seq */
+    bool is_kept; /* for replay.  What is not is a state, which is sent again: a question that is
+                   * open, the size of the context, settings */
     const char *about;
 };
 extern const struct event_row event_rows[EV_N_KINDS];
@@ -131,16 +140,6 @@ extern const struct event_row event_rows[EV_N_KINDS];
 const char *mode_name(enum mode m); /* "read-only", "workspace-write", "danger-full-access" */
 const char *turn_state_name(enum turn_state s); /* "queued", ... "canceled" */
 
-/* The recent events of one turn, bounded by LIMIT_RING_EVENTS and LIMIT_RING_BYTES. */
-struct event_ring {
-    struct event_node *first, *last;
-    size_t n, bytes;
-    int64_t dropped_to; /* turn_seq of the newest event that fell out, 0: none */
-};
-void event_ring_add(struct event_ring *r, const struct event *e); /* deep copy */
-void event_ring_clear(struct event_ring *r);
 typedef bool event_fn(void *arg, const struct event *e); /* false stops */
-/* Events with turn_seq > after, oldest first. */
-void event_ring_each(const struct event_ring *r, int64_t after, event_fn *fn, void *arg);
 
 #endif

@@ -71,7 +71,7 @@ static void fill_settings(struct session_settings *to, const struct turn *t)
         to->max_cost = MAX(from->max_cost - t->usage.cost, 1e-6);
     to->check_reminder = NULL;
     to->file_at_first_input = to->keeps_no_file = true;
-    to->locks_at_open = to->keeps_undo = to->tells_surroundings = to->tells_output = false;
+    to->locks_at_open = to->keeps_undo = to->sends_surroundings = to->sends_output = false;
     to->offers_servers = false; /* their tools may do more than read */
     to->system = instruction;
     to->put_context_await = NULL;

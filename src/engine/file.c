@@ -61,24 +61,43 @@ bool session_take_file(struct session *s, struct error *err)
     struct slog_repair repair = {0};
     s->log = slog_open(str_of(s->path), &repair, err);
     if (repair.cut_bytes)
-        log_warn("%s: %lld bytes of a torn tail were cut", s->path, (long long)repair.cut_bytes);
+        log_warn("%s: truncated %lld bytes of an incomplete last record", s->path,
+                 (long long)repair.cut_bytes);
     return s->log != NULL;
 }
 
 /* ---- lines that wait ---- */
 
-/* Results of calls that a crash left open were made up while opening.  Only at the end of the
- * conversation: a gap in the middle of a foreign file is filled anew at each opening. */
-bool session_write_unsaved(struct session *s, struct error *err)
+static bool write_lost_turn(struct session *s, struct error *err)
+{
+    struct turn_mark *m = s->history.marks;
+    AUTO(buf) struct buf line = BUF_INIT;
+    if (!s->lost_end_seq || !m || m->state != TURN_RUNNING || m->is_lost)
+        return true;
+    record_lost_turn(&line, m->id, s->lost_end_seq);
+    m->is_lost = slog_append(s->log, buf_str(&line), err);
+    return m->is_lost;
+}
+
+size_t session_first_unsaved(const struct session *s)
 {
     size_t first = s->history.n;
     while (first > 0 && s->history.entries[first - 1].is_unsaved)
         first--;
+    return first;
+}
+
+/* Results of calls that a crash left open were made up while opening.  Only at the end of the
+ * conversation: a gap in the middle of a foreign file is filled anew at each opening. */
+bool session_write_unsaved(struct session *s, struct error *err)
+{
+    size_t first = session_first_unsaved(s);
     for (size_t i = first; i < s->history.n; i++) {
         struct entry *e = &s->history.entries[i];
         AUTO(buf) struct buf line = BUF_INIT;
-        record_message(&line, &s->history, &s->history.messages[i],
-                       e->turn ? e->turn->id : STR_NONE, STR_NONE, s->seq);
+        struct record_place place = {.turn = e->turn ? e->turn->id : STR_NONE,
+                                     .seq = session_recovered_seq(s, i - first)};
+        record_message(&line, &s->history, &s->history.messages[i], &place);
         bool ok = slog_append(s->log, buf_str(&line), err);
         history_settle(&s->history, ok);
         if (!ok)
@@ -86,7 +105,7 @@ bool session_write_unsaved(struct session *s, struct error *err)
         e->is_unsaved = false;
     }
     journal_remove(str_of(s->path));
-    return true;
+    return write_lost_turn(s, err);
 }
 
 static bool write_owed_lines(struct session *s, struct error *err)
@@ -148,11 +167,11 @@ bool session_write_lines(struct session *s, struct str lines, struct error *err)
     return true;
 }
 
-bool session_write_message(struct session *s, const struct message *m, struct str turn,
-                           struct str input, int64_t seq, struct error *err)
+bool session_write_message(struct session *s, const struct message *m,
+                           const struct record_place *place, struct error *err)
 {
     AUTO(buf) struct buf line = BUF_INIT;
-    record_message(&line, &s->history, m, turn, input, seq);
+    record_message(&line, &s->history, m, place);
     return session_write(s, buf_str(&line), err);
 }
 
@@ -173,7 +192,7 @@ static void rewrite_run(void *arg)
 }
 
 /* The user hears of a file that was lost, and where to find what had taken its place. */
-static void tell_loss(struct session *s, struct str aside)
+static void emit_loss(struct session *s, struct str aside)
 {
     AUTO(buf) struct buf text = BUF_INIT;
     buf_addf(&text,
@@ -202,10 +221,11 @@ static bool rewrite_through_await(struct session *s, bool is_lost, struct error 
         s->log = r.log;
         s->has_file = true;
         s->must_rewrite = s->is_unmade = false;
+        session_lose_events(s);
         for (size_t i = 0; i < s->history.n; i++)
             s->history.entries[i].is_unsaved = false;
         if (is_lost)
-            tell_loss(s, buf_str(&r.aside));
+            emit_loss(s, buf_str(&r.aside));
     } else {
         *err = r.err;
     }
@@ -277,7 +297,8 @@ static bool reopen_await(struct session *s, const struct slog_mark *left,
             return false;
         }
     if (repair.cut_bytes)
-        log_warn("%s: %lld bytes of a torn tail were cut", s->path, (long long)repair.cut_bytes);
+        log_warn("%s: truncated %lld bytes of an incomplete last record", s->path,
+                 (long long)repair.cut_bytes);
     return true;
 }
 

@@ -7,8 +7,8 @@
 #include "engine/session_impl.h"
 
 /* file.c */
-/* Opens the file, or makes it, before a story writes; the session must be held.  The conversation
- * may be another afterwards, when another process went on with it.  ERR_LOCKED. */
+/* Opens the file, or makes it, before a fiber writes to it; the session must be held.  The
+ * conversation may be another afterwards, when another process went on with it.  ERR_LOCKED. */
 bool session_need_file_await(struct session *s, struct error *err);
 /* Opens it for lines that wait, if there are any. */
 void session_flush(struct session *s);
@@ -20,10 +20,10 @@ void session_rest(struct session *s);
 bool session_write(struct session *s, struct str line, struct error *err);
 /* Several, each with its newline: all or none. */
 bool session_write_lines(struct session *s, struct str lines, struct error *err);
-bool session_write_message(struct session *s, const struct message *m, struct str turn,
-                           struct str input, int64_t seq, struct error *err);
+bool session_write_message(struct session *s, const struct message *m,
+                           const struct record_place *place, struct error *err);
 /* Everything written is on disk, in the session's file: one that was deleted, replaced or cut is
- * written anew from memory, and the listeners are told. */
+ * written anew from memory, and the listeners get an event. */
 bool session_sync_through_await(struct session *s, struct error *err);
 bool session_rewrite_through_await(struct session *s, struct error *err);
 /* Makes the file at once and leaves it open. */
@@ -34,7 +34,12 @@ bool session_write_unsaved(struct session *s, struct error *err);
 /* The first lines of a file that was just made. */
 bool session_begin_file(struct session *s, struct error *err);
 
+/* Where the messages begin that were made up while opening. */
+size_t session_first_unsaved(const struct session *s);
+
 /* open.c */
+/* The number of the i-th message that was made up while opening. */
+int64_t session_recovered_seq(const struct session *s, size_t i);
 /* The conversation as the file has it now.  only_newer: ERR_INVALID unless it is a later state in
  * the dialect's form. */
 bool session_reload_await(struct session *s, bool only_newer, struct error *err);
@@ -57,6 +62,8 @@ void session_put_whole(struct session *s, struct buf *out);
 
 /* settle.c */
 void session_wake_pauses(struct session *s);
+/* Until the running turn is over. */
+void session_wait_turn_through_await(struct session *s);
 /* At the end of a turn or a compaction: everything is on disk, in the dialect's form if it has
  * one.  changed: the conversation is another than before. */
 bool session_settle_through_await(struct session *s, bool changed, struct error *err);

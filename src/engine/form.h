@@ -28,15 +28,20 @@ struct form_line {                /* what a line says */
     struct message message;
 };
 
+struct form_head {               /* what the head of a file is made of */
+    const struct message *first; /* the first messages of the conversation, enough for a title */
+    size_t n_first;
+    size_t n;        /* messages of the conversation */
+    int64_t settles; /* as above */
+};
+
 struct file_form {
     /* Reads a line; everything lies in the arena.  False when it is neither head nor message, or a
      * broken one.  The last head of a file counts.  May run on any thread. */
     bool (*read)(void *arg, struct arena *a, yyjson_val *line, struct form_line *ret);
-    /* Writes a head with its newline.  first: the first messages of the conversation, enough for a
-     * title; n: how many it has; settles as above.  arg, here and above: context_arg of the
-     * settings. */
-    void (*put_head)(void *arg, struct session *s, const struct message *first, size_t n_first,
-                     size_t n, int64_t settles, struct buf *out);
+    /* Writes a head with its newline.  arg, here and above: context_arg of the settings. */
+    void (*put_head)(void *arg, struct session *s, const struct form_head *h, struct buf *out);
+    bool (*is_name)(struct str name); /* whether a file of this name has the form */
     /* Writes a message with its newline. */
     void (*put_message)(void *arg, const struct message *m, size_t index, struct buf *out);
 };

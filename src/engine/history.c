@@ -30,7 +30,7 @@ void history_settle(struct history *h, bool is_written)
 
 /* ---- marks: a session of many turns asks for each of them again and again ---- */
 
-static struct mark **slot_of(const struct history *h, struct str turn_id)
+static struct turn_mark **slot_of(const struct history *h, struct str turn_id)
 {
     return &h->slots[str_hash(turn_id) & (h->n_slots - 1)];
 }
@@ -39,32 +39,32 @@ static void grow_slots(struct history *h)
 {
     free(h->slots);
     h->n_slots = h->n_slots ? h->n_slots * 2 : 16;
-    h->slots = xcalloc(h->n_slots, sizeof(struct mark *));
-    for (struct mark *m = h->marks; m; m = m->next) {
-        struct mark **slot = slot_of(h, m->id);
+    h->slots = xcalloc(h->n_slots, sizeof(struct turn_mark *));
+    for (struct turn_mark *m = h->marks; m; m = m->next) {
+        struct turn_mark **slot = slot_of(h, m->id);
         m->same_slot = *slot;
         *slot = m;
     }
 }
 
-static struct mark *find_mark(const struct history *h, struct str turn_id)
+static struct turn_mark *find_mark(const struct history *h, struct str turn_id)
 {
-    struct mark *m = h->n_slots ? *slot_of(h, turn_id) : NULL;
+    struct turn_mark *m = h->n_slots ? *slot_of(h, turn_id) : NULL;
     while (m && !str_eq(m->id, turn_id))
         m = m->same_slot;
     return m;
 }
 
-struct mark *history_mark(struct history *h, struct str turn_id)
+struct turn_mark *history_mark(struct history *h, struct str turn_id)
 {
-    struct mark *m = turn_id.p ? find_mark(h, turn_id) : NULL;
+    struct turn_mark *m = turn_id.p ? find_mark(h, turn_id) : NULL;
     if (m || !turn_id.p)
         return m;
     if (h->n_marks >= h->n_slots)
         grow_slots(h);
-    struct mark **slot = slot_of(h, turn_id);
-    m = arena_new(&h->arena, struct mark);
-    *m = (struct mark){.next = h->marks, .same_slot = *slot, .state = TURN_RUNNING};
+    struct turn_mark **slot = slot_of(h, turn_id);
+    m = arena_new(&h->arena, struct turn_mark);
+    *m = (struct turn_mark){.next = h->marks, .same_slot = *slot, .state = TURN_RUNNING};
     m->id = arena_str(&h->arena, turn_id);
     h->marks = *slot = m;
     h->n_marks++;
@@ -97,13 +97,13 @@ static void sum_up_from(struct history *h, size_t from)
     h->epoch = next_epoch();
 }
 
-static void make_room(struct history *h)
+static void grow(struct history *h)
 {
-    if (h->n < h->room)
+    if (h->n < h->capacity)
         return;
-    h->room = h->room ? h->room * 2 : 8;
-    h->messages = xrealloc(h->messages, h->room * sizeof *h->messages);
-    h->entries = xrealloc(h->entries, h->room * sizeof *h->entries);
+    h->capacity = h->capacity ? h->capacity * 2 : 8;
+    h->messages = xrealloc(h->messages, h->capacity * sizeof *h->messages);
+    h->entries = xrealloc(h->entries, h->capacity * sizeof *h->entries);
 }
 
 static void move(struct history *h, size_t to, size_t from, size_t n)
@@ -114,7 +114,7 @@ static void move(struct history *h, size_t to, size_t from, size_t n)
 
 /* The caller sums up when the place is not the last. */
 static struct entry *put_entry(struct history *h, size_t at, const struct message *m,
-                               struct mark *turn)
+                               struct turn_mark *turn)
 {
     h->messages[at] = *m;
     h->entries[at] = (struct entry){.turn = turn};
@@ -136,9 +136,9 @@ static void renumber(struct history *h, size_t from, int64_t by)
     h->next_number += by;
 }
 
-struct entry *history_keep(struct history *h, const struct message *m, struct mark *turn)
+struct entry *history_keep(struct history *h, const struct message *m, struct turn_mark *turn)
 {
-    make_room(h);
+    grow(h);
     if (!h->epoch)
         h->epoch = next_epoch();
     int64_t number = m->role == ROLE_SUMMARY ? number_summary(h, m) : h->next_number++;
@@ -158,13 +158,13 @@ void history_remove(struct history *h, size_t from, size_t to)
 }
 
 struct entry *history_move(struct history *h, const struct message *m, struct arena *from,
-                           struct mark *turn)
+                           struct turn_mark *turn)
 {
     struct message copy = message_move(&h->arena, from, m);
     return history_keep(h, &copy, turn);
 }
 
-struct entry *history_add(struct history *h, const struct message *m, struct mark *turn)
+struct entry *history_add(struct history *h, const struct message *m, struct turn_mark *turn)
 {
     return history_move(h, m, NULL, turn);
 }
@@ -174,7 +174,7 @@ void history_compact(struct history *h, const struct message *summary, size_t ke
     struct message first = message_copy(&h->arena, summary);
     size_t kept = h->n > keep_from ? h->n - keep_from : 0;
     first.number = kept ? h->messages[keep_from].number : number_summary(h, summary);
-    make_room(h); /* for the summary and all */
+    grow(h); /* for the summary and all */
     move(h, 1, keep_from, kept);
     if (summary->n_skipped > 0 && kept > 1) {
         size_t gone = (size_t)MIN(summary->n_skipped, (int64_t)kept - 1);
@@ -238,8 +238,8 @@ static int64_t close_entry(struct history *h, size_t i, const char *prefix)
                                     ran ? "outcome unknown, the engine stopped while this ran"
                                         : "not run, the engine stopped before");
         struct message m = message_tool(&h->arena, call->id, call->name, text, true);
-        struct mark *turn = h->entries[i].turn;
-        make_room(h);
+        struct turn_mark *turn = h->entries[i].turn;
+        grow(h);
         move(h, at + 1, at, h->n - at);
         h->n++;
         m.number = h->messages[at - 1].number + 1;
@@ -359,14 +359,14 @@ static void fold_turn(struct view *v, const struct history *h, size_t from, size
 }
 
 struct message *history_view(const struct history *h, const struct session_settings *st,
-                             const struct mark *running, size_t first, size_t last, struct arena *a,
-                             size_t *ret_n)
+                             const struct turn_mark *running, struct history_range range,
+                             struct arena *a, size_t *ret_n)
 {
-    last = MIN(last, h->n);
+    size_t first = range.from, last = MIN(range.to, h->n);
     struct view v = {.out = arena_array(a, struct message, last - MIN(first, last) + 1),
                      .arena = a};
     for (size_t from = first, to; from < last; from = to) {
-        struct mark *turn = h->entries[from].turn;
+        struct turn_mark *turn = h->entries[from].turn;
         for (to = from + 1; to < last && turn && h->entries[to].turn == turn; to++)
             ;
         bool is_over = turn && turn != running;
@@ -384,7 +384,7 @@ struct message *history_view(const struct history *h, const struct session_setti
 }
 
 const struct message *history_peek(const struct history *h, const struct session_settings *st,
-                                   const struct mark *running, size_t n_settled)
+                                   const struct turn_mark *running, size_t n_settled)
 {
     if (!st->drops_failed_turns && !st->keeps_only_text)
         return h->messages;
@@ -441,7 +441,7 @@ void history_fold(struct history *h, const struct session_settings *st, size_t f
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     size_t n;
-    struct message *view = history_view(h, st, NULL, from, h->n, &a, &n);
+    struct message *view = history_view(h, st, NULL, (struct history_range){from, h->n}, &a, &n);
     note_change(h, from);
     h->n = from;
     h->marks = NULL;

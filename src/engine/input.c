@@ -66,15 +66,16 @@ static bool is_next(const struct session *s, const struct turn *t)
     return s->waiting == t && !s->running && !s->is_compacting && !s->n_pauses;
 }
 
-void session_tell_waiting(struct session *s)
+void session_announce_waiting(struct session *s)
 {
     for (struct turn *t = s->waiting; t; t = t->next) {
-        if (t->is_told || !t->is_accepted)
+        if (t->is_announced || !t->is_accepted)
             continue;
-        t->is_told = true;
+        t->is_announced = true;
         session_emit(s, t,
                      &(struct event){.kind = EV_TURN_QUEUED,
                                      .text = t->text,
+                                     .by = t->by,
                                      .is_first = t->mark || (t->errand && is_next(s, t))});
     }
 }
@@ -82,7 +83,7 @@ void session_tell_waiting(struct session *s)
 /* An input has come: what an earlier process left runs before it. */
 static void release_held(struct session *s)
 {
-    session_tell_waiting(s);
+    session_announce_waiting(s);
     for (struct turn *t = s->waiting; t; t = t->next)
         t->is_held = false;
 }
@@ -119,7 +120,8 @@ static void put_input(struct session *s, struct turn *t, struct str of, struct b
     if (t->is_queued_input)
         record_input(line, str_of(t->id), "queue", &t->input, of);
     else
-        record_message(line, &s->history, &t->input, str_of(t->id), STR_NONE, s->seq);
+        record_message(line, &s->history, &t->input,
+                       &(struct record_place){.turn = str_of(t->id), .seq = s->seq});
 }
 
 /* A turn that never ran ends: nothing of it was in the conversation. */
@@ -147,6 +149,7 @@ static struct turn *make_turn(struct session *s, const struct input *in)
     struct turn *t = turn_new(s);
     t->input = input_message(&t->arena, in);
     t->text = arena_str(&t->arena, in->display.p ? in->display : in->text);
+    t->by = arena_str(&t->arena, in->by);
     t->errand = in->errand;
     if (in->refusal) {
         struct error *copy = arena_new(&t->arena, struct error);
@@ -188,9 +191,17 @@ static void accept_input(struct session *s, struct turn *t, char ret_turn[UUID_L
 {
     memcpy(ret_turn, t->id, sizeof t->id);
     t->is_accepted = true;
-    release_held(s); /* tells of this one too, in its place */
+    release_held(s); /* announces this one too, in its place */
     if (s->engine->is_stopping)
         end_waiting(s, t); /* it came too late to run, but it has its end */
+}
+
+/* The record of a turn's end says which numbers its last events will have: while it is on its way
+ * to the disk no other input is told of. */
+static void wait_for_end_through_await(struct session *s)
+{
+    while (s->running && s->running->is_ending)
+        session_wait_turn_through_await(s);
 }
 
 static bool start_or_queue_await(struct session *s, const struct input *in,
@@ -202,6 +213,7 @@ static bool start_or_queue_await(struct session *s, const struct input *in,
     link_waiting(s, t);
     session_hold(s);
     bool ok = write_input_await(s, t, err);
+    wait_for_end_through_await(s);
     if (ok)
         accept_input(s, t, ret_turn);
     else
@@ -225,6 +237,7 @@ static struct steer *make_steer(struct turn *t, const struct input *in, struct s
     id_hex(steer->id, 16);
     steer->message = input_message(&t->arena, in);
     steer->text = arena_str(&t->arena, in->display.p ? in->display : in->text);
+    steer->by = arena_str(&t->arena, in->by);
     steer->call = call;
     *t->steers_end = steer;
     t->steers_end = &steer->next;
@@ -244,13 +257,15 @@ static void unlink_steer(struct turn *t, struct steer *steer)
         t->steers_end = &(*t->steers_end)->next;
 }
 
-static void tell_steered(struct session *s, struct turn *t, const struct steer *steer)
+static void announce_steered(struct session *s, struct turn *t, const struct steer *steer)
 {
     AUTO(buf) struct buf message = BUF_INIT;
     struct jw w = JW(&message);
     message_put(&w, &steer->message);
     session_emit(
-        s, t, &(struct event){.kind = EV_STEERED, .text = steer->text, .json = buf_str(&message)});
+        s, t,
+        &(struct event){
+            .kind = EV_STEERED, .text = steer->text, .json = buf_str(&message), .by = steer->by});
 }
 
 /* It is on disk.  The turn that carries it may be another by now. */
@@ -267,7 +282,7 @@ static bool accept_steer(struct session *s, const struct steering *call,
     }
     memcpy(ret_turn, t->id, sizeof t->id);
     call->steer->call = NULL;
-    tell_steered(s, t, call->steer);
+    announce_steered(s, t, call->steer);
     wait_wake(&t->steering);
     return true;
 }
@@ -294,6 +309,7 @@ static bool steer_await(struct session *s, const struct input *in, char ret_turn
     record_input(&line, str_of(id), "steer", &steer->message, STR_NONE);
     session_hold(s);
     bool ok = write_through_await(s, str_of(id), buf_str(&line), err);
+    wait_for_end_through_await(s);
     if (ok)
         ok = accept_steer(s, &call, ret_turn, err);
     else
@@ -317,10 +333,10 @@ bool input_requeue(struct session *s, struct steer *steer)
     }
     link_waiting(s, t);
     if (steer->call) {
-        *steer->call = (struct steering){NULL, t}; /* tells of it when it is on disk */
+        *steer->call = (struct steering){NULL, t}; /* announces it when it is on disk */
         return true;
     }
-    t->is_accepted = t->is_told = true;
+    t->is_accepted = t->is_announced = true;
     session_emit(s, t, &(struct event){.kind = EV_TURN_QUEUED, .text = t->text});
     return true;
 }
@@ -337,7 +353,7 @@ bool input_first(struct session *s, struct str text, struct error *err)
         turn_free(t);
         return false;
     }
-    t->is_accepted = t->is_told = true;
+    t->is_accepted = t->is_announced = true;
     t->next = s->waiting;
     s->waiting = t;
     if (!t->next)

@@ -112,31 +112,61 @@ void journal_free(struct journal *j)
     free(j);
 }
 
-bool journal_recover(struct str session_path, struct arena *a, struct str *ret_turn,
-                     struct str *ret_text, int64_t *ret_seq)
+void journal_flush(struct journal *j)
+{
+    if (j)
+        write_batch(j);
+}
+
+void journal_read(struct str session_path, journal_fn *fn, void *arg)
 {
     AUTO(buf) struct buf path = BUF_INIT;
     AUTO(buf) struct buf bytes = BUF_INIT;
-    AUTO(buf) struct buf text = BUF_INIT;
     struct error ignored;
     add_suffix(&path, session_path);
     if (!path_read(&bytes, buf_str(&path), LIMIT_JOURNAL_BYTES, &ignored))
-        return false;
+        return;
     struct str rest = buf_str(&bytes), line;
-    *ret_turn = STR_NONE;
     while (str_line(&rest, &line)) {
         AUTO(json) struct json j = JSON_INIT;
         if (!json_parse(line, 0, LIMIT_JSON_DEPTH, &j, &ignored)) {
             j = JSON_INIT;
-            break; /* torn */
+            break; /* incomplete */
         }
-        *ret_turn = arena_str(a, json_get_str(j.root, "turn"));
-        *ret_seq = json_get_int(j.root, "seq", 0);
-        if (!json_get_bool(j.root, "reasoning", false))
-            buf_add(&text, json_get_str(j.root, "text"));
+        fn(arg, json_get_str(j.root, "turn"), json_get_bool(j.root, "reasoning", false),
+           json_get_str(j.root, "text"), json_get_int(j.root, "seq", 0));
     }
-    *ret_text = arena_str(a, buf_str(&text));
-    return ret_turn->p != NULL;
+}
+
+struct recovery {
+    struct buf text;
+    struct str turn;
+    struct arena *arena;
+    int64_t seq;
+};
+
+static void on_piece(void *arg, struct str turn, bool is_reasoning, struct str text, int64_t seq)
+{
+    struct recovery *r = arg;
+    if (!r->turn.p)
+        r->turn = arena_str(r->arena, turn);
+    r->seq = seq;
+    if (!is_reasoning)
+        buf_add(&r->text, text);
+}
+
+bool journal_recover(struct str session_path, struct arena *a, struct str *ret_turn,
+                     struct str *ret_text, int64_t *ret_seq)
+{
+    struct recovery r = {.arena = a};
+    journal_read(session_path, on_piece, &r);
+    if (r.turn.p) {
+        *ret_turn = r.turn;
+        *ret_text = arena_str(a, buf_str(&r.text));
+        *ret_seq = r.seq;
+    }
+    buf_clear(&r.text);
+    return r.turn.p != NULL;
 }
 
 /* Not synced: one that a power failure brings back belongs to a turn that is over, and is ignored.

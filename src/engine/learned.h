@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Context windows that servers have told by refusing a request, per model and server, kept in
+/* Context windows learned from servers that refused a request, per model and server, kept in
  * $XDG_CACHE_HOME/trivet/windows.json for the next process:
  *
  *     {"windows":[{"model":"vllm/qwen","server":"http://127.0.0.1:8000/v1","tokens":32768,

@@ -2,12 +2,13 @@
 #include "engine/list.h"
 
 #include "base/path.h"
+#include "engine/form.h"
 #include "engine/history.h"
 #include "store/scan.h"
 
 #include <sys/stat.h>
 
-struct listing {
+struct list_work {
     struct arena *arena;
     struct str dir;
     bool is_deep;
@@ -19,11 +20,11 @@ struct listing {
 
 static void read_list(void *arg)
 {
-    struct listing *l = arg;
+    struct list_work *l = arg;
     l->ok = list_sessions(l->arena, l->dir, l->is_deep, l->limit, &l->list, &l->err);
 }
 
-static bool list_await(struct engine *e, struct listing *l, struct session_list *ret,
+static bool list_await(struct engine *e, struct list_work *l, struct session_list *ret,
                        struct error *err)
 {
     work_through_await(engine_loop(e), read_list, l); /* it cannot be stopped, so it is answered */
@@ -37,14 +38,14 @@ static bool list_await(struct engine *e, struct listing *l, struct session_list 
 bool engine_list_await(struct engine *e, struct arena *a, struct str dir, size_t limit,
                        struct session_list *ret, struct error *err)
 {
-    struct listing l = {.arena = a, .dir = dir, .limit = limit};
+    struct list_work l = {.arena = a, .dir = dir, .limit = limit};
     return list_await(e, &l, ret, err);
 }
 
 bool engine_list_below_await(struct engine *e, struct arena *a, struct str dir,
                              struct session_list *ret, struct error *err)
 {
-    struct listing l = {.arena = a, .dir = dir, .is_deep = true};
+    struct list_work l = {.arena = a, .dir = dir, .is_deep = true};
     return list_await(e, &l, ret, err);
 }
 
@@ -53,7 +54,6 @@ bool engine_list_below_await(struct engine *e, struct arena *a, struct str dir,
 struct reading { /* on the thread pool */
     const struct session_settings *settings;
     struct str place; /* a file or a directory */
-    bool (*wants)(struct str name);
     struct arena *arena;
     struct saved_chat *chats;
     size_t n;
@@ -71,7 +71,8 @@ static bool read_chat(struct reading *r, struct str path, bool with_messages,
     if (ok && !hd.head.p)
         ok = error_set(err, ERR_CORRUPT, "%.*s has no head", STR_FMT(path));
     if (ok) {
-        struct message *all = history_view(&h, r->settings, NULL, 0, h.n, &a, &ret->n_messages);
+        struct message *all = history_view(&h, r->settings, NULL, (struct history_range){0, h.n},
+                                           &a, &ret->n_messages);
         ret->path = arena_str(r->arena, path);
         ret->head = arena_str(r->arena, hd.head);
         ret->messages = with_messages ? arena_array(r->arena, struct message, ret->n_messages + 1)
@@ -94,7 +95,7 @@ static bool is_wanted(struct reading *r, struct str path)
 {
     AUTO_FREE char *z = str_dup(path);
     struct stat st;
-    return r->wants(path_base(path)) && lstat(z, &st) == 0 && S_ISREG(st.st_mode);
+    return r->settings->form->is_name(path_base(path)) && lstat(z, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 static void read_all(void *arg)
@@ -138,13 +139,11 @@ bool engine_read_await(struct engine *e, const struct session_settings *st, stru
 }
 
 bool engine_read_all_await(struct engine *e, const struct session_settings *st, struct str dir,
-                           bool (*wants)(struct str name), struct arena *a, struct saved_chat **ret,
-                           size_t *ret_n, struct error *err)
+                           struct arena *a, struct saved_chats *ret, struct error *err)
 {
-    struct reading r = {.settings = st, .place = dir, .wants = wants, .arena = a};
+    struct reading r = {.settings = st, .place = dir, .arena = a};
     if (!run_await(e, read_all, &r, err))
         return false;
-    *ret = r.chats;
-    *ret_n = r.n;
+    *ret = (struct saved_chats){r.chats, r.n};
     return true;
 }

@@ -29,10 +29,14 @@ struct saved_chat { /* a session file that was read and not opened */
 /* Reads a file in the form of these settings.  ERR_CORRUPT when it has no head. */
 bool engine_read_await(struct engine *e, const struct session_settings *st, struct str path,
                        struct arena *a, struct saved_chat *ret, struct error *err);
-/* All regular files (no links) below dir whose name wants() likes, newest modification first; those
- * that cannot be read stand there with their trouble.  A directory that is not there has none. */
+struct saved_chats {
+    struct saved_chat *v;
+    size_t n;
+};
+/* All regular files (no links) below dir whose name st->form->is_name likes, newest modification
+ * first; those that cannot be read stand there with their trouble.  A missing directory has none.
+ */
 bool engine_read_all_await(struct engine *e, const struct session_settings *st, struct str dir,
-                           bool (*wants)(struct str name), struct arena *a, struct saved_chat **ret,
-                           size_t *ret_n, struct error *err);
+                           struct arena *a, struct saved_chats *ret, struct error *err);
 
 #endif

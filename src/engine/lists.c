@@ -9,12 +9,12 @@
 /* ---- address and credentials ---- */
 
 /* A list fetched with a sign-in belongs to that account; one fetched with a key has no owner. */
-static void put_account(struct engine *e, const struct provider *p, struct catalogue_door *ret)
+static void put_account(struct engine *e, const struct provider *p, struct catalogue_access *ret)
 {
     AUTO(credential) struct credential c = CREDENTIAL_INIT;
     struct claims claims;
     if (ret->key.p) {
-        if (p->takes_tokens && jwt_claims(ret->key, &e->door, &claims)) {
+        if (p->takes_tokens && jwt_claims(ret->key, &e->access, &claims)) {
             ret->account_id = claims.account_id;
             ret->owner = claims.account_id.n ? claims.account_id : claims.email;
         }
@@ -22,25 +22,25 @@ static void put_account(struct engine *e, const struct provider *p, struct catal
     }
     if (!p->needs_key || !engine_peek_key(e, p, &c))
         return;
-    ret->key = arena_str(&e->door, c.token);
-    ret->account_id = arena_str(&e->door, c.account_id);
+    ret->key = arena_str(&e->access, c.token);
+    ret->account_id = arena_str(&e->access, c.account_id);
     if (p->takes_tokens)
-        ret->owner = arena_str(&e->door, c.account_id.n ? c.account_id : c.email);
+        ret->owner = arena_str(&e->access, c.account_id.n ? c.account_id : c.email);
 }
 
-static void put_door(void *arg, const struct provider *p, struct catalogue_door *ret)
+static void put_access(void *arg, const struct provider *p, struct catalogue_access *ret)
 {
     struct engine *e = arg;
-    arena_clear(&e->door);
-    *ret = (struct catalogue_door){.base_url = keys_base_url(p->env_base, p->base_url),
-                                   .key = keys_find(p->env_key)};
+    arena_clear(&e->access);
+    *ret = (struct catalogue_access){.base_url = keys_base_url(p->env_base, p->base_url),
+                                     .key = keys_find(p->env_key)};
     put_account(e, p, ret);
 }
 
 struct catalogue *engine_catalogue(struct engine *e)
 {
     if (!e->catalogue)
-        e->catalogue = catalogue_new(e->loop, e->providers, e->n_providers, put_door, e);
+        e->catalogue = catalogue_new(e->loop, e->providers, e->n_providers, put_access, e);
     return e->catalogue;
 }
 
@@ -157,9 +157,9 @@ bool engine_public_models_await(struct engine *e, const struct provider *p, stru
 }
 
 bool engine_routes_await(struct engine *e, const struct provider *p, struct str model_id,
-                         struct arena *a, struct str **ret, size_t *ret_n, struct error *err)
+                         struct arena *a, struct str_list *ret, struct error *err)
 {
-    return catalogue_routes_await(engine_catalogue(e), p, model_id, a, ret, ret_n, err);
+    return catalogue_routes_await(engine_catalogue(e), p, model_id, a, ret, err);
 }
 
 bool engine_refresh_routes_await(struct engine *e, const struct provider *p, struct error *err)

@@ -12,7 +12,7 @@ struct node {            /* an entry of a version 2 file */
     struct node *before; /* in the file */
     struct str id, parent;
     struct message message;
-    struct mark *turn;
+    struct turn_mark *turn;
 };
 
 struct loader {
@@ -69,7 +69,7 @@ static void settle(struct loader *ld, int64_t from)
     ld->has_records = false;
 }
 
-static void add_message(struct loader *ld, const struct message *m, struct mark *turn)
+static void add_message(struct loader *ld, const struct message *m, struct turn_mark *turn)
 {
     size_t keep_from = ld->h->n;
     ld->h->was_ever_used = true;
@@ -115,7 +115,8 @@ static void take_seq(struct loader *ld, yyjson_val *v)
         ld->hd->last_seq = seq;
 }
 
-static void take_node(struct loader *ld, yyjson_val *v, const struct message *m, struct mark *turn)
+static void take_node(struct loader *ld, yyjson_val *v, const struct message *m,
+                      struct turn_mark *turn)
 {
     struct node *n = arena_new(&ld->h->arena, struct node);
     *n = (struct node){.before = ld->nodes, .message = *m, .turn = turn};
@@ -129,7 +130,7 @@ static void take_node(struct loader *ld, yyjson_val *v, const struct message *m,
 /* The input waits no longer. */
 static void end_waiting(struct loader *ld, struct str id)
 {
-    for (struct waiting **at = &ld->hd->waiting; id.n && *at; at = &(*at)->next)
+    for (struct unrun_input **at = &ld->hd->waiting; id.n && *at; at = &(*at)->next)
         if (str_eq((*at)->turn_id, id)) {
             *at = (*at)->next;
             return;
@@ -141,12 +142,14 @@ static void take_message(struct loader *ld, yyjson_val *v)
     struct message m;
     if (!message_get(&ld->h->arena, json_get(v, "message"), &m))
         return;
-    struct mark *turn = history_mark(ld->h, json_get_str(v, "turn"));
+    struct turn_mark *turn = history_mark(ld->h, json_get_str(v, "turn"));
     drop_block(ld);
     ld->has_records = true;
     take_seq(ld, v);
     end_waiting(ld, json_get_str(v, "turn")); /* a turn that has said something waits no more */
     end_waiting(ld, json_get_str(v, "input"));
+    if (m.role != ROLE_USER && !json_get(v, "seq")) /* an input has no event of its own */
+        ld->hd->lost_seq = ld->hd->last_seq;
     if (ld->h->is_tree && json_get_str(v, "id").n)
         take_node(ld, v, &m, turn);
     else
@@ -177,7 +180,7 @@ static void take_info(struct loader *ld, yyjson_val *v)
 
 static void take_input(struct loader *ld, yyjson_val *v)
 {
-    struct waiting *w = arena_new(&ld->h->arena, struct waiting), **end = &ld->hd->waiting;
+    struct unrun_input *w = arena_new(&ld->h->arena, struct unrun_input), **end = &ld->hd->waiting;
     if (!message_get(&ld->h->arena, json_get(v, "message"), &w->message))
         return;
     end_waiting(ld, json_get_str(v, "of"));
@@ -213,7 +216,7 @@ static void take_input_over(struct loader *ld, yyjson_val *v)
 
 static void take_turn(struct loader *ld, yyjson_val *v)
 {
-    struct mark *m = history_mark(ld->h, json_get_str(v, "turn"));
+    struct turn_mark *m = history_mark(ld->h, json_get_str(v, "turn"));
     struct str state = json_get_str(v, "state");
     take_seq(ld, v);
     if (!m)
@@ -221,6 +224,7 @@ static void take_turn(struct loader *ld, yyjson_val *v)
     for (enum turn_state s = TURN_RUNNING; s <= TURN_CANCELED; s++)
         if (str_is(state, turn_state_name(s)))
             m->state = s;
+    m->is_lost |= str_is(state, "lost");
     if (m->state != TURN_RUNNING) {
         struct usage usage = usage_get(json_get(v, "usage"));
         usage_add(&ld->hd->usage, &usage);
@@ -330,6 +334,7 @@ static bool on_line(void *arg, struct str line, int64_t offset)
     }
     if (take_form_line(ld, j.root)) {
         ld->hd->form_bytes += (int64_t)line.n + 1;
+        ld->hd->lost_seq = ld->hd->last_seq;
         return true;
     }
     struct str type = json_get_str(j.root, "type");
@@ -387,7 +392,7 @@ static void take_tail(struct loader *ld, struct str path, int64_t from)
 static bool read_all(struct loader *ld, struct str path, struct error *err)
 {
     int64_t n_foreign = 0;
-    *ld->hd = (struct header){.is_clean = true};
+    *ld->hd = (struct header){.is_clean = true, .lost_seq = -1};
     bool ok = slog_read_counting(path, on_line, ld, &n_foreign, &ld->hd->end, err);
     ld->hd->n_bad += n_foreign;
     if (ok && ld->form)
@@ -419,8 +424,8 @@ bool history_load(struct history *h, struct str path, const struct session_setti
     struct loader ld = {
         .h = h, .hd = ret, .form = st->form, .form_arg = st->context_arg, .block_at = SIZE_MAX};
     bool ok = read_all(&ld, path, err);
-    for (struct mark *m = h->marks; ok && m; m = m->next)
-        if (m->state == TURN_RUNNING)
+    for (struct turn_mark *m = h->marks; ok && m; m = m->next)
+        if (m->state == TURN_RUNNING && !m->is_lost)
             ret->is_clean = false;
     return ok;
 }

@@ -9,7 +9,7 @@ enum { DIRS_MAX = 64 };
 
 void nested_clear(struct nested *n)
 {
-    free(n->told);
+    free(n->seen);
     *n = (struct nested){0};
 }
 
@@ -25,13 +25,10 @@ static bool note(struct nested *n, struct str what)
 {
     uint64_t hash = str_hash(what);
     for (size_t i = 0; i < n->n; i++)
-        if (n->told[i] == hash)
+        if (n->seen[i] == hash)
             return false;
-    if (n->n == n->room) {
-        n->room = n->room ? n->room * 2 : 16;
-        n->told = xrealloc(n->told, n->room * sizeof *n->told);
-    }
-    n->told[n->n++] = hash;
+    GROW(n->seen, n->n, n->capacity);
+    n->seen[n->n++] = hash;
     return true;
 }
 

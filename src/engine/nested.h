@@ -14,8 +14,8 @@ struct call;
 enum { NESTED_MAX = 8192 }; /* bytes of instructions that follow one result */
 
 struct nested {     /* of a session; all zero at first */
-    uint64_t *told; /* hashes of directories and of texts */
-    size_t n, room;
+    uint64_t *seen; /* hashes of directories and of texts */
+    size_t n, capacity;
 };
 void nested_clear(struct nested *n); /* everything is given again */
 bool nested_has(struct str result);  /* whether they follow it */

@@ -5,10 +5,17 @@
 #include "engine/journal.h"
 
 #include "base/path.h"
+#include "base/time.h"
+#include "base/utf8.h"
+
+enum {
+    UNSEEN_EVENTS = 1 << 20, /* more than one process can show between two writes */
+    EVENTS_PER_MS = 1000,    /* of one session, at most */
+};
 
 static struct session *find_open(struct engine *e, struct str path)
 {
-    struct session *s = table_get(&e->by_path, path);
+    struct session *s = table_get(&e->group->by_path, path);
     return s && !s->is_closing ? s : NULL;
 }
 
@@ -31,7 +38,7 @@ static int64_t restore_waiting(struct session *s, const struct header *hd)
     struct turn **at = &s->waiting;
     int64_t n = 0;
     drop_held(s);
-    for (const struct waiting *w = hd->waiting; w; w = w->next, n++) {
+    for (const struct unrun_input *w = hd->waiting; w; w = w->next, n++) {
         struct turn *t = xnew(struct turn);
         struct str id = str_cut(w->turn_id, UUID_LEN);
         memcpy(t->id, id.p, id.n);
@@ -62,7 +69,7 @@ static void restore_partial(struct session *s)
         return;
     if (seq > s->seq)
         s->seq = seq;
-    struct mark *mark = history_mark(&s->history, turn);
+    struct turn_mark *mark = history_mark(&s->history, turn);
     if (str_is_blank(text) || !mark || mark->state != TURN_RUNNING)
         return;
     struct message m = message_text(&s->history.arena, ROLE_ASSISTANT, text);
@@ -70,7 +77,7 @@ static void restore_partial(struct session *s)
     history_add(&s->history, &m, mark)->is_unsaved = true;
 }
 
-/* Files of other programs say nothing of is_error: there the text tells. */
+/* Files of other programs say nothing of is_error: there the text decides. */
 static bool has_failed(const struct toolset *set, const struct message *result)
 {
     return result->is_error || !result->n_blocks ||
@@ -100,6 +107,32 @@ static const struct message *result_of(const struct history *h, size_t i, struct
         if (str_eq(h->messages[i].call_id, call_id))
             return &h->messages[i];
     return NULL;
+}
+
+/* Where calls do not outlive their turn: what the last ones were of the turn that the process did
+ * not end, for the note about it (prompt.c). */
+static void describe_calls(struct session *s)
+{
+    enum { CALLS = 5, CHARS = 200 };
+    AUTO(buf) struct buf out = BUF_INIT;
+    const struct history *h = &s->history;
+    size_t n = 0;
+    for (size_t i = h->n; i-- > 0 && h->entries[i].turn == h->marks && n < CALLS;) {
+        const struct message *m = &h->messages[i];
+        for (size_t b = m->n_blocks; m->role == ROLE_ASSISTANT && b-- > 0 && n < CALLS;) {
+            const struct block *call = &m->blocks[b];
+            if (call->kind != BLOCK_CALL)
+                continue;
+            const struct message *result = result_of(h, i, call->id);
+            buf_addf(&out, "%s%.*s %.*s", n++ ? "; before that " : " Its last call was ",
+                     STR_FMT(call->name), STR_FMT(utf8_cut_chars(call->arguments, CHARS)));
+            if (result && h->entries[result - h->messages].is_unsaved)
+                buf_addz(&out, " (outcome unknown)");
+        }
+    }
+    if (n)
+        buf_addc(&out, '.');
+    session_set_str(&s->last_error, buf_str(&out));
 }
 
 static void restore_reads(struct session *s)
@@ -146,6 +179,30 @@ static void read_file(void *arg)
         history_clear(&r->history);
 }
 
+/* Events that were shown and never written had numbers too, and a file in a dialect's form has
+ * none: there the time gives them, so that an old cursor is never taken for a new one.  What was
+ * made up for an interrupted turn gets two numbers for each message and two for the end of the
+ * turn. */
+static void number_recovered(struct session *s, const struct header *hd)
+{
+    s->recovered_seq = s->lost_end_seq = 0;
+    s->lost = hd->lost_seq;
+    if (s->settings->form) {
+        s->seq = MAX(s->seq, time_now_ms() * EVENTS_PER_MS);
+        s->lost = s->seq;
+    } else if (!hd->is_clean) {
+        s->recovered_seq = s->seq + UNSEEN_EVENTS;
+        s->lost_end_seq = session_recovered_seq(s, s->history.n - session_first_unsaved(s));
+        s->seq = s->lost_end_seq;
+    }
+    s->gone = s->seq;
+}
+
+int64_t session_recovered_seq(const struct session *s, size_t i)
+{
+    return s->recovered_seq ? s->recovered_seq + 2 * (int64_t)i + 2 : s->seq;
+}
+
 /* What a file says that others may go on with. */
 static void take_reading(struct session *s, struct reading *r, struct session_report *ret)
 {
@@ -167,8 +224,9 @@ static void take_reading(struct session *s, struct reading *r, struct session_re
     ret->n_bad = hd->n_bad;
     restore_partial(s);
     ret->n_unknown_calls = history_close_calls(&s->history, s->settings->toolset->error_prefix);
-    if (!hd->is_clean)
-        s->seq += 10000; /* deltas that were shown and never written had numbers too */
+    if (s->last_end == TURN_RUNNING && s->settings->keeps_only_text)
+        describe_calls(s);
+    number_recovered(s, hd);
     s->n_settled = 0;
     while (s->n_settled < s->history.n && !s->history.entries[s->n_settled].turn)
         s->n_settled++;
@@ -231,7 +289,9 @@ static struct session *find_and_ref(struct engine *e, const struct session_spec 
 
 static struct session *opened(struct session *s)
 {
-    s->context_tokens = history_tokens(&s->history); /* no client was told yet */
+    if (s->engine->is_shared)
+        session_report_lost(s);
+    s->context_tokens = history_tokens(&s->history); /* no client has it yet */
     session_warm_up(s);
     return s;
 }

@@ -36,10 +36,7 @@ static void replace_text(struct message *m, struct str text, struct arena *a)
 
 static struct message *add(struct outgoing *o, const struct message *m)
 {
-    if (o->n == o->room) {
-        o->room = o->room ? o->room * 2 : 8;
-        o->messages = xrealloc(o->messages, o->room * sizeof *o->messages);
-    }
+    GROW(o->messages, o->n, o->capacity);
     o->messages[o->n] = *m;
     return &o->messages[o->n++];
 }
@@ -77,10 +74,7 @@ static size_t rewind_to(struct outgoing *o, size_t from)
 
 static void note_start(struct outgoing *o)
 {
-    if (o->n_starts == o->starts_room) {
-        o->starts_room = o->starts_room ? o->starts_room * 2 : 8;
-        o->starts = xrealloc(o->starts, o->starts_room * sizeof *o->starts);
-    }
+    GROW(o->starts, o->n_starts, o->starts_capacity);
     o->starts[o->n_starts++] = (struct outgoing_start){o->n, o->bytes};
 }
 

@@ -3,7 +3,7 @@
  *
  *     result with a short form     the short form
  *     message with context         a message of the user with the context, then the message itself
- *     summary                      told as the user's side: a frame, the summary, what the user had
+ *     summary                      sent as a user message: a frame, the summary, what the user had
  *                                  said word for word, what is given again
  *     texts of a recent turn       its calls and results (recent.h)
  *
@@ -18,13 +18,13 @@
 
 struct outgoing {
     struct message *messages; /* texts are borrowed from the conversation, or in the arena */
-    size_t n, room;
+    size_t n, capacity;
     int64_t bytes; /* of all of them */
     struct outgoing_start {
         size_t at;
         int64_t bytes;
     } * starts; /* of each message of the conversation: the first one here, the bytes before it */
-    size_t n_starts, starts_room;
+    size_t n_starts, starts_capacity;
     bool is_whole; /* made of the conversation itself, not of a view */
     struct arena arena;
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* What a running call has put out so far, told now and then: its last lines, never all of it.
+/* The output of a running call so far, emitted now and then: its last lines, never all of it.
  *
- * A command that says much tells no more than one that says little: the first lines are told after
+ * The number of events does not depend on how much a command prints: the first comes after
  * FIRST_MS, and the pauses between two events grow, so that a long command does not push everything
- * else out of what is kept of the turn.  A command that is over sooner tells nothing; its result
- * comes at once.
+ * else out of what is kept of the turn.  A command that ends before FIRST_MS has no such event; its
+ * result comes at once.
  */
 #include "engine/turn_impl.h"
 

@@ -28,8 +28,8 @@ struct message *session_whole_await(struct session *s, struct arena *a, size_t *
         return session_messages(s, a, ret_n);
     session_hold(s);
     work_through_await(s->engine->loop, past_read, &p);
-    struct message *all = p.ok ? history_view(&p.history, s->settings, NULL, 0, p.history.n, a,
-                                              ret_n)
+    struct message *all = p.ok ? history_view(&p.history, s->settings, NULL,
+                                              (struct history_range){0, p.history.n}, a, ret_n)
                                : session_messages(s, a, ret_n);
     for (size_t i = 0; p.ok && i < *ret_n; i++)
         all[i] = message_copy(a, &all[i]);

@@ -6,6 +6,8 @@
  */
 #include "engine/call_impl.h"
 
+#include <stdio.h>
+
 struct tool_cx call_judging_cx(const struct call *c)
 {
     struct session *s = c->turn->session;
@@ -16,16 +18,16 @@ struct tool_cx call_judging_cx(const struct call *c)
                             .saved = session_saved(s)};
 }
 
-/* What the call needs.  With rules a confined command needs no more than its walls let it do. */
+/* What the call needs.  With rules a confined command needs no more than its sandbox lets it do. */
 static enum mode required_mode(const struct call *c)
 {
     struct session *s = c->turn->session;
     struct tool_cx cx = call_judging_cx(c);
-    const struct sandbox_policy *walls = s->settings->permit == PERMIT_RULES && c->tool->command
-                                             ? session_sandbox(s)
-                                             : NULL;
-    if (walls)
-        return walls->kind == SANDBOX_READ_ONLY ? MODE_READ_ONLY : MODE_WORKSPACE_WRITE;
+    const struct sandbox_policy *sandbox = s->settings->permit == PERMIT_RULES && c->tool->command
+                                               ? session_sandbox(s)
+                                               : NULL;
+    if (sandbox)
+        return sandbox->kind == SANDBOX_READ_ONLY ? MODE_READ_ONLY : MODE_WORKSPACE_WRITE;
     return tool_required_mode(c->tool, &cx, c->decoded);
 }
 
@@ -65,26 +67,48 @@ static struct event_permission word_question(const struct call *c, const struct 
     return ask;
 }
 
+/* Not when the answer comes, which may be inside of a listener: all of them hear the question
+ * first. */
+static void emit_answered(struct turn *t, const struct pending *p, enum event_kind asked)
+{
+    bool is_call = asked == EV_PERMISSION_ASKED;
+    session_emit(t->session, t,
+                 &(struct event){.kind = is_call ? EV_PERMISSION_ANSWERED : EV_QUESTION_ANSWERED,
+                                 .request_id = str_of(p->id),
+                                 .count = p->allowed,
+                                 .text = p->has_text ? buf_str(&p->text) : STR_NONE,
+                                 .by = p->by[0] ? str_of(p->by) : STR_NONE});
+}
+
+bool pending_ask_await(struct turn *t, struct pending *p, struct event *asked, struct error *err)
+{
+    p->event = asked;
+    p->is_open = true;
+    p->has_text = false;
+    buf_reset(&p->text);
+    wait_reset(&p->wait);
+    session_emit(t->session, t, asked);
+    bool ok = wait_await(&p->wait, err);
+    p->is_open = false;
+    p->event = NULL;
+    if (ok)
+        emit_answered(t, p, asked->kind);
+    return ok;
+}
+
 /* Asks the listeners and waits.  True: decided, *ret_allowed says how. */
 static bool ask_await(struct call *c, const struct question *q, bool *ret_allowed,
                       struct error *err)
 {
     struct turn *t = c->turn;
-    struct session *s = t->session;
     struct pending *p = &t->permission;
     id_hex(p->id, 12);
     struct event_permission ask = word_question(c, q);
-    p->is_open = true;
-    p->has_text = false;
-    buf_reset(&p->text);
-    wait_reset(&p->wait);
-    session_emit(s, t,
-                 &(struct event){.kind = EV_PERMISSION_ASKED,
-                                 .call = &c->event,
-                                 .permission = &ask,
-                                 .request_id = str_of(p->id)});
-    bool ok = wait_await(&p->wait, err);
-    p->is_open = false;
+    struct event asked = {.kind = EV_PERMISSION_ASKED,
+                          .call = &c->event,
+                          .permission = &ask,
+                          .request_id = str_of(p->id)};
+    bool ok = pending_ask_await(t, p, &asked, err);
     if (ok)
         *ret_allowed = p->allowed;
     return ok;
@@ -191,7 +215,7 @@ bool call_permit_await(struct call *c, struct error *err)
     return true;
 }
 
-/* Whether the call runs without asking; nothing is told. */
+/* Whether the call runs without asking; nothing is emitted. */
 bool call_is_free(const struct call *c)
 {
     struct session *s = c->turn->session;
@@ -210,26 +234,28 @@ bool call_is_free(const struct call *c)
 
 /* After an interrupt nothing is decided any more, although the fiber may not have heard of it. */
 enum permit_outcome pending_settle(const struct turn *t, struct pending *p, struct str id,
-                                   bool allow, struct str text)
+                                   const struct call_answer *a)
 {
     if (!str_is(id, p->id))
         return PERMIT_UNKNOWN;
     if (!p->is_open || t->is_cancel_asked)
         return PERMIT_OVER;
     p->is_open = false;
-    p->allowed = allow;
-    p->has_text = text.p != NULL;
+    p->allowed = a->allow;
+    p->has_text = a->text.p != NULL;
     buf_reset(&p->text);
-    buf_add(&p->text, text);
+    buf_add(&p->text, a->text);
+    snprintf(p->by, sizeof p->by, "%.*s", STR_FMT(a->by));
     wait_wake(&p->wait);
     return PERMIT_TAKEN;
 }
 
 enum permit_outcome session_permit(struct session *s, struct str request_id, bool allow,
-                                   struct str reason)
+                                   struct str reason, struct str by)
 {
     struct turn *t = s->running;
-    return t ? pending_settle(t, &t->permission, request_id, allow, reason) : PERMIT_UNKNOWN;
+    struct call_answer answer = {allow, reason, by};
+    return t ? pending_settle(t, &t->permission, request_id, &answer) : PERMIT_UNKNOWN;
 }
 
 void session_deny_all(struct session *s, const char *text)
@@ -237,5 +263,5 @@ void session_deny_all(struct session *s, const char *text)
     struct turn *t = s->running;
     s->deny_text = text;
     if (t && t->permission.is_open)
-        pending_settle(t, &t->permission, str_of(t->permission.id), false, str_of(text));
+        session_permit(s, str_of(t->permission.id), false, str_of(text), STR_NONE);
 }

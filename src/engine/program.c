@@ -10,8 +10,8 @@ void program_output_clear(struct program_output *o)
     buf_clear(&o->err);
 }
 
-bool session_program_await(struct session *s, const char *const *argv, int64_t timeout_ms,
-                           size_t max, struct program_output *ret, struct error *err)
+bool session_program_await(struct session *s, const struct session_program *p,
+                           struct program_output *ret, struct error *err)
 {
     AUTO(program_run) struct program_run run = PROGRAM_RUN_INIT;
     AUTO(buf) struct buf path = BUF_INIT;
@@ -20,14 +20,15 @@ bool session_program_await(struct session *s, const char *const *argv, int64_t t
     engine_fill_cx(s->engine, s->settings, str_of(s->workspace), &cx);
     cx.sandbox = session_sandbox(s);
     cx.room = session_room(s);
-    if (!program_find(argv[0], cx.env, &path))
-        return error_set(err, ERR_NOT_FOUND, "there is no program %s", argv[0]);
+    if (!program_find(p->argv[0], cx.env, &path))
+        return error_set(err, ERR_NOT_FOUND, "there is no program %s", p->argv[0]);
     struct program_options o = {
-        .argv = argv,
+        .argv = p->argv,
         .env = cx.env,
         .cwd = cwd,
-        .timeout_ms = timeout_ms,
-        .head_max = max,
+        .input = p->input,
+        .timeout_ms = p->timeout_ms,
+        .head_max = p->max,
     };
     session_hold(s);
     bool ok = program_await(&cx, &o, &run, err);

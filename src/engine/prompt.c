@@ -11,7 +11,7 @@ void prompt_clear(struct prompt *p)
     free(p->system);
     free(p->latest);
     free(p->memory);
-    free(p->told_memory);
+    free(p->sent_memory);
     free(p->place);
     free(p->branch);
     *p = (struct prompt){0};
@@ -21,7 +21,7 @@ void prompt_renew(struct session *s)
 {
     free(take(&s->prompt.system));
     free(take(&s->prompt.latest));
-    session_set_str(&s->prompt.memory, str_of(s->prompt.told_memory));
+    session_set_str(&s->prompt.memory, str_of(s->prompt.sent_memory));
 }
 
 /* ---- the system text ---- */
@@ -30,17 +30,17 @@ static void build(struct session *s, struct buf *out)
 {
     AUTO(buf) struct buf base = BUF_INIT;
     const struct turn *t = s->running;
-    const struct sandbox_policy *walls = session_sandbox(s);
+    const struct sandbox_policy *sandbox = session_sandbox(s);
     buf_addz(&base, s->settings->system);
     if (t)
-        buf_add(&base, t->told.head);
+        buf_add(&base, t->parts.head);
     if (s->prompt.memory)
         buf_addz(&base, s->prompt.memory);
     if (t)
-        buf_add(&base, t->told.tail);
-    if (walls) {
+        buf_add(&base, t->parts.tail);
+    if (sandbox) {
         buf_addz(&base, base.n ? "\n\n" : "");
-        sandbox_describe(walls, &base);
+        sandbox_describe(sandbox, &base);
         buf_addz(&base, session_leave_hint(s));
     }
     system_prompt(out, buf_str(&base), str_of(s->workspace), s->settings->instructions);
@@ -74,11 +74,11 @@ static void put_changed(struct session *s, struct buf *out)
     if (!p->system || s->settings->rebuilds_system)
         return;
     build(s, &text);
-    struct str now = buf_str(&text), told = str_of(p->latest ? p->latest : p->system);
-    if (str_eq(now, told))
+    struct str now = buf_str(&text), sent = str_of(p->latest ? p->latest : p->system);
+    if (str_eq(now, sent))
         return;
     size_t same = 0;
-    while (same < now.n && same < told.n && now.p[same] == told.p[same])
+    while (same < now.n && same < sent.n && now.p[same] == sent.p[same])
         same++;
     while (same > 0 && now.p[same - 1] != '\n')
         same--;
@@ -93,7 +93,7 @@ static void put_changed(struct session *s, struct buf *out)
 static void put_memory(struct session *s, struct str memory, struct buf *out)
 {
     struct prompt *p = &s->prompt;
-    if (str_eq(str_of(p->told_memory ? p->told_memory : ""), memory))
+    if (str_eq(str_of(p->sent_memory ? p->sent_memory : ""), memory))
         return;
     if (p->system && !(p->memory && *p->memory) && s->settings->rebuilds_system)
         prompt_renew(s); /* the first one is worth it */
@@ -101,7 +101,7 @@ static void put_memory(struct session *s, struct str memory, struct buf *out)
         put_section(out, memory.n ? memory : STR("The memories above do not count any more."));
     else
         session_set_str(&p->memory, memory);
-    session_set_str(&p->told_memory, memory);
+    session_set_str(&p->sent_memory, memory);
 }
 
 static void put_surroundings_await(struct session *s, struct arena *a, struct buf *out)
@@ -158,7 +158,8 @@ static void put_last_end(struct session *s, struct buf *out)
                      STR_FMT(utf8_cut_chars(str_of(s->last_error), ERROR_CHARS)));
         break;
     case TURN_RUNNING:
-        buf_addf(&text, "The program ended during the turn before this message%s.", rest);
+        buf_addf(&text, "The program ended during the turn before this message%s.%s", rest,
+                 s->last_error ? s->last_error : "");
         break;
     default:
         break;
@@ -182,9 +183,9 @@ void prompt_begin_await(struct turn *t)
     struct context_parts parts = {0};
     if (st->put_context_await)
         st->put_context_await(st->context_arg, s, message_text_of(&t->arena, &t->input), &parts);
-    t->told.head = arena_str(&t->arena, buf_str(&parts.head));
-    t->told.tail = arena_str(&t->arena, buf_str(&parts.tail));
-    if (st->tells_surroundings)
+    t->parts.head = arena_str(&t->arena, buf_str(&parts.head));
+    t->parts.tail = arena_str(&t->arena, buf_str(&parts.tail));
+    if (st->sends_surroundings)
         put_surroundings_await(s, &t->arena, &out);
     look_at_tools(s, &t->arena);
     put_memory(s, buf_str(&parts.memory), &out);
@@ -192,7 +193,7 @@ void prompt_begin_await(struct turn *t)
     put_last_end(s, &out);
     put_undone_await(s, &out);
     put_section(&out, buf_str(&parts.turn));
-    t->told.context = arena_str(&t->arena, buf_str(&out));
+    t->parts.context = arena_str(&t->arena, buf_str(&out));
     buf_clear(&parts.head);
     buf_clear(&parts.memory);
     buf_clear(&parts.tail);
@@ -204,10 +205,10 @@ bool prompt_attach(struct turn *t, struct error *err)
     AUTO(buf) struct buf line = BUF_INIT;
     struct session *s = t->session;
     struct history *h = &s->history;
-    if (!t->told.context.n || t->first_entry >= h->n ||
+    if (!t->parts.context.n || t->first_entry >= h->n ||
         h->messages[t->first_entry].role != ROLE_USER)
         return true;
-    history_set_context(h, t->first_entry, t->told.context);
-    record_context(&line, str_of(t->id), t->told.context);
+    history_set_context(h, t->first_entry, t->parts.context);
+    record_context(&line, str_of(t->id), t->parts.context);
     return session_write(s, buf_str(&line), err);
 }

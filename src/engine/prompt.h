@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the model is told besides the conversation, so that requests repeat each other byte for
+/* What the model is sent besides the conversation, so that requests repeat each other byte for
  * byte:
  *
  *     system text     made at the first request of a session, then the same until a compaction
@@ -23,9 +23,9 @@ struct turn;
 
 struct prompt {                 /* of a session */
     char *system;               /* NULL: it is made for the next request */
-    char *latest;               /* what it would be now, as the model was told; NULL: the same */
-    char *memory, *told_memory; /* that stands in it, that was told last */
-    char *place;                /* the environment as it was told; NULL: not yet */
+    char *latest;               /* what it would be now, as the model was sent it; NULL: the same */
+    char *memory, *sent_memory; /* that stands in it, that was sent last */
+    char *place;                /* the environment as it was sent; NULL: not yet */
     char *branch;
     uint64_t tools; /* the names of those that were offered */
     char day[16];

@@ -120,11 +120,11 @@ const struct recent_turn *recent_turns(struct recent *r, const struct history *h
 const struct message *recent_range(struct recent *r, const struct history *h, size_t from,
                                    size_t to, struct arena *a, size_t *ret_n)
 {
-    size_t n = 0, at = from, room = to - from;
+    size_t n = 0, at = from, capacity = to - from;
     look(r, h);
     for (const struct recent_turn *t = r->turns; t; t = t->next)
-        room += t->n;
-    struct message *out = arena_array(a, struct message, room + 1);
+        capacity += t->n;
+    struct message *out = arena_array(a, struct message, capacity + 1);
     for (const struct recent_turn *t = r->turns; t; t = t->next) {
         if (t->at < at || t->at + t->n_texts > to)
             continue;

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* The lines of a session file: Kward version 1 records (kward 96-97, 243-244), version 2 where the
- * file is of that kind, and record types of our own, all named trivet_*, which other readers skip:
+ * file is of that kind, and trivet's own record types, which other readers skip:
  *
- *   trivet_input       an input that waits: turn, kind (queue, steer), message; of: the steer it
- * was trivet_input_over  it waits no longer: turn, how (dropped; refused: it was never
- * acknowledged) trivet_turn        a turn started or ended: turn, state, seq, error, usage
- *   trivet_call        a tool call is about to run: turn, toolCallId
- *   trivet_clear       the conversation starts anew from here
+ *     trivet_input       an input that waits: turn, kind (queue, steer), message; of: the steer
+ * that it was trivet_input_over  it waits no longer: turn, how (dropped; refused: never
+ * acknowledged) trivet_turn        a turn started or ended: turn, state, seq, error, usage; the
+ * state "lost": the process ended during it trivet_call        a tool call is about to run: turn,
+ * toolCallId, seq trivet_context     what went with the input of a turn for the model alone: turn,
+ * text trivet_clear       the conversation starts anew from here
  *
- * Message records carry `turn` and `seq` besides what Kward writes.  An input that waits is taken
- * by the message that names it, as `turn` or, when it steered a turn, as `input`: one line, so that
- * no crash can leave it both said and waiting.
+ * Message records carry `turn`, `seq`, `turn_seq` and `started` besides what Kward writes: the
+ * numbers of the events that reported them (replay.c).  An input that waits is taken by the message
+ * that names it, as `turn` or, when it steered a turn, as `input`: one line, so that no crash can
+ * leave it both said and waiting.
  */
 #include "engine/history.h"
 
@@ -66,8 +68,14 @@ static void put_link(struct jw *w, struct history *h)
     memcpy(h->leaf, id, sizeof id);
 }
 
-void record_message(struct buf *out, struct history *h, const struct message *m, struct str turn,
-                    struct str input, int64_t seq)
+static void put_number(struct jw *w, const char *name, int64_t number)
+{
+    if (number)
+        jw_kint(w, name, number);
+}
+
+void record_message(struct buf *out, struct history *h, const struct message *m,
+                    const struct record_place *place)
 {
     struct jw w = begin(out, m->role == ROLE_SUMMARY ? "compaction" : "message");
     struct message linked = *m;
@@ -76,10 +84,11 @@ void record_message(struct buf *out, struct history *h, const struct message *m,
         linked.entry_id = str_of(h->leaf);
     jw_key(&w, "message");
     message_put(&w, &linked);
-    jw_kstr_opt(&w, "turn", turn);
-    jw_kstr_opt(&w, "input", input);
-    if (seq)
-        jw_kint(&w, "seq", seq);
+    jw_kstr_opt(&w, "turn", place->turn);
+    jw_kstr_opt(&w, "input", place->input);
+    put_number(&w, "seq", place->seq);
+    put_number(&w, "turn_seq", place->turn_seq);
+    put_number(&w, "started", place->started_seq);
     jw_obj_end(&w);
     h->was_ever_used = true;
 }
@@ -121,36 +130,45 @@ void record_input_over(struct buf *out, struct str turn, const char *how)
     jw_obj_end(&w);
 }
 
-void record_turn(struct buf *out, struct str turn, enum turn_state state, int64_t seq,
-                 int64_t turn_seq, const struct error *err, const struct event_end *end)
+void record_turn(struct buf *out, const struct turn_record *r)
 {
     struct jw w = begin(out, "trivet_turn");
-    jw_kstr(&w, "turn", turn);
-    jw_kz(&w, "state", turn_state_name(state));
-    jw_kint(&w, "seq", seq);
-    jw_kint(&w, "turn_seq", turn_seq);
-    if (err && err->code != ERR_NONE) {
+    jw_kstr(&w, "turn", r->id);
+    jw_kz(&w, "state", turn_state_name(r->state));
+    jw_kint(&w, "seq", r->seq);
+    jw_kint(&w, "turn_seq", r->turn_seq);
+    if (r->err && r->err->code != ERR_NONE) {
         jw_kobj(&w, "error");
-        jw_kz(&w, "code", err_code_name(err->code));
-        jw_kz(&w, "origin", err_origin_name(err->origin));
-        jw_kstr(&w, "message", error_str(err));
+        jw_kz(&w, "code", err_code_name(r->err->code));
+        jw_kz(&w, "origin", err_origin_name(r->err->origin));
+        jw_kstr(&w, "message", error_str(r->err));
         jw_obj_end(&w);
     }
-    if (end) {
-        jw_kz(&w, "stop", end->stop);
-        jw_kint(&w, "iterations", end->iterations);
+    if (r->end) {
+        jw_kz(&w, "stop", r->end->stop);
+        jw_kint(&w, "iterations", r->end->iterations);
         jw_key(&w, "usage");
-        usage_put(&w, &end->usage);
+        usage_put(&w, &r->end->usage);
     }
     jw_obj_end(&w);
 }
 
-void record_call(struct buf *out, struct str turn, struct str call_id)
+void record_lost_turn(struct buf *out, struct str turn, int64_t seq)
+{
+    struct jw w = begin(out, "trivet_turn");
+    jw_kstr(&w, "turn", turn);
+    jw_kz(&w, "state", "lost");
+    jw_kint(&w, "seq", seq);
+    jw_obj_end(&w);
+}
+
+void record_call(struct buf *out, struct str turn, struct str call_id, int64_t seq)
 {
     struct jw w = begin(out, "trivet_call");
     jw_kstr(&w, "turn", turn);
     jw_kstr(&w, "toolCallId", call_id);
     jw_kz(&w, "state", "started");
+    put_number(&w, "seq", seq);
     jw_obj_end(&w);
 }
 

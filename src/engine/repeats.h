@@ -10,7 +10,7 @@
 #include "base/buf.h"
 
 enum {
-    REPEATS_NOTED = 3, /* so many equal calls, or rounds of a cycle, are told */
+    REPEATS_NOTED = 3, /* the model is reminded after so many equal calls or rounds of a cycle */
     REPEATS_SHORT = 5, /* from here on an equal result of a reading call is not repeated */
     REPEATS_CYCLE = 4, /* longest cycle that is looked for */
     REPEATS_KEPT = REPEATS_NOTED * REPEATS_CYCLE,
@@ -25,7 +25,7 @@ struct repeats {
 void repeats_reset(struct repeats *r); /* a file has changed */
 /* Takes a call; the number of calls that repeat: 1 a single one, 2 to 4 a cycle, 0 nothing. */
 unsigned repeats_add(struct repeats *r, struct str name, struct str arguments, struct str result);
-/* What the model is told, when repeats_add was not 0. */
+/* The reminder for the model, when repeats_add was not 0. */
 void repeats_put(const struct repeats *r, unsigned cycle, struct buf *out);
 
 #endif

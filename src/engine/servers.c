@@ -130,8 +130,8 @@ static void read_project(struct session *s, struct mcp_configs *c)
         log_warn("MCP servers are left out: %s", err.text);
     else if (!is_trusted)
         s->servers->untrusted = str_dup(buf_str(&path));
-    if (s->servers->untrusted && !s->engine->has_told_untrusted) {
-        s->engine->has_told_untrusted = true;
+    if (s->servers->untrusted && !s->engine->has_warned_untrusted) {
+        s->engine->has_warned_untrusted = true;
         log_warn("the MCP servers of %.*s are not started: look at the file, then run `trivet mcp "
                  "trust`",
                  STR_FMT(buf_str(&path)));

@@ -21,16 +21,25 @@ struct str session_id_str(const struct session *s)
     return str_of(s->long_id ? s->long_id : s->id);
 }
 
+/* The key of a table is the session's own text: it leaves the table before it changes. */
 void session_set_id(struct session *s, struct str id)
 {
+    table_drop(&s->engine->group->by_id, session_id_str(s), s);
     free(s->long_id);
     s->long_id = NULL;
     if (id.n > UUID_LEN) {
         s->long_id = str_dup(id);
-        return;
+    } else {
+        memcpy(s->id, id.p, id.n);
+        s->id[id.n] = '\0';
     }
-    memcpy(s->id, id.p, id.n);
-    s->id[id.n] = '\0';
+    table_put(&s->engine->group->by_id, session_id_str(s), s);
+}
+
+struct session *engine_find_session(struct engine *e, struct str id)
+{
+    struct session *s = table_get(&e->group->by_id, id);
+    return s && !s->is_closing ? s : NULL;
 }
 
 static void link_session(struct session *s)
@@ -38,7 +47,7 @@ static void link_session(struct session *s)
     s->at = s->engine->sessions_end;
     *s->at = s;
     s->engine->sessions_end = &s->next;
-    table_put(&s->engine->by_path, str_of(s->path), s);
+    table_put(&s->engine->group->by_path, str_of(s->path), s);
 }
 
 static void unlink_session(struct session *s)
@@ -48,7 +57,8 @@ static void unlink_session(struct session *s)
         s->next->at = s->at;
     else
         s->engine->sessions_end = s->at;
-    table_drop(&s->engine->by_path, str_of(s->path), s);
+    table_drop(&s->engine->group->by_path, str_of(s->path), s);
+    table_drop(&s->engine->group->by_id, session_id_str(s), s);
 }
 
 void session_warm_up(struct session *s)
@@ -71,10 +81,12 @@ struct session *session_alloc(struct engine *e, const struct session_spec *spec)
     s->waiting_end = &s->waiting;
     s->reads = read_set_new();
     s->seen = seen_new();
+    s->lost = -1;
+    s->ring.most = 16;
     session_set_str(&s->path, spec->path);
     session_set_str(&s->workspace, spec->workspace);
     session_set_str(&s->cwd, spec->workspace);
-    engine_tell_sandbox(e, spec->settings);
+    engine_warn_sandbox(e, spec->settings);
     link_session(s);
     return s;
 }
@@ -85,6 +97,7 @@ void session_free(struct session *s)
     for (struct turn *t = s->engine->finished; t; t = t->next)
         if (t->session == s)
             t->session = NULL;
+    event_ring_clear(&s->ring);
     journal_free(s->journal);
     slog_close(s->log);
     buf_clear(&s->owed);
@@ -141,13 +154,14 @@ struct slog *session_change_file(struct session *s, struct str id, struct str pa
     s->log = next;
     s->has_file = next != NULL;
     s->has_open_tail = s->must_rewrite = s->settles_whole = false;
+    session_lose_events(s);
     s->form_bytes = 0;
     s->n_settled = 0;
     buf_clear(&s->owed);
     session_set_id(s, id);
-    table_drop(&s->engine->by_path, str_of(s->path), s);
+    table_drop(&s->engine->group->by_path, str_of(s->path), s);
     session_set_str(&s->path, path);
-    table_put(&s->engine->by_path, str_of(s->path), s);
+    table_put(&s->engine->group->by_path, str_of(s->path), s);
     session_set_str(&s->name, STR_NONE);
     s->created_ms = s->modified_ms = s->kept_ms = time_now_ms();
     return old;
@@ -225,73 +239,6 @@ bool session_unmake_file(struct session *s, struct error *err)
     return true;
 }
 
-/* ---- listening ---- */
-
-void session_listen(struct session *s, struct listener *l)
-{
-    struct listener **end = &s->listeners;
-    while (*end)
-        end = &(*end)->next;
-    l->next = NULL;
-    *end = l;
-}
-
-void session_unlisten(struct session *s, struct listener *l)
-{
-    listener_set_full(s, l, false);
-    for (struct listener **at = &s->listeners; *at; at = &(*at)->next)
-        if (*at == l) {
-            *at = l->next;
-            return;
-        }
-}
-
-struct listener *session_listener(const struct session *s, listener_fn *on_event)
-{
-    struct listener *l = s->listeners;
-    while (l && l->on_event != on_event)
-        l = l->next;
-    return l;
-}
-
-void listener_set_full(struct session *s, struct listener *l, bool full)
-{
-    if (l->is_full == full)
-        return;
-    l->is_full = full;
-    s->n_full += full ? 1 : -1u;
-    session_pause_sources(s);
-}
-
-void session_pause_sources(struct session *s)
-{
-    bool is_paused = s->n_full > 0;
-    if (s->stream)
-        s->stream->provider->pause(s->stream, is_paused);
-    if (s->running && s->running->child)
-        child_pause(s->running->child, is_paused);
-}
-
-void session_emit(struct session *s, struct turn *t, struct event *e)
-{
-    const struct event_row *row = &event_rows[e->kind];
-    if (t && t->is_cancel_asked && s->settings->is_quiet_after_cancel &&
-        e->kind != EV_CANCEL_ASKED && e->kind != EV_TURN_ENDED && e->kind != EV_USAGE_CHANGED)
-        return;
-    e->seq = ++s->seq;
-    e->time_ms = time_now_ms();
-    if (t)
-        e->turn_id = str_of(t->id);
-    if (t && row->is_numbered) {
-        e->turn_seq = ++t->n_events;
-        event_ring_add(&t->ring, e);
-    }
-    for (struct listener *l = s->listeners, *next; l; l = next) {
-        next = l->next;
-        l->on_event(l->arg, s, e);
-    }
-}
-
 /* ---- turns come and go ---- */
 
 /* The dialect's part of a turn ends with the turn, not with the memory of it. */
@@ -333,9 +280,9 @@ void session_start_next(struct session *s)
 void session_measure(struct session *s)
 {
     s->context_tokens = history_tokens(&s->history);
-    if (s->context_tokens == s->told_tokens)
+    if (s->context_tokens == s->sent_tokens)
         return;
-    s->told_tokens = s->context_tokens;
+    s->sent_tokens = s->context_tokens;
     session_emit(s, NULL,
                  &(struct event){.kind = EV_USAGE_CHANGED,
                                  .count = s->context_tokens,

@@ -32,8 +32,9 @@ struct session_spec {
 /* A new session.  Its file is created at once unless settings->file_at_first_input. */
 struct session *session_new(struct engine *e, const struct session_spec *spec, struct error *err);
 
-struct session_report {      /* what opening an existing file found */
-    int64_t cut_bytes;       /* torn tail that was removed, or will be at the first write */
+struct session_report { /* what opening an existing file found */
+    int64_t
+        cut_bytes; /* incomplete last record that was truncated, or will be at the first write */
     int64_t n_unknown_calls; /* calls whose outcome the crash hid */
     int64_t n_waiting;       /* queued inputs that never ran */
     int64_t n_bad;           /* lines before the tail that are no records; they were passed over */
@@ -46,6 +47,8 @@ struct session *session_open(struct engine *e, const struct session_spec *spec,
 /* The same without blocking the loop, for settings that do not lock a session when it is opened. */
 struct session *session_open_await(struct engine *e, const struct session_spec *spec,
                                    struct session_report *ret, struct error *err);
+/* The open session with this persistent id, in any engine of the process; NULL: there is none. */
+struct session *engine_find_session(struct engine *e, struct str id);
 /* Cancels what runs, lets it end, closes the file.  The session is gone when its last turn has
  * ended; no event comes after the turn ends.  Drops one reference. */
 void session_close(struct session *s);
@@ -58,27 +61,47 @@ typedef void listener_fn(void *arg, struct session *s, const struct event *e);
 struct listener {
     listener_fn *on_event;
     void *arg;
+    /* Full: it misses events and gets them later, instead of pausing the session for all. */
+    bool may_lag;
+    /* The rest is the engine's. */
     bool is_full; /* set through listener_set_full */
     struct listener *next;
+    struct catching *catching; /* it is behind; NULL: it gets events as they happen */
+    int64_t sent;              /* number of the last event it got */
+    int64_t asked;             /* of the last question */
+    int64_t state_seq;         /* settings up to this event are known to it */
+    size_t has[2];             /* bytes of text and of reasoning of the open reply */
 };
 void session_listen(struct session *s, struct listener *l); /* l is the caller's */
+
+enum attach_mode {
+    ATTACH_EXACT,    /* every event behind the cursor follows as it was */
+    ATTACH_MERGED,   /* older ones come from the file: one piece of text for a reply */
+    ATTACH_SNAPSHOT, /* they cannot be replayed: only new ones follow */
+};
+/* Listens from the cursor on: events with a number above `after` come first, some of them perhaps
+ * before this returns, then new ones; no gap, none twice.  A piece of text with at == 0 begins its
+ * reply anew, should the listener have a part of it.  A question that is open is asked again at the
+ * end.  The listener should be one that may lag. */
+enum attach_mode session_attach(struct session *s, struct listener *l, int64_t after);
+int64_t session_seq(const struct session *s);   /* of the newest event */
+int64_t session_floor(const struct session *s); /* cursors from here on are replayed exactly */
+/* A cursor before the first event of the running turn; session_seq when none runs. */
+int64_t session_turn_begin(const struct session *s);
+
 void session_unlisten(struct session *s, struct listener *l);
 /* The first that listens with this function, or NULL; others follow behind it. */
 struct listener *session_listener(const struct session *s, listener_fn *on_event);
-/* Back-pressure: while any listener is full, the provider and the running command are paused. */
+/* Back-pressure: while a listener that may not lag is full, the provider and the running command
+ * are paused. */
 void listener_set_full(struct session *s, struct listener *l, bool full);
-/* Replays the numbered events of a session with seq > after_seq, oldest first: exactly from memory
- * while they are there; what fell out of memory, or belongs to an earlier process, comes from the
- * file with the deltas of finished replies merged (same text, fewer events, last number). */
-bool session_replay(struct session *s, int64_t after_seq, event_fn *fn, void *arg,
-                    struct error *err);
 
 /* ---- speaking ---- */
 
 /* A turn without a model: something else runs and may say a text.  Nothing of it joins the
  * conversation or the file. */
 struct errand {
-    /* say(turn, text) tells a piece of the answer. */
+    /* say(turn, text) emits a piece of the answer. */
     bool (*run_await)(struct errand *e, void (*say)(void *turn, struct str text), void *turn,
                       struct error *err);
     void (*free)(struct errand *e); /* once, when the turn is over, whether it ran or not */
@@ -89,6 +112,7 @@ struct input {
     struct str display;   /* what was typed, when text was expanded from it; or STR_NONE */
     struct block *images; /* BLOCK_IMAGE */
     size_t n_images;
+    struct str by;               /* the client that sends it, or STR_NONE */
     struct errand *errand;       /* runs instead of the model, taken over on success; or NULL */
     const struct error *refusal; /* the turn fails with this before the model is asked; or NULL */
 };
@@ -104,7 +128,7 @@ bool session_send_await(struct session *s, const struct input *in, enum send_how
 /* A turn runs that takes further input. */
 bool session_can_steer(const struct session *s);
 /* Emits EV_TURN_QUEUED for inputs that an earlier process left, once. */
-void session_tell_waiting(struct session *s);
+void session_announce_waiting(struct session *s);
 /* Asks the running turn to stop.  False when none runs or it is stopping already. */
 bool session_interrupt(struct session *s);
 /* Stops the running turn, waits for its end, and lets nothing start until session_go_on, which each
@@ -122,12 +146,13 @@ size_t session_clear_queue(struct session *s);
 bool session_may_run_outside(struct session *s, struct error *err);
 
 enum permit_outcome { PERMIT_TAKEN, PERMIT_UNKNOWN, PERMIT_OVER };
+/* Answers a permission request.  by: the client, or STR_NONE. */
 enum permit_outcome session_permit(struct session *s, struct str request_id, bool allow,
-                                   struct str reason);
+                                   struct str reason, struct str by);
 /* From now on every call that would ask is denied with this text, a pending one too. */
 void session_deny_all(struct session *s, const char *text);
 /* Answers a question: text for the model, STR_NONE: dismissed.  False when it is not pending. */
-bool session_answer(struct session *s, struct str request_id, struct str text);
+bool session_answer(struct session *s, struct str request_id, struct str text, struct str by);
 
 struct compact_outcome {
     struct str summary, first_kept, details; /* in the arena given */
@@ -139,11 +164,11 @@ bool session_compact_await(struct session *s, struct str instructions, struct ar
 
 /* What was done to a file of a turn that is taken back. */
 enum undo_outcome {
-    UNDO_RESTORED,  /* it is as it was before the turn */
-    UNDO_REMOVED,   /* the turn had made it */
-    UNDO_CHANGED,   /* it has been changed since, and stays as it is */
-    UNDO_TOO_LARGE, /* its text before was not kept */
-    UNDO_FAILED,
+    UNDO_RESTORED, /* it is as it was before the turn */
+    UNDO_REMOVED,  /* the turn had made it */
+    UNDO_CHANGED,  /* it has been changed since, and stays as it is */
+    UNDO_NOT_KEPT, /* what it held before is not known */
+    UNDO_FAILED,   /* it stays as it is, like the two before */
 };
 const char *undo_outcome_name(enum undo_outcome o); /* in words */
 struct undo_report {
@@ -151,14 +176,15 @@ struct undo_report {
     struct undo_file {
         struct str path; /* relative to the workspace where it lies in it */
         enum undo_outcome outcome;
-        struct str why; /* of UNDO_FAILED, or STR_NONE */
+        struct str why; /* of the last two, or STR_NONE */
     } * files;
     size_t n;
-    int64_t n_commands; /* that ran in the turn; what they changed is not taken back */
+    struct str notes; /* what else is not taken back, in lines */
 };
-/* Takes back what file tools changed in the last turn that changed something; called again, in the
- * one before.  Needs settings->keeps_undo in that turn.  The model is told with the next input.
- * ERR_BUSY while a turn runs, ERR_NOT_FOUND when nothing is kept.  The report lies in the arena. */
+/* Takes back what the last turn that changed files did to them; called again, in the
+ * one before.  Needs settings->keeps_undo in that turn.  The model gets a note with the next input.
+ * ERR_BUSY while a turn runs that asks a model, ERR_NOT_FOUND when nothing is kept.  The report
+ * lies in the arena. */
 bool session_undo_await(struct session *s, struct arena *a, struct undo_report *ret,
                         struct error *err);
 
@@ -171,17 +197,22 @@ bool session_shorten(struct session *s, struct shorten_outcome *ret, struct erro
 
 /* ---- tools ---- */
 
+struct session_program {
+    const char *const *argv;
+    struct str input; /* for its stdin; STR_NONE: nothing */
+    int64_t timeout_ms;
+    size_t max; /* bytes that are kept of each stream */
+};
 struct program_output {
     struct buf out, err; /* what it printed, the end left out when it is too long */
     int exit_code;       /* 128 + signal when it was killed */
     bool timed_out, is_cut;
 };
 void program_output_clear(struct program_output *o);
-/* Runs a program in the workspace as tools do, in the same sandbox, with nothing on its stdin, and
- * keeps at most max bytes of each stream.  Any exit status is success.  ERR_NOT_FOUND when there is
- * no such program. */
-bool session_program_await(struct session *s, const char *const *argv, int64_t timeout_ms,
-                           size_t max, struct program_output *ret, struct error *err);
+/* Runs a program in the workspace as tools do, in the same sandbox.  Any exit status is success.
+ * ERR_NOT_FOUND when there is no such program. */
+bool session_program_await(struct session *s, const struct session_program *p,
+                           struct program_output *ret, struct error *err);
 
 /* The tools that the model is offered now in this workspace: the toolset's in their order, then the
  * custom tools found so far.  The list lies in the arena, tools live as long as the engine. */

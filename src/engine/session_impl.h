@@ -8,6 +8,7 @@
 #include "engine/nested.h"
 #include "engine/prompt.h"
 #include "engine/outgoing.h"
+#include "engine/ring.h"
 #include "engine/window.h"
 #include "loop/gate.h"
 #include "store/log.h"
@@ -58,23 +59,30 @@ struct session {
     struct pause *pauses;  /* those that wait for the end of the running turn */
     const char *deny_text; /* every question is answered so */
     int64_t seq;
+    int64_t gone; /* events up to this number are not in memory, see listen.c */
+    int64_t lost; /* nor in the file, with a number; -1: all are */
+    /* After an interrupted turn: numbers of the messages that were made up begin behind
+     * recovered_seq, its end has lost_end_seq; 0: there was none. */
+    int64_t recovered_seq, lost_end_seq;
+    int64_t state_seq;      /* of the last event that is not kept */
+    struct event_ring ring; /* events outside of turns */
     int64_t n_turns;
     struct usage usage;
-    int64_t context_tokens, told_tokens;
+    int64_t context_tokens, sent_tokens;
     struct journal *journal;        /* deltas of an unfinished reply */
     struct sandbox_policy *sandbox; /* made at the first call */
     bool is_sandbox_old;            /* the settings have changed since: it is made again */
     struct proxy *proxy;            /* to the hosts that its commands may reach; NULL: none */
     struct host_list *hosts;
-    struct room *room;        /* of its commands, with that policy; NULL: without walls */
+    struct room *room;        /* of its commands, with that policy; NULL: without a sandbox */
     struct saved_dir *saved;  /* see session_saved; NULL before the first call */
     struct todo_list todos;   /* what the model has set itself to do */
     struct gauge gauge;       /* of its requests */
     struct servers *servers;  /* MCP servers; NULL before they are looked for */
-    struct prompt prompt;     /* what the model was told */
+    struct prompt prompt;     /* what the model was sent */
     enum turn_state last_end; /* of the last turn; TURN_RUNNING: the process ended during it */
-    char *last_error;         /* of a failed one, or NULL */
-    struct nested nested;     /* instructions of directories that it was told */
+    char *last_error;         /* of a failed one, or what else to say of it; or NULL */
+    struct nested nested;     /* instructions of directories that it was sent */
     struct recent recent;     /* calls and results of turns that are texts now */
     struct outgoing outgoing; /* the messages of the last request */
 };
@@ -87,8 +95,7 @@ void session_set_str(char **slot, struct str s); /* replaces a copy by a copy */
 /* A model behind HTTP will need the network module: it is opened on another thread meanwhile. */
 void session_warm_up(struct session *s);
 void session_drop_waiting(struct session *s); /* in silence */
-void session_emit(struct session *s, struct turn *t, struct event *e);
-/* Between these two a story waits for something of the session: neither it nor the engine ends. */
+/* Between these two a fiber waits for something of the session: neither it nor the engine ends. */
 void session_hold(struct session *s);
 void session_release(struct session *s);
 void session_start_next(struct session *s);
@@ -98,11 +105,18 @@ void session_turn_over(struct session *s, struct turn *t);
 struct slog *session_change_file(struct session *s, struct str id, struct str path,
                                  struct slog *next);
 struct str session_id_str(const struct session *s);
-void session_measure(struct session *s); /* context tokens; tells when they changed */
+void session_measure(struct session *s); /* context tokens; emits an event when they changed */
 
 /* The chosen model and who serves it.  ERR_NO_MODEL, ERR_NO_KEY. */
 bool session_model(struct session *s, struct arena *a, struct model *ret,
                    const struct provider **ret_p, struct error *err);
+
+/* listen.c */
+void session_emit(struct session *s, struct turn *t, struct event *e);
+/* The file has no numbered events of what happened so far. */
+void session_lose_events(struct session *s);
+/* While a listener is full nothing is read, neither from the provider nor from a command. */
+void session_pause_sources(struct session *s);
 
 /* servers.c */
 /* Finds and starts the MCP servers of the session, waiting a limited time; false only with
@@ -119,18 +133,15 @@ void engine_server_place(struct engine *e, struct mcp_place *place);
 const struct sandbox_policy *session_sandbox(struct session *s); /* NULL: none */
 /* How a call asks to run outside of it, with a blank in front; NULL: it cannot. */
 const char *session_leave_hint(struct session *s);
-struct room *session_room(struct session *s); /* NULL: without walls */
+struct room *session_room(struct session *s); /* NULL: without a sandbox */
 /* Where outputs are kept that the model reads in part: in the scratch directory of the sandbox, so
  * that commands and file tools can read them, or in a directory of the same kind without one. */
 struct saved_dir *session_saved(struct session *s);
 /* Says on stderr, once, what the kernel cannot enforce, if these settings (NULL: those of the
  * environment alone) ask for a sandbox. */
-void engine_tell_sandbox(struct engine *e, const struct session_settings *settings);
+void engine_warn_sandbox(struct engine *e, const struct session_settings *settings);
 void session_sandbox_free(struct session *s);
 /* Before calls run: makes the sandbox again if session_reconfine asked for it. */
 void session_renew_sandbox(struct session *s);
-
-/* While a listener is full nothing is read, neither from the provider nor from a command. */
-void session_pause_sources(struct session *s);
 
 #endif

@@ -44,7 +44,7 @@ struct retry_rules {
     struct {
         int from, to;
     } statuses[4];              /* besides 429; unused ones are zero */
-    int64_t max_retry_after_ms; /* a longer wish of the provider ends the turn */
+    int64_t max_retry_after_ms; /* a longer Retry-After ends the turn */
     const char *const *once; /* providers whose requests are never repeated; NULL-ended, or NULL */
 };
 
@@ -76,14 +76,14 @@ struct compact_rules {
     const char *continuation;
     int max_continuations;
     const char *const *overflow_words; /* failures with one of them are overflows too; NULL-ended */
-    const char *format;              /* what the model is told of the summary's parts; NULL: ours */
+    const char *format;              /* the parts of a summary, for the model; NULL: the default */
     const struct files_words *files; /* lists of files in the summary; NULL: it has none */
 };
 
 /* Tokens of the window that are kept free. */
 int64_t compact_reserve(const struct compact_rules *r, int64_t window);
 
-/* What a dialect tells the model, each part with its own blank lines in front or empty. */
+/* What a dialect says to the model, each part with its own blank lines in front or empty. */
 struct context_parts {
     struct buf head;   /* behind the base instruction */
     struct buf memory; /* behind that; when it is another later, it goes with the input */
@@ -122,29 +122,30 @@ struct session_settings {
     bool sends_recent;       /* with keeps_only_text: calls and results of the last turns are sent
                               * while the process lives (recent.h) */
     bool steer_extends;      /* steering input gets a round of its own even after a final reply */
-    bool is_quiet_after_cancel; /* after EV_CANCEL_ASKED nothing but the end is told */
+    bool is_quiet_after_cancel; /* after EV_CANCEL_ASKED only the end is emitted */
     bool counts_attempts;       /* a request that failed in spite of retries says how many */
     bool shares_shell;          /* the shell's directory and environment live on for the process */
     bool ids_by_place;          /* a call without an id is named by its tool, round and place */
-    bool tells_requests;        /* EV_REQUEST for every request to a model; may change any time */
+    bool sends_requests;        /* EV_REQUEST for every request to a model; may change any time */
     bool file_at_first_input;   /* the session file appears with the first input, not before */
     bool keeps_no_file;         /* there is no place to write: the session lives in memory alone */
     bool locks_at_open;         /* opening an existing file takes the writer's lock at once */
     const char *empty_answer;   /* what a completed turn without text said, with keeps_only_text;
                                  * NULL: nothing */
-    bool tells_output;          /* the output of running commands is told, see output.c */
+    bool sends_output;          /* EV_OUTPUT for running commands, see output.c */
     const char *canceled_text;  /* result of a call that an interrupt stopped or prevented */
     const char *denied_text;    /* result of a call that was denied without a reason */
     const char *system;         /* the base instruction */
     const char *const *instructions; /* files of the workspace that follow it, NULL-ended; NULL:
                                       * AGENTS.md */
-    bool rebuilds_system;    /* it follows the files at once, instead of by a message (prompt.h) */
-    bool keeps_undo;         /* what file tools change can be taken back (undo.h) */
-    bool tells_surroundings; /* day, directory, repository and so on go with the first message */
+    bool rebuilds_system; /* it follows the files at once, instead of by a message (prompt.h) */
+    bool spares_todos;    /* a large model gets the list of things to do only after a compaction */
+    bool keeps_undo;      /* what file tools change can be taken back (undo.h) */
+    bool sends_surroundings; /* day, directory, repository and so on go with the first message */
     /* Says, once per turn, what belongs to the turn's input; may be NULL. */
     void (*put_context_await)(void *arg, struct session *s, struct str input,
                               struct context_parts *out);
-    /* A turn has completed: what the dialect keeps of it, before its end is told; may be NULL. */
+    /* A turn has completed: what the dialect keeps of it, before its last event; may be NULL. */
     void (*keep_context_await)(void *arg, struct session *s);
     void *context_arg;            /* for both, and for the form */
     const struct file_form *form; /* of the session file between turns; NULL: the records stay */

@@ -2,8 +2,8 @@
 /* Between turns: the session at rest, its file synced, and in the form of the dialect's own program
  * where it has one (form.h).
  *
- * The form is the dialect's wish, not a need: where the disk refuses, the records stay, which say
- * the same, and the next turn tries again.
+ * When the disk refuses the form, the records stay, which contain the same, and the next turn tries
+ * again.
  */
 #include "engine/file.h"
 #include "engine/turn_impl.h"
@@ -61,6 +61,7 @@ static bool append_through_await(struct session *s, struct error *err)
     if (!session_write_lines(s, buf_str(&lines), err) || !session_sync_through_await(s, err))
         return false;
     s->form_bytes += (int64_t)lines.n;
+    session_lose_events(s);
     buf_clear(&lines); /* may be as long as everything that follows */
     fold(s, s->n_settled);
     return true;
@@ -111,6 +112,13 @@ static void forget_pause(struct session *s, struct pause *p)
             *at = p->next;
             return;
         }
+}
+
+void session_wait_turn_through_await(struct session *s)
+{
+    struct pause p = {.next = s->pauses, .wait = WAIT_INIT};
+    s->pauses = &p;
+    wait_through_await(&p.wait);
 }
 
 bool session_pause_await(struct session *s, struct error *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shortening: the older half of the conversation becomes a list of who said what, made here and at
- * once, without a model.  Less than a summary can tell, but free, immediate and the same every
+ * once, without a model.  Less informative than a summary, but free, immediate and the same every
  * time; compact.c has the other kind.  When the list would be no shorter than what it stands for,
  * nothing changes.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The policy of this machine: what its users cannot loosen, whatever options, variables, modes and
- * files of theirs say.  It is the member "policy" of /etc/trivet/config.json:
+ * their own files say.  It is the member "policy" of /etc/trivet/config.json:
  *
  *     {"policy": {"sandbox": "require",         every command runs in a sandbox that the kernel
  *                                               enforces completely, or not at all

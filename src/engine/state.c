@@ -71,10 +71,11 @@ void session_info(struct session *s, struct session_info *ret)
 struct message *session_messages_from(struct session *s, size_t from, struct arena *a,
                                       size_t *ret_n)
 {
-    const struct mark *mark = s->running ? s->running->mark : NULL;
+    const struct turn_mark *mark = s->running ? s->running->mark : NULL;
     if (mark && mark->state != TURN_RUNNING)
         mark = NULL; /* it ends just now */
-    return history_view(&s->history, s->settings, mark, from, s->history.n, a, ret_n);
+    return history_view(&s->history, s->settings, mark, (struct history_range){from, s->history.n},
+                        a, ret_n);
 }
 
 struct message *session_messages(struct session *s, struct arena *a, size_t *ret_n)
@@ -96,7 +97,7 @@ struct waiting_input *session_waiting(struct session *s, struct arena *a, size_t
     return out;
 }
 
-static void tell_settings(struct session *s)
+static void emit_settings(struct session *s)
 {
     session_emit(s, NULL, &(struct event){.kind = EV_SETTINGS_CHANGED});
 }
@@ -125,7 +126,7 @@ static bool set_and_write(struct session *s, char **slot, struct str value, stru
         return false;
     }
     free(old);
-    tell_settings(s);
+    emit_settings(s);
     return true;
 }
 
@@ -156,7 +157,7 @@ bool session_set_name_await(struct session *s, struct str name, struct error *er
         if (!ok)
             s->name = old;
         else
-            tell_settings(s);
+            emit_settings(s);
     }
     session_release(s);
     return ok;
@@ -179,7 +180,7 @@ bool session_choose(struct session *s, struct str slug, struct str effort, struc
         s->effort = old_effort;
         return false;
     }
-    tell_settings(s);
+    emit_settings(s);
     return true;
 }
 
@@ -195,7 +196,7 @@ void session_set_mode(struct session *s, enum mode mode)
     if (s->mode == mode)
         return;
     s->mode = mode;
-    tell_settings(s);
+    emit_settings(s);
 }
 
 void session_set_max_tokens(struct session *s, int64_t max_tokens)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The environment that the model is told once: facts that it would otherwise spend calls on.
+/* The environment, sent to the model once: facts that it would otherwise spend calls on.
  *
  * git runs only where it is confined or everything is permitted: a repository can name programs in
  * its settings.  Elsewhere the branch is read from .git/HEAD and the rest is left out. */
@@ -57,7 +57,8 @@ static void put_git_await(struct session *s, const char *const *argv, const char
     struct error ignored;
     struct str line, rest;
     size_t n = 0;
-    if (!session_program_await(s, argv, GIT_MS, GIT_BYTES, &o, &ignored))
+    struct session_program p = {.argv = argv, .timeout_ms = GIT_MS, .max = GIT_BYTES};
+    if (!session_program_await(s, &p, &o, &ignored))
         return;
     rest = str_trim(buf_str(&o.out));
     bool ok = o.exit_code == 0 && !o.timed_out;
@@ -94,12 +95,13 @@ static void put_repository_await(struct session *s, struct str root, struct str 
 
 static void put_sandbox(struct session *s, struct buf *out)
 {
-    const struct sandbox_policy *walls = session_sandbox(s);
+    const struct sandbox_policy *sandbox = session_sandbox(s);
     const char *temp = getenv("TMPDIR");
-    if (!walls)
+    if (!sandbox)
         buf_addf(out, "Sandbox: none; temporary files: %s\n", temp ? temp : "/tmp");
     else
-        buf_addf(out, "Sandbox: %s; temporary files: /tmp\n", sandbox_kind_name(walls->kind));
+        buf_addf(out, "Sandbox: %s; temporary files: %s\n", sandbox_kind_name(sandbox->kind),
+                 sandbox->shows_tmp ? "/tmp" : sandbox->tmp);
 }
 
 void surroundings_put_await(struct session *s, struct arena *a, struct buf *out,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The turn, told as one story: input, model, tools, model, ... answer, end.
+/* The turn from start to end: input, model, tools, model, ... answer, end.
  *
  * Every path leads to turn_finish, the only function that emits EV_TURN_ENDED.
  */
@@ -19,24 +19,37 @@ static bool write_turn_record(struct turn *t, const struct event_end *end, struc
         return true;
     /* The record is written before the events of the end, which have the next numbers. */
     int64_t ahead = t->state == TURN_RUNNING ? 0 : t->state == TURN_CANCELED ? 1 : 2;
-    record_turn(&line, str_of(t->id), t->state, s->seq + ahead, t->n_events + ahead, &t->error,
-                end);
+    record_turn(&line, &(struct turn_record){.id = str_of(t->id),
+                                             .state = t->state,
+                                             .seq = s->seq + ahead,
+                                             .turn_seq = t->n_events + ahead,
+                                             .err = &t->error,
+                                             .end = end});
     return session_write(s, buf_str(&line), err);
 }
 
-/* steer: what it was while it waited, or STR_NONE. */
-static bool add_message(struct turn *t, const struct message *m, struct str steer,
+/* The event that reports the message follows at once. */
+static bool add_message(struct turn *t, const struct message *m, struct record_place place,
                         struct error *err)
 {
     struct session *s = t->session;
-    bool ok = session_write_message(s, m, str_of(t->id), steer, s->seq + 1, err);
+    place.turn = str_of(t->id);
+    place.seq = s->seq + 1;
+    bool ok = session_write_message(s, m, &place, err);
     history_move(&s->history, m, &t->arena, t->mark);
     return ok;
 }
 
 bool turn_add_message(struct turn *t, const struct message *m, struct error *err)
 {
-    return add_message(t, m, STR_NONE, err);
+    return add_message(t, m, (struct record_place){.turn_seq = t->n_events + 1}, err);
+}
+
+bool turn_add_result(struct turn *t, const struct message *m, int64_t started_seq,
+                     struct error *err)
+{
+    struct record_place place = {.turn_seq = t->n_events + 1, .started_seq = started_seq};
+    return add_message(t, m, place, err);
 }
 
 /* An input that waited joins the conversation now; one that started at once did so already. */
@@ -69,7 +82,8 @@ static bool take_steering(struct turn *t, bool *ret_any, struct error *err)
         t->steers = steer->next;
         if (!t->steers)
             t->steers_end = &t->steers;
-        if (!add_message(t, &steer->message, str_of(steer->id), err))
+        if (!add_message(t, &steer->message, (struct record_place){.input = str_of(steer->id)},
+                         err))
             return false;
         session_emit(s, t,
                      &(struct event){.kind = EV_STEER_APPLIED,
@@ -267,7 +281,7 @@ static bool run_turn_await(struct turn *t, struct error *err)
     t->started_ms = time_now_ms();
     if (fiber_is_canceled())
         return error_set(err, ERR_CANCELED, "canceled before it began");
-    session_emit(s, t, &(struct event){.kind = EV_TURN_STARTED});
+    session_emit(s, t, &(struct event){.kind = EV_TURN_STARTED, .text = t->text});
     if (!write_turn_record(t, NULL, err))
         return false;
     if (t->errand)
@@ -296,7 +310,7 @@ static void keep_stopped_steering(struct turn *t)
         take_steering(t, &any, &ignored);
 }
 
-/* Steering that found no round: a follow-up turn where the dialect says so, else it is told.  What
+/* Steering that found no round: a follow-up turn where the dialect says so, else an event.  What
  * was not acknowledged yet is refused instead. */
 static void settle_late_steering(struct turn *t)
 {
@@ -397,6 +411,7 @@ static void turn_fiber(void *arg)
     struct turn *t = arg;
     struct error err = ERROR_INIT;
     bool ok = run_turn_await(t, &err);
+    undo_end_through_await(t);
     timer_free(take(&t->timer));
     if (!ok && t->is_late && !t->is_cancel_asked && err.code == ERR_CANCELED)
         ok = stop_at_budget(t, "max_time", &err);

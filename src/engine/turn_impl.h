@@ -11,7 +11,7 @@
 struct steer {
     struct steer *next;
     struct message message; /* in the turn's arena */
-    struct str text;
+    struct str text, by;
     char id[17];           /* of its input record */
     struct steering *call; /* the request that waits until it is on disk; NULL: accepted */
 };
@@ -26,10 +26,12 @@ struct steering {
 struct pending {
     char id[17];
     bool is_open;
+    const struct event *event; /* while it is open: the event that asked */
     struct wait wait;
     bool allowed;
     bool has_text; /* a reason or an answer was given */
     struct buf text;
+    char by[24]; /* the client that answered, or "" */
 };
 
 struct turn {
@@ -42,18 +44,21 @@ struct turn {
     bool is_accepted; /* its input is on disk */
     bool is_cancel_asked;
     bool is_held;         /* left by an earlier process: runs before the next input */
-    bool is_told;         /* its listeners know of it */
+    bool is_announced;    /* its listeners know of it */
     bool is_queued_input; /* the input stands in an input record, not yet as a message */
     int64_t created_ms, started_ms, finished_ms;
     struct error error;
-    struct arena arena; /* until the end of the turn */
-    struct mark *mark;  /* in the history */
+    struct arena arena;     /* until the end of the turn */
+    struct turn_mark *mark; /* in the history */
     struct message input;
     struct str text;             /* what the user sees as the input */
+    struct str by;               /* the client that sent it, or STR_NONE */
     struct errand *errand;       /* what runs instead of the model, or NULL */
     const struct error *refusal; /* why the input cannot be put to the model, or NULL */
     struct event_ring ring;
-    int64_t n_events; /* numbered so far */
+    int64_t n_events;    /* numbered so far */
+    int64_t started_seq; /* of EV_TURN_STARTED; 0: not yet */
+    size_t n_shown[2];   /* bytes of text and of reasoning of the open reply */
 
     struct fiber *fiber; /* while it runs */
     struct timer *timer; /* of the limit of time, or NULL */
@@ -81,7 +86,7 @@ struct turn {
     struct {
         struct str head, tail; /* what the dialect adds to the system text */
         struct str context;    /* what goes with the input */
-    } told;
+    } parts;                   /* of the prompt */
     bool has_unchecked_change; /* a file was changed and no command ran since */
     bool was_reminded;         /* of that */
     bool has_looped;           /* a reply repeated itself */
@@ -106,14 +111,22 @@ void turn_start(struct turn *t);
  * function emits that.  What must be on disk before has been written. */
 void turn_finish(struct turn *t, const struct event_end *end);
 bool turn_add_message(struct turn *t, const struct message *m, struct error *err);
+/* A result; started_seq: of the event that reported its call. */
+bool turn_add_result(struct turn *t, const struct message *m, int64_t started_seq,
+                     struct error *err);
 bool ask_model_await(struct turn *t, struct message *ret, enum stop_reason *ret_stop,
                      struct error *err);
 bool run_calls_await(struct turn *t, const struct message *reply, struct error *err);
 void skip_calls(struct turn *t, const struct message *reply, size_t from, const char *text);
 
+/* lost.c */
+void turn_lost(struct error *err); /* fills it: an earlier process ended during the turn */
+/* Puts the end of such a turn among the finished ones, for replay. */
+void session_report_lost(struct session *s);
+
 /* output.c */
 struct output *output_new(struct turn *t, const struct event_call *call);
 void output_take(void *output, struct str bytes);
-void output_free(struct output *o); /* nothing is told any more */
+void output_free(struct output *o); /* nothing more is emitted */
 
 #endif

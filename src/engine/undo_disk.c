@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/undo.h"
+#include "engine/undo_scan.h"
 
 #include "base/json.h"
 #include "base/limits.h"
@@ -11,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -38,16 +40,20 @@ static bool sum_fd(int fd, struct buf *bytes, struct undo_state *ret)
     ssize_t n;
     sha256_init(&sum);
     while ((n = read(fd, piece, sizeof piece)) > 0) {
-        struct str part = str_n(piece, (size_t)n);
-        sha256_add(&sum, part);
-        ret->is_large |= bytes && bytes->n + part.n > UNDO_FILE_BYTES;
-        if (bytes && !ret->is_large)
-            buf_add(bytes, part);
+        sha256_add(&sum, str_n(piece, (size_t)n));
+        if (bytes)
+            buf_add(bytes, str_n(piece, (size_t)n));
     }
     sha256_end(&sum, ret->sum);
-    if (bytes && ret->is_large)
-        buf_clear(bytes);
     return n == 0;
+}
+
+static void sum_stat(const struct stat *st, struct undo_state *ret)
+{
+    int64_t of[] = {(int64_t)st->st_ino, st->st_size,        st->st_mtim.tv_sec,
+                    st->st_mtim.tv_nsec, st->st_ctim.tv_sec, st->st_ctim.tv_nsec};
+    ret->is_large = true;
+    sha256_of(str_n((const char *)of, sizeof of), ret->sum);
 }
 
 /* False when it is neither absent nor a file that can be read. */
@@ -61,8 +67,11 @@ bool undo_look(struct str path, struct buf *bytes, struct undo_state *ret)
         return errno == ENOENT || errno == ENOTDIR;
     bool ok = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
     ret->exists = true;
-    ret->mode = ok ? st.st_mode & 07777 : 0;
-    ok = ok && sum_fd(fd, bytes, ret);
+    ret->mode = ok ? st.st_mode & 0777 : 0;
+    if (ok && st.st_size > LIMIT_UNDO_FILE_BYTES)
+        sum_stat(&st, ret);
+    else
+        ok = ok && sum_fd(fd, bytes, ret);
     close(fd);
     return ok;
 }
@@ -84,15 +93,15 @@ void undo_blob_path(struct buf *out, struct str dir, int64_t number, int64_t blo
     buf_addf(out, "%.*s/%04lld-%lld", STR_FMT(dir), (long long)number, (long long)blob);
 }
 
-struct kept {
+struct kept_turns {
     int64_t first, last, n_turns, bytes;
 };
 
 /* The numbers of the turns that are kept: 0 for none. */
-static struct kept look_through(struct str dir)
+static struct kept_turns look_through(struct str dir)
 {
     AUTO_FREE char *z = str_dup(dir);
-    struct kept k = {0};
+    struct kept_turns k = {0};
     DIR *d = opendir(z);
     struct dirent *e;
     while (d && (e = readdir(d))) {
@@ -132,9 +141,9 @@ void undo_drop_turn(struct str dir, int64_t number)
 /* The oldest turns go when there are too many. */
 static void prune(struct str dir)
 {
-    for (int i = 0; i < UNDO_TURNS; i++) {
-        struct kept k = look_through(dir);
-        if (k.n_turns <= 1 || (k.n_turns <= UNDO_TURNS && k.bytes <= UNDO_BYTES))
+    for (int i = 0; i < LIMIT_UNDO_TURNS; i++) {
+        struct kept_turns k = look_through(dir);
+        if (k.n_turns <= 1 || (k.n_turns <= LIMIT_UNDO_TURNS && k.bytes <= LIMIT_UNDO_BYTES))
             return;
         undo_drop_turn(dir, k.first);
     }
@@ -165,7 +174,7 @@ static void remove_old(struct str dir)
         struct stat st;
         buf_addf(&old, "%s/%s", above.p, e->d_name);
         bool is_old = e->d_name[0] != '.' && lstat(old.p, &st) == 0 && S_ISDIR(st.st_mode) &&
-                      time_now_ms() / 1000 - st.st_mtime > (int64_t)UNDO_DAYS * 86400;
+                      time_now_ms() / 1000 - st.st_mtime > (int64_t)LIMIT_UNDO_DAYS * 86400;
         if (is_old)
             undo_remove(buf_str(&old));
     }
@@ -191,26 +200,35 @@ static void put_state(struct jw *w, const char *name, const struct undo_state *s
     jw_obj_end(w);
 }
 
-static bool write_manifest(struct str dir, const struct undo_turn *u, struct str text,
-                           struct error *err)
+static void put_entry(struct jw *w, const struct undo_entry *e)
+{
+    jw_obj(w);
+    jw_kstr(w, "path", e->path);
+    jw_kint(w, "blob", e->blob);
+    if (e->git[0]) {
+        jw_kz(w, "git", e->git);
+        jw_kint(w, "git_size", e->git_size);
+    }
+    if (e->lost.n)
+        jw_kstr(w, "lost", e->lost);
+    put_state(w, "before", &e->before);
+    put_state(w, "now", &e->now);
+    jw_obj_end(w);
+}
+
+static bool write_manifest(const struct undo_turn *u, struct error *err)
 {
     AUTO(buf) struct buf out = BUF_INIT, path = BUF_INIT;
     struct jw w = JW(&out);
     jw_obj(&w);
-    jw_kstr(&w, "input", text);
-    jw_kint(&w, "commands", u->n_commands);
+    jw_kstr(&w, "input", u->text);
+    jw_kstr(&w, "notes", buf_str(&u->notes));
     jw_karr(&w, "files");
-    for (size_t i = 0; i < u->n; i++) {
-        jw_obj(&w);
-        jw_kstr(&w, "path", u->entries[i].path);
-        jw_kint(&w, "blob", u->entries[i].blob);
-        put_state(&w, "before", &u->entries[i].before);
-        put_state(&w, "now", &u->entries[i].now);
-        jw_obj_end(&w);
-    }
+    for (size_t i = 0; i < u->n; i++)
+        put_entry(&w, &u->entries[i]);
     jw_arr_end(&w);
     jw_obj_end(&w);
-    manifest_path(&path, dir, u->number);
+    manifest_path(&path, u->dir, u->number);
     return file_replace(buf_str(&path), buf_str(&out), 0600, err);
 }
 
@@ -222,69 +240,188 @@ static struct undo_entry *find_entry(struct undo_turn *u, struct str path)
     return NULL;
 }
 
+static void set_lost(struct undo_entry *e, const char *why)
+{
+    e->lost = str_of(xstrdup(why));
+}
+
 static struct undo_entry *add_entry(struct undo_turn *u, struct str path)
 {
-    if (u->n == u->room) {
-        u->room = u->room ? u->room * 2 : 8;
-        u->entries = xrealloc(u->entries, u->room * sizeof *u->entries);
-    }
+    GROW(u->entries, u->n, u->capacity);
     struct undo_entry *e = &u->entries[u->n];
     *e = (struct undo_entry){.path = str_of(str_dup(path)), .blob = (int64_t)u->n};
     u->n++;
     return e;
 }
 
-static bool begin_turn(struct undo_watch *w, struct undo_turn *u, struct error *err)
+static bool begin_turn(struct undo_turn *u, struct error *err)
 {
     if (u->number)
         return true;
-    bool is_new = !path_is_dir(w->dir);
-    if (!path_make_dirs(w->dir, 0700, err))
+    bool is_new = !path_is_dir(u->dir);
+    if (!path_make_dirs(u->dir, 0700, err))
         return false;
     if (is_new)
-        remove_old(w->dir);
-    u->number = look_through(w->dir).last + 1;
+        remove_old(u->dir);
+    u->number = look_through(u->dir).last + 1;
     return true;
 }
 
-/* Keeps what the call changed.  What it left alone is not kept. */
-bool undo_save(struct undo_watch *w, struct undo_turn *u, struct error *err)
+static bool end_change(struct undo_turn *u, bool is_first, struct error *err)
 {
-    bool is_first = u->number == 0, has_changed = !is_first && w->n == 0; /* a command */
+    bool ok = begin_turn(u, err) && write_manifest(u, err);
+    if (ok && is_first)
+        prune(u->dir);
+    return ok;
+}
+
+/* Keeps what the call changed.  What it left alone is not kept. */
+bool undo_save(struct undo_watch *w, struct error *err)
+{
+    struct undo_turn *u = w->turn;
+    bool is_first = u->number == 0, has_changed = false;
     for (size_t i = 0; i < w->n; i++) {
         struct undo_watched *x = &w->v[i];
         struct undo_state now;
         if (!undo_look(x->path, NULL, &now) || undo_same(&now, &x->before))
             continue;
         struct undo_entry *e = find_entry(u, x->path);
-        if (!begin_turn(w, u, err))
+        if (!begin_turn(u, err))
             return false;
         if (!e) {
             AUTO(buf) struct buf path = BUF_INIT;
-            undo_blob_path(&path, w->dir, u->number, (int64_t)u->n);
+            undo_blob_path(&path, u->dir, u->number, (int64_t)u->n);
             bool has_bytes = x->before.exists && !x->before.is_large;
             if (has_bytes && !file_replace(buf_str(&path), buf_str(&x->bytes), 0600, err))
                 return false;
             e = add_entry(u, x->path);
             e->before = x->before;
+            if (x->before.is_large)
+                set_lost(e, "larger than 2 MB");
         }
         e->now = now;
         has_changed = true;
+        if (u->scan)
+            undo_scan_update(u->scan, x->path);
     }
-    if (!has_changed)
-        return true;
-    bool ok = write_manifest(w->dir, u, w->text, err);
-    if (is_first)
-        prune(w->dir);
-    return ok;
+    return !has_changed || end_change(u, is_first, err);
 }
 
 void undo_turn_clear(struct undo_turn *u)
 {
-    for (size_t i = 0; i < u->n; i++)
+    for (size_t i = 0; i < u->n; i++) {
         free((char *)(uintptr_t)u->entries[i].path.p);
+        free((char *)(uintptr_t)u->entries[i].lost.p);
+    }
     free(u->entries);
+    buf_clear(&u->notes);
+    undo_scan_free(u->scan);
     *u = (struct undo_turn){0};
+}
+
+/* ---- what commands changed ---- */
+
+static bool add_note(struct undo_turn *u, const char *fmt, ...)
+{
+    AUTO(buf) struct buf line = BUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    buf_addv(&line, fmt, ap);
+    va_end(ap);
+    buf_addc(&line, '\n');
+    if (str_find(buf_str(&u->notes), buf_str(&line)) != SIZE_MAX)
+        return false;
+    buf_add(&u->notes, buf_str(&line));
+    return true;
+}
+
+/* Without a sync for each: there can be many, and the list of them is synced. */
+static bool write_blob(struct undo_turn *u, struct str bytes)
+{
+    AUTO(buf) struct buf path = BUF_INIT;
+    undo_blob_path(&path, u->dir, u->number, (int64_t)u->n);
+    int fd = open(path.p, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    bool ok = fd >= 0 && path_write_all(fd, bytes);
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}
+
+/* False when the content is what it was. */
+static bool keep_before(struct undo_turn *u, const struct undo_change *c,
+                        const struct undo_state *now)
+{
+    AUTO(buf) struct buf bytes = BUF_INIT;
+    struct undo_state before = {.exists = c->existed, .mode = c->mode};
+    const char *lost = c->lost;
+    if (c->copy >= 0 && !undo_scan_copy(u->scan, c, &bytes))
+        lost = "the copy cannot be read";
+    if (c->copy >= 0 && !lost) {
+        sha256_of(buf_str(&bytes), before.sum);
+        if (undo_same(&before, now) && before.mode == now->mode)
+            return false;
+        if (!write_blob(u, buf_str(&bytes)))
+            lost = "the copy cannot be written";
+    }
+    struct undo_entry *e = add_entry(u, c->path);
+    e->before = before;
+    for (size_t i = 0; i < MIN(c->id.n, (size_t)SHA256_LEN); i++)
+        snprintf(e->git + 2 * i, 3, "%02x", (unsigned char)c->id.p[i]);
+    e->git_size = c->size;
+    if (lost)
+        set_lost(e, lost);
+    return true;
+}
+
+static bool save_change(struct undo_turn *u, const struct undo_change *c)
+{
+    struct undo_state now;
+    struct undo_entry *e = find_entry(u, c->path);
+    if (!undo_look(c->path, NULL, &now)) /* a link, a directory: taking back leaves it alone */
+        now = (struct undo_state){0};
+    if (!e && !keep_before(u, c, &now))
+        return false;
+    e = e ? e : &u->entries[u->n - 1];
+    e->now = now;
+    return true;
+}
+
+void undo_begin_scan(struct undo_turn *u, const struct undo_places *p)
+{
+    AUTO(buf) struct buf why = BUF_INIT;
+    u->scan = undo_scan_new(p, &why);
+    u->is_blind = !u->scan;
+    if (u->is_blind)
+        add_note(u, "What commands changed is not taken back: %s.", why.p);
+}
+
+static bool save_all(struct undo_turn *u, const struct undo_changes *changes)
+{
+    bool has_changed = false;
+    if (u->n + changes->n > LIMIT_UNDO_CHANGED_FILES)
+        return add_note(u, "A command changed %zu files, which are too many; they stay.",
+                        changes->n);
+    for (size_t i = 0; i < changes->n; i++)
+        has_changed |= save_change(u, &changes->v[i]);
+    return has_changed;
+}
+
+bool undo_save_changes(struct undo_turn *u, struct error *err)
+{
+    AUTO(undo_changes) struct undo_changes changes = {0};
+    AUTO(buf) struct buf why = BUF_INIT;
+    bool is_first = u->number == 0;
+    if (u->scan && !undo_scan_again(u->scan, u->since_ns, &changes, &why)) {
+        undo_scan_free(take(&u->scan));
+        u->is_blind = true;
+        add_note(u, "What commands changed from here on is not taken back: %s.", why.p);
+    }
+    if (changes.n && !begin_turn(u, err))
+        return false;
+    bool has_changed = save_all(u, &changes) || u->is_blind;
+    if (changes.has_git_moved)
+        has_changed |= add_note(u, "Commits, checkouts and resets in git stay.");
+    return !has_changed || end_change(u, is_first, err);
 }
 
 /* ---- reading ---- */
@@ -305,8 +442,21 @@ static struct undo_state get_state(yyjson_val *v)
     return s;
 }
 
-bool undo_last(struct str dir, struct arena *a, struct undo_turn *ret, struct str *ret_text,
-               struct error *err)
+static void get_entry(struct undo_turn *u, yyjson_val *file)
+{
+    struct undo_entry *e = add_entry(u, json_get_str(file, "path"));
+    struct str git = json_get_str(file, "git"), lost = json_get_str(file, "lost");
+    e->blob = json_get_int(file, "blob", 0);
+    e->before = get_state(json_get(file, "before"));
+    e->now = get_state(json_get(file, "now"));
+    if (git.n < sizeof e->git && git.n)
+        memcpy(e->git, git.p, git.n);
+    e->git_size = json_get_int(file, "git_size", 0);
+    if (lost.n)
+        e->lost = str_of(str_dup(lost));
+}
+
+bool undo_last(struct str dir, struct arena *a, struct undo_turn *ret, struct error *err)
 {
     AUTO(buf) struct buf path = BUF_INIT, text = BUF_INIT;
     AUTO(json) struct json doc = JSON_INIT;
@@ -316,17 +466,14 @@ bool undo_last(struct str dir, struct arena *a, struct undo_turn *ret, struct st
     if (!last)
         return error_set(err, ERR_NOT_FOUND, "there is nothing to undo in this session");
     manifest_path(&path, dir, last);
-    if (!path_read(&text, buf_str(&path), UNDO_BYTES, err) ||
+    if (!path_read(&text, buf_str(&path), LIMIT_UNDO_BYTES, err) ||
         !json_parse(buf_str(&text), 0, LIMIT_JSON_DEPTH, &doc, err))
         return false;
-    *ret = (struct undo_turn){.number = last, .n_commands = json_get_int(doc.root, "commands", 0)};
-    *ret_text = arena_str(a, json_get_str(doc.root, "input"));
+    *ret = (struct undo_turn){.number = last};
+    ret->text = arena_str(a, json_get_str(doc.root, "input"));
+    buf_add(&ret->notes, json_get_str(doc.root, "notes"));
     yyjson_val *files = json_get(doc.root, "files");
-    yyjson_arr_foreach(files, i, max, file) {
-        struct undo_entry *e = add_entry(ret, json_get_str(file, "path"));
-        e->blob = json_get_int(file, "blob", 0);
-        e->before = get_state(json_get(file, "before"));
-        e->now = get_state(json_get(file, "now"));
-    }
+    yyjson_arr_foreach(files, i, max, file)
+        get_entry(ret, file);
     return true;
 }

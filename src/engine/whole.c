@@ -29,11 +29,10 @@ enum { FIRST_MESSAGES = 8 }; /* of which a title can be made */
 static void put_form_head(struct session *s, size_t n, int64_t settles, struct buf *out)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
-    size_t n_first;
-    const struct file_form *form = s->settings->form;
-    struct message *first = history_view(&s->history, s->settings, NULL, 0, MIN(n, FIRST_MESSAGES),
-                                         &a, &n_first);
-    form->put_head(s->settings->context_arg, s, first, n_first, n, settles, out);
+    struct form_head h = {.n = n, .settles = settles};
+    h.first = history_view(&s->history, s->settings, NULL,
+                           (struct history_range){0, MIN(n, FIRST_MESSAGES)}, &a, &h.n_first);
+    s->settings->form->put_head(s->settings->context_arg, s, &h, out);
 }
 
 void session_put_form_head(struct session *s, struct buf *out)
@@ -42,28 +41,29 @@ void session_put_form_head(struct session *s, struct buf *out)
 }
 
 /* Messages made of the entries [from, to), which are all settled before `from`. */
-struct part {
+struct loaded_part {
     struct arena arena;
     struct message *messages;
     size_t from, n;
 };
 
-static void part_clear(struct part *p)
+static void loaded_part_clear(struct loaded_part *p)
 {
     arena_clear(&p->arena);
 }
 
-static void part_make(struct session *s, size_t from, size_t to, struct part *p)
+static void part_make(struct session *s, size_t from, size_t to, struct loaded_part *p)
 {
     size_t n_view;
-    p->messages = history_view(&s->history, s->settings, NULL, from, to, &p->arena, &n_view);
+    p->messages = history_view(&s->history, s->settings, NULL, (struct history_range){from, to},
+                               &p->arena, &n_view);
     p->from = from;
     for (size_t i = 0; i < n_view; i++)
         if (!message_is_empty(&p->messages[i]))
             p->messages[p->n++] = p->messages[i];
 }
 
-static void put_part(struct session *s, const struct part *p, struct buf *out)
+static void put_part(struct session *s, const struct loaded_part *p, struct buf *out)
 {
     for (size_t i = 0; i < p->n; i++)
         s->settings->form->put_message(s->settings->context_arg, &p->messages[i], p->from + i, out);
@@ -72,7 +72,7 @@ static void put_part(struct session *s, const struct part *p, struct buf *out)
 void session_put_settled(struct session *s, size_t from, size_t to, int64_t settles,
                          struct buf *out)
 {
-    AUTO(part) struct part p = {0};
+    AUTO(loaded_part) struct loaded_part p = {0};
     part_make(s, from, to, &p);
     put_part(s, &p, out);
     put_form_head(s, from + p.n, settles, out);
@@ -80,7 +80,7 @@ void session_put_settled(struct session *s, size_t from, size_t to, int64_t sett
 
 bool session_has_kept(struct session *s)
 {
-    AUTO(part) struct part p = {0};
+    AUTO(loaded_part) struct loaded_part p = {0};
     AUTO(buf) struct buf inputs = BUF_INIT;
     if (s->n_settled > 0 || session_put_waiting(s, &inputs) > 0)
         return true;
@@ -121,7 +121,7 @@ static const struct turn *open_turn(const struct session *s)
 
 size_t session_put_kept(struct session *s, size_t n_entries, struct buf *out)
 {
-    AUTO(part) struct part p = {0};
+    AUTO(loaded_part) struct loaded_part p = {0};
     part_make(s, 0, n_entries, &p);
     put_form_head(s, p.n, -1, out);
     put_part(s, &p, out);
@@ -141,9 +141,11 @@ static void put_entries(struct session *s, size_t from, struct buf *out)
 static void put_turns(struct session *s, struct buf *out)
 {
     struct event_end end = {.stop = "end_turn", .usage = s->usage};
-    for (const struct mark *m = s->history.marks; m; m = m->next) {
+    for (const struct turn_mark *m = s->history.marks; m; m = m->next) {
         bool is_over = m->state != TURN_RUNNING;
-        record_turn(out, m->id, m->state, s->seq, 0, NULL, is_over ? &end : NULL);
+        record_turn(
+            out, &(struct turn_record){
+                     .id = m->id, .state = m->state, .seq = s->seq, .end = is_over ? &end : NULL});
         end_line(out);
         if (is_over)
             end.usage = (struct usage){0};
@@ -156,7 +158,7 @@ static void put_open_turn(struct session *s, const struct turn *t, struct buf *o
     if (t->is_queued_input && !t->mark && !t->errand && t == s->running)
         put_input(out, t->id, "queue", &t->input);
     for (const struct started *c = s->history.started; c; c = c->next) {
-        record_call(out, str_of(t->id), c->call_id);
+        record_call(out, str_of(t->id), c->call_id, 0);
         end_line(out);
     }
 }

@@ -76,14 +76,15 @@ void window_begin(struct session *s, const struct ask *ask)
 
 static int64_t messages_weight(struct session *s)
 {
-    const struct mark *mark = s->running ? s->running->mark : NULL;
+    const struct turn_mark *mark = s->running ? s->running->mark : NULL;
     int64_t more = recent_weight(&s->recent, &s->history);
     if (history_peek(&s->history, s->settings, mark, s->n_settled))
         return history_weight(&s->history, 0) + more;
     AUTO(arena) struct arena a = ARENA_INIT;
     size_t n;
     int64_t weight = 0;
-    struct message *view = history_view(&s->history, s->settings, mark, 0, s->history.n, &a, &n);
+    struct message *view = history_view(&s->history, s->settings, mark,
+                                        (struct history_range){0, s->history.n}, &a, &n);
     for (size_t i = 0; i < n; i++)
         weight += message_weight(&view[i]);
     return weight + more;
@@ -104,7 +105,7 @@ static int64_t limit_of(const struct session *s)
     return s->gauge.window - s->gauge.reserve;
 }
 
-int64_t window_room(const struct session *s)
+int64_t window_space(const struct session *s)
 {
     return MAX(limit_of(s) - as_tokens(s, s->gauge.fixed), s->gauge.window / 4);
 }
@@ -112,10 +113,10 @@ int64_t window_room(const struct session *s)
 void window_accepted(struct session *s, const struct usage *usage)
 {
     struct gauge *g = &s->gauge;
-    bool is_told = !usage->is_estimated && usage->input > 0 && g->sent > 0;
-    if (is_told)
+    bool is_counted = !usage->is_estimated && usage->input > 0 && g->sent > 0;
+    if (is_counted)
         g->ratio = MIN(MAX((double)usage->input / (double)g->sent, 0.5), 2.0);
-    g->accepted = is_told ? usage->input : as_tokens(s, g->sent);
+    g->accepted = is_counted ? usage->input : as_tokens(s, g->sent);
 }
 
 /* ---- masking ---- */
@@ -208,10 +209,10 @@ static void mask_before(struct session *s, size_t end, int64_t least)
 
 static void mask_old(struct session *s)
 {
-    int64_t window = s->gauge.window, room = window_room(s);
+    int64_t window = s->gauge.window, space = window_space(s);
     if (window_estimate(s) * 100 < window * MASK_FROM)
         return;
-    int64_t keep = MIN(window / 3, room / 2), batch = MIN(window / 6, room / 4);
+    int64_t keep = MIN(window / 3, space / 2), batch = MIN(window / 6, space / 4);
     mask_before(s, newest_from(&s->history, window_weight(s, keep)), batch);
 }
 
@@ -221,7 +222,7 @@ static void squeeze(struct session *s, int64_t target)
     struct history *h = &s->history;
     size_t last = last_results(h);
     mask_before(s, last, 1);
-    for (size_t chars = (size_t)window_weight(s, window_room(s)) * 2; chars > MASK_CHARS;
+    for (size_t chars = (size_t)window_weight(s, window_space(s)) * 2; chars > MASK_CHARS;
          chars /= 2) {
         if (window_estimate(s) <= target)
             return;
@@ -257,7 +258,7 @@ bool window_fit_await(struct turn *t, struct error *err)
     if (window_estimate(s) <= limit_of(s))
         return true;
     bool ignored;
-    return shrink_await(t, limit_of(s), window_weight(s, window_room(s) / 3), &ignored, err);
+    return shrink_await(t, limit_of(s), window_weight(s, window_space(s) / 3), &ignored, err);
 }
 
 /* ---- refusals ---- */
@@ -311,7 +312,7 @@ bool window_refused_await(struct turn *t, struct error *err)
     struct error why = ERROR_INIT;
     window_learn_await(t, err);
     int64_t target = MIN(limit_of(s), as_tokens(s, refused * SHRINK_PERCENT / 100));
-    int64_t keep = MIN(window_weight(s, window_room(s)), messages_weight(s)) / 3;
+    int64_t keep = MIN(window_weight(s, window_space(s)), messages_weight(s)) / 3;
     bool is_new = false;
     recent_clear(&s->recent);
     if (++t->n_refusals <= REFUSALS_MAX && !shrink_await(t, target, keep, &is_new, &why)) {

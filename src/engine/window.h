@@ -22,12 +22,13 @@ struct session;
 struct turn;
 struct usage;
 
-struct gauge {        /* what a session knows about the size of its requests; all zero at first */
-    uint64_t about;   /* the model and the server that the figures are of */
-    double ratio;     /* tokens that the provider counted per token of ours; 0: it told nothing */
-    int64_t fixed;    /* weight of the instruction and the tools */
-    int64_t sent;     /* weight of the last request */
-    int64_t accepted; /* tokens of the last accepted request */
+struct gauge {      /* what a session knows about the size of its requests; all zero at first */
+    uint64_t about; /* the model and the server that the figures are of */
+    double
+        ratio; /* tokens that the provider counted per estimated token; 0: no count was received */
+    int64_t fixed;           /* weight of the instruction and the tools */
+    int64_t sent;            /* weight of the last request */
+    int64_t accepted;        /* tokens of the last accepted request */
     int64_t window, reserve; /* tokens */
     int64_t cap;             /* the window by refusals that named none; 0: there was none */
     bool is_assumed;         /* the catalogue knows nothing about the window */
@@ -45,7 +46,7 @@ int64_t window_estimate(struct session *s);
 /* The same as a weight (message_weight). */
 int64_t window_sent(struct session *s);
 /* Room for messages before something must be done, in tokens; at least a quarter of the window. */
-int64_t window_room(const struct session *s);
+int64_t window_space(const struct session *s);
 /* Tokens as weights, by the last usage. */
 int64_t window_weight(const struct session *s, int64_t tokens);
 /* Makes the conversation fit, if it does not.  ERR_CANCELED alone. */

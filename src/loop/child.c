@@ -14,7 +14,7 @@
 
 #include "base/time.h"
 #include "base/limits.h"
-#include "loop/feed.h"
+#include "loop/io.h"
 #include "loop/room.h"
 #include "loop/terminal.h"
 
@@ -27,7 +27,7 @@
 
 enum { READ_BYTES = 64 << 10, N_STREAMS = 3 };
 
-struct stream {
+struct child_stream {
     struct child *c;
     int number; /* 1, 2 or 3 */
     int fd;     /* -1 when closed */
@@ -36,12 +36,10 @@ struct stream {
 
 struct child {
     struct holder *holder; /* NULL when the tree is gone */
-    struct stream streams[N_STREAMS];
-    int status_fd; /* -1 when closed */
-    struct watch *status_watch;
-    struct feed *input; /* NULL when closed: all is written, or the read end is closed */
-    bool keeps_input;   /* the input stays open until the command ends */
-    bool has_terminal;  /* stream 1 is the master of its terminal */
+    struct child_stream streams[N_STREAMS];
+    struct writer *input; /* NULL when closed: all is written, or the read end is closed */
+    bool keeps_input;     /* the input stays open until the command ends */
+    bool has_terminal;    /* stream 1 is the master of its terminal */
     struct timer *timeout, *linger;
     int64_t linger_ms;
     int64_t started_us;
@@ -85,7 +83,7 @@ static bool emit(struct child *c, int number, size_t n)
 
 /* --- streams --- */
 
-static void stream_close(struct stream *s)
+static void stream_close(struct child_stream *s)
 {
     if (s->fd < 0)
         return;
@@ -100,7 +98,7 @@ static bool has_output_left(const struct child *c)
 }
 
 /* Reads only what is in the pipe now: a process may go on writing forever. */
-static bool stream_drain(struct stream *s)
+static bool stream_drain(struct child_stream *s)
 {
     struct child *c = s->c;
     int left = READ_BYTES; /* more than the buffer of a terminal */
@@ -125,11 +123,7 @@ static void close_all(struct child *c)
 {
     for (int i = 0; i < N_STREAMS; i++)
         stream_close(&c->streams[i]);
-    watch_free(take(&c->status_watch));
-    if (c->status_fd >= 0)
-        close(c->status_fd);
-    c->status_fd = -1;
-    feed_free(take(&c->input));
+    writer_free(take(&c->input));
     timer_free(take(&c->timeout));
     timer_free(take(&c->linger));
 }
@@ -175,59 +169,27 @@ static void set_ended(struct child *c, int status)
     timer_start(c->linger, c->linger_ms);
 }
 
-static bool report_pid(struct child *c, int pid)
-{
-    c->n_inside++;
-    if (c->on_pid)
-        c->on_pid(c->output_arg, pid);
-    return inside_leave(c);
-}
-
-/* Reads the status messages, or their end when the holder was killed.  False when the child was
- * freed. */
-static bool status_read(struct child *c)
-{
-    struct job_note note;
-    ssize_t n;
-    while ((n = c->status_fd < 0 ? 0 : read(c->status_fd, &note, sizeof note)) == sizeof note &&
-           note.kind != NOTE_ENDED) {
-        if (note.kind == NOTE_LIMIT)
-            c->end.limit = (enum child_limit)note.value;
-        else if (!report_pid(c, note.value))
-            return false;
-    }
-    if (c->has_ended || (n < 0 && (errno == EAGAIN || errno == EINTR)))
-        return true;
-    watch_free(take(&c->status_watch));
-    if (n == sizeof note) {
-        set_ended(c, note.value);
-    } else {
-        c->is_killing = true; /* the keeper kills the tree of a killed holder */
-        set_ended(c, SIGKILL);
-    }
-    return true;
-}
-
-static void on_status(void *arg, int events)
-{
-    (void)events;
-    struct child *c = arg;
-    if (status_read(c))
-        check_end(c);
-}
-
-static void on_gone(void *arg)
+/* The last message is NULL; one about the end is missing when the holder was killed. */
+static void on_note(void *arg, const struct command_note *note)
 {
     struct child *c = arg;
-    c->holder = NULL;
-    if (c->has_ended || c->status_fd < 0 || status_read(c))
+    c->n_inside++; /* on_pid may free the child */
+    if (!note)
+        c->holder = NULL;
+    if (note && note->kind == NOTE_STARTED && c->on_pid)
+        c->on_pid(c->output_arg, note->value);
+    else if (note && note->kind == NOTE_LIMIT)
+        c->end.limit = (enum child_limit)note->value;
+    else if (!c->has_ended && (!note || note->kind == NOTE_ENDED))
+        set_ended(c, note ? note->value : SIGKILL);
+    if (inside_leave(c))
         check_end(c);
 }
 
 static void on_stream(void *arg, int events)
 {
     (void)events;
-    struct stream *s = arg;
+    struct child_stream *s = arg;
     struct child *c = s->c;
     ssize_t n = read(s->fd, c->bytes, READ_BYTES);
     if (n > 0) {
@@ -283,29 +245,29 @@ static void on_timeout(void *arg)
 
 /* --- input --- */
 
-static void on_input_rest(void *arg)
+static void on_input(void *arg, bool is_broken)
 {
     struct child *c = arg;
-    if (!c->keeps_input || feed_is_broken(c->input)) /* a command need not read its input */
-        feed_free(take(&c->input));
+    if (!c->keeps_input || is_broken) /* a command need not read its input */
+        writer_free(take(&c->input));
 }
 
 bool child_write(struct child *c, struct str bytes, struct error *err)
 {
-    if (!c->keeps_input || !c->input || feed_is_broken(c->input))
+    if (!c->keeps_input || !c->input || writer_is_broken(c->input))
         return error_set(err, ERR_IO, "the command has closed its input");
-    if (feed_queued(c->input) + bytes.n > LIMIT_CHILD_INPUT_BYTES)
+    if (writer_queued(c->input) + bytes.n > LIMIT_CHILD_INPUT_BYTES)
         return error_set(err, ERR_LIMIT,
                          "the command does not read its input: %zu bytes are queued",
-                         feed_queued(c->input));
-    feed_put(c->input, bytes);
+                         writer_queued(c->input));
+    writer_put(c->input, bytes);
     return true;
 }
 
 void child_end_input(struct child *c)
 {
     if (!c->has_terminal)
-        feed_free(take(&c->input));
+        writer_free(take(&c->input));
 }
 
 bool child_resize(struct child *c, int cols, int rows, struct error *err)
@@ -364,14 +326,14 @@ static bool pipe_open(int *ret_read, int *ret_write, struct error *err)
     return true;
 }
 
-static bool stream_watch(struct loop *l, struct stream *s, struct error *err)
+static bool stream_watch(struct loop *l, struct child_stream *s, struct error *err)
 {
     s->watch = watch_new(l, s->fd, on_stream, s, err);
     return s->watch != NULL;
 }
 
 /* Makes a pipe from the command to the engine. */
-static bool stream_open(struct loop *l, struct stream *s, int *ret_write, struct error *err)
+static bool stream_open(struct loop *l, struct child_stream *s, int *ret_write, struct error *err)
 {
     if (!pipe_open(&s->fd, ret_write, err))
         return false;
@@ -380,26 +342,15 @@ static bool stream_open(struct loop *l, struct stream *s, int *ret_write, struct
     return stream_watch(l, s, err);
 }
 
-static bool status_open(struct loop *l, struct child *c, int *ret_write, struct error *err)
-{
-    if (!pipe_open(&c->status_fd, ret_write, err))
-        return false;
-    fcntl(c->status_fd, F_SETFL, O_NONBLOCK);
-    c->status_watch = watch_new(l, c->status_fd, on_status, c, err);
-    return c->status_watch != NULL;
-}
-
 static bool input_open(struct loop *l, struct child *c, struct str input, int *ret_read,
                        struct error *err)
 {
     int write_end = -1;
-    if (input.n == 0 && !c->keeps_input) {
-        *ret_read = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        return *ret_read >= 0 || error_errno(err, errno, "cannot open /dev/null");
-    }
+    if (input.n == 0 && !c->keeps_input)
+        return true; /* the room has /dev/null */
     if (!pipe_open(ret_read, &write_end, err))
         return false;
-    c->input = feed_new(l, write_end, on_input_rest, c, err);
+    c->input = writer_new_own(l, write_end, on_input, c, err);
     return c->input != NULL;
 }
 
@@ -411,40 +362,39 @@ static bool dup_open(int fd, int *ret, struct error *err)
 
 /* The slave as descriptors 0 to 2, the master for reading and a duplicate of it for writing. */
 static bool open_terminal(struct loop *l, struct child *c, const struct child_options *o,
-                          int fds[JOB_N_FDS], struct error *err)
+                          int fds[COMMAND_N_FDS], struct error *err)
 {
-    struct stream *s = &c->streams[0];
+    struct child_stream *s = &c->streams[0];
     int write_end;
-    if (!terminal_open(o->cols, o->rows, &s->fd, &fds[JOB_IN], err) || !stream_watch(l, s, err) ||
-        !dup_open(fds[JOB_IN], &fds[JOB_OUT], err) || !dup_open(fds[JOB_IN], &fds[JOB_ERR], err) ||
-        !dup_open(s->fd, &write_end, err))
+    if (!terminal_open(o->cols, o->rows, &s->fd, &fds[COMMAND_IN], err) ||
+        !stream_watch(l, s, err) || !dup_open(fds[COMMAND_IN], &fds[COMMAND_OUT], err) ||
+        !dup_open(fds[COMMAND_IN], &fds[COMMAND_ERR], err) || !dup_open(s->fd, &write_end, err))
         return false;
-    c->input = feed_new(l, write_end, on_input_rest, c, err);
+    c->input = writer_new_own(l, write_end, on_input, c, err);
     return c->input != NULL;
 }
 
 static bool open_pipes(struct loop *l, struct child *c, const struct child_options *o,
-                       int fds[JOB_N_FDS], struct error *err)
+                       int fds[COMMAND_N_FDS], struct error *err)
 {
-    return input_open(l, c, o->input, &fds[JOB_IN], err) &&
-           stream_open(l, &c->streams[0], &fds[JOB_OUT], err) &&
-           stream_open(l, &c->streams[1], &fds[JOB_ERR], err);
+    return input_open(l, c, o->input, &fds[COMMAND_IN], err) &&
+           stream_open(l, &c->streams[0], &fds[COMMAND_OUT], err) &&
+           stream_open(l, &c->streams[1], &fds[COMMAND_ERR], err);
 }
 
 static bool open_all(struct loop *l, struct child *c, const struct child_options *o,
-                     int fds[JOB_N_FDS], struct error *err)
+                     int fds[COMMAND_N_FDS], struct error *err)
 {
     return (o->has_terminal ? open_terminal : open_pipes)(l, c, o, fds, err) &&
-           (!o->has_extra || stream_open(l, &c->streams[2], &fds[JOB_EXTRA], err)) &&
-           status_open(l, c, &fds[JOB_STATUS], err);
+           (!o->has_extra || stream_open(l, &c->streams[2], &fds[COMMAND_EXTRA], err));
 }
 
 static struct child *child_new(struct loop *l, const struct child_options *o)
 {
     struct child *c = xmalloc(sizeof *c + READ_BYTES);
-    *c = (struct child){.status_fd = -1};
+    *c = (struct child){0};
     for (int i = 0; i < N_STREAMS; i++)
-        c->streams[i] = (struct stream){.c = c, .number = i + 1, .fd = -1};
+        c->streams[i] = (struct child_stream){.c = c, .number = i + 1, .fd = -1};
     c->timeout = timer_new(l, on_timeout, c);
     c->linger = timer_new(l, on_linger, c);
     c->linger_ms = o->linger_ms;
@@ -463,26 +413,25 @@ static void child_go(struct child *c, const struct child_options *o)
     for (int i = 0; i < N_STREAMS; i++)
         if (c->streams[i].watch)
             watch_set(c->streams[i].watch, WATCH_IN);
-    watch_set(c->status_watch, WATCH_IN);
     if (o->timeout_ms > 0)
         timer_start(c->timeout, o->timeout_ms);
     if (!c->input)
         return;
-    feed_put(c->input, o->input);
-    if (feed_queued(c->input) == 0 && !c->keeps_input)
-        feed_free(take(&c->input));
+    writer_put(c->input, o->input);
+    if (writer_queued(c->input) == 0 && !c->keeps_input)
+        writer_free(take(&c->input));
 }
 
 static struct child *start(struct loop *l, const struct child_options *o, child_end_fn *on_end,
                            void *end_arg, struct error *err)
 {
     struct child *c = child_new(l, o);
-    int fds[JOB_N_FDS] = {-1, -1, -1, -1, -1, -1};
+    int fds[COMMAND_N_FDS] = {-1, -1, -1, -1, -1};
     c->on_end = on_end;
     c->end_arg = end_arg;
     if (open_all(l, c, o, fds, err))
-        c->holder = holder_start(l, o, fds, on_gone, c, err);
-    for (int i = 0; i < JOB_N_FDS; i++)
+        c->holder = holder_start(l, o, fds, on_note, c, err);
+    for (int i = 0; i < COMMAND_N_FDS; i++)
         if (fds[i] >= 0)
             close(fds[i]);
     if (!c->holder) {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Children: commands run for tools, and everything they start.
  *
- *     trivet --- room --- holder --- sh -c "..." --- whatever it starts, setsid or not
+ *     trivet --- room --- sh -c "..." --- whatever it starts, setsid or not
  *
  * A command runs in a room (room.h): a small program, or a re-exec of trivet where that is not
- * installed, that keeps running and forks a holder for each command.  The holder is a subreaper,
- * starts the command, reports its exit status, and runs as long as descendants live.  Because
- * orphans are reparented to the holder, the tree below it is complete, and killing it leaves no
- * process behind.  It kills the tree when its control socket closes, so kill -9 of trivet leaves
- * none either.
+ * installed, that keeps running.  The process of the room that holds the command (hold.h) is a
+ * subreaper: orphans are reparented to it, so that the tree below it is complete, and killing it
+ * leaves no process behind.  It kills the tree when the command's control socket closes, so kill -9
+ * of trivet leaves none either.
  */
 #ifndef TRIVET_LOOP_CHILD_H
 #define TRIVET_LOOP_CHILD_H
@@ -16,6 +15,7 @@
 #include "loop/fiber.h"
 
 struct child;
+struct pids;
 struct room;
 
 /* The limit that a killed command exceeded. */
@@ -101,11 +101,15 @@ struct hold_hooks {
     /* In the keeper, before each command: renews the sandbox where needed. is_alone: no other
      * command runs. */
     bool (*refresh)(bool is_alone, struct error *err);
-    /* In the command's process, before exec; its environment is set. */
+    /* In the holder, before each command: its environment, NULL-ended, one allocation; NULL: as
+     * given. */
+    char **(*environment)(char **given);
+    /* In the command's process, before exec.  It shares the memory of the holder: nothing may be
+     * changed there. */
     bool (*confine)(int purpose, struct error *err);
-    /* In the holder, at intervals while the command runs: the enum child_limit that is exceeded;
-     * -1: there are no limits, do not call again. */
-    int (*measure)(void);
+    /* In the holder, at intervals while the command runs: the enum child_limit that its processes
+     * exceed; -1: there are no limits, do not call again. */
+    int (*measure)(const struct pids *processes);
     /* In the keeper, after each command: whether the sandbox is still intact.  ERR_EXISTS is a
      * warning for the next command; any other failure prevents it. */
     bool (*check)(struct error *err);

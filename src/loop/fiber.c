@@ -365,50 +365,36 @@ bool yield_await(struct loop *l, struct error *err)
 
 /* --- work --- */
 
-struct job {
+struct through {
     loop_fn *fn;
     void *arg;
     struct wait wait;
 };
 
-static void job_run(void *arg) /* on the thread pool */
+static void through_run(void *arg) /* on a thread */
 {
-    struct job *j = arg;
-    j->fn(j->arg);
+    struct through *t = arg;
+    t->fn(t->arg);
 }
 
-static void on_job_done(void *arg)
+static void on_through_done(void *arg)
 {
-    struct job *j = arg;
-    wait_wake(&j->wait);
-}
-
-bool work_await(struct loop *l, loop_fn *fn, void *arg, atomic_bool *stop, struct error *err)
-{
-    if (fiber_is_canceled())
-        return fail_canceled(err);
-    struct job j = {.fn = fn, .arg = arg, .wait = WAIT_INIT};
-    work_start(l, job_run, on_job_done, &j);
-    if (wait_await(&j.wait, err))
-        return true;
-    if (stop)
-        atomic_store(stop, true);
-    wait_through_await(&j.wait); /* struct job is on this stack */
-    return false;
+    struct through *t = arg;
+    wait_wake(&t->wait);
 }
 
 void work_through_await(struct loop *l, loop_fn *fn, void *arg)
 {
-    struct job j = {.fn = fn, .arg = arg, .wait = WAIT_INIT};
-    work_start(l, job_run, on_job_done, &j);
-    wait_through_await(&j.wait);
+    struct through t = {.fn = fn, .arg = arg, .wait = WAIT_INIT};
+    work_start(l, through_run, on_through_done, &t);
+    wait_through_await(&t.wait);
 }
 
 void disk_through_await(struct loop *l, loop_fn *fn, void *arg)
 {
-    struct job j = {.fn = fn, .arg = arg, .wait = WAIT_INIT};
-    disk_start(l, job_run, on_job_done, &j);
-    wait_through_await(&j.wait);
+    struct through t = {.fn = fn, .arg = arg, .wait = WAIT_INIT};
+    disk_start(l, through_run, on_through_done, &t);
+    wait_through_await(&t.wait);
 }
 
 enum { MAX_CREW = 16 };
@@ -459,4 +445,9 @@ bool work_crew_await(struct loop *l, loop_fn *fn, void *arg, unsigned n, atomic_
         atomic_store(stop, true);
     wait_through_await(&c.wait); /* struct crew is on this stack */
     return false;
+}
+
+bool work_await(struct loop *l, loop_fn *fn, void *arg, atomic_bool *stop, struct error *err)
+{
+    return work_crew_await(l, fn, arg, 1, stop, err);
 }

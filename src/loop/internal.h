@@ -24,6 +24,7 @@ struct ready {
 };
 
 enum { LOOP_KEPT_STACKS = 16 };
+enum loop_pool { LOOP_WORK, LOOP_DISK, LOOP_POOLS };
 
 struct loop {
     uv_loop_t uv;
@@ -35,8 +36,9 @@ struct loop {
     unsigned n_stacks;
     void *children; /* made by the first child_start; NULL before */
     loop_fn *children_free;
-    struct disk *disk;     /* made by the first disk_start; NULL before */
-    struct rounds *rounds; /* see rounds.c; NULL: they are not measured */
+    char *read_bytes;               /* buffer of the readers, see io.c; NULL: none yet */
+    struct pool *pools[LOOP_POOLS]; /* see work.c; each made by its first work */
+    struct rounds *rounds;          /* see rounds.c; NULL: they are not measured */
 };
 
 /* Puts it at the end of the ready list; it must not be there already. */
@@ -44,8 +46,8 @@ void loop_push(struct loop *l, struct ready *r);
 /* loop_run no longer waits for it. */
 void watch_unref(struct watch *w);
 void timer_unref(struct timer *t);
-/* Waits for the jobs of disk_start and ends their threads. */
-void disk_end(struct loop *l);
+/* Waits for the work of all pools and ends their threads. */
+void work_end(struct loop *l);
 /* Measures rounds if the environment asks for it; rounds_end prints the longest on stderr. */
 void rounds_begin(struct loop *l);
 void rounds_end(struct loop *l);

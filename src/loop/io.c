@@ -27,7 +27,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 64 << 10, KEEP_BYTES = 256 << 10 };
+enum {
+    READ_BYTES = 64 << 10,
+    KEEP_BYTES = 256 << 10,      /* of an empty queue */
+    KEEP_SOCKET_BYTES = 4 << 10, /* the same for sockets, of which there may be thousands */
+};
 
 enum kind { KIND_OWN, KIND_SOCKET, KIND_SHARED, KIND_PLAIN };
 
@@ -97,6 +101,35 @@ static bool must_wait(ssize_t n)
     return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
 }
 
+/* Both directions of a socket by one descriptor and one watch. */
+struct duplex {
+    int fd;
+    struct watch *watch;
+    int wanted[2]; /* events of the reader and of the writer */
+    struct reader *reader;
+    struct writer *writer;
+    bool is_inside;
+};
+
+/* side: 0 for the reader, 1 for the writer. */
+static inline void arm(struct watch *watch, struct duplex *d, int side, int events)
+{
+    if (d) {
+        d->wanted[side] = events;
+        events = d->wanted[0] | d->wanted[1];
+    }
+    watch_set(watch, events);
+}
+
+static void duplex_check(struct duplex *d)
+{
+    if (d->reader || d->writer || d->is_inside)
+        return;
+    watch_free(d->watch);
+    close(d->fd);
+    free(d);
+}
+
 /* --- reader --- */
 
 struct reader {
@@ -104,14 +137,14 @@ struct reader {
     int fd;
     enum kind kind;
     struct watch *watch; /* NULL for KIND_PLAIN */
-    struct ready *soon;  /* KIND_PLAIN: the next chunk */
+    struct duplex *duplex;
+    struct ready *soon; /* KIND_PLAIN: the next chunk */
     reader_fn *fn;
     void *arg;
     bool is_paused;
     bool is_over;   /* the end was reported */
     bool is_inside; /* fn is running; freed after it returns */
     bool is_dead;
-    char bytes[]; /* READ_BYTES; not cleared, so that untouched pages need no memory */
 };
 
 static void on_reader_soon(void *arg);
@@ -120,28 +153,37 @@ static void reader_arm(struct reader *r)
 {
     bool is_on = !r->is_paused && !r->is_over;
     if (r->watch)
-        watch_set(r->watch, is_on ? WATCH_IN : 0);
+        arm(r->watch, r->duplex, 0, is_on ? WATCH_IN : 0);
     else if (is_on && !r->soon)
         r->soon = loop_soon(r->l, on_reader_soon, r);
     else if (!is_on)
         loop_take_back(take(&r->soon));
 }
 
-static void reader_read(struct reader *r)
+static void reader_tell(struct reader *r, struct str bytes)
 {
-    ssize_t n = r->kind == KIND_SOCKET ? recv(r->fd, r->bytes, READ_BYTES, MSG_DONTWAIT)
-                                       : read(r->fd, r->bytes, READ_BYTES);
-    if (must_wait(n)) {
-        reader_arm(r);
-        return;
-    }
-    r->is_over = n <= 0;
+    r->is_over = bytes.n == 0;
     reader_arm(r);
     r->is_inside = true;
-    r->fn(r->arg, str_n(r->bytes, n > 0 ? (size_t)n : 0));
+    r->fn(r->arg, bytes);
     r->is_inside = false;
     if (r->is_dead)
         free(r);
+}
+
+/* All readers of a loop share one buffer, so that an idle one needs none: reads happen only in
+ * callbacks of the loop, one after the other. */
+static void reader_read(struct reader *r)
+{
+    struct loop *l = r->l;
+    if (!l->read_bytes)
+        l->read_bytes = xmalloc(READ_BYTES); /* not cleared: untouched pages need no memory */
+    ssize_t n = r->kind == KIND_SOCKET ? recv(r->fd, l->read_bytes, READ_BYTES, MSG_DONTWAIT)
+                                       : read(r->fd, l->read_bytes, READ_BYTES);
+    if (must_wait(n))
+        reader_arm(r);
+    else
+        reader_tell(r, str_n(l->read_bytes, n > 0 ? (size_t)n : 0));
 }
 
 static void on_reader_watch(void *arg, int events)
@@ -159,7 +201,7 @@ static void on_reader_soon(void *arg)
 
 struct reader *reader_new(struct loop *l, int fd, reader_fn *fn, void *arg)
 {
-    struct reader *r = xmalloc(sizeof *r + READ_BYTES);
+    struct reader *r = xnew(struct reader);
     *r = (struct reader){.l = l, .fn = fn, .arg = arg, .kind = kind_find(&fd)};
     r->fd = fd;
     r->watch = watch_try(l, fd, &r->kind, on_reader_watch, r);
@@ -177,9 +219,15 @@ void reader_free(struct reader *r)
 {
     if (!r || r->is_dead)
         return;
-    watch_free(r->watch);
     loop_take_back(r->soon);
-    close(r->fd);
+    if (r->duplex) {
+        arm(r->watch, r->duplex, 0, 0);
+        r->duplex->reader = NULL;
+        duplex_check(r->duplex);
+    } else {
+        watch_free(r->watch);
+        close(r->fd);
+    }
     r->is_dead = true;
     if (!r->is_inside)
         free(r);
@@ -199,7 +247,8 @@ struct writer {
     int fd;
     enum kind kind;
     struct watch *watch; /* NULL for KIND_PLAIN */
-    struct ready *soon;  /* pending callback from the ready list */
+    struct duplex *duplex;
+    struct ready *soon; /* pending callback from the ready list */
     struct waiting *first, *last;
     size_t sent;      /* bytes of the first already written */
     size_t queued;    /* unsent bytes of the whole queue */
@@ -303,7 +352,8 @@ static bool first_sent(struct writer *w, size_t n)
         }
         return false;
     }
-    if (q->next || q->blob || q->own.room > KEEP_BYTES) {
+    size_t keep = w->kind == KIND_SOCKET ? KEEP_SOCKET_BYTES : KEEP_BYTES;
+    if (q->next || q->blob || q->own.capacity > keep) {
         drop_first(w);
     } else { /* the last one is kept for the next bytes */
         buf_reset(&q->own);
@@ -325,7 +375,7 @@ static void writer_arm(struct writer *w)
 {
     int idle = w->minds_reader && !w->is_broken ? WATCH_GONE : 0;
     if (w->watch)
-        watch_set(w->watch, writer_queued(w) > 0 && !w->is_held ? WATCH_OUT : idle);
+        arm(w->watch, w->duplex, 1, writer_queued(w) > 0 && !w->is_held ? WATCH_OUT : idle);
 }
 
 static void tell(struct writer *w)
@@ -384,6 +434,17 @@ struct writer *writer_new(struct loop *l, int fd, writer_fn *fn, void *arg)
     return w;
 }
 
+struct writer *writer_new_own(struct loop *l, int fd, writer_fn *fn, void *arg, struct error *err)
+{
+    struct writer *w = xnew(struct writer);
+    *w = (struct writer){.l = l, .fd = fd, .fn = fn, .arg = arg, .kind = KIND_OWN};
+    fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+    if ((w->watch = watch_new(l, fd, on_writer_watch, w, err)))
+        return w;
+    writer_free(w);
+    return NULL;
+}
+
 void writer_put(struct writer *w, struct str bytes)
 {
     if (w->is_broken)
@@ -397,7 +458,8 @@ void writer_put(struct writer *w, struct str bytes)
         buf_add(&(can_grow ? w->last : add_waiting(w))->own, bytes);
         w->queued += bytes.n;
     }
-    writer_arm(w);
+    if (!w->is_held) /* else it is armed at the end of the hold */
+        writer_arm(w);
 }
 
 /* The last piece is only queued: it is written as soon as the descriptor is writable. */
@@ -473,11 +535,64 @@ void writer_free(struct writer *w)
 {
     if (!w || w->is_dead)
         return;
-    watch_free(w->watch);
     loop_take_back(w->soon);
-    close(w->fd);
+    if (w->duplex) {
+        arm(w->watch, w->duplex, 1, 0);
+        w->duplex->writer = NULL;
+        duplex_check(w->duplex);
+    } else {
+        watch_free(w->watch);
+        close(w->fd);
+    }
     drop_all(w);
     w->is_dead = true;
     if (!w->is_inside)
         free(w);
+}
+
+/* --- both directions --- */
+
+static void on_duplex_watch(void *arg, int events)
+{
+    struct duplex *d = arg;
+    d->is_inside = true;
+    if ((events & WATCH_IN) && d->reader && d->wanted[0])
+        reader_read(d->reader);
+    if ((events & (WATCH_OUT | WATCH_GONE)) && d->writer && d->wanted[1])
+        on_writer_watch(d->writer, events);
+    d->is_inside = false;
+    duplex_check(d);
+}
+
+bool duplex_new(struct loop *l, int fd, const struct duplex_calls *calls,
+                struct reader **ret_reader, struct writer **ret_writer, struct error *err)
+{
+    struct duplex *d = xnew(struct duplex);
+    d->fd = fd;
+    d->watch = watch_new(l, fd, on_duplex_watch, d, err);
+    if (!d->watch) {
+        close(fd);
+        free(d);
+        return false;
+    }
+    d->reader = xnew(struct reader);
+    *d->reader = (struct reader){.l = l,
+                                 .fd = fd,
+                                 .kind = KIND_SOCKET,
+                                 .watch = d->watch,
+                                 .duplex = d,
+                                 .fn = calls->on_bytes,
+                                 .arg = calls->arg};
+    d->writer = xnew(struct writer);
+    *d->writer = (struct writer){.l = l,
+                                 .fd = fd,
+                                 .kind = KIND_SOCKET,
+                                 .watch = d->watch,
+                                 .duplex = d,
+                                 .fn = calls->on_written,
+                                 .arg = calls->arg};
+    *ret_reader = d->reader;
+    *ret_writer = d->writer;
+    reader_arm(d->reader);
+    return true;
 }

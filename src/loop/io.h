@@ -23,6 +23,9 @@ struct writer;
 /* fn is called when the queue becomes empty, and once when writing failed (is_broken). */
 typedef void writer_fn(void *arg, bool is_broken);
 struct writer *writer_new(struct loop *l, int fd, writer_fn *fn, void *arg);
+/* For a descriptor that trivet has created (the master of a terminal must not be reopened): takes
+ * it over, closes it on failure too. */
+struct writer *writer_new_own(struct loop *l, int fd, writer_fn *fn, void *arg, struct error *err);
 /* Writes without blocking and queues a copy of the rest.  Queued bytes of several calls share
  * system calls.  After a failure bytes are dropped. */
 void writer_put(struct writer *w, struct str bytes);
@@ -39,5 +42,15 @@ uint64_t writer_written(const struct writer *w); /* bytes written since the star
 size_t writer_queued(const struct writer *w);
 bool writer_is_broken(const struct writer *w);
 void writer_free(struct writer *w); /* closes fd; what is queued is lost */
+
+struct duplex_calls {
+    reader_fn *on_bytes;
+    writer_fn *on_written;
+    void *arg;
+};
+/* A reader and a writer of one socket, which share the descriptor: it is closed when both are
+ * freed. False with ERR_LIMIT when the kernel has no resources for it; fd is closed then. */
+bool duplex_new(struct loop *l, int fd, const struct duplex_calls *calls,
+                struct reader **ret_reader, struct writer **ret_writer, struct error *err);
 
 #endif

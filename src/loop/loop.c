@@ -120,17 +120,18 @@ void loop_free(struct loop *l)
         log_error("the loop ends with %u suspended fibers", l->n_fibers);
     if (l->children)
         l->children_free(l->children);
-    disk_end(l);
+    work_end(l);
     rounds_end(l);
     uv_walk(&l->uv, close_handle, l);
-    /* Waits for work on the thread pool; handles that its callbacks create are closed too. */
+    /* Callbacks may have created handles and work. */
     while (uv_loop_close(&l->uv) == UV_EBUSY) {
         uv_run(&l->uv, UV_RUN_DEFAULT);
-        disk_end(l);
+        work_end(l);
         uv_walk(&l->uv, close_handle, l);
     }
     drop_ready(l);
     fiber_drop_stacks(l);
+    free(l->read_bytes);
     free(l);
 }
 

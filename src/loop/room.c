@@ -73,7 +73,7 @@ struct holder {
     struct timer *kill_timer; /* running after a term or kill */
     int64_t grace_ms;
     bool is_asked;
-    loop_fn *on_gone;
+    holder_fn *fn; /* NULL: detached */
     void *arg;
 };
 
@@ -92,21 +92,28 @@ static void holder_free(struct holder *h)
 
 static void room_drop(struct room *r);
 
-static void on_line_end(void *arg, int events)
+static void holder_end(struct holder *h)
 {
-    struct holder *h = arg;
     struct room *r = h->room;
-    char byte;
-    (void)events;
-    if (recv(h->line, &byte, 1, MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    loop_fn *fn = h->on_gone;
-    arg = h->arg;
+    holder_fn *fn = h->fn;
+    void *arg = h->arg;
     holder_free(h);
     if (r->is_closed && !r->pid && !r->holders)
         room_drop(r);
     if (fn)
-        fn(arg);
+        fn(arg, NULL);
+}
+
+static void on_line(void *arg, int events)
+{
+    struct holder *h = arg;
+    struct command_note note;
+    (void)events;
+    ssize_t n = recv(h->line, &note, sizeof note, MSG_DONTWAIT);
+    if (n == (ssize_t)sizeof note && h->fn)
+        h->fn(h->arg, &note);
+    else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+        holder_end(h);
 }
 
 /* --- orphans --- */
@@ -124,7 +131,7 @@ static bool orphans_kill(struct rooms *all)
 {
     AUTO(pids) struct pids children = PIDS_INIT;
     bool found = false;
-    tree_children(getpid(), &children);
+    tree_children(getpid(), NULL, &children);
     for (size_t i = 0; i < children.n; i++) {
         pid_t pid = children.p[i];
         if (is_room(all, pid))
@@ -224,7 +231,7 @@ void room_free(struct room *r)
 static bool has_children(pid_t pid)
 {
     AUTO(pids) struct pids below = PIDS_INIT;
-    tree_children(pid, &below);
+    tree_children(pid, NULL, &below);
     return below.n > 0;
 }
 
@@ -247,7 +254,7 @@ static void holders_free(struct room *r, bool all)
 {
     for (struct holder *h = r->holders, *next; h; h = next) {
         next = h->next;
-        if (all || !h->on_gone)
+        if (all || !h->fn)
             holder_free(h);
     }
 }
@@ -414,7 +421,7 @@ static void on_offer(void *arg, int events)
 {
     struct room *r = arg;
     (void)events;
-    int fd = job_take_fd(r->line);
+    int fd = command_take_fd(r->line);
     watch_free(take(&r->watch)); /* there is one at most */
     if (fd >= 0)
         r->on_offer(r->offer_arg, fd);
@@ -499,52 +506,53 @@ void holder_kill(struct holder *h)
 
 void holder_leave(struct holder *h)
 {
-    h->on_gone = NULL;
+    h->fn = NULL;
     if (h->watch)
         watch_unref(h->watch);
     timer_unref(h->kill_timer);
 }
 
-static bool send_job(struct room *r, const struct child_options *o, const int fds[JOB_N_FDS],
-                     int line, struct error *err)
+static bool send_command(struct room *r, const struct child_options *o,
+                         const int fds[COMMAND_N_FDS], int line, struct error *err)
 {
-    struct job j = JOB_INIT;
+    struct command c = COMMAND_INIT;
     for (const char *const *arg = o->argv; *arg; arg++)
         if (strlen(*arg) >= MAX_ARGUMENT)
             return error_errno(err, E2BIG, "cannot start %s", o->argv[0]);
-    j.grace_ms = o->grace_ms;
-    j.has_terminal = o->has_terminal;
-    j.purpose = o->purpose;
-    j.cwd = o->cwd ? o->cwd : "";
-    j.argv = (char **)o->argv;
-    j.env = o->env ? (char **)o->env : environ;
-    memcpy(j.fds, fds, sizeof j.fds);
-    j.fds[JOB_LINE] = line;
-    if (room_start(r, err) && job_send(r->line, &j, err))
+    c.grace_ms = o->grace_ms;
+    c.has_terminal = o->has_terminal;
+    c.purpose = o->purpose;
+    c.cwd = o->cwd ? o->cwd : "";
+    c.argv = (char **)o->argv;
+    c.env = o->env ? (char **)o->env : environ;
+    memcpy(c.fds, fds, sizeof c.fds);
+    c.fds[COMMAND_LINE] = line;
+    if (room_start(r, err) && command_send(r->line, &c, err))
         return true;
     if (r->line < 0 || (err->status != EPIPE && err->status != ECONNRESET))
         return false;
     room_abandon(r); /* the room was killed meanwhile */
-    return room_start(r, err) && job_send(r->line, &j, err);
+    return room_start(r, err) && command_send(r->line, &c, err);
 }
 
-static bool holder_open(struct holder *h, const struct child_options *o, const int fds[JOB_N_FDS],
-                        struct error *err)
+static bool holder_open(struct holder *h, const struct child_options *o,
+                        const int fds[COMMAND_N_FDS], struct error *err)
 {
     int pair[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return error_errno(err, errno, "cannot make a control socket for a holder");
     h->line = pair[0];
-    h->watch = watch_new(h->room->all->l, h->line, on_line_end, h, err);
-    bool ok = h->watch && send_job(h->room, o, fds, pair[1], err);
+    h->watch = watch_new(h->room->all->l, h->line, on_line, h, err);
+    bool ok = h->watch && send_command(h->room, o, fds, pair[1], err);
     close(pair[1]);
     if (ok)
         watch_set(h->watch, WATCH_IN);
     return ok;
 }
 
-struct holder *holder_start(struct loop *l, const struct child_options *o, const int fds[JOB_N_FDS],
-                            loop_fn *on_gone, void *arg, struct error *err)
+struct holder *holder_start(struct loop *l, const struct child_options *o,
+                            const int fds[COMMAND_N_FDS], holder_fn *fn, void *arg,
+                            struct error *err)
 {
     struct rooms *all = rooms_of(l);
     struct holder *h = xnew(struct holder);
@@ -553,7 +561,7 @@ struct holder *holder_start(struct loop *l, const struct child_options *o, const
     h->room = o->room ? o->room : all->plain;
     h->line = -1;
     h->grace_ms = o->grace_ms;
-    h->on_gone = on_gone;
+    h->fn = fn;
     h->arg = arg;
     h->kill_timer = timer_new(l, on_kill_timeout, h);
     h->next = h->room->holders;

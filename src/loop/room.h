@@ -4,14 +4,14 @@
  * sandbox, which hooks set up (child.h).  A room that was killed is started again for the next
  * command.
  *
- * Below it: the engine's end of the holder of one command (hold.c), for child.c, which adds pipes
- * and timers.
+ * Below it: the engine's end of the process that holds one command (hold.h), for child.c, which
+ * adds pipes and timers.
  */
 #ifndef TRIVET_LOOP_ROOM_H
 #define TRIVET_LOOP_ROOM_H
 
 #include "loop/child.h"
-#include "loop/job.h"
+#include "loop/command.h"
 
 /* args: NULL-ended, copied; may be NULL.  The process is started by the first command. */
 struct room *room_new(struct loop *l, const char *const *args);
@@ -26,17 +26,21 @@ void room_free(struct room *r);
 
 struct holder;
 
-/* fds are the command's; JOB_LINE is made here.  The caller closes them. on_gone is called once,
- * when the command and all its descendants have ended; the holder is freed afterwards. */
-struct holder *holder_start(struct loop *l, const struct child_options *o, const int fds[JOB_N_FDS],
-                            loop_fn *on_gone, void *arg, struct error *err);
+/* Called with each message of the holder, and at last with NULL: the command and all its
+ * descendants have ended.  The holder is freed then. */
+typedef void holder_fn(void *arg, const struct command_note *note);
+
+/* fds are the command's; COMMAND_LINE is made here.  The caller closes them. */
+struct holder *holder_start(struct loop *l, const struct child_options *o,
+                            const int fds[COMMAND_N_FDS], holder_fn *fn, void *arg,
+                            struct error *err);
 /* SIGTERM, then SIGKILL after the grace.  Repeated calls have no effect. */
 void holder_term(struct holder *h);
 /* SIGTERM only, at each call. */
 void holder_ask(struct holder *h);
 /* SIGKILL at once. */
 void holder_kill(struct holder *h);
-/* Detaches it: on_gone is not called, and loop_run does not wait for it. */
+/* Detaches it: fn is not called, and loop_run does not wait for it. */
 void holder_leave(struct holder *h);
 
 #endif

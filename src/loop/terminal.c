@@ -88,21 +88,20 @@ static int spawn_front(const char *const *argv, int in, int out, pid_t *ret_pid)
     return code;
 }
 
-bool terminal_run(struct loop *l, const char *const *argv, int in, int out, loop_fn *done,
-                  void *arg, struct error *err)
+bool terminal_run(struct loop *l, const struct terminal_program *p, struct error *err)
 {
     pid_t pid;
-    int code = spawn_front(argv, in, out, &pid);
+    int code = spawn_front(p->argv, p->in, p->out, &pid);
     if (code != 0)
-        return error_errno(err, code, "cannot start %s", argv[0]);
+        return error_errno(err, code, "cannot start %s", p->argv[0]);
     struct front *f = xnew(struct front);
-    *f = (struct front){.pid = pid, .done = done, .arg = arg};
+    *f = (struct front){.pid = pid, .done = p->done, .arg = p->arg};
     f->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     f->watch = f->pidfd >= 0 ? watch_new(l, f->pidfd, on_front_end, f, err) : NULL;
     if (!f->watch) { /* a kernel without pidfd: it is waited for */
         waitpid(pid, NULL, 0);
         free(f);
-        loop_later(l, done, arg);
+        loop_later(l, p->done, p->arg);
         return true;
     }
     watch_set(f->watch, WATCH_IN);

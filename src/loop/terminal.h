@@ -13,9 +13,14 @@ bool terminal_open(int cols, int rows, int *ret_master, int *ret_slave, struct e
 /* The foreground process group gets SIGWINCH if the size changes. */
 bool terminal_resize(int master, int cols, int rows, struct error *err);
 
-/* Starts a program of the user, a pager or an editor, with these descriptors; done is called when
- * it has ended.  The caller must not read from the terminal meanwhile. */
-bool terminal_run(struct loop *l, const char *const *argv, int in, int out, loop_fn *done,
-                  void *arg, struct error *err);
+struct terminal_program {
+    const char *const *argv;
+    int in, out;
+    loop_fn *done; /* called when it has ended */
+    void *arg;
+};
+/* Starts a program of the user, a pager or an editor.  The caller must not read from the terminal
+ * meanwhile. */
+bool terminal_run(struct loop *l, const struct terminal_program *p, struct error *err);
 
 #endif

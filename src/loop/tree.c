@@ -19,13 +19,41 @@ void pids_clear(struct pids *ps)
     *ps = PIDS_INIT;
 }
 
-static void pids_add(struct pids *ps, pid_t pid)
+void pids_add(struct pids *ps, pid_t pid)
 {
     if (ps->n == ps->room) {
         ps->room = ps->room ? ps->room * 2 : 64;
         ps->p = xrealloc(ps->p, ps->room * sizeof *ps->p);
     }
     ps->p[ps->n++] = pid;
+}
+
+static bool pids_have(const struct pids *ps, pid_t pid)
+{
+    for (size_t i = 0; i < ps->n; i++)
+        if (ps->p[i] == pid)
+            return true;
+    return false;
+}
+
+void pids_remove(struct pids *ps, pid_t pid)
+{
+    for (size_t i = 0; i < ps->n; i++)
+        if (ps->p[i] == pid)
+            ps->p[i] = ps->p[--ps->n];
+}
+
+void pids_signal(const struct pids *ps, int signo, struct pids *signaled)
+{
+    for (size_t i = 0; i < ps->n; i++) {
+        if (signaled && pids_have(signaled, ps->p[i]))
+            continue;
+        if (signaled)
+            pids_add(signaled, ps->p[i]);
+        kill(ps->p[i], signo);
+        if (signo != SIGKILL)
+            kill(ps->p[i], SIGCONT);
+    }
 }
 
 /* The children of one thread. */
@@ -100,44 +128,36 @@ static void add_children(pid_t pid, bool by_files, struct pids *out)
         closedir(d);
 }
 
-void tree_children(pid_t pid, struct pids *out)
+/* Removes those from `at` on that are in except. */
+static void drop_except(struct pids *out, size_t at, const struct pids *except)
 {
-    add_children(pid, has_children_files(), out);
+    size_t n = at;
+    for (; at < out->n; at++)
+        if (!except || !pids_have(except, out->p[at]))
+            out->p[n++] = out->p[at];
+    out->n = n;
 }
 
-void tree_descendants(pid_t pid, struct pids *out)
+void tree_children(pid_t pid, const struct pids *except, struct pids *out)
+{
+    size_t at = out->n;
+    add_children(pid, has_children_files(), out);
+    drop_except(out, at, except);
+}
+
+void tree_descendants(pid_t pid, const struct pids *except, struct pids *out)
 {
     bool by_files = has_children_files();
     size_t at = out->n;
     add_children(pid, by_files, out);
+    drop_except(out, at, except);
     for (; at < out->n; at++)
         add_children(out->p[at], by_files, out);
 }
 
-static bool pids_have(const struct pids *ps, pid_t pid)
-{
-    for (size_t i = 0; i < ps->n; i++)
-        if (ps->p[i] == pid)
-            return true;
-    return false;
-}
-
-void tree_signal_new(pid_t pid, int signo, struct pids *told)
-{
-    AUTO(pids) struct pids all = PIDS_INIT;
-    tree_descendants(pid, &all);
-    for (size_t i = 0; i < all.n; i++) {
-        if (pids_have(told, all.p[i]))
-            continue;
-        pids_add(told, all.p[i]);
-        kill(all.p[i], signo);
-        if (signo != SIGKILL)
-            kill(all.p[i], SIGCONT);
-    }
-}
-
 void tree_signal(pid_t pid, int signo)
 {
-    AUTO(pids) struct pids told = PIDS_INIT;
-    tree_signal_new(pid, signo, &told);
+    AUTO(pids) struct pids all = PIDS_INIT;
+    tree_descendants(pid, NULL, &all);
+    pids_signal(&all, signo, NULL);
 }

@@ -36,11 +36,11 @@ static bool is_complete(yyjson_val *result, struct error *err)
                             STR_FMT(utf8_cut(type, 40)));
 }
 
-bool server_ask_await(struct mcp_server *s, const struct request *rq, struct json *ret,
+bool server_ask_await(struct mcp_server *s, const struct mcp_request *rq, struct json *ret,
                       struct error *err)
 {
     AUTO(buf) struct buf members = BUF_INIT;
-    struct request again = *rq;
+    struct mcp_request again = *rq;
     for (int round = 0; round < ROUNDS; round++) {
         AUTO(json) struct json doc = JSON_INIT;
         bool ok = server_request_await(s, &again, &doc, err);
@@ -128,7 +128,7 @@ bool tool_run_await(struct tool_cx *cx, const void *args, struct tool_result *re
     AUTO(json) struct json doc = JSON_INIT;
     struct calling calling = {cx};
     int64_t call_ms = s->config->call_ms;
-    struct request rq = {
+    struct mcp_request rq = {
         .method = "tools/call",
         .name = t->remote,
         .idle_ms = call_ms ? call_ms : LIMIT_MCP_CALL_MS,

@@ -109,8 +109,8 @@ static void take_command(struct reading *r, yyjson_val *entry)
     bool is_list = yyjson_is_arr(command);
     if (args && !yyjson_is_arr(args))
         fail(r, "args", STR(" must be a list"));
-    size_t room = yyjson_arr_size(command) + yyjson_arr_size(args) + 2;
-    const char **argv = arena_array(r->arena, const char *, room);
+    size_t capacity = yyjson_arr_size(command) + yyjson_arr_size(args) + 2;
+    const char **argv = arena_array(r->arena, const char *, capacity);
     if (!is_list)
         argv[n++] = take_str(r, command, "command").p;
     yyjson_arr_foreach(command, i, max, item)
@@ -290,10 +290,7 @@ static struct mcp_config *slot(struct mcp_configs *c, struct str name)
             return &c->v[i];
     if (c->n == MOST_SERVERS)
         return NULL;
-    if (c->n == c->room) {
-        c->room = c->room ? c->room * 2 : 8;
-        c->v = xrealloc(c->v, c->room * sizeof *c->v);
-    }
+    GROW(c->v, c->n, c->capacity);
     return &c->v[c->n++];
 }
 

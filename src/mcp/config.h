@@ -50,7 +50,7 @@ struct mcp_config {
 struct mcp_configs {
     struct arena arena;
     struct mcp_config *v;
-    size_t n, room;
+    size_t n, capacity;
 };
 #define MCP_CONFIGS_INIT ((struct mcp_configs){0})
 void mcp_configs_clear(struct mcp_configs *c);

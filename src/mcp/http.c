@@ -29,9 +29,9 @@ enum {
     RESUMES = 5
 };
 
-struct exchange { /* a message and its answer */
-    struct exchange *next;
-    struct web *web;
+struct http_exchange { /* a message and its answer */
+    struct http_exchange *next;
+    struct http_link *web;
     struct http *http;
     int64_t id; /* 0: nothing waits for it */
     bool is_probe;
@@ -48,19 +48,19 @@ struct exchange { /* a message and its answer */
     struct arena arena;
 };
 
-struct web {
+struct http_link {
     struct link *link;
     struct loop *loop;
     const struct mcp_config *config;
     char *token;   /* of a sign-in, or NULL */
     char *session; /* of the older protocol, or NULL */
-    struct exchange *exchanges;
+    struct http_exchange *exchanges;
     struct timer *end;
 };
 
-static void exchange_free(struct exchange *x)
+static void exchange_free(struct http_exchange *x)
 {
-    struct exchange **at = &x->web->exchanges;
+    struct http_exchange **at = &x->web->exchanges;
     while (*at != x)
         at = &(*at)->next;
     *at = x->next;
@@ -73,9 +73,9 @@ static void exchange_free(struct exchange *x)
     free(x);
 }
 
-static void fail(struct exchange *x, enum err_code code, const char *fmt, ...)
+static void fail(struct http_exchange *x, enum err_code code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-static void fail(struct exchange *x, enum err_code code, const char *fmt, ...)
+static void fail(struct http_exchange *x, enum err_code code, const char *fmt, ...)
 {
     AUTO(buf) struct buf text = BUF_INIT;
     struct error err;
@@ -91,13 +91,13 @@ static void fail(struct exchange *x, enum err_code code, const char *fmt, ...)
 
 struct str http_token(const struct link *k)
 {
-    const struct web *w = link_transport(k);
+    const struct http_link *w = link_transport(k);
     return str_of(w->token);
 }
 
 void http_set_token(struct link *k, struct str token)
 {
-    struct web *w = link_transport(k);
+    struct http_link *w = link_transport(k);
     free(w->token);
     w->token = str_dup(token);
 }
@@ -113,20 +113,20 @@ static void on_pause(void *arg);
 
 static void on_event(void *arg, struct str event, struct str data)
 {
-    struct exchange *x = arg;
+    struct http_exchange *x = arg;
     if ((!event.n || str_is(event, "message")) && data.n)
         link_take(x->web->link, data);
 }
 
 static void on_comment(void *arg)
 {
-    struct exchange *x = arg;
+    struct http_exchange *x = arg;
     link_touch(x->web->link, x->id);
 }
 
 static void on_mark(void *arg, struct str name, struct str value)
 {
-    struct exchange *x = arg;
+    struct http_exchange *x = arg;
     int64_t ms;
     if (str_is(name, "retry") && str_int(value, &ms) && ms >= 0)
         x->retry_ms = MIN(ms, (int64_t)RETRY_MOST_MS);
@@ -138,14 +138,14 @@ static void on_mark(void *arg, struct str name, struct str value)
 
 static void on_status(void *arg, int status, struct str content_type)
 {
-    struct exchange *x = arg;
+    struct http_exchange *x = arg;
     x->status = status;
     x->is_stream = status == 200 && str_ifind(content_type, STR("text/event-stream")) == 0;
 }
 
 static void on_header(void *arg, struct str name, struct str value)
 {
-    struct exchange *x = arg;
+    struct http_exchange *x = arg;
     value = str_trim(value);
     if (!str_ieq(name, STR("mcp-session-id")) || !value.n || value.n > SESSION_BYTES ||
         link_era(x->web->link) != ERA_LEGACY)
@@ -156,7 +156,7 @@ static void on_header(void *arg, struct str name, struct str value)
 
 static void on_stop(void *arg)
 {
-    struct exchange *x = arg;
+    struct http_exchange *x = arg;
     x->stop = NULL;
     http_cancel(x->http);
     exchange_free(x);
@@ -164,7 +164,7 @@ static void on_stop(void *arg)
 
 static void on_body(void *arg, struct str bytes)
 {
-    struct exchange *x = arg;
+    struct http_exchange *x = arg;
     if (x->stop)
         return;
     link_touch(x->web->link, x->id);
@@ -175,7 +175,7 @@ static void on_body(void *arg, struct str bytes)
 }
 
 /* An error of the newest protocol that came with a status other than 200; its id may be null. */
-static bool take_modern_error(struct exchange *x, yyjson_val *error)
+static bool take_modern_error(struct http_exchange *x, yyjson_val *error)
 {
     AUTO(buf) struct buf text = BUF_INIT;
     struct jw w = JW(&text);
@@ -195,11 +195,11 @@ static bool take_modern_error(struct exchange *x, yyjson_val *error)
     return link_take(x->web->link, buf_str(&text));
 }
 
-static void take_failure(struct exchange *x)
+static void take_failure(struct http_exchange *x)
 {
     AUTO(json) struct json doc = JSON_INIT;
     struct error ignored;
-    struct web *w = x->web;
+    struct http_link *w = x->web;
     struct str name = w->config->name, said = STR_NONE;
     if (json_parse(buf_str(&x->body), JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &doc, &ignored)) {
         yyjson_val *error = json_get(doc.root, "error");
@@ -224,7 +224,7 @@ static void take_failure(struct exchange *x)
 }
 
 /* A stream of the older protocol that ended before the answer goes on where it ended. */
-static bool is_resumable(const struct exchange *x)
+static bool is_resumable(const struct http_exchange *x)
 {
     return x->is_stream && x->last.n && x->n_resumed < RESUMES &&
            link_era(x->web->link) == ERA_LEGACY && link_waits(x->web->link, x->id);
@@ -232,8 +232,8 @@ static bool is_resumable(const struct exchange *x)
 
 static void on_end(void *arg, const struct error *err)
 {
-    struct exchange *x = arg;
-    struct web *w = x->web;
+    struct http_exchange *x = arg;
+    struct http_link *w = x->web;
     x->http = NULL;
     if (x->is_stream && !err)
         sse_end(&x->sse);
@@ -287,7 +287,7 @@ static struct str header_value(struct arena *a, struct str s)
     return arena_str(a, buf_str(&out));
 }
 
-static void add_modern(struct headers *h, const struct outgoing *m)
+static void add_modern(struct headers *h, const struct mcp_outgoing *m)
 {
     AUTO(json) struct json doc = JSON_INIT;
     struct error ignored;
@@ -304,7 +304,7 @@ static void add_modern(struct headers *h, const struct outgoing *m)
                    header_value(h->arena, json_str(v)));
 }
 
-static void add_headers(struct web *w, struct headers *h)
+static void add_headers(struct http_link *w, struct headers *h)
 {
     const struct mcp_config *c = w->config;
     bool has_authorization = false;
@@ -322,7 +322,7 @@ static void add_headers(struct web *w, struct headers *h)
         add_header(h, "Mcp-Session-Id", arena_str(h->arena, str_of(w->session)));
 }
 
-static bool start(struct exchange *x, const char *method, struct headers *h, struct str body,
+static bool start(struct http_exchange *x, const char *method, struct headers *h, struct str body,
                   struct error *err)
 {
     struct http_request rq = {
@@ -346,7 +346,7 @@ static bool start(struct exchange *x, const char *method, struct headers *h, str
 
 static void on_pause(void *arg)
 {
-    struct exchange *x = arg;
+    struct http_exchange *x = arg;
     struct headers h = {.arena = &x->arena};
     struct error err;
     struct link *k = x->web->link;
@@ -360,10 +360,10 @@ static void on_pause(void *arg)
         link_fail(k, id, &err);
 }
 
-static struct exchange *exchange_new(struct web *w, int64_t id)
+static struct http_exchange *exchange_new(struct http_link *w, int64_t id)
 {
-    struct exchange *x = xnew(struct exchange);
-    *x = (struct exchange){
+    struct http_exchange *x = xnew(struct http_exchange);
+    *x = (struct http_exchange){
         .web = w, .next = w->exchanges, .id = id, .body = BUF_MAX(LIMIT_MCP_LINE_BYTES)};
     w->exchanges = x;
     sse_init(&x->sse, LIMIT_MCP_LINE_BYTES);
@@ -375,10 +375,10 @@ static struct exchange *exchange_new(struct web *w, int64_t id)
     return x;
 }
 
-static bool web_send(void *transport, const struct outgoing *m, struct error *err)
+static bool web_send(void *transport, const struct mcp_outgoing *m, struct error *err)
 {
-    struct web *w = transport;
-    struct exchange *x = exchange_new(w, m->id);
+    struct http_link *w = transport;
+    struct http_exchange *x = exchange_new(w, m->id);
     struct headers h = {.arena = &x->arena};
     x->is_probe = str_is(m->method, "server/discover");
     if (str_is(m->method, "initialize"))
@@ -391,11 +391,11 @@ static bool web_send(void *transport, const struct outgoing *m, struct error *er
     return start(x, "POST", &h, arena_str(&x->arena, m->text), err);
 }
 
-/* Closing the stream tells a modern server; an older one gets a notification. */
+/* For a modern server closing the stream is enough; an older one gets a notification. */
 static bool web_drop(void *transport, int64_t id)
 {
-    struct web *w = transport;
-    for (struct exchange *x = w->exchanges; x; x = x->next)
+    struct http_link *w = transport;
+    for (struct http_exchange *x = w->exchanges; x; x = x->next)
         if (x->id == id) {
             if (x->http)
                 http_cancel(x->http);
@@ -409,7 +409,7 @@ static bool web_drop(void *transport, int64_t id)
 
 static void on_over(void *arg)
 {
-    struct web *w = arg;
+    struct http_link *w = arg;
     struct error why;
     error_set(&why, ERR_IO, "the connection was closed");
     link_over(w->link, &why);
@@ -418,12 +418,12 @@ static void on_over(void *arg)
 /* Ends the session of the older protocol; whatever the server answers is fine. */
 static void web_close(void *transport)
 {
-    struct web *w = transport;
+    struct http_link *w = transport;
     struct error ignored;
     timer_start(w->end, w->session ? END_MS : 0);
     if (!w->session || link_era(w->link) != ERA_LEGACY)
         return;
-    struct exchange *x = exchange_new(w, 0);
+    struct http_exchange *x = exchange_new(w, 0);
     struct headers h = {.arena = &x->arena};
     x->is_last = true;
     add_headers(w, &h);
@@ -433,7 +433,7 @@ static void web_close(void *transport)
 
 static void web_free(void *transport)
 {
-    struct web *w = transport;
+    struct http_link *w = transport;
     while (w->exchanges) {
         if (w->exchanges->http)
             http_cancel(w->exchanges->http);
@@ -445,7 +445,7 @@ static void web_free(void *transport)
     free(w);
 }
 
-static const struct transport web_transport = {
+static const struct link_transport web_transport = {
     .send = web_send, .drop = web_drop, .close = web_close, .free = web_free};
 
 /* ---- opening ---- */
@@ -481,8 +481,8 @@ bool http_open(struct link *k, const struct mcp_place *p, const struct mcp_confi
     if (str_starts(c->url, STR("http://")) && !is_loopback(c->url) && has_secret(c, token))
         return error_set(err, ERR_DENIED,
                          "its headers hold a secret, which goes over https:// alone");
-    struct web *w = xnew(struct web);
-    *w = (struct web){.link = k, .loop = p->loop, .config = c};
+    struct http_link *w = xnew(struct http_link);
+    *w = (struct http_link){.link = k, .loop = p->loop, .config = c};
     w->token = token.n ? str_dup(token) : NULL;
     w->end = timer_new(p->loop, on_over, w);
     link_attach(k, &web_transport, w);

@@ -90,7 +90,7 @@ static int64_t left_us(const struct mcp_hub *h, int64_t most_ms)
     return left;
 }
 
-/* A server with an address cannot tell that its list has changed while nothing is asked of it. */
+/* A server with an address cannot report a changed list while no request is open. */
 static bool is_due(const struct mcp_server *s)
 {
     return s->config->transport == MCP_HTTP && s->state == SERVER_READY &&
@@ -157,10 +157,10 @@ void mcp_hub_end_through_await(struct mcp_hub *h)
 
 const struct tool **mcp_hub_tools(struct mcp_hub *h, struct arena *a, size_t *ret_n)
 {
-    size_t n = 0, room = 3;
+    size_t n = 0, capacity = 3;
     for (size_t i = 0; i < h->n; i++)
-        room += h->servers[i]->tools ? h->servers[i]->tools->n : 0;
-    const struct tool **tools = arena_array(a, const struct tool *, room);
+        capacity += h->servers[i]->tools ? h->servers[i]->tools->n : 0;
+    const struct tool **tools = arena_array(a, const struct tool *, capacity);
     for (size_t i = 0; i < h->n; i++) {
         const struct tool_list *l = h->servers[i]->tools;
         for (size_t k = 0; l && k < l->n; k++)

@@ -9,9 +9,9 @@
 
 enum { LOGGED_BYTES = 200, CODE_NO_METHOD = -32601 };
 
-struct waiting { /* on the stack of its fiber */
-    struct waiting *next;
-    const struct request *rq;
+struct waiting_answer { /* on the stack of its fiber */
+    struct waiting_answer *next;
+    const struct mcp_request *rq;
     int64_t id;
     int64_t last_us; /* when it was sent, or its last progress */
     double progress;
@@ -24,12 +24,12 @@ struct waiting { /* on the stack of its fiber */
 struct link {
     struct loop *loop;
     struct link_hooks hooks;
-    const struct transport *ops;
+    const struct link_transport *ops;
     void *transport;
     enum mcp_era era;
     char version[16];
     int64_t last_id;
-    struct waiting *waiting;
+    struct waiting_answer *waiting;
     bool is_over;
     bool is_freed;   /* goes with the last request */
     bool has_warned; /* of a message that is none */
@@ -47,7 +47,7 @@ struct link *link_new(struct loop *l, const struct link_hooks *hooks)
     return k;
 }
 
-void link_attach(struct link *k, const struct transport *t, void *transport)
+void link_attach(struct link *k, const struct link_transport *t, void *transport)
 {
     k->ops = t;
     k->transport = transport;
@@ -139,7 +139,7 @@ static void put_meta(struct link *k, struct jw *w, int64_t token)
 
 static bool send_text(struct link *k, struct str text, struct error *err)
 {
-    struct outgoing m = {.text = text};
+    struct mcp_outgoing m = {.text = text};
     if (k->is_over || !k->ops) {
         *err = k->why;
         return false;
@@ -147,11 +147,11 @@ static bool send_text(struct link *k, struct str text, struct error *err)
     return k->ops->send(k->transport, &m, err);
 }
 
-static bool send_call(struct link *k, const struct request *rq, int64_t id, struct error *err)
+static bool send_call(struct link *k, const struct mcp_request *rq, int64_t id, struct error *err)
 {
     AUTO(buf) struct buf text = BUF_INIT;
     struct jw w = JW(&text);
-    struct outgoing m = {
+    struct mcp_outgoing m = {
         .method = str_of(rq->method), .name = rq->name, .headers = rq->headers, .id = id};
     if (k->is_over || !k->ops) {
         *err = k->why;
@@ -178,23 +178,23 @@ static bool send_call(struct link *k, const struct request *rq, int64_t id, stru
 
 bool link_notify(struct link *k, const char *method, struct str members, struct error *err)
 {
-    struct request rq = {.method = method, .members = members};
+    struct mcp_request rq = {.method = method, .members = members};
     return send_call(k, &rq, 0, err);
 }
 
 /* ---- waiting ---- */
 
-static struct waiting *find_waiting(struct link *k, int64_t id)
+static struct waiting_answer *find_waiting(struct link *k, int64_t id)
 {
-    for (struct waiting *w = k->waiting; w; w = w->next)
+    for (struct waiting_answer *w = k->waiting; w; w = w->next)
         if (w->id == id)
             return w;
     return NULL;
 }
 
-static void unlist(struct link *k, struct waiting *w)
+static void unlist(struct link *k, struct waiting_answer *w)
 {
-    struct waiting **at = &k->waiting;
+    struct waiting_answer **at = &k->waiting;
     while (*at && *at != w)
         at = &(*at)->next;
     if (*at)
@@ -202,7 +202,7 @@ static void unlist(struct link *k, struct waiting *w)
 }
 
 /* How long to wait from now on; 0 or less when the time is over. */
-static int64_t left_ms(const struct waiting *w, int64_t began_us)
+static int64_t left_ms(const struct waiting_answer *w, int64_t began_us)
 {
     int64_t now_us = time_mono_us();
     int64_t idle = w->rq->idle_ms - (now_us - w->last_us) / 1000;
@@ -210,7 +210,7 @@ static int64_t left_ms(const struct waiting *w, int64_t began_us)
     return MIN(idle, most);
 }
 
-static bool hear_await(struct link *k, struct waiting *w, struct error *err)
+static bool hear_await(struct link *k, struct waiting_answer *w, struct error *err)
 {
     int64_t began_us = w->last_us;
     while (!w->has_answer) {
@@ -225,8 +225,8 @@ static bool hear_await(struct link *k, struct waiting *w, struct error *err)
     return true;
 }
 
-/* Tells the server that the answer is not wanted any more. */
-static void cancel_request(struct link *k, const struct waiting *w, const struct error *why)
+/* Sends the server that the answer is not wanted any more. */
+static void cancel_request(struct link *k, const struct waiting_answer *w, const struct error *why)
 {
     AUTO(buf) struct buf members = BUF_INIT;
     struct jw jw = {.out = &members};
@@ -240,10 +240,11 @@ static void cancel_request(struct link *k, const struct waiting *w, const struct
     link_notify(k, "notifications/cancelled", buf_str(&members), &ignored);
 }
 
-bool link_request_await(struct link *k, const struct request *rq, struct json *ret,
+bool link_request_await(struct link *k, const struct mcp_request *rq, struct json *ret,
                         struct error *err)
 {
-    struct waiting w = {.rq = rq, .id = ++k->last_id, .last_us = time_mono_us(), .progress = -1};
+    struct waiting_answer w = {
+        .rq = rq, .id = ++k->last_id, .last_us = time_mono_us(), .progress = -1};
     w.next = k->waiting;
     k->waiting = &w;
     bool ok = send_call(k, rq, w.id, err) && hear_await(k, &w, err);
@@ -261,7 +262,7 @@ bool link_request_await(struct link *k, const struct request *rq, struct json *r
     return w.ok;
 }
 
-static void answer(struct waiting *w, bool ok, struct json *doc, const struct error *err)
+static void answer(struct waiting_answer *w, bool ok, struct json *doc, const struct error *err)
 {
     if (w->has_answer)
         return;
@@ -276,14 +277,14 @@ static void answer(struct waiting *w, bool ok, struct json *doc, const struct er
 
 void link_fail(struct link *k, int64_t id, const struct error *err)
 {
-    struct waiting *w = find_waiting(k, id);
+    struct waiting_answer *w = find_waiting(k, id);
     if (w)
         answer(w, false, NULL, err);
 }
 
 bool link_waits(const struct link *k, int64_t id)
 {
-    const struct waiting *w = k->waiting;
+    const struct waiting_answer *w = k->waiting;
     while (w && w->id != id)
         w = w->next;
     return w && !w->has_answer;
@@ -291,7 +292,7 @@ bool link_waits(const struct link *k, int64_t id)
 
 void link_touch(struct link *k, int64_t id)
 {
-    struct waiting *w = find_waiting(k, id);
+    struct waiting_answer *w = find_waiting(k, id);
     if (w)
         w->last_us = time_mono_us();
 }
@@ -302,7 +303,7 @@ void link_over(struct link *k, const struct error *why)
         return;
     k->is_over = true;
     k->why = *why;
-    for (struct waiting *w = k->waiting; w; w = w->next)
+    for (struct waiting_answer *w = k->waiting; w; w = w->next)
         answer(w, false, NULL, why);
     if (k->hooks.on_over)
         k->hooks.on_over(k->hooks.arg);
@@ -366,7 +367,7 @@ static void on_progress(struct link *k, yyjson_val *params)
     yyjson_val *given = json_get(params, "progressToken");
     if (!json_is_whole(given, &token) && !str_int(json_str(given), &token))
         return;
-    struct waiting *w = find_waiting(k, token);
+    struct waiting_answer *w = find_waiting(k, token);
     if (!w || !w->rq->on_progress)
         return;
     double progress = json_get_num(params, "progress", 0);
@@ -389,7 +390,7 @@ static void on_notice(struct link *k, struct str method, yyjson_val *params)
         k->hooks.on_notice(k->hooks.arg, method, params);
 }
 
-static void on_response(struct waiting *w, struct json *doc, yyjson_val *message)
+static void on_response(struct waiting_answer *w, struct json *doc, yyjson_val *message)
 {
     yyjson_val *error = json_get(message, "error");
     struct error err = ERROR_INIT;
@@ -419,7 +420,7 @@ static bool take_one(struct link *k, struct json *doc, yyjson_val *message)
         on_notice(k, method, json_get(message, "params"));
     } else if (json_is_whole(id, &number) &&
                (json_get(message, "result") || json_get(message, "error"))) {
-        struct waiting *w = find_waiting(k, number);
+        struct waiting_answer *w = find_waiting(k, number);
         if (w)
             on_response(w, doc, message);
     } else {

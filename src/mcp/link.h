@@ -22,7 +22,7 @@ enum mcp_era { ERA_UNKNOWN, ERA_LEGACY, ERA_MODERN };
 #define MCP_LEGACY_VERSION "2025-11-25"
 
 /* A message on its way out. */
-struct outgoing {
+struct mcp_outgoing {
     struct str text; /* the JSON object */
     struct str method;
     struct str name;    /* params.name or params.uri, or STR_NONE */
@@ -30,9 +30,9 @@ struct outgoing {
     int64_t id;         /* 0: a notification or an answer */
 };
 
-struct transport {
-    bool (*send)(void *transport, const struct outgoing *m, struct error *err);
-    /* The answer to this request is not wanted any more.  True: that alone tells the server. */
+struct link_transport {
+    bool (*send)(void *transport, const struct mcp_outgoing *m, struct error *err);
+    /* The answer to this request is not wanted any more.  True: the server knows by that alone. */
     bool (*drop)(void *transport, int64_t id);
     /* Begins to end the connection; link_over follows, perhaps at once. */
     void (*close)(void *transport);
@@ -50,7 +50,7 @@ struct link_hooks {
 };
 
 struct link *link_new(struct loop *l, const struct link_hooks *hooks);
-void link_attach(struct link *k, const struct transport *t, void *transport);
+void link_attach(struct link *k, const struct link_transport *t, void *transport);
 void *link_transport(const struct link *k);
 void link_set_era(struct link *k, enum mcp_era era, struct str version);
 enum mcp_era link_era(const struct link *k);
@@ -62,11 +62,11 @@ bool link_is_over(const struct link *k);
 /* Why it has ended. */
 const struct error *link_reason(const struct link *k);
 
-struct request {
+struct mcp_request {
     const char *method;
     struct str members; /* of params, without braces; may be empty */
     struct str name;    /* params.name or params.uri, for HTTP headers */
-    struct str headers; /* see struct outgoing */
+    struct str headers; /* see struct mcp_outgoing */
     int64_t idle_ms;    /* without answer and progress */
     int64_t most_ms;    /* in all; 0: idle_ms */
     bool is_final;      /* not to be canceled (initialize) */
@@ -76,7 +76,7 @@ struct request {
 /* True: ret->root is the result.  False with ERR_PROVIDER for an error of the server: err->status
  * is its code and ret->root the error object; otherwise ret is untouched.  A request that timed out
  * or was canceled is canceled at the server. */
-bool link_request_await(struct link *k, const struct request *rq, struct json *ret,
+bool link_request_await(struct link *k, const struct mcp_request *rq, struct json *ret,
                         struct error *err);
 bool link_notify(struct link *k, const char *method, struct str members, struct error *err);
 

@@ -112,11 +112,11 @@ static bool headers_of(struct arena *a, yyjson_val *schema, struct str *ret)
 
 /* ---- one tool ---- */
 
-struct listing {
+struct tool_listing {
     struct mcp_server *server;
     struct tool_list *list;
     struct table remotes, names; /* that are taken */
-    size_t room, bytes;
+    size_t capacity, bytes;
     bool is_cut;
 };
 
@@ -150,7 +150,7 @@ static void put_digest(struct mcp_tool *t)
     hex_digest(buf_str(&all), t->digest);
 }
 
-static void add_tool(struct listing *x, yyjson_val *tool)
+static void add_tool(struct tool_listing *x, yyjson_val *tool)
 {
     struct tool_list *l = x->list;
     struct arena *a = &l->arena;
@@ -166,10 +166,7 @@ static void add_tool(struct listing *x, yyjson_val *tool)
                  STR_FMT(s->config->name), STR_FMT(name));
         return;
     }
-    if (l->n == x->room) {
-        x->room = x->room ? x->room * 2 : 16;
-        l->v = xrealloc(l->v, x->room * sizeof *l->v);
-    }
+    GROW(l->v, l->n, x->capacity);
     struct mcp_tool *t = &l->v[l->n];
     *t = (struct mcp_tool){.server = s, .remote = arena_str(a, name), .headers = headers};
     t->tool = (struct tool){
@@ -193,7 +190,7 @@ static void add_tool(struct listing *x, yyjson_val *tool)
 
 static void on_page(void *arg, yyjson_val *result)
 {
-    struct listing *x = arg;
+    struct tool_listing *x = arg;
     size_t i, max;
     yyjson_val *tool;
     yyjson_arr_foreach(json_get(result, "tools"), i, max, tool) {
@@ -207,7 +204,7 @@ static void on_page(void *arg, yyjson_val *result)
 /* ---- pages ---- */
 
 /* Lists may be asked for again when the connection broke; calls are not. */
-static bool page_await(struct mcp_server *s, const struct request *rq, struct json *ret,
+static bool page_await(struct mcp_server *s, const struct mcp_request *rq, struct json *ret,
                        struct error *err)
 {
     if (server_request_await(s, rq, ret, err))
@@ -220,7 +217,7 @@ bool server_pages_await(struct mcp_server *s, const char *method, page_fn *fn, v
                         struct error *err)
 {
     AUTO(buf) struct buf members = BUF_INIT;
-    struct request rq = {.method = method, .idle_ms = LIST_MS};
+    struct mcp_request rq = {.method = method, .idle_ms = LIST_MS};
     for (int page = 0; page < LIMIT_MCP_PAGES; page++) {
         AUTO(json) struct json doc = JSON_INIT;
         rq.members = buf_str(&members);
@@ -258,7 +255,7 @@ static void finish(struct tool_list *l)
 
 bool server_list_await(struct mcp_server *s, struct error *err)
 {
-    struct listing x = {.server = s, .list = xnew(struct tool_list)};
+    struct tool_listing x = {.server = s, .list = xnew(struct tool_list)};
     bool ok = !s->has_tools || server_pages_await(s, "tools/list", on_page, &x, err);
     finish(x.list);
     s->listed_us = time_mono_us();

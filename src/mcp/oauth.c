@@ -56,7 +56,7 @@ static struct issuer make_issuer(const struct mcp_config *c, struct arena *a, st
 
 /* ---- what is kept of a client ---- */
 
-struct kept {
+struct kept_client {
     struct str name; /* of the entry */
     struct oauth_client client;
     struct str token, resource;
@@ -64,7 +64,7 @@ struct kept {
 
 static void put_kept(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
 {
-    const struct kept *k = arg;
+    const struct kept_client *k = arg;
     yyjson_mut_val *v = yyjson_mut_obj(doc);
     auth_set_str(doc, v, "client_id", k->client.id);
     auth_set_str(doc, v, "client_secret", k->client.secret);
@@ -74,7 +74,7 @@ static void put_kept(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
     config_put(doc, root, k->name, v);
 }
 
-static bool read_kept(struct str name, struct arena *a, struct kept *ret)
+static bool read_kept(struct str name, struct arena *a, struct kept_client *ret)
 {
     AUTO(buf) struct buf path = BUF_INIT;
     AUTO(json) struct json j = JSON_INIT;
@@ -84,7 +84,7 @@ static bool read_kept(struct str name, struct arena *a, struct kept *ret)
     if (!config_read(buf_str(&path), &j, &ignored))
         return false;
     yyjson_val *v = json_get(j.root, key);
-    *ret = (struct kept){
+    *ret = (struct kept_client){
         .name = name,
         .client = {.id = auth_get_str(v, "client_id", a),
                    .secret = auth_get_str(v, "client_secret", a),
@@ -109,25 +109,21 @@ static void on_nothing(void *arg, struct str path, struct str query, struct list
 static int find_port(struct loop *l)
 {
     struct error ignored;
-    struct listener *one = listener_new(l, 0, on_nothing, NULL, &ignored);
+    struct http_listener *one = listener_new(l, 0, on_nothing, NULL, &ignored);
     int port = one ? listener_port(one) : 0;
     listener_free(one);
     return port;
 }
 
-static bool find_client_await(struct loop *l, const struct mcp_config *c, const struct endpoints *e,
-                              int port, struct arena *a, struct oauth_client *ret,
-                              struct error *err)
+/* The client of the settings or of the environment; false: one has to be registered. */
+static bool find_client(const struct mcp_config *c, const struct endpoints *e,
+                        struct oauth_client *ret)
 {
     const char *given = getenv("TRIVET_MCP_CLIENT_ID");
-    if (c->client_id.n || (given && *given)) {
-        *ret = (struct oauth_client){.id = c->client_id.n ? c->client_id : str_of(given),
-                                     .secret = c->client_secret,
-                                     .in_header = e->takes_basic && !e->takes_post};
-        return true;
-    }
-    struct str redirect = arena_fmt(a, "http://localhost:%d/callback", port);
-    return client_register_await(l, e, redirect, a, ret, err);
+    *ret = (struct oauth_client){.id = c->client_id.n ? c->client_id : str_of(given ? given : ""),
+                                 .secret = c->client_secret,
+                                 .in_header = e->takes_basic && !e->takes_post};
+    return ret->id.n > 0;
 }
 
 static bool browse_await(struct loop *l, struct auth_store *st, const struct login_options *o,
@@ -155,8 +151,10 @@ bool mcp_login_await(struct loop *l, const struct mcp_config *c, mcp_url_fn *on_
                          STR_FMT(c->name));
     if (!endpoint_is_safe(c->url))
         return error_set(err, ERR_DENIED, "a sign-in needs an address with https://");
-    if (!endpoints_find_await(l, c, &a, &e, err) ||
-        !find_client_await(l, c, &e, port, &a, &client, err))
+    if (!endpoints_find_await(l, c, &a, &e, err))
+        return false;
+    struct str redirect = arena_fmt(&a, "http://localhost:%d/callback", port);
+    if (!find_client(c, &e, &client) && !client_register_await(l, &e, redirect, &a, &client, err))
         return false;
     struct issuer issuer = make_issuer(c, &a, e.authorize, e.token, e.resource, client.in_header);
     struct login_options o = {.issuer = &issuer,
@@ -168,7 +166,7 @@ bool mcp_login_await(struct loop *l, const struct mcp_config *c, mcp_url_fn *on_
     auth_store_set_client(st, issuer.name, client.id, client.secret);
     bool ok = browse_await(l, st, &o, on_url, arg, err);
     auth_store_free(st);
-    struct kept k = {str_of(issuer.name), client, e.token, e.resource};
+    struct kept_client k = {str_of(issuer.name), client, e.token, e.resource};
     clients_path(&path);
     return ok && config_change_await(buf_str(&path), put_kept, &k, NULL, err);
 }
@@ -188,7 +186,7 @@ static bool refresh_await(const struct mcp_config *c, struct auth_store *st,
                           const struct auth_entry *old, struct arena *a, struct auth_entry *ret,
                           struct error *err)
 {
-    struct kept k;
+    struct kept_client k;
     struct str name = entry_name(c, a);
     if (!old->refresh.n || !read_kept(name, a, &k))
         return error_set(err, ERR_AUTH, "the sign-in cannot be renewed");

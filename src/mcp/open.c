@@ -125,7 +125,7 @@ static bool initialize_await(struct mcp_server *s, const char *version, int64_t 
     jw_kraw(&w, "capabilities", STR("{\"roots\":{\"listChanged\":false}}"));
     jw_kraw(&w, "clientInfo",
             STR("{\"name\":\"trivet\",\"title\":\"Trivet\",\"version\":\"" TRIVET_VERSION "\"}"));
-    struct request rq = {
+    struct mcp_request rq = {
         .method = "initialize", .members = buf_str(&members), .idle_ms = most_ms, .is_final = true};
     link_set_era(s->link, ERA_LEGACY, STR(""));
     if (!link_request_await(s->link, &rq, &doc, err))
@@ -162,8 +162,8 @@ static enum probed probe_await(struct mcp_server *s, const char **ret_version, s
     AUTO(json) struct json doc = JSON_INIT;
     int64_t probe_ms = MIN((int64_t)PROBE_MS, MAX(server_start_ms(s) / 3, (int64_t)100));
     bool is_http = s->config->transport == MCP_HTTP;
-    struct request rq = {.method = "server/discover",
-                         .idle_ms = is_http ? server_start_ms(s) : probe_ms};
+    struct mcp_request rq = {.method = "server/discover",
+                             .idle_ms = is_http ? server_start_ms(s) : probe_ms};
     link_set_era(s->link, ERA_MODERN, STR(MCP_MODERN_VERSION));
     if (link_request_await(s->link, &rq, &doc, err)) {
         yyjson_val *meta = json_get(doc.root, "_meta");
@@ -219,7 +219,7 @@ static bool renew_token_await(struct mcp_server *s)
     return true;
 }
 
-bool server_request_await(struct mcp_server *s, const struct request *rq, struct json *ret,
+bool server_request_await(struct mcp_server *s, const struct mcp_request *rq, struct json *ret,
                           struct error *err)
 {
     if (!s->link || link_is_over(s->link))

@@ -6,11 +6,11 @@
 
 enum { GET_MS = 60000, MOST = 500, ABOUT_BYTES = 200 };
 
-struct listing {
+struct prompt_listing {
     struct mcp_server *server;
     struct arena *arena;
     struct mcp_prompt *v;
-    size_t n, room;
+    size_t n, capacity;
     struct table names;
 };
 
@@ -27,7 +27,7 @@ static void add_arguments(struct arena *a, yyjson_val *list, struct mcp_prompt *
 
 static void on_page(void *arg, yyjson_val *result)
 {
-    struct listing *l = arg;
+    struct prompt_listing *l = arg;
     size_t i, max;
     yyjson_val *item;
     yyjson_arr_foreach(json_get(result, "prompts"), i, max, item) {
@@ -42,10 +42,7 @@ static void on_page(void *arg, yyjson_val *result)
         p.about = arena_str(l->arena, buf_str(&about));
         add_arguments(l->arena, json_get(item, "arguments"), &p);
         table_put(&l->names, p.name, l);
-        if (l->n == l->room) {
-            l->room = l->room ? l->room * 2 : 16;
-            l->v = xrealloc(l->v, l->room * sizeof *l->v);
-        }
+        GROW(l->v, l->n, l->capacity);
         l->v[l->n++] = p;
     }
 }
@@ -53,7 +50,7 @@ static void on_page(void *arg, yyjson_val *result)
 bool mcp_hub_prompts_await(struct mcp_hub *h, struct arena *a, struct mcp_prompt **ret,
                            size_t *ret_n, struct error *err)
 {
-    struct listing l = {.arena = a};
+    struct prompt_listing l = {.arena = a};
     bool ok = true;
     hub_hold(h);
     for (size_t i = 0; i < h->n && ok; i++) {
@@ -139,10 +136,10 @@ bool mcp_hub_prompt_await(struct mcp_hub *h, struct str name, struct str words, 
     jw_kstr(&w, "name", all[i].remote);
     if (!put_arguments(&all[i], words, &w, err))
         return false;
-    struct request rq = {.method = "prompts/get",
-                         .members = buf_str(&members),
-                         .name = all[i].remote,
-                         .idle_ms = GET_MS};
+    struct mcp_request rq = {.method = "prompts/get",
+                             .members = buf_str(&members),
+                             .name = all[i].remote,
+                             .idle_ms = GET_MS};
     hub_hold(h);
     bool ok = server_ask_await(s, &rq, &doc, err);
     hub_release(h);

@@ -46,7 +46,7 @@ bool mcp_hub_resource_await(struct mcp_hub *h, struct str server, struct str uri
         return error_set(err, ERR_NOT_FOUND, "there is no MCP server %.*s",
                          STR_FMT(str_cut(server, 64)));
     jw_kstr(&w, "uri", uri);
-    struct request rq = {
+    struct mcp_request rq = {
         .method = "resources/read", .members = buf_str(&members), .name = uri, .idle_ms = READ_MS};
     hub_hold(h);
     bool ok = server_ready_await(s, err);
@@ -74,7 +74,7 @@ static bool read_run_await(struct tool_cx *cx, const void *args, struct tool_res
 
 /* ---- listing ---- */
 
-struct listing {
+struct resource_listing {
     struct buf *out;
     struct str server;
     size_t n;
@@ -82,7 +82,7 @@ struct listing {
 
 static void on_page(void *arg, yyjson_val *result)
 {
-    struct listing *l = arg;
+    struct resource_listing *l = arg;
     size_t i, max;
     yyjson_val *item;
     yyjson_arr_foreach(json_get(result, "resources"), i, max, item) {
@@ -103,7 +103,7 @@ static bool list_run_await(struct tool_cx *cx, const void *args, struct tool_res
 {
     const struct resource_args *given = args;
     struct mcp_hub *h = (struct mcp_hub *)cx->self;
-    struct listing l = {.out = &ret->text};
+    struct resource_listing l = {.out = &ret->text};
     hub_hold(h);
     bool ok = true;
     for (size_t i = 0; i < h->n && ok; i++) {

@@ -12,7 +12,7 @@ struct mcp_search {
     struct arena arena;
     struct table loaded; /* names that were found; in the arena */
     struct buf about;
-    size_t n_told; /* tools that the description counts */
+    size_t n_listed; /* tools that the description counts */
 };
 
 struct search_args {
@@ -143,9 +143,9 @@ void mcp_search_free(struct mcp_search *s)
 /* The names, as far as they fit; the description changes only when the list does. */
 static void describe(struct mcp_search *s, const struct tool **tools, size_t n)
 {
-    if (s->n_told == n && s->about.n)
+    if (s->n_listed == n && s->about.n)
         return;
-    s->n_told = n;
+    s->n_listed = n;
     buf_reset(&s->about);
     buf_addf(&s->about,
              "Finds tools of MCP servers by words of their names and descriptions. %zu tools can "

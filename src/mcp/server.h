@@ -25,7 +25,7 @@ struct mcp_tool {
     struct str remote;  /* its name at the server */
     struct str headers; /* members of the arguments that HTTP headers repeat: {"member":"Header"} */
     char digest[65];    /* of name, description and schema */
-    bool is_withheld;   /* it differs from what was approved: the model is not told of it */
+    bool is_withheld;   /* it differs from what was approved: the model does not get it */
 };
 
 /* A list as the server gave it.  Calls may hold tools of an older one. */
@@ -75,7 +75,7 @@ void server_free(struct mcp_server *s); /* no fiber of it may run */
 bool server_open_await(struct mcp_server *s, struct error *err);
 
 /* A request; once more with a new session when the server has forgotten the old one. */
-bool server_request_await(struct mcp_server *s, const struct request *rq, struct json *ret,
+bool server_request_await(struct mcp_server *s, const struct mcp_request *rq, struct json *ret,
                           struct error *err);
 
 /* list.c */
@@ -90,7 +90,7 @@ bool server_pages_await(struct mcp_server *s, const char *method, page_fn *fn, v
 bool tool_run_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                     struct error *err);
 /* A request that a modern server may answer with questions: they are declined. */
-bool server_ask_await(struct mcp_server *s, const struct request *rq, struct json *ret,
+bool server_ask_await(struct mcp_server *s, const struct mcp_request *rq, struct json *ret,
                       struct error *err);
 
 /* result.c: the result of a call as text and picture for the model. */

@@ -126,7 +126,7 @@ static void on_grace(void *arg)
 
 /* ---- the transport ---- */
 
-static bool pipe_send(void *transport, const struct outgoing *m, struct error *err)
+static bool pipe_send(void *transport, const struct mcp_outgoing *m, struct error *err)
 {
     struct pipe *p = transport;
     AUTO(buf) struct buf line = BUF_INIT;
@@ -158,7 +158,7 @@ static void pipe_free(void *transport)
     free(p);
 }
 
-static const struct transport pipe_transport = {
+static const struct link_transport pipe_transport = {
     .send = pipe_send, .close = pipe_close, .free = pipe_free};
 
 /* ---- starting ---- */

@@ -68,7 +68,7 @@ struct http {
     int status;
     CURLcode result;
     bool is_in_head; /* the status line was received */
-    bool has_head, is_head_told;
+    bool has_head, is_head_delivered;
     bool is_done; /* libcurl has finished; result is valid */
     bool is_paused, is_left;
     bool is_choked;      /* libcurl is paused because the inbox was full */
@@ -332,7 +332,7 @@ static void net_rest(struct net *n)
 static void deliver_head(struct http *h)
 {
     struct str rest = buf_str(&h->head), line, type = STR("");
-    h->is_head_told = true;
+    h->is_head_delivered = true;
     while (rest.n > 0 && str_line(&rest, &line)) {
         struct str name, value = str_trim(str_split(line, ':', &name));
         if (str_ieq(name, STR("content-type")))
@@ -385,10 +385,10 @@ static void go_on(struct http *h)
         curl_easy_pause(h->easy, CURLPAUSE_CONT);
 }
 
-static void tell(struct http *h)
+static void deliver(struct http *h)
 {
     h->is_in_callback = true;
-    if (h->has_head && !h->is_head_told && !h->is_left)
+    if (h->has_head && !h->is_head_delivered && !h->is_left)
         deliver_head(h);
     while (h->inbox.n > 0 && !h->is_paused && !h->is_dead && !h->is_left)
         deliver_body(h);
@@ -417,7 +417,7 @@ static void deliver_pending(struct net *n)
         if (h->is_dead)
             http_release(h);
         else
-            tell(h);
+            deliver(h);
     }
     n->is_delivering = false;
     net_rest(n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The listener.  States of a connection (struct client):
+/* The listener.  States of a connection (struct listen_client):
  *
  *     READING  until the blank line after the head, or the size limit
  *     WRITING  the answer, made in one piece
@@ -24,9 +24,9 @@ enum {
 
 enum visit_state { VISIT_READING, VISIT_WRITING, VISIT_LEAVING };
 
-struct client {
-    struct listener *host;
-    struct client *next, **link;
+struct listen_client {
+    struct http_listener *host;
+    struct listen_client *next, **link;
     enum visit_state state;
     int fd;
     struct watch *watch;
@@ -35,20 +35,20 @@ struct client {
     size_t sent;
 };
 
-struct listener {
+struct http_listener {
     struct loop *l;
     int fd, port;
     struct watch *watch;
     struct timer *rest;
     listen_fn *fn;
     void *arg;
-    struct client *clients;
+    struct listen_client *clients;
     unsigned n_clients;
     bool is_inside; /* fn runs */
     bool is_dead;
 };
 
-static void client_free(struct client *v)
+static void client_free(struct listen_client *v)
 {
     *v->link = v->next;
     if (v->next)
@@ -98,7 +98,7 @@ static void answer_put(struct buf *out, struct listen_answer *a, bool has_body)
         buf_add(out, buf_str(&a->body));
 }
 
-static void leave(struct client *v)
+static void leave(struct listen_client *v)
 {
     v->state = VISIT_LEAVING;
     shutdown(v->fd, SHUT_WR);
@@ -106,7 +106,7 @@ static void leave(struct client *v)
     timer_start(v->timer, LEAVE_MS);
 }
 
-static void client_write(struct client *v)
+static void client_write(struct listen_client *v)
 {
     while (v->sent < v->out.n) {
         ssize_t n = send(v->fd, v->out.p + v->sent, v->out.n - v->sent,
@@ -128,11 +128,11 @@ static void client_write(struct client *v)
 
 /* ---- the request ---- */
 
-struct request {
+struct parsed_request {
     struct str method, path, query;
 };
 
-static bool request_read(struct str head, struct request *ret)
+static bool request_read(struct str head, struct parsed_request *ret)
 {
     struct str line, target, version;
     str_line(&head, &line);
@@ -149,9 +149,9 @@ static bool request_read(struct str head, struct request *ret)
 }
 
 /* Calls the callback.  False when the listener was freed inside it. */
-static bool ask(struct client *v, const struct request *rq, struct listen_answer *a)
+static bool ask(struct listen_client *v, const struct parsed_request *rq, struct listen_answer *a)
 {
-    struct listener *s = v->host;
+    struct http_listener *s = v->host;
     s->is_inside = true;
     s->fn(s->arg, rq->path, rq->query, a);
     s->is_inside = false;
@@ -167,10 +167,10 @@ static bool is_read_method(struct str method)
     return str_is(method, "GET") || str_is(method, "HEAD");
 }
 
-static void client_answer(struct client *v, int refusal)
+static void client_answer(struct listen_client *v, int refusal)
 {
     struct listen_answer a = {.status = 404, .content_type = "text/plain; charset=utf-8"};
-    struct request rq = {0};
+    struct parsed_request rq = {0};
     bool is_there = true;
     if (refusal)
         a.status = refusal;
@@ -195,7 +195,7 @@ static bool has_whole_head(struct str in)
     return str_find(in, STR("\r\n\r\n")) != SIZE_MAX || str_find(in, STR("\n\n")) != SIZE_MAX;
 }
 
-static void client_take(struct client *v, struct str bytes)
+static void client_take(struct listen_client *v, struct str bytes)
 {
     if (v->state != VISIT_READING)
         return;
@@ -207,7 +207,7 @@ static void client_take(struct client *v, struct str bytes)
 
 static void on_client(void *arg, int events)
 {
-    struct client *v = arg;
+    struct listen_client *v = arg;
     char bytes[4096];
     if (v->state == VISIT_WRITING) {
         if (events & WATCH_OUT)
@@ -230,10 +230,10 @@ static void on_late(void *arg)
 
 /* ---- the port ---- */
 
-static void client_new(struct listener *s, int fd)
+static void client_new(struct http_listener *s, int fd)
 {
     struct error ignored;
-    struct client *v = xnew(struct client);
+    struct listen_client *v = xnew(struct listen_client);
     v->host = s;
     v->fd = fd;
     v->in = BUF_MAX(HEAD_BYTES);
@@ -257,7 +257,7 @@ static void client_new(struct listener *s, int fd)
 
 static void on_port(void *arg, int events)
 {
-    struct listener *s = arg;
+    struct http_listener *s = arg;
     (void)events;
     int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) {
@@ -272,7 +272,7 @@ static void on_port(void *arg, int events)
 
 static void on_rested(void *arg)
 {
-    struct listener *s = arg;
+    struct http_listener *s = arg;
     watch_set(s->watch, WATCH_IN);
 }
 
@@ -301,7 +301,8 @@ static int open_port(int port, int *ret_port, struct error *err)
     return -1;
 }
 
-struct listener *listener_new(struct loop *l, int port, listen_fn *fn, void *arg, struct error *err)
+struct http_listener *listener_new(struct loop *l, int port, listen_fn *fn, void *arg,
+                                   struct error *err)
 {
     if (port < 0 || port > 65535) {
         error_set(err, ERR_INVALID, "%d is no port", port);
@@ -310,8 +311,8 @@ struct listener *listener_new(struct loop *l, int port, listen_fn *fn, void *arg
     int real_port, fd = open_port(port, &real_port, err);
     if (fd < 0)
         return NULL;
-    struct listener *s = xnew(struct listener);
-    *s = (struct listener){.l = l, .fd = fd, .port = real_port, .fn = fn, .arg = arg};
+    struct http_listener *s = xnew(struct http_listener);
+    *s = (struct http_listener){.l = l, .fd = fd, .port = real_port, .fn = fn, .arg = arg};
     s->watch = watch_new(l, fd, on_port, s, err);
     if (!s->watch) {
         close(fd);
@@ -323,12 +324,12 @@ struct listener *listener_new(struct loop *l, int port, listen_fn *fn, void *arg
     return s;
 }
 
-int listener_port(const struct listener *s)
+int listener_port(const struct http_listener *s)
 {
     return s->port;
 }
 
-void listener_free(struct listener *s)
+void listener_free(struct http_listener *s)
 {
     if (!s || s->is_dead)
         return;

@@ -22,12 +22,12 @@ struct listen_answer {
  * are valid during the call only.  The listener may be freed inside; then no answer is sent. */
 typedef void listen_fn(void *arg, struct str path, struct str query, struct listen_answer *ret);
 
-struct listener;
+struct http_listener;
 /* port 0: any free one.  ERR_BUSY when the port is taken. */
-struct listener *listener_new(struct loop *l, int port, listen_fn *fn, void *arg,
-                              struct error *err);
-int listener_port(const struct listener *s);
+struct http_listener *listener_new(struct loop *l, int port, listen_fn *fn, void *arg,
+                                   struct error *err);
+int listener_port(const struct http_listener *s);
 /* Closes the port and every connection; bytes already written are still delivered by the kernel. */
-void listener_free(struct listener *s);
+void listener_free(struct http_listener *s);
 
 #endif

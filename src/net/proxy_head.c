@@ -111,7 +111,7 @@ static const char *const proxy_headers[] = {
     "connection",          "proxy-connection",   "keep-alive", "te",    "trailer",       "upgrade",
     "proxy-authorization", "proxy-authenticate", "host",       "close", "http2-settings"};
 
-static bool is_ours(struct str name)
+static bool is_for_proxy(struct str name)
 {
     for (size_t i = 0; i < ARRAY_LEN(proxy_headers); i++)
         if (str_ieq(name, str_of(proxy_headers[i])))
@@ -157,7 +157,7 @@ static bool read_header(struct str line, struct str all, bool *has_length, struc
         if (*has_length || !read_length(str_trim(value), &h->body_bytes))
             return bad(err, 400, "the Content-Length is damaged");
         *has_length = true;
-    } else if (is_ours(name) || is_named(all, name))
+    } else if (is_for_proxy(name) || is_named(all, name))
         return true;
     if (!h->is_connect)
         buf_addf(&h->head, "%.*s\r\n", STR_FMT(line));

@@ -20,7 +20,7 @@
 
 enum { MOST_HELD = 4 << 20 }; /* largest answer written as one line */
 
-struct tape {
+struct recording {
     struct http_request rq; /* the core's */
     struct http *http;      /* the real one */
     int fd;                 /* -1: writing failed */
@@ -29,7 +29,7 @@ struct tape {
     bool is_whole;   /* the body is written at its end */
     bool is_sign_in;
     struct loop *loop;
-    struct tape *next, **prev;
+    struct recording *next, **prev;
 };
 
 /* Static because net_api functions get no context; a process records into one directory. */
@@ -38,7 +38,7 @@ static struct {
     char *dir;
     unsigned n;
     struct secrets secrets;
-    struct tape *tapes;
+    struct recording *tapes;
 } recorder;
 
 void record_put_path(struct buf *out, const char *dir, unsigned n)
@@ -48,7 +48,7 @@ void record_put_path(struct buf *out, const char *dir, unsigned n)
 
 /* ---- lines ---- */
 
-static void write_line(struct tape *t, struct buf *line)
+static void write_line(struct recording *t, struct buf *line)
 {
     buf_addc(line, '\n');
     if (t->fd < 0 || path_write_all(t->fd, buf_str(line)))
@@ -58,7 +58,7 @@ static void write_line(struct tape *t, struct buf *line)
     t->fd = -1;
 }
 
-static struct jw begin_line(const struct tape *t, struct buf *line, const char *type)
+static struct jw begin_line(const struct recording *t, struct buf *line, const char *type)
 {
     struct jw w = JW(line);
     jw_obj(&w);
@@ -67,7 +67,7 @@ static struct jw begin_line(const struct tape *t, struct buf *line, const char *
     return w;
 }
 
-static void end_line(struct tape *t, struct jw *w)
+static void end_line(struct recording *t, struct jw *w)
 {
     jw_obj_end(w);
     write_line(t, w->out);
@@ -91,7 +91,7 @@ static void put_clean(struct jw *w, const char *name, struct str text)
     jw_kstr(w, name, buf_str(&clean));
 }
 
-static void write_request(struct tape *t)
+static void write_request(struct recording *t)
 {
     AUTO(buf) struct buf line = BUF_INIT;
     AUTO(buf) struct buf clean = BUF_INIT;
@@ -120,7 +120,7 @@ static void write_request(struct tape *t)
 }
 
 /* Writes the held bytes; a possible beginning of a secret is kept back unless is_all. */
-static void write_held(struct tape *t, bool is_all)
+static void write_held(struct recording *t, bool is_all)
 {
     AUTO(buf) struct buf line = BUF_INIT;
     AUTO(buf) struct buf clean = BUF_INIT;
@@ -137,7 +137,7 @@ static void write_held(struct tape *t, bool is_all)
     buf_drop(&t->held, done);
 }
 
-static void write_last(struct tape *t, const char *type, const struct error *err)
+static void write_last(struct recording *t, const char *type, const struct error *err)
 {
     AUTO(buf) struct buf line = BUF_INIT;
     if (t->is_whole)
@@ -151,7 +151,7 @@ static void write_last(struct tape *t, const char *type, const struct error *err
     end_line(t, &w);
 }
 
-static void tape_free(struct tape *t)
+static void tape_free(struct recording *t)
 {
     *t->prev = t->next;
     if (t->next)
@@ -166,7 +166,7 @@ static void tape_free(struct tape *t)
 
 static void on_status(void *arg, int status, struct str content_type)
 {
-    struct tape *t = arg;
+    struct recording *t = arg;
     AUTO(buf) struct buf line = BUF_INIT;
     struct str type;
     str_split(content_type, ';', &type);
@@ -181,7 +181,7 @@ static void on_status(void *arg, int status, struct str content_type)
 
 static void on_header(void *arg, struct str name, struct str value)
 {
-    struct tape *t = arg;
+    struct recording *t = arg;
     AUTO(buf) struct buf line = BUF_INIT;
     struct jw w = begin_line(t, &line, "header");
     jw_kstr(&w, "name", name);
@@ -193,7 +193,7 @@ static void on_header(void *arg, struct str name, struct str value)
 
 static void on_body(void *arg, struct str bytes)
 {
-    struct tape *t = arg;
+    struct recording *t = arg;
     buf_add(&t->held, bytes);
     if (!t->is_whole || t->held.n > MOST_HELD)
         write_held(t, false);
@@ -203,7 +203,7 @@ static void on_body(void *arg, struct str bytes)
 
 static void on_end(void *arg, const struct error *err)
 {
-    struct tape *t = arg;
+    struct recording *t = arg;
     struct http_request rq = t->rq;
     write_last(t, "end", err);
     tape_free(t);
@@ -229,8 +229,8 @@ static struct http *tape_start(struct loop *l, const struct http_request *rq, st
     int fd = open_file(err);
     if (fd < 0)
         return NULL;
-    struct tape *t = xnew(struct tape);
-    *t = (struct tape){.rq = *rq, .fd = fd, .begun_us = time_mono_us(), .loop = l};
+    struct recording *t = xnew(struct recording);
+    *t = (struct recording){.rq = *rq, .fd = fd, .begun_us = time_mono_us(), .loop = l};
     t->is_sign_in = secrets_is_sign_in(rq->url);
     t->next = recorder.tapes;
     t->prev = &recorder.tapes;
@@ -239,13 +239,13 @@ static struct http *tape_start(struct loop *l, const struct http_request *rq, st
     recorder.tapes = t;
     secrets_learn(&recorder.secrets, rq);
     write_request(t);
-    struct http_request ours = *rq;
-    ours.on_status = on_status;
-    ours.on_header = on_header;
-    ours.on_body = on_body;
-    ours.on_end = on_end;
-    ours.arg = t;
-    t->http = recorder.under->start(l, &ours, err);
+    struct http_request inner = *rq;
+    inner.on_status = on_status;
+    inner.on_header = on_header;
+    inner.on_body = on_body;
+    inner.on_end = on_end;
+    inner.arg = t;
+    t->http = recorder.under->start(l, &inner, err);
     if (t->http)
         return (struct http *)t; /* an opaque pointer to the core */
     write_last(t, "end", err);
@@ -255,10 +255,10 @@ static struct http *tape_start(struct loop *l, const struct http_request *rq, st
 
 static void tape_pause(struct http *h, bool paused)
 {
-    recorder.under->pause(((struct tape *)h)->http, paused);
+    recorder.under->pause(((struct recording *)h)->http, paused);
 }
 
-static void tape_stop(struct tape *t, const char *type, void (*stop)(struct http *h))
+static void tape_stop(struct recording *t, const char *type, void (*stop)(struct http *h))
 {
     struct http *http = t->http;
     write_last(t, type, NULL);
@@ -268,17 +268,17 @@ static void tape_stop(struct tape *t, const char *type, void (*stop)(struct http
 
 static void tape_cancel(struct http *h)
 {
-    tape_stop((struct tape *)h, "canceled", recorder.under->cancel);
+    tape_stop((struct recording *)h, "canceled", recorder.under->cancel);
 }
 
 static void tape_leave(struct http *h)
 {
-    tape_stop((struct tape *)h, "left", recorder.under->leave);
+    tape_stop((struct recording *)h, "left", recorder.under->leave);
 }
 
 static void tape_close(struct loop *l)
 {
-    for (struct tape *t = recorder.tapes, *next; t; t = next) {
+    for (struct recording *t = recorder.tapes, *next; t; t = next) {
         next = t->next;
         if (t->loop == l)
             tape_cancel((struct http *)t);

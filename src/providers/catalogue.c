@@ -15,11 +15,11 @@
 enum { CACHE_BYTES = 16 << 20 };
 
 struct catalogue *catalogue_new(struct loop *l, const struct provider *const *providers, size_t n,
-                                catalogue_door_fn *door, void *arg)
+                                catalogue_access_fn *access, void *arg)
 {
     struct catalogue *c = xnew(struct catalogue);
     *c = (struct catalogue){
-        .loop = l, .providers = providers, .n_providers = n, .door = door, .door_arg = arg};
+        .loop = l, .providers = providers, .n_providers = n, .access = access, .access_arg = arg};
     c->live = xcalloc(n ? n : 1, sizeof *c->live);
     return c;
 }
@@ -127,13 +127,13 @@ void catalogue_origin(struct str base_url, struct str owner, char out[17])
 }
 
 /* A list that cannot be used is no error: it can be fetched again. */
-static void read_cache(struct catalogue *c, const struct provider *p, struct live *live)
+static void read_cache(struct catalogue *c, const struct provider *p, struct live_models *live)
 {
     AUTO(buf) struct buf path = BUF_INIT;
     AUTO(buf) struct buf text = BUF_INIT;
     AUTO(json) struct json json = JSON_INIT;
     AUTO(model_rows) struct model_rows rows = MODEL_ROWS_INIT;
-    struct catalogue_door door = {0};
+    struct catalogue_access access = {0};
     struct error ignored;
     char origin[17];
     int64_t fetched;
@@ -144,8 +144,8 @@ static void read_cache(struct catalogue *c, const struct provider *p, struct liv
         !time_from_iso(json_get_str(json.root, "fetched_at"), &fetched) ||
         !model_rows_read(&rows, json_get(json.root, "models"), false, &ignored))
         return;
-    c->door(c->door_arg, p, &door);
-    catalogue_origin(door.base_url, door.owner, origin);
+    c->access(c->access_arg, p, &access);
+    catalogue_origin(access.base_url, access.owner, origin);
     if (!str_is(json_get_str(json.root, "origin"), origin) || fetched <= live->fetched_ms)
         return;
     model_rows_clear(&live->rows);
@@ -155,7 +155,7 @@ static void read_cache(struct catalogue *c, const struct provider *p, struct liv
     live->has_routes = json_get_bool(json.root, "routed", false);
 }
 
-struct live *catalogue_live(struct catalogue *c, const struct provider *p)
+struct live_models *catalogue_live(struct catalogue *c, const struct provider *p)
 {
     for (size_t i = 0; i < c->n_providers; i++) {
         if (c->providers[i] != p)
@@ -169,7 +169,7 @@ struct live *catalogue_live(struct catalogue *c, const struct provider *p)
 
 void catalogue_expire(struct catalogue *c, const struct provider *p)
 {
-    struct live *live = catalogue_live(c, p);
+    struct live_models *live = catalogue_live(c, p);
     if (!live)
         return;
     live->is_expired = true;
@@ -178,7 +178,7 @@ void catalogue_expire(struct catalogue *c, const struct provider *p)
 
 void catalogue_forget(struct catalogue *c, const struct provider *p)
 {
-    struct live *live = catalogue_live(c, p);
+    struct live_models *live = catalogue_live(c, p);
     if (!live)
         return;
     model_rows_clear(&live->rows);
@@ -194,7 +194,7 @@ void catalogue_forget(struct catalogue *c, const struct provider *p)
 
 int64_t catalogue_fetched_ms(struct catalogue *c, const struct provider *p)
 {
-    struct live *live = catalogue_live(c, p);
+    struct live_models *live = catalogue_live(c, p);
     return live ? live->fetched_ms : 0;
 }
 
@@ -222,7 +222,7 @@ static void take_family(const struct provider *p, struct model *m)
 
 /* Merges the three sources; strings are copied. */
 static struct model make_model(struct catalogue *c, struct arena *a, const struct provider *p,
-                               const struct live *live, struct str id)
+                               const struct live_models *live, struct str id)
 {
     struct model m = {.id = id, .name = id, .takes_images = true};
     struct str name = str_of(p->name);
@@ -250,7 +250,7 @@ static struct model make_model(struct catalogue *c, struct arena *a, const struc
 
 struct model *catalogue_public(struct catalogue *c, const struct provider *p, struct arena *a)
 {
-    const struct live live = {.rows = c->public};
+    const struct live_models live = {.rows = c->public};
     struct model *all = arena_array(a, struct model, c->public.n + 1);
     look_at_user_file(c);
     for (size_t i = 0; i < c->public.n; i++)
@@ -276,7 +276,7 @@ static size_t count_built_in(const struct provider *p)
 static size_t list_provider(struct catalogue *c, const struct provider *p, struct arena *a,
                             struct model *out)
 {
-    const struct live *live = catalogue_live(c, p);
+    const struct live_models *live = catalogue_live(c, p);
     struct str name = str_of(p->name);
     size_t n = 0;
     for (const struct model *m = p->models; m && m->id.n; m++)
@@ -299,13 +299,13 @@ const struct model *catalogue_list(struct catalogue *c, const struct provider *p
                                    size_t *ret_n)
 {
     look_at_user_file(c);
-    size_t room = 1, n = 0;
+    size_t capacity = 1, n = 0;
     for (size_t i = 0; i < c->n_providers; i++) {
         const struct provider *one = c->providers[i];
         if (!p || p == one)
-            room += count_built_in(one) + catalogue_live(c, one)->rows.n + c->user.n;
+            capacity += count_built_in(one) + catalogue_live(c, one)->rows.n + c->user.n;
     }
-    struct model *all = arena_array(a, struct model, room);
+    struct model *all = arena_array(a, struct model, capacity);
     for (size_t i = 0; i < c->n_providers; i++)
         if (!p || p == c->providers[i])
             n += list_provider(c, c->providers[i], a, all + n);

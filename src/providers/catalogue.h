@@ -24,16 +24,16 @@
 struct catalogue;
 
 /* Address and credentials of a provider; filled by the engine. */
-struct catalogue_door {
+struct catalogue_access {
     struct str base_url, key; /* without a slash at the end; key may be STR_NONE */
     struct str account_id;    /* of a sign-in, or STR_NONE */
     struct str owner;         /* account that the list belongs to, or STR_NONE: the same for all */
 };
-typedef void catalogue_door_fn(void *arg, const struct provider *p, struct catalogue_door *ret);
+typedef void catalogue_access_fn(void *arg, const struct provider *p, struct catalogue_access *ret);
 
-/* The list of providers must outlive the catalogue.  The result of `door` is copied at once. */
+/* The list of providers must outlive the catalogue.  The result of `access` is copied at once. */
 struct catalogue *catalogue_new(struct loop *l, const struct provider *const *providers, size_t n,
-                                catalogue_door_fn *door, void *arg);
+                                catalogue_access_fn *access, void *arg);
 void catalogue_free(struct catalogue *c);
 
 /* Data about one model; for an unknown model only its name.  Strings of the result are in the
@@ -75,7 +75,7 @@ bool catalogue_project_await(struct catalogue *c, const struct provider *p, stru
                              struct str *ret, struct error *err);
 /* The valid names for ask.route of an OpenRouter model, sorted; in the arena. */
 bool catalogue_routes_await(struct catalogue *c, const struct provider *p, struct str model_id,
-                            struct arena *a, struct str **ret, size_t *ret_n, struct error *err);
+                            struct arena *a, struct str_list *ret, struct error *err);
 
 /* Which local servers are running: all are probed in parallel, with 300 ms to connect.  The
  * providers are in the arena, in the order of the list.  False on cancel, or without a network

@@ -52,9 +52,9 @@ bool quota_read_codex(struct str text, struct arena *a, struct quota *ret, struc
     q.plan = arena_str(a, json_get_str(json.root, "plan_type"));
     read_windows(json_get(json.root, "rate_limit"), &q);
     yyjson_arr_foreach(json_get(json.root, "additional_rate_limits"), i, max, more) {
-        bool is_ours = str_is(json_get_str(more, "metered_feature"), "codex") ||
-                       str_is(json_get_str(more, "limit_name"), "codex");
-        if (is_ours && !q.primary.is_known && !q.secondary.is_known)
+        bool is_codex = str_is(json_get_str(more, "metered_feature"), "codex") ||
+                        str_is(json_get_str(more, "limit_name"), "codex");
+        if (is_codex && !q.primary.is_known && !q.secondary.is_known)
             read_windows(json_get(more, "rate_limit") ? json_get(more, "rate_limit") : more, &q);
     }
     *ret = q;
@@ -188,7 +188,7 @@ struct str *live_routes_of(yyjson_val *endpoints, struct arena *a, size_t *ret_n
     return all;
 }
 
-static size_t read_routes(struct str text, struct str author, struct arena *a, struct str **ret)
+static struct str_list read_routes(struct str text, struct str author, struct arena *a)
 {
     AUTO(json) struct json json = JSON_INIT;
     struct error ignored;
@@ -196,22 +196,21 @@ static size_t read_routes(struct str text, struct str author, struct arena *a, s
     yyjson_val *list = NULL;
     if (json_parse(text, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &json, &ignored))
         list = json_get(json_get(json.root, "data"), "endpoints");
-    struct str *all = live_routes_of(list, a, &n); /* there is room for one more */
+    struct str *all = live_routes_of(list, a, &n); /* there is space for one more */
     if (n == 0)
         all[n++] = make_route(a, author);
-    *ret = all;
-    return n;
+    return (struct str_list){all, n};
 }
 
 bool catalogue_routes_await(struct catalogue *c, const struct provider *p, struct str model_id,
-                            struct arena *a, struct str **ret, size_t *ret_n, struct error *err)
+                            struct arena *a, struct str_list *ret, struct error *err)
 {
     AUTO(asker) struct asker k = asker_make(c, p);
     AUTO(fetched) struct fetched got = FETCHED_INIT;
     AUTO(buf) struct buf url = BUF_INIT;
     struct str author, slug = str_split(model_id, '/', &author);
     if (!slug.n || !author.n) {
-        *ret_n = 0;
+        *ret = (struct str_list){0};
         return true;
     }
     buf_addf(&url, "%.*s/models/", STR_FMT(k.base));
@@ -221,6 +220,6 @@ bool catalogue_routes_await(struct catalogue *c, const struct provider *p, struc
     buf_addz(&url, "/endpoints");
     if (!asker_ask_await(&k, "GET", buf_str(&url), STR(""), &got, err))
         return false;
-    *ret_n = read_routes(buf_str(&got.body), author, a, ret);
+    *ret = read_routes(buf_str(&got.body), author, a);
     return true;
 }

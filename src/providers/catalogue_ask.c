@@ -15,12 +15,12 @@ void asker_clear(struct asker *k)
 struct asker asker_make(struct catalogue *c, const struct provider *p)
 {
     struct asker k = {.catalogue = c, .loop = c->loop, .provider = p};
-    struct catalogue_door door = {0};
-    c->door(c->door_arg, p, &door);
-    k.base = arena_str(&k.arena, door.base_url);
-    k.key = arena_str(&k.arena, door.key);
-    k.account_id = arena_str(&k.arena, door.account_id);
-    k.owner = arena_str(&k.arena, door.owner);
+    struct catalogue_access access = {0};
+    c->access(c->access_arg, p, &access);
+    k.base = arena_str(&k.arena, access.base_url);
+    k.key = arena_str(&k.arena, access.key);
+    k.account_id = arena_str(&k.arena, access.account_id);
+    k.owner = arena_str(&k.arena, access.owner);
     k.root = str_ends(k.base, STR("/v1")) ? str_cut(k.base, k.base.n - 3) : k.base;
     k.until_us = time_mono_us() + ASK_MS * 1000;
     return k;

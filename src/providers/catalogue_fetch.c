@@ -118,7 +118,7 @@ static void save(void *arg) /* on the thread pool; failures are ignored, the lis
         file_replace(buf_str(&s->path), buf_str(&s->text), 0600, &ignored);
 }
 
-static void save_through_await(struct asker *k, const struct live *live)
+static void save_through_await(struct asker *k, const struct live_models *live)
 {
     struct saving s = {0};
     struct jw w = JW(&s.text);
@@ -141,7 +141,7 @@ static void save_through_await(struct asker *k, const struct live *live)
     buf_clear(&s.text);
 }
 
-static bool is_fresh(const struct live *live, const struct asker *k)
+static bool is_fresh(const struct live_models *live, const struct asker *k)
 {
     int64_t age = time_now_ms() - live->fetched_ms;
     bool is_keyed = k->provider->list == LIST_OPENROUTER && k->key.n > 0;
@@ -156,7 +156,7 @@ struct list_waiter { /* on the stack of its fiber */
     struct wait wait;
 };
 
-static bool join_await(struct live *live, struct error *err)
+static bool join_await(struct live_models *live, struct error *err)
 {
     struct list_waiter w = {.next = live->waiters, .wait = WAIT_INIT};
     live->waiters = &w;
@@ -170,7 +170,7 @@ static bool join_await(struct live *live, struct error *err)
     return false;
 }
 
-static void wake_waiters(struct live *live)
+static void wake_waiters(struct live_models *live)
 {
     struct list_waiter *w = take(&live->waiters);
     while (w) {
@@ -183,7 +183,8 @@ static void wake_waiters(struct live *live)
 /* ---- refreshing ---- */
 
 /* Lists do not contain routes: known routes of the models are copied. */
-static void keep_routes(const struct live *live, struct str provider, struct model_rows *fresh)
+static void keep_routes(const struct live_models *live, struct str provider,
+                        struct model_rows *fresh)
 {
     for (size_t i = 0; i < live->rows.n; i++)
         if (live->rows.rows[i].given & GIVEN_ROUTES)
@@ -191,7 +192,7 @@ static void keep_routes(const struct live *live, struct str provider, struct mod
                                   live->rows.rows[i].model.routes);
 }
 
-static bool ask_for_await(struct asker *k, struct live *live, struct error *err)
+static bool ask_for_await(struct asker *k, struct live_models *live, struct error *err)
 {
     AUTO(model_rows) struct model_rows rows = MODEL_ROWS_INIT;
     const struct provider *p = k->provider;
@@ -216,13 +217,13 @@ static bool ask_for_await(struct asker *k, struct live *live, struct error *err)
 }
 
 /* True if there is an older list to use. */
-static bool fall_back(const struct live *live, const struct provider *p, struct error *err)
+static bool fall_back(const struct live_models *live, const struct provider *p, struct error *err)
 {
     return live->fetched_ms > 0 ||
            error_set(err, ERR_NETWORK, "%s did not give its list of models lately", p->label);
 }
 
-static bool is_resting(const struct live *live, const struct provider *p)
+static bool is_resting(const struct live_models *live, const struct provider *p)
 {
     return !p->is_local && live->failed_us && time_mono_us() - live->failed_us < REST_US;
 }
@@ -230,7 +231,7 @@ static bool is_resting(const struct live *live, const struct provider *p)
 bool catalogue_refresh_await(struct catalogue *c, const struct provider *p, struct error *err)
 {
     AUTO(asker) struct asker k = asker_make(c, p);
-    struct live *live = catalogue_live(c, p);
+    struct live_models *live = catalogue_live(c, p);
     bool has_joined = false;
     if (!live || p->list == LIST_NONE || k.base.n == 0)
         return error_set(err, ERR_INVALID, "%s has no list of models to ask for", p->label);
@@ -262,7 +263,7 @@ bool catalogue_refresh_await(struct catalogue *c, const struct provider *p, stru
 bool catalogue_check_await(struct catalogue *c, const struct provider *p, struct error *err)
 {
     AUTO(asker) struct asker k = asker_make(c, p);
-    struct live *live = catalogue_live(c, p);
+    struct live_models *live = catalogue_live(c, p);
     if (!live || p->list == LIST_NONE || k.base.n == 0)
         return true;
     while (live->is_asked)
@@ -299,7 +300,7 @@ bool catalogue_refresh_routes_await(struct catalogue *c, const struct provider *
 {
     AUTO(asker) struct asker k = asker_make(c, p);
     AUTO(fetched) struct fetched got = FETCHED_INIT;
-    struct live *live = catalogue_live(c, p);
+    struct live_models *live = catalogue_live(c, p);
     if (!live || p->list != LIST_OPENROUTER || live->fetched_ms == 0)
         return error_set(err, ERR_INVALID, "%s has no routes to ask for", p->label);
     if (live->has_routes)
@@ -355,16 +356,16 @@ static void on_end(void *arg, const struct error *err)
 
 static bool probe_start(struct catalogue *c, struct probe *b, struct error *err)
 {
-    struct catalogue_door door = {0};
+    struct catalogue_access access = {0};
     struct http_header header;
-    c->door(c->door_arg, b->provider, &door);
+    c->access(c->access_arg, b->provider, &access);
     header = (struct http_header){STR("Authorization"),
-                                  arena_fmt(&b->arena, "Bearer %.*s", STR_FMT(door.key))};
+                                  arena_fmt(&b->arena, "Bearer %.*s", STR_FMT(access.key))};
     struct http_request rq = {
         .method = "GET",
-        .url = arena_fmt(&b->arena, "%.*s/models", STR_FMT(door.base_url)),
+        .url = arena_fmt(&b->arena, "%.*s/models", STR_FMT(access.base_url)),
         .headers = &header,
-        .n_headers = door.key.n > 0,
+        .n_headers = access.key.n > 0,
         .body = STR(""),
         .connect_timeout_ms = CONNECT_MS,
         .on_status = on_status,

@@ -12,8 +12,8 @@
 
 struct list_waiter;
 
-struct live {     /* the list of one provider */
-    bool is_read; /* the cached list was read, if there is one */
+struct live_models { /* the list of one provider */
+    bool is_read;    /* the cached list was read, if there is one */
     bool is_expired;
     bool is_keyed;               /* fetched with a key */
     bool has_routes;             /* its routes were fetched */
@@ -29,9 +29,9 @@ struct catalogue {
     struct loop *loop;
     const struct provider *const *providers;
     size_t n_providers;
-    struct live *live; /* one per provider */
-    catalogue_door_fn *door;
-    void *door_arg;
+    struct live_models *live; /* one per provider */
+    catalogue_access_fn *access;
+    void *access_arg;
     struct model_rows public; /* OpenRouter's list without a key */
     int64_t public_us;        /* monotonic: when it was fetched; 0: never */
     char *project;            /* of the Google account, NULL until requested */
@@ -40,7 +40,7 @@ struct catalogue {
 };
 
 /* The live list, read from the cache if needed; NULL when p is not in the catalogue. */
-struct live *catalogue_live(struct catalogue *c, const struct provider *p);
+struct live_models *catalogue_live(struct catalogue *c, const struct provider *p);
 /* The models of the public list, c->public.n of them, in the arena. */
 struct model *catalogue_public(struct catalogue *c, const struct provider *p, struct arena *a);
 /* Path of the cached list of p. */

@@ -9,13 +9,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct page {
+struct limits_page {
     const char *provider; /* the provider's name, static */
     struct limits limits;
 };
 
 struct limits_book {
-    struct page *pages;
+    struct limits_page *pages;
     size_t n;
 };
 
@@ -47,7 +47,7 @@ void limits_begin(struct limits_book *b, const char *provider)
     struct limits *l = find(b, provider);
     if (!l) {
         b->pages = xrealloc(b->pages, (b->n + 1) * sizeof *b->pages);
-        b->pages[b->n] = (struct page){.provider = provider};
+        b->pages[b->n] = (struct limits_page){.provider = provider};
         l = &b->pages[b->n++].limits;
     }
     l->seen_ms = time_now_ms();
@@ -124,11 +124,11 @@ static void read_reset(struct str value, int64_t *ret_ms)
         *ret_ms = time_now_ms() + ms;
 }
 
-static void copy_text(struct str value, char *out, size_t room)
+static void copy_text(struct str value, char *out, size_t capacity)
 {
     AUTO(buf) struct buf clean = BUF_INIT;
     utf8_repair(&clean, value);
-    struct str cut = utf8_cut(buf_str(&clean), room - 1);
+    struct str cut = utf8_cut(buf_str(&clean), capacity - 1);
     memcpy(out, cut.p, cut.n);
     out[cut.n] = '\0';
 }

@@ -43,10 +43,7 @@ void model_rows_clear(struct model_rows *r)
 
 struct model_row *model_rows_add(struct model_rows *r, struct str provider, struct str id)
 {
-    if (r->n == r->room) {
-        r->room = r->room ? r->room * 2 : 16;
-        r->rows = xrealloc(r->rows, r->room * sizeof *r->rows);
-    }
+    GROW(r->rows, r->n, r->capacity);
     struct model_row *row = &r->rows[r->n++];
     struct str slug = arena_fmt(&r->arena, "%.*s/%.*s", STR_FMT(provider), STR_FMT(id));
     *row = (struct model_row){.provider = str_cut(slug, provider.n)};
@@ -119,7 +116,7 @@ void model_row_apply(const struct model_row *row, enum model_source source, stru
 
 /* ---- reading ---- */
 
-struct entry {
+struct parsed_entry {
     struct str id, name, description, default_level;
     int64_t context_window, max_output, priority;
     bool images, reasons;
@@ -129,22 +126,23 @@ struct entry {
 
 #define NOT_BELOW_0 .has_min = true, .min = 0
 static const struct row entry_rows[] = {
-    ROW(entry, id, T_STR, NEEDED | NOT_BLANK, "provider/model-id"),
-    ROW(entry, name, T_STR, NOT_BLANK, "for humans"),
-    ROW(entry, description, T_STR, OPTIONAL, "for humans, at more length"),
-    ROW(entry, context_window, T_INT, OPTIONAL, "tokens", NOT_BELOW_0),
-    ROW(entry, max_output, T_INT, OPTIONAL, "tokens", NOT_BELOW_0),
-    ROW(entry, images, T_BOOL, OPTIONAL, "whether it takes images"),
-    ROW(entry, reasons, T_BOOL, OPTIONAL, "whether it reasons; follows from the levels if absent"),
-    ROW(entry, reasoning, T_ARR, OPTIONAL, "levels: off, minimal, low, medium, high, xhigh, max",
-        .items = T_STR),
-    ROW(entry, default_level, T_STR, OPTIONAL, "one of these levels"),
-    ROW(entry, priority, T_INT, OPTIONAL, "place in a list, from 1", NOT_BELOW_0),
-    ROW(entry, routes, T_ARR, OPTIONAL, "upstreams of OpenRouter", .items = T_STR),
-    ROW(entry, price_in, T_NUM, OPTIONAL, "USD per million tokens", NOT_BELOW_0),
-    ROW(entry, price_out, T_NUM, OPTIONAL, "USD per million tokens", NOT_BELOW_0),
-    ROW(entry, price_cached, T_NUM, OPTIONAL, "USD per million tokens", NOT_BELOW_0),
-    ROW(entry, price_cache_write, T_NUM, OPTIONAL, "USD per million tokens", NOT_BELOW_0),
+    ROW(parsed_entry, id, T_STR, NEEDED | NOT_BLANK, "provider/model-id"),
+    ROW(parsed_entry, name, T_STR, NOT_BLANK, "for humans"),
+    ROW(parsed_entry, description, T_STR, OPTIONAL, "for humans, at more length"),
+    ROW(parsed_entry, context_window, T_INT, OPTIONAL, "tokens", NOT_BELOW_0),
+    ROW(parsed_entry, max_output, T_INT, OPTIONAL, "tokens", NOT_BELOW_0),
+    ROW(parsed_entry, images, T_BOOL, OPTIONAL, "whether it takes images"),
+    ROW(parsed_entry, reasons, T_BOOL, OPTIONAL,
+        "whether it reasons; follows from the levels if absent"),
+    ROW(parsed_entry, reasoning, T_ARR, OPTIONAL,
+        "levels: off, minimal, low, medium, high, xhigh, max", .items = T_STR),
+    ROW(parsed_entry, default_level, T_STR, OPTIONAL, "one of these levels"),
+    ROW(parsed_entry, priority, T_INT, OPTIONAL, "place in a list, from 1", NOT_BELOW_0),
+    ROW(parsed_entry, routes, T_ARR, OPTIONAL, "upstreams of OpenRouter", .items = T_STR),
+    ROW(parsed_entry, price_in, T_NUM, OPTIONAL, "USD per million tokens", NOT_BELOW_0),
+    ROW(parsed_entry, price_out, T_NUM, OPTIONAL, "USD per million tokens", NOT_BELOW_0),
+    ROW(parsed_entry, price_cached, T_NUM, OPTIONAL, "USD per million tokens", NOT_BELOW_0),
+    ROW(parsed_entry, price_cache_write, T_NUM, OPTIONAL, "USD per million tokens", NOT_BELOW_0),
     ROW_END,
 };
 
@@ -198,7 +196,7 @@ static struct str read_routes(struct arena *a, yyjson_val *list)
 
 static bool read_entry(struct model_rows *r, yyjson_val *v, bool is_strict, struct error *err)
 {
-    struct entry e = {0};
+    struct parsed_entry e = {0};
     struct fault fault;
     struct str provider;
     unsigned levels = 0;

@@ -33,7 +33,7 @@ struct model_row {
 struct model_rows {
     struct arena arena; /* of the strings */
     struct model_row *rows;
-    size_t n, room;
+    size_t n, capacity;
     struct table by_slug; /* maps "provider/id" to the number of the last such row, from 1 */
 };
 #define MODEL_ROWS_INIT ((struct model_rows){0})

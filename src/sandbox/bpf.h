@@ -47,7 +47,7 @@ struct filter_options {
 
 enum filter_arch filter_arch_here(void);
 bool filter_build(struct bpf *b, const struct filter_options *o, struct error *err);
-bool filter_install(const struct filter_options *o, struct error *err);
+bool filter_install(const struct bpf *b, struct error *err);
 bool filter_is_available(void);
 
 #endif

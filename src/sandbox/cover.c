@@ -21,14 +21,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct kept {
+struct kept_name {
     char *name;
     int tree;     /* a directory, cloned; or */
     char *target; /* the target of a link */
 };
 
 struct kept_list {
-    struct kept *v;
+    struct kept_name *v;
     size_t n;
 };
 
@@ -45,7 +45,7 @@ static void kept_list_clear(struct kept_list *l)
 
 static void keep_entry(struct kept_list *l, const char *path, const char *name)
 {
-    struct kept one = {.tree = -1};
+    struct kept_name one = {.tree = -1};
     struct stat st;
     char target[PATH_MAX];
     ssize_t n;
@@ -77,7 +77,7 @@ static void keep_all(struct kept_list *l, struct buf *path)
         closedir(d);
 }
 
-static bool put_back(const struct kept *k, const char *path, struct error *err)
+static bool put_back(const struct kept_name *k, const char *path, struct error *err)
 {
     if (k->target)
         return symlink(k->target, path) == 0 || error_errno(err, errno, "cannot link %s", path);

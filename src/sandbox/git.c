@@ -60,6 +60,7 @@ static void walk_inside(struct git_walk *w, const char *name, int depth)
 {
     size_t keep = w->path.n;
     put_part(&w->path, name);
+    spots_note(buf_str(&w->path));
     DIR *d = is_plain_dir(w->path.p) ? opendir(w->path.p) : NULL;
     size_t inside = w->path.n;
     for (struct dirent *e; d && (e = readdir(d));) {

@@ -13,6 +13,9 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/path.h"
+
+#include <unistd.h>
 
 enum {
     HEAD_BYTES = 12,
@@ -21,6 +24,7 @@ enum {
     EXTENSION_HEAD = 8,
     LONG_NAME = 0xfff, /* as length: the name ends at its NUL */
     MAX_NAME = 64 << 10,
+    MAX_INDEX = 64 << 20,
 };
 
 struct index {
@@ -250,5 +254,18 @@ bool git_index_links(struct str index, unsigned hash_bytes, git_link_fn *fn, voi
     buf_clear(&x.name);
     free(x.starts);
     free(x.wholes);
+    return ok;
+}
+
+bool git_dir_links(struct str git, git_link_fn *fn, void *arg, struct error *err)
+{
+    AUTO(buf) struct buf index = BUF_INIT;
+    int fd = path_open_file(git, STR("index"), err);
+    if (fd < 0)
+        return err->code == ERR_NOT_FOUND;
+    bool ok = path_read_fd(&index, fd, STR("index"), MAX_INDEX, err) &&
+              (git_index_links(buf_str(&index), GIT_SHA1_BYTES, fn, arg, err) ||
+               git_index_links(buf_str(&index), GIT_SHA256_BYTES, fn, arg, err));
+    close(fd);
     return ok;
 }

@@ -27,6 +27,9 @@ typedef void git_link_fn(void *arg, struct str name);
 bool git_index_links(struct str index, unsigned hash_bytes, git_link_fn *fn, void *arg,
                      struct error *err);
 
+/* The same for the index in the directory of a repository; where there is none, no call. */
+bool git_dir_links(struct str git, git_link_fn *fn, void *arg, struct error *err);
+
 /* Whether a config has only settings that never make git run a program (gitconfig.c). */
 bool git_config_is_harmless(struct str text);
 

@@ -86,7 +86,7 @@ struct path_attr {
     int32_t parent_fd;
 } __attribute__((packed));
 
-struct rules {
+struct path_rules {
     int fd;
     uint64_t known; /* rights known to this kernel */
     const struct sandbox_policy *p;
@@ -116,7 +116,7 @@ static uint64_t known_rights(int abi)
 }
 
 /* A path that no longer exists, or that trivet cannot reach, needs no rule. */
-static bool allow(struct rules *r, const char *path, uint64_t rights, int open_flags)
+static bool allow(struct path_rules *r, const char *path, uint64_t rights, int open_flags)
 {
     struct stat st; /* a file cannot have the rights of a directory */
     int fd = open(path, O_PATH | O_CLOEXEC | open_flags);
@@ -134,39 +134,14 @@ static bool allow(struct rules *r, const char *path, uint64_t rights, int open_f
 /* ---- reading ---- */
 
 /* Hidden, unless a mount covers it. */
-static bool is_hidden(const struct rules *r, struct str path)
+static bool is_hidden(const struct path_rules *r, struct str path)
 {
     if (r->space->has_mounts && (policy_place_of(r->p, path) || policy_cache_of(r->p, path)))
         return false;
     return !sandbox_may_read(r->p, path);
 }
 
-static struct timespec changed_at(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 ? st.st_mtim : (struct timespec){0};
-}
-
-static void remember_dir(struct landlock *l, const char *path)
-{
-    for (size_t i = 0; i < l->n_dirs; i++)
-        if (strcmp(l->dirs[i].path, path) == 0)
-            return;
-    l->dirs = xrealloc(l->dirs, (l->n_dirs + 1) * sizeof *l->dirs);
-    l->dirs[l->n_dirs++] = (struct landlock_dir){.path = xstrdup(path), .time = changed_at(path)};
-}
-
-/* Watches the nearest existing parent of a hidden path that does not exist: when it changes, the
- * rules are outdated. */
-static void remember_nearest(struct landlock *l, struct str dir)
-{
-    while (dir.n > 1 && !path_exists(dir))
-        dir = path_dir(dir);
-    AUTO_FREE char *z = str_dup(dir);
-    remember_dir(l, z);
-}
-
-static void find_hidden(struct rules *r)
+static void find_hidden(struct path_rules *r)
 {
     struct str known = STR_NONE; /* neighbours are adjacent in the list */
     bool is_there = false;
@@ -178,7 +153,7 @@ static void find_hidden(struct rules *r)
         if (!known.p || !str_eq(known, dir)) {
             is_there = path_exists(dir);
             if (!is_there)
-                remember_nearest(r->made, dir);
+                dirs_add(&r->made->dirs, dir);
         }
         known = dir;
         if (is_there)
@@ -186,7 +161,7 @@ static void find_hidden(struct rules *r)
     }
 }
 
-static bool has_hidden_below(const struct rules *r, struct str path)
+static bool has_hidden_below(const struct path_rules *r, struct str path)
 {
     for (size_t i = 0; i < r->n_hidden; i++)
         if (path_is_inside(path, str_of(r->hidden[i])))
@@ -194,14 +169,14 @@ static bool has_hidden_below(const struct rules *r, struct str path)
     return false;
 }
 
-static bool allow_reading(struct rules *r, struct buf *path);
+static bool allow_reading(struct path_rules *r, struct buf *path);
 
 /* Allows each entry of the directory; the targets of links have their own rules. */
-static bool allow_entries(struct rules *r, struct buf *path)
+static bool allow_entries(struct path_rules *r, struct buf *path)
 {
     size_t keep = path->n;
     bool ok = true, is_own = policy_is_own_dir(r->p, buf_str(path));
-    remember_dir(r->made, path->p);
+    dirs_add(&r->made->dirs, buf_str(path));
     DIR *d = opendir(path->p);
     if (!d)
         return true;
@@ -219,7 +194,7 @@ static bool allow_entries(struct rules *r, struct buf *path)
     return ok;
 }
 
-static bool allow_reading(struct rules *r, struct buf *path)
+static bool allow_reading(struct path_rules *r, struct buf *path)
 {
     struct str s = buf_str(path);
     if (is_hidden(r, s) || str_is(s, "/dev"))
@@ -229,14 +204,14 @@ static bool allow_reading(struct rules *r, struct buf *path)
     return allow(r, path->p, READ_RIGHTS, O_NOFOLLOW);
 }
 
-static bool allow_reading_below(struct rules *r, const char *top)
+static bool allow_reading_below(struct path_rules *r, const char *top)
 {
     AUTO(buf) struct buf path = BUF_INIT;
     buf_addz(&path, top);
     return allow_reading(r, &path);
 }
 
-static bool allow_devices(struct rules *r)
+static bool allow_devices(struct path_rules *r)
 {
     static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
                                           "/dev/random", "/dev/urandom", "/dev/tty"};
@@ -248,7 +223,7 @@ static bool allow_devices(struct rules *r)
 
 /* ---- the ruleset ---- */
 
-static bool add_rules(struct rules *r)
+static bool add_rules(struct path_rules *r)
 {
     const char *path;
     if (!allow(r, "/", R_READ_DIR, 0) || !allow_reading_below(r, "/") || !allow_devices(r))
@@ -274,27 +249,15 @@ void landlock_clear(struct landlock *l)
 {
     if (l->fd >= 0)
         close(l->fd);
-    for (size_t i = 0; i < l->n_dirs; i++)
-        free(l->dirs[i].path);
-    free(l->dirs);
+    dirs_clear(&l->dirs);
     *l = LANDLOCK_INIT;
-}
-
-static bool is_fresh(const struct landlock *l)
-{
-    for (size_t i = 0; i < l->n_dirs; i++) {
-        struct timespec now = changed_at(l->dirs[i].path);
-        if (now.tv_sec != l->dirs[i].time.tv_sec || now.tv_nsec != l->dirs[i].time.tv_nsec)
-            return false;
-    }
-    return l->fd >= 0;
 }
 
 bool landlock_refresh(struct landlock *l, const struct sandbox_policy *p, const struct space *space,
                       struct error *err)
 {
     int abi = landlock_abi();
-    if (abi == 0 || is_fresh(l))
+    if (abi == 0 || (l->fd >= 0 && dirs_are_same(&l->dirs)))
         return true;
     landlock_clear(l);
     struct ruleset_attr attr = {
@@ -302,7 +265,7 @@ bool landlock_refresh(struct landlock *l, const struct sandbox_policy *p, const 
         .net = abi >= 4 && !p->network && !space->has_network ? ALL_TCP : 0,
         .scopes = abi >= 6 ? ALL_SCOPES : 0,
     };
-    struct rules r = {.known = attr.files, .p = p, .space = space, .made = l, .err = err};
+    struct path_rules r = {.known = attr.files, .p = p, .space = space, .made = l, .err = err};
     r.fd = l->fd = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
     if (r.fd < 0)
         return error_errno(err, errno, "cannot make a Landlock ruleset");

@@ -87,18 +87,17 @@ static int64_t bytes_below(int at, const char *name, int64_t enough, int *left)
     return sum;
 }
 
-int limits_measure(const struct sandbox_policy *p)
+int limits_measure(const struct sandbox_policy *p, const struct pids *all)
 {
     static int n_times;
-    AUTO(pids) struct pids all = PIDS_INIT;
     int64_t bytes = 0, disk = p->limits[SANDBOX_DISK] * MB;
     int left = MAX_FILES;
-    tree_descendants(getpid(), &all);
-    for (size_t i = 0; i < all.n; i++)
-        bytes += private_bytes(all.p[i]);
+    for (size_t i = 0; i < all->n; i++)
+        bytes += private_bytes(all->p[i]);
     if (p->limits[SANDBOX_MEMORY] > 0 && bytes > p->limits[SANDBOX_MEMORY] * MB)
         return CHILD_LIMIT_MEMORY;
-    if (p->limits[SANDBOX_PROCESSES] > 0 && (int64_t)all.n >= p->limits[SANDBOX_PROCESSES] * 9 / 10)
+    if (p->limits[SANDBOX_PROCESSES] > 0 &&
+        (int64_t)all->n >= p->limits[SANDBOX_PROCESSES] * 9 / 10)
         return CHILD_LIMIT_PROCESSES;
     if (disk > 0 && ++n_times % DISK_EVERY == 0 &&
         bytes_below(AT_FDCWD, p->tmp, disk, &left) > disk)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Mounts by descriptor: no function here follows a link in a path. */
+#include "sandbox/parts.h"
 #include "sandbox/view.h"
 
 #include "base/mem.h"
@@ -76,6 +77,19 @@ void spots_forget(void)
     last.fd = -1;
 }
 
+static struct dirs *recorded;
+
+void spots_record(struct dirs *into)
+{
+    recorded = into;
+}
+
+void spots_note(struct str dir)
+{
+    if (recorded)
+        dirs_add(recorded, dir);
+}
+
 bool spot_open(struct spot *s, const char *path)
 {
     struct str dir = path_dir(str_of(path));
@@ -83,6 +97,7 @@ bool spot_open(struct spot *s, const char *path)
     s->name = strrchr(path, '/') + 1;
     if (last.fd < 0 || !str_is(dir, last.path)) {
         spots_forget();
+        spots_note(dir);
         last.fd = dir.n < sizeof last.path ? mount_open_dir(AT_FDCWD, dir) : -1;
         snprintf(last.path, sizeof last.path, "%.*s", STR_FMT(dir));
     }

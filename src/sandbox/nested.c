@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Repositories below the workspace that no index names.  A user who calls git there, or an editor
+/* Repositories below the workspace.  A user who calls git there, or an editor
  * that searches for repositories, runs programs named in their settings and hooks.
  *
  *     exist at the start   guarded like the one of the workspace
@@ -7,7 +7,8 @@
  *                          hooks that run programs is renamed, so that git does not find it
  *
  * The search is breadth-first and bounded: MAX_NAMES names, and a depth of MAX_DEPTH, in each
- * writable place.
+ * writable place.  Beyond it, git comes to a repository by itself if the index of a guarded one
+ * names it as a submodule; so those are checked too, wherever they lie.
  */
 #include "sandbox/parts.h"
 #include "sandbox/view.h"
@@ -36,6 +37,7 @@ struct search {
     char **dirs; /* found so far; those before `at` are done */
     size_t n_dirs, at, n_names, n_place;
     bool skips_closed;
+    bool is_cut; /* something was not searched */
     nested_fn *fn;
     void *arg;
 };
@@ -83,8 +85,12 @@ static void take_entry(struct search *s, int fd, const char *dir, const struct d
     bool is_git = strcmp(e->d_name, ".git") == 0;
     bool is_deep = depth_of(str_from(str_of(dir), s->n_place)) >= MAX_DEPTH;
     if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || (is_git && s->at == 0) ||
-        (!is_git && (is_deep || !is_dir(fd, e))))
+        (!is_git && !is_dir(fd, e)))
         return;
+    if (!is_git && is_deep) {
+        s->is_cut = true;
+        return;
+    }
     buf_addf(&path, "%s/%s", strcmp(dir, "/") == 0 ? "" : dir, e->d_name);
     if (is_git)
         s->fn(s->arg, fd, path.p);
@@ -93,17 +99,33 @@ static void take_entry(struct search *s, int fd, const char *dir, const struct d
     buf_clear(&path);
 }
 
+/* A command can take away the right to read a directory; git finds a repository in it without. */
+static int open_unreadable(int way)
+{
+    char name[40];
+    struct stat st;
+    snprintf(name, sizeof name, "/proc/self/fd/%d", way);
+    if (fstat(way, &st) != 0 || chmod(name, st.st_mode | 0500) != 0)
+        return -1;
+    int fd = openat(way, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    chmod(name, st.st_mode);
+    return fd;
+}
+
 /* Opens it for reading, as seen outside of the sandbox, without following links; -1. */
 static int open_dir(const struct sandbox_policy *p, struct str path)
 {
     int way = view_open_outside(p, path);
     int fd = way < 0 ? -1 : openat(way, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (way >= 0 && fd < 0 && errno == EACCES)
+        fd = open_unreadable(way);
     if (way >= 0)
         close(way);
     return fd;
 }
 
-static void search(const struct search *wanted, const char *place)
+/* True: all of it. */
+static bool search(const struct search *wanted, const char *place)
 {
     AUTO(search) struct search s = *wanted;
     s.n_place = strlen(place);
@@ -116,13 +138,16 @@ static void search(const struct search *wanted, const char *place)
         if (d)
             closedir(d);
     }
+    return !s.is_cut && s.n_names < MAX_NAMES;
 }
 
-static void search_all(const struct search *wanted)
+static bool search_all(const struct search *wanted)
 {
     const char *place;
+    bool is_complete = true;
     for (size_t i = 1; (place = policy_writable(wanted->policy, i)); i++) /* 0: scratch directory */
-        search(wanted, place);
+        is_complete &= search(wanted, place);
+    return is_complete;
 }
 
 /* ---- existing at the start ---- */
@@ -140,12 +165,6 @@ static void guard(void *arg, int dir, const char *path)
         fstatat(dir, ".git", &st, AT_SYMLINK_NOFOLLOW) != 0)
         return;
     paths_put(S_ISDIR(st.st_mode) ? &p->git : &p->guarded, str_of(path));
-}
-
-void nested_guard(struct sandbox_policy *p)
-{
-    if (p->kind == SANDBOX_WORKSPACE_WRITE)
-        search_all(&(struct search){.policy = p, .fn = guard, .arg = p});
 }
 
 /* ---- made by a command ---- */
@@ -261,11 +280,82 @@ static void judge(void *arg, int dir, const char *path)
                   path);
 }
 
+/* ---- named by an index ---- */
+
+static struct index { /* of each repository in p->git */
+    struct stat st;
+    struct sandbox_paths links; /* directories below the work tree */
+    bool is_unread;             /* it needs other files, or is damaged */
+} * indexes;
+
+static void add_link(void *arg, struct str name)
+{
+    paths_put(arg, name);
+}
+
+/* Reads it again if it has changed. */
+static void index_refresh(struct index *x, const char *git)
+{
+    AUTO(buf) struct buf path = BUF_INIT;
+    struct stat now = {0};
+    struct error ignored;
+    buf_addf(&path, "%s/index", git);
+    if (lstat(path.p, &now) == 0 && now.st_ino == x->st.st_ino &&
+        now.st_ctim.tv_sec == x->st.st_ctim.tv_sec && now.st_ctim.tv_nsec == x->st.st_ctim.tv_nsec)
+        return;
+    x->st = now;
+    sandbox_paths_clear(&x->links);
+    x->is_unread = !git_dir_links(str_of(git), add_link, &x->links, &ignored);
+}
+
+static void judge_links(struct finding *f, const struct index *x, struct str tree)
+{
+    for (size_t i = 0; i < x->links.n; i++) {
+        AUTO(buf) struct buf path = BUF_INIT;
+        struct stat st;
+        buf_addf(&path, "%.*s/%s/.git", STR_FMT(tree), x->links.v[i]);
+        int dir = open_dir(f->policy, path_dir(buf_str(&path)));
+        if (dir >= 0 && fstatat(dir, ".git", &st, AT_SYMLINK_NOFOLLOW) == 0)
+            judge(f, dir, path.p);
+        if (dir >= 0)
+            close(dir);
+    }
+}
+
+/* An index that was unreadable from the start is not checked. */
+static void judge_index(struct finding *f, size_t i, bool is_complete)
+{
+    const char *git = f->policy->git.v[i];
+    struct index *x = &indexes[i];
+    bool is_old = x->is_unread;
+    index_refresh(x, git);
+    bool is_own = str_is(path_base(str_of(git)), ".git");
+    judge_links(f, x, is_own ? path_dir(str_of(git)) : str_of(f->policy->root));
+    if (x->is_unread && !is_old && !is_complete && f->ok)
+        f->ok = error_set(f->err, ERR_DENIED,
+                          "a command changed %s/index so that the submodules it names are not "
+                          "known: check it, then start a new session",
+                          git);
+}
+
+void nested_guard(struct sandbox_policy *p)
+{
+    if (p->kind != SANDBOX_WORKSPACE_WRITE)
+        return;
+    search_all(&(struct search){.policy = p, .fn = guard, .arg = p});
+    indexes = xcalloc(p->git.n, sizeof *indexes);
+    for (size_t i = 0; i < p->git.n; i++)
+        index_refresh(&indexes[i], p->git.v[i]);
+}
+
 bool nested_check(const struct sandbox_policy *p, struct error *err)
 {
     struct finding f = {.policy = p, .err = err, .ok = true};
-    if (p->kind == SANDBOX_WORKSPACE_WRITE)
-        search_all(
-            &(struct search){.policy = p, .skips_closed = p->has_mounts, .fn = judge, .arg = &f});
+    if (p->kind != SANDBOX_WORKSPACE_WRITE)
+        return true;
+    bool is_complete = search_all(
+        &(struct search){.policy = p, .skips_closed = p->has_mounts, .fn = judge, .arg = &f});
+    for (size_t i = 0; i < p->git.n; i++)
+        judge_index(&f, i, is_complete);
     return f.ok;
 }

@@ -16,8 +16,8 @@
 
 #include "sandbox/policy.h"
 
+#include <sys/stat.h>
 #include <sys/types.h>
-#include <time.h>
 
 /* ---- space.c ---- */
 
@@ -42,7 +42,8 @@ void report_kernel(struct sandbox_report *ret); /* all abilities that need no na
 /* In the command's process. */
 void limits_set(const struct sandbox_policy *p, const struct space *space);
 /* In its holder: the enum child_limit that the processes of the command together exceed. */
-int limits_measure(const struct sandbox_policy *p);
+struct pids;
+int limits_measure(const struct sandbox_policy *p, const struct pids *all);
 
 /* ---- cover.c ---- */
 
@@ -57,17 +58,30 @@ void paths_put(struct sandbox_paths *l, struct str path); /* adds the path uncha
 /* Whether it is the directory of a program that keeps secrets in it. */
 bool policy_is_own_dir(const struct sandbox_policy *p, struct str path);
 
+/* ---- dirs.c ---- */
+
+struct dirs { /* directories and when they changed last */
+    struct dir {
+        char *path;
+        struct stat st;
+    } * v;
+    size_t n;
+    bool is_recent; /* one has changed so lately that another change may have the same time */
+};
+
+/* Before the directory is read.  For a missing one, its nearest parent that exists. */
+void dirs_add(struct dirs *l, struct str path);
+/* Whether no entry was made, removed or renamed in them since. */
+bool dirs_are_same(const struct dirs *l);
+void dirs_clear(struct dirs *l);
+
 /* ---- landlock.c ---- */
 
 int landlock_abi(void); /* 0: not supported or disabled */
 
-struct landlock { /* the rules of a session */
-    int fd;       /* -1: there are none */
-    struct landlock_dir {
-        char *path;
-        struct timespec time; /* of its last change */
-    } * dirs;                 /* directories with one rule per entry */
-    size_t n_dirs;
+struct landlock {     /* the rules of a session */
+    int fd;           /* -1: there are none */
+    struct dirs dirs; /* directories with one rule per entry */
 };
 #define LANDLOCK_INIT ((struct landlock){.fd = -1})
 

@@ -21,7 +21,7 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-enum { MIN_MEMORY_MB = 1024, MAX_INDEX = 64 << 20 };
+enum { MIN_MEMORY_MB = 1024 };
 
 const struct sandbox_limit_row sandbox_limits[SANDBOX_N_LIMITS] = {
     [SANDBOX_MEMORY] = {"TRIVET_SANDBOX_MEMORY", "MB",
@@ -167,26 +167,13 @@ static void guard_link(void *arg, struct str name)
     paths_put(&p->guarded, buf_str(&path));
 }
 
-/* Adds existing submodules. */
-static void add_submodules(struct sandbox_policy *p)
-{
-    AUTO(buf) struct buf index = BUF_INIT;
-    struct error ignored;
-    int fd = path_open_file(str_of(p->root), STR(".git/index"), &ignored);
-    bool is_read = fd >= 0 && path_read_fd(&index, fd, STR("index"), MAX_INDEX, &ignored);
-    if (fd >= 0)
-        close(fd);
-    if (!is_read)
-        return;
-    if (!git_index_links(buf_str(&index), GIT_SHA1_BYTES, guard_link, p, &ignored))
-        git_index_links(buf_str(&index), GIT_SHA256_BYTES, guard_link, p, &ignored);
-}
-
 static void add_git(struct sandbox_policy *p)
 {
-    add_submodules(p);
+    struct error ignored;
     add_named(&p->git, str_of(p->root), ".git");
     add_git_file(p);
+    for (size_t i = 0; i < p->git.n; i++) /* existing submodules */
+        git_dir_links(str_of(p->git.v[i]), guard_link, p, &ignored);
 }
 
 /* ---- trivet itself ---- */

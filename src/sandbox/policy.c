@@ -261,6 +261,11 @@ static bool is_guarded(const struct sandbox_policy *p, struct str path)
            is_git_guarded(path);
 }
 
+bool sandbox_is_scratch(const struct sandbox_policy *p, struct str path)
+{
+    return p && p->kind != SANDBOX_OFF && path_is_inside(str_of(p->tmp), path);
+}
+
 bool sandbox_is_added(const struct sandbox_policy *p, struct str path)
 {
     return p && p->kind != SANDBOX_OFF && is_in(&p->writable, path);
@@ -270,7 +275,7 @@ bool sandbox_may_write(const struct sandbox_policy *p, struct str path)
 {
     if (!p || p->kind == SANDBOX_OFF)
         return true;
-    if (path_is_inside(str_of(p->tmp), path))
+    if (sandbox_is_scratch(p, path))
         return true;
     if (p->kind == SANDBOX_READ_ONLY || is_in(&p->hidden, path) || is_guarded(p, path))
         return false;

@@ -78,6 +78,8 @@ bool sandbox_policy_decode(int argc, char **argv, struct sandbox_policy *ret, st
 bool sandbox_may_read(const struct sandbox_policy *p, struct str path);
 /* Whether it lies in a directory that the user has added to the workspace. */
 bool sandbox_is_added(const struct sandbox_policy *p, struct str path);
+/* Whether it lies in the scratch directory of the session, which commands may write. */
+bool sandbox_is_scratch(const struct sandbox_policy *p, struct str path);
 bool sandbox_may_write(const struct sandbox_policy *p, struct str path);
 /* A new name for a directory of temporary files; it is not created. */
 void sandbox_scratch_name(struct buf *out);

@@ -36,11 +36,20 @@
 static struct sandbox_policy policy;
 static struct space space;
 static struct marks marks;
-static struct links links = {.fd = -1};
+static struct dirs watched; /* of the view, and of marks if is_marked */
+static bool is_marked;
 static struct landlock rules = {.fd = -1};
 static char *scratch;             /* its path outside of the sandbox */
 static int proxy_port;            /* on loopback; 0: none */
 static struct sandbox_paths made; /* empty directories created only to be masked */
+static struct bpf *filter;        /* NULL: not available here */
+
+static struct variable { /* of the environment of every command */
+    char *text;          /* NAME=value */
+    size_t n_name;       /* with the = */
+    bool is_forced;      /* also where the command has its own */
+} * variables;
+static size_t n_variables;
 
 /* ---- capabilities ---- */
 
@@ -129,6 +138,64 @@ static bool make_scratch(const char *path, struct error *err)
     return error_errno(err, errno, "cannot make a directory for temporary files");
 }
 
+static void set_variable(const char *name, const char *value, bool is_forced)
+{
+    struct buf text = BUF_INIT;
+    buf_addf(&text, "%s=%s", name, value);
+    variables = xrealloc(variables, (n_variables + 1) * sizeof *variables);
+    variables[n_variables++] = (struct variable){buf_take(&text), strlen(name) + 1, is_forced};
+}
+
+static void set_proxy(void)
+{
+    static const char *const names[] = {"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"};
+    char url[60];
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", proxy_port);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        set_variable(names[i], url, true);
+    set_variable("NO_PROXY", "localhost,127.0.0.1,::1", true);
+    set_variable("no_proxy", "localhost,127.0.0.1,::1", true);
+}
+
+/* In the keeper, once. */
+static void set_variables(void)
+{
+    static const char *const names[] = {"TMPDIR", "TMP", "TEMP"};
+    static const struct {
+        const char *dir, *variable;
+    } caches[] = {{".cache", "XDG_CACHE_HOME"}, {".npm", "npm_config_cache"}};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        set_variable(names[i], policy.tmp, true);
+    if (proxy_port)
+        set_proxy();
+    for (size_t i = 0; i < ARRAY_LEN(caches); i++) {
+        AUTO(buf) struct buf path = BUF_INIT;
+        buf_addf(&path, "%s/%s", policy.home, caches[i].dir);
+        if (path_is_dir(buf_str(&path)) && space.has_mounts)
+            continue;
+        buf_reset(&path);
+        buf_addf(&path, "%s/%s", policy.tmp, caches[i].dir);
+        set_variable(caches[i].variable, path.p, false);
+    }
+}
+
+/* Once for all commands: it depends on nothing that changes. */
+static bool make_filter(struct error *err)
+{
+    int abi = landlock_abi();
+    struct filter_options o = {
+        .arch = filter_arch_here(),
+        .network = policy.network || space.has_network,
+        .unix_sockets = policy.unix_sockets,
+        .sees_outside = !space.has_processes,
+        .guards_truncate = abi > 0 && abi < 3,
+    };
+    if (!filter_is_available())
+        return true;
+    filter = xnew(struct bpf);
+    return filter_build(filter, &o, err);
+}
+
 static int room_enter(int argc, char **argv, struct error *err)
 {
     if (argc == 0)
@@ -162,36 +229,52 @@ static int room_enter(int argc, char **argv, struct error *err)
     policy.has_mounts = marks.has_mounts = space.has_mounts;
     if (pid == 0 && policy.proxied && space.has_network)
         offer_proxy();
-    if (pid == 0)
+    if (pid == 0 && make_filter(err)) {
         bound_capabilities(policy.network);
+        set_variables();
+    }
     return pid;
+}
+
+/* Without mounts the contents count, not only the names. */
+static bool is_unchanged(void)
+{
+    return space.has_mounts && is_marked && dirs_are_same(&watched) && !view_hides_git(&policy);
+}
+
+static bool look_again(bool is_alone, struct error *err)
+{
+    dirs_clear(&watched);
+    spots_record(&watched);
+    bool ok = !space.has_mounts || view_refresh(&policy, err);
+    if (is_alone)
+        marks_take(&marks, &policy);
+    is_marked = is_alone;
+    spots_record(NULL);
+    spots_forget(); /* see view_open_git */
+    return ok;
 }
 
 static bool room_refresh(bool is_alone, struct error *err)
 {
     if (policy.kind == SANDBOX_OFF)
         return true;
-    if (space.has_mounts && !view_refresh(&policy, err))
+    if (!is_unchanged() && !look_again(is_alone, err))
         return false;
-    if (!landlock_refresh(&rules, &policy, &space, err))
-        return error_prefix(err, "cannot confine the command");
-    if (is_alone) {
-        marks_take(&marks, &policy);
-        links_take(&links, &policy);
-    }
-    return true;
+    return landlock_refresh(&rules, &policy, &space, err) ||
+           error_prefix(err, "cannot confine the command");
 }
 
 static bool room_check(struct error *err)
 {
-    return policy.kind != SANDBOX_WORKSPACE_WRITE ||
-           (marks_check(&marks, &policy, err) && links_check(&links, &policy, err) &&
-            nested_check(&policy, err));
+    if (policy.kind != SANDBOX_WORKSPACE_WRITE)
+        return true;
+    return (is_unchanged() || marks_check(&marks, &policy, err)) && nested_check(&policy, err);
 }
 
-static int room_measure(void)
+static int room_measure(const struct pids *processes)
 {
-    return policy.kind == SANDBOX_OFF ? -1 : limits_measure(&policy);
+    return policy.kind == SANDBOX_OFF ? -1 : limits_measure(&policy, processes);
 }
 
 static void room_release(void)
@@ -205,50 +288,43 @@ static void room_release(void)
 
 /* ---- the hooks ---- */
 
-static void set_proxy(void)
+static const struct variable *find_variable(const char *text)
 {
-    static const char *const names[] = {"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"};
-    char url[60];
-    snprintf(url, sizeof url, "http://127.0.0.1:%d", proxy_port);
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        setenv(names[i], url, 1);
-    setenv("NO_PROXY", "localhost,127.0.0.1,::1", 1);
-    setenv("no_proxy", "localhost,127.0.0.1,::1", 1);
+    for (size_t i = 0; i < n_variables; i++)
+        if (strncmp(variables[i].text, text, variables[i].n_name) == 0)
+            return &variables[i];
+    return NULL;
 }
 
-static void set_environment(void)
+static bool has_variable(char **env, const struct variable *v)
 {
-    static const char *const names[] = {"TMPDIR", "TMP", "TEMP"};
-    static const struct {
-        const char *dir, *variable;
-    } caches[] = {{".cache", "XDG_CACHE_HOME"}, {".npm", "npm_config_cache"}};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        setenv(names[i], policy.tmp, 1);
-    if (proxy_port)
-        set_proxy();
-    for (size_t i = 0; i < ARRAY_LEN(caches); i++) {
-        AUTO(buf) struct buf path = BUF_INIT;
-        buf_addf(&path, "%s/%s", policy.home, caches[i].dir);
-        if (path_is_dir(buf_str(&path)) && space.has_mounts)
-            continue;
-        buf_reset(&path);
-        buf_addf(&path, "%s/%s", policy.tmp, caches[i].dir);
-        setenv(caches[i].variable, path.p, 0);
+    for (; *env; env++)
+        if (strncmp(*env, v->text, v->n_name) == 0)
+            return true;
+    return false;
+}
+
+static char **room_environment(char **given)
+{
+    size_t n = 0;
+    for (char **text = given; *text; text++)
+        n++;
+    char **env = xcalloc(n + n_variables + 1, sizeof *env);
+    n = 0;
+    for (char **text = given; *text; text++) {
+        const struct variable *v = find_variable(*text);
+        if (!v || !v->is_forced)
+            env[n++] = *text;
     }
+    for (size_t i = 0; i < n_variables; i++)
+        if (variables[i].is_forced || !has_variable(given, &variables[i]))
+            env[n++] = variables[i].text;
+    return env;
 }
 
 static bool confine(enum sandbox_purpose purpose, struct error *err)
 {
-    int abi = landlock_abi();
-    struct filter_options filter = {
-        .arch = filter_arch_here(),
-        .network = policy.network || space.has_network,
-        .unix_sockets = policy.unix_sockets,
-        .sees_outside = !space.has_processes,
-        .guards_truncate = abi > 0 && abi < 3,
-    };
     limits_set(&policy, &space);
-    set_environment();
     bool opens_git = purpose == SANDBOX_PLAIN_GIT && policy.kind == SANDBOX_WORKSPACE_WRITE;
     if (opens_git && space.has_mounts && !view_open_git(&policy, err))
         return false;
@@ -260,7 +336,7 @@ static bool confine(enum sandbox_purpose purpose, struct error *err)
      * them and refuses is always one. */
     if (!landlock_confine(&rules, err))
         return false;
-    return !filter_is_available() || filter_install(&filter, err);
+    return !filter || filter_install(filter, err);
 }
 
 static bool room_confine(int purpose, struct error *err)
@@ -277,6 +353,7 @@ static int room_probed(void)
 const struct hold_hooks sandbox_hooks = {
     .enter = room_enter,
     .refresh = room_refresh,
+    .environment = room_environment,
     .confine = room_confine,
     .measure = room_measure,
     .check = room_check,

@@ -200,19 +200,18 @@ static int compare_cases(const void *a, const void *b)
 /* A binary search over the sorted numbers.  Besides speed at run time: when a filter is installed,
  * the kernel evaluates it for every call number, which took a third of the whole set-up with a
  * linear list. */
-static void put_tree(struct bpf *b, const struct filter_case *cases, size_t n)
+static void put_tree(struct bpf *b, const struct filter_case *cases, size_t n, int allow)
 {
     if (n > 3) {
         int upper = bpf_label(b);
         bpf_if_at_least(b, (uint32_t)cases[n / 2].number, upper, -1);
-        put_tree(b, cases, n / 2);
+        put_tree(b, cases, n / 2, allow);
         bpf_here(b, upper);
-        put_tree(b, cases + n / 2, n - n / 2);
+        put_tree(b, cases + n / 2, n - n / 2, allow);
         return;
     }
     for (size_t i = 0; i < n; i++)
-        bpf_if_equal(b, (uint32_t)cases[i].number, cases[i].label, -1);
-    bpf_return(b, SECCOMP_RET_ALLOW);
+        bpf_if_equal(b, (uint32_t)cases[i].number, cases[i].label, i + 1 < n ? -1 : allow);
 }
 
 /* Checks the architecture and loads the number of the call. */
@@ -319,7 +318,7 @@ static void put_calls(struct bpf *b, const struct filter_options *o, const struc
         if (i < SETPRIORITY || (i < TRUNCATE ? o->sees_outside : o->guards_truncate))
             add_case(&cases, o->arch, &special[i], labels[i]);
     qsort(cases.v, cases.n, sizeof *cases.v, compare_cases);
-    put_tree(b, cases.v, cases.n);
+    put_tree(b, cases.v, cases.n, e->allow);
     bpf_here(b, labels[SOCKET]);
     put_socket(b, o, e);
     bpf_here(b, labels[SOCKETPAIR]);
@@ -367,12 +366,10 @@ bool filter_build(struct bpf *b, const struct filter_options *o, struct error *e
     return true;
 }
 
-bool filter_install(const struct filter_options *o, struct error *err)
+bool filter_install(const struct bpf *b, struct error *err)
 {
-    AUTO_FREE struct bpf *b = xnew(struct bpf);
-    if (!filter_build(b, o, err))
-        return false;
-    struct sock_fprog program = {.len = (unsigned short)b->n, .filter = b->code};
+    struct sock_fprog program = {.len = (unsigned short)b->n,
+                                 .filter = (struct sock_filter *)b->code};
     if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0)
         return error_errno(err, errno, "cannot install the system call filter");
     return true;

@@ -106,16 +106,22 @@ static bool guard_all(const struct sandbox_policy *p, const struct sandbox_paths
     return true;
 }
 
-/* Unmasks a repository that was created after its name was masked. */
+bool view_hides_git(const struct sandbox_policy *p)
+{
+    AUTO(buf) struct buf path = BUF_INIT;
+    struct stat head, below, above;
+    buf_addf(&path, "%s/.git", p->root);
+    return base >= 0 && fstatat(base, ".git", &below, AT_SYMLINK_NOFOLLOW) == 0 &&
+           lstat(path.p, &above) == 0 && S_ISDIR(below.st_mode) &&
+           (above.st_dev != below.st_dev || above.st_ino != below.st_ino) &&
+           fstatat(base, ".git/HEAD", &head, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 static void unmask_git(const struct sandbox_policy *p)
 {
     AUTO(buf) struct buf path = BUF_INIT;
-    struct stat below, above;
     buf_addf(&path, "%s/.git", p->root);
-    if (base < 0 || fstatat(base, ".git/HEAD", &below, AT_SYMLINK_NOFOLLOW) != 0 ||
-        fstatat(base, ".git", &below, AT_SYMLINK_NOFOLLOW) != 0 || lstat(path.p, &above) != 0)
-        return;
-    if (S_ISDIR(below.st_mode) && (above.st_dev != below.st_dev || above.st_ino != below.st_ino))
+    if (view_hides_git(p))
         umount2(path.p, MNT_DETACH | UMOUNT_NOFOLLOW);
 }
 
@@ -353,9 +359,10 @@ bool view_open_git(const struct sandbox_policy *p, struct error *err)
     if (unshare(CLONE_NEWNS) != 0)
         return error_errno(err, errno, "no mount namespace");
     spots_forget();
-    for (size_t i = 0; i < p->git.n; i++)
-        if (!open_repository(p, p->git.v[i], err))
-            return false;
-    git_each(p, cover_git_file, &c);
+    for (size_t i = 0; i < p->git.n && c.ok; i++)
+        c.ok = open_repository(p, p->git.v[i], err);
+    if (c.ok)
+        git_each(p, cover_git_file, &c);
+    spots_forget(); /* the keeper has the same memory, but not the same descriptors */
     return c.ok;
 }

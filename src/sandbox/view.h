@@ -12,6 +12,8 @@
 
 bool view_make(struct sandbox_policy *p, struct error *err);
 bool view_refresh(const struct sandbox_policy *p, struct error *err);
+/* Whether a repository was made, from outside, where an empty directory masks its name. */
+bool view_hides_git(const struct sandbox_policy *p);
 /* In the process of a command of plain git. */
 bool view_open_git(const struct sandbox_policy *p, struct error *err);
 /* Opens a directory as seen outside, without guard mounts, to undo what a command has done; -1. */
@@ -46,6 +48,10 @@ enum spot_kind { SPOT_MISSING, SPOT_LINK, SPOT_MOUNT, SPOT_DIR, SPOT_FILE };
 bool spot_open(struct spot *s, const char *path);
 /* Drops the cached directory: it may have changed. */
 void spots_forget(void);
+/* From now on the directories of spots are added to the list; NULL: no longer. */
+struct dirs;
+void spots_record(struct dirs *into);
+void spots_note(struct str dir); /* the same for a directory that is read otherwise */
 enum spot_kind spot_look(const struct spot *s);
 bool spot_bind(const struct spot *s, bool is_read_only, struct error *err); /* over itself */
 bool spot_bind_from(const struct spot *s, const char *from, struct error *err);
@@ -61,8 +67,8 @@ void git_each(const struct sandbox_policy *p, git_file_fn *fn, void *arg);
 
 /* Adds the repositories below the writable places to the policy; once, before the view is made. */
 void nested_guard(struct sandbox_policy *p);
-/* Checks repositories created since.  False with ERR_EXISTS: one was renamed; with another code:
- * renaming failed. */
+/* Checks repositories created since, and those that the git index names.  False with ERR_EXISTS:
+ * one was renamed; with another code: renaming failed. */
 bool nested_check(const struct sandbox_policy *p, struct error *err);
 
 /* ---- marks.c ---- */
@@ -85,17 +91,5 @@ void marks_take(struct marks *l, const struct sandbox_policy *p);
 void marks_clear(struct marks *l);
 /* False: a change cannot be undone. */
 bool marks_check(const struct marks *was, const struct sandbox_policy *p, struct error *err);
-
-/* ---- links.c ---- */
-
-struct links { /* the index of git before a command */
-    int fd;    /* -1: there is none */
-    struct stat st;
-};
-
-void links_take(struct links *l, const struct sandbox_policy *p);
-void links_clear(struct links *l);
-/* False with ERR_EXISTS: it was restored; with another code: restoring failed. */
-bool links_check(const struct links *l, const struct sandbox_policy *p, struct error *err);
 
 #endif

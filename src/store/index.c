@@ -18,15 +18,12 @@ enum { MAX_DEPTH = 8 };
 struct files {
     struct arena *a;
     struct session_file *list;
-    size_t n, room;
+    size_t n, capacity;
 };
 
 static void add_file(struct files *f, struct str path, const struct stat *st)
 {
-    if (f->n == f->room) {
-        f->room = f->room ? f->room * 2 : 64;
-        f->list = xrealloc(f->list, f->room * sizeof *f->list);
-    }
+    GROW(f->list, f->n, f->capacity);
     f->list[f->n++] = (struct session_file){
         .path = arena_str(f->a, path),
         .size = st->st_size,
@@ -164,15 +161,14 @@ bool list_sessions(struct arena *a, struct str dir, bool deep, size_t limit,
 }
 
 bool search_sessions(struct arena *a, struct str dir, struct str query, size_t limit,
-                     struct search_hit **ret_hits, size_t *ret_n, struct error *err)
+                     struct search_hits *ret, struct error *err)
 {
     const struct index_api *api = open_index(err);
     if (!api)
         return false;
     if (!path_exists(dir)) {
-        *ret_hits = NULL;
-        *ret_n = 0;
+        *ret = (struct search_hits){0};
         return true;
     }
-    return api->search(a, dir, query, limit, ret_hits, ret_n, err);
+    return api->search(a, dir, query, limit, ret, err);
 }

@@ -31,6 +31,11 @@ struct search_hit {
     int64_t message;       /* number within the session, from 0 */
 };
 
+struct search_hits {
+    struct search_hit *v;
+    size_t n;
+};
+
 /* Reads the list row of one session file; false when it has no header. */
 bool session_row_read(struct arena *a, struct str path, struct session_row *ret, struct error *err);
 /* All *.jsonl below dir (recursively when deep), at most limit (0: all).  Files without a header
@@ -45,14 +50,14 @@ bool list_sessions(struct arena *a, struct str dir, bool deep, size_t limit,
  * word of the query, or a word that begins with it, must be in the message; "quoted words" must be
  * adjacent.  ERR_MODULE without the module. */
 bool search_sessions(struct arena *a, struct str dir, struct str query, size_t limit,
-                     struct search_hit **ret_hits, size_t *ret_n, struct error *err);
+                     struct search_hits *ret, struct error *err);
 
 /* The table of the module `index` (sqlite.c). */
 struct index_api {
     bool (*list)(struct arena *a, struct str dir, bool deep, size_t limit, struct session_list *ret,
                  struct error *err);
     bool (*search)(struct arena *a, struct str dir, struct str query, size_t limit,
-                   struct search_hit **ret_hits, size_t *ret_n, struct error *err);
+                   struct search_hits *ret, struct error *err);
 };
 
 #endif

@@ -156,8 +156,8 @@ bool slog_reopen(struct str path, const struct slog_mark *left, enum slog_found 
 
 /* ---- while it is open ---- */
 
-/* Keeps lines that another program appended; an incomplete one gets its newline, so that ours start
- * on a new line. */
+/* Keeps lines that another program appended; an incomplete one gets its newline, so that the
+ * next record starts on a new line. */
 static bool accept_more(struct slog *g, int64_t size)
 {
     char last;
@@ -173,15 +173,16 @@ static bool accept_more(struct slog *g, int64_t size)
 
 bool slog_is_intact(struct slog *g)
 {
-    struct stat ours, there;
+    struct stat opened, there;
     if (g->has_failed || g->owes_cut || g->is_spoiled)
         return false;
-    if (fstat(g->fd, &ours) != 0 || stat(g->path, &there) != 0 || ours.st_dev != there.st_dev ||
-        ours.st_ino != there.st_ino)
+    if (fstat(g->fd, &opened) != 0 || stat(g->path, &there) != 0 || opened.st_dev != there.st_dev ||
+        opened.st_ino != there.st_ino)
         return false;
     if (g->n_tail && !slog_has_bytes(g->fd, g->size, g->tail, g->n_tail))
         return false;
-    return ours.st_size == g->size || (ours.st_size > g->size && accept_more(g, ours.st_size));
+    return opened.st_size == g->size ||
+           (opened.st_size > g->size && accept_more(g, opened.st_size));
 }
 
 /* ---- rewriting ---- */
@@ -227,18 +228,17 @@ static bool is_in_use(const char *path)
 static bool move_aside(const char *path, const struct slog *old, struct buf *ret_aside,
                        struct error *err)
 {
-    struct stat there, ours;
+    struct stat there, st;
     if (lstat(path, &there) != 0 || (S_ISREG(there.st_mode) && there.st_size == 0))
         return true;
-    if (old && fstat(old->fd, &ours) == 0 && ours.st_dev == there.st_dev &&
-        ours.st_ino == there.st_ino)
+    if (old && fstat(old->fd, &st) == 0 && st.st_dev == there.st_dev && st.st_ino == there.st_ino)
         return true;
     if (is_in_use(path))
         return error_set(err, ERR_LOCKED, "%s is open in another process", path);
     for (int i = 1; i < 1000; i++) {
         buf_reset(ret_aside);
         buf_addf(ret_aside, "%s.replaced-%d", path, i);
-        if (lstat(ret_aside->p, &ours) == 0)
+        if (lstat(ret_aside->p, &st) == 0)
             continue;
         if (rename(path, ret_aside->p) == 0)
             return true;

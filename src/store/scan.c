@@ -120,14 +120,7 @@ static int64_t find_entry(const struct scan *s, struct str id)
 
 static struct scan_entry *new_entry(struct scan *s)
 {
-    if (s->n_entries == s->room_entries) {
-        size_t room = s->room_entries ? s->room_entries * 2 : 32;
-        struct scan_entry *more = arena_array(&s->arena, struct scan_entry, room);
-        if (s->n_entries)
-            memcpy(more, s->entries, s->n_entries * sizeof *more);
-        s->entries = more;
-        s->room_entries = room;
-    }
+    ARENA_GROW(&s->arena, s->entries, s->n_entries, s->entries_capacity);
     return &s->entries[s->n_entries++];
 }
 
@@ -226,7 +219,7 @@ bool scan_file(struct scan *s, struct str path, int64_t from, int64_t *ret_end, 
 
 /* ---- the restored conversation ---- */
 
-/* Indices of the entries that count, oldest first; list has room for all entries. */
+/* Indices of the entries that count, oldest first; list has space for all entries. */
 static size_t active_chain(const struct scan *s, int64_t *list)
 {
     size_t n = 0;

@@ -22,7 +22,7 @@ struct scan {
     struct str id, cwd, name, model, parent_id, parent_path;
     int64_t created_ms; /* 0 when missing in the header */
     struct scan_entry *entries;
-    size_t n_entries, room_entries;
+    size_t n_entries, entries_capacity;
     int64_t leaf;          /* the active end of the tree, an index; -1: nothing */
     int64_t n_messages;    /* message records so far */
     bool has_head;         /* an entry has a `head` */

@@ -518,8 +518,7 @@ struct question { /* a list or, with a query, a search */
     bool deep;
     size_t limit;
     struct session_list *ret_list;
-    struct search_hit **ret_hits;
-    size_t *ret_n;
+    struct search_hits *ret_hits;
 };
 
 /* Goes through the files, newest first, until there are enough rows: a short list is fast even when
@@ -593,8 +592,7 @@ static bool answer_search(struct db *db, const struct question *q)
     }
     if (db->has_failed)
         return false;
-    *q->ret_hits = keep_rows(q->a, &rows);
-    *q->ret_n = rows.n / sizeof(struct search_hit);
+    *q->ret_hits = (struct search_hits){keep_rows(q->a, &rows), rows.n / sizeof(struct search_hit)};
     return true;
 }
 
@@ -631,16 +629,12 @@ static bool index_list(struct arena *a, struct str dir, bool deep, size_t limit,
 }
 
 static bool index_search(struct arena *a, struct str dir, struct str query, size_t limit,
-                         struct search_hit **ret_hits, size_t *ret_n, struct error *err)
+                         struct search_hits *ret, struct error *err)
 {
-    return ask(&(struct question){.a = a,
-                                  .dir = dir,
-                                  .query = query,
-                                  .deep = true,
-                                  .limit = limit,
-                                  .ret_hits = ret_hits,
-                                  .ret_n = ret_n},
-               err);
+    return ask(
+        &(struct question){
+            .a = a, .dir = dir, .query = query, .deep = true, .limit = limit, .ret_hits = ret},
+        err);
 }
 
 MODULE_SYMBOLS;

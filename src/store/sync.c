@@ -27,7 +27,7 @@ struct sync_call { /* a fiber that waits for the next sync; on its stack */
     struct error err;
 };
 
-struct sync_job {
+struct sync_work {
     int fd;
     const char *path;
     unsigned n_new_dirs;
@@ -50,27 +50,27 @@ int slog_sync_dirs(const char *path, unsigned n)
 
 static void sync_run(void *arg) /* runs on a disk thread */
 {
-    struct sync_job *j = arg;
+    struct sync_work *w = arg;
     int64_t began_us = time_mono_us();
     int rc;
     do
-        rc = fdatasync(j->fd);
+        rc = fdatasync(w->fd);
     while (rc != 0 && errno == EINTR);
-    j->failed = rc != 0 ? errno : slog_sync_dirs(j->path, j->n_new_dirs);
-    log_took("sync", began_us, "%s%s%s", j->path, j->failed ? ": " : "",
-             j->failed ? strerror(j->failed) : "");
+    w->failed = rc != 0 ? errno : slog_sync_dirs(w->path, w->n_new_dirs);
+    log_took("sync", began_us, "%s%s%s", w->path, w->failed ? ": " : "",
+             w->failed ? strerror(w->failed) : "");
 }
 
-static struct sync_job sync_begin(const struct slog *g)
+static struct sync_work sync_begin(const struct slog *g)
 {
-    return (struct sync_job){.fd = g->fd, .path = g->path, .n_new_dirs = g->n_new_dirs};
+    return (struct sync_work){.fd = g->fd, .path = g->path, .n_new_dirs = g->n_new_dirs};
 }
 
-static bool sync_done(struct slog *g, const struct sync_job *j, int64_t size, struct error *err)
+static bool sync_done(struct slog *g, const struct sync_work *w, int64_t size, struct error *err)
 {
-    if (j->failed) {
+    if (w->failed) {
         g->has_failed = true;
-        return error_errno(err, j->failed, "cannot sync %s", g->path);
+        return error_errno(err, w->failed, "cannot sync %s", g->path);
     }
     g->synced = size;
     g->n_new_dirs = 0;
@@ -127,11 +127,11 @@ bool slog_sync_through_await(struct slog *g, struct error *err)
         }
     }
     struct sync_call *group = take(&g->waiting); /* all of them share this one */
-    struct sync_job j = sync_begin(g);
+    struct sync_work w = sync_begin(g);
     int64_t size = g->size;
     g->is_syncing = true;
-    disk_through_await(fiber_loop(), sync_run, &j);
-    bool ok = sync_done(g, &j, size, err);
+    disk_through_await(fiber_loop(), sync_run, &w);
+    bool ok = sync_done(g, &w, size, err);
     wake_group(group, ok, err);
     wake_leader(g);
     return ok;
@@ -139,9 +139,9 @@ bool slog_sync_through_await(struct slog *g, struct error *err)
 
 bool slog_sync(struct slog *g, struct error *err)
 {
-    struct sync_job j = sync_begin(g);
+    struct sync_work w = sync_begin(g);
     if (g->synced == g->size)
         return true;
-    sync_run(&j);
-    return sync_done(g, &j, g->size, err);
+    sync_run(&w);
+    return sync_done(g, &w, g->size, err);
 }

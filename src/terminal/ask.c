@@ -33,7 +33,7 @@ static void answer(struct chat *c, bool allow, struct str reason)
     AUTO(arena) struct arena a = ARENA_INIT;
     struct str id = arena_str(&a, c->asked->request_id), why = arena_str(&a, reason);
     ask_close(c);
-    session_permit(c->launch.session, id, allow, why);
+    session_permit(c->launch.session, id, allow, why, STR_NONE);
 }
 
 struct saving {
@@ -174,7 +174,7 @@ static const struct {
     {'w', press_wider, "the same with the wider rule"},
     {'s', press_session, "the same for this session only"},
     {'e', press_edit, "edit the rule first"},
-    {'n', press_no, "do not run it; the model is told"},
+    {'n', press_no, "do not run it; the model gets a refusal"},
     {'r', press_reason, "do not run it, and say why"},
     {'?', press_help, "what a rule is"},
 };

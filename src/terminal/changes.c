@@ -68,7 +68,8 @@ static bool git_await(struct chat *c, const char *const *argv, struct buf *out)
 {
     struct program_output o = {0};
     struct error ignored;
-    if (!session_program_await(c->launch.session, argv, GIT_MS, GIT_BYTES, &o, &ignored))
+    struct session_program p = {.argv = argv, .timeout_ms = GIT_MS, .max = GIT_BYTES};
+    if (!session_program_await(c->launch.session, &p, &o, &ignored))
         return false;
     bool ok = o.exit_code == 0 && !o.timed_out;
     if (ok)

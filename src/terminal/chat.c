@@ -20,7 +20,7 @@
 
 enum {
     FRAME_MS = 45,
-    HOLD_MS = 300,           /* after a resize: more may come, and some are told late */
+    HOLD_MS = 300,           /* after a resize: more may come, some with a delay */
     ESCAPE_MS = 30,          /* an escape byte that is alone so long is the key */
     QUEUE_BYTES = 256 << 10, /* more waiting for a slow terminal pauses the model */
 };
@@ -38,7 +38,7 @@ static void show_errors(struct chat *c)
 }
 
 /* A terminal that was resized has moved the open row; text that is printed before this is known
- * would be printed over other text.  tmux tells a second resize up to 250 ms later. */
+ * would be printed over other text.  tmux reports a second resize up to 250 ms later. */
 static void look_at_size(struct chat *c)
 {
     int cols, lines;
@@ -121,7 +121,7 @@ void chat_set_pane(struct chat *c, const struct pane *pane)
     if (c->pane && c->pane != pane && c->pane->close)
         c->pane->close(c);
     c->pane = pane;
-    if (c->screen.is_plain && pane != &pane_edit) { /* what would be drawn is told */
+    if (c->screen.is_plain && pane != &pane_edit) { /* a pane is printed as text instead */
         pane->draw(c);
         for (int i = 0; i < c->screen.next.n; i++)
             screen_print(&c->screen, 0, "%s\n", c->screen.next.rows[i].text.p);
@@ -333,7 +333,7 @@ bool chat_switch(struct chat *c, struct str resumed, struct error *err)
 static void set_chat_settings(struct chat *c)
 {
     c->launch.settings.asks_beyond_mode = true;
-    c->launch.settings.tells_output = true;
+    c->launch.settings.sends_output = true;
 }
 
 /* The sandbox of a session is made once, so that another mode needs it opened anew. */

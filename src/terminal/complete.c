@@ -29,10 +29,7 @@ static void add(void *arg, struct str value, struct str about)
     bool is_first = fits && str_starts(value, k->prefix);
     if (!fits || k->n == MAX_ITEMS || str_eq(value, k->prefix))
         return;
-    if (k->n == k->room) {
-        k->room = k->room ? k->room * 2 : 16;
-        k->items = xrealloc(k->items, k->room * sizeof *k->items);
-    }
+    GROW(k->items, k->n, k->capacity);
     struct pick_item item = {arena_str(&k->arena, value), arena_str(&k->arena, about), STR_NONE};
     size_t at = k->n;
     while (is_first && at && !str_starts(k->items[at - 1].label, k->prefix))

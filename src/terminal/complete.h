@@ -8,7 +8,7 @@
 struct completion {
     struct arena arena;
     struct pick_item *items; /* value: what is put in */
-    size_t n, room, at;
+    size_t n, capacity, at;
     size_t from;       /* byte of the text where the name begins */
     struct str prefix; /* that is typed */
 };

@@ -51,7 +51,7 @@ size_t editor_search(const struct editor *e, struct str words, size_t before);
 /* ---- rows ---- */
 
 typedef void editor_row_fn(void *arg, struct str shown, bool has_cursor, int cursor_col);
-/* Tells the rows of the text as they are shown, marks written out. */
+/* Calls back for the rows of the text as they are shown, marks written out. */
 void editor_rows(const struct editor *e, editor_row_fn *fn, void *arg);
 /* A row up or down; false when there is none. */
 bool editor_move_row(struct editor *e, int by);

@@ -3,7 +3,7 @@
 #include "terminal/internal.h"
 #include "terminal/width.h"
 
-struct entry {
+struct typed_entry {
     const char *who, *what;
     bool is_secret;
     entry_fn *fn;
@@ -11,7 +11,7 @@ struct entry {
     struct editor editor;
 };
 
-static void entry_free(struct entry *e)
+static void entry_free(struct typed_entry *e)
 {
     if (e->editor.text.p)
         explicit_bzero(e->editor.text.p, e->editor.text.n);
@@ -44,7 +44,7 @@ static void entry_draw(struct chat *c)
 
 static void entry_key(struct chat *c, const struct key *k)
 {
-    struct entry *e = c->entry;
+    struct typed_entry *e = c->entry;
     AUTO(buf) struct buf text = BUF_INIT;
     if (k->code == KEY_ESC || ((k->mods & MOD_CTRL) && k->code == 'c')) {
         chat_set_pane(c, &pane_edit);
@@ -72,9 +72,10 @@ const struct pane pane_entry = {.draw = entry_draw, .key = entry_key, .close = e
 void entry_open(struct chat *c, const char *who, const char *what, bool is_secret, entry_fn *fn,
                 void *arg)
 {
-    struct entry *e = xnew(struct entry);
+    struct typed_entry *e = xnew(struct typed_entry);
     entry_close(c);
-    *e = (struct entry){.who = who, .what = what, .is_secret = is_secret, .fn = fn, .arg = arg};
+    *e = (struct typed_entry){
+        .who = who, .what = what, .is_secret = is_secret, .fn = fn, .arg = arg};
     c->entry = e;
     chat_set_pane(c, &pane_entry);
 }

@@ -16,6 +16,7 @@
 #include "base/shown.h"
 #include "base/time.h"
 #include "base/utf8.h"
+#include "dialects/undone.h"
 #include "loop/process.h"
 #include "terminal/exec_impl.h"
 #include "terminal/picture.h"
@@ -85,7 +86,7 @@ static void keep_answer(struct exec *x)
     set_status(x, EXEC_FAILED, EXIT_OUTPUT);
 }
 
-/* Tells how it ended, once, and lets the loop stop. */
+/* Writes the result, once, and lets the loop stop. */
 static void finish(struct exec *x)
 {
     AUTO(buf) struct buf line = BUF_INIT;
@@ -104,7 +105,7 @@ static void finish(struct exec *x)
     }
     if (!x->options.as_json && !x->options.as_stream)
         exec_end_line(x);
-    exec_tell_end(x);
+    exec_show_end(x);
     fiber_start(x->loop, "quit", quit_fiber, x);
 }
 
@@ -245,11 +246,11 @@ static void on_event(void *arg, struct session *s, const struct event *e)
         exec_put_text(x, e->text);
     else if (e->kind == EV_TEXT)
         buf_add(&x->text, e->text);
-    exec_tell_event(x, e);
+    exec_show_event(x, e);
     if (e->kind == EV_PERMISSION_ASKED) {
         exec_ask(x, e);
     } else if (e->kind == EV_QUESTION_ASKED) {
-        session_answer(x->launch.session, e->request_id, STR_NONE);
+        session_answer(x->launch.session, e->request_id, STR_NONE, STR_NONE);
     } else if (e->kind == EV_ANSWER) {
         buf_reset(&x->answer);
         buf_add(&x->answer, e->text);
@@ -374,7 +375,7 @@ static void undo_await(struct exec *x)
         fail(x, &err);
         return;
     }
-    profile_put_undo(&report, &x->answer);
+    undone_put_text(&report, &x->answer);
     x->has_answer = true;
     for (size_t i = 0; i < report.n; i++)
         if (report.files[i].outcome > UNDO_REMOVED) {
@@ -423,6 +424,7 @@ static void start(struct exec *x)
 {
     x->launch.engine = x->engine;
     x->launch.options = &x->options;
+    x->launch.is_headless = true;
     x->listener = (struct listener){.on_event = on_event, .arg = x};
     x->out = writer_new(x->loop, x->out_fd, on_written, x);
     writer_mind_reader(x->out);
@@ -469,7 +471,7 @@ static int refuse(struct exec *x, int argc, char **argv, const struct error *err
             exec_result_json(x, &line);
             buf_addc(&line, '\n');
         }
-    exec_tell_end(x);
+    exec_show_end(x);
     path_write_all(STDOUT_FILENO, buf_str(&line));
     run_options_clear(&x->options);
     return EXIT_USAGE;

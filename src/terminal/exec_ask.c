@@ -9,7 +9,7 @@
 static void answer(struct exec *x, bool allow, const char *reason)
 {
     reader_free(take(&x->tty));
-    session_permit(x->launch.session, x->request_id, allow, str_of(reason));
+    session_permit(x->launch.session, x->request_id, allow, str_of(reason), STR_NONE);
 }
 
 static void on_typed(void *arg, struct str bytes)

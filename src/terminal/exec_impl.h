@@ -60,7 +60,7 @@ struct exec {
     int64_t n_lines;     /* of --stream-json */
     int signo;           /* that asked to stop; 0: none */
     bool is_late;        /* --timeout is over */
-    bool is_ending;      /* the end was told */
+    bool is_ending;      /* the end was written */
     int n_repairs;       /* of an answer that did not fit the schema */
 
     /* The question on the terminal. */
@@ -95,8 +95,8 @@ void exec_result_json(const struct exec *x, struct buf *out); /* without its lin
 
 void exec_put_text(struct exec *x, struct str text); /* to stdout, without orders to the terminal */
 void exec_end_line(struct exec *x);
-void exec_tell_event(struct exec *x, const struct event *e);
-void exec_tell_end(struct exec *x);
+void exec_show_event(struct exec *x, const struct event *e);
+void exec_show_end(struct exec *x);
 /* "make test" of {"command":"make test"}: what a call is about, in one line. */
 void exec_put_gist(struct str args, struct buf *out);
 

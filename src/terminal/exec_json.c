@@ -92,6 +92,13 @@ static const struct row permission_rows[] = {
     ROW_OUT("required", T_STR, NEEDED, "the mode that would cover it"),
     ROW_END,
 };
+static const struct row answered_rows[] = {
+    COMMON,
+    TURN,
+    ROW_OUT("allowed", T_BOOL, NEEDED, "whether the call may run"),
+    ROW_OUT("text", T_STR, OPTIONAL, "the reason, or the answer to a question"),
+    ROW_END,
+};
 static const struct row output_rows[] = {
     COMMON,
     TURN,
@@ -175,7 +182,9 @@ static const struct row *const event_line_rows[EV_N_KINDS] = {
     [EV_RETRY_WAITING] = retry_rows,
     [EV_CALL_STARTED] = call_rows,
     [EV_PERMISSION_ASKED] = permission_rows,
+    [EV_PERMISSION_ANSWERED] = answered_rows,
     [EV_QUESTION_ASKED] = question_rows,
+    [EV_QUESTION_ANSWERED] = answered_rows,
     [EV_CALL_OUTPUT] = output_rows,
     [EV_CALL_DONE] = done_rows,
     [EV_ROUND_DONE] = round_rows,
@@ -297,6 +306,10 @@ static void put_members(struct jw *w, const struct event *e)
     if (rows == permission_rows) {
         jw_kstr_null(w, "reason", e->permission->reason);
         jw_kz(w, "required", mode_name(e->permission->required));
+    }
+    if (rows == answered_rows) {
+        jw_kbool(w, "allowed", e->count);
+        jw_kstr_opt(w, "text", e->text);
     }
     if (rows == output_rows) {
         jw_kstr(w, "text", e->text);

@@ -52,7 +52,7 @@ void exec_put_gist(struct str args, struct buf *out)
     utf8_collapse(out, utf8_cut(text, GIST_BYTES));
 }
 
-static void tell_line(const struct exec *x, const char *mark, struct str text)
+static void show_line(const struct exec *x, const char *mark, struct str text)
 {
     AUTO(buf) struct buf shown = BUF_INIT;
     shown_add(&shown, text, false);
@@ -60,68 +60,68 @@ static void tell_line(const struct exec *x, const char *mark, struct str text)
             x->has_color ? "\033[0m" : "");
 }
 
-static void tell_lines(const struct exec *x, const char *mark, struct str text)
+static void show_lines(const struct exec *x, const char *mark, struct str text)
 {
     struct str line, rest = text;
     while (str_line(&rest, &line))
-        tell_line(x, mark, line);
+        show_line(x, mark, line);
 }
 
-static void tell_call(const struct exec *x, const struct event_call *c)
+static void show_call(const struct exec *x, const struct event_call *c)
 {
     AUTO(buf) struct buf line = BUF_INIT;
     buf_addf(&line, "%.*s ", STR_FMT(c->name));
     exec_put_gist(c->args, &line);
-    tell_line(x, "> ", buf_str(&line));
+    show_line(x, "> ", buf_str(&line));
 }
 
 /* The first line of what went wrong; what went well needs no words. */
-static void tell_result(const struct exec *x, const struct event_result *r)
+static void show_result(const struct exec *x, const struct event_result *r)
 {
     AUTO(buf) struct buf text = BUF_INIT;
     struct str line, rest = r->text;
     if (x->options.is_verbose) {
-        tell_lines(x, "  ", r->text);
+        show_lines(x, "  ", r->text);
     } else if (r->is_error && str_line(&rest, &line)) {
         buf_addf(&text, "failed: %.*s", STR_FMT(utf8_cut(line, GIST_BYTES)));
-        tell_line(x, "  ", buf_str(&text));
+        show_line(x, "  ", buf_str(&text));
     }
 }
 
-static void tell_retry(const struct exec *x, const struct event *e)
+static void show_retry(const struct exec *x, const struct event *e)
 {
     AUTO(buf) struct buf text = BUF_INIT;
     buf_addf(&text, "%.*s; again in %lld ms", STR_FMT(e->text), (long long)e->retry->delay_ms);
-    tell_line(x, "  ", buf_str(&text));
+    show_line(x, "  ", buf_str(&text));
 }
 
 /* What was said before a call is progress, not the answer. */
-static void tell_said(struct exec *x)
+static void show_text(struct exec *x)
 {
     if (x->is_live)
         exec_end_line(x);
     else if (!x->options.is_quiet)
-        tell_lines(x, "", buf_str(&x->text));
+        show_lines(x, "", buf_str(&x->text));
     buf_reset(&x->text);
 }
 
-void exec_tell_event(struct exec *x, const struct event *e)
+void exec_show_event(struct exec *x, const struct event *e)
 {
     bool is_shown = !x->options.is_quiet;
     if (e->kind == EV_CALL_STARTED)
-        tell_said(x);
+        show_text(x);
     if (e->kind == EV_CALL_STARTED && is_shown)
-        tell_call(x, e->call);
+        show_call(x, e->call);
     else if (e->kind == EV_CALL_DONE && is_shown)
-        tell_result(x, e->result);
+        show_result(x, e->result);
     else if (e->kind == EV_RETRY_WAITING && is_shown)
-        tell_retry(x, e);
+        show_retry(x, e);
     else if (e->kind == EV_REASONING && x->options.is_verbose)
-        tell_lines(x, "  ", e->text);
+        show_lines(x, "  ", e->text);
     else if (e->kind == EV_NOTICE && is_shown)
-        tell_line(x, "", e->text);
+        show_line(x, "", e->text);
     else if (e->kind == EV_COMPACTION_STARTED && is_shown)
-        tell_line(x, "", STR("summarising older messages"));
+        show_line(x, "", STR("summarising older messages"));
 }
 
 static void add_count(struct buf *out, int64_t n)
@@ -132,7 +132,7 @@ static void add_count(struct buf *out, int64_t n)
         buf_addf(out, "%.1fk", (double)n / 1000);
 }
 
-static void tell_figures(const struct exec *x)
+static void show_figures(const struct exec *x)
 {
     AUTO(buf) struct buf text = BUF_INIT;
     buf_addf(&text, "%lld round%s, ", (long long)x->n_rounds, x->n_rounds == 1 ? "" : "s");
@@ -143,10 +143,10 @@ static void tell_figures(const struct exec *x)
     if (x->usage.cost > 0)
         buf_addf(&text, ", $%.*f", x->usage.cost < 0.1 ? 4 : 2, x->usage.cost);
     buf_addf(&text, ", %.1f s", (double)(time_mono_us() - x->began_us) / 1e6);
-    tell_line(x, "", buf_str(&text));
+    show_line(x, "", buf_str(&text));
 }
 
-void exec_tell_end(struct exec *x)
+void exec_show_end(struct exec *x)
 {
     static const char *const words[] = {
         [EXEC_FAILED] = "failed",
@@ -168,5 +168,5 @@ void exec_tell_end(struct exec *x)
         fputs("  try: TRIVET_MODEL=rehearsal/default, a key in the environment, or trivet doctor\n",
               stderr);
     if (!x->options.is_quiet && x->launch.session)
-        tell_figures(x);
+        show_figures(x);
 }

@@ -33,7 +33,7 @@ struct waiting_text { /* typed while a turn runs */
     bool is_late;  /* typed while a turn ran */
     char turn[UUID_LEN + 1];
     char *text;
-    bool *is_withdrawn; /* told to the fiber that still sends it; NULL: it is sent */
+    bool *is_withdrawn; /* read by the fiber that still sends it; NULL: it was sent */
 };
 
 struct asked; /* entry.c */
@@ -42,8 +42,8 @@ void entry_open(struct chat *c, const char *who, const char *what, bool is_secre
                 void *arg);
 
 /* ask.c */
-struct pick;  /* pick.c */
-struct entry; /* entry.c */
+struct pick;        /* pick.c */
+struct typed_entry; /* entry.c */
 struct completion;
 
 struct chat {
@@ -81,7 +81,7 @@ struct chat {
     size_t found;               /* in the history */
     struct asked *asked;
     struct pick *pick;
-    struct entry *entry;
+    struct typed_entry *entry;
     struct fiber *signing;       /* waits for a sign-in, or NULL */
     struct completion *complete; /* what is offered, or NULL */
     char branch[64];             /* of the repository, for the footer */

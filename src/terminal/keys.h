@@ -38,8 +38,8 @@ struct keys {
 };
 
 typedef void key_fn(void *arg, const struct key *k);
-/* Takes bytes and tells the keys in them.  True when the rest is a beginning: an escape byte alone
- * is the key only if nothing follows it soon, then keys_settle is to be called. */
+/* Takes bytes and calls back for each key in them.  True when the rest is a beginning: an escape
+ * byte alone is the key only if nothing follows it soon, then keys_settle is to be called. */
 bool keys_add(struct keys *k, struct str bytes, key_fn *fn, void *arg);
 void keys_settle(struct keys *k, key_fn *fn, void *arg);
 void keys_clear(struct keys *k);

@@ -49,6 +49,7 @@ static void fill_settings(struct launch *l)
     l->settings.max_total_tokens = o->max_total_tokens;
     l->settings.max_time_ms = o->max_time_ms;
     l->settings.keeps_no_file = o->is_ephemeral;
+    l->settings.spares_todos = l->is_headless;
 }
 
 void launch_refill(struct launch *l)

@@ -17,9 +17,10 @@ struct launch {
     struct rules rules;
     struct session_settings settings;
     struct session *session;
-    struct str path; /* of the session that goes on, or STR_NONE */
-    struct str name; /* of the session, as --resume takes it */
-    bool is_usage;   /* launch_prepare failed because of a rule on the command line */
+    struct str path;  /* of the session that goes on, or STR_NONE */
+    struct str name;  /* of the session, as --resume takes it */
+    bool is_headless; /* there is no user who would see a list of things to do */
+    bool is_usage;    /* launch_prepare failed because of a rule on the command line */
 };
 
 /* Finds the workspace, loads the rules, fills the settings. */

@@ -219,7 +219,7 @@ static void begin_inline(struct markdown *m, unsigned base)
     m->base = base;
 }
 
-/* Whether enough of the line is there to tell what its first mark means. */
+/* Whether enough of the line is there to know what its first mark means. */
 static bool is_known(struct str s)
 {
     if (s.p[0] == '#')

@@ -10,24 +10,24 @@
 #include "terminal/pick.h"
 #include "terminal/slash.h"
 
-struct wish { /* for a fiber */
+struct action { /* for a fiber */
     struct chat *c;
     const struct provider *provider;
     char *text;
 };
 
-static struct wish *wish_new(struct chat *c, const struct provider *p, struct str text)
+static struct action *action_new(struct chat *c, const struct provider *p, struct str text)
 {
-    struct wish *w = xnew(struct wish);
-    *w = (struct wish){c, p, str_dup(text)};
-    return w;
+    struct action *a = xnew(struct action);
+    *a = (struct action){c, p, str_dup(text)};
+    return a;
 }
 
-static void wish_free(struct wish *w)
+static void action_free(struct action *a)
 {
-    chat_dirty(w->c);
-    free(w->text);
-    free(w);
+    chat_dirty(a->c);
+    free(a->text);
+    free(a);
 }
 
 /* ---- the choice is kept ---- */
@@ -39,13 +39,13 @@ static void set_model_member(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *roo
 
 static void store_fiber(void *arg)
 {
-    struct wish *w = arg;
+    struct action *a = arg;
     AUTO(buf) struct buf path = BUF_INIT;
     struct error err;
     profile_config_path(&path);
-    if (!config_change_await(buf_str(&path), set_model_member, w->text, NULL, &err))
-        view_notice(w->c, STYLE_YELLOW, "the choice could not be kept: %s", err.text);
-    wish_free(w);
+    if (!config_change_await(buf_str(&path), set_model_member, a->text, NULL, &err))
+        view_notice(a->c, STYLE_YELLOW, "the choice could not be kept: %s", err.text);
+    action_free(a);
 }
 
 /* The session's model from now on, and that of later chats. */
@@ -62,7 +62,7 @@ static void choose(struct chat *c, struct str slug)
     c->window = session_window(c->launch.session);
     c->options.model = arena_str(&c->launch.arena, slug); /* of a later /new */
     view_notice(c, STYLE_DIM, "%.*s answers from now on", STR_FMT(slug));
-    fiber_start(c->loop, "store", store_fiber, wish_new(c, NULL, slug));
+    fiber_start(c->loop, "store", store_fiber, action_new(c, NULL, slug));
 }
 
 static void choose_value(struct chat *c, struct str slug)
@@ -154,19 +154,19 @@ static void use_await(struct chat *c, const struct provider *p)
 
 static void use_fiber(void *arg)
 {
-    struct wish *w = arg;
-    use_await(w->c, w->provider);
-    wish_free(w);
+    struct action *a = arg;
+    use_await(a->c, a->provider);
+    action_free(a);
 }
 
 static void key_fiber(void *arg)
 {
-    struct wish *w = arg;
-    struct chat *c = w->c;
-    const struct provider *p = w->provider;
+    struct action *a = arg;
+    struct chat *c = a->c;
+    const struct provider *p = a->provider;
     struct error err;
     struct session_info info;
-    if (!account_put_key_await(c->engine, p, str_of(w->text), &err)) {
+    if (!account_put_key_await(c->engine, p, str_of(a->text), &err)) {
         bool is_refused = err.code == ERR_AUTH || err.code == ERR_NO_KEY;
         view_notice(c, STYLE_RED, "%s%s%s", is_refused ? p->label : "trivet",
                     is_refused ? " refused the key: " : ": ", err.text);
@@ -178,14 +178,14 @@ static void key_fiber(void *arg)
         if (!info.model.p)
             use_await(c, p);
     }
-    wish_free(w);
+    action_free(a);
 }
 
 static void on_key_typed(struct chat *c, struct str key, void *arg)
 {
     const struct provider *p = arg;
     if (key.n)
-        fiber_start(c->loop, "key", key_fiber, wish_new(c, p, key));
+        fiber_start(c->loop, "key", key_fiber, action_new(c, p, key));
 }
 
 /* ---- signing in ---- */
@@ -206,9 +206,9 @@ static void on_login(void *arg, struct login *lg, enum login_event event)
 /* Waits until the user has signed in somewhere else; the chat goes on meanwhile. */
 static void sign_in_fiber(void *arg)
 {
-    struct wish *w = arg;
-    struct chat *c = w->c;
-    const struct provider *p = w->provider;
+    struct action *a = arg;
+    struct chat *c = a->c;
+    const struct provider *p = a->provider;
     struct login_options o = {
         .issuer = issuer_of(account_name(p)), .way = LOGIN_AUTO, .on_event = on_login, .arg = c};
     struct error err;
@@ -224,7 +224,7 @@ static void sign_in_fiber(void *arg)
         view_notice(c, STYLE_RED, "trivet: %s", err.text);
     }
     c->signing = NULL;
-    wish_free(w);
+    action_free(a);
 }
 
 static void sign_in(struct chat *c, const struct provider *p)
@@ -232,7 +232,7 @@ static void sign_in(struct chat *c, const struct provider *p)
     if (c->signing)
         view_notice(c, STYLE_YELLOW, "another sign-in is not over yet");
     else
-        c->signing = fiber_start(c->loop, "sign in", sign_in_fiber, wish_new(c, p, STR("")));
+        c->signing = fiber_start(c->loop, "sign in", sign_in_fiber, action_new(c, p, STR("")));
 }
 
 static void ask_key_for(struct chat *c, struct str name)
@@ -274,22 +274,22 @@ void slash_login(struct chat *c, struct str args)
 
 static void logout_fiber(void *arg)
 {
-    struct wish *w = arg;
+    struct action *a = arg;
     struct error err;
-    struct str name = account_name(w->provider);
-    if (auth_store_remove_await(engine_auth(w->c->engine), name, &err))
-        view_notice(w->c, 0, "the key for %s is forgotten", w->provider->label);
+    struct str name = account_name(a->provider);
+    if (auth_store_remove_await(engine_auth(a->c->engine), name, &err))
+        view_notice(a->c, 0, "the key for %s is forgotten", a->provider->label);
     else
-        view_notice(w->c, STYLE_RED, "trivet: %s", err.text);
-    engine_forget_keys(w->c->engine);
-    wish_free(w);
+        view_notice(a->c, STYLE_RED, "trivet: %s", err.text);
+    engine_forget_keys(a->c->engine);
+    action_free(a);
 }
 
 void slash_logout(struct chat *c, struct str args)
 {
     const struct provider *p = engine_find_provider(c->engine, str_trim(args));
     if (p)
-        fiber_start(c->loop, "logout", logout_fiber, wish_new(c, p, STR("")));
+        fiber_start(c->loop, "logout", logout_fiber, action_new(c, p, STR("")));
     else
         view_notice(c, 0, "/logout PROVIDER");
 }
@@ -309,7 +309,7 @@ static void choose_first(struct chat *c, struct str value)
     }
     const struct provider *p = engine_find_provider(c->engine, value);
     if (p)
-        fiber_start(c->loop, "use", use_fiber, wish_new(c, p, STR("")));
+        fiber_start(c->loop, "use", use_fiber, action_new(c, p, STR("")));
 }
 
 static void on_left(struct chat *c)

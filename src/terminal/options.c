@@ -83,8 +83,8 @@ const struct option exec_option_rows[] = {
     RUN(forks, OPT_FLAG, "fork", 0, NULL, "with -c or -r: in a copy, the session stays as it is"),
     RUN(is_ephemeral, OPT_FLAG, "ephemeral", 0, NULL, "keep no session file"),
     RUN(undoes, OPT_FLAG, "undo", 0, NULL,
-        "instead of a prompt: take back what file tools changed in the\n"
-        "last turn of the session (-r; default: the newest one)"),
+        "instead of a prompt: take back what the last turn of the\n"
+        "session (-r; default: the newest one) changed in files"),
     RUN(title, OPT_TEXT, "title", 0, "NAME", "name of the session"),
     RUN(max_rounds, OPT_COUNT, "max-turns", 0, "N",
         "stop after N rounds with tools (default: 200)"),

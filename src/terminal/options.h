@@ -11,11 +11,6 @@ struct run_rule {
     struct str text;
 };
 
-struct str_list {
-    struct str *v;
-    size_t n;
-};
-
 struct run_options {
     struct str model, effort, resume; /* or STR_NONE */
     struct str workspace;             /* STR_NONE: the current directory, or the session's own */

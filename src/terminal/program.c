@@ -43,7 +43,8 @@ void program_page(struct chat *c)
     if (in < 0)
         return;
     chat_go_away(c);
-    if (!terminal_run(c->loop, argv, in, c->out_fd, on_paged, c, &err)) {
+    struct terminal_program pager = {argv, in, c->out_fd, on_paged, c};
+    if (!terminal_run(c->loop, &pager, &err)) {
         chat_come_back(c);
         view_notice(c, STYLE_RED, "trivet: %s", err.text);
     }
@@ -83,7 +84,8 @@ void program_edit(struct chat *c)
     path_write_all(fd, buf_str(&text));
     close(fd);
     chat_go_away(c);
-    if (!terminal_run(c->loop, argv, c->in_fd, c->out_fd, on_edited, c, &err)) {
+    struct terminal_program editor = {argv, c->in_fd, c->out_fd, on_edited, c};
+    if (!terminal_run(c->loop, &editor, &err)) {
         chat_come_back(c);
         view_notice(c, STYLE_RED, "trivet: %s", err.text);
     }
@@ -103,7 +105,8 @@ static void shell_fiber(void *arg)
     struct program_output out = {0};
     struct error err;
     const char *const argv[] = {"sh", "-c", s->command, NULL};
-    if (session_program_await(c->launch.session, argv, COMMAND_MS, OUTPUT_BYTES, &out, &err)) {
+    struct session_program p = {.argv = argv, .timeout_ms = COMMAND_MS, .max = OUTPUT_BYTES};
+    if (session_program_await(c->launch.session, &p, &out, &err)) {
         view_output(c, buf_str(&out.out));
         view_output(c, buf_str(&out.err));
         if (out.exit_code || out.timed_out)

@@ -60,7 +60,7 @@ static void set_style(struct screen *s, unsigned style)
 
 static void add_run(struct screen *s, unsigned style, bool is_code, struct str text)
 {
-    struct run *last = s->n_runs ? &s->runs[s->n_runs - 1] : NULL;
+    struct text_run *last = s->n_runs ? &s->runs[s->n_runs - 1] : NULL;
     if (!text.n)
         return;
     s->is_whole = false;
@@ -69,11 +69,8 @@ static void add_run(struct screen *s, unsigned style, bool is_code, struct str t
         last->n += text.n;
         return;
     }
-    if (s->n_runs == s->room_runs) {
-        s->room_runs = s->room_runs ? s->room_runs * 2 : 16;
-        s->runs = xrealloc(s->runs, s->room_runs * sizeof *s->runs);
-    }
-    s->runs[s->n_runs++] = (struct run){text.n, style, is_code};
+    GROW(s->runs, s->n_runs, s->runs_capacity);
+    s->runs[s->n_runs++] = (struct text_run){text.n, style, is_code};
 }
 
 void screen_text(struct screen *s, unsigned style, struct str text)
@@ -422,7 +419,7 @@ static void draw_all(struct screen *s)
 
 static void take_over(struct screen *s)
 {
-    struct live old = s->live;
+    struct live_rows old = s->live;
     s->live = s->next;
     s->next = old;
     s->next.n = s->next.cursor_row = s->next.cursor_col = 0;
@@ -492,7 +489,7 @@ static void draw_live(struct screen *s)
 /* A window of a few rows shows those around the cursor. */
 static void fit_live(struct screen *s)
 {
-    struct live *l = &s->next;
+    struct live_rows *l = &s->next;
     while (l->n > s->lines - 1) {
         if (l->cursor_row == 0) {
             l->n--;

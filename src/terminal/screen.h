@@ -40,7 +40,7 @@ enum {
     STYLE_STRIKE = 256,
 };
 
-struct live { /* the rows to be shown; filled anew for each frame */
+struct live_rows { /* the rows to be shown; filled anew for each frame */
     struct {
         struct buf text; /* with style sequences */
         int width;
@@ -49,7 +49,7 @@ struct live { /* the rows to be shown; filled anew for each frame */
     int cursor_row, cursor_col;
 };
 
-struct run { /* text that waits to be laid out */
+struct text_run { /* text that waits to be laid out */
     size_t n;
     unsigned style;
     bool is_code; /* breaks nowhere */
@@ -60,8 +60,8 @@ struct screen {
     bool is_plain, has_colour;
     struct buf out;     /* what is to be written */
     struct buf pending; /* text of the runs */
-    struct run *runs;
-    size_t n_runs, room_runs;
+    struct text_run *runs;
+    size_t n_runs, runs_capacity;
     bool is_whole; /* the pending text ends here: a word at its end is one */
     bool is_held;  /* no text is printed for now */
     /* the open row */
@@ -71,7 +71,7 @@ struct screen {
     unsigned style;
     int blank; /* empty rows at the end of what was printed, at most 2 */
     /* what is drawn */
-    struct live live, next;
+    struct live_rows live, next;
     int reach; /* rows below the first live one that may hold something */
 };
 

@@ -5,6 +5,7 @@
 #include "context/export.h"
 #include "dialects/page.h"
 #include "dialects/find.h"
+#include "dialects/undone.h"
 #include "terminal/pick.h"
 #include "terminal/slash.h"
 
@@ -13,7 +14,7 @@ static struct fiber *start(struct chat *c, const char *name, loop_fn *fn)
     return fiber_start(c->loop, name, fn, c);
 }
 
-static void tell(struct chat *c, const struct error *err)
+static void show_error(struct chat *c, const struct error *err)
 {
     view_notice(c, STYLE_RED, "trivet: %s", err->text);
     chat_dirty(c);
@@ -29,7 +30,7 @@ static void resume(struct chat *c, struct str path)
     if (str_eq(path, info.path))
         return;
     if (!chat_switch(c, path, &err)) {
-        tell(c, &err);
+        show_error(c, &err);
         return;
     }
     session_info(c->launch.session, &info);
@@ -82,7 +83,7 @@ static void pick_fiber(void *arg)
     struct session_list list;
     struct error err;
     if (!list_await(c, &a, &list, &err)) {
-        tell(c, &err);
+        show_error(c, &err);
         return;
     }
     if (!list.n) {
@@ -119,7 +120,7 @@ static void resume_fiber(void *arg)
     if (find_session_await(c->engine, &a, str_of(r->start), &row, &err))
         resume(c, row.path);
     else
-        tell(c, &err);
+        show_error(c, &err);
     chat_dirty(c);
     free(r->start);
     free(r);
@@ -139,7 +140,7 @@ void slash_new(struct chat *c, struct str args)
     if (chat_switch(c, STR_NONE, &err))
         view_notice(c, STYLE_DIM, "--- new session ---");
     else
-        tell(c, &err);
+        show_error(c, &err);
 }
 
 /* ---- a copy ---- */
@@ -156,18 +157,18 @@ static void fork_fiber(void *arg)
     c->launch.session = from;
     c->launch.name = name;
     if (!is_open) {
-        tell(c, &err);
+        show_error(c, &err);
         return;
     }
     bool ok = session_copy_await(from, SIZE_MAX, true, to, &err);
     session_close(to);
     if (!ok)
-        tell(c, &err);
+        show_error(c, &err);
     else if (chat_switch(c, copy, &err))
         view_notice(c, STYLE_DIM, "--- a copy: session %.8s; %.8s stays as it is ---", copy.p,
                     name.p);
     else
-        tell(c, &err);
+        show_error(c, &err);
     chat_dirty(c);
 }
 
@@ -195,7 +196,7 @@ static void compact_fiber(void *arg)
     struct compact_outcome out;
     struct error err;
     if (!session_compact_await(c->launch.session, str_of(k->words), &a, &out, &err))
-        tell(c, &err);
+        show_error(c, &err);
     chat_dirty(c);
     free(k->words);
     free(k);
@@ -220,9 +221,9 @@ static void undo_fiber(void *arg)
     struct error err;
     struct str line, rest;
     if (!session_undo_await(c->launch.session, &a, &report, &err))
-        tell(c, &err);
+        show_error(c, &err);
     else
-        profile_put_undo(&report, &text);
+        undone_put_text(&report, &text);
     for (rest = buf_str(&text); rest.n;) {
         rest = str_split(rest, '\n', &line);
         view_notice(c, 0, "%.*s", STR_FMT(line));
@@ -248,7 +249,7 @@ static void rename_fiber(void *arg)
     struct wording *w = arg;
     struct error err;
     if (!session_set_name_await(w->c->launch.session, str_of(w->text), &err))
-        tell(w->c, &err);
+        show_error(w->c, &err);
     else
         view_notice(w->c, 0, "this session is called %s", w->text);
     chat_dirty(w->c);
@@ -303,7 +304,7 @@ static void export_fiber(void *arg)
     if (export_write_await(buf_str(&path), c->launch.workspace, path_home(), buf_str(&text), &err))
         view_notice(c, 0, "written: %.*s", STR_FMT(buf_str(&path)));
     else
-        tell(c, &err);
+        show_error(c, &err);
     chat_dirty(c);
     free(w->text);
     free(w);

@@ -191,7 +191,7 @@ const struct slash_row slash_rows[] = {
     {"new", "", "begin a new session", slash_new, NULL, true},
     {"rename", "NAME", "name this session", slash_rename, NULL, false},
     {"compact", "[WORDS]", "sum up the conversation to make it shorter", slash_compact, NULL, true},
-    {"undo", "", "take back what file tools changed in the last turn", slash_undo, NULL, true},
+    {"undo", "", "take back what the last turn changed in files", slash_undo, NULL, true},
     {"diff", "", "what has changed since the last commit", slash_diff, NULL, false},
     {"copy", "", "the last answer into the clipboard", slash_copy, NULL, false},
     {"export", "[FILE]", "write the conversation to a file, .md or .html", slash_export, NULL,

@@ -308,7 +308,7 @@ static const char *way_out(const struct error *err)
     }
 }
 
-static void tell_failure(struct chat *c, const struct error *err)
+static void show_failure(struct chat *c, const struct error *err)
 {
     if (!err)
         return;
@@ -332,7 +332,7 @@ static void end_turn(struct chat *c, const struct event *e)
     set_progress(c, STR(""));
     ask_close(c);
     if (e->end->state == TURN_FAILED)
-        tell_failure(c, e->error);
+        show_failure(c, e->error);
     else if (e->end->state == TURN_CANCELED && strcmp(e->end->stop, "continued") != 0)
         view_notice(c, STYLE_YELLOW, "stopped");
     else if (strcmp(e->end->stop, "end_turn") != 0 && strcmp(e->end->stop, "continued") != 0)
@@ -344,13 +344,13 @@ static void end_turn(struct chat *c, const struct event *e)
         buf_addc(&c->screen.out, '\a'); /* the user may have looked away */
 }
 
-static void tell_retry(struct chat *c, const struct event *e)
+static void show_retry(struct chat *c, const struct event *e)
 {
     view_notice(c, STYLE_YELLOW, "%.*s; attempt %d of %d in %.1f s", STR_FMT(e->text),
                 e->retry->attempt, e->retry->max_attempts, (double)e->retry->delay_ms / 1000);
 }
 
-static void tell_compaction(struct chat *c, const struct event *e)
+static void show_compaction(struct chat *c, const struct event *e)
 {
     if (e->error)
         view_notice(c, STYLE_RED, "compaction failed: %s", e->error->text);
@@ -402,10 +402,10 @@ void view_event(struct chat *c, const struct event *e)
         end_call(c, e);
         break;
     case EV_RETRY_WAITING:
-        tell_retry(c, e);
+        show_retry(c, e);
         break;
     case EV_COMPACTION_DONE:
-        tell_compaction(c, e);
+        show_compaction(c, e);
         break;
     case EV_NOTICE:
         view_notice(c, STYLE_YELLOW, "%.*s", STR_FMT(e->text));

@@ -78,7 +78,7 @@ static void on_end(void *arg, const struct child_end *end)
     tape_finish(&j->err);
     if (j->text)
         cut_pair_flush(j->text);
-    if (j->text && j->text->saved.told)
+    if (j->text && j->text->saved.shown)
         saved_settle(&j->text->saved);
     child_free(take(&j->child));
     wait_wake(&j->started);
@@ -105,7 +105,7 @@ void background_free(struct background *b)
 }
 
 /* Room for one more, if need be by forgetting the oldest that has ended. */
-static bool make_room(struct background *b, struct error *err)
+static bool make_space(struct background *b, struct error *err)
 {
     struct background_job *oldest = NULL;
     int n = 0;
@@ -203,7 +203,7 @@ bool background_start_await(struct background *b, const struct background_option
         return error_set(err, ERR_BUSY, "the process is about to end");
     if (fiber_is_canceled())
         return error_set(err, ERR_CANCELED, "canceled");
-    if (!make_room(b, err))
+    if (!make_space(b, err))
         return false;
     struct background_job *j = job_new(b, o);
     if (!job_start(j, o, err)) {
@@ -222,21 +222,21 @@ bool background_start_await(struct background *b, const struct background_option
     return ok;
 }
 
-bool background_adopt(struct background *b, const struct background_options *o, struct child *child,
-                      int pid, struct cut_pair *text, struct background_job **ret,
+bool background_adopt(struct background *b, const struct background_options *o,
+                      const struct running_command *c, struct background_job **ret,
                       struct error *err)
 {
     if (b->is_closed)
         return error_set(err, ERR_BUSY, "the process is about to end");
-    if (!make_room(b, err))
+    if (!make_space(b, err))
         return false;
     struct background_job *j = job_new(b, o);
     cut_pair_free(j->text);
-    j->text = text;
-    j->pid = pid;
-    j->child = child;
+    j->text = c->text;
+    j->pid = c->pid;
+    j->child = c->child;
     j->is_running = true;
-    child_hand_over(child, on_output, on_end, j);
+    child_hand_over(c->child, on_output, on_end, j);
     j->next = b->first;
     b->first = j;
     *ret = j;

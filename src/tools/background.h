@@ -53,10 +53,15 @@ void background_free(struct background *b); /* kills what runs */
 /* ERR_LIMIT when too many run (LIMIT_BACKGROUND_JOBS), ERR_BUSY after background_close. */
 bool background_start_await(struct background *b, const struct background_options *o,
                             struct background_job **ret, struct error *err);
+struct running_command {
+    struct child *child;
+    int pid;
+    struct cut_pair *text; /* its output so far */
+};
 /* Makes a running command a job; what it says from now on is to be read.  Takes child and text
  * over; both stay the caller's when false is returned. */
-bool background_adopt(struct background *b, const struct background_options *o, struct child *child,
-                      int pid, struct cut_pair *text, struct background_job **ret,
+bool background_adopt(struct background *b, const struct background_options *o,
+                      const struct running_command *c, struct background_job **ret,
                       struct error *err);
 /* The path of the file with all that it has said, or NULL. */
 const char *background_log(struct background_job *j);

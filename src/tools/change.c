@@ -112,50 +112,48 @@ static struct edit *plain_edits(const struct edit *edits, size_t n, struct shape
 }
 
 /* True with a fault in *ret_report, or with the text to write in ret->after. */
-static bool plan_edit(struct str path, struct str old, const struct edit *edits, size_t n,
-                      bool everywhere, struct change *ret, struct edit_report *ret_report,
-                      struct shape *ret_shape, struct error *err)
+static bool plan_edit(struct str path, struct str old, const struct edit_list *edits,
+                      struct change *ret, struct edit_report *ret_report, struct error *err)
 {
     AUTO(buf) struct buf pool = BUF_INIT;
+    struct shape shape = shape_of(old);
     if (read_is_binary(old))
         return error_set(err, ERR_INVALID, "%.*s is not a text file", STR_FMT(path));
-    *ret_shape = shape_of(old);
-    shape_off(*ret_shape, old, &ret->before);
-    for (size_t i = 0; i < n; i++)
-        if (!omission_check(edits[i].new_text, buf_str(&ret->before), err))
+    shape_off(shape, old, &ret->before);
+    for (size_t i = 0; i < edits->n; i++)
+        if (!omission_check(edits->v[i].new_text, buf_str(&ret->before), err))
             return false;
-    AUTO_FREE struct edit *plain = plain_edits(edits, n, *ret_shape, &pool);
-    *ret_report = edit_apply(buf_str(&ret->before), plain, n, everywhere, &ret->after);
+    AUTO_FREE struct edit *plain = plain_edits(edits->v, edits->n, shape, &pool);
+    *ret_report = edit_apply(buf_str(&ret->before), plain, edits->n, edits->everywhere,
+                             &ret->after);
     ret->existed = ret->is_comparable = true;
     return true;
 }
 
-bool change_edit(struct str path, const struct edit *edits, size_t n, bool everywhere,
-                 struct change *ret, struct edit_report *ret_report, struct error *err)
+bool change_edit(struct str path, const struct edit_list *edits, struct change *ret,
+                 struct edit_report *ret_report, struct error *err)
 {
     AUTO(buf) struct buf old = BUF_INIT;
     struct edit_report report;
-    struct shape shape;
     if (!read_resolved(path, CHANGE_BYTES, &old, err) ||
-        !plan_edit(path, buf_str(&old), edits, n, everywhere, ret, &report, &shape, err) ||
-        (report.fault == EDIT_FINE && !write_shaped(path, shape, ret, err)))
+        !plan_edit(path, buf_str(&old), edits, ret, &report, err) ||
+        (report.fault == EDIT_FINE && !write_shaped(path, shape_of(buf_str(&old)), ret, err)))
         return false;
     *ret_report = report;
     return true;
 }
 
-bool change_edit_await(const struct tool_cx *cx, struct str path, const struct edit *edits,
-                       size_t n, bool everywhere, struct change *ret,
-                       struct edit_report *ret_report, struct error *err)
+bool change_edit_await(const struct tool_cx *cx, struct str path, const struct edit_list *edits,
+                       struct change *ret, struct edit_report *ret_report, struct error *err)
 {
     AUTO(buf) struct buf old = BUF_INIT;
     struct edit_report report;
-    struct shape shape;
     if (!tool_read_client_await(cx, path, &old, err) &&
         (err->code == ERR_CANCELED || !read_resolved(path, CHANGE_BYTES, &old, err)))
         return false;
-    if (!plan_edit(path, buf_str(&old), edits, n, everywhere, ret, &report, &shape, err) ||
-        (report.fault == EDIT_FINE && !write_shaped_await(cx, path, shape, ret, err)))
+    if (!plan_edit(path, buf_str(&old), edits, ret, &report, err) ||
+        (report.fault == EDIT_FINE &&
+         !write_shaped_await(cx, path, shape_of(buf_str(&old)), ret, err)))
         return false;
     *ret_report = report;
     return true;

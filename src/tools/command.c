@@ -14,9 +14,9 @@ struct splitter {
     bool is_split;  /* behind "&>": bash goes on with the command, sh begins another */
     bool has_texts; /* here-documents are read */
     struct commands done;
-    size_t room; /* of done.v */
-    struct command now;
-    size_t now_room, opens_room;
+    size_t capacity; /* of done.v */
+    struct simple_command now;
+    size_t now_capacity, opens_capacity;
 };
 
 /* Words that begin something which is not a simple command, unless they are quoted. */
@@ -36,17 +36,6 @@ static bool is_among(struct str word, const char *const *list)
     return false;
 }
 /* clang-format on */
-
-static void *grown(struct arena *a, const void *old, size_t n, size_t *room, size_t size)
-{
-    if (n < *room)
-        return (void *)old;
-    *room = *room ? *room * 2 : 8;
-    void *v = arena_alloc(a, *room * size);
-    if (n)
-        memcpy(v, old, n * size);
-    return v;
-}
 
 /* NAME=x and NAME+=x; NAME[i]=x is open. */
 static bool is_assignment(struct str word)
@@ -81,8 +70,8 @@ static bool end_word(struct splitter *s)
     struct str word = arena_str(s->arena, s->word.n ? buf_str(&s->word) : STR(""));
     if (s->is_split || (s->now.n == 0 && is_refused(s, word)))
         return false;
-    s->now.words = grown(s->arena, s->now.words, s->now.n, &s->now_room, sizeof *s->now.words);
-    s->now.opens = grown(s->arena, s->now.opens, s->now.n, &s->opens_room, sizeof *s->now.opens);
+    ARENA_GROW(s->arena, s->now.words, s->now.n, s->now_capacity);
+    ARENA_GROW(s->arena, s->now.opens, s->now.n, s->opens_capacity);
     s->now.opens[s->now.n] = s->is_open;
     s->now.words[s->now.n++] = word;
     buf_reset(&s->word);
@@ -97,10 +86,10 @@ static bool end_command(struct splitter *s, enum command_join join)
     if (!s->now.n)
         return true;
     s->now.join = join;
-    s->done.v = grown(s->arena, s->done.v, s->done.n, &s->room, sizeof *s->done.v);
+    ARENA_GROW(s->arena, s->done.v, s->done.n, s->capacity);
     s->done.v[s->done.n++] = s->now;
-    s->now = (struct command){0};
-    s->now_room = s->opens_room = 0;
+    s->now = (struct simple_command){0};
+    s->now_capacity = s->opens_capacity = 0;
     return true;
 }
 
@@ -324,7 +313,8 @@ bool command_split_texts(struct arena *a, struct str line, struct commands *ret)
     return split(a, line, true, ret);
 }
 
-static void add_words(struct arena *a, struct str line, struct command *all, size_t *room)
+static void add_words(struct arena *a, struct str line, struct simple_command *all,
+                      size_t *capacity)
 {
     AUTO(buf) struct buf word = BUF_INIT;
     for (size_t i = 0; i <= line.n; i++) {
@@ -333,7 +323,7 @@ static void add_words(struct arena *a, struct str line, struct command *all, siz
         if (!is_edge && !strchr("'\"\\", c))
             buf_addc(&word, c);
         if (is_edge && word.n) {
-            all->words = grown(a, all->words, all->n, room, sizeof *all->words);
+            ARENA_GROW(a, all->words, all->n, *capacity);
             all->words[all->n++] = arena_str(a, buf_str(&word));
             buf_reset(&word);
         }
@@ -342,18 +332,18 @@ static void add_words(struct arena *a, struct str line, struct command *all, siz
 
 /* Behind a backslash at the end of a line the word goes on, unless the backslash is quoted or
  * stands in a comment: such lines are read both ways. */
-struct command command_words(struct arena *a, struct str line)
+struct simple_command command_words(struct arena *a, struct str line)
 {
     AUTO(buf) struct buf joined = BUF_INIT;
-    struct command all = {0};
-    size_t room = 0, at;
-    add_words(a, line, &all, &room);
+    struct simple_command all = {0};
+    size_t capacity = 0, at;
+    add_words(a, line, &all, &capacity);
     struct str rest = line, mark = STR("\\\n");
     for (; (at = str_find(rest, mark)) != SIZE_MAX; rest = str_from(rest, at + mark.n))
         buf_add(&joined, str_cut(rest, at));
     if (rest.n < line.n) {
         buf_add(&joined, rest);
-        add_words(a, buf_str(&joined), &all, &room);
+        add_words(a, buf_str(&joined), &all, &capacity);
     }
     return all;
 }

@@ -15,7 +15,8 @@
 /* What joins a command to the next one. */
 enum command_join { JOIN_END, JOIN_THEN, JOIN_AND, JOIN_OR, JOIN_PIPE, JOIN_BACKGROUND };
 
-struct command { /* words without their quotes, as the program gets them but for globs and ~ */
+struct simple_command { /* words without their quotes, as the program gets them but for globs and ~
+                         */
     struct str *words;
     size_t n;
     bool *opens; /* of each word: an unquoted glob or ~ is in it */
@@ -23,7 +24,7 @@ struct command { /* words without their quotes, as the program gets them but for
 };
 
 struct commands {
-    struct command *v;
+    struct simple_command *v;
     size_t n;
 };
 
@@ -35,6 +36,6 @@ bool command_split(struct arena *a, struct str line, struct commands *ret);
 bool command_split_texts(struct arena *a, struct str line, struct commands *ret);
 /* All words of any line, cut at blanks and at everything that means something to a shell; quotes
  * and backslashes are dropped.  Over-reads on purpose, some words twice: for rules that forbid. */
-struct command command_words(struct arena *a, struct str line);
+struct simple_command command_words(struct arena *a, struct str line);
 
 #endif

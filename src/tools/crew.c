@@ -129,8 +129,8 @@ static void task_done(struct crew *c, struct task *t)
 /* ---- files ---- */
 
 /* m->path holds the directory with its slash. */
-static void tell_files(struct member *m, int fd, const struct names *names, size_t from, size_t to,
-                       const struct level *level)
+static void report_files(struct member *m, int fd, const struct names *names, size_t from,
+                         size_t to, const struct level *level)
 {
     struct crew *c = m->crew;
     size_t keep = m->path.n;
@@ -238,10 +238,10 @@ static void look_at(struct member *m, int fd, const struct task *t)
         push_dirs(m, &m->names, level, t->depth);
     if (m->names.n > 2 * PIECE_FILES) {
         struct shared_dir *d = share(m, fd, level, t->depth);
-        tell_files(m, fd, &d->names, 0, PIECE_FILES, level);
+        report_files(m, fd, &d->names, 0, PIECE_FILES, level);
         shared_dir_unref(d);
     } else {
-        tell_files(m, fd, &m->names, 0, m->names.n, level);
+        report_files(m, fd, &m->names, 0, m->names.n, level);
         close(fd);
     }
     level_unref(level);
@@ -255,7 +255,7 @@ static void do_task(struct member *m, const struct task *t)
     if (m->path.n == 0 || m->path.p[m->path.n - 1] != '/')
         buf_addc(&m->path, '/');
     if (t->dir) {
-        tell_files(m, t->dir->fd, &t->dir->names, t->from, t->to, t->dir->level);
+        report_files(m, t->dir->fd, &t->dir->names, t->from, t->to, t->dir->level);
         return;
     }
     if (t->depth && c->o->enters &&

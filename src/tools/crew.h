@@ -2,7 +2,7 @@
 /* A walk through a directory tree by several threads at once, in no order.
  *
  * What is to do lies on one stack that all members share: directories to read, and pieces of large
- * directories.  A member takes the top, tells of the files it finds and puts the directories it
+ * directories.  A member takes the top, reports the files it finds and puts the directories it
  * finds back, the first of them on top, so that the work goes roughly in the order of the paths.
  *
  *     crew_new -> crew_run by every member, in its thread, until nothing is left -> crew_free
@@ -28,7 +28,7 @@ struct crew_options {
     bool use_ignore;    /* .gitignore, .ignore, .git/info/exclude, also above the root */
     struct names_filter filter;
     const atomic_bool *stop; /* looked at once per file */
-    /* Called by several members at once, whose numbers tell them apart.  The file is only valid
+    /* Called by several members at once, whose numbers differ.  The file is only valid
      * during the call. */
     void (*on_file)(void *arg, unsigned member, const struct crew_file *f);
     /* Whether to go into a directory; rel ends in a slash.  May be NULL. */
@@ -40,7 +40,7 @@ struct crew;
 
 /* NULL when the root cannot be read.  The options must live as long as the crew. */
 struct crew *crew_new(const struct crew_options *o, struct error *err);
-/* Works until nothing is left or the crew is told to stop. */
+/* Works until nothing is left or `stop` is set. */
 void crew_run(struct crew *c, unsigned member);
 void crew_halt(struct crew *c); /* by any member: enough is known */
 /* A directory was deeper or wider than we go. */

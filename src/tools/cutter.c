@@ -312,10 +312,10 @@ void cut_pair_free(struct cut_pair *p)
     free(p);
 }
 
-static struct cut_size scale(struct cut_size size, size_t room)
+static struct cut_size scale(struct cut_size size, size_t capacity)
 {
     size_t all = size.head + size.tail;
-    return (struct cut_size){size.head * room / all, size.tail * room / all};
+    return (struct cut_size){size.head * capacity / all, size.tail * capacity / all};
 }
 
 /* A stream that needs little gets all it needs; two long ones share two to one. */

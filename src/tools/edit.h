@@ -38,6 +38,12 @@ enum edit_fault {
 
 enum { EDIT_PLACES = 5, EDIT_NOTES = 8 };
 
+struct edit_list {
+    const struct edit *v;
+    size_t n;
+    bool everywhere; /* all places of an old text, not one */
+};
+
 struct edit_report {
     enum edit_fault fault;
     size_t i, j;
@@ -69,7 +75,7 @@ struct edit_place {
 
 struct edit_places {
     struct edit_place *v;
-    size_t n, room;
+    size_t n, capacity;
     char **pool; /* texts that were made */
     size_t n_pool;
 };

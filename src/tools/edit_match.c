@@ -38,10 +38,7 @@ struct str edit_keep(struct edit_places *p, struct buf *text)
 void edit_add_place(struct edit_search *s, size_t at, size_t n, struct str new_text)
 {
     struct edit_places *p = s->out;
-    if (p->n == p->room) {
-        p->room = p->room ? p->room * 2 : 16;
-        p->v = xrealloc(p->v, p->room * sizeof *p->v);
-    }
+    GROW(p->v, p->n, p->capacity);
     p->v[p->n++] = (struct edit_place){at, n, new_text, s->step, s->number};
 }
 
@@ -259,13 +256,13 @@ static size_t find_in_forms(struct edit_search *s)
     return count;
 }
 
-/* A byte order mark that the text does not have (any more). */
+/* The file's byte order mark is not part of the text; a model may have copied it. */
 static struct str without_mark(struct str s)
 {
     return str_starts(s, STR("\xef\xbb\xbf")) ? str_from(s, 3) : s;
 }
 
-size_t edit_find(struct str text, const struct edit *e, size_t number, struct edit_places *p)
+static size_t find_rewritten(struct edit_search *s, const struct edit *e)
 {
     static const struct {
         enum edit_step step;
@@ -273,20 +270,30 @@ size_t edit_find(struct str text, const struct edit *e, size_t number, struct ed
     } rewrites[] = {{EDIT_ESCAPES, edit_unescape},
                     {EDIT_NUMBERS, edit_drop_numbers},
                     {EDIT_OUTER, edit_drop_outer}};
-    bool has_mark = str_starts(text, STR("\xef\xbb\xbf"));
-    struct edit plain = {has_mark ? e->old_text : without_mark(e->old_text),
-                         has_mark ? e->new_text : without_mark(e->new_text)};
-    struct edit_search s = {.text = text, .edit = &plain, .number = number, .out = p};
-    size_t count = find_in_forms(&s);
-    for (size_t i = 0; i < ARRAY_LEN(rewrites) && count == 0 && text.n <= LOOSE_BYTES; i++) {
+    size_t count = 0;
+    for (size_t i = 0; i < ARRAY_LEN(rewrites) && count == 0 && s->text.n <= LOOSE_BYTES; i++) {
         AUTO(buf) struct buf old = BUF_INIT, new = BUF_INIT;
-        if (!rewrites[i].rewrite(&plain, &old, &new) || str_is_blank(buf_str(&old)))
+        if (!rewrites[i].rewrite(e, &old, &new) || str_is_blank(buf_str(&old)))
             continue;
-        struct edit rewritten = {buf_str(&old), edit_keep(p, &new)};
-        s.edit = &rewritten;
-        s.step = rewrites[i].step;
+        struct edit rewritten = {buf_str(&old), edit_keep(s->out, &new)};
+        s->edit = &rewritten;
+        s->step = rewrites[i].step;
+        count = find_in_forms(s);
+    }
+    return count;
+}
+
+size_t edit_find(struct str text, const struct edit *e, size_t number, struct edit_places *p)
+{
+    struct edit plain = {without_mark(e->old_text), without_mark(e->new_text)};
+    struct edit_search s = {.text = text, .edit = e, .number = number, .out = p};
+    size_t count = find_exact(&s);
+    if (count == 0) {
+        s.edit = &plain;
         count = find_in_forms(&s);
     }
+    if (count == 0)
+        count = find_rewritten(&s, &plain);
     text_lines_clear(&s.lines);
     return count;
 }

@@ -25,7 +25,8 @@ static bool is_redirect(const struct fetched *f)
            f->location.n > 0;
 }
 
-/* Whether the story may go from one address to the next; from is NULL at the start. */
+/* Whether a redirect from one address to the next is allowed; from is NULL for the first address.
+ */
 static bool check_step(const struct url *from, const struct url *to,
                        const struct fetch_url_options *o, struct error *err)
 {

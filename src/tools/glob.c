@@ -4,12 +4,12 @@
 
 #include "base/mem.h"
 #include "tools/crew.h"
-#include "tools/job.h"
+#include "tools/work.h"
 #include "tools/keep.h"
 #include "tools/match.h"
 
-struct glob_job {
-    struct job job;
+struct glob_work {
+    struct tool_work work;
     const struct glob_options *o;
     struct glob_found *ret;
     struct pattern pattern;
@@ -27,21 +27,21 @@ void glob_found_clear(struct glob_found *g)
 
 static void on_file(void *arg, unsigned member, const struct crew_file *f)
 {
-    struct glob_job *j = arg;
+    struct glob_work *w = arg;
     (void)member;
-    if (!pattern_match(&j->pattern, f->rel) || !keep_wants(&j->keep, f->rel))
+    if (!pattern_match(&w->pattern, f->rel) || !keep_wants(&w->keep, f->rel))
         return;
     struct kept *item = xmalloc(sizeof *item + f->rel.n);
     char *path = (char *)(item + 1);
     memcpy(path, f->rel.p, f->rel.n);
     *item = (struct kept){.path = str_n(path, f->rel.n)};
-    keep_add(&j->keep, item);
+    keep_add(&w->keep, item);
 }
 
 static bool enters(void *arg, struct str rel)
 {
-    const struct glob_job *j = arg;
-    return pattern_may_be_below(&j->pattern, rel) && keep_wants(&j->keep, rel);
+    const struct glob_work *w = arg;
+    return pattern_may_be_below(&w->pattern, rel) && keep_wants(&w->keep, rel);
 }
 
 /* A pattern that climbs would leave the directory that was asked about and judged. */
@@ -70,54 +70,55 @@ static unsigned depth_of(struct str pattern)
     return depth;
 }
 
-static bool begin(struct job *job, struct error *err)
+static bool begin(struct tool_work *work, struct error *err)
 {
-    struct glob_job *j = CONTAINER_OF(job, struct glob_job, job);
-    struct str pattern = j->o->pattern;
+    struct glob_work *w = CONTAINER_OF(work, struct glob_work, work);
+    struct str pattern = w->o->pattern;
     while (str_starts(pattern, STR("./")))
         pattern = str_from(pattern, 2);
-    j->crew_options = (struct crew_options){
-        .root = j->o->root,
+    w->crew_options = (struct crew_options){
+        .root = w->o->root,
         .max_depth = depth_of(pattern),
-        .use_ignore = j->o->use_ignore,
-        .filter.skip = j->o->skip,
-        .stop = &job->stop,
+        .use_ignore = w->o->use_ignore,
+        .filter.skip = w->o->skip,
+        .stop = &work->stop,
         .on_file = on_file,
         .enters = enters,
-        .arg = j,
+        .arg = w,
     };
-    if (!check_pattern(pattern, err) || !pattern_init(&j->pattern, pattern, err))
+    if (!check_pattern(pattern, err) || !pattern_init(&w->pattern, pattern, err))
         return false;
-    j->crew = crew_new(&j->crew_options, err);
-    return j->crew != NULL;
+    w->crew = crew_new(&w->crew_options, err);
+    return w->crew != NULL;
 }
 
-static void help(struct job *job, unsigned member)
+static void help(struct tool_work *work, unsigned member)
 {
-    crew_run(CONTAINER_OF(job, struct glob_job, job)->crew, member);
+    crew_run(CONTAINER_OF(work, struct glob_work, work)->crew, member);
 }
 
-static bool finish(struct job *job, struct error *err)
+static bool finish(struct tool_work *work, struct error *err)
 {
-    struct glob_job *j = CONTAINER_OF(job, struct glob_job, job);
-    struct glob_found *g = j->ret;
+    struct glob_work *w = CONTAINER_OF(work, struct glob_work, work);
+    struct glob_found *g = w->ret;
     (void)err;
-    keep_finish(&j->keep);
-    g->is_cut = j->keep.is_cut || crew_is_cut(j->crew);
-    g->paths = xcalloc(MAX(j->keep.n, (size_t)1), sizeof *g->paths);
-    for (; g->n < j->keep.n; g->n++)
-        g->paths[g->n] = arena_str(&g->arena, j->keep.items[g->n]->path);
+    keep_finish(&w->keep);
+    g->is_cut = w->keep.is_cut || crew_is_cut(w->crew);
+    g->paths = xcalloc(MAX(w->keep.n, (size_t)1), sizeof *g->paths);
+    for (; g->n < w->keep.n; g->n++)
+        g->paths[g->n] = arena_str(&g->arena, w->keep.items[g->n]->path);
     return true;
 }
 
 bool glob_await(struct loop *l, const struct glob_options *o, struct glob_found *ret,
                 struct error *err)
 {
-    struct glob_job j = {.job = {.run = begin, .help = help, .finish = finish}, .o = o, .ret = ret};
-    keep_init(&j.keep, KEEP_BYTES, o->max, SIZE_MAX / 4);
-    bool ok = job_await(l, &j.job, err);
-    crew_free(j.crew);
-    pattern_clear(&j.pattern);
-    keep_clear(&j.keep);
+    struct glob_work w = {
+        .work = {.run = begin, .help = help, .finish = finish}, .o = o, .ret = ret};
+    keep_init(&w.keep, KEEP_BYTES, o->max, SIZE_MAX / 4);
+    bool ok = tool_work_await(l, &w.work, err);
+    crew_free(w.crew);
+    pattern_clear(&w.pattern);
+    keep_clear(&w.keep);
     return ok;
 }

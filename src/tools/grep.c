@@ -15,7 +15,7 @@
 #include "base/utf8.h"
 #include "tools/crew.h"
 #include "tools/grep_text.h"
-#include "tools/job.h"
+#include "tools/work.h"
 #include "tools/keep.h"
 #include "tools/match.h"
 #include "tools/read.h"
@@ -27,7 +27,7 @@
 
 enum {
     START_BYTES = 256 << 10, /* of a member's buffer, which most files fit into */
-    KEEP_ROOM = 4 << 20,     /* what it keeps after a larger one */
+    KEEP_CAPACITY = 4 << 20, /* what it keeps after a larger one */
 };
 
 /* What one thread works with. */
@@ -37,8 +37,8 @@ struct member {
     int64_t n_too_large;
 };
 
-struct grep_job {
-    struct job job;
+struct grep_work {
+    struct tool_work work;
     const struct grep_options *o;
     struct grep_found *ret;
     const struct search_api *api;
@@ -91,7 +91,7 @@ static bool load_open(struct member *m, int fd, struct stat *st)
         return false;
     }
     size_t size = (size_t)st->st_size;
-    buf_shrink(b, KEEP_ROOM);
+    buf_shrink(b, KEEP_CAPACITY);
     for (;;) {
         size_t want = MAX(size + 1 - MIN(b->n, size), (size_t)START_BYTES);
         ssize_t n = read_some(fd, buf_space(b, want), want);
@@ -106,16 +106,16 @@ static bool load_open(struct member *m, int fd, struct stat *st)
     }
 }
 
-static bool load(struct grep_job *j, struct member *m, const struct crew_file *f, struct stat *st)
+static bool load(struct grep_work *w, struct member *m, const struct crew_file *f, struct stat *st)
 {
-    if (!sandbox_may_read(j->o->sandbox, f->path))
+    if (!sandbox_may_read(w->o->sandbox, f->path))
         return false;
     int fd = openat(f->dir, f->name.p, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
     if (fd < 0)
         return false;
     bool ok = load_open(m, fd, st) &&
-              (st->st_nlink == 1 || sandbox_may_read_open(j->o->sandbox, fd)) &&
-              (j->crew || !path_is_kernels_fd(fd));
+              (st->st_nlink == 1 || sandbox_may_read_open(w->o->sandbox, fd)) &&
+              (w->crew || !path_is_kernels_fd(fd));
     close(fd);
     return ok;
 }
@@ -140,21 +140,21 @@ static struct hit *hit_new(const struct grep_text *g, struct str rel, const stru
     return h;
 }
 
-static void search_file(struct grep_job *j, struct member *m, const struct crew_file *f)
+static void search_file(struct grep_work *w, struct member *m, const struct crew_file *f)
 {
     struct stat st;
-    if (!load(j, m, f, &st))
+    if (!load(w, m, f, &st))
         return;
     int64_t n = grep_text_search(&m->text, buf_str(&m->bytes));
     if (n)
-        keep_add(&j->keep, &hit_new(&m->text, f->rel, &st, n)->kept);
+        keep_add(&w->keep, &hit_new(&m->text, f->rel, &st, n)->kept);
 }
 
-static bool wants_file(const struct grep_job *j, const struct crew_file *f)
+static bool wants_file(const struct grep_work *w, const struct crew_file *f)
 {
-    const struct grep_options *o = j->o;
+    const struct grep_options *o = w->o;
     bool is_negated = o->include.n && o->include.p[0] == '!';
-    if (o->include.n && pattern_match_filter(&j->include, f->rel) == is_negated)
+    if (o->include.n && pattern_match_filter(&w->include, f->rel) == is_negated)
         return false;
     if (!o->include_more)
         return true;
@@ -166,103 +166,103 @@ static bool wants_file(const struct grep_job *j, const struct crew_file *f)
 
 static void on_file(void *arg, unsigned member, const struct crew_file *f)
 {
-    struct grep_job *j = arg;
-    if (f->kind != WALK_FILE || !keep_wants(&j->keep, f->rel) || !wants_file(j, f))
+    struct grep_work *w = arg;
+    if (f->kind != WALK_FILE || !keep_wants(&w->keep, f->rel) || !wants_file(w, f))
         return;
-    if (j->deadline_us && time_mono_us() > j->deadline_us) {
-        atomic_store(&j->is_timed_out, true);
-        crew_halt(j->crew);
+    if (w->deadline_us && time_mono_us() > w->deadline_us) {
+        atomic_store(&w->is_timed_out, true);
+        crew_halt(w->crew);
         return;
     }
-    search_file(j, &j->members[member], f);
+    search_file(w, &w->members[member], f);
 }
 
 static bool enters(void *arg, struct str rel)
 {
-    const struct grep_job *j = arg;
-    return keep_wants(&j->keep, rel);
+    const struct grep_work *w = arg;
+    return keep_wants(&w->keep, rel);
 }
 
-/* ---- the job ---- */
+/* ---- on the thread pool ---- */
 
-static bool compile(struct grep_job *j, struct error *err)
+static bool compile(struct grep_work *w, struct error *err)
 {
-    const struct grep_options *o = j->o;
+    const struct grep_options *o = w->o;
     unsigned flags = (o->any_case ? REGEX_ANY_CASE : 0u) | (o->many_lines ? REGEX_MANY_LINES : 0u);
     struct str include = o->include;
     if (str_starts(include, STR("!")))
         include = str_from(include, 1);
     if (!utf8_is_valid(o->pattern))
         return error_set(err, ERR_INVALID, "the expression is not valid UTF-8");
-    if (include.n && !pattern_init(&j->include, include, err))
+    if (include.n && !pattern_init(&w->include, include, err))
         return false;
-    j->api = module_open("search", "libpcre2-8-0", err);
-    if (j->api)
-        j->regex = j->api->compile(o->pattern, flags, err);
-    if (!j->regex)
+    w->api = module_open("search", "libpcre2-8-0", err);
+    if (w->api)
+        w->regex = w->api->compile(o->pattern, flags, err);
+    if (!w->regex)
         return false;
-    literals_init(&j->literals, o->pattern, o->any_case);
+    literals_init(&w->literals, o->pattern, o->any_case);
     return true;
 }
 
-static bool open_root(struct grep_job *j, struct error *err)
+static bool open_root(struct grep_work *w, struct error *err)
 {
-    if (path_is_dir(j->o->root)) {
-        j->crew = crew_new(&j->crew_options, err);
-        return j->crew != NULL;
+    if (path_is_dir(w->o->root)) {
+        w->crew = crew_new(&w->crew_options, err);
+        return w->crew != NULL;
     }
-    AUTO_FREE char *z = str_dup(j->o->root);
+    AUTO_FREE char *z = str_dup(w->o->root);
     return access(z, R_OK) == 0 || error_errno(err, errno, "%s", z);
 }
 
-static bool begin(struct job *job, struct error *err)
+static bool begin(struct tool_work *work, struct error *err)
 {
-    struct grep_job *j = CONTAINER_OF(job, struct grep_job, job);
-    j->crew_options = (struct crew_options){
-        .root = j->o->root,
+    struct grep_work *w = CONTAINER_OF(work, struct grep_work, work);
+    w->crew_options = (struct crew_options){
+        .root = w->o->root,
         .use_ignore = true,
-        .filter = {j->o->skip_hidden, j->o->skip},
-        .stop = &job->stop,
+        .filter = {w->o->skip_hidden, w->o->skip},
+        .stop = &work->stop,
         .on_file = on_file,
         .enters = enters,
-        .arg = j,
+        .arg = w,
     };
-    if (j->o->timeout_ms)
-        j->deadline_us = time_mono_us() + j->o->timeout_ms * 1000;
-    if (!compile(j, err) || !open_root(j, err))
+    if (w->o->timeout_ms)
+        w->deadline_us = time_mono_us() + w->o->timeout_ms * 1000;
+    if (!compile(w, err) || !open_root(w, err))
         return false;
-    j->members = xcalloc(job->n_members, sizeof *j->members);
+    w->members = xcalloc(work->n_members, sizeof *w->members);
     return true;
 }
 
 /* The root itself is the file. */
-static void search_root(struct grep_job *j, struct member *m)
+static void search_root(struct grep_work *w, struct member *m)
 {
-    AUTO_FREE char *z = str_dup(j->o->root);
-    AUTO_FREE char *above = str_dup(path_dir(j->o->root));
+    AUTO_FREE char *z = str_dup(w->o->root);
+    AUTO_FREE char *above = str_dup(path_dir(w->o->root));
     int dir = path_open_straight(above, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
     struct crew_file f = {dir, str_of(z), STR(""), path_base(str_of(z)), WALK_FILE};
     if (dir < 0)
         return;
-    search_file(j, m, &f);
+    search_file(w, m, &f);
     close(dir);
 }
 
-static void help(struct job *job, unsigned number)
+static void help(struct tool_work *work, unsigned number)
 {
-    struct grep_job *j = CONTAINER_OF(job, struct grep_job, job);
-    struct member *m = &j->members[number];
+    struct grep_work *w = CONTAINER_OF(work, struct grep_work, work);
+    struct member *m = &w->members[number];
     m->text = (struct grep_text){
-        .o = j->o,
-        .api = j->api,
-        .regex = j->api->share(j->regex),
-        .literals = &j->literals,
-        .stop = &job->stop,
+        .o = w->o,
+        .api = w->api,
+        .regex = w->api->share(w->regex),
+        .literals = &w->literals,
+        .stop = &work->stop,
     };
-    if (j->crew)
-        crew_run(j->crew, number);
+    if (w->crew)
+        crew_run(w->crew, number);
     else if (number == 0)
-        search_root(j, m);
+        search_root(w, m);
 }
 
 /* What all members have found, as the caller wants it. */
@@ -283,46 +283,47 @@ static void put_hit(struct grep_found *g, const struct hit *h, size_t max_lines)
                                                     h->lines[i].is_match};
 }
 
-static bool finish(struct job *job, struct error *err)
+static bool finish(struct tool_work *work, struct error *err)
 {
-    struct grep_job *j = CONTAINER_OF(job, struct grep_job, job);
-    struct grep_found *g = j->ret;
-    struct keep *k = &j->keep;
+    struct grep_work *w = CONTAINER_OF(work, struct grep_work, work);
+    struct grep_found *g = w->ret;
+    struct keep *k = &w->keep;
     (void)err;
     keep_finish(k);
-    g->is_timed_out = j->is_timed_out;
-    g->is_cut = k->is_cut || g->is_timed_out || k->n_lines > j->o->max_lines;
+    g->is_timed_out = w->is_timed_out;
+    g->is_cut = k->is_cut || g->is_timed_out || k->n_lines > w->o->max_lines;
     g->files = xcalloc(MAX(k->n, (size_t)1), sizeof *g->files);
     g->lines = xcalloc(MAX(k->n_lines, (size_t)1), sizeof *g->lines);
     for (size_t i = 0; i < k->n; i++)
-        put_hit(g, CONTAINER_OF(k->items[i], struct hit, kept), j->o->max_lines);
-    for (unsigned i = 0; i < job->n_members; i++) {
-        g->n_too_large += j->members[i].n_too_large;
-        g->n_gave_up += j->members[i].text.n_gave_up;
+        put_hit(g, CONTAINER_OF(k->items[i], struct hit, kept), w->o->max_lines);
+    for (unsigned i = 0; i < work->n_members; i++) {
+        g->n_too_large += w->members[i].n_too_large;
+        g->n_gave_up += w->members[i].text.n_gave_up;
     }
     return true;
 }
 
-static void grep_job_clear(struct grep_job *j)
+static void grep_work_clear(struct grep_work *w)
 {
-    for (unsigned i = 0; j->members && i < j->job.n_members; i++) {
-        grep_text_clear(&j->members[i].text);
-        buf_clear(&j->members[i].bytes);
+    for (unsigned i = 0; w->members && i < w->work.n_members; i++) {
+        grep_text_clear(&w->members[i].text);
+        buf_clear(&w->members[i].bytes);
     }
-    free(j->members);
-    if (j->regex)
-        j->api->free(j->regex);
-    crew_free(j->crew);
-    pattern_clear(&j->include);
-    keep_clear(&j->keep);
+    free(w->members);
+    if (w->regex)
+        w->api->free(w->regex);
+    crew_free(w->crew);
+    pattern_clear(&w->include);
+    keep_clear(&w->keep);
 }
 
 bool grep_await(struct loop *l, const struct grep_options *o, struct grep_found *ret,
                 struct error *err)
 {
-    AUTO(grep_job)
-    struct grep_job j = {.job = {.run = begin, .help = help, .finish = finish}, .o = o, .ret = ret};
-    keep_init(&j.keep, o->newest_first ? KEEP_NEWEST : KEEP_WALK, o->max_files,
+    AUTO(grep_work)
+    struct grep_work w = {
+        .work = {.run = begin, .help = help, .finish = finish}, .o = o, .ret = ret};
+    keep_init(&w.keep, o->newest_first ? KEEP_NEWEST : KEEP_WALK, o->max_files,
               o->want_lines ? o->max_lines : SIZE_MAX / 4);
-    return job_await(l, &j.job, err);
+    return tool_work_await(l, &w.work, err);
 }

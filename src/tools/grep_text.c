@@ -24,13 +24,13 @@ struct span {
     size_t start, end; /* end: where the last line ends, at its \n or at the end of the text */
 };
 
-/* How far the lines of a file have been told. */
+/* How far the lines of a file have been added to the result. */
 struct cursor {
     struct grep_text *g;
-    size_t at;          /* start of the next line that was not told */
+    size_t at;          /* start of the next line that was not added */
     int64_t number;     /* its number */
     int64_t after_owed; /* context lines still owed to the last match */
-    bool is_full;       /* max_lines lines are shown, and one more that tells of the rest */
+    bool is_full;       /* max_lines lines are shown, and one more that stands for the rest */
 };
 
 void grep_text_clear(struct grep_text *g)
@@ -197,10 +197,7 @@ static void add_line(struct cursor *c, size_t end, bool is_match)
     if (g->n_lines > g->o->max_lines) {
         c->is_full = true;
     } else {
-        if (g->n_lines == g->lines_room) {
-            g->lines_room = g->lines_room ? g->lines_room * 2 : 64;
-            g->lines = xrealloc(g->lines, g->lines_room * sizeof *g->lines);
-        }
+        GROW(g->lines, g->n_lines, g->lines_capacity);
         line = utf8_cut(g->is_checked ? line : as_valid(g, line), g->o->max_line_bytes);
         g->lines[g->n_lines++] = (struct shown_line){c->number, g->shown.n, line.n, is_match};
         buf_add(&g->shown, line);
@@ -210,7 +207,7 @@ static void add_line(struct cursor *c, size_t end, bool is_match)
     c->number++;
 }
 
-/* Tells the context that the last match is owed, up to `limit`. */
+/* Adds the context that the last match is owed, up to `limit`. */
 static void pay_after(struct cursor *c, size_t limit)
 {
     while (c->after_owed > 0 && c->at < limit) {
@@ -228,7 +225,7 @@ static void skip_to(struct cursor *c, size_t to)
     }
 }
 
-static void tell_match(struct cursor *c, struct span m)
+static void add_match(struct cursor *c, struct span m)
 {
     size_t from = m.start;
     pay_after(c, m.start);
@@ -282,7 +279,7 @@ int64_t grep_text_search(struct grep_text *g, struct str bytes)
     for (size_t from = 0; find_lines(g, from, &m); from = m.end + 1) {
         n += count_lines(g->text, m);
         if (g->o->want_lines)
-            tell_match(&c, m);
+            add_match(&c, m);
         if ((!g->o->want_lines && !g->o->want_counts) || c.is_full)
             break;
     }

@@ -33,7 +33,7 @@ struct grep_text {
 
     struct buf shown; /* texts of the lines */
     struct shown_line *lines;
-    size_t n_lines, lines_room;
+    size_t n_lines, lines_capacity;
 };
 
 /* The number of matching lines of the bytes of a file; stops at the first if no more are wanted,

@@ -81,10 +81,7 @@ static void set_bound(struct keep *k)
 void keep_add(struct keep *k, struct kept *item)
 {
     pthread_mutex_lock(&k->lock);
-    if (k->n == k->room) {
-        k->room = k->room ? k->room * 2 : 64;
-        k->items = xrealloc(k->items, k->room * sizeof *k->items);
-    }
+    GROW(k->items, k->n, k->capacity);
     k->items[k->n++] = item;
     k->n_lines += item->n_lines;
     if (k->n > 2 * k->max + SPARE_ITEMS || k->n_lines > 2 * k->max_lines + SPARE_LINES) {

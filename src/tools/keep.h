@@ -32,7 +32,7 @@ struct keep {
     enum keep_order order;
     size_t max, max_lines;
     struct kept **items;
-    size_t n, room, n_lines;
+    size_t n, capacity, n_lines;
     bool is_cut; /* something was dropped */
     pthread_mutex_t lock;
     _Atomic(const struct str *) bound; /* paths behind it are not kept; NULL: none yet */

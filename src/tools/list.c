@@ -2,10 +2,10 @@
 #include "tools/list.h"
 
 #include "base/path.h"
-#include "tools/job.h"
+#include "tools/work.h"
 
-struct list_job {
-    struct job job;
+struct list_work {
+    struct tool_work work;
     const struct list_options *o;
     struct listing *ret;
 };
@@ -19,19 +19,16 @@ void listing_clear(struct listing *l)
 
 static enum walk_next on_entry(void *arg, const struct walk_entry *e)
 {
-    struct list_job *j = arg;
-    struct listing *l = j->ret;
-    if (l->n == j->o->max) {
+    struct list_work *lw = arg;
+    struct listing *l = lw->ret;
+    if (l->n == lw->o->max) {
         l->has_more = true;
         return WALK_STOP;
     }
     enum walk_next next = str_is(e->name, ".git") ? WALK_SKIP : WALK_ON;
-    if (++l->n_seen < j->o->first)
+    if (++l->n_seen < lw->o->first)
         return next;
-    if (l->n == l->room) {
-        l->room = l->room ? l->room * 2 : 64;
-        l->entries = xrealloc(l->entries, l->room * sizeof *l->entries);
-    }
+    GROW(l->entries, l->n, l->capacity);
     l->entries[l->n++] = (struct list_entry){
         .rel = arena_str(&l->arena, e->rel),
         .kind = e->kind,
@@ -41,18 +38,18 @@ static enum walk_next on_entry(void *arg, const struct walk_entry *e)
     return next;
 }
 
-static bool run_list(struct job *job, struct error *err)
+static bool run_list(struct tool_work *work, struct error *err)
 {
-    struct list_job *j = CONTAINER_OF(job, struct list_job, job);
+    struct list_work *lw = CONTAINER_OF(work, struct list_work, work);
     struct walk_report report;
     struct walk_options w = {
-        .root = j->o->root,
-        .max_depth = j->o->depth,
+        .root = lw->o->root,
+        .max_depth = lw->o->depth,
         .use_ignore = true,
-        .tells_ignored = true,
-        .stop = &j->job.stop,
+        .reports_ignored = true,
+        .stop = &lw->work.stop,
         .fn = on_entry,
-        .arg = j,
+        .arg = lw,
     };
     return walk_run(&w, &report, err);
 }
@@ -60,6 +57,6 @@ static bool run_list(struct job *job, struct error *err)
 bool list_await(struct loop *l, const struct list_options *o, struct listing *ret,
                 struct error *err)
 {
-    struct list_job j = {.job.run = run_list, .o = o, .ret = ret};
-    return job_await(l, &j.job, err);
+    struct list_work lw = {.work.run = run_list, .o = o, .ret = ret};
+    return tool_work_await(l, &lw.work, err);
 }

@@ -25,7 +25,7 @@ struct list_entry {
 struct listing {
     struct arena arena;
     struct list_entry *entries; /* parents before children, names in byte order */
-    size_t n, room;
+    size_t n, capacity;
     int64_t n_seen; /* all entries, unless has_more */
     bool has_more;
 };

@@ -15,7 +15,7 @@
 
 enum { BLOCK_BYTES = 64 << 10 };
 
-struct entry { /* struct linux_dirent64 */
+struct dir_entry { /* struct linux_dirent64 */
     uint64_t inode;
     int64_t offset;
     unsigned short size;
@@ -33,7 +33,7 @@ void names_clear(struct names *l)
     *l = NAMES_INIT;
 }
 
-static enum walk_kind kind_of(int dir, const struct entry *e)
+static enum walk_kind kind_of(int dir, const struct dir_entry *e)
 {
     struct stat st;
     switch (e->type) {
@@ -71,10 +71,7 @@ static bool wants_name(struct names *l, const struct names_filter *f, const char
 
 static void add_name(struct names *l, const char *name, enum walk_kind kind)
 {
-    if (l->n == l->room) {
-        l->room = l->room ? l->room * 2 : 64;
-        l->v = xrealloc(l->v, l->room * sizeof *l->v);
-    }
+    GROW(l->v, l->n, l->capacity);
     l->v[l->n++] = (struct name){l->bytes.n, kind};
     buf_add(&l->bytes, str_n(name, strlen(name) + 1));
 }
@@ -82,7 +79,7 @@ static void add_name(struct names *l, const char *name, enum walk_kind kind)
 static void add_block(struct names *l, int dir, const struct names_filter *f, size_t n)
 {
     for (size_t at = 0; at < n && !l->is_cut;) {
-        const struct entry *e = (const struct entry *)(const void *)(l->block + at);
+        const struct dir_entry *e = (const struct dir_entry *)(const void *)(l->block + at);
         at += e->size;
         if (!wants_name(l, f, e->name))
             continue;

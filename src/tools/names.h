@@ -27,7 +27,7 @@ struct name {
 struct names {
     struct buf bytes; /* NUL-ended names, one after the other */
     struct name *v;
-    size_t n, room;
+    size_t n, capacity;
     char *block;           /* what the kernel fills */
     bool has_own, has_git; /* a .ignore, a .gitignore is there, wanted or not */
     bool is_cut;           /* there were more than WALK_MAX_NAMES */

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
-#include "tools/job.h"
+#include "tools/work.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -41,8 +41,8 @@ size_t near_distance(struct str a, struct str b)
     return above[b.n];
 }
 
-struct near_job {
-    struct job job;
+struct near_work {
+    struct tool_work work;
     struct str path;
     struct {
         char name[NAME_BYTES + 1];
@@ -61,36 +61,36 @@ static size_t judge(struct str wanted, struct str name)
     return d <= MAX(wanted.n, 3) / 3 ? d : SIZE_MAX;
 }
 
-static void consider(struct near_job *j, struct str wanted, const char *name)
+static void consider(struct near_work *w, struct str wanted, const char *name)
 {
-    size_t d = judge(wanted, str_of(name)), at = j->n;
+    size_t d = judge(wanted, str_of(name)), at = w->n;
     if (d == SIZE_MAX || strlen(name) > NAME_BYTES)
         return;
-    while (at > 0 && (d < j->best[at - 1].distance ||
-                      (d == j->best[at - 1].distance && strcmp(name, j->best[at - 1].name) < 0)))
+    while (at > 0 && (d < w->best[at - 1].distance ||
+                      (d == w->best[at - 1].distance && strcmp(name, w->best[at - 1].name) < 0)))
         at--;
     if (at == NEAR_MOST)
         return;
-    size_t n_after = MIN(j->n, (size_t)NEAR_MOST - 1) - at;
-    memmove(&j->best[at + 1], &j->best[at], n_after * sizeof j->best[0]);
-    strcpy(j->best[at].name, name);
-    j->best[at].distance = d;
-    j->n = MIN(j->n + 1, (size_t)NEAR_MOST);
+    size_t n_after = MIN(w->n, (size_t)NEAR_MOST - 1) - at;
+    memmove(&w->best[at + 1], &w->best[at], n_after * sizeof w->best[0]);
+    strcpy(w->best[at].name, name);
+    w->best[at].distance = d;
+    w->n = MIN(w->n + 1, (size_t)NEAR_MOST);
 }
 
-static bool run_near(struct job *job, struct error *err)
+static bool run_near(struct tool_work *work, struct error *err)
 {
-    struct near_job *j = CONTAINER_OF(job, struct near_job, job);
-    AUTO_FREE char *dir = str_dup(path_dir(j->path));
+    struct near_work *w = CONTAINER_OF(work, struct near_work, work);
+    AUTO_FREE char *dir = str_dup(path_dir(w->path));
     int fd = path_open_straight(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
     (void)err;
     if (fd >= 0 && !d)
         close(fd);
     struct dirent *e;
-    for (int n = 0; d && n < MANY_ENTRIES && (e = readdir(d)) && !job_is_stopped(job); n++)
+    for (int n = 0; d && n < MANY_ENTRIES && (e = readdir(d)) && !tool_work_is_stopped(work); n++)
         if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            consider(j, path_base(j->path), e->d_name);
+            consider(w, path_base(w->path), e->d_name);
     if (d)
         closedir(d);
     return true;
@@ -99,10 +99,10 @@ static bool run_near(struct job *job, struct error *err)
 bool near_names_await(struct loop *l, struct str path, struct str shown, struct buf *ret,
                       struct error *err)
 {
-    struct near_job j = {.job.run = run_near, .path = path};
-    if (!job_await(l, &j.job, err))
+    struct near_work w = {.work.run = run_near, .path = path};
+    if (!tool_work_await(l, &w.work, err))
         return false;
-    for (size_t i = 0; i < j.n; i++)
-        buf_addf(ret, "%s%.*s%s", i ? ", " : "", STR_FMT(shown), j.best[i].name);
+    for (size_t i = 0; i < w.n; i++)
+        buf_addf(ret, "%s%.*s%s", i ? ", " : "", STR_FMT(shown), w.best[i].name);
     return true;
 }

@@ -27,16 +27,6 @@ void patch_fault_clear(struct patch_fault *f)
     buf_clear(&f->path);
 }
 
-/* Makes room for one more of the things in *v and returns its index. */
-#define GROW(v, n, room)                                                                           \
-    ({                                                                                             \
-        if ((n) == (room)) {                                                                       \
-            (room) = (room) ? 2 * (room) : 16;                                                     \
-            (v) = xrealloc((v), (room) * sizeof *(v));                                             \
-        }                                                                                          \
-        (n)++;                                                                                     \
-    })
-
 struct parser {
     struct patch *out;
     struct patch_fault *fault;
@@ -73,7 +63,8 @@ static void step(struct parser *p)
 static void add_line(struct parser *p, char sign, struct str text)
 {
     struct patch *o = p->out;
-    size_t i = GROW(o->lines, o->n_lines, o->line_room);
+    GROW(o->lines, o->n_lines, o->line_capacity);
+    size_t i = o->n_lines++;
     o->lines[i] = (struct patch_line){sign, text};
 }
 
@@ -142,7 +133,8 @@ static bool parse_chunk(struct parser *p, bool is_first)
         step(p);
     }
     struct patch *o = p->out;
-    size_t i = GROW(o->chunks, o->n_chunks, o->chunk_room);
+    GROW(o->chunks, o->n_chunks, o->chunk_capacity);
+    size_t i = o->n_chunks++;
     o->chunks[i] = c;
     return true;
 }
@@ -204,7 +196,8 @@ static bool parse_hunk(struct parser *p)
     struct patch *o = p->out;
     if (o->n_hunks == PATCH_HUNKS)
         return fail(p, PATCH_TOO_LARGE, p->number, STR_NONE);
-    size_t i = GROW(o->hunks, o->n_hunks, o->hunk_room);
+    GROW(o->hunks, o->n_hunks, o->hunk_capacity);
+    size_t i = o->n_hunks++;
     o->hunks[i] = h;
     return true;
 }

@@ -27,23 +27,23 @@ enum {
 
 enum patch_fault_kind {
     PATCH_FINE,
-    PATCH_TOO_LARGE,   /* more than PATCH_BYTES or PATCH_HUNKS */
-    PATCH_NO_BEGIN,    /* the first line is not *** Begin Patch */
-    PATCH_NO_END,      /* the last line is not *** End Patch */
-    PATCH_NO_HUNKS,    /* nothing between them */
-    PATCH_BAD_HEADER,  /* text: the line that should begin a hunk */
-    PATCH_EMPTY_HUNK,  /* text: path of an update without chunks */
-    PATCH_NO_MARKER,   /* text: a chunk behind the first that does not begin with @@ */
-    PATCH_BAD_LINE,    /* text: the first line of a chunk has no sign */
-    PATCH_NO_LINES,    /* a chunk has none */
-    PATCH_UNREADABLE,  /* path, why: file to update */
-    PATCH_NO_LOCATOR,  /* path, chunk */
-    PATCH_NOT_FOUND,   /* path, chunk: its old lines are not there */
-    PATCH_TOO_SLOW,    /* path: searching was given up */
-    PATCH_UNWRITABLE,  /* path, why */
-    PATCH_UNDELETABLE, /* path, why */
-    PATCH_TORN,        /* path, why: and this file could not be put back; text: where its old
-                          contents are */
+    PATCH_TOO_LARGE,    /* more than PATCH_BYTES or PATCH_HUNKS */
+    PATCH_NO_BEGIN,     /* the first line is not *** Begin Patch */
+    PATCH_NO_END,       /* the last line is not *** End Patch */
+    PATCH_NO_HUNKS,     /* nothing between them */
+    PATCH_BAD_HEADER,   /* text: the line that should begin a hunk */
+    PATCH_EMPTY_HUNK,   /* text: path of an update without chunks */
+    PATCH_NO_MARKER,    /* text: a chunk behind the first that does not begin with @@ */
+    PATCH_BAD_LINE,     /* text: the first line of a chunk has no sign */
+    PATCH_NO_LINES,     /* a chunk has none */
+    PATCH_UNREADABLE,   /* path, why: file to update */
+    PATCH_NO_LOCATOR,   /* path, chunk */
+    PATCH_NOT_FOUND,    /* path, chunk: its old lines are not there */
+    PATCH_TOO_SLOW,     /* path: searching was given up */
+    PATCH_UNWRITABLE,   /* path, why */
+    PATCH_UNDELETABLE,  /* path, why */
+    PATCH_NOT_RESTORED, /* path, why: and this file could not be put back; text: where its old
+                   contents are */
 };
 
 struct patch_line {
@@ -53,7 +53,7 @@ struct patch_line {
 
 struct patch_chunk {
     struct str locator;   /* line to find first; p == NULL: none */
-    size_t near;          /* line of the text where it should be, from 1; 0: not told */
+    size_t near;          /* line of the text where it should be, from 1; 0: not given */
     size_t line, n_lines; /* into patch.lines */
     bool is_at_end;       /* *** End of File */
 };
@@ -73,7 +73,7 @@ struct patch {
     struct patch_chunk *chunks;
     struct patch_line *lines;
     size_t n_hunks, n_chunks, n_lines;
-    size_t hunk_room, chunk_room, line_room;
+    size_t hunk_capacity, chunk_capacity, line_capacity;
 };
 #define PATCH_INIT ((struct patch){0})
 void patch_clear(struct patch *p);
@@ -81,7 +81,7 @@ void patch_clear(struct patch *p);
 struct patch_fault {
     enum patch_fault_kind kind;
     size_t line;      /* of the patch, from 1 */
-    struct str text;  /* borrowed from the patch; PATCH_TORN: from the plan */
+    struct str text;  /* borrowed from the patch; PATCH_NOT_RESTORED: from the plan */
     struct buf path;  /* absolute */
     struct error why; /* what the system said */
     const struct patch_chunk *chunk;
@@ -127,9 +127,9 @@ bool plan_file_is_same(const struct plan_file *f);
 
 struct plan {
     struct plan_file **files; /* in the order in which the patch names them */
-    size_t n, room;
+    size_t n, capacity;
     char **made_dirs; /* the upper ones first */
-    size_t n_made, made_room;
+    size_t n_made, made_capacity;
     size_t n_bytes; /* of all texts */
 };
 #define PLAN_INIT ((struct plan){0})
@@ -147,16 +147,17 @@ struct patch_options {
 bool patch_plan(const struct patch *p, const struct patch_options *o, struct plan *ret,
                 struct patch_fault *fault);
 /* Brings the disk to the planned state.  On failure every file is as it was (same inode, same
- * times), unless the fault is PATCH_TORN. */
+ * times), unless the fault is PATCH_NOT_RESTORED. */
 bool plan_commit(struct plan *p, struct patch_fault *fault);
 /* Appends the unified diffs of all files; false when the limit of out cut them. */
 bool plan_diff(const struct plan *p, struct buf *out);
 
-/* All of it on the thread pool.  True with a fault: nothing was changed (but see PATCH_TORN).
- * False only for ERR_CANCELED.  The diff goes to diff and stops at its limit. */
-struct patch_job {
+/* All of it on the thread pool.  True with a fault: nothing was changed (but see
+ * PATCH_NOT_RESTORED). False only for ERR_CANCELED.  The diff goes to diff and stops at its limit.
+ */
+struct patch_run {
     struct str text;
-    struct patch_options options; /* stop is ours */
+    struct patch_options options; /* stop is set by patch_apply_await */
     struct patch patch;
     struct buf mended; /* its text, when that was rewritten */
     struct plan plan;
@@ -164,7 +165,7 @@ struct patch_job {
     struct buf diff;
     bool is_diff_cut;
 };
-bool patch_apply_await(struct loop *l, struct patch_job *j, struct error *err);
-void patch_job_clear(struct patch_job *j);
+bool patch_apply_await(struct loop *l, struct patch_run *r, struct error *err);
+void patch_run_clear(struct patch_run *r);
 
 #endif

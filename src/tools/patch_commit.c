@@ -23,10 +23,7 @@
 
 static void note_dir(struct plan *p, struct str dir)
 {
-    if (p->n_made == p->made_room) {
-        p->made_room = p->made_room ? 2 * p->made_room : 8;
-        p->made_dirs = xrealloc(p->made_dirs, p->made_room * sizeof *p->made_dirs);
-    }
+    GROW(p->made_dirs, p->n_made, p->made_capacity);
     p->made_dirs[p->n_made++] = str_dup(dir);
 }
 
@@ -121,7 +118,7 @@ static void roll_back(struct plan *p, size_t n, struct patch_fault *fault)
             continue;
         error_errno(&fault->why, errno, "%s", f->path);
         fail(fault, f);
-        fault->kind = PATCH_TORN;
+        fault->kind = PATCH_NOT_RESTORED;
         fault->text = str_of(f->kept);
     }
     for (size_t i = 0; i < p->n; i++)

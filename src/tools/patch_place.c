@@ -91,7 +91,7 @@ static bool same(struct str a, struct str b, enum level level)
 }
 
 /* Where the old lines of a chunk stand, or that its new lines go to the end. */
-struct place {
+struct chunk_place {
     size_t at, n_old;
     bool is_append;
     bool is_shortened; /* the empty old line at the end was given up */
@@ -101,9 +101,9 @@ struct placing {
     const struct patch *patch;
     struct str *lines; /* of the text, without their \n */
     size_t n;
-    size_t pos;          /* the search goes on here */
-    struct place *place; /* of each chunk */
-    struct str *old;     /* old lines of the current chunk */
+    size_t pos;                /* the search goes on here */
+    struct chunk_place *place; /* of each chunk */
+    struct str *old;           /* old lines of the current chunk */
     size_t n_old;
     size_t n_steps;
     const atomic_bool *stop;
@@ -209,13 +209,13 @@ static bool seek_locator(struct placing *p, const struct patch_chunk *c, struct 
     return true;
 }
 
-static bool place_chunk(struct placing *p, const struct patch_chunk *c, struct place *ret,
+static bool place_chunk(struct placing *p, const struct patch_chunk *c, struct chunk_place *ret,
                         struct patch_fault *fault)
 {
     take_old_lines(p, c);
     if (!seek_locator(p, c, fault))
         return false;
-    *ret = (struct place){.at = SIZE_MAX};
+    *ret = (struct chunk_place){.at = SIZE_MAX};
     if (p->n_old)
         ret->at = seek(p, p->old, p->n_old, p->pos, c->near, c->is_at_end);
     if (p->n_old && ret->at == SIZE_MAX && p->old[p->n_old - 1].n == 0) {
@@ -247,8 +247,8 @@ static size_t find_given_up(const struct patch_line *lines, size_t n)
     return n > 0 && lines[n - 1].text.n == 0 ? n - 1 : SIZE_MAX;
 }
 
-static void put_chunk(const struct placing *p, const struct patch_chunk *c, const struct place *at,
-                      struct buf *out)
+static void put_chunk(const struct placing *p, const struct patch_chunk *c,
+                      const struct chunk_place *at, struct buf *out)
 {
     const struct patch_line *lines = p->patch->lines + c->line;
     size_t skipped = at->is_shortened ? find_given_up(lines, c->n_lines) : SIZE_MAX;
@@ -273,7 +273,7 @@ static void put_all(const struct placing *p, const struct patch_hunk *h, struct 
     const struct patch_chunk *chunks = p->patch->chunks + h->chunk;
     size_t done = 0;
     for (size_t i = 0; i < h->n_chunks; i++) {
-        const struct place *at = &p->place[i];
+        const struct chunk_place *at = &p->place[i];
         if (at->is_append)
             continue;
         put_lines(p, done, at->at, out);

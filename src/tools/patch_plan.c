@@ -11,7 +11,7 @@
 #include "base/path.h"
 #include "tools/change.h"
 #include "tools/diff.h"
-#include "tools/job.h"
+#include "tools/work.h"
 #include "tools/omission.h"
 #include "tools/read.h"
 
@@ -78,10 +78,7 @@ static struct plan_file *add_file(struct planning *pl, struct str name, struct s
     AUTO(buf) struct buf shown = BUF_INIT;
     if (pl->o->may_change && !pl->o->may_change(pl->o->arg, path, err))
         return NULL;
-    if (p->n == p->room) {
-        p->room = p->room ? 2 * p->room : 8;
-        p->files = xrealloc(p->files, p->room * sizeof *p->files);
-    }
+    GROW(p->files, p->n, p->capacity);
     struct plan_file *f = p->files[p->n++] = xnew(struct plan_file);
     f->name = str_dup(name);
     f->path = str_dup(path);
@@ -281,47 +278,47 @@ bool plan_diff(const struct plan *p, struct buf *out)
     return true;
 }
 
-struct work {
-    struct job job;
-    struct patch_job *j;
+struct patch_work {
+    struct tool_work work;
+    struct patch_run *r;
 };
 
 /* From the commit on there is no way back but its own: a cancel that comes later is too late. */
-static bool run(struct job *job, struct error *err)
+static bool run(struct tool_work *work, struct error *err)
 {
-    struct patch_job *j = ((struct work *)job)->j;
+    struct patch_run *r = CONTAINER_OF(work, struct patch_work, work)->r;
     (void)err;
     AUTO(patch_fault) struct patch_fault parse = PATCH_FAULT_INIT;
-    j->options.stop = &job->stop;
-    if (!patch_read(j->text, &j->mended, &j->patch, &parse)) {
-        j->fault = take(&parse);
+    r->options.stop = &work->stop;
+    if (!patch_read(r->text, &r->mended, &r->patch, &parse)) {
+        r->fault = take(&parse);
         return true;
     }
-    if (!patch_plan(&j->patch, &j->options, &j->plan, &j->fault) || job_is_stopped(job) ||
-        !plan_commit(&j->plan, &j->fault)) {
+    if (!patch_plan(&r->patch, &r->options, &r->plan, &r->fault) || tool_work_is_stopped(work) ||
+        !plan_commit(&r->plan, &r->fault)) {
         /* Lines without a sign that are not the file's: that is what is wrong. */
-        if (j->fault.kind == PATCH_NOT_FOUND &&
+        if (r->fault.kind == PATCH_NOT_FOUND &&
             (parse.kind == PATCH_BAD_LINE || parse.kind == PATCH_NO_MARKER)) {
-            patch_fault_clear(&j->fault);
-            j->fault = take(&parse);
+            patch_fault_clear(&r->fault);
+            r->fault = take(&parse);
         }
         return true;
     }
-    j->is_diff_cut = !plan_diff(&j->plan, &j->diff);
+    r->is_diff_cut = !plan_diff(&r->plan, &r->diff);
     return true;
 }
 
-bool patch_apply_await(struct loop *l, struct patch_job *j, struct error *err)
+bool patch_apply_await(struct loop *l, struct patch_run *r, struct error *err)
 {
-    struct work w = {.job = {.run = run}, .j = j};
-    return job_await(l, &w.job, err);
+    struct patch_work w = {.work = {.run = run}, .r = r};
+    return tool_work_await(l, &w.work, err);
 }
 
-void patch_job_clear(struct patch_job *j)
+void patch_run_clear(struct patch_run *r)
 {
-    plan_clear(&j->plan);
-    patch_clear(&j->patch);
-    patch_fault_clear(&j->fault);
-    buf_clear(&j->diff);
-    buf_clear(&j->mended);
+    plan_clear(&r->plan);
+    patch_clear(&r->patch);
+    patch_fault_clear(&r->fault);
+    buf_clear(&r->diff);
+    buf_clear(&r->mended);
 }

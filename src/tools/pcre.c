@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The module `search`: PCRE2 with its compiler, behind struct search_api.  This file goes into
- * trivet-search.so only; nothing else in the house sees a pcre2_* name.
+ * trivet-search.so only; no other file uses a pcre2_* name.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "base/limits.h"

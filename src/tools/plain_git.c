@@ -189,7 +189,7 @@ struct reader {
     struct str args[3];
     size_t n_args; /* may be more than fit in args */
     struct git_places places;
-    size_t room;
+    size_t capacity;
 };
 
 /* A name among names with spaces around; *ret_value: ":" stands behind it. */
@@ -279,13 +279,7 @@ static struct str joined(struct arena *a, struct str at, struct str path)
 
 static void add_place(struct reader *r, enum git_place_kind kind, struct str path)
 {
-    if (r->places.n == r->room) {
-        r->room = r->room ? r->room * 2 : 4;
-        struct git_place *v = arena_array(r->arena, struct git_place, r->room);
-        if (r->places.n)
-            memcpy(v, r->places.v, r->places.n * sizeof *v);
-        r->places.v = v;
-    }
+    ARENA_GROW(r->arena, r->places.v, r->places.n, r->capacity);
     r->places.v[r->places.n++] = (struct git_place){kind, joined(r->arena, r->at, path)};
 }
 
@@ -374,7 +368,7 @@ static const struct git_row *find_row(struct str name)
 }
 
 /* What stands between git and the subcommand; *at gets to the subcommand. */
-static bool read_front(struct reader *r, const struct command *c, size_t *at)
+static bool read_front(struct reader *r, const struct simple_command *c, size_t *at)
 {
     static const char *const plain[] = {"--no-pager", "-P", "--no-optional-locks",
                                         "--literal-pathspecs"};
@@ -418,7 +412,7 @@ static bool read_word(struct reader *r, struct str word, bool is_open, bool *tak
                                        : is_short_fine(r->row, word, takes);
 }
 
-static bool read_git(struct reader *r, const struct command *c)
+static bool read_git(struct reader *r, const struct simple_command *c)
 {
     struct str start = r->at;
     size_t at;
@@ -454,7 +448,7 @@ static bool has_up(struct str dir)
     return false;
 }
 
-static bool read_cd(struct reader *r, const struct command *c)
+static bool read_cd(struct reader *r, const struct simple_command *c)
 {
     return c->n == 2 && c->join == JOIN_AND && !has_up(c->words[1]) &&
            enter(r, c->words[1], c->opens[1]);

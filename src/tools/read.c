@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/utf8.h"
-#include "tools/job.h"
+#include "tools/work.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,23 +55,23 @@ bool read_resolved(struct str path, size_t max, struct buf *ret, struct error *e
 }
 
 struct whole {
-    struct job job;
+    struct tool_work work;
     struct str path;
     size_t max;
     struct buf *ret;
 };
 
-static bool run_whole(struct job *j, struct error *err)
+static bool run_whole(struct tool_work *j, struct error *err)
 {
-    struct whole *w = CONTAINER_OF(j, struct whole, job);
+    struct whole *w = CONTAINER_OF(j, struct whole, work);
     return read_resolved(w->path, w->max, w->ret, err);
 }
 
 bool read_resolved_await(struct loop *l, struct str path, size_t max, struct buf *ret,
                          struct error *err)
 {
-    struct whole w = {.job.run = run_whole, .path = path, .max = max, .ret = ret};
-    return job_await(l, &w.job, err);
+    struct whole w = {.work.run = run_whole, .path = path, .max = max, .ret = ret};
+    return tool_work_await(l, &w.work, err);
 }
 
 bool read_is_binary(struct str text)
@@ -86,8 +86,8 @@ void read_lines_clear(struct read_lines *r)
     *r = READ_LINES_INIT;
 }
 
-struct scan {
-    struct job job;
+struct line_scan {
+    struct tool_work work;
     const struct read_options *o;
     struct read_lines *ret;
     struct buf line; /* what is kept of the current one */
@@ -97,14 +97,14 @@ struct scan {
     bool is_full;    /* nothing more is wanted */
 };
 
-static bool is_wanted(const struct scan *s)
+static bool is_wanted(const struct line_scan *s)
 {
     int64_t number = s->ret->n_seen + 1;
     return number >= s->o->first && number - s->o->first < s->o->count;
 }
 
 /* Adds a piece of the current line; of an overlong one only what is needed. */
-static void line_add(struct scan *s, struct str piece)
+static void line_add(struct line_scan *s, struct str piece)
 {
     s->line_n += piece.n;
     if (!is_wanted(s))
@@ -116,23 +116,20 @@ static void line_add(struct scan *s, struct str piece)
         buf_add(&s->line, str_cut(piece, max - s->line.n));
 }
 
-static void keep_line(struct scan *s, struct str text)
+static void keep_line(struct line_scan *s, struct str text)
 {
     struct read_lines *r = s->ret;
     if (s->bytes + text.n > s->o->max_bytes && r->n > 0) {
         r->is_cut = r->has_more = s->is_full = true;
         return;
     }
-    if (r->n == r->room) {
-        r->room = r->room ? r->room * 2 : 64;
-        r->lines = xrealloc(r->lines, r->room * sizeof *r->lines);
-    }
+    GROW(r->lines, r->n, r->capacity);
     r->lines[r->n++] = arena_str(&r->arena, text);
     s->bytes += text.n;
 }
 
 /* Of an overlong line the beginning stays. */
-static void shorten_line(struct scan *s)
+static void shorten_line(struct line_scan *s)
 {
     size_t max = s->o->max_line_chars;
     if (max == 0 || s->chars <= (int64_t)max)
@@ -143,7 +140,7 @@ static void shorten_line(struct scan *s)
     s->ret->longest = MAX(s->ret->longest, s->chars);
 }
 
-static void line_done(struct scan *s, bool has_end)
+static void line_done(struct line_scan *s, bool has_end)
 {
     if (is_wanted(s) && !s->is_full) {
         if (!s->o->keep_ends && str_ends(buf_str(&s->line), STR("\r")) && s->line.n == s->line_n) {
@@ -164,7 +161,7 @@ static void line_done(struct scan *s, bool has_end)
 }
 
 /* Nothing more is kept. */
-static void count_piece(struct scan *s, struct str piece)
+static void count_piece(struct line_scan *s, struct str piece)
 {
     size_t at;
     while ((at = str_chr(piece, '\n')) != SIZE_MAX) {
@@ -175,7 +172,7 @@ static void count_piece(struct scan *s, struct str piece)
     s->line_n += piece.n;
 }
 
-static void scan_piece(struct scan *s, struct str piece)
+static void scan_piece(struct line_scan *s, struct str piece)
 {
     while (piece.n && !s->is_full) {
         if (s->ret->n_seen + 1 >= s->o->first && !is_wanted(s)) {
@@ -193,11 +190,11 @@ static void scan_piece(struct scan *s, struct str piece)
         count_piece(s, piece);
 }
 
-static bool scan_file(struct scan *s, int fd, char *piece, struct error *err)
+static bool scan_file(struct line_scan *s, int fd, char *piece, struct error *err)
 {
     bool is_first = true;
     while (!s->is_full || s->o->counts) {
-        if (job_is_stopped(&s->job))
+        if (tool_work_is_stopped(&s->work))
             return error_set(err, ERR_CANCELED, "the reading was stopped");
         ssize_t n = read(fd, piece, PIECE);
         if (n < 0 && errno == EINTR)
@@ -223,7 +220,7 @@ static bool scan_file(struct scan *s, int fd, char *piece, struct error *err)
 }
 
 /* The same for a text in memory. */
-static void scan_text(struct scan *s)
+static void scan_text(struct line_scan *s)
 {
     struct str text = s->o->text;
     s->ret->is_binary = read_is_binary(text);
@@ -237,9 +234,9 @@ static void scan_text(struct scan *s)
     buf_clear(&s->line);
 }
 
-static bool run_scan(struct job *j, struct error *err)
+static bool run_scan(struct tool_work *j, struct error *err)
 {
-    struct scan *s = CONTAINER_OF(j, struct scan, job);
+    struct line_scan *s = CONTAINER_OF(j, struct line_scan, work);
     struct stat st;
     if (s->o->text.p) {
         scan_text(s);
@@ -258,6 +255,6 @@ static bool run_scan(struct job *j, struct error *err)
 bool read_lines_await(struct loop *l, const struct read_options *o, struct read_lines *ret,
                       struct error *err)
 {
-    struct scan s = {.job.run = run_scan, .o = o, .ret = ret};
-    return job_await(l, &s.job, err);
+    struct line_scan s = {.work.run = run_scan, .o = o, .ret = ret};
+    return tool_work_await(l, &s.work, err);
 }

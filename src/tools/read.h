@@ -41,7 +41,7 @@ struct read_options {
 struct read_lines {
     struct arena arena;
     struct str *lines; /* may hold invalid UTF-8 */
-    size_t n, room;
+    size_t n, capacity;
     int64_t n_seen;  /* lines of the file that were looked at: all of them unless has_more */
     int64_t longest; /* characters of the longest line that was cut, 0: none was */
     bool has_more;   /* the file goes on behind the last line */

@@ -15,15 +15,15 @@
 enum { PENDING_BYTES = 64 << 10 };
 
 struct saved_dir {
-    char *dir, *told;
+    char *dir, *shown;
     unsigned n_files;
 };
 
-struct saved_dir *saved_dir_new(struct str dir, struct str told)
+struct saved_dir *saved_dir_new(struct str dir, struct str shown)
 {
     struct saved_dir *d = xnew(struct saved_dir);
     d->dir = str_dup(dir);
-    d->told = str_dup(told);
+    d->shown = str_dup(shown);
     return d;
 }
 
@@ -49,7 +49,7 @@ void saved_dir_free(struct saved_dir *d)
     if (d->n_files)
         rmdir(d->dir);
     free(d->dir);
-    free(d->told);
+    free(d->shown);
     free(d);
 }
 
@@ -61,7 +61,7 @@ void saved_init(struct saved *s, struct saved_dir *dir)
 static bool open_file(struct saved *s, struct error *err)
 {
     struct saved_dir *d = s->dir;
-    AUTO(buf) struct buf path = BUF_INIT, told = BUF_INIT;
+    AUTO(buf) struct buf path = BUF_INIT, shown = BUF_INIT;
     unsigned number = d->n_files + 1;
     if (!path_make_dirs_straight(str_of(d->dir), 0700, err))
         return false;
@@ -72,8 +72,8 @@ static bool open_file(struct saved *s, struct error *err)
     if (s->fd < 0)
         return error_errno(err, errno, "%s", path.p);
     d->n_files = number;
-    put_name(d->told, number, &told);
-    s->told = buf_take(&told);
+    put_name(d->shown, number, &shown);
+    s->shown = buf_take(&shown);
     s->is_open = true;
     return true;
 }
@@ -86,7 +86,7 @@ static void write_out(struct saved *s)
         s->has_failed = true;
     }
     if (s->is_open && !s->has_failed && !path_write_all(s->fd, buf_str(&s->pending))) {
-        log_warn("%s: an output could not be saved wholly", s->told);
+        log_warn("%s: an output could not be saved wholly", s->shown);
         s->has_failed = true;
     }
     buf_reset(&s->pending);
@@ -96,9 +96,9 @@ void saved_add(struct saved *s, struct str bytes)
 {
     if (!s->dir || s->has_failed || s->is_cut)
         return;
-    size_t room = (size_t)(SAVED_MAX_BYTES - s->n_bytes);
-    s->is_cut |= bytes.n > room;
-    bytes = str_cut(bytes, MIN(bytes.n, room));
+    size_t capacity = (size_t)(SAVED_MAX_BYTES - s->n_bytes);
+    s->is_cut |= bytes.n > capacity;
+    bytes = str_cut(bytes, MIN(bytes.n, capacity));
     s->n_bytes += (int64_t)bytes.n;
     buf_add(&s->pending, bytes);
     if (s->pending.n > PENDING_BYTES)
@@ -107,7 +107,7 @@ void saved_add(struct saved *s, struct str bytes)
 
 void saved_settle(struct saved *s)
 {
-    if (s->told && s->pending.n)
+    if (s->shown && s->pending.n)
         write_out(s);
 }
 
@@ -115,7 +115,7 @@ const char *saved_path(struct saved *s)
 {
     if (s->dir)
         write_out(s);
-    return s->told;
+    return s->shown;
 }
 
 void saved_clear(struct saved *s)
@@ -123,6 +123,6 @@ void saved_clear(struct saved *s)
     if (s->is_open)
         close(s->fd);
     buf_clear(&s->pending);
-    free(s->told);
+    free(s->shown);
     *s = (struct saved){0};
 }

@@ -14,8 +14,8 @@
 enum { SAVED_MAX_BYTES = 64 << 20 }; /* of one output; the rest is dropped */
 
 struct saved_dir;
-/* dir: absolute, made with the first file.  told: what commands and file tools call it. */
-struct saved_dir *saved_dir_new(struct str dir, struct str told);
+/* dir: absolute, made with the first file.  shown: its path as commands and file tools see it. */
+struct saved_dir *saved_dir_new(struct str dir, struct str shown);
 void saved_dir_free(struct saved_dir *d); /* with its files */
 struct str saved_dir_path(const struct saved_dir *d);
 
@@ -26,7 +26,7 @@ struct saved {
     bool is_open, has_failed;
     int64_t n_bytes; /* of the file and of pending */
     bool is_cut;     /* more than SAVED_MAX_BYTES came */
-    char *told;      /* path of the file, as tools call it; NULL before it is made */
+    char *shown;     /* path of the file, as tools see it; NULL before it is made */
 };
 void saved_init(struct saved *s, struct saved_dir *dir);
 void saved_add(struct saved *s, struct str bytes);

@@ -14,7 +14,7 @@ struct seen_file {
 
 struct seen { /* the oldest first */
     struct seen_file *v;
-    size_t n, room, n_bytes;
+    size_t n, capacity, n_bytes;
 };
 
 struct seen *seen_new(void)
@@ -64,10 +64,7 @@ void seen_put(struct seen *s, struct str path, struct str text)
         return;
     while (s->n && s->n_bytes + text.n > ALL_BYTES)
         remove_at(s, 0);
-    if (s->n == s->room) {
-        s->room = s->room ? 2 * s->room : 16;
-        s->v = xrealloc(s->v, s->room * sizeof *s->v);
-    }
+    GROW(s->v, s->n, s->capacity);
     buf_add(&f.text, text);
     f.path = str_dup(path);
     s->n_bytes += text.n;

@@ -5,8 +5,8 @@
  *     bash -lc  <wrapper> bash <command>       when the state at the end is wanted
  *
  * The wrapper evaluates the command with descriptor 3 closed, so that nothing the command starts
- * can write there or keep it open, and then tells directory and environment on descriptor 3.  They
- * never touch the command's own output.  A command that calls exit, or is killed, tells nothing.
+ * can write there or keep it open, and then writes directory and environment on descriptor 3.  They
+ * never touch the command's own output.  A command that calls exit, or is killed, writes nothing.
  */
 #include "tools/shell.h"
 
@@ -167,7 +167,7 @@ static void take_state(struct capture *c)
     c->run->has_state = true;
 }
 
-/* ---- what the walls have to do with it ---- */
+/* ---- explanations of the sandbox ---- */
 
 static bool has_words(const struct ring *r, const char *words)
 {
@@ -175,7 +175,7 @@ static bool has_words(const struct ring *r, const char *words)
            str_find(buf_str(&r->tail), str_of(words)) != SIZE_MAX;
 }
 
-/* What programs say when a wall stands in their way; other things can be the reason, too. */
+/* What programs print when the sandbox refuses something; there can be other reasons, too. */
 static bool looks_refused(const struct shell_run *r)
 {
     static const char *const words[] = {
@@ -211,7 +211,7 @@ static void explain_limit(const struct sandbox_policy *p, enum child_limit limit
              (long long)p->limits[row], sandbox_limits[row].unit, sandbox_limits[row].variable);
 }
 
-static void explain_walls(const struct tool_cx *cx, struct buf *out)
+static void explain_sandbox(const struct tool_cx *cx, struct buf *out)
 {
     buf_addz(out, "[The sandbox may be the reason: ");
     sandbox_describe(cx->sandbox, out);
@@ -226,7 +226,7 @@ static void explain(const struct tool_cx *cx, struct shell_run *r)
     if (r->end.limit)
         explain_limit(cx->sandbox, r->end.limit, &text);
     else if (r->end.exit_code != 0 && !r->end.was_killed && looks_refused(r))
-        explain_walls(cx, &text);
+        explain_sandbox(cx, &text);
     ring_add(&r->err, buf_str(&text));
     cutter_add(&r->text->err, buf_str(&text));
 }
@@ -253,8 +253,8 @@ static bool become_job(struct tool_cx *cx, const struct shell_options *o, struct
         .keep_chars = o->job_chars,
     };
     cut_pair_flush(c->run->text);
-    if (!background_adopt(cx->background, &job, child, c->pid, c->run->text, &c->run->job,
-                          &ignored))
+    struct running_command running = {child, c->pid, c->run->text};
+    if (!background_adopt(cx->background, &job, &running, &c->run->job, &ignored))
         return false;
     child_pause(child, false);
     c->run->text = NULL;
@@ -263,8 +263,8 @@ static bool become_job(struct tool_cx *cx, const struct shell_options *o, struct
     return true;
 }
 
-/* Waits for its end; false with ERR_CANCELED when all of it is gone.  A child that became a job is
- * not ours any more. */
+/* Waits for its end; false with ERR_CANCELED when all of it is gone.  A child that became a
+ * background job is not waited for. */
 static bool wait_for_end_await(struct tool_cx *cx, const struct shell_options *o, struct capture *c,
                                struct child *child, struct error *err)
 {

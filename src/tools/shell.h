@@ -21,7 +21,7 @@ struct shell_options {
     const char *const *env; /* complete */
     int64_t timeout_ms;
     size_t head_max, tail_max; /* bytes kept of each stream */
-    bool wants_state;          /* tell directory and exported variables as they are at the end */
+    bool wants_state;          /* report directory and exported variables as they are at the end */
     /* At the time limit it becomes a job of this name in cx->background, unless shell_is_killed;
      * NULL: it is killed. */
     const char *job_name, *job_prefix;
@@ -33,7 +33,7 @@ struct shell_run {
     struct cut_pair *text;      /* for the model: shell_text */
     struct background_job *job; /* the time is over and it goes on as this; end.timed_out is set */
     struct child_end end;
-    bool has_state; /* the command came to its end and told where it stood */
+    bool has_state; /* the command came to its end and reported its state */
     struct shell_state state;
 };
 #define SHELL_RUN_INIT ((struct shell_run){0})

@@ -47,7 +47,8 @@ static const struct checker *find_checker(struct str path)
     return NULL;
 }
 
-/* Asks the checker; what it says goes to out, nothing when the text is fine or it cannot tell. */
+/* Asks the checker; what it says goes to out, nothing when the text is fine or cannot be checked.
+ */
 static void ask_await(struct tool_cx *cx, const struct checker *c, struct str path, struct str text,
                       struct buf *out)
 {
@@ -68,11 +69,11 @@ static void ask_await(struct tool_cx *cx, const struct checker *c, struct str pa
                                 .head_max = OUTPUT_BYTES};
     if (!program_await(cx, &o, &run, &ignored) || run.end.timed_out)
         return;
-    bool tells_by_status = !c->needs_name; /* the others print errors and nothing else */
-    if (tells_by_status ? run.end.exit_code <= 0 : run.end.exit_code != 0)
+    bool fails_by_status = !c->needs_name; /* the others print errors and nothing else */
+    if (fails_by_status ? run.end.exit_code <= 0 : run.end.exit_code != 0)
         return;
     ring_put(&run.out, out);
-    if (tells_by_status)
+    if (fails_by_status)
         ring_put(&run.err, out);
 }
 

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/utf8.h"
-#include "tools/job.h"
+#include "tools/work.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -13,7 +13,7 @@
 /* A sorted list: sessions read hundreds of files, not millions. */
 struct read_set {
     char **paths;
-    size_t n, room;
+    size_t n, capacity;
 };
 
 struct read_set *read_set_new(void)
@@ -61,10 +61,7 @@ void read_set_add(struct read_set *s, struct str path)
     size_t at = set_position(s, path, &found);
     if (found)
         return;
-    if (s->n == s->room) {
-        s->room = s->room ? s->room * 2 : 16;
-        s->paths = xrealloc(s->paths, s->room * sizeof *s->paths);
-    }
+    GROW(s->paths, s->n, s->capacity);
     memmove(s->paths + at + 1, s->paths + at, (s->n - at) * sizeof *s->paths);
     s->paths[at] = str_dup(path);
     s->n++;
@@ -80,7 +77,7 @@ bool read_set_has(const struct read_set *s, struct str path)
 struct read_set *read_set_copy(const struct read_set *s)
 {
     struct read_set *copy = read_set_new();
-    copy->n = copy->room = s->n;
+    copy->n = copy->capacity = s->n;
     copy->paths = s->n ? xcalloc(s->n, sizeof *copy->paths) : NULL;
     for (size_t i = 0; i < s->n; i++)
         copy->paths[i] = xstrdup(s->paths[i]);
@@ -291,36 +288,36 @@ void ring_clear(struct ring *r)
     buf_clear(&r->tail);
 }
 
-static void run_job(void *arg)
+static void run_work(void *arg)
 {
-    struct job *j = arg;
-    j->ok = j->run(j, &j->err);
+    struct tool_work *w = arg;
+    w->ok = w->run(w, &w->err);
 }
 
-static void help_job(void *arg)
+static void help_work(void *arg)
 {
-    struct job *j = arg;
-    j->help(j, atomic_fetch_add(&j->n_helping, 1));
+    struct tool_work *w = arg;
+    w->help(w, atomic_fetch_add(&w->n_helping, 1));
 }
 
-static void finish_job(void *arg)
+static void finish_work(void *arg)
 {
-    struct job *j = arg;
-    j->ok = j->finish(j, &j->err);
+    struct tool_work *w = arg;
+    w->ok = w->finish(w, &w->err);
 }
 
-bool job_await(struct loop *l, struct job *j, struct error *err)
+bool tool_work_await(struct loop *l, struct tool_work *w, struct error *err)
 {
-    j->n_members = work_width();
-    if (!work_await(l, run_job, j, &j->stop, err))
+    w->n_members = work_width();
+    if (!work_await(l, run_work, w, &w->stop, err))
         return false;
-    if (j->ok && j->help && !work_crew_await(l, help_job, j, j->n_members, &j->stop, err))
+    if (w->ok && w->help && !work_crew_await(l, help_work, w, w->n_members, &w->stop, err))
         return false;
-    if (j->ok && j->finish && !work_await(l, finish_job, j, &j->stop, err))
+    if (w->ok && w->finish && !work_await(l, finish_work, w, &w->stop, err))
         return false;
-    if (!j->ok)
-        *err = j->err;
-    return j->ok;
+    if (!w->ok)
+        *err = w->err;
+    return w->ok;
 }
 
 bool tool_read_client_await(const struct tool_cx *cx, struct str path, struct buf *ret,

@@ -78,7 +78,7 @@ struct tool_cx {
     struct background *background; /* jobs that outlive the turn; may be NULL: there are none */
     struct tool_paths *paths; /* of this call; may be NULL: each is resolved when it is asked for */
     const struct sandbox_policy *sandbox; /* what tools may touch; NULL: everything */
-    struct room *room;                    /* where commands run; NULL: without walls */
+    struct room *room;                    /* where commands run; NULL: without a sandbox */
     const char *leave_hint; /* how a call asks to run outside of it; NULL: it cannot */
     /* ask_user_question and other calls back into the session; may be NULL. */
     bool (*ask_await)(void *arg, struct str questions_json, struct buf *answer, struct error *err);
@@ -89,6 +89,7 @@ struct tool_cx {
     struct str config_dir; /* of the dialect: skills/, tools/, js-runtime/; or STR_NONE */
     struct str search_key, search_url; /* of the web search; STR_NONE: no key, the usual address */
     struct str model;                  /* the slug, where tools are chosen for it; or STR_NONE */
+    bool spares_todos;                 /* where tools are chosen: without things to do */
     bool is_blind;                     /* the model takes no pictures */
     bool may_fetch_local;              /* web pages may lie on this machine or its network */
     struct todo_list *todos;           /* of the session; may be NULL */

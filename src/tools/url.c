@@ -77,7 +77,7 @@ bool url_parse(struct str text, struct url *ret, struct error *err)
 /* Appends a path without "." and ".."; it begins with a slash. */
 static void add_path(struct buf *out, struct str path)
 {
-    size_t floor = out->n;
+    size_t start = out->n;
     while (path.n) {
         struct str part = str_from(path, 1);
         size_t end = str_chr(part, '/');
@@ -86,8 +86,8 @@ static void add_path(struct buf *out, struct str path)
         path = str_from(path, 1 + part.n);
         bool is_up = str_is(part, "..");
         if (is_up) {
-            size_t slash = str_rchr(str_n(out->p + floor, out->n - floor), '/');
-            buf_cut(out, slash == SIZE_MAX ? floor : floor + slash);
+            size_t slash = str_rchr(str_n(out->p + start, out->n - start), '/');
+            buf_cut(out, slash == SIZE_MAX ? start : start + slash);
         }
         if (is_up || str_is(part, ".")) {
             if (is_last)
@@ -97,7 +97,7 @@ static void add_path(struct buf *out, struct str path)
         buf_addc(out, '/');
         buf_add(out, part);
     }
-    if (out->n == floor)
+    if (out->n == start)
         buf_addc(out, '/');
 }
 

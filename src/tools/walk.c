@@ -62,7 +62,7 @@ static void visit(struct walk *w, const char *name, enum walk_kind kind, struct 
     buf_addz(&w->path, name);
     struct str path = buf_str(&w->path);
     bool is_ignored = level && level_ignores(level, path, kind == WALK_DIR);
-    if (!is_ignored || w->o->tells_ignored) {
+    if (!is_ignored || w->o->reports_ignored) {
         struct walk_entry e = {
             .path = path,
             .rel = str_from(path, w->root_n),

@@ -41,10 +41,7 @@ void custom_note(struct custom *c, const char *fmt, ...)
     va_start(ap, fmt);
     buf_addv(&line, fmt, ap);
     va_end(ap);
-    if (c->n_errors == c->room_errors) {
-        c->room_errors = c->room_errors ? c->room_errors * 2 : 8;
-        c->errors = xrealloc(c->errors, c->room_errors * sizeof *c->errors);
-    }
+    GROW(c->errors, c->n_errors, c->errors_capacity);
     c->errors[c->n_errors++] = arena_str(&c->arena, buf_str(&line));
 }
 
@@ -147,10 +144,10 @@ void custom_add(struct custom *c, struct custom_tool *t)
         c->offered[i] = &t->tool;
         return;
     }
-    if (c->n == c->room) {
-        c->room = c->room ? c->room * 2 : 8;
-        c->tools = xrealloc(c->tools, c->room * sizeof *c->tools);
-        c->offered = xrealloc(c->offered, c->room * sizeof *c->offered);
+    if (c->n == c->capacity) {
+        c->capacity = c->capacity ? c->capacity * 2 : 8;
+        c->tools = xrealloc(c->tools, c->capacity * sizeof *c->tools);
+        c->offered = xrealloc(c->offered, c->capacity * sizeof *c->offered);
     }
     c->tools[c->n] = t;
     c->offered[c->n++] = &t->tool;

@@ -20,9 +20,9 @@ struct custom {
     struct str dir;
     const struct tool **offered; /* as the model sees them */
     struct custom_tool **tools;
-    size_t n, room;
+    size_t n, capacity;
     struct str *errors;
-    size_t n_errors, room_errors;
+    size_t n_errors, errors_capacity;
     bool is_loaded;
 };
 

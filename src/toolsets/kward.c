@@ -106,10 +106,10 @@ static const struct row read_rows[] = {
 };
 
 /* Lines first .. last - 1 of the text (from 0), and where they lie. */
-struct part {
+struct text_part {
     struct str text;
     int64_t first, last, total;
-    const char *limit; /* what cut it, NULL: nothing of ours */
+    const char *limit; /* the limit that cut it, NULL: none of trivet's */
 };
 
 static int64_t count_lines(struct str text)
@@ -121,9 +121,9 @@ static int64_t count_lines(struct str text)
 }
 
 /* Takes whole lines from the start of text while they fit; of an overlong first line a piece. */
-static struct part take_part(struct str text, int64_t first, int64_t wanted)
+static struct text_part take_part(struct str text, int64_t first, int64_t wanted)
 {
-    struct part p = {.first = first, .last = first, .total = count_lines(text)};
+    struct text_part p = {.first = first, .last = first, .total = count_lines(text)};
     struct str line;
     int64_t number = 0;
     size_t start = 0, at = 0;
@@ -150,7 +150,7 @@ static struct part take_part(struct str text, int64_t first, int64_t wanted)
     return p;
 }
 
-static void put_part(const struct part *p, bool has_limit, struct buf *out)
+static void put_part(const struct text_part *p, bool has_limit, struct buf *out)
 {
     struct str text = p->text;
     bool has_note = p->limit || (has_limit && p->last < p->total);
@@ -228,7 +228,7 @@ static bool read_tool_await(struct tool_cx *cx, const void *args, struct tool_re
     if (a->limit <= 0)
         return tool_fail(ret, "Error: limit must be positive");
     cut_lines(buf_str(&whole), &text);
-    struct part p = take_part(buf_str(&text), offset - 1, a->limit);
+    struct text_part p = take_part(buf_str(&text), offset - 1, a->limit);
     if (offset > 1 && offset > p.total)
         return tool_fail(ret, "Error: offset %lld is beyond end of file (%lld lines total)",
                          (long long)offset, (long long)p.total);

@@ -37,10 +37,10 @@ static bool copy_text(yyjson_val *from, const char *name, const char *where, siz
     return s.n > 0;
 }
 
-/* Models say that they do not want what there is not. */
-static bool is_off(yyjson_val *wish)
+/* A model may switch off explicitly what is not supported anyway. */
+static bool is_off(yyjson_val *v)
 {
-    return !wish || yyjson_is_null(wish) || yyjson_is_false(wish);
+    return !v || yyjson_is_null(v) || yyjson_is_false(v);
 }
 
 static bool copy_options(yyjson_val *options, size_t question, struct jw *w,

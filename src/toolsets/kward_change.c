@@ -178,7 +178,7 @@ static bool edit_tool_await(struct tool_cx *cx, const void *args, struct tool_re
     if (!kward_path_write(cx, a->path, &path, ret) || !check_edit(cx, buf_str(&path), a->path, ret))
         return true;
     take_edits(a->edits, edits);
-    if (!change_edit(buf_str(&path), edits, n, false, &change, &report, err))
+    if (!change_edit(buf_str(&path), &(struct edit_list){edits, n, false}, &change, &report, err))
         return tool_fail(ret, "Error: cannot edit %.*s: %s", STR_FMT(a->path), cause_of(err));
     if (report.fault != EDIT_FINE)
         return say_edit_fault(report, a->path, ret) &&

@@ -4,8 +4,8 @@
  *     search   places where code lies or is explained, by a question
  *     read     one of these as text; a file shown on GitHub or GitLab is fetched as it is
  *
- * The document names only the member `action` and that the network is used; the two actions are
- * ours.
+ * The protocol documents only the member `action` and that the network is used; the two actions are
+ * trivet's own.
  */
 #include "tools/exa.h"
 #include "tools/fetch_url.h"

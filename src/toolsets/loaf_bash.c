@@ -3,8 +3,9 @@
  *
  *     start values (cx) --- state of earlier calls (cx->shell) --- cwd, env of this call
  *
- * The right one wins.  What a command leaves behind becomes the state; a command that does not tell
- * (exit, killed, in the background) leaves what it was started with.  Jobs are in loaf_jobs.c.
+ * The right one wins.  What a command leaves behind becomes the state; a command that does not
+ * report (exit, killed, in the background) leaves what it was started with.  Jobs are in
+ * loaf_jobs.c.
  */
 #include "base/path.h"
 #include "tools/shell.h"
@@ -59,7 +60,7 @@ static const struct row bash_rows[] = {
 };
 
 /* One call, from its arguments to its output. */
-struct call {
+struct bash_call {
     struct str command;
     const char *shell, *flags;
     int64_t timeout_ms;
@@ -69,7 +70,7 @@ struct call {
     bool has_run;
 };
 
-static void call_clear(struct call *c)
+static void call_clear(struct bash_call *c)
 {
     shell_state_clear(&c->base);
     shell_run_clear(&c->run);
@@ -127,7 +128,7 @@ static char **merge_env(const char *const *from, yyjson_val *env)
     return merged;
 }
 
-static void set_base(struct tool_cx *cx, const struct bash_args *a, struct call *c)
+static void set_base(struct tool_cx *cx, const struct bash_args *a, struct bash_call *c)
 {
     struct shell_state *kept = cx->shell;
     struct str start = cx->launch_dir.n ? cx->launch_dir : cx->root;
@@ -141,7 +142,7 @@ static void set_base(struct tool_cx *cx, const struct bash_args *a, struct call 
     c->base.env = merge_env(env, a->env);
 }
 
-static void keep_state(struct tool_cx *cx, struct call *c)
+static void keep_state(struct tool_cx *cx, struct bash_call *c)
 {
     if (!cx->shell)
         return;
@@ -197,7 +198,7 @@ void loaf_put_stream(struct jw *w, const char *name, const struct ring *r, bool 
     jw_kstr(w, name, buf_str(&readable));
 }
 
-static bool is_fine(const struct call *c)
+static bool is_fine(const struct bash_call *c)
 {
     return c->has_run && c->run.end.exit_code == 0 && !c->run.end.timed_out && !c->is_aborted;
 }
@@ -244,7 +245,7 @@ void loaf_put_exit(struct jw *w, const struct child_end *end)
         jw_null(w);
 }
 
-static void put_end(const struct call *c, struct jw *w)
+static void put_end(const struct bash_call *c, struct jw *w)
 {
     const struct child_end *end = &c->run.end;
     loaf_put_exit(w, c->has_run ? end : NULL);
@@ -254,7 +255,7 @@ static void put_end(const struct call *c, struct jw *w)
 }
 
 /* The streams for the client: as they came, up to a size. */
-static void put_streams(const struct call *c, struct jw *w)
+static void put_streams(const struct bash_call *c, struct jw *w)
 {
     bool out_is_cut, err_is_cut;
     loaf_put_stream(w, "stdout", &c->run.out, c->run.has_state, &out_is_cut);
@@ -279,7 +280,7 @@ void loaf_put_text(struct jw *w, struct cut_pair *text, struct cut_size size, bo
 }
 
 /* for_model: the streams are cut for a reader, else they are the client's. */
-static void put_output(const struct tool_cx *cx, const struct call *c, bool for_model,
+static void put_output(const struct tool_cx *cx, const struct bash_call *c, bool for_model,
                        struct buf *out)
 {
     const char *cwd_after = c->run.has_state ? c->run.state.cwd : c->base.cwd;
@@ -301,7 +302,7 @@ static void put_output(const struct tool_cx *cx, const struct call *c, bool for_
     jw_obj_end(&w);
 }
 
-static void put_error(const struct call *c, struct buf *out)
+static void put_error(const struct bash_call *c, struct buf *out)
 {
     const char *what = c->is_aborted ? "aborted" : c->run.end.timed_out ? "timed out" : "failed";
     if (is_fine(c) || c->run.job)
@@ -312,7 +313,7 @@ static void put_error(const struct call *c, struct buf *out)
         buf_addf(out, "process %s (no exit code)", what);
 }
 
-static void finish(const struct tool_cx *cx, const struct call *c, struct tool_result *ret)
+static void finish(const struct tool_cx *cx, const struct bash_call *c, struct tool_result *ret)
 {
     put_output(cx, c, false, &ret->value);
     put_output(cx, c, true, &ret->text);
@@ -321,7 +322,7 @@ static void finish(const struct tool_cx *cx, const struct call *c, struct tool_r
 }
 
 /* Runs it; a command that cannot be started is a call that failed without an exit code. */
-static bool run_await(struct tool_cx *cx, struct call *c, struct error *err)
+static bool run_await(struct tool_cx *cx, struct bash_call *c, struct error *err)
 {
     struct shell_options o = {
         .shell = c->shell,
@@ -345,7 +346,7 @@ static bool run_await(struct tool_cx *cx, struct call *c, struct error *err)
     return ok;
 }
 
-static bool start_job_await(struct tool_cx *cx, const struct bash_args *a, struct call *c,
+static bool start_job_await(struct tool_cx *cx, const struct bash_args *a, struct bash_call *c,
                             struct tool_result *ret, struct error *err)
 {
     struct job_args job = {
@@ -370,7 +371,7 @@ static bool bash_tool_await(struct tool_cx *cx, const void *args, struct tool_re
 {
     static const char *const shells[] = {"zsh", "bash", "sh", NULL};
     const struct bash_args *a = args;
-    AUTO(call) struct call c = {.command = a->command};
+    AUTO(call) struct bash_call c = {.command = a->command};
     AUTO(buf) struct buf fault = BUF_INIT;
     if (!check_env(a->env, &fault))
         return loaf_refuse(ret, fault.p);

@@ -11,7 +11,7 @@
 
 enum { TAB = 4 };
 
-struct block {
+struct block_search {
     const struct read_lines *lines;
     const struct block_options *o;
     const int64_t *indents;
@@ -47,7 +47,7 @@ static bool is_comment(struct str line)
     return str_starts(line, STR("#")) || str_starts(line, STR("//")) || str_starts(line, STR("--"));
 }
 
-static void grow_up(struct block *b)
+static void grow_up(struct block_search *b)
 {
     if (b->low == 0 || b->indents[b->low - 1] < b->lowest) {
         b->is_up_over = true;
@@ -63,7 +63,7 @@ static void grow_up(struct block *b)
     b->low--;
 }
 
-static void grow_down(struct block *b)
+static void grow_down(struct block_search *b)
 {
     if (b->high + 1 >= b->lines->n || b->indents[b->high + 1] < b->lowest) {
         b->is_down_over = true;
@@ -78,7 +78,7 @@ static void grow_down(struct block *b)
     b->high++;
 }
 
-static void trim_blank_edges(struct block *b)
+static void trim_blank_edges(struct block_search *b)
 {
     while (b->low < b->high && str_is_blank(b->lines->lines[b->low]))
         b->low++;
@@ -90,7 +90,7 @@ void loaf_block(const struct read_lines *lines, const struct block_options *o, s
                 size_t *ret_high)
 {
     AUTO_FREE int64_t *indents = find_indents(lines);
-    struct block b = {.lines = lines, .o = o, .indents = indents, .low = o->anchor};
+    struct block_search b = {.lines = lines, .o = o, .indents = indents, .low = o->anchor};
     b.high = o->anchor;
     if (o->max_levels > 0)
         b.lowest = MAX(indents[o->anchor] - TAB * MIN(o->max_levels, 10000), 0);

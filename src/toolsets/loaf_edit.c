@@ -50,7 +50,8 @@ static bool edit_tool_await(struct tool_cx *cx, const void *args, struct tool_re
     AUTO(change) struct change change = CHANGE_INIT;
     path_absolute(&shown, cx->launch_dir.n ? cx->launch_dir : cx->root, a->file_path);
     if (!tool_path_write(cx, buf_str(&shown), &path, err) ||
-        !change_edit(buf_str(&path), &edit, 1, a->replace_all, &change, &report, err))
+        !change_edit(buf_str(&path), &(struct edit_list){&edit, 1, a->replace_all}, &change,
+                     &report, err))
         return loaf_fail(ret, "Failed to write file %s: %s", shown.p, cause_of(err));
     if (report.fault != EDIT_FINE)
         return say_fault(report, buf_str(&shown), ret) &&
@@ -90,7 +91,7 @@ const struct tool loaf_edit_tool = {
     .from_launch_dir = true,
     .changes_files = true,
     .run_await = edit_tool_await,
-    .is_told = knows_no_patches,
+    .is_sent = knows_no_patches,
 };
 
 /* ---- things to do ---- */

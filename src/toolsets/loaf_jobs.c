@@ -132,7 +132,7 @@ bool loaf_job_is_js(const struct background_job *j)
 }
 
 /* Whether the tool that is called works with this job. */
-static bool is_ours(const struct tool_cx *cx, const struct background_job *j)
+static bool is_of_tool(const struct tool_cx *cx, const struct background_job *j)
 {
     return loaf_job_is_js(j) == (cx->self == loaf_js_jobs);
 }
@@ -149,7 +149,7 @@ static struct background_job *find(struct tool_cx *cx, struct str id)
     struct background_job *j = NULL;
     if (cx->background)
         j = background_find(cx->background, id);
-    return j && is_ours(cx, j) ? j : NULL;
+    return j && is_of_tool(cx, j) ? j : NULL;
 }
 
 static bool not_running(struct tool_result *r, const struct background_job *j)
@@ -528,12 +528,12 @@ static bool list_await(struct tool_cx *cx, const void *args, struct tool_result 
     struct background_job *first = background_first(cx->background);
     int count = 0;
     for (const struct background_job *j = first; j; j = j->next)
-        count += is_ours(cx, j) && (a->include_exited || j->is_running);
+        count += is_of_tool(cx, j) && (a->include_exited || j->is_running);
     struct jw w = begin(ret, "ok");
     jw_kint(&w, "count", count);
     jw_karr(&w, "sessions");
     for (const struct background_job *j = first; j; j = j->next)
-        if (is_ours(cx, j) && (a->include_exited || j->is_running))
+        if (is_of_tool(cx, j) && (a->include_exited || j->is_running))
             put_job(&w, j);
     jw_arr_end(&w);
     return finish(&w, ret, NULL);

@@ -122,26 +122,31 @@ static bool say_failure(const struct error *err, struct tool_result *ret)
     return tool_fail(ret, "%s", ret->value.p);
 }
 
+struct js_start {
+    const struct start_args *args;
+    const char *runtime, *cwd;
+};
+
 /* Writes the script and starts it; a script that does not start leaves no file. */
-static bool start_script_await(struct tool_cx *cx, const struct start_args *a, const char *runtime,
-                               const char *cwd, struct buf *script, struct background_job **ret,
-                               struct error *err)
+static bool start_script_await(struct tool_cx *cx, const struct js_start *s, struct buf *script,
+                               struct background_job **ret, struct error *err)
 {
     AUTO(buf) struct buf command = BUF_INIT;
+    const struct start_args *a = s->args;
     struct str name = a->session_name;
     struct error ignored;
-    if (!path_is_dir(str_of(cwd)))
-        return error_set(err, ERR_NOT_FOUND, "no such directory: %s", cwd);
+    if (!path_is_dir(str_of(s->cwd)))
+        return error_set(err, ERR_NOT_FOUND, "no such directory: %s", s->cwd);
     if (!js_script_write(cx->config_dir, "background", js_ending(a->format), a->code, script, err))
         return false;
-    put_command(&command, runtime, buf_str(script), a->args, a->keep_script);
+    put_command(&command, s->runtime, buf_str(script), a->args, a->keep_script);
     struct background_options o = {
         .name = name.n ? name : STR(NAME_DEFAULT),
         .prefix = "bg",
         .shell = "sh",
         .flags = "-c",
         .command = buf_str(&command),
-        .cwd = cwd,
+        .cwd = s->cwd,
         .env = cx->env,
         .keep_chars = KEEP_CHARS,
         .room = cx->room,
@@ -167,7 +172,8 @@ static bool start_await(struct tool_cx *cx, const void *args, struct tool_result
         j = background_find_like(cx->background, a->session_name, cwd.p, false);
     if (j && loaf_job_is_js(j))
         return say_started(j, runtime, STR_NONE, ret);
-    if (start_script_await(cx, a, runtime, cwd.p, &script, &j, err))
+    struct js_start s = {a, runtime, cwd.p};
+    if (start_script_await(cx, &s, &script, &j, err))
         return say_started(j, runtime, buf_str(&script), ret);
     return err->code != ERR_CANCELED && say_failure(err, ret);
 }

@@ -126,7 +126,7 @@ static void put_apply_fault(const struct patch *p, const struct patch_fault *f, 
     case PATCH_UNDELETABLE:
         buf_addf(out, "Failed to delete file %s: %s", path, why);
         break;
-    case PATCH_TORN:
+    case PATCH_NOT_RESTORED:
         buf_addf(out, "Failed to write file %s: %s; it could not be put back", path, why);
         if (f->text.n)
             buf_addf(out, ", what it held is in %.*s", STR_FMT(f->text));
@@ -148,7 +148,7 @@ static void put_side(const struct patch *p, const struct patch_chunk *c, char le
 }
 
 /* What the file has instead of the lines of a chunk. */
-static void put_hint(const struct tool_cx *cx, const struct patch_job *j, struct buf *out)
+static void put_hint(const struct tool_cx *cx, const struct patch_run *j, struct buf *out)
 {
     struct error ignored;
     AUTO(buf) struct buf text = BUF_INIT, plain = BUF_INIT, old = BUF_INIT, new = BUF_INIT,
@@ -166,7 +166,7 @@ static void put_hint(const struct tool_cx *cx, const struct patch_job *j, struct
 }
 
 /* Hints are for the model; events keep the documented text. */
-static bool say_fault(const struct tool_cx *cx, const struct patch_job *j, struct tool_result *ret)
+static bool say_fault(const struct tool_cx *cx, const struct patch_run *j, struct tool_result *ret)
 {
     if (!put_parse_fault(&j->fault, &ret->text))
         put_apply_fault(&j->patch, &j->fault, &ret->text);
@@ -184,7 +184,7 @@ static bool is_of(const struct patch_hunk *h, char letter)
 }
 
 /* All lines of one letter, each path once. */
-static void put_changed(const struct patch_job *j, char letter, struct buf *out)
+static void put_changed(const struct patch_run *j, char letter, struct buf *out)
 {
     for (size_t i = 0; i < j->patch.n_hunks; i++) {
         const struct patch_hunk *h = &j->patch.hunks[i];
@@ -199,7 +199,7 @@ static void put_changed(const struct patch_job *j, char letter, struct buf *out)
     }
 }
 
-static bool say_changed(struct patch_job *j, struct tool_result *ret)
+static bool say_changed(struct patch_run *j, struct tool_result *ret)
 {
     const struct plan_file *first = j->plan.files[0];
     name_target(ret, str_of(first->name), str_of(first->path));
@@ -227,7 +227,7 @@ static bool patch_tool_await(struct tool_cx *cx, const void *args, struct tool_r
                              struct error *err)
 {
     const struct patch_args *a = args;
-    AUTO(patch_job) struct patch_job j = {.text = a->input};
+    AUTO(patch_run) struct patch_run j = {.text = a->input};
     j.diff.limit = DIFF_BYTES;
     j.options.base = cx->launch_dir.n ? cx->launch_dir : cx->root;
     j.options.may_change = may_change;

@@ -47,7 +47,7 @@ static bool is_schema(yyjson_val *schema)
            yyjson_is_obj(json_get(schema, "properties"));
 }
 
-/* A bare file name; the ending is ours. */
+/* A bare file name; trivet adds the ending. */
 static bool put_file_name(struct buf *out, struct str name)
 {
     if (str_ends(name, STR(".mjs")))

@@ -162,6 +162,6 @@ const struct tool loaf_search_tool = {
     .args_size = sizeof(struct search_args),
     .defaults = &search_defaults,
     .mode = MODE_FULL,
-    .is_told = exa_is_offered,
+    .is_sent = exa_is_offered,
     .run_await = search_await,
 };

@@ -39,10 +39,7 @@ bool rules_add(struct rules *r, enum verdict verdict, struct str text, struct er
                                   : str_trim(str_n(text.p + open + 1, text.n - open - 2));
     if (r->tools && !rule_check(r->tools, tool, pattern, err))
         return error_prefix(err, "the rule %.*s", STR_FMT(str_cut(text, 100)));
-    if (r->n == r->room) {
-        r->room = r->room ? r->room * 2 : 8;
-        r->v = xrealloc(r->v, r->room * sizeof *r->v);
-    }
+    GROW(r->v, r->n, r->capacity);
     struct rule *rule = &r->v[r->n++];
     *rule = (struct rule){.verdict = verdict, .text = str_dup(text)};
     rule->tool = str_n(rule->text, tool.n);
@@ -150,7 +147,7 @@ static bool is_wrapper(struct str word)
 }
 
 /* The words of a rule, read as those of a line are, or they would not be equal: X=1 is one word. */
-static struct command pattern_words(struct arena *a, struct str pattern)
+static struct simple_command pattern_words(struct arena *a, struct str pattern)
 {
     struct commands list;
     bool is_one = command_split(a, pattern, &list) && list.n == 1;
@@ -173,8 +170,8 @@ static bool word_fits(struct str want, struct str have, bool is_last)
 
 /* is_strict: the program must be written as in the rule; else /bin/rm is rm, and "git push *" is
  * also git push without anything behind it. */
-static bool words_fit_at(const struct command *rule, const struct command *c, size_t at,
-                         bool is_strict)
+static bool words_fit_at(const struct simple_command *rule, const struct simple_command *c,
+                         size_t at, bool is_strict)
 {
     size_t n = rule->n;
     if (!is_strict && n > 1 && str_is(rule->words[n - 1], "*"))
@@ -192,7 +189,7 @@ static bool words_fit_at(const struct command *rule, const struct command *c, si
     return true;
 }
 
-static bool words_fit_anywhere(const struct command *rule, const struct command *c)
+static bool words_fit_anywhere(const struct simple_command *rule, const struct simple_command *c)
 {
     for (size_t at = 0; at < c->n; at++)
         if (words_fit_at(rule, c, at, false))
@@ -201,7 +198,7 @@ static bool words_fit_anywhere(const struct command *rule, const struct command 
 }
 
 /* *ret_is_deep: a command is named that runs others, sh -c 'rm x' is one word. */
-static bool commands_are_hit(const struct command *rule, const struct commands *list,
+static bool commands_are_hit(const struct simple_command *rule, const struct commands *list,
                              bool *ret_is_deep)
 {
     for (size_t i = 0; i < list->n; i++) {
@@ -217,11 +214,11 @@ static bool hits_line(const struct rule *rule, struct str line)
     struct arena a = ARENA_INIT;
     struct commands list;
     struct str pattern = without_mark(rule->pattern);
-    struct command words = pattern_words(&a, pattern);
+    struct simple_command words = pattern_words(&a, pattern);
     bool is_deep = !command_split(&a, line, &list);
     bool is_hit = !is_deep && commands_are_hit(&words, &list, &is_deep);
     if (!is_hit && is_deep) {
-        struct command all = command_words(&a, line);
+        struct simple_command all = command_words(&a, line);
         words = command_words(&a, pattern);
         is_hit = words_fit_anywhere(&words, &all);
     }
@@ -306,7 +303,7 @@ static bool hits_paths(const struct rule *rule, const struct tool *f, const stru
 
 /* ---- judging ---- */
 
-/* What is judged: a call of a tool, or its wish to leave the sandbox. */
+/* What is judged: a call of a tool, or its request to leave the sandbox. */
 struct subject {
     const struct tool *tool;
     bool is_outside;
@@ -372,13 +369,13 @@ static void allow_path(void *arg, struct str path)
     x->by = by;
 }
 
-static void allow_command(struct allowing *x, const struct command *c, struct arena *a)
+static void allow_command(struct allowing *x, const struct simple_command *c, struct arena *a)
 {
     const struct rule *by = NULL;
     for (size_t i = 0; i < x->rules->n && !by; i++) {
         if (!is_candidate(x, &x->rules->v[i]))
             continue;
-        struct command words = pattern_words(a, without_mark(x->rules->v[i].pattern));
+        struct simple_command words = pattern_words(a, without_mark(x->rules->v[i].pattern));
         if (words.n && words_fit_at(&words, c, 0, true))
             by = &x->rules->v[i];
     }
@@ -397,7 +394,7 @@ static void allow_line(struct allowing *x, struct str line)
     arena_clear(&a);
 }
 
-bool rules_cover(const struct rules *r, const struct tool *f, const struct command *c)
+bool rules_cover(const struct rules *r, const struct tool *f, const struct simple_command *c)
 {
     struct subject subject = {.tool = f};
     struct allowing x = {.rules = r, .subject = &subject};

@@ -16,7 +16,7 @@
  * is allowed when each of its commands or paths fits some allow rule.  Paths are judged after links
  * were resolved.  A shell line that cannot be read without running it (tools/command.h) is not
  * allowed by any pattern, and fits a deny rule wherever the rule's words stand in it.  Rules are a
- * convenience on top of the sandbox: the wall is the kernel's.
+ * convenience on top of the sandbox: the kernel enforces the sandbox.
  */
 #ifndef TRIVET_TOOLSETS_RULES_H
 #define TRIVET_TOOLSETS_RULES_H
@@ -28,7 +28,7 @@ enum verdict { VERDICT_NONE, VERDICT_ALLOW, VERDICT_ASK, VERDICT_DENY };
 struct rule;
 struct rules {
     struct rule *v;
-    size_t n, room;
+    size_t n, capacity;
     const struct toolset *tools; /* whose calls are judged; NULL: a rule may name any tool */
     struct str workspace;        /* its own lists in the user's file count too; STR_NONE: none do */
 };
@@ -55,8 +55,8 @@ struct str rules_outside_like(struct arena *a, struct str line);
 /* The i-th rule, borrowed, as it was written; STR_NONE behind the last. */
 struct str rules_line(const struct rules *r, size_t i, enum verdict *ret_verdict);
 /* Whether an allow rule fits this command of a line. */
-struct command;
-bool rules_cover(const struct rules *r, const struct tool *f, const struct command *c);
+struct simple_command;
+bool rules_cover(const struct rules *r, const struct tool *f, const struct simple_command *c);
 void rules_clear(struct rules *r);
 /* Whether the tool of a rule is one, or several, of MCP servers. */
 bool rule_names_server(struct str tool);

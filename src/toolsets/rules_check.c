@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a rule can fit at all.  One that never does looks like a wall and is none, so a typing
+/* Whether a rule can match at all.  One that never does gives a false sense of safety, so a typing
  * mistake in a tool's name or a pattern that no call can meet is an error at the start.
  */
 #include "toolsets/rules.h"

@@ -49,7 +49,7 @@ static bool is_plain(struct str word)
     return word.n > 0;
 }
 
-static bool begins_with(const struct command *c, const char *words)
+static bool begins_with(const struct simple_command *c, const char *words)
 {
     struct str rest = str_of(words), word;
     for (size_t i = 0; rest.p; i++) {
@@ -61,7 +61,7 @@ static bool begins_with(const struct command *c, const char *words)
 }
 
 /* Words of the rule for a command; 0: none is offered. */
-static size_t count_words(const struct command *c)
+static size_t count_words(const struct simple_command *c)
 {
     size_t n = 1;
     if (is_among(never, path_base(c->words[0])) || str_chr(c->words[0], '=') != SIZE_MAX)
@@ -80,8 +80,8 @@ static size_t count_words(const struct command *c)
     return n;
 }
 
-static struct str make_rule(struct arena *a, struct str tool, const struct command *c, size_t n,
-                            const char *end)
+static struct str make_rule(struct arena *a, struct str tool, const struct simple_command *c,
+                            size_t n, const char *end)
 {
     AUTO(buf) struct buf text = BUF_INIT;
     buf_addf(&text, "%.*s(", STR_FMT(tool));
@@ -91,7 +91,7 @@ static struct str make_rule(struct arena *a, struct str tool, const struct comma
     return arena_str(a, buf_str(&text));
 }
 
-static void add_open(struct buf *open, const struct command *c)
+static void add_open(struct buf *open, const struct simple_command *c)
 {
     buf_addz(open, open->n ? ", " : "");
     for (size_t i = 0; i < c->n; i++)
@@ -108,7 +108,7 @@ static void offer_commands(const struct rules *r, const struct tool *f, struct s
     bool is_offered = is_readable;
     ret->rules = arena_array(a, struct str, MAX_RULES);
     for (size_t i = 0; is_readable && i < list.n; i++) {
-        const struct command *c = &list.v[i];
+        const struct simple_command *c = &list.v[i];
         if (rules_cover(r, f, c))
             continue;
         add_open(&open, c);

@@ -75,7 +75,7 @@ struct str rules_outside_like(struct arena *a, struct str line)
     if (!command_split(a, line, &list) || list.n != 1 || list.v[0].join != JOIN_END ||
         is_never(list.v[0].words[0]))
         return STR_NONE;
-    const struct command *c = &list.v[0];
+    const struct simple_command *c = &list.v[0];
     size_t n = c->n > 1 && is_subcommand(c->words[1]) ? 2 : c->n;
     for (size_t i = 0; i < n; i++) {
         if (!is_plain(c->words[i]))

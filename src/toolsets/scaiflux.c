@@ -246,7 +246,8 @@ static bool edit_await(struct tool_cx *cx, const void *args, struct tool_result 
     AUTO(buf) struct buf path = BUF_INIT;
     AUTO(change) struct change change = CHANGE_INIT;
     if (!tool_path_write(cx, a->path, &path, err) ||
-        !change_edit_await(cx, buf_str(&path), &edit, 1, a->replace_all, &change, &report, err))
+        !change_edit_await(cx, buf_str(&path), &(struct edit_list){&edit, 1, a->replace_all},
+                           &change, &report, err))
         return err->code != ERR_CANCELED &&
                tool_fail(ret, "cannot edit %.*s: %s", STR_FMT(a->path), cause_of(err));
     if (report.fault != EDIT_FINE)

@@ -152,7 +152,13 @@ static bool todo_await(struct tool_cx *cx, const void *args, struct tool_result 
 
 const struct tool scaiflux_todo_tool = {TODO_TOOL(MODE_WORKSPACE_WRITE), .args = flux_todo_rows};
 /* Changes no file: it may be used in every mode. */
-const struct tool run_todo_tool = {TODO_TOOL(MODE_READ_ONLY), .args = todo_rows};
+static bool wants_todos(const struct tool_cx *cx)
+{
+    return !cx->spares_todos;
+}
+
+const struct tool run_todo_tool = {TODO_TOOL(MODE_READ_ONLY), .args = todo_rows,
+                                   .is_sent = wants_todos};
 
 /* ---- Skill ---- */
 

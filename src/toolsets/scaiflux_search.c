@@ -186,13 +186,13 @@ static const char *const *globs_of(struct str type)
 }
 
 /* Writes results one by one, leaving out the first `skip` and those behind the last wanted one. */
-struct page {
+struct result_page {
     struct buf *out;
-    int64_t skip, left, n_told;
+    int64_t skip, left, n_shown;
     bool is_cut;
 };
 
-static bool page_wants(struct page *p)
+static bool page_wants(struct result_page *p)
 {
     if (p->skip > 0) {
         p->skip--;
@@ -203,19 +203,19 @@ static bool page_wants(struct page *p)
         return false;
     }
     p->left--;
-    p->n_told++;
+    p->n_shown++;
     return true;
 }
 
-struct told {
+struct grep_listing {
     const struct grep_args *a;
     const struct grep_found *found;
     struct str prefix; /* of every path */
     bool has_context;
-    struct page page;
+    struct result_page page;
 };
 
-static void tell_lines(struct told *t, const struct grep_file *f)
+static void put_lines(struct grep_listing *t, const struct grep_file *f)
 {
     int64_t last = -1;
     for (size_t i = f->first_line; i < f->first_line + f->n_lines; i++) {
@@ -225,7 +225,7 @@ static void tell_lines(struct told *t, const struct grep_file *f)
         last = l->number;
         if (!page_wants(&t->page))
             continue;
-        if (is_gap && t->page.n_told > 1)
+        if (is_gap && t->page.n_shown > 1)
             buf_addz(t->page.out, "--\n");
         buf_addf(t->page.out, "%.*s%.*s%c", STR_FMT(t->prefix), STR_FMT(f->path), mark);
         if (t->a->has_numbers)
@@ -234,10 +234,10 @@ static void tell_lines(struct told *t, const struct grep_file *f)
     }
 }
 
-static void tell_file(struct told *t, const struct grep_file *f)
+static void put_file(struct grep_listing *t, const struct grep_file *f)
 {
     if (str_is(t->a->output_mode, "content")) {
-        tell_lines(t, f);
+        put_lines(t, f);
         return;
     }
     if (!page_wants(&t->page))
@@ -248,7 +248,7 @@ static void tell_file(struct told *t, const struct grep_file *f)
     buf_addc(t->page.out, '\n');
 }
 
-/* What stood in the way, as far as it can be told. */
+/* Reasons why nothing may have matched. */
 static void say_no_match(const struct grep_args *a, struct buf *out)
 {
     if (!a->any_case)
@@ -258,18 +258,18 @@ static void say_no_match(const struct grep_args *a, struct buf *out)
     buf_addz(out, "Files that .gitignore names and binary files are not searched.\n");
 }
 
-static void tell(struct told *t, struct tool_result *ret)
+static void put_found(struct grep_listing *t, struct tool_result *ret)
 {
     const struct grep_found *g = t->found;
     for (size_t i = 0; i < g->n_files; i++)
-        tell_file(t, &g->files[i]);
+        put_file(t, &g->files[i]);
     if (ret->text.n == 0)
         buf_addz(&ret->text, g->n_files ? "No more matches.\n" : "No matches found.\n");
     if (g->n_files == 0)
         say_no_match(t->a, &ret->text);
     else if (t->page.is_cut || g->is_cut)
         buf_addf(&ret->text, "[more matches; use offset=%lld to continue]\n",
-                 (long long)(t->a->offset + t->page.n_told));
+                 (long long)(t->a->offset + t->page.n_shown));
     if (g->n_too_large)
         buf_addf(&ret->text, "[%lld files above 64 MiB were not searched]\n",
                  (long long)g->n_too_large);
@@ -324,14 +324,14 @@ static bool grep_tool_await(struct tool_cx *cx, const void *args, struct tool_re
         put_prefix(cx, o.root, &prefix);
     else
         buf_add(&prefix, path_relative(cx->root, o.root));
-    struct told t = {
+    struct grep_listing t = {
         .a = a,
         .found = &found,
         .prefix = buf_str(&prefix),
         .has_context = o.before || o.after,
         .page = {.out = &ret->text, .skip = a->offset, .left = wanted_entries(a)},
     };
-    tell(&t, ret);
+    put_found(&t, ret);
     return true;
 }
 

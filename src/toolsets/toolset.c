@@ -31,7 +31,7 @@ bool tool_is_offered(const struct tool *f, const struct tool_cx *cx, const char 
     return (!f->gadget || is_on(f->gadget, gadgets)) && (!f->is_offered || f->is_offered(cx));
 }
 
-/* Where a path leads, absolute, links resolved; false when that cannot be told. */
+/* Where a path leads, absolute, links resolved; false when that cannot be found out. */
 static bool resolve(const struct tool *f, const struct tool_cx *cx, struct str path, bool is_entry,
                     struct buf *ret)
 {
@@ -56,7 +56,7 @@ static bool resolve(const struct tool *f, const struct tool_cx *cx, struct str p
     return true;
 }
 
-struct telling {
+struct resolving {
     const struct tool *tool;
     const struct tool_cx *cx;
     resolved_fn *fn;
@@ -65,7 +65,7 @@ struct telling {
 
 static void on_target(void *arg, struct str path, bool is_entry)
 {
-    struct telling *t = arg;
+    struct resolving *t = arg;
     AUTO(buf) struct buf real = BUF_INIT;
     bool ok = resolve(t->tool, t->cx, path, is_entry, &real);
     t->fn(t->arg, ok ? buf_str(&real) : STR_NONE);
@@ -82,7 +82,7 @@ struct str tool_target(const struct tool *f, const void *args)
 void tool_each_target(const struct tool *f, const struct tool_cx *cx, const void *args,
                       resolved_fn *fn, void *arg)
 {
-    struct telling t = {f, cx, fn, arg};
+    struct resolving t = {f, cx, fn, arg};
     struct str path = tool_target(f, args);
     if (path.n)
         on_target(&t, path, false);
@@ -99,9 +99,10 @@ struct judge {
 static void on_resolved(void *arg, struct str path)
 {
     struct judge *j = arg;
-    bool is_inside = path.p && (path_is_inside(j->root, path) ||
-                                (j->saved.n && path_is_inside(j->saved, path)) ||
-                                sandbox_is_added(j->sandbox, path));
+    bool is_inside = path.p &&
+                     (path_is_inside(j->root, path) ||
+                      (j->saved.n && path_is_inside(j->saved, path)) ||
+                      sandbox_is_scratch(j->sandbox, path) || sandbox_is_added(j->sandbox, path));
     j->is_outside |= !is_inside;
 }
 

@@ -10,7 +10,7 @@
  * link is judged by where it lies; else by where it leads. */
 typedef void target_fn(void *arg, struct str path, bool is_entry);
 
-/* What a tool does, whatever its name: other names of its arguments go by it (doctor.h). */
+/* What a tool does, whatever its name: other names of its arguments go by it (mend.h). */
 enum tool_kind {
     TOOL_OTHER,
     TOOL_READ,
@@ -35,7 +35,7 @@ struct tool {
     /* Where in the decoded arguments the path stands that decides whether the call leaves the
      * workspace: TARGET(struct, member), 0 when it has none. */
     size_t target;
-    /* For calls with several paths: tells every one. */
+    /* For calls with several paths: calls fn for each. */
     void (*targets)(const void *args, target_fn *fn, void *arg);
     /* The shell line of a call that runs one; NULL when it has none. */
     struct str (*command)(const void *args);
@@ -54,8 +54,8 @@ struct tool {
     const char *gadget; /* group that must be on for it to be offered; NULL: in none */
     /* Whether it can work here, by what is installed or there; NULL: always. */
     bool (*is_offered)(const struct tool_cx *cx);
-    /* Whether the model is told of it although it is listed: it would only fail.  NULL: always. */
-    bool (*is_told)(const struct tool_cx *cx);
+    /* Whether requests list it for the model: false where a call would only fail.  NULL: always. */
+    bool (*is_sent)(const struct tool_cx *cx);
     struct str schema;   /* finished JSON Schema, instead of what the rows give */
     bool takes_anything; /* arguments that no row names are no fault: see cx->arguments */
     /* Does the work when the arguments are those of an edit and none of its own; may be NULL. */
@@ -92,12 +92,12 @@ extern const struct toolset toolset_explore; /* of a sub-agent: looks at files *
 const struct tool *toolset_find(const struct toolset *t, struct str name);
 /* Only looks: calls of one reply may start together, and it may be asked again at no cost. */
 bool tool_only_looks(const struct tool *f);
-/* Whether the model is told of it: its group is among the gadgets (NULL-ended, may be NULL) and it
+/* Whether the model gets it: its group is among the gadgets (NULL-ended, may be NULL) and it
  * can work here. */
 bool tool_is_offered(const struct tool *f, const struct tool_cx *cx, const char *const *gadgets);
 /* The mode a call needs: the tool's own, raised to MODE_FULL when one of its paths leaves the
  * workspace (cx->root) after links are resolved, or cannot be judged.  Saved outputs (cx->saved)
- * may be read as the workspace may. */
+ * may be read, and the scratch directory read and written, as the workspace may. */
 enum mode tool_required_mode(const struct tool *f, const struct tool_cx *cx, const void *args);
 /* Hears every path that a call touches, absolute with links resolved; STR_NONE for one that cannot
  * be judged. */

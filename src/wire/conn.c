@@ -4,6 +4,7 @@
  *
  *     reader --> [rest] --> frame --> on_message
  *     conn_send --> head, body, tail --> writer (held until the round ends)
+ *     transport --> on_message; conn_send --> transport --> its writer (held likewise)
  *
  * `rest` is used only while reading is paused: it keeps the bytes that the frame did not take, so
  * that one read with many requests cannot produce answers without bound.  The writer is released
@@ -24,11 +25,13 @@ struct conn {
     const struct conn_ops *ops;
     void *arg;
     struct reader *reader;
-    struct writer *writer;
+    struct writer *writer; /* of the transport, if there is one */
     struct frame *frame;
+    struct transport *transport; /* NULL: reader and frame are used */
     struct loop *l;
     size_t queue;            /* unsent bytes beyond which it is full */
     struct ready *round_end; /* pending release of the writer; NULL: it is not held */
+    struct ready *begin;     /* pending first delivery of a transport */
     struct buf rest;         /* read, not yet taken by the frame */
     struct flush_wait *waiters;
     bool is_full;
@@ -70,19 +73,28 @@ static void wake_waiters(struct conn *c)
     }
 }
 
+static void free_output(struct conn *c)
+{
+    struct writer *writer = take(&c->writer);
+    struct transport *t = take(&c->transport);
+    loop_take_back(take(&c->round_end));
+    loop_take_back(take(&c->begin));
+    if (t) {
+        writer_hold(writer, false);
+        t->ops->free(t);
+    } else {
+        writer_free(writer);
+    }
+}
+
 void conn_free(struct conn *c)
 {
     if (!c)
         return;
     c->is_dead = c->is_stopped = true;
-    frame_free(c->frame);
-    reader_free(c->reader);
-    writer_free(c->writer);
-    loop_take_back(c->round_end);
-    c->frame = NULL;
-    c->reader = NULL;
-    c->writer = NULL;
-    c->round_end = NULL;
+    frame_free(take(&c->frame));
+    reader_free(take(&c->reader));
+    free_output(c);
     wake_waiters(c);
     if (c->n_inside == 0)
         destroy(c);
@@ -90,9 +102,10 @@ void conn_free(struct conn *c)
 
 /* ---- input ---- */
 
-static void tell_eof(struct conn *c)
+static void report_eof(struct conn *c)
 {
-    frame_end(c->frame);
+    if (c->frame)
+        frame_end(c->frame);
     if (c->is_stopped)
         return;
     c->is_stopped = true;
@@ -112,6 +125,17 @@ static void feed(struct conn *c, struct str bytes)
         buf_add(&c->rest, bytes);
 }
 
+static void pause_input(struct conn *c, bool is_paused)
+{
+    if (c->transport) {
+        c->transport->ops->pause(c->transport, is_paused);
+        return;
+    }
+    if (is_paused)
+        frame_pause(c->frame);
+    reader_pause(c->reader, is_paused);
+}
+
 /* Feeds the bytes left while reading was paused, then resumes the reader. */
 static void feed_rest(struct conn *c)
 {
@@ -122,9 +146,9 @@ static void feed_rest(struct conn *c)
     if (c->is_paused || c->is_stopped)
         return;
     if (c->has_eof)
-        tell_eof(c);
+        report_eof(c);
     else
-        reader_pause(c->reader, false);
+        pause_input(c, false);
 }
 
 static void on_bytes(void *arg, struct str bytes)
@@ -137,7 +161,7 @@ static void on_bytes(void *arg, struct str bytes)
     if (c->is_paused || c->rest.n)
         buf_add(&c->rest, bytes);
     else if (c->has_eof)
-        tell_eof(c);
+        report_eof(c);
     else
         feed(c, bytes);
     leave(c);
@@ -159,9 +183,29 @@ static void on_fault(void *arg, enum frame_fault fault, struct str detail)
 void conn_stop_reading(struct conn *c)
 {
     c->is_stopped = true;
-    frame_stop(c->frame);
-    reader_pause(c->reader, true);
+    if (c->frame)
+        frame_stop(c->frame);
+    pause_input(c, true);
     buf_clear(&c->rest);
+}
+
+void conn_take(struct conn *c, struct str message)
+{
+    if (c->is_stopped)
+        return;
+    enter(c);
+    c->ops->on_message(c->arg, message);
+    leave(c);
+}
+
+void conn_take_end(struct conn *c)
+{
+    c->has_eof = true;
+    if (c->is_stopped || c->is_paused)
+        return;
+    enter(c);
+    report_eof(c);
+    leave(c);
 }
 
 /* ---- output ---- */
@@ -196,20 +240,18 @@ static void settle_pause(struct conn *c)
     if (c->is_paused == is_paused || c->is_stopped)
         return;
     c->is_paused = is_paused;
-    if (is_paused) {
-        frame_pause(c->frame);
-        reader_pause(c->reader, true);
-    } else {
+    if (is_paused)
+        pause_input(c, true);
+    else
         feed_rest(c);
-    }
 }
 
 static void set_choked(struct conn *c, bool is_choked)
 {
-    bool has_room_again = c->is_choked && !is_choked;
+    bool is_unchoked = c->is_choked && !is_choked;
     c->is_choked = is_choked;
-    if (has_room_again && c->ops->on_room)
-        c->ops->on_room(c->arg);
+    if (is_unchoked && c->ops->on_unchoked)
+        c->ops->on_unchoked(c->arg);
     settle_pause(c);
 }
 
@@ -263,6 +305,11 @@ static void on_written(void *arg, bool is_broken)
     leave(c);
 }
 
+void conn_take_written(struct conn *c, bool is_broken)
+{
+    on_written(c, is_broken);
+}
+
 static void on_round_end(void *arg)
 {
     struct conn *c = arg;
@@ -277,28 +324,33 @@ static void on_round_end(void *arg)
 
 enum { LONG_BYTES = 64 << 10 }; /* messages from this size on are not copied */
 
-/* Writes the text with its shared parts inserted. */
-static void put_pieces(struct conn *c, struct str text, const struct splices *splices)
+void transport_put(struct writer *w, struct buf *body, const struct splices *splices)
 {
+    struct str text = buf_str(body);
     size_t at = 0;
+    if (splices->n == 0 && text.n >= LONG_BYTES) {
+        writer_give(w, body);
+        return;
+    }
     for (size_t i = 0; i < splices->n; i++) {
-        writer_put(c->writer, str_n(text.p + at, splices->items[i].at - at));
-        writer_share(c->writer, splices->items[i].blob);
+        writer_put(w, str_n(text.p + at, splices->items[i].at - at));
+        writer_share(w, splices->items[i].blob);
         at = splices->items[i].at;
     }
-    writer_put(c->writer, str_from(text, at));
+    writer_put(w, str_from(text, at));
 }
 
 /* The writer is held, so that the parts are sent together. */
 static void put_framed(struct conn *c, struct buf *body, const struct splices *splices)
 {
     char head[FRAME_HEAD_MAX];
-    struct str text = buf_str(body);
-    writer_put(c->writer, frame_head(head, c->ops->framing, splices_total(splices, text)));
-    if (splices->n > 0 || text.n < LONG_BYTES)
-        put_pieces(c, text, splices);
-    else
-        writer_give(c->writer, body);
+    if (c->transport) {
+        c->transport->ops->send(c->transport, body, splices);
+        return;
+    }
+    size_t n = splices_total(splices, buf_str(body));
+    writer_put(c->writer, frame_head(head, c->ops->framing, n));
+    transport_put(c->writer, body, splices);
     writer_put(c->writer, frame_tail(c->ops->framing));
 }
 
@@ -348,6 +400,13 @@ void conn_abandon(struct conn *c)
     leave(c);
 }
 
+void conn_close(struct conn *c, int code, const char *reason)
+{
+    release(c);
+    if (c->transport)
+        c->transport->ops->close(c->transport, code, reason);
+}
+
 uint64_t conn_written(const struct conn *c)
 {
     return writer_written(c->writer);
@@ -355,15 +414,50 @@ uint64_t conn_written(const struct conn *c)
 
 /* ---- creating ---- */
 
-struct conn *conn_new(struct loop *l, int in_fd, int out_fd, const struct conn_ops *ops, void *arg)
+static struct conn *make(struct loop *l, const struct conn_ops *ops, void *arg)
 {
     struct conn *c = xnew(struct conn);
     c->l = l;
     c->ops = ops;
     c->queue = ops->queue ? ops->queue : LIMIT_OUT_QUEUE_BYTES;
     c->arg = arg;
+    return c;
+}
+
+struct conn *conn_new(struct loop *l, int in_fd, int out_fd, const struct conn_ops *ops, void *arg)
+{
+    struct conn *c = make(l, ops, arg);
+    struct error err;
     c->frame = frame_new(ops->framing, ops->limit, (struct frame_sink){on_message, on_fault, c});
-    c->writer = writer_new(l, out_fd, on_written, c);
-    c->reader = reader_new(l, in_fd, on_bytes, c);
+    if (in_fd != out_fd) {
+        c->writer = writer_new(l, out_fd, on_written, c);
+        c->reader = reader_new(l, in_fd, on_bytes, c);
+    } else if (!duplex_new(l, in_fd, &(struct duplex_calls){on_bytes, on_written, c}, &c->reader,
+                           &c->writer, &err)) {
+        die("%s", err.text);
+    }
+    return c;
+}
+
+static void on_begin(void *arg)
+{
+    struct conn *c = arg;
+    enter(c);
+    c->begin = NULL;
+    settle_pause(c);
+    leave(c);
+}
+
+struct conn *conn_over(struct loop *l, struct transport *t, const struct conn_ops *ops, void *arg)
+{
+    struct conn *c = make(l, ops, arg);
+    c->transport = t;
+    c->writer = t->writer;
+    t->conn = c;
+    t->limit = ops->limit;
+    /* A message may have come with the request that opened the transport: it is delivered when the
+     * caller has stored the connection. */
+    c->is_paused = true;
+    c->begin = loop_soon(l, on_begin, c);
     return c;
 }

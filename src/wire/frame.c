@@ -80,7 +80,7 @@ void frame_pause(struct frame *f)
     f->is_paused = true;
 }
 
-static void tell_fault(struct frame *f, enum frame_fault fault, struct str detail)
+static void report_fault(struct frame *f, enum frame_fault fault, struct str detail)
 {
     f->sink.on_fault(f->sink.arg, fault, detail);
 }
@@ -183,7 +183,7 @@ static bool cut_line(struct frame *f, struct str *bytes, struct str *ret_line)
         f->has_lines = true;
         if (f->kind != FRAME_LENGTH)
             buf_shrink(&f->held, KEEP_BYTES);
-        tell_fault(f, FRAME_TOO_LONG, STR(""));
+        report_fault(f, FRAME_TOO_LONG, STR(""));
         return skip_line(f, piece, is_whole, ret_line);
     }
     if (is_whole && f->held.n == 0) {
@@ -225,13 +225,13 @@ static void end_headers(struct frame *f)
     if (!had_headers)
         return; /* an empty line where a header should start */
     if (length == 0) {
-        tell_fault(f, FRAME_NO_LENGTH, STR(""));
+        report_fault(f, FRAME_NO_LENGTH, STR(""));
         return;
     }
     f->body_left = (size_t)length;
     f->is_skipping = f->body_left > f->limit;
     if (f->is_skipping)
-        tell_fault(f, FRAME_TOO_LONG, STR(""));
+        report_fault(f, FRAME_TOO_LONG, STR(""));
 }
 
 /* Whether the line begins with a name and a colon, not with the rest of a JSON text. */
@@ -275,14 +275,14 @@ static void take_header(struct frame *f, struct str line)
     }
     size_t late = find_late_header(line);
     if (late != SIZE_MAX && late > 0 && !is_name(line)) {
-        tell_fault(f, FRAME_BAD_HEADER, str_cut(line, late));
+        report_fault(f, FRAME_BAD_HEADER, str_cut(line, late));
         if (f->is_stopped)
             return;
         line = str_from(line, late);
     }
     struct str value = str_split(line, ':', &name);
     if (!value.p) {
-        tell_fault(f, FRAME_BAD_HEADER, line);
+        report_fault(f, FRAME_BAD_HEADER, line);
         return;
     }
     f->has_headers = true;
@@ -325,7 +325,7 @@ static void give_before(struct frame *f, struct str piece, size_t end, size_t n)
     } else if (n_body == 0) { /* the announced body is missing */
         f->body_left = 0;
         buf_shrink(&f->held, KEEP_BYTES);
-        tell_fault(f, FRAME_NO_LENGTH, STR(""));
+        report_fault(f, FRAME_NO_LENGTH, STR(""));
     } else if (f->held.n == 0) {
         give_body(f, str_cut(piece, n_body));
     } else {
@@ -426,7 +426,7 @@ void frame_end(struct frame *f)
     enter(f);
     if (!f->is_stopped && !f->is_skipping) {
         if (f->body_left)
-            tell_fault(f, FRAME_CUT_BODY, STR(""));
+            report_fault(f, FRAME_CUT_BODY, STR(""));
         else if (f->kind != FRAME_LENGTH)
             take_line(f, buf_str(&f->held));
     }

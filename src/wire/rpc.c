@@ -20,25 +20,28 @@
  *
  * When a fiber ends, its lane continues from the loop, not from the fiber: a RUN_NOW method must
  * not run on the stack of another call's fiber, with that fiber's cancel flag.
+ *
+ * Long because lanes, queues, fibers and answers share one state: which call may start and end
+ * when.
  */
 #include "wire/rpc.h"
 
 #include "base/limits.h"
 #include "base/mem.h"
 
-struct call {
+struct rpc_call {
     struct request rq; /* first: what the method sees */
     struct json doc;
     struct buf out; /* the answer */
     struct fiber *fiber;
-    size_t size;                      /* of its message */
-    bool holds_lane;                  /* other calls of its lane wait until it ends */
-    struct call *next;                /* in the queue that it is in */
-    struct call *prev_run, *next_run; /* in the list of calls with a fiber */
+    size_t size;                          /* of its message */
+    bool holds_lane;                      /* other calls of its lane wait until it ends */
+    struct rpc_call *next;                /* in the queue that it is in */
+    struct rpc_call *prev_run, *next_run; /* in the list of calls with a fiber */
 };
 
 struct calls { /* a queue */
-    struct call *first, **last;
+    struct rpc_call *first, **last;
 };
 
 struct lane {
@@ -54,11 +57,11 @@ struct rpc {
     struct conn *conn;
     struct json empty; /* {} for absent params */
     struct lane lanes[N_LANES];
-    struct calls line;    /* calls whose lanes are free */
-    struct ready *go_on;  /* pending start of waiting calls; NULL: none */
-    struct call *fibers;  /* running in fibers */
-    unsigned n_beginning; /* fibers that have not started yet */
-    bool is_held;         /* too much is pending: reading is paused */
+    struct calls line;       /* calls whose lanes are free */
+    struct ready *go_on;     /* pending start of waiting calls; NULL: none */
+    struct rpc_call *fibers; /* running in fibers */
+    unsigned n_beginning;    /* fibers that have not started yet */
+    bool is_held;            /* too much is pending: reading is paused */
     unsigned n_pending;
     size_t pending_bytes;
     struct drain *drains; /* fibers that wait for the last answer */
@@ -73,15 +76,15 @@ struct drain { /* on the stack of its fiber */
 
 /* ---- queues ---- */
 
-static void calls_add(struct calls *q, struct call *c)
+static void calls_add(struct calls *q, struct rpc_call *c)
 {
     *q->last = c;
     q->last = &c->next;
 }
 
-static struct call *calls_take(struct calls *q)
+static struct rpc_call *calls_take(struct calls *q)
 {
-    struct call *c = q->first;
+    struct rpc_call *c = q->first;
     q->first = c->next;
     c->next = NULL;
     if (!q->first)
@@ -99,39 +102,24 @@ static void go_on_soon(struct rpc *r)
 
 /* ---- output ---- */
 
-static void send_filtered(struct rpc *r, struct buf *body, const struct splices *splices)
-{
-    AUTO(buf) struct buf changed = BUF_INIT;
-    if (r->d->filter && r->d->filter(r->dialect, buf_str(body), &changed))
-        body = &changed;
-    conn_give(r->conn, body, splices);
-}
-
-struct filtering { /* on the thread pool */
+struct sending { /* a message body on its way through the filter */
     struct rpc *rpc;
-    struct str body;
-    struct buf changed;
-    bool is_changed;
+    struct buf *body, changed;
+    bool is_raw, is_changed;
 };
 
-static void filter_long(void *arg)
+static void filter_body(void *arg) /* on any thread */
 {
-    struct filtering *f = arg;
-    f->is_changed = f->rpc->d->filter(f->rpc->dialect, f->body, &f->changed);
+    struct sending *m = arg;
+    const struct rpc *r = m->rpc;
+    m->is_changed = r->d->filter && !m->is_raw &&
+                    r->d->filter(r->dialect, buf_str(m->body), &m->changed);
 }
 
-/* A long body, such as a transcript or a list of all sessions, is filtered on the thread pool. */
-static void send_filtered_await(struct rpc *r, struct buf *body)
+static void give_body(struct sending *m, const struct splices *splices)
 {
-    enum { LONG_BYTES = 128 << 10 };
-    struct filtering f = {.rpc = r, .body = buf_str(body), .changed = BUF_INIT};
-    if (!r->d->filter || body->n < LONG_BYTES) {
-        send_filtered(r, body, NULL);
-        return;
-    }
-    work_through_await(r->l, filter_long, &f);
-    conn_give(r->conn, f.is_changed ? &f.changed : body, NULL);
-    buf_clear(&f.changed);
+    conn_give(m->rpc->conn, m->is_changed ? &m->changed : m->body, splices);
+    buf_clear(&m->changed);
 }
 
 /* {"jsonrpc":"2.0","id":ID, and the next member's name; id NULL is written as null. */
@@ -149,7 +137,9 @@ static struct jw begin_answer(struct buf *out, yyjson_val *id, const char *membe
 static void end_answer(struct rpc *r, struct jw *w)
 {
     jw_obj_end(w);
-    send_filtered(r, w->out, w->splices);
+    struct sending m = {.rpc = r, .body = w->out, .changed = BUF_INIT};
+    filter_body(&m);
+    give_body(&m, w->splices);
 }
 
 static struct jw begin_notice(const char *method, struct buf *out)
@@ -220,10 +210,10 @@ static void hold(struct rpc *r, bool is_held)
     conn_hold(r->conn, is_held);
 }
 
-static struct call *call_new(struct rpc *r, const struct method *m, struct json *doc,
-                             yyjson_val *id, size_t size)
+static struct rpc_call *call_new(struct rpc *r, const struct method *m, struct json *doc,
+                                 yyjson_val *id, size_t size)
 {
-    struct call *c = xnew(struct call);
+    struct rpc_call *c = xnew(struct rpc_call);
     c->rq.rpc = r;
     c->rq.dialect = r->dialect;
     c->rq.method = m;
@@ -249,7 +239,7 @@ static void wake_drains(struct rpc *r)
     }
 }
 
-static void call_free(struct call *c)
+static void call_free(struct rpc_call *c)
 {
     bool was_large = c->rq.arena.used > MUCH_BYTES;
     struct rpc *r = c->rq.rpc;
@@ -267,7 +257,7 @@ static void call_free(struct call *c)
 }
 
 /* Fills rq.params and rq.args from the message. */
-static bool decode_params(struct call *c, struct fault *ret)
+static bool decode_params(struct rpc_call *c, struct fault *ret)
 {
     struct rpc *r = c->rq.rpc;
     const struct method *m = c->rq.method;
@@ -284,7 +274,7 @@ static bool decode_params(struct call *c, struct fault *ret)
 }
 
 /* False when the fault has been answered. */
-static bool take_params(struct call *c)
+static bool take_params(struct rpc_call *c)
 {
     struct fault fault;
     if (decode_params(c, &fault))
@@ -298,7 +288,7 @@ static bool take_params(struct call *c)
 }
 
 /* A call with faulty params waits in its lane, where the fault is answered. */
-static bool hurries(struct call *c)
+static bool hurries(struct rpc_call *c)
 {
     struct fault ignored;
     return c->rq.method->hurries && decode_params(c, &ignored) && c->rq.method->hurries(&c->rq);
@@ -306,7 +296,7 @@ static bool hurries(struct call *c)
 
 /* Runs the method and writes its answer to c->out.  Outside of fibers only for RUN_NOW methods,
  * which do not await.  False for a notification, which is never answered. */
-static bool run_method(struct call *c)
+static bool run_method(struct rpc_call *c)
 {
     struct error err = ERROR_INIT;
     struct jw w = begin_answer(&c->out, c->rq.id, "result");
@@ -325,33 +315,42 @@ static bool run_method(struct call *c)
     return true;
 }
 
-static void run_and_answer(struct call *c)
+static struct sending answer_of(struct rpc_call *c)
+{
+    return (struct sending){
+        .rpc = c->rq.rpc, .body = &c->out, .changed = BUF_INIT, .is_raw = c->rq.is_raw};
+}
+
+static void run_and_answer(struct rpc_call *c)
 {
     if (!run_method(c))
         return;
-    if (c->rq.is_raw)
-        conn_give(c->rq.rpc->conn, &c->out, NULL);
-    else
-        send_filtered(c->rq.rpc, &c->out, NULL);
+    struct sending m = answer_of(c);
+    filter_body(&m);
+    give_body(&m, NULL);
 }
 
-static void run_and_answer_await(struct call *c)
+/* A long answer, such as a transcript or a list of all sessions, is filtered on the thread pool. */
+static void run_and_answer_await(struct rpc_call *c)
 {
+    enum { LONG_BYTES = 128 << 10 };
     if (!run_method(c))
         return;
-    if (c->rq.is_raw)
-        conn_give(c->rq.rpc->conn, &c->out, NULL);
+    struct sending m = answer_of(c);
+    if (c->out.n < LONG_BYTES)
+        filter_body(&m);
     else
-        send_filtered_await(c->rq.rpc, &c->out);
+        work_through_await(c->rq.rpc->l, filter_body, &m);
+    give_body(&m, NULL);
 }
 
-static struct lane *lane_of(struct call *c)
+static struct lane *lane_of(struct rpc_call *c)
 {
     enum method_lane lane = c->rq.method->lane;
     return lane == LANE_FREE ? NULL : &c->rq.rpc->lanes[lane];
 }
 
-static void finish(struct call *c)
+static void finish(struct rpc_call *c)
 {
     if (c->holds_lane)
         lane_of(c)->is_busy = false;
@@ -360,7 +359,7 @@ static void finish(struct call *c)
 
 /* ---- fibers ---- */
 
-static void link_fiber(struct call *c)
+static void link_fiber(struct rpc_call *c)
 {
     struct rpc *r = c->rq.rpc;
     c->next_run = r->fibers;
@@ -369,7 +368,7 @@ static void link_fiber(struct call *c)
     r->fibers = c;
 }
 
-static void unlink_fiber(struct call *c)
+static void unlink_fiber(struct rpc_call *c)
 {
     struct rpc *r = c->rq.rpc;
     if (c->prev_run)
@@ -381,7 +380,7 @@ static void unlink_fiber(struct call *c)
     c->fiber = NULL;
 }
 
-static void leave(struct call *c)
+static void leave(struct rpc_call *c)
 {
     struct rpc *r = c->rq.rpc;
     struct lane *lane = lane_of(c);
@@ -392,7 +391,7 @@ static void leave(struct call *c)
 
 static void call_fiber(void *arg)
 {
-    struct call *c = arg;
+    struct rpc_call *c = arg;
     struct rpc *r = c->rq.rpc;
     r->n_beginning--;
     if (!r->is_stopped) /* after rpc_stop it is dropped like waiting calls */
@@ -403,14 +402,14 @@ static void call_fiber(void *arg)
 
 void rpc_cancel(struct rpc *r)
 {
-    for (struct call *c = r->fibers; c; c = c->next_run)
+    for (struct rpc_call *c = r->fibers; c; c = c->next_run)
         if (c->fiber != fiber_self())
             fiber_cancel(c->fiber);
 }
 
 bool rpc_cancel_one(struct rpc *r, yyjson_val *id)
 {
-    for (struct call *c = r->fibers; c; c = c->next_run)
+    for (struct rpc_call *c = r->fibers; c; c = c->next_run)
         if (c->rq.id && c->fiber != fiber_self() && yyjson_equals(c->rq.id, id)) {
             fiber_cancel(c->fiber);
             return true;
@@ -421,7 +420,7 @@ bool rpc_cancel_one(struct rpc *r, yyjson_val *id)
 /* ---- lanes ---- */
 
 /* A call without a fiber is freed afterwards. */
-static void begin(struct call *c)
+static void begin(struct rpc_call *c)
 {
     struct rpc *r = c->rq.rpc;
     if (!take_params(c)) {
@@ -438,7 +437,7 @@ static void begin(struct call *c)
 
 /* Whether the first in line can start; few fibers start together, as each may make a long
  * answer. */
-static bool can_begin(const struct rpc *r, const struct call *c)
+static bool can_begin(const struct rpc *r, const struct rpc_call *c)
 {
     enum { TOGETHER = 16 };
     unsigned n = c->rq.method->how == RUN_FIBER ? TOGETHER : 1;
@@ -456,7 +455,7 @@ static void advance(struct rpc *r)
 }
 
 /* The call's lane is free. */
-static void start(struct call *c)
+static void start(struct rpc_call *c)
 {
     struct rpc *r = c->rq.rpc;
     struct lane *lane = lane_of(c);
@@ -484,7 +483,7 @@ static void on_go_on(void *arg)
         hold(r, false);
 }
 
-static void take_call(struct call *c)
+static void take_call(struct rpc_call *c)
 {
     struct rpc *r = c->rq.rpc;
     struct lane *lane = lane_of(c);
@@ -614,7 +613,7 @@ static void on_full(void *arg, bool full)
         r->d->on_full(r->dialect, full);
 }
 
-static void on_room(void *arg)
+static void on_unchoked(void *arg)
 {
     struct rpc *r = arg;
     if (r->line.first)
@@ -630,8 +629,7 @@ static void on_broken(void *arg)
 
 /* ---- lifetime ---- */
 
-struct rpc *rpc_new(struct loop *l, int in_fd, int out_fd, const struct rpc_dialect *d,
-                    void *dialect)
+static struct rpc *make(struct loop *l, const struct rpc_dialect *d, void *dialect)
 {
     struct rpc *r = xnew(struct rpc);
     struct error err;
@@ -651,10 +649,25 @@ struct rpc *rpc_new(struct loop *l, int in_fd, int out_fd, const struct rpc_dial
         .on_fault = on_fault,
         .on_eof = on_eof,
         .on_full = on_full,
-        .on_room = on_room,
+        .on_unchoked = on_unchoked,
         .on_broken = on_broken,
     };
+    return r;
+}
+
+struct rpc *rpc_new(struct loop *l, int in_fd, int out_fd, const struct rpc_dialect *d,
+                    void *dialect)
+{
+    struct rpc *r = make(l, d, dialect);
     r->conn = conn_new(l, in_fd, out_fd, &r->ops, r);
+    return r;
+}
+
+struct rpc *rpc_over(struct loop *l, struct transport *t, const struct rpc_dialect *d,
+                     void *dialect)
+{
+    struct rpc *r = make(l, d, dialect);
+    r->conn = conn_over(l, t, &r->ops, r);
     return r;
 }
 

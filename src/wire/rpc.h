@@ -74,6 +74,9 @@ struct rpc_dialect {
 
 struct rpc *rpc_new(struct loop *l, int in_fd, int out_fd, const struct rpc_dialect *d,
                     void *dialect);
+/* The same on a transport (conn_over). */
+struct rpc *rpc_over(struct loop *l, struct transport *t, const struct rpc_dialect *d,
+                     void *dialect);
 struct conn *rpc_conn(struct rpc *r);
 /* {"jsonrpc":"2.0","method":METHOD,"params":PARAMS}; params is finished JSON. */
 void rpc_notify(struct rpc *r, const char *method, struct str params);

@@ -150,9 +150,9 @@ def from_kward(workspace, env):
             first = len(c.heard)
             c.call("session/load", {"sessionId": found[0]["sessionId"], "cwd": workspace,
                                     "mcpServers": []})
-            told = [m["params"]["update"] for m in c.heard[first:] if m.get("method") == "session/update"]
-            check("and told again", [u["sessionUpdate"] for u in told][:2]
-                  == ["user_message_chunk", "agent_message_chunk"], told)
+            output = [m["params"]["update"] for m in c.heard[first:] if m.get("method") == "session/update"]
+            check("and sent again", [u["sessionUpdate"] for u in output][:2]
+                  == ["user_message_chunk", "agent_message_chunk"], output)
             answer, updates = c.prompt(found[0]["sessionId"], "and on")
             check("and goes on", "and on" in said(updates), updates)
 

@@ -44,9 +44,9 @@ def writes(base):
     """One, several, relative ones; without the option none."""
     run(base)
     assert made(base) == set(), made(base)
-    told = run(base, "--add-dir", "../one", "--add-dir", f"{base}/two")
-    assert told.returncode == 0, told
-    assert made(base) == {"one/tool", "one/shell", "two/tool", "two/shell"}, (told, made(base, False))
+    output = run(base, "--add-dir", "../one", "--add-dir", f"{base}/two")
+    assert output.returncode == 0, output
+    assert made(base) == {"one/tool", "one/shell", "two/tool", "two/shell"}, (output, made(base, False))
     run(base, f"--add-dir={base}/one", TRIVET_SANDBOX_WRITE=f"{base}/two")
     assert made(base) == {"one/tool", "one/shell", "two/tool", "two/shell"}
     run(base, "--add-dir", "../one", "--mode", "read-only")
@@ -64,8 +64,8 @@ def links(base):
 
 def refusals(base):
     for value in ("../nothing", "/", "../a:b", "../play.json"):
-        told = run(base, "--add-dir", value)
-        assert told.returncode == 2 and "--add-dir" in told.stderr, (value, told)
+        output = run(base, "--add-dir", value)
+        assert output.returncode == 2 and "--add-dir" in output.stderr, (value, output)
         assert made(base) == set()
 
 

@@ -19,8 +19,8 @@ def aliases():
     done = subprocess.run([PROGRAM, "describe", "tools", "--json"], stdout=subprocess.PIPE, check=True)
     rows = {}
     for dialect, tools in json.loads(done.stdout).items():
-        for tool, told in tools.items():
-            for name, others in told["aliases"].items():
+        for tool, output in tools.items():
+            for name, others in output["aliases"].items():
                 rows.setdefault((name, ", ".join(f"`{o}`" for o in others)), []).append(f"{dialect} {tool}")
     table = ["| argument | also | of |\n|---|---|---|"]
     for (name, others), tools in sorted(rows.items()):

@@ -126,7 +126,7 @@ class Stage:
             yield c
             status = c.close()
             assert status == 0 and not c.stderr, f"exit status {status}: {c.stderr!r}"
-            assert key not in json.dumps(c.heard), "the key was told"
+            assert key not in json.dumps(c.heard), "the key was sent"
 
     def requests(self):
         """The journal's bodies of requests with our text, without those it refused."""

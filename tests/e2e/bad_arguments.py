@@ -81,9 +81,9 @@ class Case(collections.namedtuple("Case", "tool kind member text blamed")):
 # ---- making calls ----
 
 def tools_of(dialect):
-    told = subprocess.run([client.PROGRAM, "describe", "tools", "--json"], capture_output=True,
+    reported = subprocess.run([client.PROGRAM, "describe", "tools", "--json"], capture_output=True,
                           check=True)
-    return {name: t["input_schema"] for name, t in json.loads(told.stdout)[dialect].items()}
+    return {name: t["input_schema"] for name, t in json.loads(reported.stdout)[dialect].items()}
 
 
 def types_of(schema):
@@ -194,8 +194,8 @@ class LoafDialect(Dialect):
         return {"bash": {"command": "exec sleep 600", "run_in_background": True},
                 "start_background_js": {"code": "exec sleep 600"}}
 
-    def goods(self, told):
-        job, script = (json.loads(text)["session_id"] for _, text in told)
+    def goods(self, reported):
+        job, script = (json.loads(text)["session_id"] for _, text in reported)
         place = self.workspace
         return {
             "apply_patch": {"input": "*** Begin Patch\n*** Add File: p.txt\n+x\n*** End Patch"},

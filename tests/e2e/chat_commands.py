@@ -161,7 +161,7 @@ def resumes(base):
 
 
 def undoes(base):
-    """/undo restores a file, and says when there is nothing."""
+    """/undo takes back what a tool and a command changed, and says when there is nothing."""
     with tmux.Pane(base) as pane:
         path = os.path.join(pane.workspace, "a.txt")
         with open(path, "w", encoding="utf-8") as file:
@@ -169,7 +169,7 @@ def undoes(base):
         scenario = os.path.join(base, "change.json")
         with open(scenario, "w", encoding="utf-8") as file:
             json.dump({"rounds": [[{"call": "write_file", "args": {"path": "a.txt", "content": "after\n"}}],
-                                  [{"call": "bash", "args": {"command": "true"}}], [{"say": "changed"}]]}, file)
+                                  [{"call": "bash", "args": {"command": "echo new > b.txt"}}], [{"say": "changed"}]]}, file)
         pane.chat(model=f"rehearsal/{scenario}")
         pane.enter("/undo")
         pane.wait("nothing to undo")
@@ -178,7 +178,7 @@ def undoes(base):
             assert file.read() == "after\n", pane.screen()
         pane.enter("/undo")
         pane.wait("a.txt: restored")
-        pane.wait("1 command ran in that turn")
+        pane.wait("b.txt: removed")
         with open(path, encoding="utf-8") as file:
             assert file.read() == "before\n", pane.screen()
 
@@ -223,7 +223,7 @@ def rehearsal(base):
 
 
 def keys(base):
-    """A key is typed unseen; a wrong one is told in a sentence, with a way out, and not kept."""
+    """A key is typed unseen; a wrong one is refused with a sentence, with a way out, and not kept."""
     def answers(body):
         return {"text": "good key"}
     with provider.Server(answers) as server, tmux.Pane(

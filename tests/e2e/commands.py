@@ -63,26 +63,26 @@ def check_words(rows):
     for row in rows["commands"]:
         name = row["name"]
         slip = name[:-1] + ("x" if name[-1] != "x" else "y")
-        told = trivet(slip)
+        output = trivet(slip)
         if len(name) > 3:
-            check(f"{slip}: did you mean {name}", told.returncode == 2
-                  and f"did you mean {name}" in told.stderr, told)
-        told = trivet(name, "--no-such-option")
-        check(f"{name} --no-such-option: 2", told.returncode in (1, 2) and told.stdout == ""
-              or name in ("loaf", "scaiflux", "kward"), told)
-    check("help of an unknown word", "did you mean exec" in (told := trivet("help", "exce")).stderr
-          and told.returncode == 2, told)
+            check(f"{slip}: did you mean {name}", output.returncode == 2
+                  and f"did you mean {name}" in output.stderr, output)
+        output = trivet(name, "--no-such-option")
+        check(f"{name} --no-such-option: 2", output.returncode in (1, 2) and output.stdout == ""
+              or name in ("loaf", "scaiflux", "kward"), output)
+    check("help of an unknown word", "did you mean exec" in (output := trivet("help", "exce")).stderr
+          and output.returncode == 2, output)
     check("control characters are escaped", "\x1b" not in trivet("\x1b]0;x\x07").stderr)
 
 
 def check_version():
-    told = trivet("version")
-    check("version", told.returncode == 0 and told.stdout.startswith("trivet 0."), told)
-    check("--version is one line", trivet("--version").stdout == told.stdout.split("\n")[0] + "\n")
+    output = trivet("version")
+    check("version", output.returncode == 0 and output.stdout.startswith("trivet 0."), output)
+    check("--version is one line", trivet("--version").stdout == output.stdout.split("\n")[0] + "\n")
     value = json.loads(trivet("version", "--json").stdout)
-    check("version --json", value["version"] == told.stdout.split()[1]
+    check("version --json", value["version"] == output.stdout.split()[1]
           and os.path.samefile(value["program"], PROGRAM), value)
-    check("modules", {row["name"] for row in value["modules"]} == {"net", "index", "search"}
+    check("modules", {row["name"] for row in value["modules"]} == {"net", "index", "search", "web"}
           and all(row["works"] for row in value["modules"]), value)
 
 

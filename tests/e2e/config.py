@@ -66,10 +66,10 @@ def commands(s):
     check("environment", s.get("max-turns", TRIVET_MAX_TURNS="7") == ("7", "environment"))
     for name, value in (("max-turns", "none"), ("mode", "yolo"), ("sandbox", "sometimes"), ("timeout", "soon"),
                         ("max-cost", "-1"), ("sandbox-write", "relative"), ("effort", "")):
-        told = s.config("set", name, value)
-        check(f"set {name} {value!r}: 2", told.returncode == 2 and told.stderr, told)
-    told = s.config("set", "max-turn", "5")
-    check("nearest name", told.returncode == 2 and "did you mean max-turns" in told.stderr, told)
+        output = s.config("set", name, value)
+        check(f"set {name} {value!r}: 2", output.returncode == 2 and output.stderr, output)
+    output = s.config("set", "max-turn", "5")
+    check("nearest name", output.returncode == 2 and "did you mean max-turns" in output.stderr, output)
     write(s.user, {"max-turns": 50, "mine": {"kept": True}})
     s.config("set", "effort", "high")
     with open(s.user, encoding="utf-8") as file:
@@ -81,11 +81,11 @@ def commands(s):
     check("list for people", "max-turns          50  (user)" in s.config().stdout, s.config().stdout)
     root = json.loads(s.config("schema").stdout)
     check("schema names all", set(root["properties"]) == {row["name"] for row in rows} | {"policy"})
-    told = s.run("exec", "-m", "rehearsal/hello", "x")
-    check("an unknown member is reported", "unknown setting mine" in told.stderr and told.returncode == 0, told)
+    output = s.run("exec", "-m", "rehearsal/hello", "x")
+    check("an unknown member is reported", "unknown setting mine" in output.stderr and output.returncode == 0, output)
     write(s.user, "{broken")
-    told = s.run("exec", "-m", "rehearsal/hello", "x")
-    check("a broken file is reported", "config.json" in told.stderr and told.returncode == 0, told)
+    output = s.run("exec", "-m", "rehearsal/hello", "x")
+    check("a broken file is reported", "config.json" in output.stderr and output.returncode == 0, output)
     check("and not written over", s.config("set", "effort", "low").returncode == 1)
     os.unlink(s.user)
 
@@ -96,8 +96,8 @@ def counts(s):
     write(scene, {"rounds": [[{"call": "glob_search", "args": {"pattern": "*"}}]], "forever": True})
 
     def rounds(*args, **env):
-        told = s.run("exec", "--json", "-m", f"rehearsal/{scene}", *args, "x", **env)
-        return json.loads(told.stdout)["rounds"]
+        output = s.run("exec", "--json", "-m", f"rehearsal/{scene}", *args, "x", **env)
+        return json.loads(output.stdout)["rounds"]
 
     write(s.user, {"max-turns": 3})
     three = rounds()
@@ -110,8 +110,8 @@ def counts(s):
     check("a project cannot raise it", rounds() == 3)
     os.unlink(s.project)
     write(s.user, {"model": "rehearsal/hello"})
-    told, named = s.run("exec", "x"), s.run("exec", "-m", "rehearsal/hello", "x")
-    check("the user's model", told.returncode == 0 and told.stdout == named.stdout != "", told)
+    output, named = s.run("exec", "x"), s.run("exec", "-m", "rehearsal/hello", "x")
+    check("the user's model", output.returncode == 0 and output.stdout == named.stdout != "", output)
     other = s.run("exec", "x", TRIVET_MODEL="rehearsal/echo")
     check("TRIVET_MODEL comes first", other.stdout == "x\n", other)
     os.unlink(s.user)
@@ -127,16 +127,16 @@ def projects(s):
     for name in loose:
         value, source = s.get(name)
         check(f"a project cannot loosen {name}", source != "project", (value, source))
-        told = s.config("explain", name).stdout
-        check(f"explain says so: {name}", "ignored" in told, told)
+        output = s.config("explain", name).stdout
+        check(f"explain says so: {name}", "ignored" in output, output)
         check(f"set --project {name}: 2", s.config("set", "--project", name, str(loose[name])).returncode == 2)
     scene = os.path.join(s.base, "write.json")
     target = os.path.join(s.base, "outside.txt")
     write(scene, {"rounds": [[{"call": "bash", "args": {"command": f"echo x > {target}; env"}}],
                              [{"say": "{{tool_output}}"}]]})
-    told = s.run("exec", "-m", f"rehearsal/{scene}", "x", SECRET="hidden-value")
-    check("the sandbox is on", not os.path.exists(target) and "hidden-value" not in told.stdout, told)
-    check("it is reported", "a project can only make it stricter" in told.stderr, told.stderr)
+    output = s.run("exec", "-m", f"rehearsal/{scene}", "x", SECRET="hidden-value")
+    check("the sandbox is on", not os.path.exists(target) and "hidden-value" not in output.stdout, output)
+    check("it is reported", "a project can only make it stricter" in output.stderr, output.stderr)
     strict = {"mode": "read-only", "sandbox": "read-only", "max-cost": "1", "effort": "low"}
     write(s.project, strict)
     for name, value in strict.items():
@@ -152,8 +152,8 @@ def projects(s):
     os.unlink(s.project)
     check("set --project", s.config("set", "--project", "mode", "read-only").returncode == 0
           and s.get("mode") == ("read-only", "project"))
-    told = s.config("explain", "mode").stdout
-    check("explain", "* project      read-only" in told and "  program      workspace-write" in told, told)
+    output = s.config("explain", "mode").stdout
+    check("explain", "* project      read-only" in output and "  program      workspace-write" in output, output)
     os.unlink(s.project)
     os.unlink(s.user)
 
@@ -212,12 +212,12 @@ def policies(s):
                              [{"say": "end"}]]})
     write(s.user, {"sandbox": "off", "sandbox-write": s.base})
     write(os.path.join(os.path.dirname(s.user), "permissions.json"), {"allow": ["*", "bash(curl)", "write_file"]})
-    told = s.run("--sandbox", "off", "exec", "--stream-json", "-m", f"rehearsal/{scene}", "--mode",
+    output = s.run("--sandbox", "off", "exec", "--stream-json", "-m", f"rehearsal/{scene}", "--mode",
                  "danger-full-access", "--sandbox", "off", "--allow", "*", "x",
                  TRIVET_SANDBOX="off", TRIVET_SANDBOX_WRITE=s.base, TRIVET_SANDBOX_NET="on")
-    done = [json.loads(line) for line in told.stdout.splitlines()]
+    done = [json.loads(line) for line in output.stdout.splitlines()]
     done = [one for one in done if one["type"] == "call_done"]
-    check("a sandbox whatever the user says", not os.path.exists(target) and len(done) == 3, (told.stderr, done))
+    check("a sandbox whatever the user says", not os.path.exists(target) and len(done) == 3, (output.stderr, done))
     check("a rule of the policy", "denied by the rule" in json.dumps(done[1]), done)
     check("ask cannot be allowed away", not os.path.exists(os.path.join(s.cwd, "a.key")), done)
     check("explain", "policy of /etc/trivet/config.json" in s.config("explain", "sandbox").stdout)
@@ -225,11 +225,11 @@ def policies(s):
     for broken in ("{", "[]", {"policy": {"sandbx": "require"}}, {"policy": {"sandbox": "off"}},
                    {"policy": {"deny": "bash"}}, {"policy": []}):
         write(machine, broken)
-        told = s.run("exec", "-m", "rehearsal/hello", "x")
-        check(f"a policy that cannot be used stops: {broken}", told.returncode == 2 and "policy" in told.stderr
-              and told.stdout == "", told)
-        told = s.run("kward", "rpc")
-        check("protocols too", told.returncode == 2, told)
+        output = s.run("exec", "-m", "rehearsal/hello", "x")
+        check(f"a policy that cannot be used stops: {broken}", output.returncode == 2 and "policy" in output.stderr
+              and output.stdout == "", output)
+        output = s.run("kward", "rpc")
+        check("protocols too", output.returncode == 2, output)
     check("help stays", s.run("help").returncode == 0)
     s.wrap = []
 

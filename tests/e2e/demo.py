@@ -53,12 +53,12 @@ def main():
             return subprocess.run([PROGRAM, "demo", *args], env={**env, **more}, check=False, capture_output=True,
                                   text=True, stdin=subprocess.DEVNULL, timeout=120 * harness.slow())
 
-        told = run()
-        check("ends with 0", told.returncode == 0 and told.stderr == "", told)
-        check("no colours without a terminal", "\x1b" not in told.stdout)
-        parts = re.split(r"^(?=\w+  )", told.stdout, flags=re.M)
+        output = run()
+        check("ends with 0", output.returncode == 0 and output.stderr == "", output)
+        check("no colours without a terminal", "\x1b" not in output.stdout)
+        parts = re.split(r"^(?=\w+  )", output.stdout, flags=re.M)
         turns = {part.split()[0]: part for part in parts if part.split()[0] in NAMES}
-        check("all protocols", set(turns) == set(NAMES), told.stdout)
+        check("all protocols", set(turns) == set(NAMES), output.stdout)
         for name, turn in turns.items():
             kinds = re.findall(r"^  (you|model|tool|question|result|done) ", turn, re.M)
             wanted = ["you", "model", "tool", "result", "model", "done"]
@@ -67,9 +67,9 @@ def main():
             check(f"{name}: prompt, answer, tool, result, time", kinds == wanted, turn)
             check(f"{name}: the result", "notes.txt" in turn and re.search(r"\d+ ms", turn), turn)
             check(f"{name}: no JSON", '{"' not in turn, turn)
-        check("what to do next", "trivet login" in told.stdout.split("next:")[-1])
-        check("fits 80 columns", all(len(line) <= 80 for line in told.stdout.splitlines()),
-              [line for line in told.stdout.splitlines() if len(line) > 80])
+        check("what to do next", "trivet login" in output.stdout.split("next:")[-1])
+        check("fits 80 columns", all(len(line) <= 80 for line in output.stdout.splitlines()),
+              [line for line in output.stdout.splitlines() if len(line) > 80])
         raw = run("--raw").stdout
         sent = [line[5:] for line in raw.splitlines() if line.startswith("  -> ")]
         check("--raw", len(sent) >= 12 and all(json.loads(line) for line in sent), raw[:300])

@@ -82,9 +82,9 @@ def run_blocks(blocks):
         results = []
         for i, (_, text) in enumerate(blocks):
             done = os.path.exists(f"{base}/{i}.done")
-            tell = [read(f"{base}/{i}.{end}") if os.path.exists(f"{base}/{i}.{end}") else ""
+            report = [read(f"{base}/{i}.{end}") if os.path.exists(f"{base}/{i}.{end}") else ""
                     for end in ("out", "err")]
-            results.append((text, done, *tell))
+            results.append((text, done, *report))
             if not done:
                 break
         return results
@@ -97,18 +97,18 @@ def try_page(path):
     if not blocks:
         return []
     name = os.path.relpath(path, TOP)
-    told, results = [], run_blocks(blocks)
+    output, results = [], run_blocks(blocks)
     for text, done, out, err in results:
-        told.append((f"{name}: {text.splitlines()[0]}", done, f"{text}\n{out}\n{err}"))
+        output.append((f"{name}: {text.splitlines()[0]}", done, f"{text}\n{out}\n{err}"))
     outputs = iter(results)
     last = None
     for language, text in found:
         if language in ("sh", "python"):
             last = next(outputs, None)
         elif language == "output" and last:
-            told.append((f"{name}: output of {last[0].splitlines()[0]}", fits(text, last[2]),
+            output.append((f"{name}: output of {last[0].splitlines()[0]}", fits(text, last[2]),
                          f"printed {last[2]!r}"))
-    return told
+    return output
 
 
 def try_examples(path):

@@ -170,8 +170,8 @@ static void do_process_read(void)
 {
     static long buffer;
     pid_t pid = engine();
-    struct iovec mine = {&buffer, 8}, theirs = {(void *)engine_address(pid), 8};
-    say(process_vm_readv(pid, &mine, 1, &theirs, 1, 0) == 8);
+    struct iovec mine = {&buffer, 8}, of_engine = {(void *)engine_address(pid), 8};
+    say(process_vm_readv(pid, &mine, 1, &of_engine, 1, 0) == 8);
 }
 static void do_signal(void)
 {
@@ -305,7 +305,7 @@ static void do_pair(void)
     int fds[2];
     say(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
 }
-/* A system call by the 32-bit door, where numbers mean other calls. */
+/* A system call through the 32-bit entry, where the numbers mean other calls. */
 static void do_call32(void)
 {
 #ifdef __x86_64__

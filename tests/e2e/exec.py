@@ -204,8 +204,8 @@ def check_sessions(sh):
     os.makedirs(elsewhere)
     run = subprocess.run([PROGRAM, "exec", "-r", first["session"], "--stream-json", "-q", "six"],
                          cwd=elsewhere, env=sh.env, capture_output=True, check=False, input=b"")
-    told = sh.valid(run.stdout.splitlines()[0])
-    check("a session goes on in its own directory", told["cwd"] == os.path.realpath(sh.cwd), told)
+    reported = sh.valid(run.stdout.splitlines()[0])
+    check("a session goes on in its own directory", reported["cwd"] == os.path.realpath(sh.cwd), reported)
     done, result = sh.result("-c", "--fork", "--resume", "x", "y")
     check("--continue with --resume: 2", result["exit"] == 2, result)
     slow = subprocess.Popen([PROGRAM, "exec", "-r", first["session"], "-m", "rehearsal/slow", "x"],

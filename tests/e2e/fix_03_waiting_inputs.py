@@ -11,7 +11,7 @@ import harness  # noqa: E402
 from client import Kward, Loaf  # noqa: E402
 
 passed = failed = 0
-STORY = {"turns": [{"when": "slow", "rounds": [[{"say": "Begun. "}, {"stall": True}]]}],
+SCENARIO = {"turns": [{"when": "slow", "rounds": [[{"say": "Begun. "}, {"stall": True}]]}],
          "rounds": [[{"say": "Heard {{last_user}}."}]]}
 
 
@@ -23,7 +23,7 @@ def check(name, ok, detail=""):
 
 
 def on_kward(base):
-    env = {"TRIVET_MODEL": f"rehearsal/{base}/story.json"}
+    env = {"TRIVET_MODEL": f"rehearsal/{base}/scenario.json"}
     with Kward(cwd=base, env=env) as c:
         made = c.call("sessions/create")
         def start(text):
@@ -35,14 +35,14 @@ def on_kward(base):
         c.kill()
     with Kward(cwd=base, env=env) as c:
         again = c.call("sessions/resume", {"path": made["path"]})
-        told = [c.event("turnQueued")["turnId"] for _ in turns]
-        check("kward: told at once, in order, under their ids", told == turns, told)
+        output = [c.event("turnQueued")["turnId"] for _ in turns]
+        check("kward: told at once, in order, under their ids", output == turns, output)
         states = [c.call("turns/status", {"turnId": t})["status"] for t in turns]
         check("kward: they wait", states == ["queued"] * 3, states)
         second = c.call("sessions/resume", {"path": made["path"]})
         before = len(c.heard)
         c.call("models/current")
-        check("kward: told once", not [m for m in c.heard[before:] if "turnQueued" in str(m)])
+        check("kward: announced once", not [m for m in c.heard[before:] if "turnQueued" in str(m)])
         c.call("sessions/close", {"sessionId": second["id"]})
         c.ask("turns/cancel", {"turnId": turns[1]})
         end = c.event("turnFinished", turns[1])
@@ -60,7 +60,7 @@ def on_kward(base):
 
 
 def on_loaf(base):
-    env = {"TRIVET_MODEL": f"rehearsal/{base}/story.json"}
+    env = {"TRIVET_MODEL": f"rehearsal/{base}/scenario.json"}
     with Loaf(cwd=base, env=env) as c:
         session = c.call("session.create")["session_id"]
         c.turn(session, "first")
@@ -97,7 +97,7 @@ def on_loaf(base):
 
 def loaf_cleared(base):
     """session.queue.clear before anything new was said."""
-    env = {"TRIVET_MODEL": f"rehearsal/{base}/story.json"}
+    env = {"TRIVET_MODEL": f"rehearsal/{base}/scenario.json"}
     with Loaf(cwd=base, env=env) as c:
         session = c.call("session.create")["session_id"]
         c.turn(session, "first")
@@ -120,8 +120,8 @@ def main():
         for test in (on_kward, on_loaf, loaf_cleared):
             base = os.path.join(place, test.__name__)
             os.mkdir(base)
-            with open(f"{base}/story.json", "w", encoding="ascii") as file:
-                json.dump(STORY, file)
+            with open(f"{base}/scenario.json", "w", encoding="ascii") as file:
+                json.dump(SCENARIO, file)
             try:
                 test(base)
             except Exception as error:  # pylint: disable=broad-except

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """What a failing provider costs in each dialect: how many requests, how many seconds of waiting, what
-the client is told.
+the client is shown.
 
     tests/e2e/fix_05_provider_failures.py [--write] [--long] [WORD...]    only what contains a WORD
 
@@ -246,12 +246,12 @@ def cell(dialect, failure, base):
         requests = sum(is_of_turn(entry) for entry in server.log)
     waited = waits(f"{workspace}.jsonl")
     assert took >= waited, f"took {took} s, but the waits are {waited} s"
-    assert KEY not in str(heard) and "me:pass" not in str(heard), "a secret was told"
+    assert KEY not in str(heard) and "me:pass" not in str(heard), "a secret was sent"
     if "127.0.0.1:1/" in str(more) or "proxy" in str(more):
         requests = "none"
-    told = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", ", then ".join(repeats(
+    output = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", ", then ".join(repeats(
         re.sub(r" after \d+ ms", "", item) for item in seen)))
-    return f"| {failure} | {requests} | {span(waited)} | {told.replace('|', chr(92) + '|')} |"
+    return f"| {failure} | {requests} | {span(waited)} | {output.replace('|', chr(92) + '|')} |"
 
 
 def lines_of_page(dialect):

@@ -26,7 +26,7 @@ def check(name, ok, detail=""):
         print(f"FAIL {name}: {str(detail)[:600]}")
 
 
-STORY = {"turns": [{"when": "wait", "rounds": [[{"say": "Begun. "}, {"wait_ms": 300},
+SCENARIO = {"turns": [{"when": "wait", "rounds": [[{"say": "Begun. "}, {"wait_ms": 300},
                                                 {"say": "Ended."}]]},
                    {"when": "clean", "rounds": [[{"call": "@shell", "args": {
                        "command": "git clean -fdxq . || exit 3"}}], [{"say": "Cleaned."}]]}],
@@ -40,7 +40,7 @@ class OnLoaf:
 
     def __init__(self, base, chat=None):
         self.home = os.environ["HOME"]
-        self.c = Loaf(cwd=base, env={"TRIVET_MODEL": f"rehearsal/{base}/story.json"})
+        self.c = Loaf(cwd=base, env={"TRIVET_MODEL": f"rehearsal/{base}/scenario.json"})
         self.session = self.c.call("session.create")["session_id"]
         self.chat = chat
         if chat:
@@ -73,7 +73,7 @@ class OnKward:
     name = "kward"
 
     def __init__(self, base, path=None):
-        self.c = Kward(cwd=base, env={"TRIVET_MODEL": f"rehearsal/{base}/story.json"})
+        self.c = Kward(cwd=base, env={"TRIVET_MODEL": f"rehearsal/{base}/scenario.json"})
         made = (self.c.call("sessions/resume", {"path": path}) if path
                 else self.c.call("sessions/create"))
         self.session, self.file = made["id"], made["path"]
@@ -102,11 +102,11 @@ class OnKward:
 class OnScaiflux:
     name = "scaiflux"
 
-    def __init__(self, base, ident=None, story=None):
+    def __init__(self, base, ident=None, scenario=None):
         self.base = base
         more = ["--resume", ident] if ident else []
-        story = story or f"{base}/story.json"
-        self.c = Scaiflux(["--model", f"rehearsal/{story}", *more], cwd=base)
+        scenario = scenario or f"{base}/scenario.json"
+        self.c = Scaiflux(["--model", f"rehearsal/{scenario}", *more], cwd=base)
         ready = self.c.event("ready")
         self.ident = ready["session_id"]
 
@@ -221,8 +221,8 @@ def model_cleans(base):
     inside = os.path.join(base, "project")
     os.mkdir(inside)
     subprocess.run(["git", "init", "-q", inside], check=True)
-    shutil.copy(f"{base}/story.json", f"{inside}.json")
-    on = OnScaiflux(inside, story=f"{inside}.json")
+    shutil.copy(f"{base}/scenario.json", f"{inside}.json")
+    on = OnScaiflux(inside, scenario=f"{inside}.json")
     with on.c:
         on.begin("first")
         on.end()
@@ -251,8 +251,8 @@ def take_turns(base):
             a.begin("three")
             a.end()
             check("kward: in turns", b.texts() == ["one", "two", "three"], b.texts())
-            told = a.c.call("sessions/transcript", {"sessionId": a.session})["session"]
-            check("kward: renamed", told["name"] == "new name", told)
+            output = a.c.call("sessions/transcript", {"sessionId": a.session})["session"]
+            check("kward: renamed", output["name"] == "new name", output)
             b.c.call("sessions/compact", {"sessionId": b.session})
             found = a.c.call("sessions/transcript", {"sessionId": a.session})["messages"]
             check("kward: compacted elsewhere", found[0]["role"] == "compactionSummary", found[0])
@@ -291,8 +291,8 @@ def main():
         for i, (kind, lose, in_turn) in enumerate(cases):
             base = os.path.join(place, f"w{i}")
             os.mkdir(base)
-            with open(f"{base}/story.json", "w", encoding="ascii") as file:
-                json.dump(STORY, file)
+            with open(f"{base}/scenario.json", "w", encoding="ascii") as file:
+                json.dump(SCENARIO, file)
             try:
                 one(kind, base, lose, in_turn)
             except Exception as error:  # pylint: disable=broad-except
@@ -300,8 +300,8 @@ def main():
         for test in (model_cleans, take_turns, deleted_elsewhere):
             base = os.path.join(place, test.__name__)
             os.mkdir(base)
-            with open(f"{base}/story.json", "w", encoding="ascii") as file:
-                json.dump(STORY, file)
+            with open(f"{base}/scenario.json", "w", encoding="ascii") as file:
+                json.dump(SCENARIO, file)
             try:
                 test(base)
             except Exception as error:  # pylint: disable=broad-except

@@ -20,7 +20,7 @@ import harness  # noqa: E402
 from client import Kward, Loaf, Scaiflux  # noqa: E402
 
 LIMIT_MS = 20 * harness.slow() * harness.pace()
-STORY = {"turns": [{"when": "search", "rounds": [[{"call": "@search", "args": {
+SCENARIO = {"turns": [{"when": "search", "rounds": [[{"call": "@search", "args": {
                         "pattern": "ne+dle [0-9]+ x", "path": "tree"}}], [{"say": "Searched."}]]}],
          "rounds": [[{"say": "Heard you."}]]}
 results = []  # of the scene that is played
@@ -32,7 +32,7 @@ def check(name, ok, detail=""):
 
 
 def env(base):
-    return {"TRIVET_MODEL": f"rehearsal/{base}/story.json",
+    return {"TRIVET_MODEL": f"rehearsal/{base}/scenario.json",
             "TRIVET_DEBUG_ROUNDS": str(int(LIMIT_MS))}
 
 
@@ -111,7 +111,7 @@ def loaf_locks(base):
 
 
 def scaiflux_locks(base):
-    with Scaiflux(["--model", f"rehearsal/{base}/story.json"], cwd=base, env=env(base)) as c:
+    with Scaiflux(["--model", f"rehearsal/{base}/scenario.json"], cwd=base, env=env(base)) as c:
         c.event("ready")
         with Locked(f"{base}/.scaiflux/config") as lock:
             later(lock, 0.3)
@@ -122,7 +122,7 @@ def scaiflux_locks(base):
 
 def scaiflux_resumes_locked(base):
     """A session that another process has open: refused, or opened when that lets go of it."""
-    model = ["--model", f"rehearsal/{base}/story.json"]
+    model = ["--model", f"rehearsal/{base}/scenario.json"]
     with Scaiflux(model, cwd=base, env=env(base)) as c:
         ident = c.event("ready")["session_id"]
         c.turn("hello")
@@ -158,11 +158,11 @@ def slow_syncs(base):
     with Loaf(cwd=base, env=env(base), wrap=wrap) as c:
         session = c.call("session.create")["session_id"]
         c.turn(session, "hello")
-        c.call("model.select", {"model_id": f"{base}/story.json", "provider": "rehearsal",
+        c.call("model.select", {"model_id": f"{base}/scenario.json", "provider": "rehearsal",
                                 "thinking_level": "OFF"})
         c.call("history.clear_session", {"session_id": session})
         ended("loaf, slow syncs", c)
-    with Scaiflux(["--model", f"rehearsal/{base}/story.json"], cwd=base, env=env(base),
+    with Scaiflux(["--model", f"rehearsal/{base}/scenario.json"], cwd=base, env=env(base),
                   wrap=wrap) as c:
         c.event("ready")
         c.turn("hello")
@@ -270,8 +270,8 @@ def compaction(base):
 def play(test, place, attempt):
     base = os.path.join(place, f"{test.__name__}{attempt}")
     os.makedirs(base)
-    with open(f"{base}/story.json", "w", encoding="ascii") as file:
-        json.dump(STORY, file)
+    with open(f"{base}/scenario.json", "w", encoding="ascii") as file:
+        json.dump(SCENARIO, file)
     results.clear()
     try:
         test(base)

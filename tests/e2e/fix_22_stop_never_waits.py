@@ -18,7 +18,7 @@ from client import Kward, Loaf, Scaiflux  # noqa: E402
 
 SLOW = float(os.environ.get("TRIVET_SLOW", "1"))
 SOON = 0.2 * SLOW  # seconds
-STORY = {"rounds": [[{"say": "Begun. "}, {"wait_ms": 60000}, {"say": "Ended."}]]}
+SCENARIO = {"rounds": [[{"say": "Begun. "}, {"wait_ms": 60000}, {"say": "Ended."}]]}
 passed = failed = 0
 
 
@@ -80,7 +80,7 @@ def kward_cancel(c, what, turn, slow):
 
 def kward_locks(base):
     home = os.environ["HOME"]
-    env = {"TRIVET_MODEL": f"rehearsal/{base}/story.json"}
+    env = {"TRIVET_MODEL": f"rehearsal/{base}/scenario.json"}
     rows = [
         ("the lock of the memory", f"{home}/.kward/memory/core.json",
          ("memory/add", {"text": "tea, not coffee"})),
@@ -100,7 +100,7 @@ def kward_locks(base):
 def kward_turn_start(base):
     """A turn that waits for the memory's lock itself can be stopped as well."""
     home = os.environ["HOME"]
-    with Kward(cwd=base, env={"TRIVET_MODEL": f"rehearsal/{base}/story.json"}) as c:
+    with Kward(cwd=base, env={"TRIVET_MODEL": f"rehearsal/{base}/scenario.json"}) as c:
         c.call("memory/enable")
         session = c.call("sessions/create")["id"]
         with Locked(f"{home}/.kward/memory/core.json"):
@@ -117,7 +117,7 @@ def kward_turn_start(base):
 
 def kward_list(base):
     """The first list of large files, and nothing waits for it."""
-    with Kward(cwd=base, env={"TRIVET_MODEL": f"rehearsal/{base}/story.json"}) as c:
+    with Kward(cwd=base, env={"TRIVET_MODEL": f"rehearsal/{base}/scenario.json"}) as c:
         session = c.call("sessions/create")
         folder = os.path.dirname(session["path"])
         text = "A sentence of some words that says nothing in particular. " * 20
@@ -153,13 +153,13 @@ def slow_syncs(base):
     if subprocess.run([*wrap, "true"], stderr=subprocess.DEVNULL).returncode != 0:
         print("note: strace cannot delay system calls here; syncs are not slowed down")
         return
-    with Kward(cwd=base, env={"TRIVET_MODEL": f"rehearsal/{base}/story.json"}, wrap=wrap) as c:
+    with Kward(cwd=base, env={"TRIVET_MODEL": f"rehearsal/{base}/scenario.json"}, wrap=wrap) as c:
         _, turn = kward_turn(c)
         other = c.call("sessions/create")["id"]
         kward_cancel(c, "a sync", turn,
                      ("turns/start", {"sessionId": other, "input": "hello"}))
         c.kill()
-    with Loaf(cwd=base, env={"TRIVET_MODEL": f"rehearsal/{base}/story.json"}, wrap=wrap) as c:
+    with Loaf(cwd=base, env={"TRIVET_MODEL": f"rehearsal/{base}/scenario.json"}, wrap=wrap) as c:
         one, two = (c.call("session.create")["session_id"] for _ in range(2))
         c.call("session.send", {"session_id": one, "text": "go"})
         c.event("session.stream.chunk", one)
@@ -177,7 +177,7 @@ def slow_syncs(base):
 
 def loaf_order(base):
     """An interrupt with nothing to stop keeps its place behind the prompt that it is meant for."""
-    with Loaf(cwd=base, env={"TRIVET_MODEL": f"rehearsal/{base}/story.json"}) as c:
+    with Loaf(cwd=base, env={"TRIVET_MODEL": f"rehearsal/{base}/scenario.json"}) as c:
         one, two = (c.call("session.create")["session_id"] for _ in range(2))
         c.ask("session.send", {"session_id": one, "text": "go"})
         c.ask("session.send", {"session_id": two, "text": "go"})
@@ -195,7 +195,7 @@ def scaiflux_diff(base):
     write(f"{tools}/git", "#!/bin/sh\nsleep 2\n")
     os.chmod(f"{tools}/git", 0o755)
     env = {"PATH": f"{tools}:{os.environ['PATH']}"}
-    with Scaiflux(["--model", f"rehearsal/{base}/story.json"], cwd=place, env=env) as c:
+    with Scaiflux(["--model", f"rehearsal/{base}/scenario.json"], cwd=place, env=env) as c:
         c.event("ready")
         c.send({"type": "prompt", "text": "go"})
         c.event("text_delta")
@@ -218,7 +218,7 @@ def main():
     with harness.private_place() as base:
         os.environ.update(harness.clean_env(base))
         base = os.path.realpath(base)
-        write(f"{base}/story.json", json.dumps(STORY))
+        write(f"{base}/scenario.json", json.dumps(SCENARIO))
         for test in (kward_locks, kward_turn_start, kward_list, slow_syncs, loaf_order,
                      scaiflux_diff):
             try:

@@ -46,7 +46,7 @@ def wait_for(what, seconds):
 
 
 def start(base, dialect, **names):
-    env = dict(os.environ, TRIVET_MODEL=f"rehearsal/{base}/story.json")
+    env = dict(os.environ, TRIVET_MODEL=f"rehearsal/{base}/scenario.json")
     verb = {"scaiflux": "serve"}.get(dialect, "rpc")
     return subprocess.Popen([PROGRAM, dialect, verb], cwd=base, env=env, stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **names)
@@ -54,7 +54,7 @@ def start(base, dialect, **names):
 
 def killed_client(base, stream):
     """The command says nothing, so nothing is written that could fail."""
-    with open(f"{base}/story.json", "w", encoding="ascii") as file:
+    with open(f"{base}/scenario.json", "w", encoding="ascii") as file:
         json.dump(SLEEP, file)
     p = start(base, "scaiflux")
     p.stdout.readline()
@@ -87,7 +87,7 @@ def killed_client(base, stream):
 
 def begin_flood(base, dialect):
     """A turn with much to say, to a client that has stopped reading."""
-    with open(f"{base}/story.json", "w", encoding="ascii") as file:
+    with open(f"{base}/scenario.json", "w", encoding="ascii") as file:
         json.dump(FLOOD, file)
     p = start(base, dialect)
     def call(method, **params):

@@ -109,9 +109,9 @@ class Loaf(Server):
     def check_ids(self, ids):
         """Problems with what is told about these sessions, which are all."""
         self.ask("state.get", {})
-        told = self.gather(1, None)[0]["sessions"]
-        if told != {"count": len(ids), "ids": ids}:
-            yield f"state.get has {told['count']} sessions, {len(told['ids'])} ids"
+        output = self.gather(1, None)[0]["sessions"]
+        if output != {"count": len(ids), "ids": ids}:
+            yield f"state.get has {output['count']} sessions, {len(output['ids'])} ids"
         self.ask("session.create", {})
         self.child.stdin.flush()
         event = json.loads(self.read())["params"]["payload"]

@@ -16,12 +16,12 @@ TOOL = {Loaf: "bash", Kward: "run_shell_command"}
 
 def ask(kind, base):
     """The limits of the program and of two commands in a row: one of the holders is made before."""
-    story = {"rounds": [[{"call": TOOL[kind], "args": {"command": f"ulimit -Sn; ulimit -Hn >> {n}; "
+    scenario = {"rounds": [[{"call": TOOL[kind], "args": {"command": f"ulimit -Sn; ulimit -Hn >> {n}; "
                                                                   f"ulimit -Sn >> {n}"}}]
                         for n in "ab"] + [[{"say": "done"}]]}
-    with open(f"{base}/story.json", "w", encoding="ascii") as file:
-        json.dump(story, file)
-    with kind(cwd=base, env={"TRIVET_MODEL": f"rehearsal/{base}/story.json"}) as c:
+    with open(f"{base}/scenario.json", "w", encoding="ascii") as file:
+        json.dump(scenario, file)
+    with kind(cwd=base, env={"TRIVET_MODEL": f"rehearsal/{base}/scenario.json"}) as c:
         if kind is Loaf:
             c.turn(c.call("session.create")["session_id"], "go")
         else:

@@ -114,8 +114,8 @@ def rounds(opened, base):
             assert said.strip() == (first + second).strip(), f"{len(said)} bytes came"
             assert play("what was it") == "small"
             assert c.close() == 0
-        told = str(server.log[-2]["body"]["messages"])  # of the last request
-    assert first.strip() in told and second.strip() in told, "the next request does not have it"
+        output = str(server.log[-2]["body"]["messages"])  # of the last request
+    assert first.strip() in output and second.strip() in output, "the next request does not have it"
 
 
 # ---- lists

@@ -20,7 +20,7 @@ import provider  # noqa: E402
 PROGRAM = os.environ["TRIVET"]
 BUILD = os.path.dirname(PROGRAM)
 TOP = os.path.dirname(os.path.dirname(HERE))
-MODULES = {"trivet-net.so", "trivet-index.so", "trivet-search.so"}
+MODULES = {"trivet-net.so", "trivet-index.so", "trivet-search.so", "trivet-web.so"}
 passed, failed = 0, 0
 
 
@@ -33,9 +33,9 @@ def check(name, ok, detail=""):
 
 def options():
     """The directories that the build folder was configured with."""
-    told = subprocess.run(["meson", "introspect", "--buildoptions", BUILD], check=True,
+    output = subprocess.run(["meson", "introspect", "--buildoptions", BUILD], check=True,
                           capture_output=True, text=True).stdout
-    return {option["name"]: option["value"] for option in json.loads(told)}
+    return {option["name"]: option["value"] for option in json.loads(output)}
 
 
 def files_below(root):
@@ -81,18 +81,18 @@ def check_turn(root, program, env, base):
           done)
     check("it searches files", "a.txt\n" in results, results)
     check("it runs a command", any("hold" in text for text in results), results)
-    told = doctor(program, env)
+    output = doctor(program, env)
     check("the installed files are used, not those of the build folder",
-          told.count(root + "/") == 4 and BUILD not in told, told)
+          output.count(root + "/") == len(MODULES) + 1 and BUILD not in output, output)
 
 
 def check_pages(where, env):
     """The pages of the manual: installed, without a warning, with every option of the program."""
-    told = json.loads(subprocess.run([PROGRAM, "describe", "commands", "--json"], check=True,
+    output = json.loads(subprocess.run([PROGRAM, "describe", "commands", "--json"], check=True,
                                      capture_output=True, text=True).stdout)
-    rows = {row["name"]: row for row in told["commands"]}
-    wanted = {"man1/trivet.1": [row["name"] for row in told["options"] + told["commands"]]
-                               + [row["name"] for row in told["environment"]],
+    rows = {row["name"]: row for row in output["commands"]}
+    wanted = {"man1/trivet.1": [row["name"] for row in output["options"] + output["commands"]]
+                               + [row["name"] for row in output["environment"]],
               "man1/trivet-exec.1": ["--" + row["name"] for row in rows["exec"]["options"]],
               "man5/trivet-session.5": ["trivet_turn", "trivet_input_over"]}
     if os.path.exists(f"{TOP}/docs/configuration.md"):
@@ -111,9 +111,9 @@ def check_completions(where):
     for path, shell in (("bash-completion/completions/trivet.bash", "bash"),
                         ("zsh/site-functions/_trivet", "zsh"),
                         ("fish/vendor_completions.d/trivet.fish", "fish")):
-        told = subprocess.run([PROGRAM, "completion", shell], capture_output=True, check=True).stdout
+        output = subprocess.run([PROGRAM, "completion", shell], capture_output=True, check=True).stdout
         path = os.path.join(where, path)
-        check(f"completions of {shell}", os.path.exists(path) and told == open(path, "rb").read())
+        check(f"completions of {shell}", os.path.exists(path) and output == open(path, "rb").read())
 
 
 def check_trust(root, program, env, place):
@@ -121,14 +121,14 @@ def check_trust(root, program, env, place):
     for path in (module, os.path.dirname(module)):
         mode = stat.S_IMODE(os.stat(path).st_mode)
         os.chmod(path, mode | stat.S_IWOTH)
-        told = doctor(program, env)
+        output = doctor(program, env)
         check(f"{os.path.basename(path)} writable by others is not used",
-              "broken   net" in told and "other users can change it" in told, told)
+              "broken   net" in output and "other users can change it" in output, output)
         os.chmod(path, mode)
     if os.getuid() == 0:
         os.chown(module, 4711, 4711)
-        told = doctor(program, env)
-        check("a module of another user is not used", "other users can change it" in told, told)
+        output = doctor(program, env)
+        check("a module of another user is not used", "other users can change it" in output, output)
         os.chown(module, 0, 0)
     check("all is well again", "broken" not in doctor(program, env))
 
@@ -143,10 +143,10 @@ def check_planted(root, place, env, base):
     lib = os.path.join(work, os.path.relpath(os.path.join(root, place["lib"]),
                                              os.path.dirname(os.path.join(root, place["bin"]))))
     shutil.copytree(os.path.join(root, place["lib"]), lib)
-    told = doctor(os.path.join(work, "build", "trivet"), env)
-    check("a build folder uses nothing from lib beside it", work not in told, told)
-    told = doctor(os.path.join(work, "bin", "trivet"), env)
-    check("a program in bin does", told.count(work + "/") == 3, told)
+    output = doctor(os.path.join(work, "build", "trivet"), env)
+    check("a build folder uses nothing from lib beside it", work not in output, output)
+    output = doctor(os.path.join(work, "bin", "trivet"), env)
+    check("a program in bin does", output.count(work + "/") == len(MODULES), output)
 
 
 def main():
@@ -175,8 +175,8 @@ def main():
         check_planted(root, place, env, base)
         moved = os.path.join(base, "moved")
         os.rename(root, moved)
-        told = doctor(os.path.join(moved, place["bin"], "trivet"), env)
-        check("it can be moved as a whole", told.count(moved + "/") == 4, told)
+        output = doctor(os.path.join(moved, place["bin"], "trivet"), env)
+        check("it can be moved as a whole", output.count(moved + "/") == len(MODULES) + 1, output)
         os.rename(moved, root)
         done = meson("ninja", "-C", BUILD, "uninstall", env=env)
         check("uninstall leaves nothing",

@@ -31,9 +31,9 @@ def scenarios(base):
             "first byte": {"rounds": [[{"stall": True}]]},
             "shell loaf": shell("bash"), "shell scaiflux": shell("bash"),
             "shell kward": shell("run_shell_command")}
-    for name, story in made.items():
+    for name, scenario in made.items():
         with open(os.path.join(base, name.replace(" ", "-") + ".json"), "w", encoding="utf-8") as f:
-            json.dump(story, f)
+            json.dump(scenario, f)
 
 
 def slug(base, name):

@@ -55,11 +55,11 @@ def user_texts(path):
 def one_scaiflux(base, n, rng):
     workspace = os.path.join(base, f"s{n}")
     os.mkdir(workspace)
-    story = os.path.join(base, f"s{n}.json")
-    with open(story, "w", encoding="utf-8") as file:
+    path = os.path.join(base, f"s{n}.json")
+    with open(path, "w", encoding="utf-8") as file:
         json.dump(scenario("bash", f"s{n}"), file)
     acked = False
-    with Scaiflux(["--model", f"rehearsal/{story}"], cwd=workspace) as c:
+    with Scaiflux(["--model", f"rehearsal/{path}"], cwd=workspace) as c:
         c.event("ready")
         c.send({"type": "prompt", "text": f"prompt {n}"})
         end = time.monotonic() + rng.random() * LONGEST_MS / 1000
@@ -98,10 +98,10 @@ def one_scaiflux(base, n, rng):
 def one_kward(base, n, rng):
     workspace = os.path.join(base, f"k{n}")
     os.mkdir(workspace)
-    story = os.path.join(base, f"k{n}.json")
-    with open(story, "w", encoding="utf-8") as file:
+    path = os.path.join(base, f"k{n}.json")
+    with open(path, "w", encoding="utf-8") as file:
         json.dump(scenario("run_shell_command", f"k{n}"), file)
-    env = {"TRIVET_MODEL": f"rehearsal/{story}"}
+    env = {"TRIVET_MODEL": f"rehearsal/{path}"}
     acked = []
     with Kward(cwd=workspace, env=env) as c:
         session = c.call("sessions/create", {"workspaceRoot": workspace})

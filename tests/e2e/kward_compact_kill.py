@@ -7,7 +7,7 @@ mixture.
 
 strace kills the program when it enters its n-th system call that writes, syncs, renames, removes,
 sends, waits or reads, for each n until the compaction has been answered; a new process then opens the session.  The
-record is one write, so a torn one is made by hand: cut at many places.
+record is one write, so an incomplete one is made by hand: cut at many places.
 """
 import json
 import os
@@ -124,7 +124,7 @@ def go_on(stage, reader, is_new):
         assert is_new and str(why) == "Already compacted", why
 
 
-def torn(stage, old, new):
+def incomplete(stage, old, new):
     """The record cut after any byte is no record."""
     stage.reset()
     assert stage.compact()
@@ -160,7 +160,7 @@ def main():
                 print(f"{steps} steps, {outcomes.count('old')} old, {outcomes.count('new')} new: "
                       f"{calls}")
                 passed += len(outcomes)
-            torn(stage, old, new)
+            incomplete(stage, old, new)
             passed += 1
         except (AssertionError, Gone, KeyError, RuntimeError) as why:
             failed += 1

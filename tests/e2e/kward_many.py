@@ -6,8 +6,8 @@
 
 In each round every process renames its session, adds a soft and a core memory, forgets one, updates
 the config (every third through auth/loginWithApiKey and memory/enable, which change the same file
-by other ways), plays a turn that is told memories, and lists the sessions.  All resume one more
-session and rename that too: one of them may, the others are told who has it.  Afterwards the files
+by other ways), plays a turn that gets memories, and lists the sessions.  All resume one more
+session and rename that too: one of them may, the others get an error that names the process that has it.  Afterwards the files
 are read by Python alone: whatever was answered well must be there.
 
 covers: kward 347

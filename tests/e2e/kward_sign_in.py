@@ -131,7 +131,7 @@ class Stage:
 
 
 def stage(fn):
-    """Runs fn with a stage that is always torn down."""
+    """Runs fn with a stage that is always closed."""
     def run(base, **options):
         s = Stage(base, fn.__name__, **options)
         try:
@@ -241,7 +241,7 @@ def pasted(s):
     done = s.result("auth/submitOpenAICode", loginId=login["loginId"], code=address)
     assert done["status"] == "completed" and done["message"] == "Logged in to OpenAI."
     said = [m for m in s.client.heard if m.get("method") == "auth/loginFinished"]
-    assert [m["params"] for m in said] == [done], "told once, before the answer"
+    assert [m["params"] for m in said] == [done], "sent once, before the answer"
 
 
 @stage
@@ -255,16 +255,16 @@ def bare_code(s):
 
 @stage
 def refused_exchange(s):
-    """346: a token exchange that fails ends the login, is told and answered."""
+    """346: a token exchange that fails ends the login, is reported and answered."""
     login = s.result("auth/startOpenAILogin")
     _, headers, _ = fetch(login["authorizationUrl"])
     s.write(s.control, {"fail": [{"status": 400, "error": "invalid_grant"}]})
     answer = s.error("auth/submitOpenAICode", loginId=login["loginId"], code=headers["Location"])
     assert answer["code"] == -32603, answer
-    told = [m["params"] for m in s.client.heard if m.get("method") == "auth/loginFinished"]
-    assert len(told) == 1 and told[0]["status"] == "failed"
-    assert told[0]["message"] == "OpenAI login failed." and told[0]["error"] == answer["message"]
-    assert s.result("auth/loginStatus", loginId=login["loginId"]) == told[0]
+    output = [m["params"] for m in s.client.heard if m.get("method") == "auth/loginFinished"]
+    assert len(output) == 1 and output[0]["status"] == "failed"
+    assert output[0]["message"] == "OpenAI login failed." and output[0]["error"] == answer["message"]
+    assert s.result("auth/loginStatus", loginId=login["loginId"]) == output[0]
     assert not os.path.exists(s.auth)
 
 
@@ -300,7 +300,7 @@ def refusals(s):
 
 @stage
 def signed_out(s):
-    """The file goes, and the issuer is told."""
+    """The file goes, and the token is revoked at the issuer."""
     login = s.result("auth/startOpenAILogin")
     browse(login)
     s.finished()

@@ -143,9 +143,9 @@ class Prober(Loaf):
 def fits(answer, want):
     if want is FINE:
         return "result" in answer
-    told = answer.get("error", {})
-    return told.get("code") == want["code"] and told["data"].pop("reason") == want["reason"] and \
-        told["data"] == want["data"] and want["message"] in (None, told["message"])
+    output = answer.get("error", {})
+    return output.get("code") == want["code"] and output["data"].pop("reason") == want["reason"] and \
+        output["data"] == want["data"] and want["message"] in (None, output["message"])
 
 
 def one_case(c, fault, shape, session, standing):

@@ -104,7 +104,7 @@ def compose(home):
                   *message_lines("fix the build", "done")])
     h.write(TWO, [meta_line(TWO, "2026-01-05T00:00:00.000Z", "odd lines", 9), "", "not json", "[1]",
                   '{"type":"message","role":"system","text":"no"}', '{"type":"later","x":1}',
-                  '{"type":"message","role":"user","text":"  "}', "{\"torn\":",
+                  '{"type":"message","role":"user","text":"  "}', "{\"half\":",
                   *message_lines("one", "two", "three")], newline="\r\n")
     image = {"path": "/tmp/a.png", "mimeType": "image/png", "byteSize": 15,
              "dataUrl": f"data:image/png;base64,{PNG}"}
@@ -144,15 +144,15 @@ def add_broken(h):
 
 def test_list(c, h):
     broken = add_broken(h)
-    told = c.call("history.list")
-    check("newest first", [s["id"] for s in told["sessions"]] == [FIVE, TWO, THREE, ONE, FOUR],
-          told["sessions"])
-    check("total", told["total"] == 5 and told["cursor"] == 0 and told["limit"] == 100 and
-          told["next_cursor"] is None, told)
+    output = c.call("history.list")
+    check("newest first", [s["id"] for s in output["sessions"]] == [FIVE, TWO, THREE, ONE, FOUR],
+          output["sessions"])
+    check("total", output["total"] == 5 and output["cursor"] == 0 and output["limit"] == 100 and
+          output["next_cursor"] is None, output)
     for name in broken:
-        check(f"{name} is reported", any(h.path(name) in e for e in told["errors"]), told["errors"])
-    check("and nobody else", len(told["errors"]) == len(broken), told["errors"])
-    for s in told["sessions"]:
+        check(f"{name} is reported", any(h.path(name) in e for e in output["errors"]), output["errors"])
+    check("and nobody else", len(output["errors"]) == len(broken), output["errors"])
+    for s in output["sessions"]:
         meta, messages = read_like_loaf(s["rolloutPath"])
         check(f"summary of {s['title']}",
               s["title"] == meta["title"] and s["messageCount"] == len(messages) and
@@ -167,12 +167,12 @@ def test_pages(c):
         cursor = page["next_cursor"]
     check("pages", seen == [FIVE, TWO, THREE, ONE, FOUR], seen)
     for given, limit, n in ((0, 100, 5), (-7, 1, 1), (2.9, 2, 2), (None, 100, 5), (1e300, None, 5)):
-        told = c.call("history.list", {"limit": given})
-        check(f"limit {given}", len(told["sessions"]) == n and limit in (None, told["limit"]), told)
+        output = c.call("history.list", {"limit": given})
+        check(f"limit {given}", len(output["sessions"]) == n and limit in (None, output["limit"]), output)
     for given, cursor, n in ((-3, 0, 5), (4.7, 4, 1), (99, 99, 0)):
-        told = c.call("history.list", {"cursor": given})
-        check(f"cursor {given}", len(told["sessions"]) == n and told["cursor"] == cursor and
-              told["next_cursor"] is None, told)
+        output = c.call("history.list", {"cursor": given})
+        check(f"cursor {given}", len(output["sessions"]) == n and output["cursor"] == cursor and
+              output["next_cursor"] is None, output)
 
 
 def fails(c, params):
@@ -303,9 +303,9 @@ def test_new_chats(c, home):
     chat_before = read_like_loaf(path)
     say(c, session, "fail")
     meta, messages = read_like_loaf(path)
-    ours = ("trivet_settles",)
+    added = ("trivet_settles",)
     check("a failed turn leaves the chat as it was", messages == chat_before[1] and
-          all(meta[k] == v for k, v in chat_before[0].items() if k not in ours), (meta, messages))
+          all(meta[k] == v for k, v in chat_before[0].items() if k not in added), (meta, messages))
 
 
 def test_shared(c, home):
@@ -323,7 +323,7 @@ def test_shared(c, home):
     c.call("session.send", {"session_id": one, "text": "stall"})
     c.event("session.stream.chunk", two)
     c.call("history.clear_session", {"session_id": two})
-    check("the one that lets go is told the end",
+    check("the one that lets go gets the end",
           any(m.get("params", {}).get("type") == "session.interrupted" and
               m["params"]["payload"]["session_id"] == two for m in c.heard[-9:]), c.heard[-9:])
     state = c.call("session.get", {"session_id": one})
@@ -444,9 +444,9 @@ def test_damaged(env, work, home):
         with open(h.path(f"damaged-{n}"), "wb") as file:
             file.write(body)
     with Loaf(cwd=work, env={**env, "HOME": os.path.join(home, "damaged")}) as c:
-        told = c.call("history.list", {"limit": 1000})
-        paths = [s["rolloutPath"] for s in told["sessions"]]
-        check("all are chats or trouble", told["total"] + len(told["errors"]) == 301, told["total"])
+        output = c.call("history.list", {"limit": 1000})
+        paths = [s["rolloutPath"] for s in output["sessions"]]
+        check("all are chats or trouble", output["total"] + len(output["errors"]) == 301, output["total"])
         check("the good one is listed", good in paths)
         read = {p: read_like_loaf(p) for p in glob.glob(f"{h.dir}/*")}
         wrong = [p for p, v in read.items() if (v is not None) != (p in paths)]

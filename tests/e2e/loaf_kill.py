@@ -6,7 +6,7 @@
 
 A chat is resumed, gets a few prompts (one of them queued, with a tool), and the process is killed in
 between: during a turn, while the file is replaced, or in the middle of a summary.  Afterwards the
-file is what a loaf would read, with every turn whose end was told; the next process finds every
+file is what a loaf would read, with every turn whose end was sent; the next process finds every
 prompt that was acknowledged; and when a turn has ended in peace there is nothing beside the file.
 
 covers: loaf 163, 173
@@ -56,7 +56,7 @@ class Victim:
 
     def __init__(self, base, chat, n):
         self.base, self.chat, self.n = base, chat, n
-        self.said, self.ended = [], []  # prompts that were acknowledged; (prompt, answer) told
+        self.said, self.ended = [], []  # prompts that were acknowledged; (prompt, answer) received
 
     def session(self, c):
         session = c.call("session.create")["session_id"]
@@ -94,7 +94,7 @@ def judge(base, home, chat, victims):
     last = victims[-1]
     check("loaf finds the chat", meta is not None)
     missing = [t for t in last.ended if t not in answers]
-    check("and every turn whose end was told", not missing, (missing, messages[-6:]))
+    check("and every turn whose end was sent", not missing, (missing, messages[-6:]))
     with Loaf(cwd=base, env={"TRIVET_MODEL": "rehearsal/scene.json"}) as c:
         found = c.call("history.get", {"id": meta["id"]})
         texts = [m["text"] for m in found["messages"]]
@@ -120,12 +120,12 @@ def at_peace(base, home, chat):
         c.event("session.completed", session)
         while c.call("session.get", {"session_id": session})["pending"]:
             c.next()
-        told = [m["text"] for m in c.call("session.get", {"session_id": session})["history"]]
+        output = [m["text"] for m in c.call("session.get", {"session_id": session})["history"]]
         c.close()
     files = glob.glob(f"{home}/.loaf/sessions/*/*/*/*")
     check("one file", len(files) == 1, files)
     meta, messages = lines_of(files[0])
-    check("in loaf's form", [text for _, text in messages] == told, (messages[-8:], told[-8:]))
+    check("in loaf's form", [text for _, text in messages] == output, (messages[-8:], output[-8:]))
     check("and counted", meta["messageCount"] == len(messages), meta)
 
 

@@ -123,7 +123,7 @@ class Provider:
     def chunk(handler, data):
         handler.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
 
-    def tell(self, number, what, value=None):
+    def report(self, number, what, value=None):
         with self.lock:
             gate = self.gates[number]
         gate.put((what, value))
@@ -300,7 +300,7 @@ class Driver:
             m.finish(text)
         else:
             m.fail(text)
-        self.provider.tell(n, "text" if op == "finish" else op, text)
+        self.provider.report(n, "text" if op == "finish" else op, text)
         return None, None
 
     def settle(self, m):
@@ -344,17 +344,17 @@ class Driver:
 
     def compare(self, m):
         state = self.call("session.get", {"session_id": self.ids[m.number]})
-        told = {"history": [(h["role"], h["text"]) for h in state["history"]],
+        output = {"history": [(h["role"], h["text"]) for h in state["history"]],
                 "messages": [(v["kind"], v["text"]) for v in state["messages"]],
                 "queue": [q["text"] for q in state["queue"]],
                 "pending": state["pending"], "steers": state["pendingSteerCount"]}
         want = {"history": m.history, "messages": m.messages, "queue": m.queue,
                 "pending": m.turn is not None, "steers": len(m.turn["steers"]) if m.turn else 0}
         for name, value in want.items():
-            same = told[name] == value if name != "messages" else \
-                [self.plain(v) for v in told[name]] == value
+            same = output[name] == value if name != "messages" else \
+                [self.plain(v) for v in output[name]] == value
             if not same:
-                self.problems.append(f"session {m.number}: {name} is\n  {told[name]}\nnot\n  {value}")
+                self.problems.append(f"session {m.number}: {name} is\n  {output[name]}\nnot\n  {value}")
         return state
 
     @staticmethod
@@ -380,7 +380,7 @@ class Driver:
             for m in running:
                 text = self.text(m.number, "says")
                 m.finish(text)
-                self.provider.tell(m.number, "text", text)
+                self.provider.report(m.number, "text", text)
             for m in running:
                 self.settle(m)
 

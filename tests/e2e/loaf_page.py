@@ -26,13 +26,13 @@ def table(head, rows):
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
-def make(told):
+def make(output):
     methods = [(f"`{name}`", members(params), members(result), about)
-               for name, about, params, result in told.methods()]
-    events = [(f"`{name}`", members(schema), about) for name, about, schema in told.events()]
+               for name, about, params, result in output.methods()]
+    events = [(f"`{name}`", members(schema), about) for name, about, schema in output.events()]
     return {"methods": table(("method", "params", "result", ""), methods),
             "events": table(("event", "payload", ""), events),
-            "errors": table(("code and `data.reason`", "when"), told.errors())}
+            "errors": table(("code and `data.reason`", "when"), output.errors())}
 
 
 def main():

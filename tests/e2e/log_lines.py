@@ -6,7 +6,7 @@ import json
 import os
 import re
 
-from wall_place import Provider, play
+from security_place import Provider, play
 
 KEY = "sk-live-4f8a9b7c6d5e4f3a2b1c"
 SAID = "the-words-of-the-user"
@@ -21,9 +21,9 @@ def lines_of(path):
 def silent(score, p):
     p.scene(("bash", {"command": COMMAND}))
     done = p.run("exec", "-q", "-m", "rehearsal/scene.json", "--mode", "danger-full-access", SAID)
-    told = re.sub(r"^session \S+\n", "", done.stderr)
+    output = re.sub(r"^session \S+\n", "", done.stderr)
     score.check("nothing on stderr by default", done.returncode == 0 and
-                " info " not in told and " debug " not in told and " ms" not in told, told)
+                " info " not in output and " debug " not in output and " ms" not in output, output)
 
 
 def json_lines(score, p):
@@ -51,8 +51,8 @@ def json_lines(score, p):
 def folders(score, p):
     p.scene()
     done = p.run("exec", "-m", "rehearsal/scene.json", SAID, TRIVET_LOG="silent,store=debug")
-    told = [line for line in done.stderr.split("\n") if " ms, " in line]
-    score.check("levels of single folders", told and all(" store: " in line for line in told), told)
+    output = [line for line in done.stderr.split("\n") if " ms, " in line]
+    score.check("levels of single folders", output and all(" store: " in line for line in output), output)
 
 
 def keys(score, p):

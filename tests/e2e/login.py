@@ -109,11 +109,11 @@ class Stage:
 
 
 def keys(s):
-    told = s.run("login", "openai", stdin=KEY.encode() + b"\n")
-    check("a key from a pipe", told.returncode == 0 and KEY in json.dumps(s.stored()), told)
+    output = s.run("login", "openai", stdin=KEY.encode() + b"\n")
+    check("a key from a pipe", output.returncode == 0 and KEY in json.dumps(s.stored()), output)
     check("its file is private", stat.S_IMODE(os.stat(s.file).st_mode) == 0o600)
-    check("says what to do next", b"try: trivet chat -m openai/" in told.stderr, told)
-    check("nothing on stdout, no key on stderr", told.stdout == b"" and KEY.encode() not in told.stderr, told)
+    check("says what to do next", b"try: trivet chat -m openai/" in output.stderr, output)
+    check("nothing on stdout, no key on stderr", output.stdout == b"" and KEY.encode() not in output.stderr, output)
     rows = json.loads(s.run("login", "--json").stdout)
     mine = [row for row in rows if row["provider"] == "openai"][0]
     check("the list", mine["stored"] and mine["way"] == "key" and not mine["variable_is_set"], mine)
@@ -125,28 +125,28 @@ def keys(s):
     check("models of the key", {"openai/fake-1", "openai/fake-2"} <= names and all(row["usable"] for row in models), names)
     check("the rehearsal model only where nothing else can be used", "rehearsal/default" not in names
           and "rehearsal/default" in s.run("models", "--all", "--offline", "--plain").stdout.decode(), names)
-    told = s.run("logout", "openai")
-    check("logout", told.returncode == 0 and "openai" not in s.stored(), told)
+    output = s.run("logout", "openai")
+    check("logout", output.returncode == 0 and "openai" not in s.stored(), output)
     check("logout again", s.run("logout", "openai").returncode == 1)
     check("logout of nothing", s.run("logout").returncode == 1)
 
 
 def refusals(s):
-    told = s.run("login", "openai", stdin=b"sk-wrong\n")
-    check("a refused key is not kept", told.returncode == 1 and b"refused the key" in told.stderr
-          and "openai" not in s.stored() and b"sk-wrong" not in told.stderr, told)
+    output = s.run("login", "openai", stdin=b"sk-wrong\n")
+    check("a refused key is not kept", output.returncode == 1 and b"refused the key" in output.stderr
+          and "openai" not in s.stored() and b"sk-wrong" not in output.stderr, output)
     s.run("login", "openai", stdin=KEY.encode())
-    told = s.run("login", "openai", stdin=b"sk-wrong\n")
-    check("the earlier key stays", told.returncode == 1 and KEY in json.dumps(s.stored()), s.stored())
+    output = s.run("login", "openai", stdin=b"sk-wrong\n")
+    check("the earlier key stays", output.returncode == 1 and KEY in json.dumps(s.stored()), s.stored())
     s.run("logout")
-    told = s.run("login", "openai", KEY)
-    check("no key in the arguments", told.returncode == 2 and b"not an argument" in told.stderr
-          and KEY.encode() not in told.stderr, told)
-    told = s.run("login", "openal")
-    check("nearest provider", told.returncode == 2 and b"did you mean openai" in told.stderr, told)
-    told = s.run("login", KEY)
-    check("a key in place of a provider is not echoed", told.returncode == 2
-          and KEY.encode() not in told.stderr, told)
+    output = s.run("login", "openai", KEY)
+    check("no key in the arguments", output.returncode == 2 and b"not an argument" in output.stderr
+          and KEY.encode() not in output.stderr, output)
+    output = s.run("login", "openal")
+    check("nearest provider", output.returncode == 2 and b"did you mean openai" in output.stderr, output)
+    output = s.run("login", KEY)
+    check("a key in place of a provider is not echoed", output.returncode == 2
+          and KEY.encode() not in output.stderr, output)
     check("no key at all", s.run("login", "openai").returncode == 2)
     check("takes no key", s.run("login", "rehearsal", stdin=b"x\n").returncode == 2)
 
@@ -202,8 +202,8 @@ def signs_in(s, base):
     port = server.stdout.readline().split()[1]
     s.env.update(TRIVET_OPENAI_AUTH_URL=f"http://127.0.0.1:{port}", CODEX_BASE_URL="http://127.0.0.1:9")
     try:
-        told = s.run("login", "codex", "--device")
-        check("with a code", told.returncode == 0 and b"type the code ABCD-EFGH" in told.stderr, told)
+        output = s.run("login", "codex", "--device")
+        check("with a code", output.returncode == 0 and b"type the code ABCD-EFGH" in output.stderr, output)
         rows = json.loads(s.run("login", "--json").stdout)
         mine = {row["provider"]: row for row in rows}
         check("signed in", mine["codex"]["stored"] and mine["codex"]["way"] == "sign-in"

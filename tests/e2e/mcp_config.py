@@ -178,7 +178,7 @@ def rug_pull(base):
     names = [t["function"]["name"] for t in requests[0]["tools"]]
     check("a changed description never reaches the model", "mcp__fake__echo" not in names
           and "id_rsa" not in json.dumps(requests) and "mcp__fake__steps" in names, names)
-    check("the tool cannot be called, the user is told", run.calls[0]["is_error"]
+    check("the tool cannot be called, the user is warned", run.calls[0]["is_error"]
           and "trivet mcp trust fake" in run.err, run)
     done = place.cli("mcp", "trust", "fake", "--yes")
     check("trust shows what has changed", b"id_rsa" in done.stdout and done.returncode == 0, done)
@@ -238,7 +238,7 @@ def sub_agent(base):
 
 
 with harness.private_place() as scratch:
-    for story in (unused, untrusted, merged, commands, imported, rug_pull, named_bash, rules, search,
+    for case in (unused, untrusted, merged, commands, imported, rug_pull, named_bash, rules, search,
                   sub_agent):
-        story(scratch)
+        case(scratch)
 check.end()

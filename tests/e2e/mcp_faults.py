@@ -44,7 +44,7 @@ def silent(base):
     check("the others go on", run.text(1) == "echo: hi", run)
     check("progress counts as a sign of life", run.text(2) == "all steps", run)
     canceled = [m for m in place.journal() if m.get("method") == "notifications/cancelled"]
-    check("the server is told", len(canceled) == 1 and canceled[0]["params"]["reason"] == "timeout",
+    check("the server is informed", len(canceled) == 1 and canceled[0]["params"]["reason"] == "timeout",
           canceled)
     check("servers that never start do not hold the turn", run.code == 0
           and run.seconds < 15 * harness.slow(), run)
@@ -93,8 +93,8 @@ def canceled(base):
     began = time.monotonic()
     child.send_signal(signal.SIGINT)
     out, _ = child.communicate(timeout=30 * harness.slow())
-    told = [m for m in place.journal() if m.get("method") == "notifications/cancelled"]
-    check("a cancel reaches the server", len(told) == 1, told)
+    output = [m for m in place.journal() if m.get("method") == "notifications/cancelled"]
+    check("a cancel reaches the server", len(output) == 1, output)
     check("the turn ends as interrupted", b'"status":"interrupted"' in out, out[-500:])
     check("a server that stays is ended", time.monotonic() - began < 8 * harness.slow()
           and not place.leftovers(), (time.monotonic() - began, place.leftovers()))
@@ -129,6 +129,6 @@ def confined(base):
 
 
 with harness.private_place() as scratch:
-    for story in (dead, silent, floods, lists, canceled, killed, confined):
-        story(scratch)
+    for case in (dead, silent, floods, lists, canceled, killed, confined):
+        case(scratch)
 check.end()

@@ -138,12 +138,12 @@ def faults(base):
             child.send_signal(signal.SIGINT)
             child.communicate(timeout=30 * harness.slow())
             time.sleep(0.4)
-            told = "notifications/cancelled" in seen.methods()
-            check(f"{name}: a cancel reaches the server", told == (name == "old") and
-                  (told or any(verb == "CLOSED" for verb, _, _ in seen.seen)), seen.seen[-3:])
+            output = "notifications/cancelled" in seen.methods()
+            check(f"{name}: a cancel reaches the server", output == (name == "old") and
+                  (output or any(verb == "CLOSED" for verb, _, _ in seen.seen)), seen.seen[-3:])
 
 
 with harness.private_place() as scratch:
-    for story in (legacy, expired, resumed, modern, faults):
-        story(scratch)
+    for case in (legacy, expired, resumed, modern, faults):
+        case(scratch)
 check.end()

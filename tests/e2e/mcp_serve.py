@@ -171,6 +171,6 @@ def by_trivet(base):
 
 
 with harness.private_place() as scratch:
-    for story in (legacy, cancel, modern, by_trivet):
-        story(scratch)
+    for case in (legacy, cancel, modern, by_trivet):
+        case(scratch)
 check.end()

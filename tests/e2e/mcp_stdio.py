@@ -183,6 +183,6 @@ def to_the_model(base):
 
 
 with harness.private_place() as scratch:
-    for story in (legacy, modern, versions, probes, interrupted, to_the_model):
-        story(scratch)
+    for case in (legacy, modern, versions, probes, interrupted, to_the_model):
+        case(scratch)
 check.end()

@@ -47,9 +47,9 @@ def loaf(base):
 
 
 def main():
-    for story in (command, loaf):
-        with check.scene(story.__name__) as base:
-            story(base)
+    for case in (command, loaf):
+        with check.scene(case.__name__) as base:
+            case(base)
     return check.end()
 
 

@@ -49,10 +49,10 @@ BYTES = [b"\xff", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82"
 
 def describe(dialect):
     if dialect != "scaiflux":
-        told = rpc_stream.dialect_of(PROGRAM, dialect)
-        return {name: params for name, _, params, _ in told.methods() if not NEVER.search(name)}
-    told = subprocess.run([PROGRAM, "describe", dialect, "--json"], capture_output=True, check=True)
-    found = json.loads(told.stdout)
+        output = rpc_stream.dialect_of(PROGRAM, dialect)
+        return {name: params for name, _, params, _ in output.methods() if not NEVER.search(name)}
+    output = subprocess.run([PROGRAM, "describe", dialect, "--json"], capture_output=True, check=True)
+    found = json.loads(output.stdout)
     names = [ref["$ref"].rsplit("/", 1)[1] for ref in found["$defs"]["Inbound"]["oneOf"]]
     return {name: found["$defs"][name] for name in names if not NEVER.search(name)}
 

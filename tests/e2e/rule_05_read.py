@@ -19,7 +19,7 @@ def read(dialect, base, name, **more):
     return "read_file", {"path": name, **more}
 
 
-def story(dialect, base):
+def scenario(dialect, base):
     big, missing, directory, empty, many, wide, lost = yield [
         read(dialect, base, n) for n in
         ("line.txt", "src/mian.c", "src", "empty.txt", "many.txt", "wide.txt", "no/where.c")]
@@ -76,10 +76,10 @@ def make(base):
 
 def main():
     for dialect in DIALECTS:
-        for tell in (story, twice):
+        for report in (scenario, twice):
             with check.scene(dialect) as base:
                 make(base)
-                play(dialect, tell(dialect, base), base)
+                play(dialect, report(dialect, base), base)
     return check.end()
 
 

@@ -116,13 +116,13 @@ def main():
             json.dump({"name": "many", "description": "counts", "command": ["seq", "1", "40000"]}, file)
         play("loaf", custom_tool(), base)
     for dialect in DIALECTS:
-        for name, story in (("long", long_output), ("odd", odd_output), ("both", both_streams)):
+        for name, case in (("long", long_output), ("odd", odd_output), ("both", both_streams)):
             with check.scene(f"{dialect} {name}") as base:
-                seen = play(dialect, story(dialect), base)
+                seen = play(dialect, case(dialect), base)
                 check(f"{dialect}: fine", seen.status == 0, seen.stderr)
                 left = [n for n in os.listdir(os.path.join(base, "tmp")) if n.startswith("trivet-")]
                 check(f"{dialect}: nothing is left behind", not left, left)
-    # In walls the file lies where commands may read it.
+    # In a sandbox the file lies where commands may read it.
     for dialect in ("loaf", "scaiflux", "kward"):
         with check.scene(f"{dialect} confined") as base:
             play(dialect, long_output(dialect), base, env={"TRIVET_SANDBOX": "workspace-write"})

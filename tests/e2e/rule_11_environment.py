@@ -27,7 +27,7 @@ def repository(base):
     subprocess.run(["sh", "-c", script], cwd=place, env=env, check=True)
 
 
-def story(dialect):
+def scenario(dialect):
     shell = SHELL[dialect]
     log, env, amend, ask = yield [
         (shell, {"command": "git log"}), (shell, {"command": "env"}),
@@ -62,7 +62,7 @@ def main():
     for dialect in DIALECTS:
         with check.scene(dialect) as base:
             repository(base)
-            play(dialect, story(dialect), base, env=CALLERS)
+            play(dialect, scenario(dialect), base, env=CALLERS)
     with check.scene("terminal") as base:
         play("loaf", terminal(), base, env=CALLERS)
     with check.scene("passed on") as base:

@@ -93,10 +93,10 @@ def after_compaction(base):
 
 def main():
     for dialect in DIALECTS:
-        for prepare, story in ((prepare_once, once), (prepare_slips, slips)):
-            with check.scene(f"{dialect}: {story.__name__}") as base:
+        for prepare, case in ((prepare_once, once), (prepare_slips, slips)):
+            with check.scene(f"{dialect}: {case.__name__}") as base:
                 prepare(base)
-                play(dialect, story(dialect, base), base)
+                play(dialect, case(dialect, base), base)
     with check.scene("after a compaction") as base:
         models = put(base, "../models.json", json.dumps(
             {"models": [{"id": "openai/played", "context_window": 8000}]}))

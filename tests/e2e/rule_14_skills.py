@@ -46,12 +46,12 @@ def one_of_two(dialect, base):
         put(base, f"workspace/{root}/skills/tidy/SKILL.md", skill("tidy", "Tidies up."))
     put(base, "workspace/.claude/skills/only/SKILL.md", skill("only", "Of .claude alone."))
 
-    def story():
+    def scenario():
         if dialect in ("run", "scaiflux"):
             text, = yield [("Skill", {"skill": "tidy"})]
             check(f"{dialect}: read", "Steps of tidy." in text, text)
 
-    seen = play(dialect, story(), base)
+    seen = play(dialect, scenario(), base)
     text = seen.requests[0]["messages"][0]["content"]
     check(f"{dialect}: listed once", text.count("- tidy: Tidies up.") == 1, text[-800:])
     check(f"{dialect}: .claude counts", "- only: Of .claude alone." in text, text[-800:])

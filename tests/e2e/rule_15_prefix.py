@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Rules 15 and 24: over five turns of six rounds each request repeats the one before byte for byte up to
 the end of its messages, in every dialect: with memories in Kward, with a chosen skill in loaf, while
-the day, the branch and the instructions change.  What changed is told once, with the next message of
+the day, the branch and the instructions change.  What changed is sent once, with the next message of
 the user.
 """
 import json
@@ -87,7 +87,7 @@ def between(workspace, turn):
         git(workspace, "checkout", "-q", "-b", "second")
 
 
-def check_told(bodies, with_git=True):
+def check_reported(bodies, with_git=True):
     first = texts(bodies[0])
     assert len(first) == 2 and first[0].startswith("<environment>"), first
     for word in ("Date: 20", "Directory: /", "branch first", "System: Linux", "Sandbox: "):
@@ -112,7 +112,7 @@ def play_scaiflux(base):
                         file.write("Use blanks.\n")
             assert c.close() == 0
         bodies = check("scaiflux", server.log)
-    check_told(bodies, with_git=False)
+    check_reported(bodies, with_git=False)
     last = "\n".join(texts(bodies[-1]))
     assert "Use tabs." in bodies[-1]["messages"][0]["content"]
     assert last.count("Use blanks.") == 1, last
@@ -140,7 +140,7 @@ def play_kward(base):
                     c.call("memory/addCore", {"text": "Another memory", "scope": "global"})
             assert c.close() == 0
         bodies = check("kward", server.log)
-    check_told(bodies)
+    check_reported(bodies)
     systems = {b["messages"][0]["content"] for b in bodies}
     assert len(systems) == 1 and "A memory" in systems.pop()
     assert "\n".join(texts(bodies[-1])).count("Another memory") == 1
@@ -165,7 +165,7 @@ def play_loaf(base):
                 between(workspace, turn)
             assert c.close() == 0
         bodies = check("loaf", server.log)
-    check_told(bodies)
+    check_reported(bodies)
     assert "\n".join(texts(bodies[-1])).count("Pull hard.") == 1
     assert "Pull hard." not in bodies[-1]["messages"][0]["content"]
     results = [m for m in bodies[CALLS + 1]["messages"] if m["role"] == "tool"]

@@ -101,7 +101,7 @@ def main():
         words = sys.argv[1:] or list(PLAYS)
         for name in words:
             for kind, how in (("known", {}), ("unseen", {"names_window": False}),
-                              ("unseen2", {"names_window": True, "tells_usage": False})):
+                              ("unseen2", {"names_window": True, "reports_usage": False})):
                 try:
                     check(name, kind, workspace, **how)
                     passed += 1

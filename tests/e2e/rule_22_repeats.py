@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A call that is made again with the same result is told to the model at the third time, and so is a
+"""A call that is made again with the same result is noted for the model at the third time, and so is a
 cycle of two to four calls; `trivet run` ends at the eighth; a changed file begins anew."""
 import os
 import sys

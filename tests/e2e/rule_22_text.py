@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rule 22: a reply that repeats the same passage is cut.  `trivet exec` tells the model once and ends
+"""Rule 22: a reply that repeats the same passage is cut.  `trivet exec` reminds the model once and ends
 the turn at the second time; the protocols end it as they do at the limit of a reply."""
 import os
 import sys
@@ -54,7 +54,7 @@ def main():
             seen = play("run", once(kind), base)
             last = seen.requests[-1]["messages"]
             said = "".join(str(m["content"]) for m in last)
-            check(f"run {kind}: the model is told", len(seen.requests) == 2
+            check(f"run {kind}: the model is reminded", len(seen.requests) == 2
                   and "repeated the same passage and was cut" in last[-1]["content"], last[-1])
             check(f"run {kind}: the passage is not sent back", said.count(PASSAGE) < 12, len(said))
             check(f"run {kind}: it goes on", seen.status == 0 and "Now the end." in seen.heard[0],

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # ALONE
-"""Calls of one reply that only look start together in loaf, Kward and `trivet exec`; what is told of them comes in
+"""Calls of one reply that only look start together in loaf, Kward and `trivet exec`; their events come in
 order, one after another.  ScaiFlux asks first and runs them one by one."""
 import os
 import subprocess
@@ -84,18 +84,18 @@ def main():
     subprocess.run(["cc", "-shared", "-fPIC", "-o", LIBRARY, os.path.join(HERE, "slow_reads.c")],
                    check=True)
     for dialect in ("loaf", "kward", "scaiflux", "run"):
-        for story in (three, mixed, nine):
-            if dialect == "scaiflux" and story != three:
+        for case in (three, mixed, nine):
+            if dialect == "scaiflux" and case != three:
                 continue
-            with check.scene(f"{dialect} {story.__name__}") as base:
+            with check.scene(f"{dialect} {case.__name__}") as base:
                 place = make(base)
                 env = {"LD_PRELOAD": LIBRARY, "SLOW_LOG": os.path.join(base, "log")}
-                seen = play(dialect, story(dialect, place), base, env=env)
-                told = events(dialect, seen) if dialect != "run" else [("started", 1), ("completed", 1)]
-                ids = [i for k, i in told if k == "started"]
+                seen = play(dialect, case(dialect, place), base, env=env)
+                output = events(dialect, seen) if dialect != "run" else [("started", 1), ("completed", 1)]
+                ids = [i for k, i in output if k == "started"]
                 wanted = [pair for i in ids for pair in (("started", i), ("completed", i))]
-                check(f"{dialect} {story.__name__}: events in order", told == wanted and ids, told)
-                if story != three:
+                check(f"{dialect} {case.__name__}: events in order", output == wanted and ids, output)
+                if case != three:
                     continue
                 times = [t for t, _ in starts(base)]
                 took = seen.times[1] - seen.times[0]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """A picture that is read goes to the model as one, known by its content; too large ones and blind
-models are told; PDF files give their text or say what is missing."""
+models get a note; PDF files give their text or say what is missing."""
 import base64
 import json
 import os
@@ -35,7 +35,7 @@ def read(dialect, place, name):
                          else {"path": name})
 
 
-def story(dialect, place):
+def scenario(dialect, place):
     names = list(FILES)
     texts = dict(zip(names, (yield [read(dialect, place, name) for name in names])))
     for name in ("small.png", "named.txt"):
@@ -51,7 +51,7 @@ def story(dialect, place):
 
 def blind(dialect, place):
     [text] = yield [read(dialect, place, "small.png")]
-    check(f"{dialect}: a blind model is told", "does not take pictures" in text, text)
+    check(f"{dialect}: a model without pictures gets a note", "does not take pictures" in text, text)
 
 
 def make(base):
@@ -67,7 +67,7 @@ def main():
     data = base64.b64encode(SMALL).decode()
     for dialect in DIALECTS:
         with check.scene(dialect) as base:
-            seen = play(dialect, story(dialect, make(base)), base)
+            seen = play(dialect, scenario(dialect, make(base)), base)
             body = json.dumps(seen.requests[1])
             check(f"{dialect}: picture blocks in the next request",
                   body.count(f"data:image/png;base64,{data}") == 2 and "image/gif;base64" in body,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A model is told of the web search only where there is a key for it; loaf still lists the tool and
+"""A model gets the web search only where there is a key for it; loaf still lists the tool and
 says what is missing when it is called."""
 import os
 import sys
@@ -23,22 +23,22 @@ def unasked(dialect):
     check(f"{dialect}: a call without a key is an error", "key" in text or "unknown tool" in text, text)
 
 
-def told(seen):
+def output(seen):
     return [tool["function"]["name"] for tool in seen.requests[0]["tools"]]
 
 
 def main():
     for dialect in DIALECTS:
         with check.scene(dialect) as base:
-            check(f"{dialect}: hidden", SEARCH[dialect] not in told(play(dialect, nothing(), base)))
+            check(f"{dialect}: hidden", SEARCH[dialect] not in output(play(dialect, nothing(), base)))
         with check.scene(f"{dialect} empty key") as base:
-            names = told(play(dialect, nothing(), base, env={"EXA_API_KEY": ""}))
+            names = output(play(dialect, nothing(), base, env={"EXA_API_KEY": ""}))
             check(f"{dialect}: an empty key is none", SEARCH[dialect] not in names, names)
         with check.scene(f"{dialect} called") as base:
             play(dialect, unasked(dialect), base, env={"EXA_BASE_URL": NEVER})
     for dialect in ("loaf", "kward"):
         with check.scene(f"{dialect} key") as base:
-            names = told(play(dialect, nothing(), base, env={"EXA_API_KEY": "exa-test-123456"}))
+            names = output(play(dialect, nothing(), base, env={"EXA_API_KEY": "exa-test-123456"}))
             check(f"{dialect}: there with a key", SEARCH[dialect] in names, names)
     return check.end()
 

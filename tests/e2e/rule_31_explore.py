@@ -173,9 +173,9 @@ def ends(base):
 
 
 def main():
-    for story in (answers, limits, together, ends):
-        with check.scene(story.__name__) as base:
-            story(base)
+    for case in (answers, limits, together, ends):
+        with check.scene(case.__name__) as base:
+            case(base)
     return check.end()
 
 

@@ -27,11 +27,11 @@ def check(path, text, old, new, part, program=None):
         return
     for toolset in slips.TOOLSETS:
         with slips.play(toolset, edit(toolset, path, old, new), {path: text}) as seen:
-            told = seen.texts[-1]
-            c.that(seen.read(path) == text.replace(old, new), f"{toolset} {path}: changed", told)
-            c.that(part in told if part else "syntax errors" not in told, f"{toolset} {path}: {part}", told)
-            c.that(told.count("\n") < 40, f"{toolset} {path}: short", told)
-            c.that(seen.errors[-1:] in ([False], []), f"{toolset} {path}: no failure", told)
+            output = seen.texts[-1]
+            c.that(seen.read(path) == text.replace(old, new), f"{toolset} {path}: changed", output)
+            c.that(part in output if part else "syntax errors" not in output, f"{toolset} {path}: {part}", output)
+            c.that(output.count("\n") < 40, f"{toolset} {path}: short", output)
+            c.that(seen.errors[-1:] in ([False], []), f"{toolset} {path}: no failure", output)
 
 
 # the example: a ) is dropped

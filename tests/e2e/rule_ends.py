@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""After an interrupt, a failure or a killed process the model is told with the next prompt, once, in
+"""After an interrupt, a failure or a killed process the model gets a note with the next prompt, once, in
 every dialect; a turn has a limit of time with its own stop reason; a summary before a loaf turn is made
-of calls and results; a model has its own price of cache writes."""
+of calls and results."""
 import json
 import os
 import signal
@@ -71,7 +71,7 @@ class Kward:
         self.c.event("turnFinished")
 
 
-def told(base, kind):
+def output(base, kind):
     """Interrupted, then failed, then well: two notes, each once."""
     script = iter([SLOW, {"text": "One."}, FAILED, {"text": "Two."}, {"text": "Three."}])
     bodies = []
@@ -127,12 +127,12 @@ def killed(base):
             time.sleep(0.3)
             process.send_signal(signal.SIGKILL)
         subprocess.run([client.PROGRAM, "exec", "-q", "-c", "next"], timeout=60, check=True, **how)
-    check("killed: it is told", any("The program ended during the turn" in t for t in texts(bodies[1])),
+    check("killed: the note is sent", any("The program ended during the turn" in t for t in texts(bodies[1])),
           texts(bodies[1]))
 
 
-def run(base, story, *args, env=None):
-    model = Model(story)
+def run(base, scenario, *args, env=None):
+    model = Model(scenario)
     workspace = os.path.join(base, "workspace")
     os.makedirs(workspace, exist_ok=True)
     with provider.Server(model) as server:
@@ -153,32 +153,13 @@ def late(base):
     def reply():
         yield SLOW
 
-    for story in (command, reply):
-        out, status, took, _ = run(base, story(), "--max-time", "1s")
-        check(f"late {story.__name__}: stop reason", out["stop"] == "max_time" and status == 4,
+    for case in (command, reply):
+        out, status, took, _ = run(base, case(), "--max-time", "1s")
+        check(f"late {case.__name__}: stop reason", out["stop"] == "max_time" and status == 4,
               (out, status))
-        check(f"late {story.__name__}: at once", took < 5 * harness.slow(), took)
+        check(f"late {case.__name__}: at once", took < 5 * harness.slow(), took)
     out, status, _, _ = run(base, iter(()), "--max-time", "30s")
     check("in time", status == 0 and out["stop"] == "end_turn", out)
-
-
-def prices(base):
-    """100 plain, 200 read, 1,000 written, 10 out."""
-    def story():
-        yield {"text": "Well.", "usage": {
-            "prompt_tokens": 1300, "completion_tokens": 10,
-            "prompt_tokens_details": {"cached_tokens": 200, "cache_write_tokens": 1000}}}
-
-    models = os.path.join(base, "models.json")
-    for write, wanted in ((None, 1000 * 2.5), (8, 1000 * 8)):
-        entry = {"id": "openai/played", "price_in": 2, "price_out": 10, "price_cached": 0.5}
-        if write:
-            entry["price_cache_write"] = write
-        with open(models, "w", encoding="ascii") as file:
-            json.dump({"models": [entry]}, file)
-        out, _, _, _ = run(base, story(), env={"TRIVET_MODELS": models})
-        cost = (100 * 2 + 200 * 0.5 + wanted + 10 * 10) / 1e6
-        check(f"price {write}", abs(out["cost_usd"] - cost) < 1e-9, (out["cost_usd"], cost, out["usage"]))
 
 
 def summary(base):
@@ -209,10 +190,10 @@ def summary(base):
 def main():
     for kind in (Loaf, Scaiflux, Kward):
         with check.scene(kind.__name__) as base:
-            told(base, kind)
-    for story in (killed, late, prices, summary):
-        with check.scene(story.__name__) as base:
-            story(base)
+            output(base, kind)
+    for case in (killed, late, summary):
+        with check.scene(case.__name__) as base:
+            case(base)
     return check.end()
 
 

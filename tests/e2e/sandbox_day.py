@@ -10,8 +10,8 @@ import subprocess
 import tempfile
 import threading
 
-import wall_place
-from wall_place import play
+import security_place
+from security_place import play
 
 TEST = """
 import http.server, threading, unittest, urllib.request
@@ -81,10 +81,10 @@ def work(score, p):
         ("git commit", "git commit -m 'a day'", "HOOK RAN"),
         ("scratch again", "cat /tmp/note && test -d /tmp/d && echo KEPT", "KEPT"),
     ]
-    done, told = bash(p, *(command for _, command, _ in steps))
+    done, output = bash(p, *(command for _, command, _ in steps))
     score.check(f"the session ({score.name})", done.returncode == 0, done.stderr)
     for title, _, words in steps:
-        score.check(f"{title} ({score.name})", words in told, told)
+        score.check(f"{title} ({score.name})", words in output, output)
     log = subprocess.run(["git", "log", "--format=%s"], cwd=p.work, env=p.env, check=False,
                          capture_output=True, text=True, **p.as_user())
     score.check(f"the commit is there ({score.name})", log.stdout == "a day\n", log)
@@ -100,17 +100,17 @@ def network(score, p):
     ask = ("python3 -c 'import os, http.client as h; c = h.HTTPConnection(os.environ[\"HTTP_PROXY\"][7:]); "
            "c.request(\"GET\", \"http://127.0.0.1:{port}/\"); r = c.getresponse(); print(r.status, r.read())'")
     p.give_away()
-    done, told = bash(p, ask.format(port=near.port), ask.format(port=far.port),
+    done, output = bash(p, ask.format(port=near.port), ask.format(port=far.port),
                       "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", "
                       f"{near.port}), 3); print(\"DIR\" + \"ECT\")'",
                       TRIVET_SANDBOX_NET=f"127.0.0.1:{near.port}")
-    score.check(f"a listed host ({score.name})", "200 b'outside'" in told, told)
-    score.check(f"another one ({score.name})", "403 b'trivet: commands may not reach" in told, told)
-    score.check(f"no way round the proxy ({score.name})", "DIRECT" not in told, told)
+    score.check(f"a listed host ({score.name})", "200 b'outside'" in output, output)
+    score.check(f"another one ({score.name})", "403 b'trivet: commands may not reach" in output, output)
+    score.check(f"no way round the proxy ({score.name})", "DIRECT" not in output, output)
 
 
-wall_place.users()
+security_place.users()
 tempfile.tempdir = "/var/tmp"  # what lies in /tmp keeps the scratch directory from being /tmp
-wall_place.users = lambda: [("root", 0), ("user", wall_place.NOBODY)] if os.getuid() == 0 else [
+security_place.users = lambda: [("root", 0), ("user", security_place.NOBODY)] if os.getuid() == 0 else [
     ("user", os.getuid())]
 play(work, network)

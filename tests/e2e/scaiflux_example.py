@@ -25,7 +25,7 @@ def run(base, *arguments):
     return done.returncode, done.stdout, done.stderr
 
 
-def story(base, name, rounds):
+def scenario(base, name, rounds):
     path = os.path.join(base, name + ".json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"rounds": rounds}, file)
@@ -33,7 +33,7 @@ def story(base, name, rounds):
 
 
 def writes_by_rule(base):
-    model = story(base, "write", [[{"call": "write_file", "args": {"path": "a.txt",
+    model = scenario(base, "write", [[{"call": "write_file", "args": {"path": "a.txt",
                                                                   "content": "x"}}],
                                   [{"say": "The tool said: {{tool_output}}"}]])
     status, out, err = run(base, *model, "write")
@@ -45,7 +45,7 @@ def writes_by_rule(base):
 
 
 def commands_by_pattern(base):
-    model = story(base, "shell", [[{"call": "bash", "args": {"command": "echo yes > b.txt"}}],
+    model = scenario(base, "shell", [[{"call": "bash", "args": {"command": "echo yes > b.txt"}}],
                                   [{"call": "bash", "args": {"command": "rm b.txt"}}],
                                   [{"say": "{{tool_output}}"}]])
     status, out, err = run(base, *model, "--allow-command", "echo *", "go")
@@ -54,7 +54,7 @@ def commands_by_pattern(base):
 
 
 def reading_is_free_outside_not(base):
-    model = story(base, "read", [[{"call": "glob_search", "args": {"pattern": "*.json"}},
+    model = scenario(base, "read", [[{"call": "glob_search", "args": {"pattern": "*.json"}},
                                   {"call": "read_file", "args": {"path": "/etc/hostname"}}],
                                  [{"say": "{{tool_output}}"}]])
     status, out, err = run(base, *model, "look")

@@ -29,7 +29,7 @@ LIMIT = 15              # seconds in which the program must take a line, answer,
 SYNTAX = {"line_too_long", "invalid_utf8", "parse_error", "not_an_object", "unknown_type",
           "unknown_field", "missing_field", "invalid_field"}
 # What the model does when the prompt holds a word.
-STORIES = {
+SCENARIOS = {
     "stream": [[{"say": "word " * 300, "pause_ms": 1}]],
     "burst": [[{"say": "much text " * 20000, "piece": 2000}]],
     "write": [[{"call": "write_file", "args": {"path": "a.txt", "content": "x"}},
@@ -69,7 +69,7 @@ class Round:
         self.model = os.path.join(base, "model.json")
         with open(self.model, "w", encoding="utf-8") as file:
             json.dump({"turns": [{"when": word, "rounds": rounds} for word, rounds
-                                 in STORIES.items()],
+                                 in SCENARIOS.items()],
                        "rounds": [[{"say": "hello"}]]}, file)
         self.stream = scaiflux_stream.Stream()
         self.wanted = {"bad": 0, "slash": 0, "prompt": 0, "unsure": 0}
@@ -168,7 +168,7 @@ class Round:
             self.wanted[kind] += 1
 
     def prompt(self):
-        word = self.rng.choice([*STORIES, "hello", " ", "", "/help", "stream"])
+        word = self.rng.choice([*SCENARIOS, "hello", " ", "", "/help", "stream"])
         self.say(dumps(self.rng, {"type": "prompt", "text": word}), "prompt")
 
     def slash(self):

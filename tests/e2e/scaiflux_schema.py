@@ -118,7 +118,7 @@ def main():
     found = list(differences(made, reference))
     print(*found, sep="\n", end="\n" if found else "")
     checks.append((f"{len(messages(reference))} messages are as in the reference", not found))
-    # The comparison itself: a schema with any one keyword taken away is told from the whole.
+    # The comparison itself: a schema with any one keyword taken away differs from the whole.
     same = []
     for path, variant in spoiled(made):
         try:

@@ -37,7 +37,7 @@ def numbers(total):
 
 
 class SlowController:
-    """Reads only when told to."""
+    """Reads only when asked to."""
 
     def __init__(self, base, port):
         env = dict(os.environ, OPENAI_BASE_URL=f"http://127.0.0.1:{port}/v1",

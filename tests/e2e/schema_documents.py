@@ -41,8 +41,8 @@ def walk(node):
 
 
 def document(name):
-    told = subprocess.run([PROGRAM, "describe", name, "--json"], stdout=subprocess.PIPE, check=True)
-    root = json.loads(told.stdout)
+    output = subprocess.run([PROGRAM, "describe", name, "--json"], stdout=subprocess.PIPE, check=True)
+    root = json.loads(output.stdout)
     check(f"{name}: draft", root["$schema"] == DRAFT)
     check(f"{name}: id", root["$id"].startswith(f"urn:trivet:protocol:{name}-"), root["$id"])
     refs = {node["$ref"] for node in walk(root) if isinstance(node, dict) and "$ref" in node}
@@ -110,8 +110,8 @@ def loosened(dialect, message):
     try:
         dialect.rename(message, [])
         check(f"{dialect.name}: a loose schema", False, "was not noticed")
-    except rpc_stream.Broken as told:
-        check(f"{dialect.name}: a loose schema", "does not notice" in str(told), told)
+    except rpc_stream.Broken as output:
+        check(f"{dialect.name}: a loose schema", "does not notice" in str(output), output)
 
 
 def main():

@@ -93,10 +93,10 @@ def main():
         slow.communicate()
         check("rm", run("rm", mine).returncode == 0 and mine not in run("--json").stdout)
         check("rm again: 8", run("rm", mine).returncode == 8)
-        told = run("rm", programs["loaf"]["id"])
-        check("those of loaf are only read", told.returncode == 1 and "loaf" in told.stderr, told)
-        told = run("sho", "x")
-        check("an unknown word: 2 and the nearest", told.returncode == 2 and "show" in told.stderr)
+        output = run("rm", programs["loaf"]["id"])
+        check("those of loaf are only read", output.returncode == 1 and "loaf" in output.stderr, output)
+        output = run("sho", "x")
+        check("an unknown word: 2 and the nearest", output.returncode == 2 and "show" in output.stderr)
         plain = run("--plain").stdout
         check("--plain", plain and all(len(line.split("\t")) == 6 for line in plain.splitlines()),
               plain)

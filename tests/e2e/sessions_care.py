@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`trivet sessions prune`, `fsck` and `fork`: what is in use is left alone, torn ends are repaired, damage is named."""
+"""`trivet sessions prune`, `fsck` and `fork`: what is in use is left alone, incomplete last records are removed, damage is named."""
 import fcntl
 import json
 import os
@@ -68,12 +68,12 @@ def prunes(s):
     check("--dry-run", {one["path"] for one in dry} == {old, used} and os.path.exists(old), dry)
     with open(used, "rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        told = s.run("prune", "--older-than", "30d")
-        check("the old one is deleted", told.returncode == 0 and not os.path.exists(old), told)
-        check("the one in use stays", os.path.exists(used) and "in use" in told.stdout, told)
+        output = s.run("prune", "--older-than", "30d")
+        check("the old one is deleted", output.returncode == 0 and not os.path.exists(old), output)
+        check("the one in use stays", os.path.exists(used) and "in use" in output.stdout, output)
     check("the young one stays", os.path.exists(young) and os.path.exists(big))
-    told = s.run("prune", "--larger-than", "40K", "--older-than", "1d")
-    check("both must hold", os.path.exists(big), told)
+    output = s.run("prune", "--larger-than", "40K", "--older-than", "1d")
+    check("both must hold", os.path.exists(big), output)
     s.run("prune", "--larger-than", "40K")
     check("large ones", not os.path.exists(big) and os.path.exists(young))
     other = os.path.join(os.path.dirname(s.cwd), "other")
@@ -88,11 +88,11 @@ def prunes(s):
 
 
 def checks(s):
-    good, torn, whole, used, middle, none = (s.new(word) for word in ("good", "torn", "whole", "used", "middle", "none"))
+    good, cut, whole, used, middle, none = (s.new(word) for word in ("good", "cut", "whole", "used", "middle", "none"))
     clean = s.run("fsck")
     check("all is well", clean.returncode == 0 and " 0 damaged" in clean.stdout, clean)
-    before = {path: content(path) for path in (good, torn, whole, used, middle)}
-    append(torn, b'{"type":"message","mess')
+    before = {path: content(path) for path in (good, cut, whole, used, middle)}
+    append(cut, b'{"type":"message","mess')
     append(whole, b'{"type":"trivet_note"}')
     append(used, b'{"type"')
     lines = before[middle].splitlines(True)
@@ -104,15 +104,15 @@ def checks(s):
     with open(used, "rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         rows = {os.path.basename(one["path"]): one for one in json.loads(s.run("fsck", "--json").stdout)}
-        state = {path: rows[os.path.basename(path)]["state"] for path in (good, torn, whole, used, middle, none)}
+        state = {path: rows[os.path.basename(path)]["state"] for path in (good, cut, whole, used, middle, none)}
         check("states", list(state.values()) == ["ok", "incomplete", "incomplete", "in use", "damaged", "damaged"], state)
         check("a link is named", rows["link.jsonl"]["state"] == "damaged", rows["link.jsonl"])
         check("bad lines are counted", rows[os.path.basename(middle)]["bad_lines"] == 2, rows[os.path.basename(middle)])
-        check("nothing is changed without --repair", content(torn).endswith(b'"mess'))
-        told = s.run("fsck", "--repair")
-        check("damage: 1", told.returncode == 1 and middle in told.stdout and none in told.stdout, told)
-        check("the one in use is left alone", content(used).endswith(b'{"type"') and f"{used}: in use" in told.stdout, told)
-    check("the torn end is removed", content(torn) == before[torn])
+        check("nothing is changed without --repair", content(cut).endswith(b'"mess'))
+        output = s.run("fsck", "--repair")
+        check("damage: 1", output.returncode == 1 and middle in output.stdout and none in output.stdout, output)
+        check("the one in use is left alone", content(used).endswith(b'{"type"') and f"{used}: in use" in output.stdout, output)
+    check("the incomplete record is removed", content(cut) == before[cut])
     check("a line that lacks its end is kept", content(whole) == before[whole] + b'{"type":"trivet_note"}\n',
           content(whole)[-100:])
     check("a good file is not changed", content(good) == before[good])

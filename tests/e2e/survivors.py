@@ -53,7 +53,7 @@ int main(int argc, char **argv)
     signal(SIGINT, SIG_IGN);
     if (pipe2(line, O_CLOEXEC) != 0)
         return 1;
-    if (fork() == 0) { /* forks again and leaves: its child has no parent, session or group of ours */
+    if (fork() == 0) { /* forks again and leaves: its child has another parent, session and group */
         if (fork() != 0)
             _exit(0);
         setsid();
@@ -81,9 +81,9 @@ int main(int argc, char **argv)
 """
 
 
-def put(path, story):
+def put(path, scenario):
     with open(path, "w", encoding="utf-8") as file:
-        json.dump(story, file)
+        json.dump(scenario, file)
     return f"rehearsal/{path}"
 
 
@@ -234,8 +234,8 @@ class Survivors(threading.Thread):
         def turn(when, seconds):
             call = {"call": self.kind.shell, "args": self.kind.args(command, seconds)}
             return {"when": when, "rounds": [[call], [{"say": "Over."}]]}
-        story = {"turns": [turn("interrupt", 100), turn("timeout", self.kind.least_s)]}
-        return self.kind(put(os.path.join(self.place, "story.json"), story), self.place)
+        scenario = {"turns": [turn("interrupt", 100), turn("timeout", self.kind.least_s)]}
+        return self.kind(put(os.path.join(self.place, "scenario.json"), scenario), self.place)
 
     def rounds(self, n, times):
         flag = os.path.join(self.place, "flag")

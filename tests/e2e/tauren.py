@@ -48,7 +48,7 @@ REPLIES = [
         call(2, "edit_file", path="a.txt", edits=[{"old_text": "one", "new_text": "two"}])]},
     {"match": "change", "text": "Changed."},
     {"match": "ask", "tool_calls": [call(3, "ask_user_question", **QUESTION)]},
-    {"match": "ask", "text": "As you wish."},
+    {"match": "ask", "text": "As you like."},
     {"match": "question for ever", "tool_calls": [call(4, "ask_user_question", **QUESTION)]},
     {"match": "sleep", "tool_calls": [call(5, "run_shell_command", command="sleep 1000 & sleep 999")]},
     {"match": "stream", "text": "word ", "text_repeat": 2000, "chunk_delay_ms": 2, "repeat": True},
@@ -356,7 +356,7 @@ def list_while_a_turn_runs(scene):
         found = scene.list(current=chat.path)
         assert [s["path"] for s in found] == [chat.path], found
         assert found[0]["firstMessage"] == "stream a lot", found
-    assert not chat.saw("end"), "the turn was over too soon to tell anything"
+    assert not chat.saw("end"), "the turn was over too soon to show anything"
     assert chat.wait("end") == "completed"
     assert "".join(chat.saw("text")) == "word " * 2000
     chat.close()

@@ -60,7 +60,7 @@ class Stage:
                 status = c.close()
                 assert status == 0, f"exit status {status}: {c.stderr!r}"
                 assert not c.stderr, f"stderr: {c.stderr!r}"
-                assert KEY not in json.dumps(c.heard), "the key was told"
+                assert KEY not in json.dumps(c.heard), "the key was sent"
 
     def requests(self):
         return [entry for entry in self.server.log if "path" in entry]
@@ -75,7 +75,7 @@ class Stage:
         """The server saw the client go."""
         end = time.monotonic() + 5 * harness.slow()
         while not any("closed_early" in entry for entry in self.server.log):
-            assert time.monotonic() < end, f"the server was not told: {self.server.log[-1]}"
+            assert time.monotonic() < end, f"the server was not informed: {self.server.log[-1]}"
             time.sleep(0.005)
 
     def usage(self):
@@ -163,7 +163,7 @@ def parallel(stage):
 
 
 def usage(stage):
-    """Tokens of a turn, cached and reasoning ones told apart."""
+    """Tokens of a turn, cached and reasoning ones counted apart."""
     numbers = stage.form.usage(1000, 400, 50, 20)
     with stage.play([{"text": TEXT, "usage": numbers}]) as c:
         end = c.turn("go").end
@@ -180,7 +180,7 @@ def cost(stage):
     """What a turn cost: as the server says, by the user's prices, by the known ones."""
     numbers = stage.form.usage(1000000, 400000, 100000, 0)
     reply = {"text": TEXT, "usage": numbers}
-    if stage.vendor.tells_cost:
+    if stage.vendor.reports_cost:
         numbers["cost"] = 0.125
         said(stage, [reply])
         same(stage.usage()["cost"], 0.125)

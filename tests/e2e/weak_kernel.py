@@ -16,7 +16,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import client       # noqa: E402
 import harness      # noqa: E402
-import wall_place   # noqa: E402
+import security_place   # noqa: E402
 
 LANDLOCK_CREATE_RULESET = 444
 UNSHARE = {"x86_64": 272, "aarch64": 97}
@@ -105,7 +105,7 @@ def check_serve(t, base):
 
 def run(base, place, *flags):
     """`trivet run` without namespaces alone: what stood on stderr, and what the model was asked."""
-    provider = wall_place.Provider()
+    provider = security_place.Provider()
     port = provider.server.server_address[1]
     env = {**harness.clean_env(base), "OPENAI_API_KEY": "sk-x",
            "OPENAI_BASE_URL": f"http://127.0.0.1:{port}/v1"}
@@ -122,16 +122,16 @@ def run(base, place, *flags):
 def check_namespaces(t, base):
     """The settings of the system allow them, and yet there are none."""
     said, asked = run(base, "work")
-    t.check("missing namespaces are told at the start",
+    t.check("missing namespaces are reported at the start",
             said.count("are only checked after each command") == 1)
-    t.check("the prompt tells the truth about localhost",
+    t.check("the prompt is right about localhost",
             "and so are ports on localhost" in asked and "$TMPDIR" in asked
             and "git commands alone" not in asked)
     said, asked = run(base, "work", "--sandbox", "off", "--mode", "danger-full-access")
-    t.check("nothing is told without a sandbox", said == "" and "in a sandbox" not in asked)
+    t.check("nothing is reported without a sandbox", said == "" and "in a sandbox" not in asked)
     weak = subprocess.run([client.PROGRAM, "doctor"], preexec_fn=lambda: weaken(False),
                           capture_output=True, text=True, check=False).stdout
-    t.check("doctor tells it", "risky    mounts" in weak and "risky    loopback" in weak
+    t.check("doctor reports it", "risky    mounts" in weak and "risky    loopback" in weak
             and "ok       files" in weak)
 
 

@@ -74,7 +74,7 @@ def tools():
              tool("both", "Structured content and the same as text."), tool("bad", "Fails."),
              tool("refused", "Answers with an error."), tool("slow", "Takes its time.",
                                                              {"ms": {"type": "integer"}}),
-             tool("steps", "Tells its progress.", {"n": {"type": "integer"},
+             tool("steps", "Reports its progress.", {"n": {"type": "integer"},
                                                    "ms": {"type": "integer"}}),
              tool("long", "Much text.", {"n": {"type": "integer"}}),
              tool("environment", "Names of variables."), tool("die", "Ends the server."),

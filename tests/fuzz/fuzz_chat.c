@@ -21,7 +21,7 @@ static void view(struct history *h, const struct session_settings *st)
     AUTO(arena) struct arena a = ARENA_INIT;
     AUTO(buf) struct buf title = BUF_INIT;
     size_t n;
-    struct message *m = history_view(h, st, h->marks, 0, h->n, &a, &n);
+    struct message *m = history_view(h, st, h->marks, (struct history_range){0, h->n}, &a, &n);
     for (size_t i = 0; i < n; i++) {
         AUTO(buf) struct buf out = BUF_INIT;
         struct jw w = JW(&out);

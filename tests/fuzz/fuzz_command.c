@@ -57,7 +57,7 @@ static bool is_plain(struct str word)
     return word.n > 0;
 }
 
-static bool has_word(const struct command *all, struct str word)
+static bool has_word(const struct simple_command *all, struct str word)
 {
     for (size_t i = 0; i < all->n; i++)
         if (str_eq(all->words[i], word))
@@ -88,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     AUTO(buf) struct buf quoted = BUF_INIT;
     struct str line = str_n((const char *)data, n);
     struct commands list, again;
-    struct command all = command_words(&a, line);
+    struct simple_command all = command_words(&a, line);
     check_plain_git(&a, line);
     for (size_t i = 0; i < all.n; i++)
         PROMISE(all.words[i].n > 0);

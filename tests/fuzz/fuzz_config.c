@@ -4,7 +4,7 @@
  * is not written.
  */
 #include "context/config.h"
-#include "context/diary.h"
+#include "context/metrics.h"
 #include "dialects/scaiflux/messages.h"
 #include "dialects/scaiflux/workspace.h"
 #include "fuzz_place.h"
@@ -94,7 +94,7 @@ static void try_kward(struct str bytes)
     fuzz_write("config.json", bytes, 0600);
     bool is_read = config_read(fuzz_path(path, "config.json"), &old, &err);
     PROMISE(is_read || (err.code != ERR_NONE && err.text[0]));
-    diary_enabled(old.root, "KWARD_LOGGING");
+    metrics_enabled(old.root, "KWARD_LOGGING");
     bool is_changed = config_change(str_of(path), put_one, NULL, &new, &err);
     PROMISE(is_changed == is_read);
     if (!is_changed)

@@ -44,7 +44,7 @@ static void view(struct history *h, bool drops_failed_turns, bool keeps_only_tex
                                   .keeps_only_text = keeps_only_text,
                                   .empty_answer = "(nothing)"};
     size_t n;
-    struct message *m = history_view(h, &st, h->marks, 0, h->n, &a, &n);
+    struct message *m = history_view(h, &st, h->marks, (struct history_range){0, h->n}, &a, &n);
     for (size_t i = 0; i < n; i++) {
         AUTO(buf) struct buf out = BUF_INIT;
         struct jw w = JW(&out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Any files as memories, and any input of a user: "CORE\n%%\nSOFT\n%%\nINPUT".  What can be read
- * can be told, added to, promoted, forgotten and saved, and is then read back with as many records.
+ * can be listed, added to, promoted, forgotten and saved, and is then read back with as many
+ * records.
  */
 #include "context/memory.h"
 #include "fuzz_place.h"

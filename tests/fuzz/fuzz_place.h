@@ -40,12 +40,12 @@ static inline struct str fuzz_dir(void)
     return str_of(fuzz_place);
 }
 
-/* The path of a file in it, in the room. */
-static inline struct str fuzz_path(char room[256], const char *name)
+/* The path of a file in it, written to `path`. */
+static inline struct str fuzz_path(char path[256], const char *name)
 {
     struct str dir = fuzz_dir();
-    snprintf(room, 256, "%.*s/%s", STR_FMT(dir), name);
-    return str_of(room);
+    snprintf(path, 256, "%.*s/%s", STR_FMT(dir), name);
+    return str_of(path);
 }
 
 static inline void fuzz_make_dir(const char *name)

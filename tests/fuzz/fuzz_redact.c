@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Any JSON text on its way to a Kward client (kward 40-47, 350-352).  It stays JSON of the same
  * shape, and what the rules forbid is nowhere in it: no string below a member with a secret name,
- * no own key in a text that is no path, no word with the form of a key in what tells of a failure.
+ * no own key in a text that is no path, no word with the form of a key in an error text.
  * All other strings are what they were.
  */
 #include "base/secret.h"

@@ -38,7 +38,8 @@ build_fuzzer() {
         -Wall -Wextra -Wshadow -Werror -fsanitize=fuzzer,address,undefined \
         -fno-sanitize-recover=all "tests/fuzz/fuzz_$1.c" \
         -Wl,--start-group build-fuzz/lib*.a -Wl,--end-group \
-        -luv -lyyjson -ldl -lm -lpthread -o "$program" || die "fuzz_$1 does not build"
+        -luv -lyyjson -ldl -lm -lpthread -Wl,--as-needed -lssl -lcrypto -lwslay -o "$program" ||
+        die "fuzz_$1 does not build"
 }
 
 # run_fuzzer NAME: prints what came of it; false when it crashed.
@@ -73,7 +74,7 @@ if [ "$target" = --one ]; then # started by the loop below
     exit
 fi
 need_clang
-need_build build-fuzz fuzz trivet
+need_build build-fuzz fuzz trivet libcluster.a libweb_server.a
 [ "$target" != build ] || exit 0
 mkdir -p build-fuzz/bin build-fuzz/corpus
 python3 tests/fuzz/seeds.py build-fuzz/corpus >build-fuzz/seeds.log || die "no seeds"

@@ -73,6 +73,10 @@ def unit_seeds():
                 yield "patch", b"one\ntwo\nthree\n\0" + text
             if name == "proxy_head":
                 yield "proxy", b"a.org,*.b.org:81,[::1]\n%%\n" + text
+            if name.startswith("cluster") and b"\r\n" in text:
+                yield "nats", text
+            if name == "web_head" and b"HTTP/1.1\r\n" in text:
+                yield "web_head", text
             if name in ("command", "plain_git", "rules"):
                 yield "command", text
             yield from file_seeds(name, text)
@@ -167,6 +171,7 @@ def own_seeds():
         yield "rules", (b'{"allow":["bash(git *)","write_file(*.md)"],"ask":["*"],'
                         b'"deny":["bash(rm)","write_file(/etc/*)"]}\n%%\n' + line)
     yield from index_seeds()
+    yield from web_seeds()
     yield "memory", (b'[{"id":"core_001","text":"Use tabs","scope":"global","tags":["tabs"]}]\n%%\n'
                      b'{"id":"soft_001","text":"I always use tabs","tags":["tabs"],"confidence":0.5,'
                      b'"hits":1,"ttl_days":60,"last_seen_at":"2026-01-01T00:00:00Z",'
@@ -186,6 +191,28 @@ def own_seeds():
                       b'"timeout_seconds":5,"input_schema":{"properties":{"a":{"type":"string"}}},'
                       b'"commands":[{"name":"n","description":"d","argumentHint":"h"}]}')
     yield "library", b"---\nname: n\ndescription: >\n  a\n  b\n---\nDo $ARGUMENTS\n"
+
+
+def web_seeds():
+    """HTTP requests in a row, and WebSocket frames with the mask 0."""
+    head = b" HTTP/1.1\r\nHost: h\r\nOrigin: https://h\r\nAuthorization: Bearer t\r\n"
+    yield "web_head", b"GET /a/%41?b=%20+c&d" + head + b"\r\n" + b"POST /e" + head + (
+        b"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}") + b"PUT /f" + head + (
+            b"Transfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n5\r\nhello\r\n0\r\n\r\n")
+    yield "web_head", b"GET /v1/ws" + head + (
+        b"Upgrade: websocket\r\nConnection: keep-alive, Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+        b"Sec-WebSocket-Protocol: trivet.v1, trivet.token.t\r\nSec-Fetch-Site: none\r\n\r\n")
+
+    def frame(first, payload):
+        n = len(payload)
+        size = bytes([128 | n]) if n < 126 else b"\xfe" + n.to_bytes(2, "big")
+        return bytes([first]) + size + bytes(4) + payload
+    yield "web_frames", frame(0x81, b"one") + frame(1, b"tw") + frame(0x89, b"ping") + (
+        frame(0, b"") + frame(0x80, "\u20ac".encode()) + frame(0x8a, b"") + frame(0x81, b"x" * 300) +
+        frame(0x88, b"\x03\xe8bye"))
+    for first in (0x82, 0x83, 0xc1, 0x80, 0x09, 0x8b):
+        yield "web_frames", frame(0x81, b"one") + frame(first, b"two")
 
 
 def index_seeds():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The program under test: bytes go in, whole messages come out of a queue, each with its time.
 
-A thread reads stdout all the time (unless told to hold), so the program never waits for us; what
+A thread reads stdout all the time (unless asked to stop), so the program never waits for this reader; what
 it wrote is cut into messages here, as strictly as the protocols want it.
 """
 import os
@@ -54,7 +54,7 @@ class Lengths:
             head, _, body = self.rest.partition(b"\r\n\r\n")
             found = re.fullmatch(rb"Content-Length: ([1-9][0-9]*)", head)
             if not found:
-                raise Broken(f"a header that is not ours: {head[:80]!r}")
+                raise Broken(f"a header that is not expected: {head[:80]!r}")
             n = int(found[1])
             if len(body) < n:
                 break

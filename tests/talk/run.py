@@ -250,7 +250,7 @@ class Player:
         if isinstance(params, dict) and isinstance(params.get("api_key"), str):
             evidence.note_secret(params["api_key"].strip())
         self.note(">", text)
-        self.tell_stream(text.encode())
+        self.report_stream(text.encode())
         program = self.running()
         program.send(program.framing.wrap(text), self.limit())
 
@@ -263,10 +263,10 @@ class Player:
 
     def do_raw(self, step):
         self.note(">raw", step.text)
-        self.tell_stream(self.unescape(step.text))
+        self.report_stream(self.unescape(step.text))
         self.running().send(self.unescape(step.text), self.limit())
 
-    def tell_stream(self, data):
+    def report_stream(self, data):
         """Answers are checked by the method of the request with their id."""
         if isinstance(self.stream, rpc_stream.Stream):
             self.stream.sent_bytes(data)
@@ -447,7 +447,7 @@ class Player:
         try:
             with open(self.requests, encoding="utf-8") as file:
                 entries = [json.loads(line) for line in file.read().split("\n")[:-1]]
-            return [entry for entry in entries if "path" in entry]  # others tell how answers ended
+            return [entry for entry in entries if "path" in entry]  # others are about how answers ended
         except FileNotFoundError:
             return []
 

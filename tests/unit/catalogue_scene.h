@@ -40,13 +40,13 @@ static struct {
     struct loop *loop;
     struct catalogue *catalogue;
     char dir[40], root[64], log[64];
-    const char *path, *key; /* what the door gives: root + path + "/v1" */
+    const char *path, *key; /* base URL: root + path + "/v1" */
     const char *owner;
     pid_t server;
     int kept_stderr;
 } stage;
 
-static inline void put_door(void *arg, const struct provider *p, struct catalogue_door *ret)
+static inline void put_access(void *arg, const struct provider *p, struct catalogue_access *ret)
 {
     static char url[200];
     (void)arg;
@@ -55,7 +55,7 @@ static inline void put_door(void *arg, const struct provider *p, struct catalogu
         snprintf(url, sizeof url, "%s", path);
     else
         snprintf(url, sizeof url, "%s/%s/v1", stage.root, path);
-    *ret = (struct catalogue_door){
+    *ret = (struct catalogue_access){
         .base_url = str_of(url), .key = str_of(stage.key), .owner = str_of(stage.owner)};
 }
 
@@ -81,7 +81,7 @@ static inline void read_file(const char *name, struct buf *out)
 static inline void new_catalogue(void) /* as the next process would have it */
 {
     catalogue_free(stage.catalogue);
-    stage.catalogue = catalogue_new(stage.loop, providers, N, put_door, NULL);
+    stage.catalogue = catalogue_new(stage.loop, providers, N, put_access, NULL);
 }
 
 static inline int set_up(void **state)
@@ -181,9 +181,9 @@ static inline void give_stderr(struct buf *out)
     read_file("stderr", out);
 }
 
-/* ---- stories ---- */
+/* ---- requests ---- */
 
-struct story {
+struct request {
     const struct provider *provider;
     struct arena arena;
     const struct provider *const *found;
@@ -195,28 +195,28 @@ struct story {
 
 static inline void refresh_fiber(void *arg)
 {
-    struct story *s = arg;
+    struct request *s = arg;
     s->ok = catalogue_refresh_await(stage.catalogue, s->provider, &s->err);
     s->is_over = true;
 }
 
 static inline void discover_fiber(void *arg)
 {
-    struct story *s = arg;
+    struct request *s = arg;
     s->ok = catalogue_discover_await(stage.catalogue, &s->arena, &s->found, &s->n_found, &s->err);
     s->is_over = true;
 }
 
-static inline void run(struct story *s, loop_fn *fn)
+static inline void run(struct request *s, loop_fn *fn)
 {
-    s->fiber = fiber_start(stage.loop, "story", fn, s);
+    s->fiber = fiber_start(stage.loop, "request", fn, s);
     while (!s->is_over)
         loop_step(stage.loop, true);
 }
 
-static inline struct story refresh(const struct provider *p)
+static inline struct request refresh(const struct provider *p)
 {
-    struct story s = {.provider = p};
+    struct request s = {.provider = p};
     run(&s, refresh_fiber);
     return s;
 }

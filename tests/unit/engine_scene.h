@@ -120,7 +120,7 @@ static const struct toolset scene_tools = {.name = "scene",
 SCENE void scene_hear(void *arg, struct session *s, const struct event *e)
 {
     struct scene *sc = arg;
-    if (e->seq <= sc->last_seq)
+    if (e->seq != sc->last_seq + event_rows[e->kind].is_kept)
         sc->order_is_broken = true;
     sc->last_seq = e->seq;
     if (sc->heard.n)
@@ -132,7 +132,7 @@ SCENE void scene_hear(void *arg, struct session *s, const struct event *e)
         break;
     case EV_PERMISSION_ASKED:
         if (sc->answers != ANSWER_NEVER)
-            session_permit(s, e->request_id, sc->answers == ANSWER_ALLOW, STR_NONE);
+            session_permit(s, e->request_id, sc->answers == ANSWER_ALLOW, STR_NONE, STR_NONE);
         break;
     case EV_TURN_ENDED:
         sc->n_ended++;
@@ -177,9 +177,9 @@ SCENE struct session_spec scene_spec(struct scene *sc, struct str model)
 }
 
 /* The slug of a scenario file in the scene's directory. */
-SCENE struct str scene_model(struct scene *sc, char *out, size_t room, const char *file)
+SCENE struct str scene_model(struct scene *sc, char *out, size_t capacity, const char *file)
 {
-    snprintf(out, room, "rehearsal/%s/%s", sc->dir, file);
+    snprintf(out, capacity, "rehearsal/%s/%s", sc->dir, file);
     return str_of(out);
 }
 

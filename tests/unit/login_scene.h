@@ -117,7 +117,7 @@ static inline int free_port(void)
 {
     struct loop *l = loop_new();
     struct error err;
-    struct listener *s = listener_new(l, 0, NULL, NULL, &err);
+    struct http_listener *s = listener_new(l, 0, NULL, NULL, &err);
     assert_non_null(s);
     int port = listener_port(s);
     listener_free(s);
@@ -130,7 +130,7 @@ static inline bool is_open(int port)
 {
     struct loop *l = loop_new();
     struct error err;
-    struct listener *s = listener_new(l, port, NULL, NULL, &err);
+    struct http_listener *s = listener_new(l, port, NULL, NULL, &err);
     bool is_free = s != NULL;
     listener_free(s);
     loop_free(l);

@@ -110,7 +110,7 @@ static inline void scene_open(struct scene *c, const char *control)
 static inline void scene_clear(struct scene *c)
 {
     AUTO(buf) struct buf command = BUF_INIT;
-    auth_store_free(c->st); /* stories that end now have their own hold on it */
+    auth_store_free(c->st); /* fibers that end now have their own reference to it */
     if (c->l) {
         while (fiber_count(c->l) > 0)
             loop_step(c->l, true);

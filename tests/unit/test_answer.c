@@ -16,7 +16,7 @@ static void expect_intent(const char *text, int action, const char *path, const 
                  STR_FMT(w.pattern));
 }
 
-static void test_wishes(void **state)
+static void test_intents(void **state)
 {
     (void)state;
     expect_intent("list the files", ACTION_LIST, "", "");
@@ -108,7 +108,7 @@ static void test_default_summary(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wishes),
+        cmocka_unit_test(test_intents),
         cmocka_unit_test(test_default_calls),
         cmocka_unit_test(test_default_talks),
         cmocka_unit_test(test_default_summary),

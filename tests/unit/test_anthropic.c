@@ -358,7 +358,8 @@ static void test_thoughts(void **state)
                           "{'type':'redacted_thinking','data':'c2VjcmV0'},"
                           "{'type':'thinking','thinking':'','signature':'omitted'}," USE(
                               "toolu_1", "read", "{}")) REST);
-    /* Another model, another provider: no thought of theirs, and without it none of ours. */
+    /* Another model, another provider: no thought of another model is sent, and then none of this
+     * model either. */
     messages[1].model = STR("claude-opus-4-1");
     expect_body(&ask, ASKED
                 "'messages':[" USER(TEXT("go") M "}") "," SAID(USE("toolu_1", "read", "{}")) REST);

@@ -217,7 +217,7 @@ static void test_odd_calls(void **state)
     expect_reply(STR(START WHOLE("0", "a") END("0") WHOLE("1", "b") ARGS("1", "{}") END("1")
                          WHY("end_turn") STOP),
                  "c:a,read,{\"p\":1};c:b,read,{};", STOP_CALLS);
-    /* A tool that runs at the provider is not ours. */
+    /* A tool that runs at the provider is not run by trivet. */
     expect_reply(STR(START BEGIN("0", "\"type\":\"server_tool_use\",\"id\":\"s\",\"name\":\"web\"")
                          ARGS("0", "{}") END("0") SAID("a") WHY("end_turn") STOP),
                  "t:a;", STOP_END);

@@ -159,7 +159,7 @@ static void test_kept_list(void **state)
                      MODEL_LIVE);
     assert_true(refresh(&provider_openrouter).ok);
     asked("");
-    stage.path = "elsewhere"; /* a list from another address is not ours */
+    stage.path = "elsewhere"; /* a list from another address is not used */
     new_catalogue();
     assert_int_equal(find(&a, &provider_openrouter, "anthropic/claude-sonnet-5.5").source,
                      MODEL_UNKNOWN);
@@ -184,7 +184,7 @@ static void test_kept_list(void **state)
                      MODEL_LIVE);
     write_file("trivet/models-openrouter.json", "{\"fetched_at\":");
     new_catalogue();
-    struct story s = refresh(&provider_openrouter);
+    struct request s = refresh(&provider_openrouter);
     assert_false(s.ok);
     assert_int_equal(s.err.code, ERR_NETWORK);
 }
@@ -223,7 +223,7 @@ static void test_failures(void **state)
 {
     (void)state;
     start_server();
-    struct story s = refresh(&provider_rehearsal);
+    struct request s = refresh(&provider_rehearsal);
     assert_true(!s.ok && s.err.code == ERR_INVALID);
     stage.path = "broken";
     s = refresh(&provider_vllm);
@@ -239,7 +239,7 @@ static void test_failures(void **state)
 
 static void cancel(void *arg)
 {
-    fiber_cancel(((struct story *)arg)->fiber);
+    fiber_cancel(((struct request *)arg)->fiber);
 }
 
 static void test_cancel(void **state)
@@ -247,7 +247,7 @@ static void test_cancel(void **state)
     (void)state;
     start_server();
     stage.path = "silent";
-    struct story s = {.provider = &provider_ollama};
+    struct request s = {.provider = &provider_ollama};
     struct timer *t = timer_new(stage.loop, cancel, &s);
     int64_t begun = time_mono_us();
     timer_start(t, 50);
@@ -266,7 +266,7 @@ static void test_discover(void **state)
 {
     (void)state;
     start_server();
-    struct story s = {0};
+    struct request s = {0};
     run(&s, discover_fiber);
     assert_true(s.ok);
     assert_int_equal(s.n_found, 4);
@@ -283,7 +283,7 @@ static void test_discover(void **state)
                  {"http://127.0.0.1:9/v1", 0},
                  {"http://no such place/v1", 0}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        s = (struct story){0};
+        s = (struct request){0};
         stage.path = cases[i].path;
         run(&s, discover_fiber);
         assert_true(s.ok);
@@ -292,7 +292,7 @@ static void test_discover(void **state)
     }
     stage.path = "silent"; /* all at once: not four times as long */
     int64_t begun = time_mono_us();
-    s = (struct story){0};
+    s = (struct request){0};
     run(&s, discover_fiber);
     assert_true(s.ok && s.n_found == 0);
     assert_in_range(time_mono_us() - begun, 900 * 1000, 2500 * 1000);

@@ -44,7 +44,7 @@ static void test_fix_08_rest(void **state)
     stage.path = "failing";
     assert_false(refresh(&provider_openrouter).ok);
     asked("GET /failing/v1/models\n");
-    struct story s = refresh(&provider_openrouter);
+    struct request s = refresh(&provider_openrouter);
     assert_true(!s.ok && s.err.code == ERR_NETWORK);
     asked("");
     stage.path = NULL;
@@ -61,12 +61,12 @@ static void test_fix_08_rest(void **state)
 static void test_fix_08_shared(void **state)
 {
     (void)state;
-    struct story all[4];
+    struct request all[4];
     start_server();
     stage.path = "late/openrouter";
     for (size_t i = 0; i < 4; i++) {
-        all[i] = (struct story){.provider = &provider_openrouter};
-        all[i].fiber = fiber_start(stage.loop, "story", refresh_fiber, &all[i]);
+        all[i] = (struct request){.provider = &provider_openrouter};
+        all[i].fiber = fiber_start(stage.loop, "request", refresh_fiber, &all[i]);
     }
     while (!all[0].is_over || !all[1].is_over || !all[2].is_over || !all[3].is_over)
         loop_step(stage.loop, true);
@@ -74,8 +74,8 @@ static void test_fix_08_shared(void **state)
     asked("GET /late/openrouter/v1/models\n");
     catalogue_expire(stage.catalogue, &provider_openrouter);
     for (size_t i = 0; i < 2; i++) {
-        all[i] = (struct story){.provider = &provider_openrouter};
-        all[i].fiber = fiber_start(stage.loop, "story", refresh_fiber, &all[i]);
+        all[i] = (struct request){.provider = &provider_openrouter};
+        all[i].fiber = fiber_start(stage.loop, "request", refresh_fiber, &all[i]);
     }
     loop_step(stage.loop, false);
     fiber_cancel(all[0].fiber);
@@ -124,8 +124,8 @@ static void test_fix_08_late_answer(void **state)
     stage.path = url;
     stage.key = "token";
     stage.owner = "one";
-    struct story s = {.provider = &provider_codex};
-    s.fiber = fiber_start(stage.loop, "story", refresh_fiber, &s);
+    struct request s = {.provider = &provider_codex};
+    s.fiber = fiber_start(stage.loop, "request", refresh_fiber, &s);
     loop_step(stage.loop, false);
     stage.owner = "two";
     catalogue_forget(stage.catalogue, &provider_codex);
@@ -161,7 +161,7 @@ static void test_fix_08_many(void **state)
 
 static void routes_fiber(void *arg)
 {
-    struct story *s = arg;
+    struct request *s = arg;
     s->ok = catalogue_refresh_routes_await(stage.catalogue, s->provider, &s->err);
     s->is_over = true;
 }
@@ -170,13 +170,13 @@ static void test_fix_08_routes(void **state)
 {
     (void)state;
     AUTO(arena) struct arena a = ARENA_INIT;
-    struct story s = {.provider = &provider_openrouter};
+    struct request s = {.provider = &provider_openrouter};
     start_server();
     run(&s, routes_fiber);
     assert_true(!s.ok && s.err.code == ERR_INVALID); /* there is no list yet */
     assert_true(refresh(&provider_openrouter).ok);
     asked("GET /openrouter/v1/models\n");
-    s = (struct story){.provider = &provider_openrouter};
+    s = (struct request){.provider = &provider_openrouter};
     run(&s, routes_fiber);
     assert_true(s.ok);
     asked("GET /openrouter/v1/models/endpoints\n");

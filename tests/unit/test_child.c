@@ -85,6 +85,23 @@ static void mark(char *out, size_t size, const char *in)
     out[n] = '\0';
 }
 
+/* All tests run twice: in the room of all sessions, where each command has a holder, and in one of
+ * their own, where the keeper holds the first. */
+static bool is_in_own_room;
+static struct loop *own_loop;
+static struct room *own_room;
+
+static struct room *room_of(struct loop *l)
+{
+    static const char *const quiet[] = {"quiet", "quiet", NULL};
+    if (!is_in_own_room || !l)
+        return NULL;
+    if (own_loop != l)
+        own_room = room_new(l, quiet);
+    own_loop = l;
+    return own_room;
+}
+
 static void trial_init(struct trial *j, struct loop *l, const char *script)
 {
     *j = (struct trial){.l = l, .argv = {"sh", "-c", j->script, NULL}};
@@ -94,6 +111,7 @@ static void trial_init(struct trial *j, struct loop *l, const char *script)
         .env = plain_env,
         .grace_ms = 300,
         .linger_ms = 200,
+        .room = room_of(l),
         .on_output = on_output,
         .on_end = on_end,
         .arg = j,
@@ -197,6 +215,7 @@ static bool soon_unmarked(struct loop *l, const char *marker)
 static void loop_end(struct loop *l)
 {
     loop_free(l);
+    own_loop = NULL;
     assert_int_equal(count_children(), 0); /* no zombies ever */
 }
 
@@ -803,7 +822,7 @@ static struct loop *loop_of_room;
 static void kill_rooms(void)
 {
     AUTO(pids) struct pids ours = PIDS_INIT;
-    tree_children(getpid(), &ours);
+    tree_children(getpid(), NULL, &ours);
     assert_true(ours.n > 0);
     for (size_t i = 0; i < ours.n; i++)
         kill(ours.p[i], SIGKILL);
@@ -822,20 +841,37 @@ static int enter(int argc, char **argv, struct error *err)
     return argc == 2 ? fork() : 0;
 }
 
+static bool is_quiet(void)
+{
+    return !room_args[0] || strcmp(room_args[0], "quiet") == 0;
+}
+
 static bool refresh(bool is_alone, struct error *err)
 {
     (void)is_alone;
-    return !room_args[0] || ++n_commands < 4 || error_set(err, ERR_DENIED, "only three commands");
+    return is_quiet() || ++n_commands < 4 || error_set(err, ERR_DENIED, "only three commands");
+}
+
+static char **environment(char **given)
+{
+    static char text[100];
+    char **env = xcalloc(20, sizeof *env);
+    size_t n = 0;
+    for (; given[n] && n < 18; n++)
+        env[n] = given[n];
+    snprintf(text, sizeof text, "%s=%s", room_args[0], room_args[1]);
+    if (!is_quiet())
+        env[n] = text;
+    return env;
 }
 
 static bool confine(int purpose, struct error *err)
 {
-    if (purpose == 7)
-        return error_set(err, ERR_DENIED, "refused");
-    return !room_args[0] || setenv(room_args[0], room_args[1], 1) == 0;
+    return purpose != 7 || error_set(err, ERR_DENIED, "refused");
 }
 
-static const struct hold_hooks hooks = {.enter = enter, .refresh = refresh, .confine = confine};
+static const struct hold_hooks hooks = {
+    .enter = enter, .refresh = refresh, .environment = environment, .confine = confine};
 
 static void run_in(struct room *room, const char *command, int purpose, const char *out,
                    const char *said)
@@ -888,6 +924,69 @@ static void test_room_ends(void **state)
     assert_int_equal(count_children(), 0);
 }
 
+static void trial_kill(struct trial *j)
+{
+    child_kill(j->c);
+    while (j->n_ends == 0)
+        loop_step(j->l, true);
+}
+
+/* Of two commands at once, each with a process that has left its session and lost its parent, one
+ * is killed; then the other. */
+static void test_kill_one_of_two(void **state)
+{
+    (void)state;
+    static const char script[] = "sh -c 'setsid sh -c \"sleep 1000.9%d; :\" &'; echo; "
+                                 "sleep 1000.9%d";
+    for (int first = 1; first <= 2; first++) {
+        struct loop *l = loop_new();
+        struct trial j[3];
+        const char *const marks[] = {"", "sleep 1000.91", "sleep 1000.92"};
+        for (int i = 1; i <= 2; i++) {
+            char text_of[200];
+            snprintf(text_of, sizeof text_of, script, i, i);
+            trial_init(&j[i], l, text_of);
+            job_start(&j[i]);
+            while (j[i].out[1].n == 0 || count_marked(marks[i]) < 3)
+                loop_step(l, false);
+        }
+        trial_kill(&j[first]);
+        assert_int_equal(count_marked(marks[first]), 0);
+        assert_true(count_marked(marks[3 - first]) >= 3);
+        trial_kill(&j[3 - first]);
+        assert_int_equal(count_marked("sleep 1000.9"), 0);
+        trial_clear(&j[1]);
+        trial_clear(&j[2]);
+        loop_end(l);
+    }
+}
+
+/* What a command leaves behind goes on while others start and end. */
+static void test_commands_after_background(void **state)
+{
+    (void)state;
+    struct loop *l = loop_new();
+    struct trial j;
+    trial_init(&j, l, "setsid sleep 1000.93 >/dev/null 2>&1 &");
+    trial_run(&j);
+    trial_clear(&j);
+    for (int i = 0; i < 3; i++) {
+        trial_init(&j, l, "echo $((6 * 7)); exit 5");
+        trial_run(&j);
+        assert_int_equal(j.end.exit_code, 5);
+        assert_string_equal(text(&j, 1), "42\n");
+        trial_clear(&j);
+    }
+    trial_init(&j, l, "setsid sleep 1000.94 & echo; sleep 1000.94");
+    j.kill_at_once = true;
+    trial_run(&j);
+    trial_clear(&j);
+    assert_int_equal(count_marked("1000.94"), 0);
+    assert_int_equal(count_marked("1000.93"), 1);
+    loop_end(l);
+    assert_int_equal(count_marked("1000.93"), 0);
+}
+
 int main(int argc, char **argv)
 {
     if (strcmp(argv[0], "hold") == 0)
@@ -919,9 +1018,13 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_canceled_in_linger),
         cmocka_unit_test(test_canceled_before_start),
         cmocka_unit_test(test_many_at_once),
+        cmocka_unit_test(test_kill_one_of_two),
+        cmocka_unit_test(test_commands_after_background),
         cmocka_unit_test(test_engine_killed),
         cmocka_unit_test(test_room),
         cmocka_unit_test(test_room_ends),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int n_failed = cmocka_run_group_tests_name("a holder for each", tests, NULL, NULL);
+    is_in_own_room = true;
+    return n_failed + cmocka_run_group_tests_name("held by the keeper", tests, NULL, NULL);
 }

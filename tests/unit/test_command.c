@@ -113,7 +113,7 @@ static void test_all_words(void **state)
 {
     (void)state;
     struct arena a = ARENA_INIT;
-    struct command c = command_words(&a, STR("x=$(r\"m\" -rf '/a b');y"));
+    struct simple_command c = command_words(&a, STR("x=$(r\"m\" -rf '/a b');y"));
     static const char *const wanted[] = {"x", "rm", "-rf", "/a", "b", "y"};
     assert_int_equal(c.n, 6);
     for (size_t i = 0; i < c.n; i++)

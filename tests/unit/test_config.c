@@ -136,13 +136,13 @@ static void open_later_fiber(void *lock)
 static void test_fix_22_lock_is_awaited(void **state)
 {
     (void)state;
-    struct file_lock theirs = FILE_LOCK_INIT;
+    struct file_lock other = FILE_LOCK_INIT;
     struct error err;
     bool is_done = false;
     struct loop *l = loop_new();
-    assert_true(file_lock(&theirs, str_of(path), 0, &err));
+    assert_true(file_lock(&other, str_of(path), 0, &err));
     fiber_start(l, "change", change_fiber, &is_done);
-    fiber_start(l, "other", open_later_fiber, &theirs);
+    fiber_start(l, "other", open_later_fiber, &other);
     loop_step(l, false);
     assert_false(is_done);
     loop_run(l);

@@ -204,6 +204,34 @@ static void test_a_round_is_one_call(void **state)
     end(&p);
 }
 
+/* One descriptor for both directions. */
+static void test_socket(void **state)
+{
+    (void)state;
+    struct peer p;
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    p = (struct peer){
+        .l = loop_new(), .to = ends[0], .from = dup(ends[0]), .answer = 3, .answer_byte = 'a'};
+    p.c = conn_new(p.l, ends[1], ends[1], &line_ops, &p);
+    say(&p, STR("1\n2\n"));
+    steps(&p, 3);
+    assert_int_equal(listen_some(&p, 100), 8);
+    assert_string_equal(p.got.p, "aaa\nbbb\n");
+    shutdown(p.to, SHUT_WR);
+    steps(&p, 3);
+    conn_send(p.c, STR("after the end"));
+    steps(&p, 3);
+    listen_some(&p, 100);
+    assert_string_equal(p.got.p, "aaa\nbbb\nafter the end\n");
+    assert_string_equal(p.seen.p, "m1|m2|e|");
+    shutdown(p.to, SHUT_RDWR); /* told at once after the end of input */
+    steps(&p, 3);
+    assert_string_equal(p.seen.p, "m1|m2|e|b|");
+    end(&p);
+}
+
 /* What was sent is under way before the loop sleeps: a waiting step must come back. */
 static void send_fiber(void *arg)
 {
@@ -292,7 +320,7 @@ static void test_full_ends_at_a_quarter(void **state)
     end(&p);
 }
 
-/* A quick client is never told to be slow, however much one round sends. */
+/* A quick client is never slowed down, however much one round sends. */
 static void test_a_large_round_is_not_full(void **state)
 {
     (void)state;
@@ -557,6 +585,7 @@ int main(void)
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_out),
         cmocka_unit_test(test_a_round_is_one_call),
+        cmocka_unit_test(test_socket),
         cmocka_unit_test(test_nothing_waits_for_a_sleeping_loop),
         cmocka_unit_test(test_slow_reader_loses_nothing),
         cmocka_unit_test(test_full_ends_at_a_quarter),

@@ -379,17 +379,17 @@ static void test_other_process(void **state)
     AUTO(scene) struct scene c;
     AUTO(asked) struct asked k;
     AUTO(buf) struct buf name = BUF_INIT;
-    AUTO(file_lock) struct file_lock theirs = FILE_LOCK_INIT;
+    AUTO(file_lock) struct file_lock other = FILE_LOCK_INIT;
     struct error err;
     scene_open(&c, "{}");
     scene_sign_in(&c, "rt-a", -10);
     buf_addf(&name, "%s.openai", c.file);
-    assert_true(file_lock(&theirs, buf_str(&name), 0, &err));
+    assert_true(file_lock(&other, buf_str(&name), 0, &err));
     ask_start(&k, &c, STR_NONE);
     for (int64_t begun = time_mono_us(); time_mono_us() - begun < 150000;)
         loop_step(c.l, true);
     assert_false(k.is_done);
-    scene_sign_in(&c, "rt-theirs", 3600); /* still locked: the file alone says enough */
+    scene_sign_in(&c, "rt-other", 3600); /* still locked: the file alone says enough */
     scene_until(&c, &k.is_done);
     assert_true(k.is_ok && str_is(k.got.token, "at-old"));
     assert_int_equal(scene_refreshes(&c), 0);

@@ -101,7 +101,7 @@ static void test_pair(void **state)
     assert_non_null(mkdtemp(dir));
     AUTO(buf) struct buf place = BUF_INIT, out = BUF_INIT, err = BUF_INIT, file = BUF_INIT;
     buf_addf(&place, "%s/new", dir);
-    struct saved_dir *d = saved_dir_new(buf_str(&place), STR("/told"));
+    struct saved_dir *d = saved_dir_new(buf_str(&place), STR("/shown"));
     struct cut_pair *p = cut_pair_new(d);
     struct error e;
     const char *path;
@@ -117,10 +117,10 @@ static void test_pair(void **state)
     buf_reset(&out);
     buf_reset(&err);
     assert_true(cut_pair_put(p, small, &out, &err, &path));
-    assert_string_equal(path, "/told/output-1.txt");
-    assert_non_null(strstr(out.p, "; all of the output is in /told/output-1.txt ...]\n"));
+    assert_string_equal(path, "/shown/output-1.txt");
+    assert_non_null(strstr(out.p, "; all of the output is in /shown/output-1.txt ...]\n"));
     assert_true(out.n < 400 && err.n < 300);
-    cut_pair_add(p, 1, STR("late\n")); /* once the path is told, nothing waits */
+    cut_pair_add(p, 1, STR("late\n")); /* once the path was given out, nothing waits */
     buf_reset(&place);
     buf_addf(&place, "%s/new/output-1.txt", dir);
     assert_true(path_read(&file, buf_str(&place), 1 << 20, &e));

@@ -39,6 +39,15 @@ static void test_line_ends(void **state)
                 "\xef\xbb\xbfx", EDIT_EXACT, "x\n");
 }
 
+/* A byte order mark in the middle of a text is a character like others. */
+static void test_mark(void **state)
+{
+    (void)state;
+    assert_edit("a\xef\xbb\xbf.", "\xef\xbb\xbf", "x", EDIT_EXACT, "ax.");
+    assert_edit("a\xef\xbb\xbf.", "\xef\xbb\xbf.", "x", EDIT_EXACT, "ax");
+    assert_edit("ab", "b", "\xef\xbb\xbf.", EDIT_EXACT, "a\xef\xbb\xbf.");
+}
+
 static void test_trailing(void **state)
 {
     (void)state;
@@ -160,12 +169,13 @@ static void test_hostile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_line_ends),       cmocka_unit_test(test_trailing),
-        cmocka_unit_test(test_shift),           cmocka_unit_test(test_unit),
-        cmocka_unit_test(test_typography),      cmocka_unit_test(test_escapes),
-        cmocka_unit_test(test_numbers),         cmocka_unit_test(test_outer),
-        cmocka_unit_test(test_nothing_fuzzier), cmocka_unit_test(test_kept_lines),
-        cmocka_unit_test(test_everywhere),      cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_line_ends),  cmocka_unit_test(test_mark),
+        cmocka_unit_test(test_trailing),   cmocka_unit_test(test_shift),
+        cmocka_unit_test(test_unit),       cmocka_unit_test(test_typography),
+        cmocka_unit_test(test_escapes),    cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_outer),      cmocka_unit_test(test_nothing_fuzzier),
+        cmocka_unit_test(test_kept_lines), cmocka_unit_test(test_everywhere),
+        cmocka_unit_test(test_hostile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

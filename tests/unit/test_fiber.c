@@ -469,7 +469,7 @@ static void on_await(unsigned long number, void *arg)
         fiber_cancel(fiber_self());
 }
 
-static void story_fiber(void *arg)
+static void sequence_fiber(void *arg)
 {
     struct actor *a = arg;
     wait_wake(&a->wait);
@@ -487,7 +487,7 @@ static void test_sweep(void **state)
         struct actor a = {0};
         struct sweep s = {.a = &a, .at = at};
         fiber_watch_awaits(on_await, &s);
-        actor_start(&a, l, story_fiber);
+        actor_start(&a, l, sequence_fiber);
         loop_run(l);
         assert_true(a.is_over);
         assert_int_equal(a.ok, at == 6);

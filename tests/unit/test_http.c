@@ -3,7 +3,7 @@
  * follows a script and can misbehave.  Needs python3 and trivet-net.so beside this program; without
  * the module everything is skipped unless TRIVET_NEED_MODULES is set.
  *
- * Long because all of it shares the fake server and the room around it. */
+ * Long because all of it shares the fake server and its set-up. */
 #include "base/module.h"
 #include "base/path.h"
 #include "base/time.h"
@@ -218,18 +218,18 @@ static void run_for(struct loop *l, int64_t ms)
     timer_free(t);
 }
 
-struct room { /* a loop and a fake */
+struct stage { /* a loop and a fake */
     struct loop *l;
     struct fake f;
 };
 
-static void room_open(struct room *r, const char *script)
+static void stage_open(struct stage *r, const char *script)
 {
     r->l = loop_new();
     fake_start(&r->f, script);
 }
 
-static void room_clear(struct room *r)
+static void stage_clear(struct stage *r)
 {
     http_close(r->l);
     loop_free(r->l);
@@ -241,12 +241,12 @@ static void room_clear(struct room *r)
 static void test_stream(void **state)
 {
     (void)state;
-    AUTO(room) struct room r;
+    AUTO(stage) struct stage r;
     AUTO(buf) struct buf log = BUF_INIT;
-    room_open(&r,
-              "[{\"reasoning\":\"Hm.\",\"text\":\"Hello, world\",\"usage\":{\"prompt_tokens\":5,"
-              "\"completion_tokens\":3}},{\"match\":\"tool\",\"tool_calls\":[{\"id\":\"c1\","
-              "\"name\":\"read\",\"arguments\":{\"path\":\"a\"}}]}]");
+    stage_open(&r,
+               "[{\"reasoning\":\"Hm.\",\"text\":\"Hello, world\",\"usage\":{\"prompt_tokens\":5,"
+               "\"completion_tokens\":3}},{\"match\":\"tool\",\"tool_calls\":[{\"id\":\"c1\","
+               "\"name\":\"read\",\"arguments\":{\"path\":\"a\"}}]}]");
     AUTO(heard) struct heard first = {0}, second = {0};
     ask_all(&first, r.l, r.f.base, "hi");
     assert_false(first.has_failed);
@@ -270,9 +270,9 @@ static void test_stream(void **state)
 static void test_one_byte_writes(void **state) /* covers: providers 1, 2 */
 {
     (void)state;
-    AUTO(room) struct room r;
-    room_open(&r, "[{\"text\":\"Gr\\u00fc\\u00dfe \\ud83d\\ude00\",\"split\":1,\"crlf\":true,"
-                  "\"comments\":true,\"piece\":1}]");
+    AUTO(stage) struct stage r;
+    stage_open(&r, "[{\"text\":\"Gr\\u00fc\\u00dfe \\ud83d\\ude00\",\"split\":1,\"crlf\":true,"
+                   "\"comments\":true,\"piece\":1}]");
     AUTO(heard) struct heard h = {0};
     ask_all(&h, r.l, r.f.base, "hi");
     assert_false(h.has_failed);
@@ -284,8 +284,8 @@ static void test_parallel(void **state)
 {
     (void)state;
     enum { N = 100 };
-    AUTO(room) struct room r;
-    room_open(&r, "[{\"text\":\"all of us\",\"repeat\":true,\"chunk_delay_ms\":5}]");
+    AUTO(stage) struct stage r;
+    stage_open(&r, "[{\"text\":\"all of us\",\"repeat\":true,\"chunk_delay_ms\":5}]");
     AUTO_FREE struct heard *h = xcalloc(N, sizeof *h);
     int n_running = N;
     for (int i = 0; i < N; i++) {
@@ -305,8 +305,8 @@ static void test_parallel(void **state)
 static void test_done_ends_an_open_connection(void **state) /* covers: providers 8 */
 {
     (void)state;
-    AUTO(room) struct room r;
-    room_open(&r, "[{\"text\":\"bye\",\"keep_open\":true}]");
+    AUTO(stage) struct stage r;
+    stage_open(&r, "[{\"text\":\"bye\",\"keep_open\":true}]");
     AUTO(heard) struct heard h = {0};
     int64_t begun = time_mono_us();
     ask_all(&h, r.l, r.f.base, "hi");
@@ -319,8 +319,8 @@ static void test_done_ends_an_open_connection(void **state) /* covers: providers
 static void test_end_without_marks(void **state)
 {
     (void)state;
-    AUTO(room) struct room r;
-    room_open(
+    AUTO(stage) struct stage r;
+    stage_open(
         &r,
         "[{\"text\":\"a\",\"no_done\":true,\"no_length\":true},"
         "{\"finish\":null,\"no_done\":true,\"no_length\":true,\"chunks\":[\"data: "
@@ -343,8 +343,8 @@ static void test_end_without_marks(void **state)
 static void test_cancel_inside_callback(void **state)
 {
     (void)state;
-    AUTO(room) struct room r;
-    room_open(&r, "[{\"text\":\"long story\",\"stall_after\":3}]");
+    AUTO(stage) struct stage r;
+    stage_open(&r, "[{\"text\":\"long story\",\"stall_after\":3}]");
     AUTO(heard) struct heard h = {.free_in_text = true};
     ask_all(&h, r.l, r.f.base, "hi");
     assert_true(wait_for_log(&r.f, "closed_early") < 100);
@@ -355,9 +355,9 @@ static void test_cancel_inside_callback(void **state)
 static void test_cancel_outside(void **state)
 {
     (void)state;
-    AUTO(room) struct room r;
-    room_open(&r, "[{\"text\":\"long story\",\"stall_after\":3,\"repeat\":true},"
-                  "{\"match\":\"slow\",\"delay_ms\":60000}]");
+    AUTO(stage) struct stage r;
+    stage_open(&r, "[{\"text\":\"long story\",\"stall_after\":3,\"repeat\":true},"
+                   "{\"match\":\"slow\",\"delay_ms\":60000}]");
     AUTO(heard) struct heard h = {0}, slow = {0}, early = {0};
     ask_start(&h, r.l, r.f.base, "hi");
     while (h.text.n == 0)
@@ -381,7 +381,7 @@ static void test_cancel_outside(void **state)
 
 /* ---- bad answers ---- */
 
-static void expect_failure(struct room *r, const char *said, enum err_code code, const char *part)
+static void expect_failure(struct stage *r, const char *said, enum err_code code, const char *part)
 {
     AUTO(heard) struct heard h = {0};
     ask_all(&h, r->l, r->f.base, said);
@@ -395,12 +395,12 @@ static void expect_failure(struct room *r, const char *said, enum err_code code,
 static void test_statuses(void **state)
 {
     (void)state;
-    AUTO(room) struct room r;
+    AUTO(stage) struct stage r;
     AUTO(heard) struct heard limited = {0};
-    room_open(&r, "[{\"status\":429,\"headers\":{\"Retry-After\":\"7\"}},{\"status\":500,"
-                  "\"body\":\"oops\"},{\"status\":401,\"body\":{\"error\":{\"message\":"
-                  "\"Incorrect key: sk-test-0123456789.\"}}},{\"status\":302,\"headers\":"
-                  "{\"Location\":\"/elsewhere\"},\"body\":\"\"}]");
+    stage_open(&r, "[{\"status\":429,\"headers\":{\"Retry-After\":\"7\"}},{\"status\":500,"
+                   "\"body\":\"oops\"},{\"status\":401,\"body\":{\"error\":{\"message\":"
+                   "\"Incorrect key: sk-test-0123456789.\"}}},{\"status\":302,\"headers\":"
+                   "{\"Location\":\"/elsewhere\"},\"body\":\"\"}]");
     ask_all(&limited, r.l, r.f.base, "hi");
     assert_int_equal(limited.err.code, ERR_RATE);
     assert_int_equal(limited.err.status, 429);
@@ -413,7 +413,7 @@ static void test_statuses(void **state)
 static void test_large_error_body(void **state)
 {
     (void)state;
-    AUTO(room) struct room r;
+    AUTO(stage) struct stage r;
     AUTO(buf) struct buf script = BUF_INIT;
     buf_addz(&script, "[{\"status\":400,\"body\":\"");
     for (int i = 0; i < 20000; i++)
@@ -422,7 +422,7 @@ static void test_large_error_body(void **state)
     for (int i = 0; i < 379; i++)
         buf_addz(&script, "x");
     buf_addz(&script, " sk-test-0123456789\"}]");
-    room_open(&r, script.p);
+    stage_open(&r, script.p);
     expect_failure(&r, "hi", ERR_BAD_REQUEST, "too much");
     expect_failure(&r, "hi", ERR_BAD_REQUEST, "xxx [REDACTED]"); /* cut in the middle of the key */
 }
@@ -430,11 +430,11 @@ static void test_large_error_body(void **state)
 static void test_wrong_content_type(void **state)
 {
     (void)state;
-    AUTO(room) struct room r;
-    room_open(&r, "[{\"body\":\"<html>\",\"content_type\":\"text/html\"},"
-                  "{\"body\":{\"error\":{\"message\":\"maximum context length is 5\"}}},"
-                  "{\"body\":{\"choices\":[]}},"
-                  "{\"text\":\"x\",\"content_type\":\"Text/Event-Stream; charset=utf-8\"}]");
+    AUTO(stage) struct stage r;
+    stage_open(&r, "[{\"body\":\"<html>\",\"content_type\":\"text/html\"},"
+                   "{\"body\":{\"error\":{\"message\":\"maximum context length is 5\"}}},"
+                   "{\"body\":{\"choices\":[]}},"
+                   "{\"text\":\"x\",\"content_type\":\"Text/Event-Stream; charset=utf-8\"}]");
     expect_failure(&r, "hi", ERR_BAD_REPLY, "text/html instead of an event stream");
     expect_failure(&r, "hi", ERR_OVERFLOW, "maximum context length");
     expect_failure(&r, "hi", ERR_BAD_REPLY, "application/json instead");
@@ -446,12 +446,12 @@ static void test_wrong_content_type(void **state)
 static void test_broken_streams(void **state)
 {
     (void)state;
-    AUTO(room) struct room r;
-    room_open(&r, "[{\"text\":\"some text here\",\"cut_after\":3},"
-                  "{\"text\":\"some text here\",\"close_after_bytes\":500},"
-                  "{\"text\":\"some\",\"finish\":null,\"no_done\":true},"
-                  "{\"text\":\"some\",\"malformed_after\":1},"
-                  "{\"refuse\":true,\"repeat\":true}]");
+    AUTO(stage) struct stage r;
+    stage_open(&r, "[{\"text\":\"some text here\",\"cut_after\":3},"
+                   "{\"text\":\"some text here\",\"close_after_bytes\":500},"
+                   "{\"text\":\"some\",\"finish\":null,\"no_done\":true},"
+                   "{\"text\":\"some\",\"malformed_after\":1},"
+                   "{\"refuse\":true,\"repeat\":true}]");
     expect_failure(&r, "hi", ERR_CUT, "http://127.0.0.1:");
     expect_failure(&r, "hi", ERR_CUT, "before the answer was complete");
     expect_failure(&r, "hi", ERR_CUT, "before the reply was complete");
@@ -463,8 +463,8 @@ static void test_broken_streams(void **state)
 static void test_cut_behind_the_finish(void **state)
 {
     (void)state;
-    AUTO(room) struct room r;
-    room_open(&r, "[{\"text\":\"some\",\"cut_after\":3}]");
+    AUTO(stage) struct stage r;
+    stage_open(&r, "[{\"text\":\"some\",\"cut_after\":3}]");
     AUTO(heard) struct heard h = {0};
     ask_all(&h, r.l, r.f.base, "hi");
     assert_false(h.has_failed);
@@ -515,8 +515,8 @@ struct bare {
     struct loop *loop;
     struct buf body;
     int status;
-    size_t n_pauses, n_told_while_paused;
-    size_t largest; /* piece that was told at once */
+    size_t n_pauses, n_while_paused;
+    size_t largest; /* piece that was delivered at once */
     bool is_paused, is_ended, has_failed, pauses, starts_another;
     struct bare *another;
     const char *base;
@@ -535,7 +535,7 @@ static void bare_on_body(void *arg, struct str bytes)
 {
     struct bare *b = arg;
     assert_true(bytes.n > 0 && b->status != 0 && !b->is_ended);
-    b->n_told_while_paused += b->is_paused;
+    b->n_while_paused += b->is_paused;
     b->largest = MAX(b->largest, bytes.n);
     buf_add(&b->body, bytes);
     if (b->other) {
@@ -560,7 +560,7 @@ static void bare_resume(void *arg)
     b->is_paused = false;
     size_t before = b->body.n;
     http_pause(b->http, false);
-    assert_int_equal(b->body.n, before); /* nothing is told from inside */
+    assert_int_equal(b->body.n, before); /* nothing is delivered from inside */
     if (b->n_pauses % 5 == 0) {
         http_pause(b->http, true);
         http_pause(b->http, false);
@@ -570,7 +570,7 @@ static void bare_resume(void *arg)
 static void bare_on_end(void *arg, const struct error *err)
 {
     struct bare *b = arg;
-    b->n_told_while_paused += b->is_paused;
+    b->n_while_paused += b->is_paused;
     b->http = NULL;
     b->is_ended = true;
     b->has_failed = err != NULL;
@@ -599,14 +599,14 @@ static void bare_start(struct bare *b, struct loop *l, const char *base)
 static void test_pause_loses_nothing(void **state)
 {
     (void)state;
-    AUTO(room) struct room r;
+    AUTO(stage) struct stage r;
     AUTO(buf) struct buf script = BUF_INIT;
     buf_addz(&script, "[{\"text\":\"");
     for (int i = 0; i < 5000; i++)
         buf_addf(&script, "%08d", i);
     buf_addz(&script,
              "\",\"piece\":40000,\"text_repeat\":125,\"chunk_delay_ms\":1,\"repeat\":true}]");
-    room_open(&r, script.p);
+    stage_open(&r, script.p);
     struct bare plain = {0}, paused = {.pauses = true};
     bare_start(&plain, r.l, r.f.base);
     run_until(r.l, &plain.is_ended);
@@ -616,7 +616,7 @@ static void test_pause_loses_nothing(void **state)
     assert_true(plain.body.n > 5000000);
     assert_int_equal(paused.body.n, plain.body.n);
     assert_memory_equal(paused.body.p, plain.body.p, plain.body.n);
-    assert_int_equal(paused.n_told_while_paused, 0);
+    assert_int_equal(paused.n_while_paused, 0);
     assert_true(paused.n_pauses > 10);
     timer_free(paused.timer);
     buf_clear(&plain.body);
@@ -627,9 +627,9 @@ static void test_pause_loses_nothing(void **state)
 static void test_pause_holds_back(void **state)
 {
     (void)state;
-    AUTO(room) struct room r;
+    AUTO(stage) struct stage r;
     AUTO(buf) struct buf log = BUF_INIT;
-    room_open(&r, "[{\"text\":\"0123456789abcdef\",\"text_repeat\":100000,\"piece\":16}]");
+    stage_open(&r, "[{\"text\":\"0123456789abcdef\",\"text_repeat\":100000,\"piece\":16}]");
     struct bare b = {0};
     bare_start(&b, r.l, r.f.base);
     while (b.body.n == 0)
@@ -646,23 +646,23 @@ static void test_pause_holds_back(void **state)
     buf_clear(&b.body);
 }
 
-/* A server that has sent everything before we look: it is told in pieces, and the loop gets its
- * turn between them. */
+/* A server that has sent everything before the loop looks: it is delivered in pieces, and the loop
+ * gets its turn between them. */
 static void test_burst_comes_in_pieces(void **state)
 {
     (void)state;
-    AUTO(room) struct room r;
-    room_open(&r, "[{\"text\":\"0123456789abcdef\",\"text_repeat\":200000,\"piece\":16000}]");
+    AUTO(stage) struct stage r;
+    stage_open(&r, "[{\"text\":\"0123456789abcdef\",\"text_repeat\":200000,\"piece\":16000}]");
     struct bare b = {0};
     bare_start(&b, r.l, r.f.base);
     while (b.body.n == 0)
         loop_step(r.l, true);
     usleep(300000);
-    size_t told = b.body.n, most_of_a_step = 0;
+    size_t before = b.body.n, most_of_a_step = 0;
     while (!b.is_ended) {
         loop_step(r.l, true);
-        most_of_a_step = MAX(most_of_a_step, b.body.n - told);
-        told = b.body.n;
+        most_of_a_step = MAX(most_of_a_step, b.body.n - before);
+        before = b.body.n;
     }
     assert_false(b.has_failed);
     assert_true(b.body.n > 3200000);
@@ -675,8 +675,8 @@ static void test_burst_comes_in_pieces(void **state)
 static void test_calls_inside_callbacks(void **state)
 {
     (void)state;
-    AUTO(room) struct room r;
-    room_open(&r, "[{\"text\":\"x\",\"stall_after\":0},{\"text\":\"y\"},{\"text\":\"z\"}]");
+    AUTO(stage) struct stage r;
+    stage_open(&r, "[{\"text\":\"x\",\"stall_after\":0},{\"text\":\"y\"},{\"text\":\"z\"}]");
     struct bare stalled = {0}, main = {.starts_another = true}, late = {0};
     bare_start(&stalled, r.l, r.f.base);
     while (stalled.status == 0)

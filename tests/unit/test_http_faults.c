@@ -219,7 +219,7 @@ static void test_fix_26_content_encodings(void **state)
     loop_free(l);
 }
 
-/* What only the user can change is not tried again, and the password of a proxy is not told. */
+/* What only the user can change is not tried again, and the password of a proxy is not shown. */
 static void test_fix_26_proxy_faults(void **state)
 {
     (void)state;
@@ -239,9 +239,10 @@ static void test_fix_26_proxy_faults(void **state)
     server_open(&s);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct asked a;
-        char ours[80];
-        snprintf(ours, sizeof ours, "http://me:hush-hush@%.*s", (int)strlen(s.url) - 9, s.url + 7);
-        setenv("https_proxy", cases[i].proxy ? cases[i].proxy : ours, 1);
+        char proxy[80];
+        snprintf(proxy, sizeof proxy, "http://me:hush-hush@%.*s", (int)strlen(s.url) - 9,
+                 s.url + 7);
+        setenv("https_proxy", cases[i].proxy ? cases[i].proxy : proxy, 1);
         server_says(&s, str_of(cases[i].answer));
         a = (struct asked){.loop = l, .url = STR("https://127.0.0.1:2/")};
         fiber_start(l, "ask", ask_fiber, &a);

@@ -368,7 +368,7 @@ static void test_same_answers(void **state)
     static const char *const pieces[] = {
         SAID("user", "more"),
         SAID("assistant", "answer"),
-        "{\"torn\":",
+        "{\"half\":",
         "\n",
         "junk\n",
         SUMMED("\"first_kept_entry_id\":\"message:1\",", "sum"),
@@ -439,10 +439,11 @@ static void test_database_mode(void **state)
 static size_t search(struct arena *a, const char *query, size_t limit, struct search_hit **ret)
 {
     struct error err = ERROR_INIT;
-    size_t n;
-    if (!search_sessions(a, str_of(dir), str_of(query), limit, ret, &n, &err))
+    struct search_hits found;
+    if (!search_sessions(a, str_of(dir), str_of(query), limit, &found, &err))
         fail_msg("%s: %s", query, err.text);
-    return n;
+    *ret = found.v;
+    return found.n;
 }
 
 static void damage(size_t size, size_t at)
@@ -500,15 +501,14 @@ static void test_unusable_database(void **state)
 {
     (void)state;
     struct error err = ERROR_INIT;
-    struct search_hit *hits;
-    size_t n;
+    struct search_hits hits;
     AUTO(arena) struct arena a = ARENA_INIT;
     AUTO(buf) struct buf path = BUF_INIT;
     some_files();
     mkdir(in_dir(&path, DB).p, 0700); /* cannot be opened, not even by root */
     check_same_lists();
     if (has_module) {
-        assert_false(search_sessions(&a, str_of(dir), STR("alpha"), 0, &hits, &n, &err));
+        assert_false(search_sessions(&a, str_of(dir), STR("alpha"), 0, &hits, &err));
         assert_true(err.text[0] != '\0');
     }
 }
@@ -599,15 +599,14 @@ static void test_without_module(void **state)
 {
     (void)state;
     struct error err = ERROR_INIT;
-    struct search_hit *hits;
-    size_t n = 0;
+    struct search_hits hits;
     AUTO(arena) struct arena a = ARENA_INIT;
     if (has_module) {
-        assert_true(search_sessions(&a, STR("/nowhere"), STR("x"), 0, &hits, &n, &err));
-        assert_int_equal(n, 0);
+        assert_true(search_sessions(&a, STR("/nowhere"), STR("x"), 0, &hits, &err));
+        assert_int_equal(hits.n, 0);
         return;
     }
-    assert_false(search_sessions(&a, str_of(dir), STR("x"), 0, &hits, &n, &err));
+    assert_false(search_sessions(&a, str_of(dir), STR("x"), 0, &hits, &err));
     assert_int_equal(err.code, ERR_MODULE);
 }
 

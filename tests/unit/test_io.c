@@ -290,6 +290,112 @@ static void test_reader_freed_inside(void **state)
     loop_free(l);
 }
 
+/* ---- both directions of a socket ---- */
+
+struct end {
+    struct sink sink;
+    struct tap tap;
+    bool free_writer; /* at the first bytes */
+};
+
+static void on_end_bytes(void *arg, struct str bytes)
+{
+    struct end *e = arg;
+    on_bytes(&e->sink, bytes);
+    if (e->free_writer)
+        writer_free(take(&e->tap.w));
+}
+
+static void on_end_written(void *arg, bool is_broken)
+{
+    on_written(&((struct end *)arg)->tap, is_broken);
+}
+
+static void end_new(struct end *e, struct loop *l, int fd)
+{
+    struct error err;
+    e->sink.l = e->tap.l = l;
+    assert_true(duplex_new(l, fd, &(struct duplex_calls){on_end_bytes, on_end_written, e},
+                           &e->sink.r, &e->tap.w, &err));
+}
+
+static void end_free(struct end *e)
+{
+    reader_free(e->sink.r);
+    writer_free(e->tap.w);
+    buf_clear(&e->sink.got);
+}
+
+static void test_duplex(void **state)
+{
+    (void)state;
+    struct loop *l = loop_new();
+    int p[2];
+    make_pair(p, true);
+    struct end a = {0}, b = {0};
+    end_new(&a, l, p[0]);
+    end_new(&b, l, p[1]);
+    AUTO(buf) struct buf all = pattern(1000000);
+    writer_put(a.tap.w, buf_str(&all));
+    writer_put(b.tap.w, buf_str(&all));
+    while (a.sink.got.n < all.n || b.sink.got.n < all.n)
+        loop_step(l, true);
+    assert_true(str_eq(buf_str(&a.sink.got), buf_str(&all)));
+    assert_true(str_eq(buf_str(&b.sink.got), buf_str(&all)));
+    /* A paused reader does not stop the writer; an ended one neither. */
+    reader_pause(a.sink.r, true);
+    writer_put(a.tap.w, buf_str(&all));
+    while (b.sink.got.n < 2 * all.n)
+        loop_step(l, true);
+    shutdown(p[1], SHUT_WR);
+    reader_pause(a.sink.r, false);
+    while (a.sink.n_ends == 0)
+        loop_step(l, true);
+    writer_put(a.tap.w, STR("after the end"));
+    while (b.sink.got.n < 2 * all.n + 13)
+        loop_step(l, true);
+    /* The other end closes: writing fails, and is told once. */
+    end_free(&b);
+    assert_int_equal(fcntl(p[1], F_GETFD), -1);
+    while (a.tap.n_broken == 0) {
+        writer_put(a.tap.w, STR("x"));
+        loop_step(l, false);
+    }
+    loop_step(l, false);
+    assert_int_equal(a.tap.n_broken, 1);
+    assert_int_equal(fcntl(p[0], F_GETFD), FD_CLOEXEC);
+    end_free(&a);
+    assert_int_equal(fcntl(p[0], F_GETFD), -1);
+    loop_run(l); /* nothing keeps it */
+    loop_free(l);
+}
+
+/* Reader and writer are freed inside callbacks, in either order. */
+static void test_duplex_freed_inside(void **state)
+{
+    (void)state;
+    for (int both = 0; both < 2; both++) {
+        struct loop *l = loop_new();
+        int p[2];
+        make_pair(p, true);
+        AUTO(buf) struct buf all = pattern(1000000);
+        struct end e = {.sink.free_at_first = true, .free_writer = both};
+        end_new(&e, l, p[0]);
+        writer_put(e.tap.w, buf_str(&all)); /* more than fits: both events are waited for */
+        assert_int_equal(write(p[1], "x", 1), 1);
+        while (e.sink.r)
+            loop_step(l, true);
+        assert_int_equal(fcntl(p[0], F_GETFD), both ? -1 : FD_CLOEXEC);
+        e.tap.free_it = true;
+        close(p[1]);
+        loop_run(l);
+        assert_null(e.tap.w);
+        assert_int_equal(fcntl(p[0], F_GETFD), -1);
+        end_free(&e);
+        loop_free(l);
+    }
+}
+
 static void test_files(void **state)
 {
     (void)state;
@@ -333,7 +439,7 @@ static void test_full_device(void **state)
         skip();
     struct tap t = {.l = l};
     t.w = writer_new(l, fd, on_written, &t);
-    writer_put(t.w, STR("no room"));
+    writer_put(t.w, STR("no space"));
     loop_run(l);
     assert_int_equal(t.n_broken, 1);
     writer_free(t.w);
@@ -464,6 +570,8 @@ int main(void)
         cmocka_unit_test(test_fix_26_give_and_share),
         cmocka_unit_test(test_broken),
         cmocka_unit_test(test_reader_freed_inside),
+        cmocka_unit_test(test_duplex),
+        cmocka_unit_test(test_duplex_freed_inside),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_full_device),
         cmocka_unit_test(test_null_and_bad_input),

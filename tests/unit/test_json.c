@@ -322,13 +322,14 @@ static void test_write_into_a_limit(void **state)
     assert_string_equal(out.p, "{\"abc\":\"def\"}");
 }
 
-/* The limit of nesting holds for small texts and large ones, for whole ones and torn ones. */
+/* The limit of nesting holds for small texts and large ones, for complete ones and incomplete ones.
+ */
 static void test_depth_of_any_size(void **state)
 {
     (void)state;
     for (int large = 0; large < 2; large++)
         for (unsigned depth = 8; depth <= 10; depth++)
-            for (int torn = 0; torn < 2; torn++) {
+            for (int is_cut = 0; is_cut < 2; is_cut++) {
                 AUTO(buf) struct buf text = BUF_INIT;
                 struct error err;
                 for (unsigned i = 0; i < depth; i++)
@@ -336,10 +337,10 @@ static void test_depth_of_any_size(void **state)
                 for (int i = 0; large && i < 20000; i++)
                     buf_addz(&text, "7,");
                 buf_addz(&text, "1");
-                for (unsigned i = torn; i < depth; i++)
+                for (unsigned i = is_cut; i < depth; i++)
                     buf_addc(&text, ']');
                 bool ok = parses(buf_str(&text), 0, 9, &err);
-                assert_true(ok == (depth <= 9 && !torn));
+                assert_true(ok == (depth <= 9 && !is_cut));
                 if (!ok)
                     assert_int_equal(err.code, depth > 9 ? ERR_LIMIT : ERR_INVALID);
             }

@@ -22,7 +22,7 @@ enum { PATIENCE_MS = 10000 };
 
 struct scene {
     struct loop *l;
-    struct listener *s;
+    struct http_listener *s;
     struct buf path, query;
     int n_asked;
     bool frees_itself;

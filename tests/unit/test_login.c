@@ -291,7 +291,7 @@ static void test_pasted_code(void **state)
     assert_null(strstr(login_error(bad.lg)->text, "xxxx")); /* long words are not shown */
 }
 
-/* Cancelled at every await of the story: one last event, nothing stored half. */
+/* Cancelled at every await of the sign-in: one last event, nothing stored half. */
 static struct user *swept;
 static unsigned long sweep_at;
 

@@ -17,7 +17,7 @@ struct scene {
     unsigned n_sent, n_done, n_notices, n_over;
 };
 
-static bool on_send(void *transport, const struct outgoing *m, struct error *err)
+static bool on_send(void *transport, const struct mcp_outgoing *m, struct error *err)
 {
     struct scene *s = transport;
     (void)err;
@@ -32,7 +32,7 @@ static void on_close(void *transport)
     (void)transport;
 }
 
-static const struct transport played = {.send = on_send, .close = on_close, .free = on_close};
+static const struct link_transport played = {.send = on_send, .close = on_close, .free = on_close};
 
 static void on_notice(void *arg, struct str method, yyjson_val *params)
 {
@@ -86,11 +86,11 @@ static void on_progress(void *arg, double progress, double total, struct str mes
 static void one_fiber(void *arg)
 {
     struct one *o = arg;
-    struct request rq = {.method = "tools/call",
-                         .idle_ms = o->idle_ms ? o->idle_ms : 5000,
-                         .most_ms = o->most_ms,
-                         .on_progress = on_progress,
-                         .arg = o};
+    struct mcp_request rq = {.method = "tools/call",
+                             .idle_ms = o->idle_ms ? o->idle_ms : 5000,
+                             .most_ms = o->most_ms,
+                             .on_progress = on_progress,
+                             .arg = o};
     o->ok = link_request_await(o->scene->link, &rq, &o->got, &o->err);
     o->is_done = true;
     o->fiber = NULL;

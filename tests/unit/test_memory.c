@@ -166,7 +166,7 @@ static void unknown_things_stay(void **state)
     assert_int_equal(yyjson_mut_arr_size(again.soft), 2);
 }
 
-static void broken_core_is_told(void **state)
+static void broken_core_is_reported(void **state)
 {
     (void)state;
     AUTO(memory) struct memory m = MEMORY_INIT;
@@ -228,8 +228,8 @@ static void ranking(void **state)
     add(&m, MEMORY_SOFT, "Build and test with ninja and valgrind", "");
     add(&m, MEMORY_SOFT, "Nothing in common", "");
     add(&m, MEMORY_SOFT, "Ninja elsewhere", "workspace:/other");
-    add(&m, MEMORY_CORE, "Always told", "workspace:/w");
-    add(&m, MEMORY_CORE, "Told elsewhere", "workspace:/other");
+    add(&m, MEMORY_CORE, "Always sent", "workspace:/w");
+    add(&m, MEMORY_CORE, "Sent elsewhere", "workspace:/other");
     retrieved(&m, "please BUILD it with ninja and valgrind", &j, &r);
     yyjson_val *soft = json_get(j.root, "soft"), *reasons = json_get(j.root, "reasons");
     assert_int_equal(yyjson_arr_size(soft), 2);
@@ -323,7 +323,7 @@ int main(void)
         TEST(tags),
         TEST(forget_and_promote),
         TEST(unknown_things_stay),
-        TEST(broken_core_is_told),
+        TEST(broken_core_is_reported),
         TEST(files_are_private),
         TEST(ranking),
         TEST(expired_and_forgotten),

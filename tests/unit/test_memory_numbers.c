@@ -98,7 +98,7 @@ static void test_odd_line(void **state)
 {
     struct scene *s = *state;
     AUTO(buf) struct buf path = BUF_INIT, text = BUF_INIT;
-    struct str odd = STR("{\"id\":\"soft_001\"}\0 torn\n");
+    struct str odd = STR("{\"id\":\"soft_001\"}\0 cut\n");
     buf_addf(&path, "%s/soft.jsonl", s->dir);
     assert_true(file_replace(buf_str(&path), odd, 0600, &s->err));
     assert_true(memory_open(&s->m, str_of(s->dir), true, &s->err));

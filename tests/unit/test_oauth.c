@@ -306,7 +306,7 @@ static void test_logout(void **state)
     leave(&c, "openai");
     assert_int_equal(scene_count(&c, "/oauth/revoke", "rt-mine"), 1);
     assert_false(auth_store_get(c.st, STR("openai"), &c.a, &e, &err));
-    leave(&c, "openai"); /* nothing there: fine, and nobody is told */
+    leave(&c, "openai"); /* nothing there: no error and no request */
     assert_int_equal(scene_count(&c, "/oauth/revoke", ""), 1);
     scene_sign_in(&c, "rt-mine", 3600);
     setenv("TRIVET_OPENAI_AUTH_URL", "http://127.0.0.1:9", 1); /* the issuer is away */

@@ -406,7 +406,7 @@ static void test_read_calls_of_other_servers(void **state) /* covers: providers 
                              CALLS("{\"id\":\"a\",\"function\":{\"arguments\":\"}\"}}")
                                  CALLS("{\"function\":{\"arguments\":\"!\"}}") END("tool_calls")),
                  "c:a,read,{}!;c:b,list,[;", STOP_CALLS);
-    /* Every call has the index 0, told apart by id and name. */
+    /* Every call has the index 0, distinguished by id and name. */
     expect_reply(STR(CALLS(WHOLE("\"index\":0,\"id\":\"a\",", "read", "{}"))
                          CALLS(WHOLE("\"index\":0,\"id\":\"b\",", "list", "{"))
                              CALLS(PIECE("0", "}")) END("tool_calls")),

@@ -55,7 +55,7 @@ static void routing_and_effort(void **state)
     openrouter_vendor.put_body(&ask, &body);
     assert_true(str_find(buf_str(&body), STR("\"provider\"")) == SIZE_MAX);
     buf_reset(&body);
-    openai_vendor.put_body(&ask, &body); /* nobody else is told of routes */
+    openai_vendor.put_body(&ask, &body); /* routes are sent to no other provider */
     assert_true(str_find(buf_str(&body), STR("\"reasoning_effort\":\"high\"")) != SIZE_MAX);
     assert_true(str_find(buf_str(&body), STR("\"order\"")) == SIZE_MAX);
 }
@@ -107,7 +107,7 @@ static void typed_reasoning_goes_back_verbatim(void **state) /* covers: provider
                 "{\"type\":\"reasoning.encrypted\",\"data\":\"AAA\",\"id\":\"e1\"},"
                 "{\"new\":[null,1.5],\"id\":\"e2\",\"data\":\"B/B=\",\"type\":\"reasoning.encrypted\"}]")) !=
         SIZE_MAX);
-    /* Another model, another provider: it is not theirs. */
+    /* Another model, another provider: it is not sent. */
     buf_reset(&body);
     ask.model.id = STR("acme/beta");
     openrouter_vendor.put_body(&ask, &body);

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-struct wishes {
+struct values {
     struct str model, color;
     bool is_quiet;
     int64_t n, ms;
@@ -18,7 +18,7 @@ struct wishes {
 
 static bool note(void *into, const struct option *o, struct str value, struct error *err)
 {
-    struct wishes *w = into;
+    struct values *w = into;
     size_t at = strlen(w->seen);
     if (str_is(value, "bad"))
         return error_set(err, ERR_INVALID, "--%s is bad", o->name);
@@ -28,13 +28,13 @@ static bool note(void *into, const struct option *o, struct str value, struct er
 
 static const char *const colors[] = {"auto", "always", "never", NULL};
 static const struct option rows[] = {
-    OPTION(wishes, model, OPT_TEXT, "model", 'm', "SLUG", "which model"),
-    OPTION(wishes, is_quiet, OPT_FLAG, "quiet", 'q', NULL, "say less"),
-    OPTION(wishes, color, OPT_CHOICE, "color", 0, "WHEN", "colours", .choices = colors),
-    OPTION(wishes, n, OPT_COUNT, "max-turns", 0, "N", "rounds\nat most"),
-    OPTION(wishes, ms, OPT_TIME, "timeout", 0, "TIME", "time"),
-    OPTION(wishes, cost, OPT_MONEY, "max-cost", 0, "USD", "money"),
-    OPTION(wishes, seen, OPT_TAKEN, "a-rather-long-name", 0, "RULE", "a rule", .accept = note,
+    OPTION(values, model, OPT_TEXT, "model", 'm', "SLUG", "which model"),
+    OPTION(values, is_quiet, OPT_FLAG, "quiet", 'q', NULL, "say less"),
+    OPTION(values, color, OPT_CHOICE, "color", 0, "WHEN", "colours", .choices = colors),
+    OPTION(values, n, OPT_COUNT, "max-turns", 0, "N", "rounds\nat most"),
+    OPTION(values, ms, OPT_TIME, "timeout", 0, "TIME", "time"),
+    OPTION(values, cost, OPT_MONEY, "max-cost", 0, "USD", "money"),
+    OPTION(values, seen, OPT_TAKEN, "a-rather-long-name", 0, "RULE", "a rule", .accept = note,
            .number = 7),
     OPTION_END,
 };
@@ -43,7 +43,7 @@ struct line {
     int argc;
     char *argv[20];
     int dashes;
-    struct wishes wishes;
+    struct values values;
     struct error err;
 };
 
@@ -56,7 +56,7 @@ static bool read_line(struct line *l, const char *text)
     snprintf(copy, sizeof copy, "%s", text);
     while ((word = strsep(&rest, " ")))
         l->argv[l->argc++] = strcmp(word, "_") == 0 ? "" : word;
-    return options_read(rows, &l->argc, l->argv, &l->wishes, &l->dashes, &l->err);
+    return options_read(rows, &l->argc, l->argv, &l->values, &l->dashes, &l->err);
 }
 
 static void test_anywhere(void **state)
@@ -71,14 +71,14 @@ static void test_anywhere(void **state)
     assert_string_equal(l.argv[3], "-");
     assert_string_equal(l.argv[4], "--quiet");
     assert_int_equal(l.dashes, 4);
-    assert_true(str_is(l.wishes.model, "a/b"));
-    assert_true(l.wishes.is_quiet);
-    assert_int_equal(l.wishes.n, 3);
-    assert_int_equal(l.wishes.ms, 120000);
-    assert_true(l.wishes.cost == 0.5);
+    assert_true(str_is(l.values.model, "a/b"));
+    assert_true(l.values.is_quiet);
+    assert_int_equal(l.values.n, 3);
+    assert_int_equal(l.values.ms, 120000);
+    assert_true(l.values.cost == 0.5);
     assert_true(read_line(&l, "-m=x --a-rather-long-name one --a-rather-long-name=two"));
-    assert_string_equal(l.wishes.seen, "7:one;7:two;");
-    assert_true(str_is(l.wishes.model, "x"));
+    assert_string_equal(l.values.seen, "7:one;7:two;");
+    assert_true(str_is(l.values.model, "x"));
 }
 
 static void test_errors(void **state)
@@ -122,11 +122,11 @@ static void test_times(void **state)
     struct line l;
     (void)state;
     assert_true(read_line(&l, "--timeout 90"));
-    assert_int_equal(l.wishes.ms, 90000);
+    assert_int_equal(l.values.ms, 90000);
     assert_true(read_line(&l, "--timeout 500ms"));
-    assert_int_equal(l.wishes.ms, 500);
+    assert_int_equal(l.values.ms, 500);
     assert_true(read_line(&l, "--timeout 2h"));
-    assert_int_equal(l.wishes.ms, 7200000);
+    assert_int_equal(l.values.ms, 7200000);
 }
 
 static void test_help(void **state)

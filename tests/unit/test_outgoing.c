@@ -26,7 +26,7 @@ static void talk_end(struct talk *t)
     history_clear(&t->history);
 }
 
-static void say(struct talk *t, enum role role, const char *text, struct mark *turn)
+static void say(struct talk *t, enum role role, const char *text, struct turn_mark *turn)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     struct message m = message_text(&a, role, str_of(text));
@@ -34,10 +34,10 @@ static void say(struct talk *t, enum role role, const char *text, struct mark *t
 }
 
 /* A turn with one call. */
-static struct mark *say_turn(struct talk *t, const char *id)
+static struct turn_mark *say_turn(struct talk *t, const char *id)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
-    struct mark *turn = history_mark(&t->history, str_of(id));
+    struct turn_mark *turn = history_mark(&t->history, str_of(id));
     struct block call = {
         .kind = BLOCK_CALL, .id = STR("c"), .name = STR("list"), .arguments = STR("{}")};
     struct message asks = {.role = ROLE_ASSISTANT, .blocks = &call, .n_blocks = 1};

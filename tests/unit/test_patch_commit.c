@@ -216,8 +216,8 @@ static void test_nth_unlink(void **state)
 }
 
 /* From one rename on nothing works any more, not even putting back: this is said, and what the
- * file held is still there under the name that is told. */
-static void test_torn(void **state)
+ * file held is still there under the name in the fault. */
+static void test_not_restored(void **state)
 {
     (void)state;
     fault.fails_on[CALL_RENAME] = true;
@@ -243,7 +243,7 @@ static void test_torn(void **state)
             assert_int_equal(f.kind, PATCH_UNWRITABLE);
             assert_same_picture(&before, &after);
         } else {
-            assert_int_equal(f.kind, PATCH_TORN);
+            assert_int_equal(f.kind, PATCH_NOT_RESTORED);
             assert_true(path_read(&kept, f.text, 100, &err));
             assert_string_equal(kept.p, "1\nx\n"); /* the first file is put back last */
         }
@@ -255,9 +255,9 @@ static void test_torn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nth_write), cmocka_unit_test(test_nth_rename),
-        cmocka_unit_test(test_no_links),  cmocka_unit_test(test_nth_unlink),
-        cmocka_unit_test(test_torn),
+        cmocka_unit_test(test_nth_write),    cmocka_unit_test(test_nth_rename),
+        cmocka_unit_test(test_no_links),     cmocka_unit_test(test_nth_unlink),
+        cmocka_unit_test(test_not_restored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -237,7 +237,7 @@ static void test_xdg(void **state)
     }
 }
 
-/* Runs it in a process for which the kernel has no openat2; its exit status tells. */
+/* Runs it in a process for which the kernel has no openat2; its exit status is the result. */
 static int without_openat2(int (*fn)(void))
 {
     struct sock_filter code[] = {

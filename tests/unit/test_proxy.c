@@ -284,7 +284,8 @@ static void test_slow_reader(void **state)
     char bytes[16384];
     scene_open(&c);
     tunnel(&c, &client, &server);
-    for (int stuck = 0; stuck < 200;) { /* until the buffers of the kernel and ours are full */
+    for (int stuck = 0;
+         stuck < 200;) { /* until the buffers of the kernel and of the proxy are full */
         memset(bytes, (int)(sent / sizeof bytes) & 127, sizeof bytes);
         ssize_t n = sent % sizeof bytes ? -1 : send(server, bytes, sizeof bytes, MSG_DONTWAIT);
         sent += n > 0 ? (size_t)n : 0;

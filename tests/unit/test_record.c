@@ -429,19 +429,19 @@ static void test_sign_in(void **state)
 
 /* ---- end to end ---- */
 
-struct told {
+struct received {
     struct buf text;
     bool is_ended;
 };
 
-static void told_text(void *arg, struct str delta)
+static void on_text(void *arg, struct str delta)
 {
-    buf_add(&((struct told *)arg)->text, delta);
+    buf_add(&((struct received *)arg)->text, delta);
 }
 
-static void told_end(void *arg, struct reply *reply, const struct error *err)
+static void on_reply_end(void *arg, struct reply *reply, const struct error *err)
 {
-    struct told *t = arg;
+    struct received *t = arg;
     (void)reply;
     t->is_ended = true;
     if (err)
@@ -453,7 +453,7 @@ static int ask_main(const char *base, const char *said)
 {
     struct loop *l = loop_new();
     AUTO(arena) struct arena a = ARENA_INIT;
-    struct told t = {0};
+    struct received t = {0};
     struct error err;
     struct message m = message_text(&a, ROLE_USER, str_of(said));
     struct ask ask = {.model = {.id = STR("fake")},
@@ -461,7 +461,7 @@ static int ask_main(const char *base, const char *said)
                       .n_messages = 1,
                       .base_url = str_of(base),
                       .key = STR(KEY)};
-    struct ask_sink sink = {.on_text = told_text, .on_end = told_end, .arg = &t};
+    struct ask_sink sink = {.on_text = on_text, .on_end = on_reply_end, .arg = &t};
     struct stream *s = provider_openai.start(l, &ask, &sink, &err);
     if (!s)
         buf_addf(&t.text, "|%s: %s", err_code_name(err.code), err.text);
@@ -476,7 +476,8 @@ static int ask_main(const char *base, const char *said)
 }
 
 /* Runs a program with one more variable and gives its first line. */
-static pid_t spawn(char *const *argv, const char *name, const char *value, char *line, size_t room)
+static pid_t spawn(char *const *argv, const char *name, const char *value, char *line,
+                   size_t capacity)
 {
     int out[2];
     pid_t pid;
@@ -492,7 +493,7 @@ static pid_t spawn(char *const *argv, const char *name, const char *value, char 
     if (name)
         unsetenv(name);
     size_t n = 0;
-    while (n < room - 1 && read(out[0], line + n, 1) == 1 && line[n] != '\n')
+    while (n < capacity - 1 && read(out[0], line + n, 1) == 1 && line[n] != '\n')
         n++;
     line[n] = '\0';
     close(out[0]);

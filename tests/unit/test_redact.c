@@ -252,24 +252,24 @@ static void slow_text(struct buf *text, struct str s, enum slow_zone zone)
 static enum slow_zone slow_zone(const char *name, bool is_text)
 {
     static const char *const said[] = {"args", "content", "messages", "message"};
-    static const char *const told[] = {"error", "config", "message"};
+    static const char *const checked[] = {"error", "config", "message"};
     for (size_t i = 0; i < ARRAY_LEN(said) && !is_text; i++)
         if (!strcmp(name, said[i]))
             return SLOW_SAID;
-    for (size_t i = 0; i < ARRAY_LEN(told); i++)
-        if (!strcmp(name, told[i]))
+    for (size_t i = 0; i < ARRAY_LEN(checked); i++)
+        if (!strcmp(name, checked[i]))
             return SLOW_TOLD;
     return SLOW_NONE;
 }
 
 static bool slow_is_secret(const char *name)
 {
-    static const char *const telling[] = {"token",   "secret",        "apikey",   "api_key",
-                                          "api-key", "authorization", "password", "credential"};
-    bool is_told = false;
-    for (size_t i = 0; i < ARRAY_LEN(telling); i++)
-        is_told |= strcasestr(name, telling[i]) != NULL;
-    return is_told && strcmp(name, "apiKeyProviders") && strcmp(name, "authorizationUrl");
+    static const char *const secret[] = {"token",   "secret",        "apikey",   "api_key",
+                                         "api-key", "authorization", "password", "credential"};
+    bool is_secret = false;
+    for (size_t i = 0; i < ARRAY_LEN(secret); i++)
+        is_secret |= strcasestr(name, secret[i]) != NULL;
+    return is_secret && strcmp(name, "apiKeyProviders") && strcmp(name, "authorizationUrl");
 }
 
 static void slow_value(struct jw *w, yyjson_val *v, bool is_top, enum slow_zone zone)

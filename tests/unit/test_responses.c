@@ -138,7 +138,7 @@ static void test_body_members(void **state)
     expect_body(&ask, BEGIN REST);
 }
 
-/* Only a model that may reason is told how to. */
+/* Only a model that may reason gets the settings for it. */
 static void test_body_reasoning(void **state)
 {
     (void)state;

@@ -413,8 +413,8 @@ static void test_cut_at_every_event(void **state)
 #define PIECE(more, args)                                                                          \
     EV("response.function_call_arguments.delta", more ",\"delta\":\"" args "\"")
 
-/* Calls without output_index keep their order and their arguments: told apart by item id, by call
- * id, and without both by the order of the events. */
+/* Calls without output_index keep their order and their arguments: distinguished by item id, by
+ * call id, and without both by the order of the events. */
 static void test_fix_04_calls_without_index(void **state)
 {
     (void)state;

@@ -521,6 +521,41 @@ static void test_foreign_trees_are_removed(void **state)
 }
 
 /* Where commands see /tmp, the file tools look into the scratch directory. */
+/* ---- directories ---- */
+
+static bool is_same_after(const char *top, const char *name, const char *command)
+{
+    AUTO(dirs) struct dirs l = {0};
+    AUTO(buf) struct buf dir = BUF_INIT, text = BUF_INIT;
+    usleep(30000); /* a time of its own for the next change */
+    buf_addf(&dir, "%s/%s", top, name);
+    dirs_add(&l, buf_str(&dir));
+    buf_addf(&text, "cd %s && { %s; }", top, command);
+    assert_int_equal(system(text.p), 0);
+    return dirs_are_same(&l);
+}
+
+static void test_changes_of_directories(void **state)
+{
+    (void)state;
+    char top[] = "/tmp/trivet-test-dirs-XXXXXX";
+    AUTO(dirs) struct dirs fresh = {0};
+    assert_non_null(mkdtemp(top));
+    assert_false(dirs_are_same(&fresh)); /* nothing is known */
+    dirs_add(&fresh, str_of(top));
+    assert_false(dirs_are_same(&fresh)); /* made just now */
+    assert_false(is_same_after(top, ".", "mkdir a"));
+    assert_true(is_same_after(top, "a", "true"));
+    assert_false(is_same_after(top, "a", "touch a/file"));
+    assert_true(is_same_after(top, "a", "echo more >a/file"));
+    assert_false(is_same_after(top, "a", "mv a/file a/other; touch -r / a"));
+    assert_false(is_same_after(top, "a", "mv a b; mkdir a; touch -r b a"));
+    assert_true(is_same_after(top, "a/none/below", "true"));
+    assert_false(is_same_after(top, "a/none/below", "mkdir a/none"));
+    assert_false(is_same_after(top, "a", "rm -r a"));
+    remove_tree(top);
+}
+
 static void test_scratch_is_tmp(void **state)
 {
     (void)state;
@@ -598,6 +633,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_filter_and_sockets),
         cmocka_unit_test(test_filter_and_truncate),
         cmocka_unit_test(test_foreign_trees_are_removed),
+        cmocka_unit_test(test_changes_of_directories),
         cmocka_unit_test(test_scratch_is_tmp),
         cmocka_unit_test(test_report),
     };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sessions across processes: what is on disk comes back, what a crash left open is closed, nothing
- * runs twice; replay; files of other writers; a disk that refuses. */
+ * runs twice; files of other writers; a disk that refuses. */
 #include "engine_scene.h"
 
 #include "engine/history.h"
@@ -380,57 +380,6 @@ static void only_texts_outlive_a_turn(void **state)
     scene_clear(&sc);
 }
 
-/* ---- replay ---- */
-
-struct told {
-    struct buf words, text;
-    int64_t last;
-    bool is_broken;
-};
-
-static bool tell(void *arg, const struct event *e)
-{
-    struct told *t = arg;
-    if (e->seq < t->last)
-        t->is_broken = true;
-    t->last = e->seq;
-    buf_addf(&t->words, "%s ", event_rows[e->kind].name);
-    if (e->kind == EV_TEXT)
-        buf_add(&t->text, e->text);
-    return true;
-}
-
-static void replay_gives_the_same_text(void **state)
-{
-    (void)state;
-    struct scene sc;
-    struct error err;
-    struct told live = {0}, disk = {0}, tail = {0};
-    char model[160];
-    scene_init(&sc);
-    scene_write(
-        &sc, "t.json",
-        "{\"rounds\":[[{\"say\":\"I look at it. \"},{\"call\":\"note\",\"args\":{}}],[{\"say\":\"Found it there.\"}]]}");
-    scene_begin(&sc, scene_model(&sc, model, sizeof model, "t.json").p);
-    assert_true(scene_say(&sc, "one"));
-    assert_true(session_replay(sc.session, 0, tell, &live, &err));
-    assert_string_equal(live.text.p, sc.text.p);
-    assert_false(live.is_broken);
-    int64_t last = live.last;
-    assert_true(session_replay(sc.session, last - 1, tell, &tail, &err));
-    assert_string_equal(tail.words.p, "turn_ended ");
-    reopen(&sc);
-    assert_true(session_replay(sc.session, 0, tell, &disk, &err));
-    assert_string_equal(disk.text.p, live.text.p);
-    assert_false(disk.is_broken);
-    assert_int_equal(disk.last, last);
-    assert_true(disk.words.n < live.words.n); /* merged */
-    assert_true(str_ends(buf_str(&disk.words), STR("text reply_done turn_ended ")));
-    buf_clear(&live.words), buf_clear(&live.text), buf_clear(&disk.words), buf_clear(&disk.text);
-    buf_clear(&tail.words), buf_clear(&tail.text);
-    scene_clear(&sc);
-}
-
 /* ---- a disk that refuses ---- */
 
 static void a_refusing_disk_is_said(void **state)
@@ -463,7 +412,7 @@ static void a_refusing_disk_is_said(void **state)
     }
     assert_true(was_refused);
     assert_true(has_failed);
-    assert_true(scene_say(&sc, "there is room again"));
+    assert_true(scene_say(&sc, "there is space again"));
     assert_int_equal(sc.last_state, TURN_COMPLETED);
     reopen(&sc);
     scene_clear(&sc);
@@ -483,7 +432,6 @@ int main(void)
         cmocka_unit_test(clearing_stays_cleared),
         cmocka_unit_test(compaction_stands_after_reopening),
         cmocka_unit_test(only_texts_outlive_a_turn),
-        cmocka_unit_test(replay_gives_the_same_text),
         cmocka_unit_test(a_refusing_disk_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

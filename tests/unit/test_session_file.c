@@ -186,9 +186,9 @@ static void test_fix_20_lost_in_a_turn(void **state)
         char model[160];
         init_deep(&sc);
         scene_write(
-            &sc, "story.json",
+            &sc, "scenario.json",
             "{\"rounds\":[[{\"call\":\"pause\",\"args\":{\"text\":\"x\"}}],[{\"say\":\"end\"}]]}");
-        scene_begin(&sc, scene_model(&sc, model, sizeof model, "story.json").p);
+        scene_begin(&sc, scene_model(&sc, model, sizeof model, "scenario.json").p);
         scene_start_send(&sc, &s, "one", SEND_NEW);
         scene_hear_until(&sc, "call_started");
         lose(&sc, (enum loss)how);
@@ -272,10 +272,10 @@ static void test_fix_21_a_refused_steer_is_not_said(void **state)
     char model[160];
     scene_init(&sc);
     sc.settings.steer_extends = true;
-    scene_write(&sc, "story.json",
+    scene_write(&sc, "scenario.json",
                 "{\"rounds\":[[{\"say\":\"a\"},{\"wait_ms\":50},{\"call\":\"note\",\"args\":{}}],"
                 "[{\"say\":\"{{last_user}}\"}]],\"forever\":true}");
-    scene_begin(&sc, scene_model(&sc, model, sizeof model, "story.json").p);
+    scene_begin(&sc, scene_model(&sc, model, sizeof model, "scenario.json").p);
     scene_start_send(&sc, &first, "go", SEND_NEW);
     scene_hear_until(&sc, "text");
     syncs_fail_after = 0;
@@ -344,9 +344,9 @@ static void test_fix_03_what_waited_runs_first(void **state)
     fclose(f);
     enter(&other, &sc);
     assert_int_equal(other.n_ended, sc.n_ended); /* nothing runs unasked */
-    session_tell_waiting(other.session);
+    session_announce_waiting(other.session);
     assert_true(str_is(buf_str(&other.heard), "turn_queued turn_queued turn_queued"));
-    session_tell_waiting(other.session); /* once is enough */
+    session_announce_waiting(other.session); /* once is enough */
     assert_true(str_is(buf_str(&other.heard), "turn_queued turn_queued turn_queued"));
     assert_true(
         engine_cancel_turn(other.engine, STR("0b0b0b0b-0000-4000-8000-000000000002"), &err));

@@ -27,16 +27,14 @@ static bool read_line(void *arg, struct arena *a, yyjson_val *line, struct form_
     return true;
 }
 
-static void put_head(void *arg, struct session *s, const struct message *first, size_t n_first,
-                     size_t n, int64_t settles, struct buf *out)
+static void put_head(void *arg, struct session *s, const struct form_head *h, struct buf *out)
 {
     struct session_info info;
     (void)arg;
-    (void)first;
-    assert_true(n_first <= n || n == 0);
+    assert_true(h->n_first <= h->n || h->n == 0);
     session_info(s, &info);
-    buf_addf(out, "{\"head\":\"%.*s\",\"n\":%zu,\"settles\":%lld}\n", STR_FMT(info.id), n,
-             (long long)settles);
+    buf_addf(out, "{\"head\":\"%.*s\",\"n\":%zu,\"settles\":%lld}\n", STR_FMT(info.id), h->n,
+             (long long)h->settles);
 }
 
 static void put_message(void *arg, const struct message *m, size_t index, struct buf *out)
@@ -193,14 +191,14 @@ static void records_do_not_pile_up(void **state)
     char model[160];
     struct error err;
     begin(&sc, "rehearsal/echo");
-    AUTO(buf) struct buf story = BUF_INIT;
-    buf_addz(&story, "{\"rounds\":[[{\"call\":\"note\",\"args\":{\"text\":\"");
+    AUTO(buf) struct buf scenario = BUF_INIT;
+    buf_addz(&scenario, "{\"rounds\":[[{\"call\":\"note\",\"args\":{\"text\":\"");
     for (int i = 0; i < 100000; i++)
-        buf_addc(&story, 'x');
-    buf_addz(&story, "\"}}],[{\"say\":\"ok\"}]]}");
-    scene_write(&sc, "story.json", story.p);
-    assert_true(
-        session_set_model(sc.session, scene_model(&sc, model, sizeof model, "story.json"), &err));
+        buf_addc(&scenario, 'x');
+    buf_addz(&scenario, "\"}}],[{\"say\":\"ok\"}]]}");
+    scene_write(&sc, "scenario.json", scenario.p);
+    assert_true(session_set_model(sc.session,
+                                  scene_model(&sc, model, sizeof model, "scenario.json"), &err));
     size_t largest = 0;
     for (int i = 0; i < 20; i++) {
         assert_true(scene_say(&sc, "go"));
@@ -273,8 +271,8 @@ static void the_queue_survives_a_renewal(void **state)
     scene_clear(&sc);
 }
 
-/* Where no new file can be made, the session goes on as it was; the model is told of the interrupt
- * in a message of its own. */
+/* Where no new file can be made, the session goes on as it was; the model gets the note on the
+ * interrupt in a message of its own. */
 static void a_renewal_that_fails_changes_nothing(void **state)
 {
     (void)state;
@@ -295,7 +293,7 @@ static void a_renewal_that_fails_changes_nothing(void **state)
 
 /* ---- overflow ---- */
 
-static const char overflow_story[] =
+static const char overflow_scenario[] =
     "{\"summary\":[{\"say\":\"short\"}],"
     "\"turns\":[{\"when\":\"go on\",\"rounds\":[[{\"say\":\"back\"}]]},"
     "{\"when\":\"much\",\"rounds\":[[{\"say\":\"Half. \"},{\"call\":\"note\",\"args\":{\"text\":\"x\"}}],"
@@ -330,9 +328,9 @@ static void begin_overflow(struct scene *sc)
     begin(sc, "rehearsal/echo");
     sc->settings.compact = (struct compact_rules){
         .continuation = "go on", .max_continuations = 2, .overflow_words = words};
-    scene_write(sc, "story.json", overflow_story);
+    scene_write(sc, "scenario.json", overflow_scenario);
     struct error err;
-    struct str slug = scene_model(sc, model, sizeof model, "story.json");
+    struct str slug = scene_model(sc, model, sizeof model, "scenario.json");
     assert_true(session_set_model(sc->session, slug, &err));
 }
 
@@ -386,7 +384,7 @@ static void the_cancel_sweep_over_an_overflow(void **state)
     unsigned long n = 1;
     while (sweep_at(n))
         n++;
-    assert_true(n > 4); /* the story has more awaits than that */
+    assert_true(n > 4); /* the turn has more awaits than that */
 }
 
 int main(void)

@@ -131,7 +131,7 @@ static void test_block(void **state) /* loaf 184 */
     AUTO(buf) struct buf out = BUF_INIT;
     scene_open(&s);
     skills_put_list(&found, 8000, &out);
-    assert_int_equal(out.n, 0); /* nobody is told about nothing */
+    assert_int_equal(out.n, 0); /* no list without skills */
     scene_put(&s, "skills/one/SKILL.md", "First.\n\nDo \xff it.\n");
     scene_put(&s, "skills/two/SKILL.md", "Second.\n");
     skills_add_root(&found, str_of(scene_path(&s, "skills")));

@@ -307,7 +307,7 @@ static void test_read(void **state)
     struct error err = ERROR_INIT;
     struct seen s = {0};
     int64_t end, n_foreign;
-    write_file(STR("{\"a\":1}\r\n\nfoo\n[1]\n  {\"b\":1}\n{\n{}\n{}\n{\"torn\":"));
+    write_file(STR("{\"a\":1}\r\n\nfoo\n[1]\n  {\"b\":1}\n{\n{}\n{}\n{\"half\":"));
     assert_true(slog_read(path, note_offset, &s, &err));
     assert_int_equal(s.n, 3); /* stopped there */
     assert_int_equal(s.offsets[1], 20);
@@ -540,7 +540,7 @@ static struct slog *script_open(struct script *sc)
 
 static void run_script(struct script *sc)
 {
-    write_file(STR("{\"type\":\"session\"}\n{\"torn\""));
+    write_file(STR("{\"type\":\"session\"}\n{\"half\""));
     buf_addz(&sc->want, "{\"type\":\"session\"}\n");
     disk.is_armed = true;
     struct slog *g = script_open(sc);

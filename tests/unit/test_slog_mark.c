@@ -122,14 +122,14 @@ static void test_reopen(void **state)
     assert_false(slog_reopen(path, &left, &f, &second, &repair, &err));
     assert_int_equal(err.code, ERR_LOCKED);
     slog_close(g);
-    write_to(path_z, "{\"n\":3}\n{\"torn", O_APPEND);
+    write_to(path_z, "{\"n\":3}\n{\"half", O_APPEND);
     assert_true(slog_reopen(path, &left, &f, &g, &repair, &err));
     assert_true(g && f == SLOG_LONGER && repair.cut_bytes == 6);
     slog_close(g);
-    write_to(path_z, "nothing of ours", O_TRUNC);
+    write_to(path_z, "not a session", O_TRUNC);
     assert_true(slog_reopen(path, &left, &f, &g, &repair, &err));
     assert_true(!g && f == SLOG_OTHER);
-    assert_file(path_z, "nothing of ours");
+    assert_file(path_z, "not a session");
 }
 
 static struct slog *open_left(void)
@@ -151,10 +151,10 @@ static void test_intact(void **state)
     write_to(path_z, "{\"by\":\"another\"}\n", O_APPEND);
     assert_true(slog_is_intact(g));
     assert_true(slog_append(g, STR("{\"n\":3}"), &err));
-    write_to(path_z, "{\"torn\":", O_APPEND);
+    write_to(path_z, "{\"half\":", O_APPEND);
     assert_true(slog_is_intact(g));
     assert_true(slog_append(g, STR("{\"n\":4}"), &err));
-    assert_file(path_z, LEFT "{\"by\":\"another\"}\n{\"n\":3}\n{\"torn\":\n{\"n\":4}\n");
+    assert_file(path_z, LEFT "{\"by\":\"another\"}\n{\"n\":3}\n{\"half\":\n{\"n\":4}\n");
     assert_int_equal(truncate(path_z, 3), 0);
     assert_false(slog_is_intact(g));
     slog_close(g);

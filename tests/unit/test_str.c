@@ -235,7 +235,7 @@ static void test_error(void **state)
         assert_string_not_equal(err_code_name(c), "unknown");
 }
 
-/* Whatever goes in, the text is valid UTF-8 and ends inside its room. */
+/* Whatever goes in, the text is valid UTF-8 and ends inside its buffer. */
 static void test_error_text_is_utf8(void **state)
 {
     (void)state;

@@ -94,7 +94,7 @@ static void test_output_is_bounded(void **state)
     assert_true(r.ok);
     assert_int_equal(r.run.out.total, 5000004);
     check_out(&r, "xxxxxxxxxx\n[... 4999984 bytes left out ...]\nxxxxxxEND\n", "");
-    assert_true(r.run.out.head.room + r.run.out.tail.room < 200000);
+    assert_true(r.run.out.head.capacity + r.run.out.tail.capacity < 200000);
     shell_run_clear(&r.run);
     scene_close(&s);
 }
@@ -161,7 +161,7 @@ static void check_state(const char *shell)
     assert_null(kept(&r, "_"));
     shell_run_clear(&r.run);
     run(&r, &s, "echo $#; test -e /proc/self/fd/3 && echo open; exit 4");
-    check_out(&r, "0\n", ""); /* neither arguments nor descriptor of ours are seen */
+    check_out(&r, "0\n", ""); /* neither the arguments nor the descriptor of the wrapper are seen */
     assert_int_equal(r.run.end.exit_code, 4);
     assert_false(r.run.has_state);
     shell_run_clear(&r.run);

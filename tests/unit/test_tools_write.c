@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing, editing, and the diffs that tell about it. */
+/* Writing, editing, and the diffs that show it. */
 #include "tool_scene.h"
 
 #include "tools/change.h"
@@ -161,17 +161,20 @@ static void test_edit_of_dos_file(void **state)
     scene_put(&s, "dos.txt",
               "\xef\xbb\xbf"
               "a\r\nb\r\nc\r\n");
-    assert_true(change_edit(str_of(scene_path(&s, "dos.txt")), &e, 1, false, &c, &r, &err));
+    assert_true(change_edit(str_of(scene_path(&s, "dos.txt")), &(struct edit_list){&e, 1, false},
+                            &c, &r, &err));
     assert_int_equal(r.fault, EDIT_FINE);
     assert_file(&s, "dos.txt",
                 "\xef\xbb\xbf"
                 "a\r\nx\r\ny\r\nc\r\n");
     AUTO(change) struct change again = CHANGE_INIT;
-    assert_true(change_edit(str_of(scene_path(&s, "dos.txt")), &e, 1, false, &again, &r, &err));
+    assert_true(change_edit(str_of(scene_path(&s, "dos.txt")), &(struct edit_list){&e, 1, false},
+                            &again, &r, &err));
     assert_int_equal(r.fault, EDIT_NOT_FOUND);
     AUTO(change) struct change bin = CHANGE_INIT;
     scene_put_bytes(&s, "bin", STR("a\0b"));
-    assert_false(change_edit(str_of(scene_path(&s, "bin")), &e, 1, false, &bin, &r, &err));
+    assert_false(change_edit(str_of(scene_path(&s, "bin")), &(struct edit_list){&e, 1, false}, &bin,
+                             &r, &err));
     scene_close(&s);
 }
 

@@ -224,10 +224,10 @@ static void test_scaiflux_bash(void **state)
     assert_call_fails(&s, SCAIFLUX, "bash", "{\"command\":\"sleep 30\",\"timeout\":100}",
                       "timed out after 100 ms\n");
     s.cx.background = background_new(s.loop);
-    s.cx.saved = saved_dir_new(str_of(scene_path(&s, "saved")), STR("/told"));
+    s.cx.saved = saved_dir_new(str_of(scene_path(&s, "saved")), STR("/shown"));
     assert_true(
         scene_call(&s, SCAIFLUX, "bash", "{\"command\":\"true\",\"run_in_background\":true}", &r));
-    assert_has(buf_str(&r.text), "its output goes to /told/output-1.txt");
+    assert_has(buf_str(&r.text), "its output goes to /shown/output-1.txt");
     assert_false(r.is_error);
     background_free(s.cx.background);
     saved_dir_free(s.cx.saved);

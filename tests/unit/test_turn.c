@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Turns from beginning to end, in process: order of events, one terminal event on every path, and
- * the cancel sweep: the same story interrupted at each of its awaits. */
+ * the cancel sweep: the same turn interrupted at each of its awaits. */
 #include "engine_scene.h"
 
 static void a_text_turn(void **state)
@@ -18,7 +18,7 @@ static void a_text_turn(void **state)
     scene_clear(&sc);
 }
 
-static const char tool_story[] =
+static const char tool_scenario[] =
     "{\"about\":\"a turn with everything\",\"rounds\":["
     "[{\"fail\":503,\"message\":\"busy\",\"times\":1},{\"think\":\"hm\"},{\"say\":\"I look. \"},"
     "{\"call\":\"note\",\"args\":{\"text\":\"a\"}},{\"call\":\"pause\",\"args\":{}},"
@@ -33,17 +33,17 @@ static void a_tool_turn(void **state)
     char model[160];
     scene_init(&sc);
     sc.settings.permit = PERMIT_ASK;
-    scene_write(&sc, "story.json", tool_story);
-    scene_begin(&sc, scene_model(&sc, model, sizeof model, "story.json").p);
+    scene_write(&sc, "scenario.json", tool_scenario);
+    scene_begin(&sc, scene_model(&sc, model, sizeof model, "scenario.json").p);
     assert_true(scene_say(&sc, "go"));
     assert_int_equal(sc.last_state, TURN_COMPLETED);
     assert_int_equal(n_tool_runs, 2);
     assert_string_equal(sc.text.p, "I look. Again. Done.");
     assert_true(str_find(buf_str(&sc.heard), STR("retry_waiting")) != SIZE_MAX);
     assert_true(str_find(buf_str(&sc.heard),
-                         STR("call_started permission_asked call_done call_started "
-                             "permission_asked call_done call_started call_done round_done")) !=
-                SIZE_MAX);
+                         STR("call_started permission_asked permission_answered call_done "
+                             "call_started permission_asked permission_answered call_done "
+                             "call_started call_done round_done")) != SIZE_MAX);
     scene_clear(&sc);
 }
 
@@ -55,8 +55,8 @@ static void a_denied_call_does_not_run(void **state)
     scene_init(&sc);
     sc.settings.permit = PERMIT_ASK;
     sc.answers = ANSWER_DENY;
-    scene_write(&sc, "story.json", tool_story);
-    scene_begin(&sc, scene_model(&sc, model, sizeof model, "story.json").p);
+    scene_write(&sc, "scenario.json", tool_scenario);
+    scene_begin(&sc, scene_model(&sc, model, sizeof model, "scenario.json").p);
     assert_true(scene_say(&sc, "go"));
     assert_int_equal(sc.last_state, TURN_COMPLETED);
     assert_int_equal(n_tool_runs, 0);
@@ -78,17 +78,17 @@ static void a_patch_needs_what_its_worst_path_needs(void **state)
     for (int leaves = 0; leaves < 2; leaves++) {
         struct scene sc;
         char model[160];
-        AUTO(buf) struct buf story = BUF_INIT;
+        AUTO(buf) struct buf scenario = BUF_INIT;
         scene_init(&sc);
         sc.settings.permit = PERMIT_RULES;
         sc.settings.toolset = &toolset_loaf;
-        buf_addf(&story,
+        buf_addf(&scenario,
                  "{\"rounds\":[[{\"call\":\"apply_patch\",\"args\":{\"input\":\"*** Begin Patch"
                  "\\n*** Add File: %s/one\\n+x\\n*** Add File: %s/%s/two\\n+x\\n"
                  "*** End Patch\"}}],[{\"say\":\"Done.\"}]]}",
                  sc.dir, sc.dir, leaves ? "../no-such-dir" : "in");
-        scene_write(&sc, "story.json", story.p);
-        scene_begin(&sc, scene_model(&sc, model, sizeof model, "story.json").p);
+        scene_write(&sc, "scenario.json", scenario.p);
+        scene_begin(&sc, scene_model(&sc, model, sizeof model, "scenario.json").p);
         session_set_mode(sc.session, MODE_WORKSPACE_WRITE);
         assert_true(scene_say(&sc, "go"));
         assert_int_equal(sc.last_state, TURN_COMPLETED);
@@ -339,8 +339,8 @@ static bool sweep_at(unsigned long at, bool quiet)
     scene_init(&sc);
     sc.settings.permit = PERMIT_ASK;
     sc.settings.is_quiet_after_cancel = quiet;
-    scene_write(&sc, "story.json", tool_story);
-    scene_begin(&sc, scene_model(&sc, model, sizeof model, "story.json").p);
+    scene_write(&sc, "scenario.json", tool_scenario);
+    scene_begin(&sc, scene_model(&sc, model, sizeof model, "scenario.json").p);
     fiber_watch_awaits(on_await, &w);
     assert_true(scene_say(&sc, "go"));
     fiber_watch_awaits(NULL, NULL);
@@ -367,7 +367,7 @@ static void the_cancel_sweep(void **state)
     unsigned long n = 1;
     while (sweep_at(n, false))
         n++;
-    assert_true(n > 5); /* the story has more awaits than that */
+    assert_true(n > 5); /* the turn has more awaits than that */
     for (unsigned long i = 1; i < n; i++)
         sweep_at(i, true);
 }
@@ -424,38 +424,6 @@ static void an_overflow_is_compacted_once(void **state)
     scene_clear(&sc);
 }
 
-static bool count_event(void *arg, const struct event *e)
-{
-    assert_null(e->message);
-    assert_true(e->kind != EV_REPLY_DONE || str_find(e->json, STR("assistant")) != SIZE_MAX);
-    ++*(int *)arg;
-    return true;
-}
-
-/* A reply is kept for replay as JSON; one that is longer than the ring is told from the file. */
-static void fix_26_long_replies_are_not_kept_twice(void **state)
-{
-    (void)state;
-    AUTO(arena) struct arena a = ARENA_INIT;
-    struct event_ring ring = {0};
-    int n = 0;
-    struct message m = message_text(&a, ROLE_ASSISTANT, STR("short"));
-    event_ring_add(&ring, &(struct event){.kind = EV_TEXT, .text = STR("short"), .turn_seq = 1});
-    event_ring_add(&ring, &(struct event){.kind = EV_REPLY_DONE, .message = &m, .turn_seq = 2});
-    event_ring_each(&ring, 0, count_event, &n);
-    assert_int_equal(n, 2);
-    size_t large = 5 * (size_t)LIMIT_RING_BYTES;
-    m.blocks[0].text = str_n(memset(arena_alloc(&a, large), 'x', large), large);
-    event_ring_add(&ring, &(struct event){.kind = EV_REPLY_DONE, .message = &m, .turn_seq = 3});
-    assert_null(ring.first);
-    assert_int_equal(ring.bytes, 0);
-    assert_int_equal(ring.dropped_to, 3);
-    event_ring_add(&ring, &(struct event){.kind = EV_ANSWER, .text = STR("x"), .turn_seq = 4});
-    event_ring_each(&ring, 0, count_event, &n);
-    assert_int_equal(n, 3);
-    event_ring_clear(&ring);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -476,7 +444,6 @@ int main(void)
         cmocka_unit_test(back_pressure_holds_the_model),
         cmocka_unit_test(interrupt_works_while_held),
         cmocka_unit_test(an_overflow_is_compacted_once),
-        cmocka_unit_test(fix_26_long_replies_are_not_kept_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,45 +74,45 @@ static void test_join(void **state)
 static void test_private(void **state)
 {
     (void)state;
-    static const char *const ours[] = {"localhost",
-                                       "LOCALHOST.",
-                                       "a.localhost",
-                                       "127.0.0.1",
-                                       "127.1",
-                                       "2130706433",
-                                       "0x7f.1",
-                                       "10.1.2.3",
-                                       "172.16.0.1",
-                                       "172.31.255.255",
-                                       "192.168.1.1",
-                                       "169.254.169.254",
-                                       "0.0.0.0",
-                                       "100.64.0.1",
-                                       "224.0.0.1",
-                                       "255.255.255.255",
-                                       "[::1]",
-                                       "[::]",
-                                       "[fe80::1%eth0]",
-                                       "[fc00::1]",
-                                       "[::ffff:127.0.0.1]",
-                                       "[::ffff:10.0.0.1]",
-                                       "[64:ff9b::7f00:1]",
-                                       "[2002:7f00:1::]",
-                                       "router",
-                                       "nas.local",
-                                       "db.internal",
-                                       "",
-                                       "[ff02::1]"};
-    static const char *const theirs[] = {
+    static const char *const private[] = {"localhost",
+                                          "LOCALHOST.",
+                                          "a.localhost",
+                                          "127.0.0.1",
+                                          "127.1",
+                                          "2130706433",
+                                          "0x7f.1",
+                                          "10.1.2.3",
+                                          "172.16.0.1",
+                                          "172.31.255.255",
+                                          "192.168.1.1",
+                                          "169.254.169.254",
+                                          "0.0.0.0",
+                                          "100.64.0.1",
+                                          "224.0.0.1",
+                                          "255.255.255.255",
+                                          "[::1]",
+                                          "[::]",
+                                          "[fe80::1%eth0]",
+                                          "[fc00::1]",
+                                          "[::ffff:127.0.0.1]",
+                                          "[::ffff:10.0.0.1]",
+                                          "[64:ff9b::7f00:1]",
+                                          "[2002:7f00:1::]",
+                                          "router",
+                                          "nas.local",
+                                          "db.internal",
+                                          "",
+                                          "[ff02::1]"};
+    static const char *const public[] = {
         "example.org", "8.8.8.8",           "172.32.0.1",       "172.15.0.1",
         "192.169.0.1", "[2606:4700::1111]", "[::ffff:8.8.8.8]", "localhost.example.org",
         "mylocal.org", "100.128.0.1"};
-    for (size_t i = 0; i < ARRAY_LEN(ours); i++)
-        if (!address_host_is_private(str_of(ours[i])))
-            fail_msg("%s is private", ours[i]);
-    for (size_t i = 0; i < ARRAY_LEN(theirs); i++)
-        if (address_host_is_private(str_of(theirs[i])))
-            fail_msg("%s is not private", theirs[i]);
+    for (size_t i = 0; i < ARRAY_LEN(private); i++)
+        if (!address_host_is_private(str_of(private[i])))
+            fail_msg("%s is private", private[i]);
+    for (size_t i = 0; i < ARRAY_LEN(public); i++)
+        if (address_host_is_private(str_of(public[i])))
+            fail_msg("%s is not private", public[i]);
     struct sockaddr unix_socket = {.sa_family = AF_UNIX};
     assert_true(address_is_private(&unix_socket));
 }

@@ -9,7 +9,7 @@
 #include "base/module.h"
 #include "base/path.h"
 #include "loop/fiber.h"
-#include "toolsets/doctor.h"
+#include "toolsets/mend.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -166,7 +166,7 @@ static inline bool scene_call(struct scene *s, const struct toolset *set, const 
     struct error err;
     struct fault fault;
     AUTO(json) struct json doc = JSON_INIT;
-    AUTO(doctor) struct doctor mended = DOCTOR_INIT;
+    AUTO(mended) struct mended mended = MENDED_INIT;
     *ret = TOOL_RESULT_INIT;
     struct scene_call c = {.scene = s, .tool = toolset_find(set, str_of(name)), .ret = ret};
     if (!c.tool) {
@@ -180,7 +180,7 @@ static inline bool scene_call(struct scene *s, const struct toolset *set, const 
     s->cx.arguments = str_of(json);
     AUTO_FREE void *args = xcalloc(1, c.tool->args_size);
     c.args = args;
-    if (!doctor_mend(set, c.tool, doc.root, &mended, &fault) ||
+    if (!mend_args(set, c.tool, doc.root, &mended, &fault) ||
         !tool_decode(set, c.tool, mended.args.root ? mended.args.root : doc.root, args, &fault)) {
         set->say_invalid(c.tool, &fault, str_of(json), ret);
         return true;

@@ -9,6 +9,7 @@
 #include "context/export.h"
 #include "context/instructions.h"
 #include "context/skills.h"
+#include "dialects/undone.h"
 #include "mcp/config.h"
 #include "mcp/hub.h"
 
@@ -145,7 +146,7 @@ static bool undo_await(struct acp_session *s, struct str args, struct buf *out, 
     (void)args;
     if (!session_undo_await(s->session, &a, &report, err))
         return false;
-    profile_put_undo(&report, out);
+    undone_put_text(&report, out);
     return true;
 }
 
@@ -196,7 +197,7 @@ const struct acp_command acp_commands[] = {
     {"model", "provider/model-id", "show or choose the model", model_await},
     {"sessions", NULL, "earlier sessions of this directory", acp_sessions_await},
     {"rename", "name", "name this session", rename_await},
-    {"undo", NULL, "take back what file tools changed in the last turn", undo_await},
+    {"undo", NULL, "take back what the last turn changed in files", undo_await},
     {"export", "file", "write the conversation to a file, .md or .html", export_await},
     {"memory", NULL, "files that go with every request", memory_await},
     {"skills", NULL, "instructions that a command or a prompt can name", skills_await},
@@ -265,7 +266,7 @@ bool acp_run_command_await(struct acp_session *s, const struct acp_command *c, s
     return true;
 }
 
-/* ---- telling which there are ---- */
+/* ---- sending the list ---- */
 
 static void put_command(struct jw *w, struct str name, struct str about, const char *hint)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* session/load and session/resume: an earlier conversation goes on, told again or not. */
+/* session/load and session/resume: an earlier conversation goes on, with its messages sent again or
+ * not. */
 #include "dialects/acp/methods.h"
 
 struct load_params {
@@ -17,7 +18,7 @@ struct load_params {
 static const struct row load_rows[] = {LOAD_ROWS(NEEDED)};
 static const struct row resume_rows[] = {LOAD_ROWS(NULLABLE)};
 
-/* ---- telling again ---- */
+/* ---- sending it again ---- */
 
 static void say_user(struct acp_session *s, const struct message *m, struct arena *a)
 {
@@ -147,7 +148,7 @@ static bool find_await(struct request *rq, struct acp_session **ret, struct erro
     return true;
 }
 
-static bool load_or_resume_await(struct request *rq, struct jw *w, bool tells, struct error *err)
+static bool load_or_resume_await(struct request *rq, struct jw *w, bool replays, struct error *err)
 {
     struct acp_session *s;
     if (!find_await(rq, &s, err))
@@ -155,8 +156,8 @@ static bool load_or_resume_await(struct request *rq, struct jw *w, bool tells, s
     if (s->is_prompting)
         return error_set(err, ERR_BUSY, "a prompt of this session is running: `sessionId` %s",
                          s->id);
-    s->is_prompting = tells; /* nothing else may be told in between */
-    if (tells)
+    s->is_prompting = replays; /* nothing else may be sent in between */
+    if (replays)
         say_all_await(s);
     s->is_prompting = false;
     wait_wake(&s->closed);
@@ -186,7 +187,7 @@ const struct method acp_session_load = {
     .how = RUN_FIBER,
     .lane = LANE_MAIN,
     .run = load_await,
-    .about = "Opens a saved session and tells its conversation again before the answer.",
+    .about = "Opens a saved session and sends its conversation again before the answer.",
     .errors = "unknown session (-32002); in use by another program (-32603)",
 };
 
@@ -199,6 +200,6 @@ const struct method acp_session_resume = {
     .how = RUN_FIBER,
     .lane = LANE_MAIN,
     .run = resume_await,
-    .about = "The same without telling it again.",
+    .about = "The same without sending it again.",
     .errors = "unknown session (-32002); in use by another program (-32603)",
 };

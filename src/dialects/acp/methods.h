@@ -89,7 +89,7 @@ struct acp_command {
 extern const struct acp_command acp_commands[]; /* ended by a NULL name */
 /* The command that a prompt names, or NULL. */
 const struct acp_command *acp_find_command(struct str text, struct str *ret_args);
-/* False only with ERR_CANCELED: other failures are told. */
+/* False only with ERR_CANCELED: other failures are sent to the client. */
 bool acp_run_command_await(struct acp_session *s, const struct acp_command *c, struct str args,
                            struct error *err);
 /* A prompt that names a skill as a command gets the text for the model. */

@@ -12,8 +12,8 @@
 
 void acp_apply_mode(struct acp_session *s)
 {
-    static const char *const usual[] = {"skills", "todo", "web", NULL};
-    static const char *const asking[] = {"skills", "todo", "web", "questions", NULL};
+    static const char *const usual[] = {"explore", "skills", "todo", "web", NULL};
+    static const char *const asking[] = {"explore", "skills", "todo", "web", "questions", NULL};
     profile_fill(&s->settings, s->mode, &s->rules, true);
     s->settings.gadgets = s->acp->client.shows_forms ? asking : usual;
     acp_use_files(s);
@@ -23,7 +23,7 @@ void acp_apply_mode(struct acp_session *s)
     s->settings.max_cost = s->acp->options.max_cost;
     s->settings.max_total_tokens = s->acp->options.max_total_tokens;
     s->settings.asks_beyond_mode = true;
-    s->settings.tells_output = true;
+    s->settings.sends_output = true;
     if (!s->session)
         return;
     session_set_mode(s->session, s->mode->covers);

@@ -61,8 +61,8 @@ static void take_choice(struct acp_session *s, struct str option)
     c->ask = 0;
     if (allow)
         acp_call_running(s);
-    session_permit(s->session, request, allow,
-                   allow ? STR_NONE : STR("the user refused this call"));
+    session_permit(s->session, request, allow, allow ? STR_NONE : STR("the user refused this call"),
+                   str_of(s->acp->sv->client));
 }
 
 /* Everything but a known option is a refusal. */
@@ -214,7 +214,8 @@ void acp_ask_permission(struct acp_session *s, const struct event *e)
 {
     struct acp *a = s->acp;
     if (!s->call.id || a->is_deaf) {
-        session_permit(s->session, e->request_id, false, STR("there is no client to ask"));
+        session_permit(s->session, e->request_id, false, STR("there is no client to ask"),
+                       STR_NONE);
         return;
     }
     make_offer(s, e);

@@ -37,7 +37,8 @@ static void on_answer(void *arg, const struct rpc_answer *answer)
     if (str_is(json_get_str(answer->result, "action"), "accept"))
         put_answers(s->question.json, json_get(answer->result, "content"), &text);
     s->question.ask = 0;
-    session_answer(s->session, request, text.n ? buf_str(&text) : STR_NONE);
+    session_answer(s->session, request, text.n ? buf_str(&text) : STR_NONE,
+                   str_of(s->acp->sv->client));
 }
 
 static void put_question(struct jw *w, struct arena *a, yyjson_val *question, size_t i)
@@ -87,7 +88,7 @@ void acp_ask_question(struct acp_session *s, const struct event *e)
     struct error ignored;
     if (!a->client.shows_forms || a->is_deaf ||
         !json_parse(e->json, 0, LIMIT_JSON_DEPTH, &j, &ignored)) {
-        session_answer(s->session, e->request_id, STR_NONE);
+        session_answer(s->session, e->request_id, STR_NONE, STR_NONE);
         return;
     }
     arena_clear(&s->question.arena);

@@ -247,7 +247,7 @@ static void end_event(struct kward *k, struct jw *w)
     rpc_notify(k->rpc, "session/event", buf_str(w->out));
 }
 
-void kw_tell_notice(struct kw_file *f, struct str text)
+void kw_send_notice(struct kw_file *f, struct str text)
 {
     AUTO(buf) struct buf out = BUF_INIT;
     struct kward *k = f->kward;
@@ -260,7 +260,7 @@ void kw_tell_notice(struct kw_file *f, struct str text)
 }
 
 /* o NULL: it failed. */
-static void tell_end(struct kward *k, struct str session_id, const struct compact_outcome *o,
+static void send_end(struct kward *k, struct str session_id, const struct compact_outcome *o,
                      const struct error *err)
 {
     AUTO(buf) struct buf out = BUF_INIT;
@@ -290,7 +290,7 @@ static bool compact_await(struct request *rq, struct jw *w, struct error *err)
     struct jw event = begin_event(&line, p->session_id, "compactionStart");
     end_event(k, &event);
     bool ok = session_compact_await(s->file->session, p->instructions, &rq->arena, &out, err);
-    tell_end(k, p->session_id, ok ? &out : NULL, err);
+    send_end(k, p->session_id, ok ? &out : NULL, err);
     if (ok)
         put_outcome(w, &out);
     else

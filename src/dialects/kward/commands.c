@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* prompts/..., commands/..., resources/startup (kward 318-327), and input that begins with a slash
- * : a template is expanded, a command of a plugin runs as a separate turn, anything else is plain
- * text. */
+ * : a template is expanded, a command of a plugin and "/undo" run as a separate turn, anything else
+ * is plain text. */
 #include "dialects/kward/events.h"
 #include "dialects/kward/methods.h"
 #include "dialects/kward/registry.h"
@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "context/library.h"
 #include "context/plugin.h"
+#include "dialects/undone.h"
 
 static struct str without_slash(struct str name)
 {
@@ -322,7 +323,7 @@ static void free_visit(struct errand *e)
     arena_clear(&a);
 }
 
-static bool run_visit_await(struct errand *e, void (*tell)(void *turn, struct str text), void *turn,
+static bool run_visit_await(struct errand *e, void (*say)(void *turn, struct str text), void *turn,
                             struct error *err)
 {
     struct visit *v = CONTAINER_OF(e, struct visit, errand);
@@ -330,7 +331,7 @@ static bool run_visit_await(struct errand *e, void (*tell)(void *turn, struct st
         *err = v->why;
         return error_prefix(err, "/%.*s", STR_FMT(v->call.command));
     }
-    v->call.on_text = tell;
+    v->call.on_text = say;
     v->call.arg = turn;
     return plugin_run_await(v->loop, &v->call, err);
 }
@@ -367,6 +368,46 @@ static struct visit *new_visit(struct kward *k, struct kw_session *s, const stru
     v->is_refused = !session_may_run_outside(s->file->session, &v->why);
     v->arena = a;
     return v;
+}
+
+/* ---- undo ---- */
+
+struct undo_visit { /* "/undo" as input */
+    struct errand errand;
+    struct session *session;
+};
+
+static void free_undo(struct errand *e)
+{
+    free(CONTAINER_OF(e, struct undo_visit, errand));
+}
+
+static bool undo_await(struct session *s, struct buf *out, struct error *err)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct undo_report report;
+    if (!session_undo_await(s, &a, &report, err))
+        return false;
+    undone_put_text(&report, out);
+    return true;
+}
+
+static bool run_undo_await(struct errand *e, void (*tell)(void *turn, struct str text), void *turn,
+                           struct error *err)
+{
+    AUTO(buf) struct buf out = BUF_INIT;
+    if (!undo_await(CONTAINER_OF(e, struct undo_visit, errand)->session, &out, err))
+        return false;
+    tell(turn, buf_str(&out));
+    return true;
+}
+
+static struct errand *new_undo(struct kw_session *s)
+{
+    struct undo_visit *v = xnew(struct undo_visit);
+    v->errand = (struct errand){.run_await = run_undo_await, .free = free_undo};
+    v->session = s->file->session;
+    return &v->errand;
 }
 
 /* ---- commands/run ---- */
@@ -427,6 +468,12 @@ static bool run_command_await(struct request *rq, struct jw *w, struct error *er
     }
     const struct item *items = library_plugins(str_of(k->config_dir), &rq->arena, &n);
     const struct item *it = item_find(items, n, name);
+    if (!it && str_is(name, "undo")) {
+        if (!undo_await(s->file->session, &out, err))
+            return false;
+        put_output(w, name, buf_str(&out));
+        return true;
+    }
     if (!it)
         return error_set(err, ERR_INVALID, "Unknown plugin command: %.*s",
                          STR_FMT(str_cut(name, 200)));
@@ -446,7 +493,7 @@ const struct method kw_commands_run = {
     .how = RUN_FIBER,
     .lane = LANE_SLOW,
     .run = run_command_await,
-    .about = "Runs a plugin's command to its end, outside of turns.",
+    .about = "Runs a plugin's command, or undo, to its end, outside of turns.",
     .errors = "Unknown plugin command: <name>",
 };
 
@@ -483,4 +530,6 @@ void kw_take_slash(struct kward *k, struct kw_session *s, struct arena *a, struc
     it = item_find(items, n, name);
     if (it && in->n_images == 0)
         in->errand = &new_visit(k, s, it, rest)->errand;
+    else if (str_is(name, "undo") && !rest.n && in->n_images == 0)
+        in->errand = new_undo(s);
 }

@@ -139,7 +139,7 @@ void kw_put_params_fault(const struct method *m, const struct fault *f, struct j
 
 /* Error texts of lower layers that Kward replaces, by prefix. */
 static const struct {
-    const char *below, *ours;
+    const char *prefix, *text;
 } wordings[] = {
     {"invalid config JSON: ", "Invalid Kward config JSON: "},
     {"invalid core memory JSON: ", "Invalid Kward core memory JSON: "},
@@ -151,9 +151,9 @@ void kw_put_error(const struct request *rq, const struct error *err, struct jw *
     int code = err->code == ERR_INVALID ? RPC_PARAMS : RPC_INTERNAL;
     struct str rest = error_str(err);
     for (size_t i = 0; i < ARRAY_LEN(wordings); i++)
-        if (str_starts(rest, str_of(wordings[i].below))) {
-            buf_addz(&text, wordings[i].ours);
-            rest = str_from(rest, strlen(wordings[i].below));
+        if (str_starts(rest, str_of(wordings[i].prefix))) {
+            buf_addz(&text, wordings[i].text);
+            rest = str_from(rest, strlen(wordings[i].prefix));
             break;
         }
     buf_add(&text, rest);

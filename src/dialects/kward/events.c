@@ -305,7 +305,7 @@ void kw_on_event(void *file, struct session *s, const struct event *e)
         kw_ask(f, kw_turn_owner(k, f, e->turn_id), e);
     kw_log_event(f, e);
     if (e->kind == EV_NOTICE)
-        kw_tell_notice(f, e->text);
+        kw_send_notice(f, e->text);
     if (!kinds[e->kind].type || !e->turn_seq)
         return;
     struct jw w = rpc_begin_notice("turn/event", &k->line);

@@ -48,7 +48,7 @@ void kw_log_event(struct kw_file *f, const struct event *e);
 
 /* branch.c */
 /* Sends a notice to every RPC session of the file. */
-void kw_tell_notice(struct kw_file *f, struct str text);
+void kw_send_notice(struct kw_file *f, struct str text);
 
 /* question.c */
 void kw_ask(struct kw_file *f, struct str owner, const struct event *e);

@@ -27,7 +27,7 @@ static const char instructions[] =
     "- read_file and list_directory look around; code_search finds code of other projects. "
     "edit_file changes a file that you have read, write_file makes a new one, run_shell_command is "
     "for everything else: searching, tests, builds, git. File tools see the workspace alone.\n"
-    "- Ask the user (ask_user_question) only what is theirs to decide. A call that failed says why "
+    "- Ask the user (ask_user_question) only what the user has to decide. A call that failed says why "
     "in its result: mend that instead of repeating it." GUIDE_WORK GUIDE_CARE GUIDE_END;
 
 const struct method *const kw_methods[] = {
@@ -223,7 +223,8 @@ static struct session_settings make_settings(void)
         .canceled_text = "Cancelled.",
         .system = instructions,
         .rebuilds_system = true,
-        .tells_surroundings = true,
+        .keeps_undo = true,
+        .sends_surroundings = true,
     };
     retry_rules_from_env(&made.retry);
     return made;
@@ -240,7 +241,7 @@ static bool start(struct server *sv)
     k->settings.config_dir = k->config_dir;
     k->settings.offers_servers = true;
     k->settings.servers_file = k->config_path;
-    k->settings.tells_output = true;
+    k->settings.sends_output = true;
     k->settings.put_context_await = kw_put_context_await;
     k->settings.keep_context_await = kw_keep_context_await;
     k->settings.context_arg = k;

@@ -92,34 +92,34 @@ struct forest {
     struct jw *w;
 };
 
-struct key { /* a path or an id, found by its hash */
+struct hashed_row { /* a path or an id, found by its hash */
     uint64_t hash;
     size_t row;
 };
 
 static int by_hash(const void *a, const void *b)
 {
-    const struct key *x = a, *y = b;
+    const struct hashed_row *x = a, *y = b;
     if (x->hash != y->hash)
         return x->hash < y->hash ? -1 : 1;
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
 /* Paths and ids of all rows in one table: a path is never equal to an id. */
-static struct key *sort_keys(struct arena *a, const struct forest *f)
+static struct hashed_row *sort_keys(struct arena *a, const struct forest *f)
 {
-    struct key *keys = arena_array(a, struct key, 2 * f->n + 1);
+    struct hashed_row *keys = arena_array(a, struct hashed_row, 2 * f->n + 1);
     for (size_t i = 0; i < f->n; i++) {
-        keys[2 * i] = (struct key){str_hash(f->rows[i].path), i};
-        keys[2 * i + 1] = (struct key){str_hash(f->rows[i].id), i};
+        keys[2 * i] = (struct hashed_row){str_hash(f->rows[i].path), i};
+        keys[2 * i + 1] = (struct hashed_row){str_hash(f->rows[i].id), i};
     }
     qsort(keys, 2 * f->n, sizeof *keys, by_hash);
     return keys;
 }
 
-static size_t find_row(const struct forest *f, const struct key *keys, struct str name)
+static size_t find_row(const struct forest *f, const struct hashed_row *keys, struct str name)
 {
-    const struct key wanted = {.hash = str_hash(name)};
+    const struct hashed_row wanted = {.hash = str_hash(name)};
     size_t from = 0, to = 2 * f->n;
     while (name.n && from < to) { /* the first that is not smaller */
         size_t middle = from + (to - from) / 2;
@@ -139,7 +139,7 @@ static size_t find_row(const struct forest *f, const struct key *keys, struct st
 /* By the parent file in the header, else by the parent id. */
 static void find_parents(struct arena *a, struct forest *f)
 {
-    const struct key *keys = sort_keys(a, f);
+    const struct hashed_row *keys = sort_keys(a, f);
     for (size_t i = 0; i < f->n; i++) {
         size_t found = find_row(f, keys, f->rows[i].parent_path);
         if (found == NO_ROW)

@@ -9,7 +9,7 @@
 #include "base/secret.h"
 #include "base/time.h"
 #include "context/config.h"
-#include "context/diary.h"
+#include "context/metrics.h"
 
 #include "base/utf8.h"
 
@@ -19,7 +19,7 @@ unsigned kw_log_categories(const struct kward *k)
     struct error ignored;
     if (!config_read(str_of(k->config_path), &config, &ignored))
         config = JSON_INIT;
-    return diary_enabled(config.root, "KWARD_LOGGING");
+    return metrics_enabled(config.root, "KWARD_LOGGING");
 }
 
 /* ---- writing ---- */
@@ -41,12 +41,12 @@ static void put_outcome(struct jw *w, bool ok)
     jw_kz(w, "status", ok ? "completed" : "failed");
 }
 
-static void write_note(struct note *n, enum diary_category c, const char *event)
+static void write_note(struct note *n, enum metrics_category c, const char *event)
 {
     AUTO(buf) struct buf dir = BUF_INIT;
     buf_addf(&dir, "%s/logs", n->k->config_dir);
     if (n->enabled & 1u << c)
-        diary_write(buf_str(&dir), c, event, buf_str(&n->members));
+        metrics_write(buf_str(&dir), c, event, buf_str(&n->members));
 }
 
 enum { MESSAGE_CHARS = 500 };
@@ -87,11 +87,11 @@ static void note_reply(struct note *n, const struct event *e, int64_t us)
         jw_kint(&n->w, "request_bytes", e->count);
     put_ms(&n->w, us);
     put_outcome(&n->w, true);
-    write_note(n, DIARY_PERFORMANCE, "model_request");
+    write_note(n, METRICS_PERFORMANCE, "model_request");
     if (!json_get(m.root, "usage"))
         return;
     jw_kval(&n->w, "usage", json_get(m.root, "usage"));
-    write_note(n, DIARY_TOKENS, "model_usage");
+    write_note(n, METRICS_TOKENS, "model_usage");
 }
 
 static void note_call(struct note *n, const struct event *e)
@@ -101,12 +101,12 @@ static void note_call(struct note *n, const struct event *e)
     put_ms(&n->w, e->result->duration_us);
     put_outcome(&n->w, ok);
     jw_kint(&n->w, "result_bytes", (int64_t)e->result->text.n);
-    write_note(n, DIARY_PERFORMANCE, "tool_call");
-    write_note(n, DIARY_TOOLS, "tool_call");
+    write_note(n, METRICS_PERFORMANCE, "tool_call");
+    write_note(n, METRICS_TOOLS, "tool_call");
     if (ok)
         return;
     put_error(&n->w, "ToolError", e->result->text);
-    write_note(n, DIARY_ERRORS, "tool_error");
+    write_note(n, METRICS_ERRORS, "tool_error");
 }
 
 static void note_retry(struct note *n, const struct event *e)
@@ -119,8 +119,8 @@ static void note_retry(struct note *n, const struct event *e)
     jw_knum(&n->w, "delay_seconds", (double)r->delay_ms / 1000);
     jw_kint(&n->w, "request_bytes", r->request_bytes);
     put_error(&n->w, kw_error_kind(e->error->code), e->text);
-    write_note(n, DIARY_PERFORMANCE, "model_retry");
-    write_note(n, DIARY_ERRORS, "model_retry");
+    write_note(n, METRICS_PERFORMANCE, "model_retry");
+    write_note(n, METRICS_ERRORS, "model_retry");
 }
 
 /* A turn has failed; when the provider did, its request failed as well. */
@@ -129,17 +129,17 @@ static void note_failure(struct note *n, const struct event *e, int64_t us)
     const char *class = kw_error_kind(e->error->code);
     if (e->error->origin != ORIGIN_REMOTE) {
         put_error(&n->w, class, error_str(e->error));
-        write_note(n, DIARY_ERRORS, "turn_error");
+        write_note(n, METRICS_ERRORS, "turn_error");
         return;
     }
     put_current(n);
     put_ms(&n->w, us);
     put_outcome(&n->w, false);
-    write_note(n, DIARY_PERFORMANCE, "model_request");
+    write_note(n, METRICS_PERFORMANCE, "model_request");
     put_error(&n->w, class, error_str(e->error));
     jw_kz(&n->w, "error_code", err_code_name(e->error->code));
-    write_note(n, DIARY_ERRORS, "model_request_error");
-    write_note(n, DIARY_ERRORS, "turn_error");
+    write_note(n, METRICS_ERRORS, "model_request_error");
+    write_note(n, METRICS_ERRORS, "turn_error");
 }
 
 void kw_log_event(struct kw_file *f, const struct event *e)
@@ -148,9 +148,10 @@ void kw_log_event(struct kw_file *f, const struct event *e)
     int64_t now = time_mono_us();
     if (e->kind == EV_TURN_STARTED)
         f->turn_us = f->step_us = now;
-    bool is_told = e->kind == EV_REPLY_DONE || e->kind == EV_CALL_DONE ||
-                   e->kind == EV_RETRY_WAITING || e->kind == EV_FAILED || e->kind == EV_TURN_ENDED;
-    if (!is_told || !(n.enabled = kw_log_categories(f->kward)))
+    bool is_logged = e->kind == EV_REPLY_DONE || e->kind == EV_CALL_DONE ||
+                     e->kind == EV_RETRY_WAITING || e->kind == EV_FAILED ||
+                     e->kind == EV_TURN_ENDED;
+    if (!is_logged || !(n.enabled = kw_log_categories(f->kward)))
         return;
     n.w = (struct jw){.out = &n.members, .comma = true};
     if (e->kind == EV_REPLY_DONE)
@@ -164,7 +165,7 @@ void kw_log_event(struct kw_file *f, const struct event *e)
     else if (f->turn_us) {
         put_ms(&n.w, now - f->turn_us);
         put_outcome(&n.w, e->end->state == TURN_COMPLETED);
-        write_note(&n, DIARY_PERFORMANCE, "turn");
+        write_note(&n, METRICS_PERFORMANCE, "turn");
     }
     f->step_us = now;
     buf_clear(&n.members);
@@ -260,9 +261,9 @@ static void put_second(struct jw *w, const char *name, int64_t ms, struct arena 
 void kw_put_log_categories(struct jw *w, unsigned enabled)
 {
     jw_karr(w, "enabledCategories");
-    for (int i = 0; i < DIARY_N; i++)
+    for (int i = 0; i < METRICS_N; i++)
         if (enabled & 1u << i)
-            jw_str(w, str_of(diary_names[i]));
+            jw_str(w, str_of(metrics_names[i]));
     jw_arr_end(w);
 }
 
@@ -270,12 +271,12 @@ static bool stats(struct request *rq, struct jw *w, struct error *err)
 {
     const struct stats_params *p = rq->args;
     struct kward *k = rq->dialect;
-    struct diary_range range;
+    struct metrics_range range;
     struct str dir = arena_fmt(&rq->arena, "%s/logs", k->config_dir);
     unsigned enabled = kw_log_categories(k);
     if (!enabled)
-        return error_set(err, ERR_INVALID, "Telemetry logging is disabled. %s", diary_usage);
-    if (!diary_range(p->range, time_now_ms(), &range, err))
+        return error_set(err, ERR_INVALID, "Telemetry logging is disabled. %s", metrics_usage);
+    if (!metrics_range(p->range, time_now_ms(), &range, err))
         return false;
     jw_obj(w);
     jw_kobj(w, "range");
@@ -287,7 +288,7 @@ static bool stats(struct request *rq, struct jw *w, struct error *err)
     jw_obj_end(w);
     jw_kstr(w, "logDir", dir);
     kw_put_log_categories(w, enabled);
-    diary_stats(dir, enabled, &range, w);
+    metrics_stats(dir, enabled, &range, w);
     jw_obj_end(w);
     return true;
 }

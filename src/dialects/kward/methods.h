@@ -32,7 +32,7 @@ extern const struct row kw_capabilities_rows[];
 extern const struct row kw_turn_event_rows[], kw_session_event_rows[], kw_turn_error_rows[],
     kw_compact_rows[];
 extern const struct row_variant kw_parts[], kw_messages[]; /* of a transcript */
-/* A closed list of one text, which tells variants apart. */
+/* A closed list of one text, which distinguishes variants. */
 #define KW_ONLY(text) ((const char *const[]){text, NULL})
 /* Rows that have a name in the schema. */
 extern const struct row_shape kw_shapes[];

@@ -128,16 +128,13 @@ static bool is_offered(struct kward *k, const struct provider *p, const char *cu
 
 struct choices {
     struct choice *all;
-    size_t n, room;
+    size_t n, capacity;
 };
 
 static void add_choice(struct choices *c, struct kward *k, const struct provider *p,
                        const struct model *m)
 {
-    if (c->n == c->room) {
-        c->room = c->room ? c->room * 2 : 64;
-        c->all = xrealloc(c->all, c->room * sizeof *c->all);
-    }
+    GROW(c->all, c->n, c->capacity);
     c->all[c->n++] = (struct choice){kw_label(k, p), *m};
 }
 

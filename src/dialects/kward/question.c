@@ -74,7 +74,7 @@ static bool answer(struct request *rq, struct jw *w, struct error *err)
     add_answers(&text, p->answers);
     if (s->file->request[0] && str_is(p->request_id, s->file->question)) {
         session_answer(s->file->session, str_of(s->file->request),
-                       has_answer ? buf_str(&text) : STR_NONE);
+                       has_answer ? buf_str(&text) : STR_NONE, str_of(s->file->kward->sv->client));
         s->file->request[0] = '\0';
     }
     jw_obj(w);

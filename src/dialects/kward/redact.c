@@ -25,11 +25,11 @@ static const char *const harmless[] = {"apiKeyProviders", "storedCredentialType"
 
 /* Members with error texts or settings: every string inside may contain a key.  "message" only if
  * it is a string. */
-static const char *const told[] = {"error", "config", "message"};
+static const char *const checked[] = {"error", "config", "message"};
 /* Members with the conversation: not changed, whatever names they contain. */
-static const char *const said[] = {"args", "content", "messages", "message"};
+static const char *const kept[] = {"args", "content", "messages", "message"};
 
-enum zone { ZONE_NONE, ZONE_TOLD, ZONE_SAID };
+enum zone { ZONE_NONE, ZONE_CHECKED, ZONE_KEPT };
 
 enum mark {
     MARK_NAME = 1,   /* may be a secret name */
@@ -130,14 +130,14 @@ static void take_text(struct walk *w, struct str s, unsigned marks)
 {
     AUTO(json) struct json doc = JSON_INIT;
     AUTO(buf) struct buf text = BUF_INIT;
-    bool is_told = (w->zone ? w->zone : w->next) == ZONE_TOLD;
+    bool is_checked = (w->zone ? w->zone : w->next) == ZONE_CHECKED;
     w->next = ZONE_NONE;
-    if (!is_told && !w->has_own && !(marks & MARK_HIDDEN))
+    if (!is_checked && !w->has_own && !(marks & MARK_HIDDEN))
         return;
     struct str plain = undo_escapes(s, &doc);
     if (is_path(plain))
         return;
-    if ((is_told ? secret_blank : secret_blank_own)(plain, &text))
+    if ((is_checked ? secret_blank : secret_blank_own)(plain, &text))
         replace(w, s, buf_str(&text));
 }
 
@@ -188,8 +188,8 @@ static void take_name(struct walk *w, struct str s, unsigned marks)
         w->from = w->at;
     } else if (!is_plain) {
         bool is_text = *value == '"';
-        w->next = !is_text && is_one_of(s, said, ARRAY_LEN(said)) ? ZONE_SAID
-                  : is_one_of(s, told, ARRAY_LEN(told))           ? ZONE_TOLD
+        w->next = !is_text && is_one_of(s, kept, ARRAY_LEN(kept)) ? ZONE_KEPT
+                  : is_one_of(s, checked, ARRAY_LEN(checked))     ? ZONE_CHECKED
                                                                   : ZONE_NONE;
     }
 }
@@ -217,8 +217,8 @@ static void take_string(struct walk *w)
 
 enum { LOOK_BYTES = 64, LOOK_AHEAD = 3 };
 
-/* Whether a secret name, the end of a name in `told` or an escape that may hide one stands in these
- * bytes.  The loop becomes vector code; it reads LOOK_AHEAD bytes more. */
+/* Whether a secret name, the end of a name in `checked` or an escape that may hide one stands in
+ * these bytes.  The loop becomes vector code; it reads LOOK_AHEAD bytes more. */
 static bool is_suspect(const char *p)
 {
 #define BEGINS(a, b, c) ((u == (a)) & (x == (b)) & (y == (c)))

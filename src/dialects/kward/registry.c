@@ -26,31 +26,31 @@ struct kw_session *kw_find_fresh_await(struct kward *k, struct str id, struct er
     return s ? kw_find_session(k, id, err) : NULL;
 }
 
-struct telling {
+struct announcement {
     struct kward *kward;
     char id[UUID_LEN + 1]; /* of the RPC session, which may be closed */
 };
 
-static void tell_waiting(void *arg)
+static void announce_waiting(void *arg)
 {
-    struct telling *t = arg;
+    struct announcement *a = arg;
     struct error ignored;
-    struct kw_session *s = kw_find_session(t->kward, str_of(t->id), &ignored);
+    struct kw_session *s = kw_find_session(a->kward, str_of(a->id), &ignored);
     if (s)
-        session_tell_waiting(s->file->session);
-    free(t);
+        session_announce_waiting(s->file->session);
+    free(a);
 }
 
-void kw_tell_waiting(struct kward *k, const struct kw_session *s)
+void kw_announce_waiting(struct kward *k, const struct kw_session *s)
 {
     struct session_info info;
     session_info(s->file->session, &info);
     if (!info.n_waiting)
         return;
-    struct telling *t = xnew(struct telling);
-    t->kward = k;
-    memcpy(t->id, s->id, sizeof t->id);
-    loop_later(k->sv->loop, tell_waiting, t);
+    struct announcement *a = xnew(struct announcement);
+    a->kward = k;
+    memcpy(a->id, s->id, sizeof a->id);
+    loop_later(k->sv->loop, announce_waiting, a);
 }
 
 struct kw_file *kw_find_file(struct kward *k, struct str path)

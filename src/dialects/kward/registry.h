@@ -11,7 +11,7 @@ struct kw_session *kw_find_session(struct kward *k, struct str id, struct error 
 /* The same, with the file read again if another process has changed it. */
 struct kw_session *kw_find_fresh_await(struct kward *k, struct str id, struct error *err);
 /* After the answer to the request: sends turnQueued for inputs left by an earlier process. */
-void kw_tell_waiting(struct kward *k, const struct kw_session *s);
+void kw_announce_waiting(struct kward *k, const struct kw_session *s);
 struct kw_file *kw_find_file(struct kward *k, struct str path); /* NULL when it is not open */
 /* Takes over the engine's session. */
 struct kw_file *kw_add_file(struct kward *k, struct session *s);

@@ -116,7 +116,7 @@ static bool resume_await(struct request *rq, struct jw *w, struct error *err)
     if (!s)
         return false;
     kw_put_session(w, s);
-    kw_tell_waiting(k, s);
+    kw_announce_waiting(k, s);
     return true;
 }
 
@@ -176,7 +176,7 @@ static void put_resumed(struct request *rq, struct jw *w, struct kw_session *s)
     jw_key(w, "messages");
     kw_put_messages(w, messages, n);
     jw_obj_end(w);
-    kw_tell_waiting(rq->dialect, s);
+    kw_announce_waiting(rq->dialect, s);
 }
 
 static bool create_await(struct request *rq, struct jw *w, struct error *err)

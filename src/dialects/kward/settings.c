@@ -148,9 +148,9 @@ const char *kw_find_provider(struct kward *k, struct str name, struct error *err
 
 static const char *provider_with_key(const struct kward *k)
 {
-    static const char *const wishes[] = {"codex", "openai", "openrouter"};
-    for (size_t i = 0; i < ARRAY_LEN(wishes); i++) {
-        const struct provider *p = engine_find_provider(k->sv->engine, str_of(wishes[i]));
+    static const char *const preferred[] = {"codex", "openai", "openrouter"};
+    for (size_t i = 0; i < ARRAY_LEN(preferred); i++) {
+        const struct provider *p = engine_find_provider(k->sv->engine, str_of(preferred[i]));
         if (p && engine_is_usable(k->sv->engine, p))
             return p->name;
     }

@@ -112,8 +112,12 @@ void loaf_put_time(struct jw *w, const char *name, int64_t ms)
     jw_kz(w, name, text);
 }
 
-static void put_head(void *arg, struct session *s, const struct message *first, size_t n_first,
-                     size_t n, int64_t settles, struct buf *out)
+static bool is_rollout(struct str name)
+{
+    return str_starts(name, STR("rollout-")) && !str_ends(name, STR(".compact.events.jsonl"));
+}
+
+static void put_head(void *arg, struct session *s, const struct form_head *h, struct buf *out)
 {
     AUTO(buf) struct buf title = BUF_INIT;
     struct loaf *lf = arg;
@@ -126,7 +130,7 @@ static void put_head(void *arg, struct session *s, const struct message *first, 
     if (info.name.n)
         loaf_put_short(&title, info.name);
     else
-        loaf_put_title(&title, first, n_first);
+        loaf_put_title(&title, h->first, h->n_first);
     jw_obj(&w);
     jw_kz(&w, "type", "session_meta");
     jw_kstr(&w, "id", info.id);
@@ -138,9 +142,9 @@ static void put_head(void *arg, struct session *s, const struct message *first, 
         jw_kz(&w, "openRouterProvider", lf->routing);
     loaf_put_time(&w, "createdAt", info.created_ms);
     loaf_put_time(&w, "updatedAt", info.modified_ms);
-    jw_kint(&w, "messageCount", (int64_t)n);
-    if (settles >= 0)
-        jw_kint(&w, "trivet_settles", settles);
+    jw_kint(&w, "messageCount", (int64_t)h->n);
+    if (h->settles >= 0)
+        jw_kint(&w, "trivet_settles", h->settles);
     jw_obj_end(&w);
     buf_addc(out, '\n');
 }
@@ -244,4 +248,4 @@ static bool read_line(void *arg, struct arena *a, yyjson_val *v, struct form_lin
 }
 
 const struct file_form loaf_form = {
-    .read = read_line, .put_head = put_head, .put_message = put_message};
+    .read = read_line, .is_name = is_rollout, .put_head = put_head, .put_message = put_message};

@@ -8,12 +8,12 @@
 /* ---- chat.c, history.c, resume.c ---- */
 
 struct saved_chat;
-struct chat {
+struct chat_row {
     struct str id, title, provider, model, level, routing; /* routing may be STR_NONE */
     int64_t created_ms, updated_ms, n_messages;
     struct str path;
 };
-struct chat loaf_chat_of(struct arena *a, const struct saved_chat *saved); /* in the arena */
+struct chat_row loaf_chat_of(struct arena *a, const struct saved_chat *saved); /* in the arena */
 /* The newest, or the one whose id begins so, with its messages. */
 bool loaf_chat_find_await(struct loaf *lf, struct arena *a, bool last, struct str id,
                           struct saved_chat *ret, struct error *err);

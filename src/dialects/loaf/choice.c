@@ -147,7 +147,7 @@ static const char *guess_provider(struct str id)
 static const char *find_in_lists(struct loaf *lf, struct str id)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
-    struct option o;
+    struct model_option o;
     for (size_t i = 0; loaf_providers[i]; i++)
         if (loaf_is_enabled(lf, loaf_providers[i]) &&
             loaf_has_list(lf, str_of(loaf_providers[i])) &&
@@ -201,8 +201,8 @@ void loaf_set_model(struct loaf *lf, struct str id, struct str full_id)
     struct str head, bare = str_split(full_id, '/', &head);
     const char *name;
     const struct provider *p = bare.n ? loaf_provider_named(lf, head) : NULL;
-    bool is_ours = p && (str_eq(id, bare) || str_eq(id, full_id));
-    if (!is_ours) {
+    bool names_provider = p && (str_eq(id, bare) || str_eq(id, full_id));
+    if (!names_provider) {
         name = find_provider_of(lf, id, &lf->is_provider_guessed);
         p = name ? loaf_provider_named(lf, str_of(name)) : NULL;
         bare = id;
@@ -232,7 +232,7 @@ void loaf_fit_thinking(struct loaf *lf, struct str wanted)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     const char *name = loaf_selected_name(lf), *level = loaf_level_named(wanted);
-    struct option o;
+    struct model_option o;
     if (!name)
         return;
     if (!loaf_option_find(lf, &a, str_of(name), loaf_model_id(lf, str_of(lf->model)), &o))
@@ -269,11 +269,11 @@ static bool put_first(struct loaf *lf, const char *name, struct buf *slug)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     const struct provider *p = loaf_provider_named(lf, str_of(name));
-    struct option usual;
+    struct model_option usual;
     size_t n;
     if (!p || !engine_is_usable(lf->sv->engine, p) || !loaf_has_list(lf, str_of(name)))
         return false;
-    const struct option *all = loaf_options(lf, &a, str_of(name), &n);
+    const struct model_option *all = loaf_options(lf, &a, str_of(name), &n);
     if (!n)
         return false;
     bool has_usual = loaf_option_find(lf, &a, str_of(name), STR("gpt-4.1"), &usual);

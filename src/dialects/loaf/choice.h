@@ -66,7 +66,7 @@ void loaf_model_apply(struct loaf *lf, struct session *s);
 
 /* ---- options.c, routing.c, model.c ---- */
 
-struct option { /* ModelOption */
+struct model_option { /* ModelOption */
     const char *provider;
     struct str id, label, description;
     const char *levels[6];
@@ -79,13 +79,14 @@ struct option { /* ModelOption */
 };
 /* All models of a provider, by loaf's name of it; in the arena.  Those of an account are known when
  * its list was fetched, now or earlier by a loaf on this machine. */
-const struct option *loaf_options(struct loaf *lf, struct arena *a, struct str name, size_t *ret_n);
+const struct model_option *loaf_options(struct loaf *lf, struct arena *a, struct str name,
+                                        size_t *ret_n);
 /* One of them; while there is no list also one that the program knows. */
 bool loaf_option_find(struct loaf *lf, struct arena *a, struct str provider, struct str id,
-                      struct option *ret);
+                      struct model_option *ret);
 bool loaf_has_list(struct loaf *lf, struct str name);
-struct option loaf_option_unknown(const char *provider); /* of a model in no list */
-void loaf_put_option(struct loaf *lf, struct jw *w, const struct option *o);
+struct model_option loaf_option_unknown(const char *provider); /* of a model in no list */
+void loaf_put_option(struct loaf *lf, struct jw *w, const struct model_option *o);
 /* Writes the provider's list to models-cache.json. */
 void loaf_options_keep(struct loaf *lf, const char *provider); /* in the background */
 void loaf_options_keep_await(struct loaf *lf, const char *provider);

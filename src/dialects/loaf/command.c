@@ -6,23 +6,24 @@
 #include "dialects/loaf/methods.h"
 #include "dialects/loaf/say.h"
 #include "dialects/loaf/state.h"
+#include "dialects/undone.h"
 
 #include "base/utf8.h"
 
 enum { HISTORY_LIMIT = 100 };
 
-struct call { /* one command being run */
+struct slash_call { /* one command being run */
     struct loaf *lf;
     struct loaf_session *ls;
     struct arena *arena; /* of the request */
     struct str word;     /* the first one behind the command, or empty */
 };
 
-typedef bool command_fn(struct call *c, struct jw *w, struct error *err);
+typedef bool command_fn(struct slash_call *c, struct jw *w, struct error *err);
 
-struct command {
-    const char *name, *about;
-    command_fn *run_await; /* writes the output */
+struct slash_command {
+    const char *name, *about; /* about NULL: /help does not list it */
+    command_fn *run_await;    /* writes the output */
 };
 
 static void put_flag(struct jw *w, const char *name)
@@ -34,7 +35,7 @@ static void put_flag(struct jw *w, const char *name)
 
 /* ---- commands that only read ---- */
 
-static bool auth_await(struct call *c, struct jw *w, struct error *err)
+static bool auth_await(struct slash_call *c, struct jw *w, struct error *err)
 {
     (void)err;
     jw_obj(w);
@@ -47,14 +48,14 @@ static bool auth_await(struct call *c, struct jw *w, struct error *err)
     return true;
 }
 
-static bool onboarding_await(struct call *c, struct jw *w, struct error *err)
+static bool onboarding_await(struct slash_call *c, struct jw *w, struct error *err)
 {
     (void)err;
     loaf_put_onboarding(c->lf, w);
     return true;
 }
 
-static bool model_await(struct call *c, struct jw *w, struct error *err)
+static bool model_await(struct slash_call *c, struct jw *w, struct error *err)
 {
     (void)err;
     jw_obj(w);
@@ -65,26 +66,26 @@ static bool model_await(struct call *c, struct jw *w, struct error *err)
     return true;
 }
 
-static bool limits_await(struct call *c, struct jw *w, struct error *err)
+static bool limits_await(struct slash_call *c, struct jw *w, struct error *err)
 {
     return loaf_put_limits_await(c->lf, w, err);
 }
 
-static bool skills_await(struct call *c, struct jw *w, struct error *err)
+static bool skills_await(struct slash_call *c, struct jw *w, struct error *err)
 {
     (void)err;
     loaf_put_skills(c->lf, w);
     return true;
 }
 
-static bool tools_await(struct call *c, struct jw *w, struct error *err)
+static bool tools_await(struct slash_call *c, struct jw *w, struct error *err)
 {
     return loaf_put_tools_await(c->lf, c->arena, w, err);
 }
 
 /* ---- commands that change something ---- */
 
-static bool history_await(struct call *c, struct jw *w, struct error *err)
+static bool history_await(struct slash_call *c, struct jw *w, struct error *err)
 {
     struct str id;
     bool is_last = str_ieq(c->word, STR("last"));
@@ -98,12 +99,12 @@ static bool history_await(struct call *c, struct jw *w, struct error *err)
     return true;
 }
 
-static bool compress_await(struct call *c, struct jw *w, struct error *err)
+static bool compress_await(struct slash_call *c, struct jw *w, struct error *err)
 {
     return loaf_compress_await(c->ls, c->arena, w, err);
 }
 
-static bool clear_await(struct call *c, struct jw *w, struct error *err)
+static bool clear_await(struct slash_call *c, struct jw *w, struct error *err)
 {
     if (!loaf_clear_await(c->ls, false, err))
         return false;
@@ -111,7 +112,21 @@ static bool clear_await(struct call *c, struct jw *w, struct error *err)
     return true;
 }
 
-static bool forget_await(struct call *c, struct jw *w, struct error *err)
+/* /help lists the thirteen commands of loaf and no other (loaf 200). */
+static bool undo_await(struct slash_call *c, struct jw *w, struct error *err)
+{
+    struct undo_report report;
+    bool ok = session_undo_await(c->ls->session, c->arena, &report, err);
+    jw_obj(w);
+    if (ok)
+        undone_put_members(&report, w);
+    else
+        jw_kstr(w, "error", error_str(err));
+    jw_obj_end(w);
+    return true;
+}
+
+static bool forget_await(struct slash_call *c, struct jw *w, struct error *err)
 {
     if (!loaf_clear_await(c->ls, true, err) || !loaf_home_forget_await(c->lf, err))
         return false;
@@ -121,7 +136,7 @@ static bool forget_await(struct call *c, struct jw *w, struct error *err)
     return true;
 }
 
-static bool quit_await(struct call *c, struct jw *w, struct error *err)
+static bool quit_await(struct slash_call *c, struct jw *w, struct error *err)
 {
     (void)err;
     loaf_say_state_changed(c->lf, STR("quit_command"), NULL);
@@ -136,7 +151,7 @@ static bool quit_await(struct call *c, struct jw *w, struct error *err)
 static command_fn help_await;
 
 /* clang-format off */
-static const struct command commands[] = {
+static const struct slash_command commands[] = {
     {"/auth", "stored sign-ins and keys", auth_await},
     {"/onboarding", "whether onboarding is done", onboarding_await},
     {"/forgeteverything", "remove settings, sign-ins and keys; saved chats stay", forget_await},
@@ -150,15 +165,16 @@ static const struct command commands[] = {
     {"/quit", "end the server", quit_await},
     {"/help", "this list", help_await},
     {"/exit", "end the server", quit_await},
+    {"/undo", NULL, undo_await},
 };
 /* clang-format on */
 
-static bool help_await(struct call *c, struct jw *w, struct error *err)
+static bool help_await(struct slash_call *c, struct jw *w, struct error *err)
 {
     (void)c, (void)err;
     jw_obj(w);
     jw_karr(w, "commands");
-    for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(commands) && commands[i].about; i++) {
         jw_obj(w);
         jw_kz(w, "name", commands[i].name);
         jw_kz(w, "description", commands[i].about);
@@ -195,7 +211,7 @@ static struct str first_word(struct str text)
     return str_cut(text, n);
 }
 
-static bool run_await(struct call *c, struct str name, struct jw *w, struct error *err)
+static bool run_await(struct slash_call *c, struct str name, struct jw *w, struct error *err)
 {
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
         if (str_is(name, commands[i].name))
@@ -209,7 +225,7 @@ static bool run_await(struct call *c, struct str name, struct jw *w, struct erro
 static bool command_execute_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct execute_params *p = rq->args;
-    struct call c = {.lf = rq->dialect, .arena = &rq->arena};
+    struct slash_call c = {.lf = rq->dialect, .arena = &rq->arena};
     bool is_command = str_starts(p->raw_command, STR("/"));
     if (!loaf_session_find(rq->dialect, p->session_id, &c.ls, err))
         return false;

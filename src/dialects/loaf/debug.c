@@ -11,7 +11,7 @@ enum { PREVIEW_CHARS = 400 };
 
 static bool is_on(const struct loaf_session *ls)
 {
-    return ls->loaf->settings.tells_requests && ls->turn_id[0];
+    return ls->loaf->settings.sends_requests && ls->turn_id[0];
 }
 
 /* The event up to its open data object. */

@@ -167,7 +167,7 @@ static int64_t size_in_name(struct str name)
 static int64_t window_size(struct loaf *lf)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
-    struct option o = {0};
+    struct model_option o = {0};
     struct model m;
     const char *provider = loaf_selected_name(lf);
     struct str slug = str_of(lf->model);

@@ -42,7 +42,7 @@ static int64_t whole(double d)
     return d >= 1e15 ? (int64_t)1e15 : d <= -1e15 ? (int64_t)-1e15 : (int64_t)d;
 }
 
-struct chat loaf_chat_of(struct arena *a, const struct saved_chat *saved)
+struct chat_row loaf_chat_of(struct arena *a, const struct saved_chat *saved)
 {
     AUTO(json) struct json j = JSON_INIT;
     struct error ignored;
@@ -51,7 +51,7 @@ struct chat loaf_chat_of(struct arena *a, const struct saved_chat *saved)
     yyjson_val *v = j.root;
     int64_t n = (int64_t)saved->n_messages;
     bool has_time = loaf_text_of(v, "updatedAt").n > 0;
-    return (struct chat){
+    return (struct chat_row){
         .id = arena_str(a, loaf_text_of(v, "id")),
         .title = title_of(a, v),
         .provider = arena_str(a, loaf_text_of(v, "provider")),
@@ -79,7 +79,7 @@ static const struct row summary_rows[] = {
     ROW_END,
 };
 
-static void put_summary(struct jw *w, const struct chat *c)
+static void put_summary(struct jw *w, const struct chat_row *c)
 {
     jw_kstr(w, "id", c->id);
     jw_kstr(w, "title", c->title);
@@ -96,20 +96,15 @@ static void put_summary(struct jw *w, const struct chat *c)
 /* ---- all of them ---- */
 
 struct chats {
-    struct chat *list; /* newest first */
+    struct chat_row *list; /* newest first */
     size_t n;
     struct saved_chat *damaged; /* files that are not valid chats */
     size_t n_damaged;
 };
 
-static bool is_rollout(struct str name)
-{
-    return str_starts(name, STR("rollout-")) && !str_ends(name, STR(".compact.events.jsonl"));
-}
-
 static int newer_first(const void *a, const void *b)
 {
-    const struct chat *x = a, *y = b;
+    const struct chat_row *x = a, *y = b;
     if (x->updated_ms != y->updated_ms)
         return x->updated_ms > y->updated_ms ? -1 : 1;
     return str_cmp(x->path, y->path);
@@ -117,18 +112,17 @@ static int newer_first(const void *a, const void *b)
 
 static bool find_chats_await(struct loaf *lf, struct arena *a, struct chats *ret, struct error *err)
 {
-    struct saved_chat *saved;
-    size_t n;
+    struct saved_chats saved;
     struct str dir = arena_fmt(a, "%s/sessions", lf->data_dir);
-    if (!engine_read_all_await(lf->sv->engine, &lf->settings, dir, is_rollout, a, &saved, &n, err))
+    if (!engine_read_all_await(lf->sv->engine, &lf->settings, dir, a, &saved, err))
         return false;
-    *ret = (struct chats){.list = arena_array(a, struct chat, n + 1),
-                          .damaged = arena_array(a, struct saved_chat, n + 1)};
-    for (size_t i = 0; i < n; i++)
-        if (saved[i].trouble.p)
-            ret->damaged[ret->n_damaged++] = saved[i];
+    *ret = (struct chats){.list = arena_array(a, struct chat_row, saved.n + 1),
+                          .damaged = arena_array(a, struct saved_chat, saved.n + 1)};
+    for (size_t i = 0; i < saved.n; i++)
+        if (saved.v[i].trouble.p)
+            ret->damaged[ret->n_damaged++] = saved.v[i];
         else
-            ret->list[ret->n++] = loaf_chat_of(a, &saved[i]);
+            ret->list[ret->n++] = loaf_chat_of(a, &saved.v[i]);
     qsort(ret->list, ret->n, sizeof *ret->list, newer_first);
     return true;
 }
@@ -166,7 +160,7 @@ bool loaf_list_saved_await(struct engine *e, struct arena *a, struct session_lis
         return false;
     *ret = (struct session_list){.rows = arena_array(a, struct session_row, all.n + 1), .n = all.n};
     for (size_t i = 0; i < all.n; i++) {
-        const struct chat *c = &all.list[i];
+        const struct chat_row *c = &all.list[i];
         ret->rows[i] = (struct session_row){
             .path = c->path,
             .id = c->id,
@@ -303,12 +297,12 @@ static bool begins_with(struct str id, struct str begin)
 }
 
 /* The chat with this id, or the only one whose id begins so; NULL: none or several. */
-static const struct chat *match_id(const struct chats *chats, struct str id)
+static const struct chat_row *match_id(const struct chats *chats, struct str id)
 {
-    const struct chat *found = NULL;
+    const struct chat_row *found = NULL;
     size_t n = 0;
     for (size_t i = 0; i < chats->n; i++) {
-        const struct chat *c = &chats->list[i];
+        const struct chat_row *c = &chats->list[i];
         if (str_ieq(c->id, id))
             return c;
         if (begins_with(c->id, id)) {
@@ -338,7 +332,7 @@ static bool find_path_await(struct loaf *lf, struct arena *a, bool last, struct 
     struct chats chats;
     if (!find_chats_await(lf, a, &chats, err))
         return false;
-    const struct chat *c = last && chats.n ? chats.list : last ? NULL : match_id(&chats, id);
+    const struct chat_row *c = last && chats.n ? chats.list : last ? NULL : match_id(&chats, id);
     const struct saved_chat *damaged = c ? NULL : match_damaged(&chats, last ? STR("") : id);
     if (damaged)
         return error_set(err, ERR_CORRUPT, "failed to load chat: %.*s (the file is damaged)",
@@ -393,7 +387,7 @@ static bool history_get_await(struct request *rq, struct jw *w, struct error *er
     struct saved_chat saved;
     if (!get_await(rq, &saved, err))
         return false;
-    struct chat c = loaf_chat_of(&rq->arena, &saved);
+    struct chat_row c = loaf_chat_of(&rq->arena, &saved);
     jw_obj(w);
     put_summary(w, &c);
     jw_karr(w, "messages");

@@ -56,7 +56,7 @@ static void put_options_of(struct loaf *lf, struct jw *w, const char *provider)
     size_t n;
     if (!p || !engine_is_usable(lf->sv->engine, p))
         return; /* no sign-in and no key */
-    const struct option *all = loaf_options(lf, &a, str_of(provider), &n);
+    const struct model_option *all = loaf_options(lf, &a, str_of(provider), &n);
     for (size_t i = 0; i < n; i++)
         loaf_put_option(lf, w, &all[i]);
 }
@@ -151,7 +151,7 @@ static bool may_be_unlisted(const struct provider *p, struct str id)
 
 static bool is_listed(struct loaf *lf, struct arena *a, struct str provider, struct str id)
 {
-    struct option o;
+    struct model_option o;
     return loaf_option_find(lf, a, provider, id, &o);
 }
 

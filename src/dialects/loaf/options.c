@@ -19,7 +19,7 @@ enum { MOST_OPENAI = 120 };
 
 /* ---- thinking levels ---- */
 
-static void add_levels(struct option *o, unsigned from, unsigned to)
+static void add_levels(struct model_option *o, unsigned from, unsigned to)
 {
     for (unsigned i = from; i <= to; i++)
         o->levels[o->n_levels++] = loaf_thinking_levels[i];
@@ -28,7 +28,7 @@ static void add_levels(struct option *o, unsigned from, unsigned to)
 enum { AT_OFF, AT_MINIMAL, AT_LOW, AT_MEDIUM, AT_HIGH, AT_XHIGH };
 
 /* Levels derived from the names of OpenAI's models, without other data. */
-static void add_levels_by_name(struct option *o)
+static void add_levels_by_name(struct model_option *o)
 {
     if (str_find(o->id, STR("codex-mini")) != SIZE_MAX)
         add_levels(o, AT_MEDIUM, AT_HIGH);
@@ -40,7 +40,7 @@ static void add_levels_by_name(struct option *o)
         add_levels(o, AT_OFF, AT_HIGH);
 }
 
-static void set_default(struct option *o, const char *wanted)
+static void set_default(struct model_option *o, const char *wanted)
 {
     o->default_level = o->levels[(o->n_levels - 1) / 2];
     for (size_t i = 0; wanted && i < o->n_levels; i++)
@@ -48,7 +48,7 @@ static void set_default(struct option *o, const char *wanted)
             o->default_level = wanted;
 }
 
-static void set_levels(struct option *o, const struct model *m)
+static void set_levels(struct model_option *o, const struct model *m)
 {
     const char *wanted = NULL;
     for (unsigned i = AT_OFF; i <= AT_XHIGH; i++) {
@@ -77,9 +77,9 @@ static bool has_levels(const struct provider *p, const struct model *m)
            (m->has_own_reasons && (has_rules || !m->reasons));
 }
 
-struct option loaf_option_unknown(const char *provider)
+struct model_option loaf_option_unknown(const char *provider)
 {
-    struct option o = {.provider = provider};
+    struct model_option o = {.provider = provider};
     add_levels(&o, AT_OFF, strcmp(provider, "openrouter") == 0 ? AT_HIGH : AT_XHIGH);
     set_default(&o, NULL);
     return o;
@@ -100,11 +100,11 @@ static struct str label_of(struct arena *a, const struct model *m)
     return str_of(label);
 }
 
-static struct option from_model(struct loaf *lf, struct arena *a, const struct provider *p,
-                                const struct model *m)
+static struct model_option from_model(struct loaf *lf, struct arena *a, const struct provider *p,
+                                      const struct model *m)
 {
     struct str slug = arena_fmt(a, "%s/%.*s", p->name, STR_FMT(m->id));
-    struct option o = {
+    struct model_option o = {
         .provider = loaf_provider_name(p),
         .id = loaf_model_id(lf, slug),
         .label = label_of(a, m),
@@ -139,7 +139,7 @@ static int rank_of(struct str id)
 
 static int by_priority(const void *a, const void *b)
 {
-    const struct option *x = a, *y = b;
+    const struct model_option *x = a, *y = b;
     if (x->priority && y->priority && x->priority != y->priority)
         return x->priority < y->priority ? -1 : 1;
     if (rank_of(x->id) != rank_of(y->id))
@@ -150,7 +150,7 @@ static int by_priority(const void *a, const void *b)
 /* Models without a priority come last. */
 static int by_place(const void *a, const void *b)
 {
-    const struct option *x = a, *y = b;
+    const struct model_option *x = a, *y = b;
     if (x->priority != y->priority)
         return !x->priority ? 1 : !y->priority ? -1 : x->priority < y->priority ? -1 : 1;
     return str_cmp(x->id, y->id);
@@ -158,7 +158,7 @@ static int by_place(const void *a, const void *b)
 
 static int by_label(const void *a, const void *b)
 {
-    const struct option *x = a, *y = b;
+    const struct model_option *x = a, *y = b;
     int c = str_cmp(x->label, y->label);
     return c ? c : str_cmp(x->id, y->id);
 }
@@ -179,7 +179,7 @@ static bool is_shown(const struct provider *p, const struct model *m, bool has_l
     return has_list ? m->source == MODEL_LIVE : !p->takes_tokens;
 }
 
-static void sort_options(const struct provider *p, struct option *all, size_t n)
+static void sort_options(const struct provider *p, struct model_option *all, size_t n)
 {
     if (p->list == LIST_OPENROUTER)
         qsort(all, n, sizeof *all, by_label);
@@ -190,12 +190,12 @@ static void sort_options(const struct provider *p, struct option *all, size_t n)
 }
 
 static size_t from_catalogue(struct loaf *lf, struct arena *a, const struct provider *p,
-                             struct option **ret)
+                             struct model_option **ret)
 {
     size_t n_models, n = 0;
     const struct model *models = engine_models(lf->sv->engine, p, a, &n_models);
     bool has_list = is_live(lf, p);
-    struct option *all = arena_array(a, struct option, n_models + 1);
+    struct model_option *all = arena_array(a, struct model_option, n_models + 1);
     for (size_t i = 0; i < n_models; i++)
         if (is_shown(p, &models[i], has_list))
             all[n++] = from_model(lf, a, p, &models[i]);
@@ -238,9 +238,9 @@ static struct str routes_in(struct arena *a, yyjson_val *list)
     return names.n ? arena_str(a, buf_str(&names)) : STR_NONE;
 }
 
-static struct option from_cache(struct arena *a, const char *provider, yyjson_val *v)
+static struct model_option from_cache(struct arena *a, const char *provider, yyjson_val *v)
 {
-    struct option o = {.provider = provider};
+    struct model_option o = {.provider = provider};
     yyjson_val *level;
     size_t i, max;
     o.id = arena_str(a, json_get_str(v, "id"));
@@ -278,7 +278,8 @@ bool loaf_has_list(struct loaf *lf, struct str name)
     return p && (p->list == LIST_NONE || is_live(lf, p) || (known && loaf_has_cached(lf, known)));
 }
 
-const struct option *loaf_options(struct loaf *lf, struct arena *a, struct str name, size_t *ret_n)
+const struct model_option *loaf_options(struct loaf *lf, struct arena *a, struct str name,
+                                        size_t *ret_n)
 {
     const struct provider *p = loaf_provider_named(lf, name);
     const char *known = loaf_known_provider(name);
@@ -288,11 +289,11 @@ const struct option *loaf_options(struct loaf *lf, struct arena *a, struct str n
     if (!p)
         return NULL;
     if (!yyjson_arr_size(cached)) {
-        struct option *own;
+        struct model_option *own;
         *ret_n = from_catalogue(lf, a, p, &own);
         return own;
     }
-    struct option *all = arena_array(a, struct option, yyjson_arr_size(cached));
+    struct model_option *all = arena_array(a, struct model_option, yyjson_arr_size(cached));
     yyjson_arr_foreach(cached, i, max, item) {
         if (json_get_str(item, "id").n)
             all[n++] = from_cache(a, known, item);
@@ -302,7 +303,7 @@ const struct option *loaf_options(struct loaf *lf, struct arena *a, struct str n
 }
 
 bool loaf_option_find(struct loaf *lf, struct arena *a, struct str provider, struct str id,
-                      struct option *ret)
+                      struct model_option *ret)
 {
     const struct provider *p = loaf_provider_named(lf, provider);
     const char *known = loaf_known_provider(provider);
@@ -328,7 +329,7 @@ bool loaf_option_find(struct loaf *lf, struct arena *a, struct str provider, str
 /* ---- output ---- */
 
 /* The answer to model.openrouter.providers is newer than the list. */
-static void put_routes(struct loaf *lf, struct jw *w, const struct option *o)
+static void put_routes(struct loaf *lf, struct jw *w, const struct model_option *o)
 {
     struct str asked = loaf_routes_of(lf, o->id), rest = o->routes, name;
     if (asked.p) {
@@ -343,7 +344,8 @@ static void put_routes(struct loaf *lf, struct jw *w, const struct option *o)
     jw_arr_end(w);
 }
 
-static void put_members(struct loaf *lf, struct jw *w, const struct option *o, bool with_provider)
+static void put_members(struct loaf *lf, struct jw *w, const struct model_option *o,
+                        bool with_provider)
 {
     jw_kstr(w, "id", o->id);
     if (with_provider)
@@ -361,7 +363,7 @@ static void put_members(struct loaf *lf, struct jw *w, const struct option *o, b
         jw_kint(w, "contextWindowTokens", o->window);
 }
 
-void loaf_put_option(struct loaf *lf, struct jw *w, const struct option *o)
+void loaf_put_option(struct loaf *lf, struct jw *w, const struct model_option *o)
 {
     jw_obj(w);
     put_members(lf, w, o, true);
@@ -409,7 +411,7 @@ static void put_entry(struct loaf *lf, const char *provider, struct buf *out)
     struct jw w = JW(out);
     char now[TIME_ISO_LEN + 1];
     size_t n;
-    const struct option *all = loaf_options(lf, &a, str_of(provider), &n);
+    const struct model_option *all = loaf_options(lf, &a, str_of(provider), &n);
     time_iso(time_now_ms(), now);
     jw_obj(&w);
     jw_kz(&w, "fetchedAt", now);

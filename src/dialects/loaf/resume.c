@@ -148,7 +148,7 @@ static bool is_given(const struct saved_chat *saved, struct str title)
 }
 
 static struct session *open_chat_await(struct loaf *lf, struct arena *a,
-                                       const struct saved_chat *saved, const struct chat *c,
+                                       const struct saved_chat *saved, const struct chat_row *c,
                                        struct error *err)
 {
     struct session_report report;
@@ -180,7 +180,7 @@ static void show_history(struct loaf_session *ls)
 }
 
 static bool open_and_show_await(struct loaf_session *ls, struct arena *a,
-                                const struct saved_chat *saved, const struct chat *c,
+                                const struct saved_chat *saved, const struct chat_row *c,
                                 struct str *ret_id, struct error *err)
 {
     struct loaf *lf = ls->loaf;
@@ -196,7 +196,7 @@ static bool open_and_show_await(struct loaf_session *ls, struct arena *a,
     ls->provider = arena_strz(&ls->arena, c->provider);
     loaf_model_take(lf, c->provider, c->model, c->level, c->routing);
     loaf_say_state_changed(lf, STR("session_resumed"), NULL);
-    session_tell_waiting(s);
+    session_announce_waiting(s);
     *ret_id = c->id;
     loaf_home_keep_await(lf);
     return true;
@@ -208,7 +208,7 @@ bool loaf_resume_await(struct loaf_session *ls, bool last, struct str id, struct
     struct saved_chat saved;
     if (!loaf_chat_find_await(ls->loaf, a, last, id, &saved, err))
         return false;
-    struct chat c = loaf_chat_of(a, &saved);
+    struct chat_row c = loaf_chat_of(a, &saved);
     if (is_shared(ls))
         return open_and_show_await(ls, a, &saved, &c, ret_id, err);
     session_clear_queue(ls->session);

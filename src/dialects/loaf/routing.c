@@ -63,15 +63,14 @@ static bool model_openrouter_providers_await(struct request *rq, struct jw *w, s
     const struct provider *router = engine_find_provider(lf->sv->engine, STR("openrouter"));
     AUTO(buf) struct buf names = BUF_INIT;
     struct jw list = JW(&names);
-    struct str *routes;
-    size_t n;
+    struct str_list routes;
     if (!router || !engine_has_credential(lf->sv->engine, router))
         return error_set(err, ERR_NO_KEY, "openrouter api key is not configured");
-    if (!engine_routes_await(lf->sv->engine, router, p->model_id, &rq->arena, &routes, &n, err))
+    if (!engine_routes_await(lf->sv->engine, router, p->model_id, &rq->arena, &routes, err))
         return false;
     jw_arr(&list);
-    for (size_t i = 0; i < n; i++)
-        jw_str(&list, routes[i]);
+    for (size_t i = 0; i < routes.n; i++)
+        jw_str(&list, routes.v[i]);
     jw_arr_end(&list);
     remember(lf, p->model_id, buf_str(&names));
     jw_obj(w);

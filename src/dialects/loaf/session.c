@@ -91,10 +91,7 @@ struct session *loaf_chat_new(struct loaf *lf, int64_t now_ms, struct str title,
 
 static void add_session(struct loaf *lf, struct loaf_session *ls)
 {
-    if (lf->n_sessions == lf->room_sessions) {
-        lf->room_sessions = lf->room_sessions ? lf->room_sessions * 2 : 8;
-        lf->sessions = xrealloc(lf->sessions, lf->room_sessions * sizeof *lf->sessions);
-    }
+    GROW(lf->sessions, lf->n_sessions, lf->sessions_capacity);
     lf->sessions[lf->n_sessions++] = ls;
     table_put(&lf->by_id, str_of(ls->id), ls);
     loaf_add_id(lf, ls);
@@ -191,7 +188,7 @@ static const struct row send_result[] = {
 static void keep_prompt(struct loaf_session *ls, const char *turn_id, struct str text,
                         const struct images *images, bool is_refused)
 {
-    struct prompt *p = xnew(struct prompt);
+    struct prompt_images *p = xnew(struct prompt_images);
     memcpy(p->turn_id, turn_id, sizeof p->turn_id);
     p->text = str_dup(text);
     p->images = str_dup(images->raw);

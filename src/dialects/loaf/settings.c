@@ -91,7 +91,8 @@ struct session_settings loaf_settings_make(void)
         .canceled_text = "aborted by user",
         .empty_answer = "(No response text returned)",
         .system = instruction,
-        .tells_surroundings = true,
+        .keeps_undo = true,
+        .sends_surroundings = true,
         .form = &loaf_form,
     };
     retry_rules_from_env(&made.retry);

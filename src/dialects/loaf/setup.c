@@ -78,7 +78,7 @@ static bool debug_set(struct request *rq, struct jw *w, struct error *err)
     (void)err;
     struct loaf *lf = rq->dialect;
     const struct debug_params *p = rq->args;
-    lf->settings.tells_requests = p->super_debug;
+    lf->settings.sends_requests = p->super_debug;
     jw_obj(w);
     jw_kbool(w, "super_debug", p->super_debug);
     jw_obj_end(w);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rows of variants: outputs of slash commands, stages of session.debug. */
+#include "dialects/undone.h"
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/methods.h"
 
@@ -59,7 +60,7 @@ static const struct row help_output[] = {
 };
 
 static const struct row unknown_output[] = {
-    ROW_OUT("error", T_STR, NEEDED, "unknown command: <name>"),
+    ROW_OUT("error", T_STR, NEEDED, "unknown command: <name>, or why /undo did nothing"),
     ROW_END,
 };
 
@@ -76,6 +77,7 @@ const struct row_variant loaf_outputs[] = {
     {"/clear, /forgeteverything", cleared_output, NULL},
     {"/quit, /exit", quit_output, NULL},
     {"/help", help_output, NULL},
+    {"/undo", undone_rows, NULL},
     {"any other", unknown_output, NULL},
     {NULL, NULL, NULL},
 };

@@ -135,9 +135,9 @@ static void put_history(struct loaf_session *ls, struct jw *w)
 
 /* ---- the queue ---- */
 
-struct prompt *loaf_prompt_find(struct loaf_session *ls, struct str turn_id)
+struct prompt_images *loaf_prompt_find(struct loaf_session *ls, struct str turn_id)
 {
-    for (struct prompt *p = ls->prompts; p; p = p->next)
+    for (struct prompt_images *p = ls->prompts; p; p = p->next)
         if (str_is(turn_id, p->turn_id))
             return p;
     return NULL;
@@ -145,8 +145,8 @@ struct prompt *loaf_prompt_find(struct loaf_session *ls, struct str turn_id)
 
 void loaf_prompt_drop(struct loaf_session *ls, struct str turn_id)
 {
-    for (struct prompt **at = &ls->prompts; *at; at = &(*at)->next) {
-        struct prompt *p = *at;
+    for (struct prompt_images **at = &ls->prompts; *at; at = &(*at)->next) {
+        struct prompt_images *p = *at;
         if (!str_is(turn_id, p->turn_id))
             continue;
         *at = p->next;
@@ -165,7 +165,7 @@ void loaf_put_queue(struct loaf_session *ls, struct jw *w)
     struct waiting_input *waiting = session_waiting(ls->session, &a, &n);
     jw_karr(w, "queue");
     for (size_t i = 0; i < n; i++) {
-        const struct prompt *p = loaf_prompt_find(ls, waiting[i].turn_id);
+        const struct prompt_images *p = loaf_prompt_find(ls, waiting[i].turn_id);
         char queued[TIME_ISO_LEN + 1];
         time_iso(waiting[i].queued_ms, queued);
         jw_obj(w);

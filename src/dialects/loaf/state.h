@@ -21,7 +21,7 @@ struct message *loaf_history_of(struct loaf_session *ls, struct arena *a, size_t
 void loaf_put_history_message(struct jw *w, struct arena *a, const struct message *m);
 struct str loaf_history_text(struct arena *a, const struct message *m);
 bool loaf_put_attachments(struct jw *w, const char *name, const struct message *m);
-struct prompt *loaf_prompt_find(struct loaf_session *ls, struct str turn_id);
+struct prompt_images *loaf_prompt_find(struct loaf_session *ls, struct str turn_id);
 void loaf_prompt_drop(struct loaf_session *ls, struct str turn_id);
 
 /* ---- estimate.c ---- */

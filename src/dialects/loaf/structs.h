@@ -47,7 +47,7 @@ struct loaf {
     struct session_settings settings;
     char *data_dir;                 /* ~/.loaf */
     struct loaf_session **sessions; /* in order of creation */
-    size_t n_sessions, room_sessions;
+    size_t n_sessions, sessions_capacity;
     struct table by_id;                  /* the same */
     struct buf ids;                      /* their ids as JSON, comma separated */
     char *model;                         /* selected slug of the engine, "" for none */
@@ -89,8 +89,8 @@ struct ui_message { /* a shown message; in the arena of its session */
     struct str images; /* ImageAttachment[] as JSON, or STR_NONE */
 };
 
-struct prompt { /* images of a prompt, until its turn ends; the engine does not keep them */
-    struct prompt *next;
+struct prompt_images { /* images of a prompt, until its turn ends; the engine does not keep them */
+    struct prompt_images *next;
     char turn_id[UUID_LEN + 1];
     char *text;      /* as it was sent */
     char *images;    /* raw inputs, JSON array */
@@ -106,7 +106,7 @@ struct loaf_session {
     int64_t created_ms, updated_ms;
     struct arena arena; /* messages */
     struct ui_message *messages, **messages_end;
-    struct prompt *prompts;
+    struct prompt_images *prompts;
     bool has_chat;                       /* a prompt or a summary was stored */
     const char *provider;                /* of the last turn that was kept, or NULL */
     const char *compact_reason;          /* of a compaction that the client asked for, or NULL */

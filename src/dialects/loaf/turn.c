@@ -58,7 +58,7 @@ void loaf_flash_compressing(struct loaf_session *ls)
 
 void loaf_input_added(struct loaf_session *ls, const struct event *e)
 {
-    const struct prompt *p = loaf_prompt_find(ls, e->turn_id);
+    const struct prompt_images *p = loaf_prompt_find(ls, e->turn_id);
     bool is_off = strcmp(ls->loaf->thinking, "OFF") == 0;
     if (ls->n_history)
         loaf_flash_compressing(ls);
@@ -126,7 +126,7 @@ static void describe_no_key(struct loaf *lf, const struct provider *p, struct fa
 static struct failure describe_failure(struct loaf_session *ls, const struct error *err)
 {
     struct failure f = {.code = "provider_error", .is_prefixed = true};
-    const struct prompt *prompt = loaf_prompt_find(ls, str_of(ls->turn_id));
+    const struct prompt_images *prompt = loaf_prompt_find(ls, str_of(ls->turn_id));
     const struct provider *p = loaf_selected_provider(ls->loaf);
     struct buf text = BUF_MAX(sizeof f.text - 1);
     if (ls->has_failed_to_compact) {

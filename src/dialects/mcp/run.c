@@ -40,7 +40,7 @@ struct run {
 
 /* ---- events ---- */
 
-static void tell_progress(struct run *r, struct str name, struct str args)
+static void send_progress(struct run *r, struct str name, struct str args)
 {
     AUTO(buf) struct buf params = BUF_INIT, text = BUF_INIT, clean = BUF_INIT;
     AUTO(json) struct json j = JSON_INIT;
@@ -66,11 +66,11 @@ static void on_event(void *arg, struct session *s, const struct event *e)
 {
     struct run *r = arg;
     if (e->kind == EV_CALL_STARTED) {
-        tell_progress(r, e->call->name, e->call->args);
+        send_progress(r, e->call->name, e->call->args);
     } else if (e->kind == EV_PERMISSION_ASKED) {
-        session_permit(s, e->request_id, false, STR_NONE);
+        session_permit(s, e->request_id, false, STR_NONE, STR_NONE);
     } else if (e->kind == EV_QUESTION_ASKED) {
-        session_answer(s, e->request_id, STR_NONE);
+        session_answer(s, e->request_id, STR_NONE, STR_NONE);
     } else if (e->kind == EV_ANSWER) {
         buf_reset(&r->answer);
         buf_add(&r->answer, e->text);
@@ -87,22 +87,23 @@ static void on_event(void *arg, struct session *s, const struct event *e)
 
 /* ---- settings ---- */
 
-static void fill(const struct mcp_options *o, struct place *p)
+static void fill(const struct mcp_options *o, struct served_place *p)
 {
     profile_fill(&p->running, o->mode, &p->rules, false);
     p->running.asks_beyond_mode = false;
     p->running.network = o->network;
+    p->running.spares_todos = true;
     p->running.offers_servers = false;
     p->reading = p->running;
     p->reading.locks_at_open = false;
 }
 
-struct place *served_place(struct mcp_peer *peer, struct str workspace, struct error *err)
+struct served_place *served_place(struct mcp_peer *peer, struct str workspace, struct error *err)
 {
-    for (struct place *p = peer->places; p; p = p->next)
+    for (struct served_place *p = peer->places; p; p = p->next)
         if (str_is(workspace, p->workspace))
             return p;
-    struct place *p = xnew(struct place);
+    struct served_place *p = xnew(struct served_place);
     p->workspace = str_dup(workspace);
     p->rules = (struct rules){.tools = &toolset_run, .workspace = str_of(p->workspace)};
     p->next = peer->places;
@@ -119,7 +120,7 @@ struct place *served_place(struct mcp_peer *peer, struct str workspace, struct e
 
 void served_places_free(struct mcp_peer *peer)
 {
-    for (struct place *p = peer->places, *next; p; p = next) {
+    for (struct served_place *p = peer->places, *next; p; p = next) {
         next = p->next;
         rules_clear(&p->rules);
         free(p->workspace);
@@ -211,7 +212,7 @@ static bool run_await(struct served *c, struct error *err)
     struct str workspace;
     if (!served_workspace(c, given->workspace, &workspace, err))
         return false;
-    struct place *place = served_place(c->peer, workspace, err);
+    struct served_place *place = served_place(c->peer, workspace, err);
     r.settings = place ? &place->running : NULL;
     bool ok = place && open_session_await(&r, workspace, err);
     if (ok) {

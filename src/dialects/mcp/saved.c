@@ -89,7 +89,7 @@ static bool read_await(struct served *c, struct error *err)
     if (!find_session_await(e, &c->rq->arena, given->session, &row, err) ||
         !served_workspace(c, row.cwd, &workspace, err))
         return false;
-    struct place *place = served_place(c->peer, workspace, err);
+    struct served_place *place = served_place(c->peer, workspace, err);
     if (!place)
         return false;
     struct session_spec spec = {

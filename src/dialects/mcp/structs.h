@@ -21,8 +21,8 @@ struct mcp_options {
 };
 
 /* Settings of the sessions of a workspace, which must outlive them: kept until the process ends. */
-struct place {
-    struct place *next;
+struct served_place {
+    struct served_place *next;
     char *workspace;
     struct rules rules;
     struct session_settings running, reading;
@@ -30,7 +30,7 @@ struct place {
 
 struct mcp_peer {
     struct server *sv;
-    struct place *places;
+    struct served_place *places;
     struct rpc *rpc;
     struct mcp_options options;
     struct str workspace; /* real path of the start directory, in the arena */
@@ -60,7 +60,7 @@ struct served_tool {
 extern const struct served_tool served_run_prompt, served_list_sessions, served_read_session;
 
 /* run.c: the settings of a workspace. */
-struct place *served_place(struct mcp_peer *p, struct str workspace, struct error *err);
+struct served_place *served_place(struct mcp_peer *p, struct str workspace, struct error *err);
 void served_places_free(struct mcp_peer *p);
 
 extern const struct method served_tools_list, served_tools_call;

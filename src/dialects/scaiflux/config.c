@@ -90,7 +90,7 @@ bool flux_config_read(struct flux *f, struct flux_config *ret, struct error *err
 
 /* ---- showing ---- */
 
-static bool is_telling(struct str name)
+static bool is_secret_name(struct str name)
 {
     static const char *const words[] = {"key",      "token",      "secret",
                                         "password", "credential", "authorization"};
@@ -140,7 +140,7 @@ static void put_safe(struct jw *w, yyjson_val *v, bool is_secret)
             if (yyjson_obj_getn(v, json_str(key).p, json_str(key).n) != item)
                 continue; /* a name given twice */
             jw_keys(w, json_str(key));
-            put_safe(w, item, is_secret || is_telling(json_str(key)));
+            put_safe(w, item, is_secret || is_secret_name(json_str(key)));
         }
         jw_obj_end(w);
     } else if (yyjson_is_arr(v)) {
@@ -157,7 +157,7 @@ static void put_member(struct jw *w, struct buf *text, struct str name, yyjson_v
 {
     AUTO(buf) struct buf value = BUF_INIT;
     struct jw one = JW(&value);
-    put_safe(&one, v, is_telling(name));
+    put_safe(&one, v, is_secret_name(name));
     jw_keys(w, name);
     jw_raw(w, buf_str(&value));
     buf_addf(text, "%.*s: %.*s\n", STR_FMT(name), STR_FMT(buf_str(&value)));

@@ -166,7 +166,7 @@ static void take_permission(struct flux *f, const void *params)
     }
     bool is_open = number == f->n_requests &&
                    session_permit(f->session, str_of(f->request), str_is(p->decision, "allow"),
-                                  p->reason) == PERMIT_TAKEN;
+                                  p->reason, str_of(f->sv->client)) == PERMIT_TAKEN;
     if (!is_open)
         refuse(f, "request_already_resolved", "`request_id` %.*s is not pending any more",
                STR_FMT(p->request_id));

@@ -29,7 +29,7 @@ void flux_put_error(struct flux *f, const struct flux_error *e);
 void flux_put_ready(struct flux *f);
 struct flux_answer;
 void flux_put_slash_result(struct flux *f, struct str command, const struct flux_answer *a);
-enum { TELL_MODEL = 1, TELL_MODE = 2, TELL_CONTEXT = 4, TELL_GADGETS = 8 };
+enum { CHANGED_MODEL = 1, CHANGED_MODE = 2, CHANGED_CONTEXT = 4, CHANGED_GADGETS = 8 };
 /* state_changed with the members in `what` whose values changed. */
 void flux_put_state(struct flux *f, unsigned what);
 void flux_put_event(struct flux *f, const struct event *e);

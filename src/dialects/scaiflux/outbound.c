@@ -78,7 +78,7 @@ void flux_put_ready(struct flux *f)
     jw_kint(&w, "max_tokens", f->max_tokens);
     jw_klist(&w, "gadgets", f->gadgets);
     send_event(f, &w);
-    f->told_window = f->window;
+    f->sent_window = f->window;
 }
 
 /* ---- the course of a turn ---- */
@@ -365,28 +365,28 @@ void flux_put_state(struct flux *f, unsigned what)
 {
     struct session_info info;
     int64_t pct = flux_context_pct(f);
-    if (what & TELL_MODEL)
-        what |= TELL_CONTEXT;
-    if (pct == f->told_pct && f->window == f->told_window)
-        what &= ~(unsigned)TELL_CONTEXT;
+    if (what & CHANGED_MODEL)
+        what |= CHANGED_CONTEXT;
+    if (pct == f->sent_pct && f->window == f->sent_window)
+        what &= ~(unsigned)CHANGED_CONTEXT;
     if (!what)
         return;
     session_info(f->session, &info);
     struct jw w = begin_event(f, "state_changed");
-    if (what & TELL_MODEL)
+    if (what & CHANGED_MODEL)
         jw_kstr(&w, "model", info.model);
-    if (what & TELL_MODE)
+    if (what & CHANGED_MODE)
         jw_kz(&w, "mode", f->mode->name);
-    if ((what & TELL_CONTEXT) && pct != f->told_pct)
+    if ((what & CHANGED_CONTEXT) && pct != f->sent_pct)
         jw_kint(&w, "context_pct", pct);
-    if ((what & TELL_CONTEXT) && f->window != f->told_window)
+    if ((what & CHANGED_CONTEXT) && f->window != f->sent_window)
         jw_kint(&w, "context_window", f->window);
-    if (what & TELL_GADGETS)
+    if (what & CHANGED_GADGETS)
         jw_klist(&w, "gadgets", f->gadgets);
     send_event(f, &w);
-    if (what & TELL_CONTEXT) {
-        f->told_pct = pct;
-        f->told_window = f->window;
+    if (what & CHANGED_CONTEXT) {
+        f->sent_pct = pct;
+        f->sent_window = f->window;
     }
 }
 
@@ -394,7 +394,7 @@ static void put_usage_changed(struct flux *f, const struct event *e)
 {
     (void)e;
     if (!f->is_in_slash)
-        flux_put_state(f, TELL_CONTEXT);
+        flux_put_state(f, CHANGED_CONTEXT);
 }
 
 static void count_compaction(struct flux *f, const struct event *e)

@@ -90,14 +90,14 @@ static bool open_file(struct flux *f, struct str path, struct error *err)
     return true;
 }
 
-struct found {
+struct session_place {
     struct str path;
     int64_t time_ns;
 };
 
 struct finds {
-    struct found *items;
-    size_t n, room;
+    struct session_place *items;
+    size_t n, capacity;
 };
 
 static void look_into(struct flux *f, struct str dir, struct finds *to)
@@ -110,11 +110,8 @@ static void look_into(struct flux *f, struct str dir, struct finds *to)
         if (!str_ends(name, STR(".jsonl")) ||
             fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode))
             continue;
-        if (to->n == to->room) {
-            to->room = to->room ? to->room * 2 : 16;
-            to->items = xrealloc(to->items, to->room * sizeof *to->items);
-        }
-        to->items[to->n++] = (struct found){
+        GROW(to->items, to->n, to->capacity);
+        to->items[to->n++] = (struct session_place){
             arena_fmt(&f->arena, "%.*s/%.*s", STR_FMT(dir), STR_FMT(name)),
             (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec,
         };
@@ -125,7 +122,7 @@ static void look_into(struct flux *f, struct str dir, struct finds *to)
 
 static int by_newest(const void *a, const void *b)
 {
-    const struct found *x = a, *y = b;
+    const struct session_place *x = a, *y = b;
     return x->time_ns < y->time_ns ? 1 : x->time_ns > y->time_ns ? -1 : str_cmp(x->path, y->path);
 }
 

@@ -49,7 +49,7 @@ const char *const flux_instructions[] = {"SCAIFLUX.md", "AGENTS.md", NULL};
 
 /* ---- the course of a turn ---- */
 
-struct prompt { /* being written to disk */
+struct prompt_write { /* being written to disk */
     struct flux *flux;
     struct buf text;
 };
@@ -91,7 +91,7 @@ static void end_refused_prompt(struct flux *f, const struct error *err)
 
 static void prompt_fiber(void *arg)
 {
-    struct prompt *p = arg;
+    struct prompt_write *p = arg;
     char turn_id[UUID_LEN + 1];
     struct error err;
     struct input in = {.text = buf_str(&p->text)};
@@ -103,7 +103,7 @@ static void prompt_fiber(void *arg)
 
 void flux_prompt(struct flux *f, struct str text)
 {
-    struct prompt *p = xnew(struct prompt);
+    struct prompt_write *p = xnew(struct prompt_write);
     p->flux = f;
     buf_add(&p->text, text);
     f->is_running = true;
@@ -244,7 +244,8 @@ static void fill_settings(struct flux *f)
         .denied_text = "denied by remote controller",
         .system = instruction,
         .instructions = flux_instructions,
-        .tells_surroundings = true,
+        .keeps_undo = true,
+        .sends_surroundings = true,
         .put_context_await = flux_put_skills_await,
         .context_arg = f,
     };

@@ -55,10 +55,10 @@ static const struct flux_command help_command = {
     .name = "help", .alias = "?", .args = "", .summary = "lists the commands", .run = run_help};
 
 static const struct flux_command *const commands[] = {
-    &help_command, &flux_version, &flux_status,      &flux_context,   &flux_cost,
-    &flux_tools,   &flux_model,   &flux_permissions, &flux_gadget,    &flux_compact,
-    &flux_clear,   &flux_memory,  &flux_show_config, &flux_diff,      &flux_export,
-    &flux_session, &flux_save,    &flux_init,        &resume_command, &exit_command,
+    &help_command, &flux_version,     &flux_status,  &flux_context, &flux_cost,    &flux_tools,
+    &flux_model,   &flux_permissions, &flux_gadget,  &flux_compact, &flux_undo,    &flux_clear,
+    &flux_memory,  &flux_show_config, &flux_diff,    &flux_export,  &flux_session, &flux_save,
+    &flux_init,    &resume_command,   &exit_command,
 };
 
 static void put_command(struct jw *w, const struct flux_command *c)
@@ -113,7 +113,7 @@ static void answer_clear(struct flux_answer *a)
 static void answer(struct flux *f, struct str command, struct flux_answer *a)
 {
     flux_put_slash_result(f, command, a);
-    flux_put_state(f, a->tells);
+    flux_put_state(f, a->changed);
     if (a->exits)
         flux_end(f, 0);
 }

@@ -11,7 +11,7 @@ struct flux_answer {
     struct buf data;   /* members besides ok and error */
     const char *error; /* NULL: success */
     bool clears, exits;
-    unsigned tells; /* state_changed that follows */
+    unsigned changed; /* state_changed that follows */
 };
 /* `command` as received. */
 void flux_slash(struct flux *f, struct str command, struct str args);
@@ -32,7 +32,7 @@ struct flux_command {
 };
 extern const struct flux_command flux_version, flux_status, flux_context, flux_cost, flux_tools,
     flux_memory, flux_show_config, flux_diff, flux_session;
-extern const struct flux_command flux_model, flux_permissions, flux_gadget, flux_compact,
+extern const struct flux_command flux_model, flux_permissions, flux_gadget, flux_compact, flux_undo,
     flux_clear, flux_export, flux_save, flux_init;
 
 #endif

@@ -183,7 +183,8 @@ static bool git_await(struct flux *f, const char *const *argv, struct program_ou
                       struct flux_answer *a)
 {
     struct error err;
-    if (!session_program_await(f->session, argv, DIFF_MS, DIFF_BYTES, ret, &err)) {
+    struct session_program p = {.argv = argv, .timeout_ms = DIFF_MS, .max = DIFF_BYTES};
+    if (!session_program_await(f->session, &p, ret, &err)) {
         flux_fail(a, err.code == ERR_NOT_FOUND ? "not_found" : "io_error", "%s", err.text);
         return false;
     }

@@ -6,6 +6,7 @@
 #include "dialects/scaiflux/messages.h"
 #include "dialects/scaiflux/slash.h"
 #include "dialects/scaiflux/workspace.h"
+#include "dialects/undone.h"
 
 static void run_model(struct flux *f, struct str args, struct flux_answer *a)
 {
@@ -20,7 +21,7 @@ static void run_model(struct flux *f, struct str args, struct flux_answer *a)
         return;
     }
     flux_fit_model(f);
-    a->tells = is_new ? TELL_MODEL : 0;
+    a->changed = is_new ? CHANGED_MODEL : 0;
     session_info(f->session, &info);
     struct jw w = flux_members(a);
     jw_kstr(&w, "model", info.model);
@@ -46,7 +47,7 @@ static void run_permissions(struct flux *f, struct str args, struct flux_answer 
     }
     f->mode = mode;
     session_set_mode(f->session, mode->covers);
-    a->tells = mode != previous ? TELL_MODE : 0;
+    a->changed = mode != previous ? CHANGED_MODE : 0;
     struct jw w = flux_members(a);
     jw_kz(&w, "mode", mode->name);
     jw_kz(&w, "previous", previous->name);
@@ -76,10 +77,10 @@ static bool switch_gadget(struct flux *f, struct str args, struct flux_answer *a
         flux_fail(a, "not_found", "no gadget %.*s", STR_FMT(utf8_cut_chars(name, 100)));
         return false;
     }
-    a->tells = f->has_gadget[gadget] != on ? TELL_GADGETS : 0;
+    a->changed = f->has_gadget[gadget] != on ? CHANGED_GADGETS : 0;
     if (flux_switch_gadget(f, gadget, on, &err))
         return true;
-    a->tells = 0;
+    a->changed = 0;
     flux_fail(a, "io_error", "%s", err.text);
     return false;
 }
@@ -111,7 +112,7 @@ static void run_compact(struct flux *f, struct str args, struct flux_answer *a)
         flux_fail(a, err.code == ERR_BUSY ? "turn_in_progress" : "io_error", "%s", err.text);
         return;
     }
-    a->tells = TELL_CONTEXT;
+    a->changed = CHANGED_CONTEXT;
     struct jw w = flux_members(a);
     jw_kint(&w, "removed_messages", out.n_removed);
     jw_kint(&w, "kept_messages", out.n_kept);
@@ -126,6 +127,30 @@ const struct flux_command flux_compact = {.name = "compact",
                                           .rewrites = true,
                                           .run = run_compact};
 
+static void run_undo_await(struct flux *f, struct str args, struct flux_answer *a)
+{
+    AUTO(arena) struct arena arena = ARENA_INIT;
+    struct undo_report report;
+    struct error err;
+    (void)args;
+    if (!session_undo_await(f->session, &arena, &report, &err)) {
+        const char *code = err.code == ERR_BUSY        ? "turn_in_progress"
+                           : err.code == ERR_NOT_FOUND ? "not_found"
+                                                       : "io_error";
+        flux_fail(a, code, "%s", err.text);
+        return;
+    }
+    struct jw w = flux_members(a);
+    undone_put_members(&report, &w);
+    undone_put_text(&report, &a->text);
+}
+
+const struct flux_command flux_undo = {.name = "undo",
+                                       .args = "",
+                                       .summary = "takes back what the last turn changed in files",
+                                       .rewrites = true,
+                                       .run_await = run_undo_await};
+
 static void run_clear(struct flux *f, struct str args, struct flux_answer *a)
 {
     (void)args;
@@ -137,7 +162,7 @@ static void run_clear(struct flux *f, struct str args, struct flux_answer *a)
         return;
     }
     a->clears = true;
-    a->tells = TELL_CONTEXT;
+    a->changed = CHANGED_CONTEXT;
     struct jw w = flux_members(a);
     jw_kstr(&w, "session_id", info.id);
     jw_kint(&w, "removed_messages", info.n_messages);
@@ -183,11 +208,11 @@ static void run_export_await(struct flux *f, struct str args, struct flux_answer
         fail_export(a, &err);
         return;
     }
-    struct str told = path_relative(f->workspace, buf_str(&path));
+    struct str shown = path_relative(f->workspace, buf_str(&path));
     struct jw w = flux_members(a);
-    jw_kstr(&w, "path", told);
+    jw_kstr(&w, "path", shown);
     jw_kint(&w, "bytes", (int64_t)text.n);
-    buf_addf(&a->text, "%zu bytes to %.*s\n", text.n, STR_FMT(told));
+    buf_addf(&a->text, "%zu bytes to %.*s\n", text.n, STR_FMT(shown));
 }
 
 const struct flux_command flux_export = {.name = "export",

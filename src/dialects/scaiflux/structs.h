@@ -85,7 +85,7 @@ struct flux { /* the process */
     int64_t n_requests; /* permissions asked so far; the newest is the one that may be open */
     char request[UUID_LEN + 1]; /* the engine's name for the newest */
     int64_t n_compactions;
-    int64_t told_window, told_pct; /* last sent to the controller */
+    int64_t sent_window, sent_pct; /* last sent to the controller */
     bool is_in_slash;              /* a command runs: state_changed is sent after its result */
     struct fiber *slow;            /* a slow command, or NULL */
     struct buf waiting;            /* lines that came meanwhile, each with its newline */

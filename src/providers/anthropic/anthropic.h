@@ -45,8 +45,8 @@ struct anthropic_reader {
     struct anthropic_thought { /* the thinking block that is open */
         bool is_open, has_text;
         int64_t index;
-        char *signature; /* in the reply's arena */
-        size_t n, room;  /* bytes used, bytes allocated */
+        char *signature;    /* in the reply's arena */
+        size_t n, capacity; /* bytes used, bytes allocated */
     } thought;
 };
 

@@ -73,13 +73,13 @@ static bool add_signature(struct reading *h, struct str piece)
         return true;
     if (piece.n > LIMIT_REPLY_BYTES - t->n)
         return too_large(h);
-    if (t->room - t->n < piece.n) {
-        size_t room = MAX(2 * t->room, t->n + piece.n);
-        char *wider = arena_alloc(&h->reply->arena, room);
+    if (t->capacity - t->n < piece.n) {
+        size_t capacity = MAX(2 * t->capacity, t->n + piece.n);
+        char *wider = arena_alloc(&h->reply->arena, capacity);
         if (t->n > 0)
             memcpy(wider, t->signature, t->n);
         t->signature = wider;
-        t->room = room;
+        t->capacity = capacity;
     }
     memcpy(t->signature + t->n, piece.p, piece.n);
     t->n += piece.n;

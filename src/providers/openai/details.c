@@ -15,7 +15,7 @@ struct detail {
 
 struct details {
     struct detail *items;
-    size_t n, room;
+    size_t n, capacity;
     bool has_shown; /* some entry had a text to show */
 };
 
@@ -99,10 +99,7 @@ void details_add(struct details **slot, yyjson_val *entries, struct buf *shown)
             take_piece(&d->items[d->n - 1], piece);
             continue;
         }
-        if (d->n == d->room) {
-            d->room = d->room ? d->room * 2 : 4;
-            d->items = xrealloc(d->items, d->room * sizeof *d->items);
-        }
+        GROW(d->items, d->n, d->capacity);
         begin_entry(&d->items[d->n++], piece);
     }
 }

@@ -107,7 +107,7 @@ static struct str find_place(const struct words *w, size_t from)
     return STR_NONE;
 }
 
-static bool wish_search(const struct words *w, size_t at, struct intent *ret)
+static bool parse_search(const struct words *w, size_t at, struct intent *ret)
 {
     static const char *const dull[] = {"for",  "the",    "a",     "all",   "any",  "me",
                                        "in",   "files",  "file",  "code",  "that", "which",
@@ -123,7 +123,7 @@ static bool wish_search(const struct words *w, size_t at, struct intent *ret)
     return false;
 }
 
-static bool wish_read(const struct words *w, size_t at, struct intent *ret)
+static bool parse_read(const struct words *w, size_t at, struct intent *ret)
 {
     struct str path = find_path(w, at + 1);
     if (!path.n || str_ends(path, STR("/")))
@@ -132,7 +132,7 @@ static bool wish_read(const struct words *w, size_t at, struct intent *ret)
     return true;
 }
 
-static bool wish_list(const struct words *w, size_t at, struct intent *ret)
+static bool parse_list(const struct words *w, size_t at, struct intent *ret)
 {
     static const char *const things[] = {"files",   "file",     "here",        "directory", "dir",
                                          "folder",  "folders",  "directories", "workspace", "tree",
@@ -155,11 +155,11 @@ static bool wish_list(const struct words *w, size_t at, struct intent *ret)
 }
 
 /* "look for x" searches, "look at x" reads. */
-static bool wish_look(const struct words *w, size_t at, struct intent *ret)
+static bool parse_look(const struct words *w, size_t at, struct intent *ret)
 {
     if (at + 1 >= w->n)
         return false;
-    return str_ieq(w->all[at + 1], STR("for")) ? wish_search(w, at, ret) : wish_read(w, at, ret);
+    return str_ieq(w->all[at + 1], STR("for")) ? parse_search(w, at, ret) : parse_read(w, at, ret);
 }
 
 bool answer_intent(struct str text, struct intent *ret)
@@ -173,13 +173,13 @@ bool answer_intent(struct str text, struct intent *ret)
     for (size_t i = 0; i < w.n; i++) {
         if (w.is_quoted[i])
             continue;
-        if (is_one_of(w.all[i], search) && wish_search(&w, i, ret))
+        if (is_one_of(w.all[i], search) && parse_search(&w, i, ret))
             return true;
-        if (str_ieq(w.all[i], STR("look")) && wish_look(&w, i, ret))
+        if (str_ieq(w.all[i], STR("look")) && parse_look(&w, i, ret))
             return true;
-        if (is_one_of(w.all[i], read) && wish_read(&w, i, ret))
+        if (is_one_of(w.all[i], read) && parse_read(&w, i, ret))
             return true;
-        if (is_one_of(w.all[i], list) && wish_list(&w, i, ret))
+        if (is_one_of(w.all[i], list) && parse_list(&w, i, ret))
             return true;
     }
     return false;

@@ -28,7 +28,7 @@ struct player {
     struct loop *loop;
     struct timer *timer; /* NULL until the first pause */
     struct ask_sink sink;
-    struct part part;
+    struct player_input part;
     struct reply reply;
     struct frame frames[SCENARIO_NESTING + 2]; /* one for the round, one for an answer */
     size_t n_frames;
@@ -370,8 +370,8 @@ static void play(struct player *p)
 
 /* --- the stream --- */
 
-struct stream *player_start(const struct provider *provider, struct loop *l, struct part *part,
-                            const struct ask_sink *sink)
+struct stream *player_start(const struct provider *provider, struct loop *l,
+                            struct player_input *part, const struct ask_sink *sink)
 {
     struct player *p = xnew(struct player);
     p->head.provider = provider;

@@ -9,7 +9,7 @@
 
 /* Parameters of a player.  Steps, key and call_tail are in the arena, which the player takes
  * over. */
-struct part {
+struct player_input {
     struct arena arena;
     struct steps steps;
     struct str key;       /* scenario, round and session, for the counters of failures */
@@ -19,8 +19,8 @@ struct part {
     int64_t request_bytes;
 };
 
-struct stream *player_start(const struct provider *provider, struct loop *l, struct part *part,
-                            const struct ask_sink *sink);
+struct stream *player_start(const struct provider *provider, struct loop *l,
+                            struct player_input *part, const struct ask_sink *sink);
 void player_pause(struct stream *s, bool paused);
 struct reply *player_reply(struct stream *s);
 void player_free(struct stream *s);

@@ -99,7 +99,7 @@ static struct stream *start(struct loop *l, const struct ask *ask, const struct 
 {
     AUTO(scenario) struct scenario s = SCENARIO_INIT;
     AUTO(arena) struct arena scratch = ARENA_INIT;
-    struct part part = {.n_messages = ask->n_messages};
+    struct player_input part = {.n_messages = ask->n_messages};
     if (!load(ask->model.id, &s, err))
         return NULL;
     struct facts f = facts_of(&scratch, ask);

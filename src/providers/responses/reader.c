@@ -499,7 +499,7 @@ static bool read_incomplete(struct reading *g, struct error *err)
     return end_with(g, stop_of_reason(reason), reason.n ? reason : STR("incomplete"), err);
 }
 
-/* The event may be called "done" while the status tells how it ended. */
+/* The event may be called "done" while the status says how it ended. */
 static bool read_completed(struct reading *g, struct error *err)
 {
     yyjson_val *response = response_of(g);
@@ -520,7 +520,7 @@ static bool read_completed(struct reading *g, struct error *err)
 
 typedef bool event_fn(struct reading *g, struct error *err);
 
-static const struct event_row {
+static const struct event_reader {
     const char *type;
     event_fn *read;
 } event_rows[] = {

@@ -1,0 +1,323 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# ALONE
+"""What the sandbox guards besides the workspace: files that programs outside run, also where they are
+missing, a link or a file; the program itself; limits, and the result says which one was hit.
+
+Every command is the attempt of a model; what counts is what lies there afterwards.
+"""
+import os
+import subprocess
+import threading
+import time
+
+from security_place import play
+
+PRELOAD = """
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((constructor)) static void loaded(void)
+{
+    int fd = open("%s/loaded", O_WRONLY | O_APPEND | O_CREAT, 0666);
+    if (fd >= 0 && write(fd, program_invocation_short_name, strlen(program_invocation_short_name)))
+        write(fd, "\\n", 1);
+}
+"""
+
+
+EVIL = "printf '[core]\\n\\tfsmonitor = touch %s/pwned; false\\n' >>%s"
+
+
+def bash(p, *commands, **env):
+    """Runs the commands one after the other in one session; what the model got."""
+    p.scene(*(("bash", {"command": c, "timeout": 60000}) for c in commands))
+    done = p.run("run", "-m", "rehearsal/scene.json", "--mode", "workspace-write", "go", **env)
+    assert done.returncode == 0, done.stderr
+    return p.results()
+
+
+def git(p, *args):
+    return subprocess.run(["git", *args], cwd=p.work, env=p.env, check=True, capture_output=True,
+                          text=True, **p.as_user()).stdout
+
+
+def repository(p, *more):
+    p.put(f"{p.home}/.gitconfig", "[user]\nname = a\nemail = a@b\n[init]\ndefaultBranch = main\n")
+    p.give_away()
+    git(p, "init", "-q", *more)
+
+
+def text_of(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def missing(score, p):
+    names = (".git", ".trivet", ".scaiflux", ".vscode", ".husky", ".idea")
+    output = bash(p, *(f"mkdir -p {n}/hooks; echo x >{n}/config; ls {n}" for n in names),
+                *(f"rmdir {n}; rm -rf {n}; mv {n} {n}.old; ln -s /var {n}" for n in names))
+    left = [n for n in names if os.path.lexists(f"{p.work}/{n}")]
+    score.check(f"missing directories are masked ({score.name})", not left, f"{left} {output}")
+    left = [n for n in names if os.path.lexists(f"{p.work}/{n}.old")]
+    score.check(f"masks cannot be moved ({score.name})", not left, left)
+
+
+def linked(score, p):
+    repository(p)
+    os.rename(f"{p.work}/.git", f"{p.work}/real")
+    os.symlink("real", f"{p.work}/.git")
+    before = text_of(f"{p.work}/real/config")
+    output = bash(p, "echo evil >>.git/config", "echo evil >>real/config", "echo x >real/hooks/pre-commit",
+                "rm .git; mkdir .git; cp -r real/. .git; echo evil >>.git/config", "mv real real2")
+    score.check(f"a link stays what it is ({score.name})",
+                os.path.islink(f"{p.work}/.git") and os.readlink(f"{p.work}/.git") == "real", output)
+    score.check(f"what a link leads to is guarded ({score.name})",
+                text_of(f"{p.work}/real/config") == before
+                and not os.path.exists(f"{p.work}/real/hooks/pre-commit"), output)
+
+
+def git_file(score, p):
+    repository(p, "--separate-git-dir", f"{p.work}/real")
+    file, config = text_of(f"{p.work}/.git"), text_of(f"{p.work}/real/config")
+    output = bash(p, "echo evil >>real/config", "echo 'gitdir: evil' >.git", "mv .git x",
+                "rm -f .git; mkdir .git; echo evil >.git/config", "git status")
+    score.check(f"a .git file is guarded ({score.name})",
+                text_of(f"{p.work}/.git") == file and text_of(f"{p.work}/real/config") == config, output)
+
+
+def read_only_but_for_git(score, p):
+    repository(p)
+    output = bash(p, "echo 1 >a; git add a", "git add a && git commit -m one",
+                "echo x >.git/refs/heads/evil; echo not $?")
+    score.check(f"git alone writes the repository ({score.name})",
+                git(p, "log", "--format=%s") == "one\n"
+                and not os.path.exists(f"{p.work}/.git/refs/heads/evil"), output)
+    score.check(f"a refused command gets the reason ({score.name})",
+                "command line that consists of git commands alone" in output, output)
+
+
+def changed_outside(score, p):
+    """The user replaces what a mount covers, while a command runs: later commands find it covered."""
+    repository(p)
+
+    def user():
+        while not os.path.exists(f"{p.work}/started"):
+            time.sleep(0.02)
+        git(p, "config", "user.name", "other")      # a new file, by rename
+        os.rmdir(f"{p.work}/.husky")
+        for name in (".husky/pre-commit", "go"):
+            p.put(name, "the user's\n")
+
+    threading.Thread(target=user, daemon=True).start()
+    told = bash(p, "touch started; while [ ! -e go ]; do sleep 0.02; done; sleep 0.05",
+                "echo evil >>.git/config; echo evil >>.husky/pre-commit; echo evil >.husky/post-commit",
+                "git init; git status")
+    score.check(f"what the user replaced is guarded ({score.name})",
+                "evil" not in text_of(f"{p.work}/.git/config") + text_of(f"{p.work}/.husky/pre-commit")
+                and os.listdir(f"{p.work}/.husky") == ["pre-commit"]
+                and git(p, "config", "user.name") == "other\n", told)
+
+
+def read_only(score, p):
+    repository(p)
+    p.put("a", "1\n")
+    p.scene(("bash", {"command": "git add a && git commit -m one"}))
+    p.run("run", "-m", "rehearsal/scene.json", "--mode", "read-only", "--allow", "bash", "go")
+    score.check(f"read-only closes the repository ({score.name})",
+                not os.path.exists(f"{p.work}/.git/index")
+                and "Read-only file system" in p.results(), p.results())
+
+
+def hidden(score, p):
+    """Keys of others, what was said elsewhere, and what the user adds; one entry shown again."""
+    for name in (".ssh/id", ".aws/credentials", ".netrc", ".docker/config.json", ".codex/auth.json",
+                 ".loaf/sessions/s", "mine/key", ".npmrc"):
+        p.put(f"{p.home}/{name}", f"sk-{name.replace('/', '-')}-of-tests\n")
+    output = bash(p, "cat ~/.ssh/id ~/.aws/credentials ~/.netrc ~/.docker/config.json ~/.codex/auth.json "
+                   "~/.loaf/sessions/s ~/mine/key ~/.npmrc",
+                TRIVET_SANDBOX_HIDE="~/mine:!~/.npmrc")
+    score.check(f"what is hidden is hidden ({score.name})", output.count("-of-tests\\n") == output.count(
+        "sk-.npmrc-of-tests") > 0, output)
+
+
+def commondir(score, p):
+    """A hook of the user runs what the model wrote, while git may write."""
+    repository(p)
+    hook = p.put(".git/hooks/pre-commit", "#!/bin/sh\nexec sh ./check\n")
+    os.chmod(hook, 0o755)
+    p.put("check", "mkdir -p evil/hooks; cp .git/config evil; echo evil >>.git/config\n"
+                   "printf ../evil >.git/commondir; ln -sf nowhere .git/index.lock\n"
+                   "printf x >.git/config.worktree; echo x >>.git/hooks/pre-commit\n"
+                   "mv .git/hooks .git/h2; mv .git .git2; chmod 555 .git; touch ran; exit 0\n")
+    config, output = text_of(f"{p.work}/.git/config"), bash(p, "git add check && git commit -m x")
+    score.check(f"the hook did run ({score.name})", os.path.exists(f"{p.work}/ran"), output)
+    left = [n for n in ("commondir", "config.worktree", "h2") if os.path.lexists(f"{p.work}/.git/{n}")]
+    score.check(f"nothing is left beside the settings of git ({score.name})", not left, left)
+    score.check(f"settings and hooks are as they were ({score.name})",
+                text_of(f"{p.work}/.git/config") == config and "echo" not in text_of(hook))
+
+
+def submodule(score, p):
+    repository(p)
+    deep = "a/b/c/d/e/f/g/sub"     # deeper than repositories are searched
+    output = bash(p, f"mkdir -p {deep}; cd {deep}; git init -q; echo x >x; git add x; git commit -qm x",
+                  "echo y >y", f"git add {deep} y", EVIL % (p.out, f"{deep}/.git/config"), "true")
+    git(p, "status")
+    score.check(f"git above runs nothing of it ({score.name})", not os.path.exists(f"{p.out}/pwned"))
+    score.check(f"a submodule is renamed ({score.name})", f"has renamed {p.work}/{deep}/.git" in output, output)
+    score.check(f"it is in the index ({score.name})", f" 0\t{deep}\n" in git(p, "ls-files", "-s"), output)
+    # a submodule that was there before the command is as it was
+    subprocess.run(["mv", f"{p.work}/{deep}/.git.untrusted", f"{p.work}/{deep}/.git"], check=True)
+    git(p, "-C", deep, "config", "--unset", "core.fsmonitor")
+    output = bash(p, EVIL % (p.out, f"{deep}/.git/config"), f"cd {deep} && git status")
+    git(p, "status")
+    score.check(f"an old submodule is guarded ({score.name})", not os.path.exists(f"{p.out}/pwned")
+                and os.path.isdir(f"{p.work}/{deep}/.git"), output)
+
+
+def nested_before(score, p):
+    """A repository below the workspace that is there at the start, and that no index names."""
+    repository(p)
+    for name in ("sub", "a/b/deep"):
+        os.makedirs(f"{p.work}/{name}")
+        p.give_away()
+        git(p, "-C", name, "init", "-q")
+    hook, config = f"{p.work}/sub/.git/hooks/pre-commit", text_of(f"{p.work}/sub/.git/config")
+    output = bash(p, *(EVIL % (p.out, f"{n}/.git/config") for n in ("sub", "a/b/deep")),
+                "echo x >sub/.git/hooks/pre-commit; mv sub sub2; mv a/b a/c; rm -rf sub/.git",
+                "cd sub && git config core.fsmonitor 'touch x'", "echo 1 >sub/x",
+                "cd sub && git add x && git commit -m one")
+    for name in ("sub", "a/b/deep"):
+        score.check(f"settings of {name} are as they were ({score.name})",
+                    text_of(f"{p.work}/{name}/.git/config") == config, output)
+    score.check(f"no hook in it ({score.name})", not os.path.exists(hook), output)
+    score.check(f"it is not put aside ({score.name})", not any(
+        name.startswith(".git.") for name in os.listdir(f"{p.work}/sub")), output)
+    score.check(f"git alone writes it ({score.name})",
+                git(p, "-C", "sub", "log", "--format=%s") == "one\n", output)
+
+
+def nested_made(score, p):
+    """One that a command makes: a usual one stays, one that runs programs is put aside."""
+    repository(p)
+    output = bash(p, "git init -q good", "echo 1 >good/x", "cd good && git add x && git commit -qm one",
+                "git init -q bad; " + EVIL % (p.out, "bad/.git/config"), "echo next",
+                "git init -q d/hook; echo 'touch x' >d/hook/.git/hooks/pre-commit",
+                "git init -q far; mv far/.git hidden; echo 'gitdir: ../hidden' >far/.git; "
+                + EVIL % (p.out, "hidden/config"),
+                "mkdir link; ln -s ../hidden link/.git",
+                "git init -q shut; printf ../../hidden >shut/.git/commondir; chmod 555 shut",
+                "git init -q bad; " + EVIL % (p.out, "bad/.git/config"),
+                "(sleep 0.3; git init -q late; " + EVIL % (p.out, "late/.git/config") + ") & true",
+                "sleep 0.6")
+    score.check(f"a usual repository stays ({score.name})",
+                git(p, "-C", "good", "log", "--format=%s") == "one\n", output)
+    for name in ("bad", "d/hook", "far", "link", "shut", "late"):
+        score.check(f"{name} is put aside ({score.name})",
+                    not os.path.lexists(f"{p.work}/{name}/.git")
+                    and os.path.lexists(f"{p.work}/{name}/.git.untrusted"), output)
+        git(p, "-C", name, "status")
+    score.check(f"a second one as well ({score.name})",
+                os.path.exists(f"{p.work}/bad/.git.untrusted-2"), output)
+    score.check(f"nothing of it was run ({score.name})", not os.path.exists(f"{p.out}/pwned"))
+    score.check(f"the next command says so ({score.name})",
+                "has renamed" in output and "bad/.git" in output, output)
+
+
+def without_namespaces(score, p):
+    """Nothing can be mounted: a change is repaired or renamed, or no further command runs."""
+    p.forbid_namespaces()
+    repository(p)
+    before = text_of(f"{p.work}/.git/config")
+    repaired = {
+        "printf ../evil >.git/commondir": ".git/commondir",
+        "mkdir -p evil; printf x >.git/config.worktree; chmod 555 .git": ".git/config.worktree",
+        f"git init -q n1; {EVIL % (p.out, 'n1/.git/config')}": "n1/.git",
+        # git does not need to list a directory
+        f"git init -q n2; {EVIL % (p.out, 'n2/.git/config')}; chmod 311 n2": "n2/.git",
+    }
+    for command, path in repaired.items():
+        output = bash(p, command, "true")
+        score.check(f"{path} is gone ({score.name})", not os.path.lexists(f"{p.work}/{path}"), output)
+    for i, command in enumerate((EVIL % (p.out, ".git/config"), "echo x >.git/hooks/pre-commit",
+                                 "mkdir .vscode; echo x >.vscode/tasks.json", "echo x >.envrc",
+                                 "mv .git .g; mkdir .git; cp -r .g/. .git; echo x >.git/hooks/pre-push")):
+        output = bash(p, command, f"echo again$(({i} + 100))")
+        score.check(f"no command after: {command[:40]} ({score.name})",
+                    "a command changed" in output and f"again{i + 100}" not in output, output)
+        p.put(".git/config", before)
+        subprocess.run("rm -rf .vscode .envrc .g .git/hooks/pre-*", shell=True, cwd=p.work, check=True)
+        for top, _, files in os.walk(p.env["XDG_STATE_HOME"]):
+            for name in files:
+                os.unlink(os.path.join(top, name))
+
+
+def own_program(score, p):
+    os.rename(f"{p.base}/bin", f"{p.work}/bin")
+    p.program = f"{p.work}/bin/trivet"
+    before = {n: os.stat(f"{p.work}/bin/{n}").st_ino for n in os.listdir(f"{p.work}/bin")}
+    output = bash(p, "cp /bin/true bin/trivet-hold", "for f in bin/*; do rm -f $f; done", "mv bin bin2",
+                "echo x >bin/trivet-evil.so", "ln -sf /bin/true bin/trivet-net.so")
+    after = {n: os.stat(f"{p.work}/bin/{n}").st_ino for n in os.listdir(f"{p.work}/bin")}
+    score.check(f"the program is not changed ({score.name})", before == after, output)
+
+
+def processes(score, p):
+    outside = subprocess.Popen(["sleep", "60"], **p.as_user())
+    output = bash(p, f"prlimit --pid {outside.pid} --nofile=0 && echo CHANGED",
+                f"renice -n 19 -p {outside.pid} && echo CHANGED", f"kill -9 {outside.pid} && echo KILLED",
+                "for p in /proc/[0-9]*; do prlimit --pid ${p#/proc/} --nofile=0; done; echo tried",
+                "python3 -c 'import socket as s; s.socketpair(s.AF_UNIX, s.SOCK_DGRAM); print(\"PAI\" + \"R\")'",
+                "(setsid sleep 1000.9871 &) ; echo still here")
+    score.check(f"nobody outside is touched ({score.name})",
+                outside.poll() is None and "CHANGED\\n" not in output and "KILLED\\n" not in output, output)
+    score.check(f"no datagrams to names ({score.name})", "PAIR" not in output, output)
+    time.sleep(0.1)
+    alive = subprocess.run(["pgrep", "-f", "sleep 1000.9871"], check=False, capture_output=True).stdout
+    score.check(f"nobody is left ({score.name})", not alive, alive)
+    outside.kill()
+    outside.wait()
+
+
+def empty_environment(score, p):
+    """What the user's environment holds does not reach the processes between."""
+    output = bash(p, "cat /proc/1/environ /proc/[0-9]*/environ | tr '\\0' '\\n' | grep -c WALLS",
+                PROBE_KEY="sk-secret-of-tests")
+    score.check(f"no secret in a room ({score.name})", "sk-secret-of-tests" not in output, output)
+
+
+def preload(score, p):
+    """A library of the command is not loaded by what confines it, which here is trivet itself."""
+    os.unlink(f"{p.base}/bin/trivet-hold")
+    source = p.put(f"{p.out}/l.c", PRELOAD % p.out)
+    subprocess.run(["cc", "-shared", "-fPIC", "-w", "-o", f"{p.out}/l.so", source], check=True)
+    os.chmod(p.out, 0o777)
+    output = bash(p, "echo RAN $LD_PRELOAD", LD_PRELOAD=f"{p.out}/l.so", TRIVET_PASS_ENV="LD_PRELOAD")
+    names = text_of(f"{p.out}/loaded").split()
+    score.check(f"the command has the library ({score.name})", f"RAN {p.out}/l.so" in output, output)
+    score.check(f"no room has it ({score.name})", "trivet" in names and "hold" not in names, names)
+
+
+def limits(score, p):
+    few = {"TRIVET_SANDBOX_PROCESSES": "60", "TRIVET_SANDBOX_MEMORY": "1024",
+           "TRIVET_SANDBOX_DISK": "50"}
+    hog = ("python3 -c 'import os,time\nfor i in range(4):\n  if not os.fork():\n"
+           "    b=bytearray(500<<20); b[::4096]=b\"x\"*len(b[::4096]); time.sleep(20)\ntime.sleep(20)'")
+    start = time.monotonic()
+    output = bash(p, ":(){ :|:& };:; sleep 30", hog,
+                "for i in 1 2 3 4 5 6 7 8; do head -c 20000000 /dev/zero >$TMPDIR/$i; done; sleep 30",
+                "head -c 100000000 /dev/zero >big; stat -c %s big", "echo all is well", **few)
+    for words in ("it started too many processes", "its processes used too much memory",
+                  "it wrote too much into the scratch directory", "all is well"):
+        score.check(f"{words} ({score.name})", words in output, output)
+    size = os.path.getsize(f"{p.work}/big")
+    score.check(f"no file beyond the limit ({score.name})", size <= 50 << 20, size)
+    score.check(f"nobody waited for it ({score.name})", time.monotonic() - start < 45)
+
+
+play(missing, linked, git_file, read_only_but_for_git, changed_outside, read_only, hidden,
+     commondir, submodule, nested_before, nested_made, without_namespaces, own_program, processes, empty_environment,
+     preload, limits)
