@@ -231,7 +231,7 @@ static void test_odd_calls(void **state)
 }
 
 /* What other servers of this API send. */
-static void test_fix_04_other_servers(void **state)
+static void test_other_servers(void **state)
 {
     (void)state;
     /* The same index for every block. */
@@ -403,7 +403,7 @@ int main(void)
         cmocka_unit_test(test_call_in_pieces),
         cmocka_unit_test(test_parallel_calls),
         cmocka_unit_test(test_odd_calls),
-        cmocka_unit_test(test_fix_04_other_servers),
+        cmocka_unit_test(test_other_servers),
         cmocka_unit_test(test_too_many_calls),
         cmocka_unit_test(test_usage),
         cmocka_unit_test(test_error_events),

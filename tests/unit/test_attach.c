@@ -104,7 +104,7 @@ static void the_ring_is_bounded(void **state)
 }
 
 /* A reply is kept as JSON; one that is longer than the ring is replayed from the file. */
-static void fix_26_long_replies_are_not_kept_twice(void **state)
+static void long_replies_are_not_kept_twice(void **state)
 {
     (void)state;
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -487,7 +487,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_are_kept_as_they_were),
         cmocka_unit_test(the_ring_is_bounded),
-        cmocka_unit_test(fix_26_long_replies_are_not_kept_twice),
+        cmocka_unit_test(long_replies_are_not_kept_twice),
         cmocka_unit_test(the_open_call_stays),
         cmocka_unit_test(every_cursor_is_exact_in_memory),
         cmocka_unit_test(a_slow_listener_lags_alone),

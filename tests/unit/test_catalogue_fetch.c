@@ -13,7 +13,7 @@ static size_t count(const struct provider *p)
 }
 
 /* Answers without models change neither the list in memory nor the kept one. */
-static void test_fix_08_bad_answers(void **state)
+static void test_bad_answers(void **state)
 {
     (void)state;
     AUTO(buf) struct buf before = BUF_INIT, after = BUF_INIT;
@@ -37,7 +37,7 @@ static void test_fix_08_bad_answers(void **state)
 }
 
 /* After a failure no request is made for a while, unless the list was expired. */
-static void test_fix_08_rest(void **state)
+static void test_odd_answers(void **state)
 {
     (void)state;
     start_server();
@@ -58,7 +58,7 @@ static void test_fix_08_rest(void **state)
 }
 
 /* Calls during a request share its answer; cancelling the first does not fail the others. */
-static void test_fix_08_shared(void **state)
+static void test_shared(void **state)
 {
     (void)state;
     struct request all[4];
@@ -85,7 +85,7 @@ static void test_fix_08_shared(void **state)
 }
 
 /* A list belongs to the account that it was fetched for. */
-static void test_fix_08_owner(void **state)
+static void test_owner(void **state)
 {
     (void)state;
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -115,7 +115,7 @@ static void test_fix_08_owner(void **state)
 }
 
 /* The answer to a request made before a sign-out is discarded. */
-static void test_fix_08_late_answer(void **state)
+static void test_late_answer(void **state)
 {
     (void)state;
     char url[100];
@@ -138,7 +138,7 @@ static void test_fix_08_late_answer(void **state)
 }
 
 /* Looking one up does not depend on how many there are. */
-static void test_fix_08_many(void **state)
+static void test_many(void **state)
 {
     (void)state;
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -166,7 +166,7 @@ static void routes_fiber(void *arg)
     s->is_over = true;
 }
 
-static void test_fix_08_routes(void **state)
+static void test_routes(void **state)
 {
     (void)state;
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -228,7 +228,7 @@ static void cancel_parallel(void *arg)
     fiber_cancel(((struct parallel *)arg)->fiber);
 }
 
-static void test_fix_08_parallel(void **state)
+static void test_parallel(void **state)
 {
     (void)state;
     AUTO(buf) struct buf url = BUF_INIT;
@@ -262,9 +262,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_fix_08_bad_answers), TEST(test_fix_08_rest),        TEST(test_fix_08_shared),
-        TEST(test_fix_08_owner),       TEST(test_fix_08_late_answer), TEST(test_fix_08_many),
-        TEST(test_fix_08_routes),      TEST(test_fix_08_parallel),
+        TEST(test_bad_answers), TEST(test_odd_answers), TEST(test_shared), TEST(test_owner),
+        TEST(test_late_answer), TEST(test_many),        TEST(test_routes), TEST(test_parallel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,7 +101,7 @@ static void test_cut(void **state)
     }
 }
 
-/* Rule 16: where a running turn is cut.  The question stays unless it is too long, and so does the
+/* Where a running turn is cut.  The question stays unless it is too long, and so does the
  * last reply with its results. */
 static void test_turn_cut(void **state)
 {

@@ -133,7 +133,7 @@ static void open_later_fiber(void *lock)
     file_lock_clear(lock);
 }
 
-static void test_fix_22_lock_is_awaited(void **state)
+static void test_lock_is_awaited(void **state)
 {
     (void)state;
     struct file_lock other = FILE_LOCK_INIT;
@@ -155,7 +155,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(missing_is_empty),   cmocka_unit_test(change_keeps_the_rest),
         cmocka_unit_test(broken_is_replaced), cmocka_unit_test(broken_stays),
-        cmocka_unit_test(project_file),       cmocka_unit_test(test_fix_22_lock_is_awaited),
+        cmocka_unit_test(project_file),       cmocka_unit_test(test_lock_is_awaited),
     };
     if (!mkdtemp(dir))
         return 1;

@@ -409,7 +409,7 @@ static void test_random_streams(void **state)
 #define HEAD(n) "Content-Length: " #n "\r\n\r\n"
 
 /* A body that is longer or shorter than announced costs no other message. */
-static void test_fix_14_wrong_length(void **state)
+static void test_wrong_length(void **state)
 {
     (void)state;
     /* Too long, by a part of the next header and by more than there is. */
@@ -444,7 +444,7 @@ static void test_fix_14_wrong_length(void **state)
 }
 
 /* The rest of a body that is longer than a header line may be. */
-static void test_fix_14_long_rest(void **state)
+static void test_long_rest(void **state)
 {
     (void)state;
     AUTO(buf) struct buf in = BUF_INIT;
@@ -476,8 +476,8 @@ int main(void)
         cmocka_unit_test(test_pause_inside),
         cmocka_unit_test(test_put),
         cmocka_unit_test(test_random_streams),
-        cmocka_unit_test(test_fix_14_wrong_length),
-        cmocka_unit_test(test_fix_14_long_rest),
+        cmocka_unit_test(test_wrong_length),
+        cmocka_unit_test(test_long_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ static void test_read_text(void **state)
 }
 
 /* What gateways make of this API. */
-static void test_fix_04_other_servers(void **state)
+static void test_other_servers(void **state)
 {
     (void)state;
     expect_reply(STR(D(T("x\\ud83d")) D(T("\\ude00y")) END("STOP")), "t:x\xf0\x9f\x98\x80y;",
@@ -305,7 +305,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_read_transcript),
         cmocka_unit_test(test_read_text),
-        cmocka_unit_test(test_fix_04_other_servers),
+        cmocka_unit_test(test_other_servers),
         cmocka_unit_test(test_read_ids),
         cmocka_unit_test(test_read_too_many_calls),
         cmocka_unit_test(test_read_blocked),

@@ -113,7 +113,7 @@ static void ask(struct asked *a, struct loop *l, const struct server *s)
 
 /* An answer without its whole head is a failure, never a success without a status: lists of models,
  * tools and sign-in all ask this way. */
-static void test_fix_19_fetch_of_a_broken_head(void **state)
+static void test_fetch_of_a_broken_head(void **state)
 {
     (void)state;
     struct server s;
@@ -138,7 +138,7 @@ static void test_fix_19_fetch_of_a_broken_head(void **state)
     loop_free(l);
 }
 
-static void test_fix_19_odd_heads(void **state)
+static void test_odd_heads(void **state)
 {
     (void)state;
     static const struct {
@@ -180,7 +180,7 @@ static void test_fix_19_odd_heads(void **state)
 }
 
 /* Compressed although nobody asked for it: decoded, or named. */
-static void test_fix_26_content_encodings(void **state)
+static void test_content_encodings(void **state)
 {
     (void)state;
     static const char gzip[] = HEAD
@@ -220,7 +220,7 @@ static void test_fix_26_content_encodings(void **state)
 }
 
 /* What only the user can change is not tried again, and the password of a proxy is not shown. */
-static void test_fix_26_proxy_faults(void **state)
+static void test_proxy_faults(void **state)
 {
     (void)state;
     static const struct {
@@ -262,10 +262,10 @@ static void test_fix_26_proxy_faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fix_19_fetch_of_a_broken_head),
-        cmocka_unit_test(test_fix_19_odd_heads),
-        cmocka_unit_test(test_fix_26_content_encodings),
-        cmocka_unit_test(test_fix_26_proxy_faults),
+        cmocka_unit_test(test_fetch_of_a_broken_head),
+        cmocka_unit_test(test_odd_heads),
+        cmocka_unit_test(test_content_encodings),
+        cmocka_unit_test(test_proxy_faults),
     };
     struct error err;
     if (!module_open("net", "libcurl4", &err)) {

@@ -188,7 +188,7 @@ static void mix_through(bool is_socket, bool is_held)
     loop_free(l);
 }
 
-static void test_fix_26_give_and_share(void **state)
+static void test_give_and_share(void **state)
 {
     (void)state;
     for (int i = 0; i < 4; i++)
@@ -567,7 +567,7 @@ int main(void)
         cmocka_unit_test(test_pipe),
         cmocka_unit_test(test_socket),
         cmocka_unit_test(test_put_writes_at_once),
-        cmocka_unit_test(test_fix_26_give_and_share),
+        cmocka_unit_test(test_give_and_share),
         cmocka_unit_test(test_broken),
         cmocka_unit_test(test_reader_freed_inside),
         cmocka_unit_test(test_duplex),

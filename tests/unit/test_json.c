@@ -128,7 +128,7 @@ static void keeps(const char *text, const char *bytes)
 }
 
 /* Halves of characters stay what they are, for whoever joins them. */
-static void test_fix_04_halves(void **state)
+static void test_halves(void **state)
 {
     (void)state;
     AUTO(buf) struct buf large = BUF_INIT;
@@ -401,7 +401,7 @@ int main(void)
         cmocka_unit_test(test_every_prefix_is_refused),
         cmocka_unit_test(test_depth),
         cmocka_unit_test(test_repairs),
-        cmocka_unit_test(test_fix_04_halves),
+        cmocka_unit_test(test_halves),
         cmocka_unit_test(test_numbers_come_back),
         cmocka_unit_test(test_lookup),
         cmocka_unit_test(test_write),

@@ -116,7 +116,7 @@ static void user_cancel(struct user *u)
 }
 
 /* Any page can make the browser call this address. */
-static void test_wall_13_cancel_needs_the_state(void **state)
+static void test_cancel_needs_the_state(void **state)
 {
     (void)state;
     AUTO(scene) struct scene c;
@@ -332,7 +332,7 @@ int main(void)
         cmocka_unit_test(test_wrong_state),
         cmocka_unit_test(test_wrong_state_ends),
         cmocka_unit_test(test_denied),
-        cmocka_unit_test(test_wall_13_cancel_needs_the_state),
+        cmocka_unit_test(test_cancel_needs_the_state),
         cmocka_unit_test(test_cancel_page),
         cmocka_unit_test(test_cancel_and_free),
         cmocka_unit_test(test_timeout),

@@ -165,7 +165,7 @@ static void test_local(void **state)
 }
 
 /* What the others say of their models. */
-static void test_fix_08_lists(void **state)
+static void test_lists(void **state)
 {
     (void)state;
     AUTO(model_rows) struct model_rows r = MODEL_ROWS_INIT;
@@ -201,7 +201,7 @@ static void test_fix_08_lists(void **state)
 }
 
 /* Whatever stands in a list, no row has an id that could not be sent or shown. */
-static void test_fix_08_odd_items(void **state)
+static void test_odd_items(void **state)
 {
     (void)state;
     AUTO(model_rows) struct model_rows r = MODEL_ROWS_INIT;
@@ -223,7 +223,7 @@ static void test_fix_08_odd_items(void **state)
 }
 
 /* The window by any name, and what loaf makes of Cloud Code's figures (loaf 146, 159). */
-static void test_fix_08_windows(void **state)
+static void test_windows(void **state)
 {
     (void)state;
     AUTO(model_rows) struct model_rows r = MODEL_ROWS_INIT;
@@ -255,11 +255,11 @@ static void test_fix_08_windows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_levels),         cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_faults),         cmocka_unit_test(test_apply),
-        cmocka_unit_test(test_openrouter),     cmocka_unit_test(test_local),
-        cmocka_unit_test(test_fix_08_lists),   cmocka_unit_test(test_fix_08_odd_items),
-        cmocka_unit_test(test_fix_08_windows),
+        cmocka_unit_test(test_levels),     cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_faults),     cmocka_unit_test(test_apply),
+        cmocka_unit_test(test_openrouter), cmocka_unit_test(test_local),
+        cmocka_unit_test(test_lists),      cmocka_unit_test(test_odd_items),
+        cmocka_unit_test(test_windows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

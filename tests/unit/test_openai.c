@@ -283,7 +283,7 @@ static void test_read_lone_surrogates(void **state)
 
 /* A character whose halves stand in two deltas is one character; a half that stays alone is not
  * lost silently. */
-static void test_fix_04_split_surrogates(void **state)
+static void test_split_surrogates(void **state)
 {
     (void)state;
     struct str stream = STR(D("\"content\":\"x\\ud83d\"") D("\"content\":\"\\ude00y\"")
@@ -309,7 +309,7 @@ static void test_fix_04_split_surrogates(void **state)
 }
 
 /* What other servers of this API send. */
-static void test_fix_04_other_servers(void **state)
+static void test_other_servers(void **state)
 {
     (void)state;
     /* [DONE] without a finish reason is an end; not in the middle of a call. */
@@ -532,8 +532,8 @@ int main(void)
         cmocka_unit_test(test_read_ends_at_done),
         cmocka_unit_test(test_read_reasoning),
         cmocka_unit_test(test_read_lone_surrogates),
-        cmocka_unit_test(test_fix_04_split_surrogates),
-        cmocka_unit_test(test_fix_04_other_servers),
+        cmocka_unit_test(test_split_surrogates),
+        cmocka_unit_test(test_other_servers),
         cmocka_unit_test(test_read_calls_in_pieces),
         cmocka_unit_test(test_read_calls_interleaved),
         cmocka_unit_test(test_read_calls_of_other_servers),

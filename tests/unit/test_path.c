@@ -299,7 +299,7 @@ static int try_links(void)
     return 0;
 }
 
-static void test_wall_09_links_are_not_followed(void **state)
+static void test_links_are_not_followed(void **state)
 {
     (void)state;
     struct error err;
@@ -326,7 +326,7 @@ int main(void)
         cmocka_unit_test(test_xdg),      cmocka_unit_test(test_absolute),
         cmocka_unit_test(test_parts),    cmocka_unit_test(test_inside),
         cmocka_unit_test(test_resolve),  cmocka_unit_test(test_dirs),
-        cmocka_unit_test(test_read),     cmocka_unit_test(test_wall_09_links_are_not_followed),
+        cmocka_unit_test(test_read),     cmocka_unit_test(test_links_are_not_followed),
         cmocka_unit_test(test_straight), cmocka_unit_test(test_program),
     };
     int rc = cmocka_run_group_tests(tests, NULL, NULL);

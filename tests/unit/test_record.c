@@ -267,7 +267,7 @@ static void test_answer_again(void **state)
 }
 
 /* A damaged recording is no success without a status. */
-static void test_fix_19_replay_without_status(void **state)
+static void test_replay_without_status(void **state)
 {
     (void)state;
     struct loop *l = loop_new();
@@ -565,7 +565,7 @@ int main(int argc, char **argv)
         return ask_main(argv[1], argv[2]);
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_dir, drop_dir)
     const struct CMUnitTest tests[] = {
-        TEST(test_lines),       TEST(test_answer_again), TEST(test_fix_19_replay_without_status),
+        TEST(test_lines),       TEST(test_answer_again), TEST(test_replay_without_status),
         TEST(test_differences), TEST(test_random_ids),   TEST(test_failures_and_cancels),
         TEST(test_sign_in),     TEST(test_processes),
     };

@@ -142,7 +142,7 @@ static void test_text_so_far(void **state)
 
 /* A long text is handed from the reply to the turn, and on to the conversation, as one and the same
  * memory; short ones are copied. */
-static void test_fix_26_long_texts_are_handed_on(void **state)
+static void test_long_texts_are_handed_on(void **state)
 {
     (void)state;
     AUTO(arena) struct arena turn = ARENA_INIT, history = ARENA_INIT;
@@ -208,7 +208,7 @@ int main(void)
         cmocka_unit_test(test_calls),
         cmocka_unit_test(test_text_so_far),
         cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_fix_26_long_texts_are_handed_on),
+        cmocka_unit_test(test_long_texts_are_handed_on),
         cmocka_unit_test(test_flood_of_empty_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,7 +115,7 @@ static void test_lone_surrogates(void **state)
                  "t:x\xef\xbf\xbd\xef\xbf\xbdy;", STOP_END);
 }
 
-static void test_fix_04_split_surrogates(void **state)
+static void test_split_surrogates(void **state)
 {
     (void)state;
     expect_reply(STR(TEXT("0", "x\\ud83d") TEXT("0", "\\ude00y") COMPLETED),
@@ -415,7 +415,7 @@ static void test_cut_at_every_event(void **state)
 
 /* Calls without output_index keep their order and their arguments: distinguished by item id, by
  * call id, and without both by the order of the events. */
-static void test_fix_04_calls_without_index(void **state)
+static void test_calls_without_index(void **state)
 {
     (void)state;
     static const char both[] = "c:a,f,{\"x\":1};c:b,g,{\"y\":2};";
@@ -441,7 +441,7 @@ static void test_fix_04_calls_without_index(void **state)
                  "c:call_1,f,{\"x\":1};c:call_2,g,{\"y\":2};", STOP_CALLS);
 }
 
-static void test_fix_04_other_servers(void **state)
+static void test_other_servers(void **state)
 {
     (void)state;
     /* [DONE] alone is an end; not in the middle of a call. */
@@ -477,9 +477,9 @@ int main(void)
         cmocka_unit_test(test_two_messages_stay_apart),
         cmocka_unit_test(test_refusal_is_text),
         cmocka_unit_test(test_lone_surrogates),
-        cmocka_unit_test(test_fix_04_split_surrogates),
-        cmocka_unit_test(test_fix_04_calls_without_index),
-        cmocka_unit_test(test_fix_04_other_servers),
+        cmocka_unit_test(test_split_surrogates),
+        cmocka_unit_test(test_calls_without_index),
+        cmocka_unit_test(test_other_servers),
         cmocka_unit_test(test_reasoning),
         cmocka_unit_test(test_reasoning_without_deltas),
         cmocka_unit_test(test_reasoning_text),

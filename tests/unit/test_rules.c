@@ -167,7 +167,7 @@ static void test_nothing_to_name(void **state)
     assert_int_equal(judge(s, &todo, "x"), VERDICT_DENY);
 }
 
-static void test_wall_18_beginnings(void **state)
+static void test_beginnings(void **state)
 {
     struct scene *s = *state;
     add(s, VERDICT_DENY, "bash(git push*)");
@@ -193,7 +193,7 @@ static void test_wall_18_beginnings(void **state)
     assert_int_equal(judge(s, &bash, "als"), VERDICT_NONE);
 }
 
-static void test_wall_18_paths(void **state)
+static void test_patterns_of_paths(void **state)
 {
     struct scene *s = *state;
     AUTO(buf) struct buf rule = BUF_INIT;
@@ -224,7 +224,7 @@ static void test_wall_18_paths(void **state)
 }
 
 /* Rules that could never do anything are refused when there are tools to compare with. */
-static void test_wall_18_rules_that_never_fit(void **state)
+static void test_rules_that_never_fit(void **state)
 {
     struct scene *s = *state;
     static const struct {
@@ -383,9 +383,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_words_of_rules, setup, teardown),
         cmocka_unit_test_setup_teardown(test_paths, setup, teardown),
         cmocka_unit_test_setup_teardown(test_nothing_to_name, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_wall_18_beginnings, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_wall_18_paths, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_wall_18_rules_that_never_fit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_beginnings, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_patterns_of_paths, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_rules_that_never_fit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bad_rules, setup, teardown),
         cmocka_unit_test_setup_teardown(test_files, setup, teardown),
         cmocka_unit_test_setup_teardown(test_outside, setup, teardown),

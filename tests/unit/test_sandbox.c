@@ -83,7 +83,7 @@ static int count(char **v)
     return n;
 }
 
-static void test_wall_14_a_home_in_a_variable_is_hidden(void **state)
+static void test_a_home_in_a_variable_is_hidden(void **state)
 {
     (void)state;
     AUTO(sandbox_policy) struct sandbox_policy p;
@@ -620,7 +620,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_description),
         cmocka_unit_test(test_policy_knows_its_places),
-        cmocka_unit_test(test_wall_14_a_home_in_a_variable_is_hidden),
+        cmocka_unit_test(test_a_home_in_a_variable_is_hidden),
         cmocka_unit_test(test_policy_there_and_back),
         cmocka_unit_test(test_bad_arguments_are_refused),
         cmocka_unit_test(test_kinds_have_names),

@@ -19,7 +19,7 @@ static void check(const char *text, const char *want)
     assert_string_equal(changed ? out.p : text, want ? want : text);
 }
 
-static void test_fix_07_words(void **state)
+static void test_words(void **state)
 {
     (void)state;
     static const char *const texts[] = {
@@ -45,7 +45,7 @@ static void test_fix_07_words(void **state)
         check(texts[i], NULL);
 }
 
-static void test_fix_07_forms(void **state)
+static void test_forms(void **state)
 {
     (void)state;
     check("Incorrect API key provided: sk-proj-a1B2c3D4e5F6.",
@@ -58,7 +58,7 @@ static void test_fix_07_forms(void **state)
     check("eyJhbGciOiJIUzI1NiJ9.x", "[REDACTED].x");
 }
 
-static void test_fix_07_own(void **state)
+static void test_own(void **state)
 {
     (void)state;
     secret_learn(STR("  first-key-1 \n"));
@@ -85,9 +85,9 @@ static void names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fix_07_words),
-        cmocka_unit_test(test_fix_07_forms),
-        cmocka_unit_test(test_fix_07_own),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_own),
         cmocka_unit_test(names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

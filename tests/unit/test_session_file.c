@@ -77,7 +77,7 @@ static bool has_descriptor(const char *path)
     return false;
 }
 
-static void test_fix_10_idle_sessions_take_turns(void **state)
+static void test_idle_sessions_take_turns(void **state)
 {
     (void)state;
     struct scene a, b;
@@ -97,7 +97,7 @@ static void test_fix_10_idle_sessions_take_turns(void **state)
     scene_clear(&a);
 }
 
-static void test_fix_10_a_running_turn_is_locked(void **state)
+static void test_a_running_turn_is_locked(void **state)
 {
     (void)state;
     struct scene a, b;
@@ -157,7 +157,7 @@ static void init_deep(struct scene *sc)
     sc->path = str_of(path);
 }
 
-static void test_fix_20_lost_at_rest(void **state)
+static void test_lost_at_rest(void **state)
 {
     (void)state;
     for (int how = 0; how < N_LOSSES; how++) {
@@ -177,7 +177,7 @@ static void test_fix_20_lost_at_rest(void **state)
 }
 
 /* Between the input and the end of the turn: at the end everything is there. */
-static void test_fix_20_lost_in_a_turn(void **state)
+static void test_lost_in_a_turn(void **state)
 {
     (void)state;
     for (int how = 0; how < N_LOSSES; how++) {
@@ -200,7 +200,7 @@ static void test_fix_20_lost_in_a_turn(void **state)
 }
 
 /* What stood in place of the file is kept. */
-static void test_fix_20_what_replaced_it_is_kept(void **state)
+static void test_what_replaced_it_is_kept(void **state)
 {
     (void)state;
     struct scene sc;
@@ -219,7 +219,7 @@ static void test_fix_20_what_replaced_it_is_kept(void **state)
 }
 
 /* A directory that cannot be made again: the prompt is refused and leaves nothing. */
-static void test_fix_20_no_place_is_said(void **state)
+static void test_no_place_is_said(void **state)
 {
     (void)state;
     struct scene sc;
@@ -245,7 +245,7 @@ static void test_fix_20_no_place_is_said(void **state)
 
 /* ---- refused prompts ---- */
 
-static void test_fix_21_a_refused_prompt_leaves_no_trace(void **state)
+static void test_a_refused_prompt_leaves_no_trace(void **state)
 {
     (void)state;
     struct scene sc;
@@ -264,7 +264,7 @@ static void test_fix_21_a_refused_prompt_leaves_no_trace(void **state)
 }
 
 /* Steering that could not be synced is not given to the model. */
-static void test_fix_21_a_refused_steer_is_not_said(void **state)
+static void test_a_refused_steer_is_not_said(void **state)
 {
     (void)state;
     struct scene sc;
@@ -292,7 +292,7 @@ static void test_fix_21_a_refused_steer_is_not_said(void **state)
 }
 
 /* Behind a line that came later the refused one is called off instead. */
-static void test_fix_21_behind_other_lines(void **state)
+static void test_behind_other_lines(void **state)
 {
     (void)state;
     struct scene sc;
@@ -325,7 +325,7 @@ static void test_fix_21_behind_other_lines(void **state)
 
 /* ---- inputs that an earlier process left ---- */
 
-static void test_fix_03_what_waited_runs_first(void **state)
+static void test_what_waited_runs_first(void **state)
 {
     (void)state;
     struct scene sc, other;
@@ -366,7 +366,7 @@ static void test_fix_03_what_waited_runs_first(void **state)
 }
 
 /* A canceled one stays canceled although the file was closed. */
-static void test_fix_03_canceled_stays_canceled(void **state)
+static void test_canceled_stays_canceled(void **state)
 {
     (void)state;
     struct scene sc, other;
@@ -393,7 +393,7 @@ static void test_fix_03_canceled_stays_canceled(void **state)
 
 /* Steering at every moment around the end of a turn: the answer names the turn that carries it, and
  * it is carried exactly once. */
-static void test_fix_02_late_steering(void **state)
+static void test_late_steering(void **state)
 {
     (void)state;
     for (int steps = 0; steps < 40; steps++) {
@@ -424,7 +424,7 @@ static void test_fix_02_late_steering(void **state)
 }
 
 /* What the user said to a turn that was then stopped is still in the conversation. */
-static void test_fix_03_steering_of_a_stopped_turn(void **state)
+static void test_steering_of_a_stopped_turn(void **state)
 {
     (void)state;
     struct scene sc;
@@ -473,7 +473,7 @@ static void errand_fiber(void *arg)
     assert_true(session_send_await(s->scene->session, &in, SEND_QUEUE, turn, &err));
 }
 
-static void test_fix_02_errands_take_no_steering(void **state)
+static void test_errands_take_no_steering(void **state)
 {
     (void)state;
     struct scene sc;
@@ -497,20 +497,20 @@ static void test_fix_02_errands_take_no_steering(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fix_10_idle_sessions_take_turns),
-        cmocka_unit_test(test_fix_10_a_running_turn_is_locked),
-        cmocka_unit_test(test_fix_20_lost_at_rest),
-        cmocka_unit_test(test_fix_20_lost_in_a_turn),
-        cmocka_unit_test(test_fix_20_what_replaced_it_is_kept),
-        cmocka_unit_test(test_fix_20_no_place_is_said),
-        cmocka_unit_test(test_fix_21_a_refused_prompt_leaves_no_trace),
-        cmocka_unit_test(test_fix_21_a_refused_steer_is_not_said),
-        cmocka_unit_test(test_fix_21_behind_other_lines),
-        cmocka_unit_test(test_fix_03_what_waited_runs_first),
-        cmocka_unit_test(test_fix_03_canceled_stays_canceled),
-        cmocka_unit_test(test_fix_03_steering_of_a_stopped_turn),
-        cmocka_unit_test(test_fix_02_late_steering),
-        cmocka_unit_test(test_fix_02_errands_take_no_steering),
+        cmocka_unit_test(test_idle_sessions_take_turns),
+        cmocka_unit_test(test_a_running_turn_is_locked),
+        cmocka_unit_test(test_lost_at_rest),
+        cmocka_unit_test(test_lost_in_a_turn),
+        cmocka_unit_test(test_what_replaced_it_is_kept),
+        cmocka_unit_test(test_no_place_is_said),
+        cmocka_unit_test(test_a_refused_prompt_leaves_no_trace),
+        cmocka_unit_test(test_a_refused_steer_is_not_said),
+        cmocka_unit_test(test_behind_other_lines),
+        cmocka_unit_test(test_what_waited_runs_first),
+        cmocka_unit_test(test_canceled_stays_canceled),
+        cmocka_unit_test(test_steering_of_a_stopped_turn),
+        cmocka_unit_test(test_late_steering),
+        cmocka_unit_test(test_errands_take_no_steering),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

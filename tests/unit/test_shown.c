@@ -16,7 +16,7 @@ static void shown_is(const char *text, bool keeps_lines, const char *want)
     assert_string_equal(out.p, want);
 }
 
-static void test_wall_08_orders_are_shown(void **state)
+static void test_orders_are_shown(void **state)
 {
     (void)state;
     shown_is("plain \xc3\xa4 \xf0\x9f\x98\x80", false, "plain \xc3\xa4 \xf0\x9f\x98\x80");
@@ -38,6 +38,6 @@ static void test_wall_08_orders_are_shown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_wall_08_orders_are_shown)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_orders_are_shown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

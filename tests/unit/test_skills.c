@@ -163,7 +163,7 @@ static void put_many(struct scene *s, size_t n)
     }
 }
 
-/* Rule 14: descriptions are shortened, then left out; the names always stand there. */
+/* Descriptions are shortened, then left out; the names always stand there. */
 static void test_budget(void **state)
 {
     (void)state;
@@ -193,7 +193,7 @@ static void test_budget(void **state)
     scene_close(&s);
 }
 
-/* Rule 14: a copy or a link under another root is the same skill. */
+/* A copy or a link under another root is the same skill. */
 static void test_copies(void **state)
 {
     (void)state;

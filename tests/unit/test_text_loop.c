@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loops in text (rule 22). */
+/* Loops in text. */
 #include "engine/text_loop.h"
 
 #include "base/mem.h"

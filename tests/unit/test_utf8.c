@@ -126,7 +126,7 @@ static void joins_to(const char *pieces, const char *text)
     assert_string_equal(buf_str(&all).p, text);
 }
 
-static void test_fix_04_join(void **state)
+static void test_join(void **state)
 {
     (void)state;
     joins_to("a|b|", "ab");
@@ -171,7 +171,7 @@ static struct str collapsed(struct buf *out, const char *text)
     return buf_str(out);
 }
 
-static void test_fix_17_white_space(void **state)
+static void test_white_space(void **state)
 {
     (void)state;
     AUTO(buf) struct buf out = BUF_INIT;
@@ -222,13 +222,10 @@ static void test_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_invalid),
-        cmocka_unit_test(test_repair),
-        cmocka_unit_test(test_fix_04_join),
-        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_fix_17_white_space),
+        cmocka_unit_test(test_counts),      cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_invalid),     cmocka_unit_test(test_repair),
+        cmocka_unit_test(test_join),        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_white_space),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rules 25 to 28, what the model sees of the sandbox: the environment names it, a refusal names the path and what
+"""What the model sees of the sandbox: the environment names it, a refusal names the path and what
 works, one /tmp for all commands, a server of one call answers another, caches can be written and stay as they were,
 and how to ask to leave.  sandbox_*.py attack it."""
 import os

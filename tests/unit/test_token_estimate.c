@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules 20 and 21: what a message may cost, and the window that a refusal names. */
+/* What a message may cost, and the window that a refusal names. */
 #include "base/time.h"
 #include "engine/compact.h"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rule 20: the window of an unknown model is learned from refusals and kept."""
+"""The window of an unknown model is learned from refusals and kept."""
 import os
 import subprocess
 import sys

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The cost of a session does not grow with the sessions that are open.
 
-    tests/e2e/fix_25_many_sessions.py [SESSIONS]
+    tests/e2e/many_sessions.py [SESSIONS]
 
 Opens some thousand sessions in one process, in loaf and in Kward, and measures the processor time of
 the server: of creating a session, of looking at one, of a turn of the rehearsal model in one, and of

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rule 22: a reply that repeats the same passage is cut.  `trivet exec` reminds the model once and ends
+"""A reply that repeats the same passage is cut.  `trivet exec` reminds the model once and ends
 the turn at the second time; the protocols end it as they do at the limit of a reply."""
 import os
 import sys

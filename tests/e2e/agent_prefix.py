@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rules 15 and 24: over five turns of six rounds each request repeats the one before byte for byte up to
+"""Over five turns of six rounds each request repeats the one before byte for byte up to
 the end of its messages, in every dialect: with memories in Kward, with a chosen skill in loaf, while
 the day, the branch and the instructions change.  What changed is sent once, with the next message of
 the user.

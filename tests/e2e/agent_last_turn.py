@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rule 24: loaf keeps only texts in its files; while the process lives the calls and results of the last turns
+"""loaf keeps only texts in its files; while the process lives the calls and results of the last turns
 are sent along, up to a quarter of the window."""
 import json
 import os

@@ -3,7 +3,7 @@
 """A reply of 20 MB costs at most four times its size at the peak, in every dialect; a large list of
 sessions gives its memory back.
 
-    tests/e2e/fix_26_reply_memory.py [WORD...]    only cases whose name contains a WORD
+    tests/e2e/reply_memory.py [WORD...]    only cases whose name contains a WORD
 
 The peak is VmHWM of the process, measured from a small turn before the large one.
 """

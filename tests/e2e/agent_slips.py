@@ -6,7 +6,7 @@ The model looks at what a call did; if it did nothing it makes the call again, w
 Not one round may be lost.  BEFORE is what this script printed for trivet without the corrections, the tree
 before "engine: requests are kept inside the model's window during a turn".
 
-    tests/e2e/rule_slips.py [--write]      the table in docs/agent.md
+    tests/e2e/agent_slips.py [--write]      the table in docs/agent.md
 """
 import json
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rule 34: after a round of 12 calls the next request finds the cache of the one before (Anthropic looks back 20
+"""After a round of 12 calls the next request finds the cache of the one before (Anthropic looks back 20
 blocks from a mark), cache writes and reads have their own price, and a model may name another."""
 import json
 import os

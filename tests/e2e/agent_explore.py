@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rule 31: a sub-agent that only reads.  The conversation holds its answer alone; it has three tools,
+"""A sub-agent that only reads.  The conversation holds its answer alone; it has three tools,
 25 rounds and 8,000 characters; its usage counts; it ends with the turn."""
 import json
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rule 16: before every request its size is estimated, and what does not fit is shortened inside of the turn."""
+"""Before every request its size is estimated, and what does not fit is shortened inside of the turn."""
 import json
 import os
 import sys

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """The list of things to do in every toolset: set, refused, given again after a compaction.  `trivet exec`
 offers it to a large model only after a compaction; ACP, which shows it, always, and explore besides.  loaf's
-edit_file is offered unless the model is one of the GPT family (rule 8)."""
+edit_file is offered unless the model is one of the GPT family."""
 import json
 import os
 import sys

@@ -3,7 +3,7 @@
 """What a failing provider costs in each dialect: how many requests, how many seconds of waiting, what
 the client is shown.
 
-    tests/e2e/fix_05_provider_failures.py [--write] [--long] [WORD...]    only what contains a WORD
+    tests/e2e/provider_failures.py [--write] [--long] [WORD...]    only what contains a WORD
 
 Every cell is a turn of the real program against a server that fails in the same way again and again.
 The seconds are the waits that the program logs before its retries, so that they do not depend on the

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rule 33: undo takes back what file tools and commands changed in the last turn, in every dialect; what
+"""Undo takes back what file tools and commands changed in the last turn, in every dialect; what
 others changed stays; links and .git are not touched; the model gets a note."""
 import contextlib
 import hashlib

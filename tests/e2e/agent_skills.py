@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rule 14: a hundred skills are listed by name within the limit; the same skill under two roots is one;
+"""A hundred skills are listed by name within the limit; the same skill under two roots is one;
 the skills of .claude count; `trivet exec` reads one with the tool Skill."""
 import os
 import sys

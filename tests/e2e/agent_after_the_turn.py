@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rules 34 and 35 and the limits of a turn, with `trivet exec`: what cache writes cost, the reminder to
+"""Limits of a turn, with `trivet exec`: what cache writes cost, the reminder to
 check changes, and turns that end at a limit of money, tokens or rounds with a reason of their own.
 """
 import json

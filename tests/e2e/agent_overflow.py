@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rule 19: a request that is refused as too long is made again, shorter."""
+"""A request that is refused as too long is made again, shorter."""
 import os
 import sys
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rule 13: the instruction files of a directory inside the workspace follow the result of the first
+"""The instruction files of a directory inside the workspace follow the result of the first
 call that reads or changes a file there, once, and again after a compaction."""
 import json
 import os

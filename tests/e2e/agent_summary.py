@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rule 18: what a summary holds; a turn goes on when the model cannot write one."""
+"""What a summary holds; a turn goes on when the model cannot write one."""
 import json
 import os
 import sys

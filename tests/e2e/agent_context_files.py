@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rule 13: which instruction files reach the system text, in which order, how much of them, and what
+"""Which instruction files reach the system text, in which order, how much of them, and what
 they may import.
 """
 import json

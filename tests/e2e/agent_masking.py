@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Rule 17: old results are shortened before anything is summed up, many at once, the newest stay whole."""
+"""Old results are shortened before anything is summed up, many at once, the newest stay whole."""
 import os
 import sys
 

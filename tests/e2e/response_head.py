@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """A server that breaks its response at every byte of the head and of the first body bytes.
 
-    tests/e2e/fix_19_response_head.py [--long] [WORD...]    only dialects and ways that contain a WORD
+    tests/e2e/response_head.py [--long] [WORD...]    only dialects and ways that contain a WORD
 
 The ways: the connection is closed at the position, it is reset, everything from the position on is
 garbage, or only the byte at the position is.  Each is tried with a chunked response, and with --long
