@@ -121,6 +121,12 @@ need_packages() {
     fi
 }
 
+# The runtime library of clang's sanitizers has the number of the suite's clang in its name.
+need_clang() {
+    need_packages clang
+    need_packages "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
+}
+
 # need_npm: the packages of test_npm in $top/build/npm, and a Node.js that can run them.  A newer
 # Node.js than the distribution has comes from npm too; $top/build/npm/node_modules/.bin is then to
 # stand first in PATH.  Returns false, with a reason, when the registry cannot be reached.
@@ -151,10 +157,11 @@ list_sources() {
         grep -H '^/\* LINK: ' tests/unit/test_*.c 2>/dev/null; :)
 }
 
-# need_build DIR PRESET [TARGET...]: configures $top/DIR with meson/PRESET.ini once, and again when
-# files came or went, then builds the targets (all, when none is named).  Says nothing when there
-# is nothing to do.  Reads nothing from stdin: that belongs to the program.  Two calls for one
+# need_build DIR PRESET [TARGET...]: configures $top/DIR with meson/PRESET.ini and $meson_options once,
+# and again when files came or went, then builds the targets (all, when none is named).  Says nothing
+# when there is nothing to do.  Meson uses ccache where that is installed.  Reads nothing from stdin: that belongs to the program.  Two calls for one
 # folder wait for each other.
+meson_options=
 need_build() {
     (flock 9 && configure_and_build "$@") </dev/null 9>>"$top/$1.lock" || exit 1
 }
@@ -166,7 +173,7 @@ configure_and_build() {
     sources=$(list_sources)
     if [ ! -f "$dir/build.ninja" ]; then
         say "configuring ${dir##*/}"
-        meson setup "$dir" "$top" --native-file "$preset" >"$dir.log" 2>&1 || build_failed
+        meson setup "$dir" "$top" --native-file "$preset" $meson_options >"$dir.log" 2>&1 || build_failed
     elif [ "$sources" != "$(cat "$dir/sources.list" 2>/dev/null)" ]; then
         say "configuring ${dir##*/} again: files came or went"
         meson setup --reconfigure "$dir" "$top" >"$dir.log" 2>&1 || build_failed

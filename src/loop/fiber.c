@@ -34,12 +34,9 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-#if defined(__has_include)
-#if __has_include(<valgrind/valgrind.h>)
+#ifdef TRIVET_VALGRIND
 #include <valgrind/valgrind.h>
-#endif
-#endif
-#ifndef VALGRIND_STACK_REGISTER
+#else
 #define VALGRIND_STACK_REGISTER(low, high) 0
 #define VALGRIND_STACK_DEREGISTER(id) ((void)(id))
 #endif

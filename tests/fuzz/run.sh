@@ -1,12 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# Builds the fuzzers and runs them, one per processor at a time; one line for each, exit 1 when one
-# crashed.
+# Builds the fuzzers from the libraries of build-asan and runs them, one per processor at a time; one
+# line for each, exit 1 when one crashed.
 #
 #   tests/fuzz/run.sh                    all, 30 seconds each (./test gives them 2)
 #   tests/fuzz/run.sh TARGET [SECONDS]   one (frame, json, log, ...)
 #   tests/fuzz/run.sh all SECONDS        all, so long
-#   tests/fuzz/run.sh build              only the program, with clang
 #
 # Seeds come from the tests (seeds.py).  What is found lives in build-fuzz/corpus and is used by the
 # next run; an input that crashed lies in build-fuzz/crashes.  To see one again:
@@ -21,23 +20,16 @@ seconds=${2:-30}
 export LSAN_OPTIONS="suppressions=$top/tests/lsan.supp:print_suppressions=0"
 places=build-fuzz/places # fuzzers run here: what they write stays here
 
-# The runtime library of clang has the number of the suite's clang in its name.
-need_clang() {
-    need_packages "$build_packages clang libcmocka-dev python3"
-    version=$(clang -dumpversion | cut -d. -f1)
-    need_packages "libclang-rt-$version-dev"
-}
-
 build_fuzzer() {
     program=build-fuzz/bin/fuzz_$1
     # No program yet makes find complain, which is as good as a name.
-    newer=$(find tests/fuzz src build-fuzz/lib*.a -name '*.[cha]' -newer "$program" -print -quit \
+    newer=$(find tests/fuzz src build-asan/lib*.a -name '*.[cha]' -newer "$program" -print -quit \
         2>&1)
     [ -n "$newer" ] || return 0
     clang -std=gnu17 -D_GNU_SOURCE= -Isrc -g -O1 -fno-omit-frame-pointer \
         -Wall -Wextra -Wshadow -Werror -fsanitize=fuzzer,address,undefined \
         -fno-sanitize-recover=all "tests/fuzz/fuzz_$1.c" \
-        -Wl,--start-group build-fuzz/lib*.a -Wl,--end-group \
+        -Wl,--start-group build-asan/lib*.a -Wl,--end-group \
         -luv -lyyjson -ldl -lm -lpthread -Wl,--as-needed -lssl -lcrypto -lwslay -o "$program" ||
         die "fuzz_$1 does not build"
 }
@@ -73,9 +65,9 @@ if [ "$target" = --one ]; then # started by the loop below
     one "$3"
     exit
 fi
+need_packages "$build_packages libcmocka-dev python3"
 need_clang
-need_build build-fuzz fuzz trivet libcluster.a libweb_server.a
-[ "$target" != build ] || exit 0
+need_build build-asan asan
 mkdir -p build-fuzz/bin build-fuzz/corpus
 python3 tests/fuzz/seeds.py build-fuzz/corpus >build-fuzz/seeds.log || die "no seeds"
 for file in tests/fuzz/fuzz_*.c; do

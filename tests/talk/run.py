@@ -5,6 +5,7 @@
     run.py --binary build/trivet                    all talks below this folder
     run.py --binary build/trivet loaf/ping          those whose path contains a word
     run.py --binary build/trivet --bytewise         everything is sent one byte at a time
+    run.py --sample 6                               one in six of them, unless words are given
 """
 import argparse
 import concurrent.futures
@@ -480,10 +481,11 @@ def main():
     options.add_argument("words", nargs="*")
     options.add_argument("--binary", default=os.path.join(harness.TOP, "build/trivet"))
     options.add_argument("--bytewise", action="store_true")
+    options.add_argument("--sample", type=int, default=1)
     options.add_argument("-v", "--verbose", action="store_true")
     args = options.parse_args()
     passed = failed = 0
-    chosen = talks(args.words)
+    chosen = talks(args.words)[::1 if args.words else args.sample]
     with concurrent.futures.ThreadPoolExecutor(harness.workers()) as pool:
         for path, fault in zip(chosen, pool.map(
                 lambda one: play(one, args.binary, args.bytewise), chosen)):

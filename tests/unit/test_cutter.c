@@ -74,7 +74,7 @@ static void test_cut(void **state)
 static void test_long_lines(void **state)
 {
     (void)state;
-    AUTO(buf) struct buf out = BUF_INIT, in = BUF_INIT;
+    AUTO(buf) struct buf out = BUF_INIT;
     struct cutter c;
     cutter_init(&c, NULL);
     for (int i = 0; i < 300000; i++)
