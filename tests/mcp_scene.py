@@ -33,7 +33,7 @@ class Run:
     """What one `trivet exec --stream-json` said."""
 
     def __init__(self, done, seconds):
-        self.code, self.err, self.seconds = done.returncode, done.stderr.decode(), seconds
+        self.code, self.err, self.seconds = done.returncode, harness.without_noise(done.stderr.decode()), seconds
         self.events = [json.loads(line) for line in done.stdout.decode().splitlines()]
         self.calls = [e for e in self.events if e["type"] == "call_done"]
         self.result = self.events[-1] if self.events else {}

@@ -42,6 +42,7 @@ def refused(base):
     check("25: the environment", "Sandbox: workspace-write; temporary files: /" in first, first)
 
 
+@harness.needs_namespaces
 def loopback(base):
     """26: a server in the background answers another call; the network outside does not."""
     def scenario():
@@ -54,6 +55,7 @@ def loopback(base):
     play("run", scenario(), base)
 
 
+@harness.needs_namespaces
 def caches(base):
     """27: written inside, absent outside."""
     home = harness.clean_env(base)["HOME"]

@@ -34,8 +34,11 @@ def main():
     if wanted != page:
         failed += 1
         print("docs/chat.md differs from `trivet describe chat`; --write makes it anew")
-    failed += subprocess.run([sys.executable, PICTURE, "--binary", program, "--check"],
-                             check=False).returncode != 0
+    if harness.has_namespaces():
+        failed += subprocess.run([sys.executable, PICTURE, "--binary", program, "--check"],
+                                 check=False).returncode != 0
+    else:
+        harness.skip("chat_page: the picture, which has no warning")
     usage = subprocess.run([program, "chat", "--help"], capture_output=True, text=True, check=True)
     if not re.search(r"--plain", usage.stdout):
         failed += 1

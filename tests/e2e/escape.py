@@ -304,7 +304,7 @@ def one_run(uid, setting, is_bare=False):
                 fine = []
             else:
                 good = allowed(p)
-                if not is_bare:
+                if not is_bare and harness.has_namespaces():
                     good.append(("listen on loopback", f"{p.attempt} listen"))
                 texts = play(p, [step(p, what) for _, what in good]
                              + [step(p, what) for _, what, _ in rows], setting, is_bare)
@@ -372,7 +372,8 @@ def judge(score, users, found):
             is_off, text_off = found[name, "off"][title]
             is_on, text_on = found[name, "workspace-write"][title]
             is_bare, text_bare = found[name, "bare"][title]
-            may_be_unix = uid != 0 and title in ONLY_ROOT or title in SYSTEM
+            is_plain = uid != 0 or not has_mounts(uid, found[name, "off"])  # root of a container as well
+            may_be_unix = is_plain and title in ONLY_ROOT or title in SYSTEM
             line.append(f"{'open' if is_off else 'unix':10} {'OPEN' if is_on else 'refused':8} "
                         f"{'open' if is_bare else 'refused':10}")
             score.count(is_off or may_be_unix, f"{title} ({name}, off): not real", text_off)
@@ -413,6 +414,8 @@ def main():
             score.count(all("cannot confine the command" in text for _, _, text in fine),
                         f"require ({name}, bare)", str(fine))
         judge(score, users, found)
+    if not harness.has_namespaces():
+        harness.skip("escape: listen on loopback")
     harness.finish(score.passed, score.failed)
 
 

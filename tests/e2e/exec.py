@@ -70,7 +70,7 @@ def check_text(sh):
     check("the answer alone is on stdout", done.returncode == 0 and b">" not in done.stdout
           and done.stdout.endswith(b"\n") and b"session " in done.stderr, done)
     done = sh.run("-m", "rehearsal/hello", "-q", "go")
-    check("quiet: nothing on stderr", done.stderr == b"" and done.stdout, done)
+    check("quiet: nothing on stderr", not harness.without_noise(done.stderr.decode()) and done.stdout, done)
     done = sh.run("-m", "rehearsal/echo", "-q", "what is this?", stdin=b"a log\n```\n")
     check("stdin follows the prompt in a longer fence",
           done.stdout == b"what is this?\n\nstdin:\n````\na log\n```\n````\n", done.stdout)

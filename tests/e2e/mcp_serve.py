@@ -61,7 +61,7 @@ class Peer:
     def close(self):
         self.child.stdin.close()
         code = self.child.wait(20 * harness.slow())
-        return code, self.child.stderr.read()
+        return code, harness.without_noise(self.child.stderr.read())
 
 
 def scene(place, name, rounds):

@@ -63,7 +63,8 @@ def project(p):
     p.put("app/package.json", '{"name": "app", "version": "1.0.0"}')
     p.give_away()
     subprocess.run(["git", "init", "-q"], cwd=p.work, env=p.env, check=True, **p.as_user())
-    hook = p.put(".git/hooks/pre-commit", "#!/bin/sh\npython3 -m unittest -q test_ports && echo HOOK RAN\n")
+    checks = "python3 -m unittest -q test_ports" if security_place.harness.has_namespaces() else "make -j4"
+    hook = p.put(".git/hooks/pre-commit", f"#!/bin/sh\n{checks} && echo HOOK RAN\n")
     os.chmod(hook, 0o755)
 
 
@@ -81,6 +82,9 @@ def work(score, p):
         ("git commit", "git commit -m 'a day'", "HOOK RAN"),
         ("scratch again", "cat /tmp/note && test -d /tmp/d && echo KEPT", "KEPT"),
     ]
+    if not security_place.harness.has_namespaces():
+        security_place.harness.skip(f"sandbox_day: tests with ports ({score.name})")
+        steps = [step for step in steps if step[0] != "tests with ports"]
     done, output = bash(p, *(command for _, command, _ in steps))
     score.check(f"the session ({score.name})", done.returncode == 0, done.stderr)
     for title, _, words in steps:
@@ -94,6 +98,7 @@ def work(score, p):
     score.check(f"the scratch directory is gone ({score.name})", not left, left)
 
 
+@security_place.harness.needs_namespaces
 def network(score, p):
     """Chosen hosts through the proxy, and nothing beside them."""
     near, far = Web(), Web()

@@ -75,7 +75,7 @@ def main():
         put(f"{base}/scene.json", json.dumps(
             {"rounds": [[{"call": "bash", "args": {"command": COMMAND}}], [{"say": "."}]]}))
         if not harness.has_mounts(client.PROGRAM):
-            print("no mount namespaces here: a file in a writable place cannot be hidden")
+            harness.skip("sandbox_home: a file in a writable place is hidden")
             harness.finish(0, 0)
         with client.Scaiflux(["--model", f"rehearsal/{base}/scene.json"], cwd=home,
                              env={"TRIVET_SANDBOX": "workspace-write"}) as c:

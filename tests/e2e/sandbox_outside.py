@@ -81,11 +81,13 @@ def nobody_to_ask(score, p):
 
 
 def asked(score, p):
-    p.scene(outside("id -u >~/out; grep Seccomp: /proc/self/status; echo $TMPDIR"),
+    with open("/proc/self/status", encoding="ascii") as file:
+        filters = "\\n".join(line.strip().replace("\t", "\\t") for line in file if line.startswith("Seccomp"))
+    p.scene(outside("id -u >~/out; grep Seccomp /proc/self/status; echo $TMPDIR"),
             ("bash", {"command": "echo 2 >~/two"}))
     seen = on_terminal(p, ["y"])
     output = p.results()
-    score.check(f"yes runs it outside ({score.name})", here(p, "out") and "Seccomp:\\t0" in output, output)
+    score.check(f"yes runs it outside ({score.name})", here(p, "out") and filters in output, output)
     score.check(f"the next one runs inside ({score.name})", not here(p, "two"), output)
     score.check(f"command and reason are shown ({score.name})",
                 "echo $TMPDIR" in seen and f"outside of the sandbox: {WHY}" in seen, seen)

@@ -64,8 +64,13 @@ class Player:
         step = None
         try:
             for step in self.talk.steps:
+                if step.kind == "needs":
+                    if self.lacks(step):
+                        break
+                    continue
                 getattr(self, "do_" + step.kind.replace("-", "_"))(step)
-            self.end_program()
+            if self.program or step.kind != "needs":
+                self.end_program()
             self.stop_servers()
             if behind := harness.left_behind(self.base, 2):
                 raise Failed("left a process behind: " + "; ".join(behind))
@@ -76,6 +81,15 @@ class Player:
                 self.program.kill()
             self.stop_servers()
         return None
+
+    def lacks(self, step):
+        """Whether the machine does not allow what follows in the talk."""
+        if step.text != "namespaces":
+            raise Failed(f"@needs knows namespaces, not {step.text}")
+        if harness.has_namespaces():
+            return False
+        harness.skip(f"{os.path.relpath(self.talk.path, HERE)}:{step.line}")
+        return True
 
     def report(self, step, error):
         line = step.line if step else 1
@@ -124,8 +138,8 @@ class Player:
 
     def do_sh(self, step):
         done = subprocess.run(["sh", "-c", pattern.fill(self.fill(step.text), self.names, str)],
-                              cwd=self.workspace, env=self.env, stdin=subprocess.DEVNULL, text=True,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
+                              cwd=self.workspace, env=dict(self.env, TRIVET=self.binary),
+                              stdin=subprocess.DEVNULL, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace",
                               timeout=60)
         if done.returncode:
             raise Failed(f"`{step.text}` ended with {done.returncode}: "
@@ -484,6 +498,7 @@ def main():
     options.add_argument("--sample", type=int, default=1)
     options.add_argument("-v", "--verbose", action="store_true")
     args = options.parse_args()
+    os.environ["TRIVET"] = args.binary
     passed = failed = 0
     chosen = talks(args.words)[::1 if args.words else args.sample]
     with concurrent.futures.ThreadPoolExecutor(harness.workers()) as pool:

@@ -13,7 +13,7 @@ DIRECTIVES = {
     "request": True, "expect-exit": True, "close": False, "signal": True, "sleep": True,
     "within": True, "any-order": False, "end": False, "skip-until": False, "silent": True,
     "stderr-empty": False, "stderr": True, "covers": True, "frame": True, "sh": True,
-    "expect-file": True, "hold": False, "release": False, "ignore-rest": False, "unsplit": False,
+    "expect-file": True, "hold": False, "release": False, "ignore-rest": False, "needs": True, "unsplit": False,
     "may-be-gone": False, "issuer": True, "lists": False, "visit": True,
 }
 
