@@ -47,6 +47,11 @@ int path_stat_straight(const char *path, struct stat *ret);
 int path_access_straight(const char *path, int how);
 /* path_make_dirs that follows no links either. */
 bool path_make_dirs_straight(struct str path, unsigned mode, struct error *err);
+/* Opens the directory of a file that is about to be written at `path`, absolute and normal; O_PATH,
+ * or -1.  Up to the first directory on the way that is one of `roots`, links are followed; from
+ * there on a link is ERR_INVALID, which names it.  ERR_NOT_FOUND when there is no such directory.
+ */
+int path_open_dir_of(struct str path, const struct str *roots, size_t n_roots, struct error *err);
 /* Opens a regular file for reading, or returns -1.  Neither a link nor ".." may lead out of the
  * directory `root` (ERR_DENIED); without root, links are followed anywhere. path is relative to
  * root, or absolute and inside of it.  Virtual files of the kernel (path_is_kernels_fd) are

@@ -166,6 +166,68 @@ bool path_make_dirs_straight(struct str path, unsigned mode, struct error *err)
     return true;
 }
 
+/* ---- directories to write in ---- */
+
+static bool is_one_of(int fd, const struct str *roots, size_t n)
+{
+    struct stat st, root;
+    bool found = false;
+    for (size_t i = 0; i < n && !found; i++) {
+        AUTO_FREE char *z = str_dup(roots[i]);
+        found = fstat(fd, &st) == 0 && stat(z, &root) == 0 && st.st_dev == root.st_dev &&
+                st.st_ino == root.st_ino;
+    }
+    return found;
+}
+
+/* Says why dir cannot be opened; links are looked for in the part from `below` on. */
+static void set_dir_error(char *dir, size_t below, struct error *err)
+{
+    int number = errno;
+    struct stat st;
+    for (size_t i = below + 1, n = strlen(dir); i <= n; i++) {
+        char keep = dir[i];
+        if (keep && keep != '/')
+            continue;
+        dir[i] = '\0';
+        bool is_link = lstat(dir, &st) == 0 && S_ISLNK(st.st_mode);
+        if (is_link)
+            error_set(err, ERR_INVALID, "%s is a symbolic link, which is not followed", dir);
+        dir[i] = keep;
+        if (is_link)
+            return;
+    }
+    if (number == ENOENT)
+        error_set(err, ERR_NOT_FOUND, "the directory %s does not exist", dir);
+    else
+        error_errno(err, number, "cannot open the directory %s", dir);
+}
+
+int path_open_dir_of(struct str path, const struct str *roots, size_t n_roots, struct error *err)
+{
+    const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+    AUTO_FREE char *z = str_dup(path_dir(path));
+    for (size_t i = 0, n = strlen(z);; i++) {
+        char keep = z[i];
+        if (keep && keep != '/')
+            continue;
+        z[i] = '\0';
+        int at = open(*z ? z : "/", flags);
+        z[i] = keep;
+        const char *rest = z + i + strspn(z + i, "/");
+        bool is_root = at >= 0 && *rest && is_one_of(at, roots, n_roots);
+        if (at >= 0 && *rest && !is_root) {
+            close(at);
+            continue;
+        }
+        if (is_root)
+            at = close_two(at, -1, open_how(at, rest, flags, 0, NO_LINKS));
+        if (at < 0)
+            set_dir_error(z, is_root ? i : n, err);
+        return at;
+    }
+}
+
 /* ---- regular files ---- */
 
 bool path_is_kernels(struct str path)

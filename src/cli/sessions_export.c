@@ -6,8 +6,6 @@
 #include "context/export.h"
 #include "dialects/page.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 static void put_page(struct sessions_command *c, const struct session_found *f,
@@ -32,14 +30,10 @@ static void put_page(struct sessions_command *c, const struct session_found *f,
 /* Never over a file that is there. */
 static bool write_new(struct str to, struct str text, struct error *err)
 {
-    AUTO_FREE char *path = str_dup(to);
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    bool ok = fd >= 0 && path_write_all(fd, text);
-    if (!ok)
-        error_errno(err, errno, "%s", path);
-    if (fd >= 0)
-        close(fd);
-    return ok;
+    AUTO(buf) struct buf path = BUF_INIT;
+    AUTO_FREE char *cwd = getcwd(NULL, 0);
+    path_absolute(&path, cwd ? str_of(cwd) : STR("/"), to);
+    return export_create(buf_str(&path), str_of(cwd), text, err);
 }
 
 bool sessions_export_await(void *state, struct error *err)

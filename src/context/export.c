@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "context/export.h"
 
+#include "base/mem.h"
 #include "base/path.h"
 #include "context/web.h"
 #include "store/file.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char *heading(enum role role)
 {
@@ -62,21 +67,135 @@ void export_html(struct buf *out, struct str title, const struct message *m, siz
     buf_addz(out, "</pre>\n</body>\n</html>\n");
 }
 
-bool export_write_await(struct str path, struct str one, struct str other, struct str bytes,
-                        struct error *err)
+/* ---- the file ---- */
+
+struct export
+{ /* runs on a disk thread */
+    struct str path, workspace, other, bytes;
+    bool ok;
+    struct error err;
+};
+
+/* Opens the directory of the file.  In those that commands may write to, no link is followed. */
+static int open_dir(struct str path, struct str workspace, struct str other, struct error *err)
+{
+    struct str rest = str_of(getenv("TRIVET_SANDBOX_WRITE")), one;
+    AUTO_FREE struct str *places = xcalloc(rest.n + 3, sizeof *places);
+    struct error why;
+    size_t n = 0;
+    if (path_is_kernels(path)) {
+        error_set(err, ERR_DENIED, "%.*s is no place for a file", STR_FMT(path));
+        return -1;
+    }
+    places[n++] = workspace;
+    if (other.n)
+        places[n++] = other;
+    while (rest.p) {
+        rest = str_split(rest, ':', &one);
+        if (one.n)
+            places[n++] = one;
+    }
+    int dir = path_open_dir_of(path, places, n, &why);
+    if (dir < 0 && why.code == ERR_NOT_FOUND)
+        error_set(err, ERR_NOT_FOUND, "export directory does not exist: %.*s",
+                  STR_FMT(path_dir(path)));
+    else if (dir < 0)
+        *err = why;
+    return dir;
+}
+
+static bool is_within(const struct export *x, struct str path)
+{
+    return path_is_inside(x->workspace, path) || path_is_inside(x->other, path);
+}
+
+static bool export_write(const struct export *x, struct error *err)
 {
     AUTO(buf) struct buf real = BUF_INIT;
-    AUTO_FREE char *dir = str_dup(path_dir(path));
+    struct error why;
+    int dir = -1;
+    bool is_refused = x->other.n &&
+                      (!is_within(x, x->path) || !path_resolve(&real, x->path, &why) ||
+                       !is_within(x, buf_str(&real)));
+    if (!is_refused) {
+        dir = open_dir(x->path, x->workspace, x->other, &why);
+        is_refused = x->other.n && dir < 0 && why.code == ERR_INVALID; /* a link on the way */
+    }
+    if (is_refused)
+        return error_set(err, ERR_INVALID,
+                         "export path outside workspace or session directory: %.*s",
+                         STR_FMT(x->path));
+    bool ok = dir >= 0 && file_replace_at(dir, x->path, x->bytes, 0600, &why);
+    if (!ok)
+        *err = why;
+    if (dir >= 0)
+        close(dir);
+    return ok;
+}
+
+static void export_run(void *arg)
+{
+    struct export *x = arg;
+    x->ok = export_write(x, &x->err);
+}
+
+bool export_write_await(struct str path, struct str workspace, struct str other, struct str bytes,
+                        struct error *err)
+{
+    struct export x = {path, workspace, other, bytes, false, ERROR_INIT};
+    disk_through_await(fiber_loop(), export_run, &x);
+    if (!x.ok)
+        *err = x.err;
+    return x.ok;
+}
+
+bool export_create(struct str path, struct str workspace, struct str bytes, struct error *err)
+{
+    int dir = open_dir(path, workspace, STR_NONE, err);
+    bool ok = dir >= 0 && file_create_at(dir, path, bytes, 0600, err);
+    if (dir >= 0)
+        close(dir);
+    return ok;
+}
+
+/* A file with further names may be one of elsewhere: it is replaced, like a link. */
+static int open_plain(int dir, const char *name)
+{
     struct stat st;
-    if (!path_is_inside(one, path) && !path_is_inside(other, path))
-        return error_set(err, ERR_INVALID,
-                         "export path outside workspace or session directory: %.*s", STR_FMT(path));
-    if (lstat(dir, &st) != 0)
-        return error_set(err, ERR_NOT_FOUND, "export directory does not exist: %s", dir);
-    /* Symbolic links in the path, and an existing file that is one, are resolved and checked. */
-    if (S_ISLNK(st.st_mode) || !path_resolve(&real, path, err) ||
-        (!path_is_inside(one, buf_str(&real)) && !path_is_inside(other, buf_str(&real))))
-        return error_set(err, ERR_INVALID,
-                         "export path outside workspace or session directory: %.*s", STR_FMT(path));
-    return file_replace_await(path, bytes, 0600, err);
+    int fd = openat(dir, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, 0666);
+    if (fd < 0 || (fstat(fd, &st) == 0 && (!S_ISREG(st.st_mode) || st.st_nlink <= 1)))
+        return fd;
+    close(fd);
+    errno = ELOOP;
+    return -1;
+}
+
+static int open_or_replace(int dir, struct str path, struct error *err)
+{
+    AUTO_FREE char *name = str_dup(path_base(path));
+    int fd = open_plain(dir, name);
+    if (fd < 0 && errno == ELOOP) {
+        if (!file_replace_at(dir, path, STR(""), 0600, err))
+            return -1;
+        fd = open_plain(dir, name);
+    }
+    if (fd < 0)
+        error_errno(err, errno, "cannot write %.*s", STR_FMT(path));
+    return fd;
+}
+
+int export_open(struct str path, struct str workspace, struct error *err)
+{
+    AUTO_FREE char *z = str_dup(path);
+    if (path_is_kernels(path)) {
+        int fd = open(z, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        if (fd < 0)
+            error_errno(err, errno, "cannot write %s", z);
+        return fd;
+    }
+    int dir = open_dir(path, workspace, STR_NONE, err);
+    int fd = dir < 0 ? -1 : open_or_replace(dir, path, err);
+    if (dir >= 0)
+        close(dir);
+    return fd;
 }

@@ -36,9 +36,9 @@ bool file_sync_dir(struct str dir, struct error *err)
     return ok;
 }
 
-static bool write_new(const char *path, struct str bytes, unsigned mode, struct error *err)
+static bool write_new(int dir, const char *path, struct str bytes, unsigned mode, struct error *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    int fd = openat(dir, path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd < 0)
         return error_errno(err, errno, "cannot create %s", path);
     int64_t began_us = time_mono_us();
@@ -54,7 +54,7 @@ static bool write_new(const char *path, struct str bytes, unsigned mode, struct 
 bool file_create(struct str path, struct str bytes, unsigned mode, struct error *err)
 {
     AUTO_FREE char *z = str_dup(path);
-    if (write_new(z, bytes, mode, err))
+    if (write_new(AT_FDCWD, z, bytes, mode, err))
         return file_sync_dir(path_dir(path), err);
     if (err->code != ERR_EXISTS)
         unlink(z);
@@ -70,7 +70,7 @@ bool file_replace(struct str path, struct str bytes, unsigned mode, struct error
     AUTO(buf) struct buf temporary = BUF_INIT;
     id_hex(hex, 8);
     buf_addf(&temporary, "%s.tmp-%s", target, hex);
-    if (!write_new(temporary.p, bytes, mode, err)) {
+    if (!write_new(AT_FDCWD, temporary.p, bytes, mode, err)) {
         unlink(temporary.p);
         return false;
     }
@@ -80,6 +80,56 @@ bool file_replace(struct str path, struct str bytes, unsigned mode, struct error
         return false;
     }
     return file_sync_dir(path_dir(str_of(target)), err);
+}
+
+/* ---- in a directory that is open ---- */
+
+/* A directory that may not be read cannot be synced; the file in it was. */
+static void sync_at(int dir)
+{
+    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    fsync(fd);
+    close(fd);
+}
+
+bool file_create_at(int dir, struct str path, struct str bytes, unsigned mode, struct error *err)
+{
+    struct error why;
+    AUTO_FREE char *name = str_dup(path_base(path));
+    if (write_new(dir, name, bytes, mode, &why)) {
+        sync_at(dir);
+        return true;
+    }
+    if (why.code != ERR_EXISTS)
+        unlinkat(dir, name, 0);
+    return error_errno(err, why.status, "cannot create %.*s", STR_FMT(path));
+}
+
+bool file_replace_at(int dir, struct str path, struct str bytes, unsigned mode, struct error *err)
+{
+    char hex[13], temporary[32];
+    struct stat st;
+    struct error why;
+    AUTO_FREE char *name = str_dup(path_base(path));
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode) &&
+        !S_ISLNK(st.st_mode))
+        return error_set(err, ERR_INVALID, "%.*s is %s", STR_FMT(path),
+                         S_ISDIR(st.st_mode) ? "a directory" : "not a regular file");
+    id_hex(hex, 12);
+    snprintf(temporary, sizeof temporary, ".trivet-%s.tmp", hex);
+    bool ok = write_new(dir, temporary, bytes, mode, &why);
+    int number = ok ? 0 : why.status;
+    if (ok && renameat(dir, temporary, dir, name) != 0) {
+        number = errno;
+        ok = false;
+    }
+    if (ok)
+        sync_at(dir);
+    else
+        unlinkat(dir, temporary, 0);
+    return ok || error_errno(err, number, "cannot write %.*s", STR_FMT(path));
 }
 
 struct writing { /* runs on a disk thread */

@@ -11,6 +11,10 @@
 bool file_replace(struct str path, struct str bytes, unsigned mode, struct error *err);
 /* Creates a new file; ERR_EXISTS when the path exists, even as a link. */
 bool file_create(struct str path, struct str bytes, unsigned mode, struct error *err);
+/* The last part of path, as a new file in the directory `dir` (path_open_dir_of): where the name is
+ * a link, that is replaced and never followed. */
+bool file_replace_at(int dir, struct str path, struct str bytes, unsigned mode, struct error *err);
+bool file_create_at(int dir, struct str path, struct str bytes, unsigned mode, struct error *err);
 /* The same without blocking the loop. */
 bool file_replace_await(struct str path, struct str bytes, unsigned mode, struct error *err);
 bool file_create_await(struct str path, struct str bytes, unsigned mode, struct error *err);

@@ -16,6 +16,7 @@
 #include "base/shown.h"
 #include "base/time.h"
 #include "base/utf8.h"
+#include "context/export.h"
 #include "dialects/undone.h"
 #include "loop/process.h"
 #include "terminal/exec_impl.h"
@@ -337,21 +338,23 @@ static bool load_schema(struct exec *x, struct error *err)
 
 static bool open_output(struct exec *x, struct error *err)
 {
-    AUTO_FREE char *path = x->options.output_file.p ? str_dup(x->options.output_file) : NULL;
-    if (!path)
+    AUTO(buf) struct buf path = BUF_INIT;
+    AUTO_FREE char *cwd = getcwd(NULL, 0);
+    if (!x->options.output_file.p)
         return true;
-    x->answer_fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    path_absolute(&path, cwd ? str_of(cwd) : STR("/"), x->options.output_file);
+    x->answer_fd = export_open(buf_str(&path), x->launch.workspace, err);
     if (x->answer_fd >= 0)
         return true;
     x->exit_code = EXIT_OUTPUT;
-    return error_errno(err, errno, "--output %s", path);
+    return error_prefix(err, "--output");
 }
 
 /* False with the exit status of the failure in x->exit_code, or 0 where its kind decides. */
 static bool begin_await(struct exec *x, struct error *err)
 {
     x->exit_code = EXIT_USAGE;
-    if (!load_schema(x, err) || !open_output(x, err))
+    if (!load_schema(x, err))
         return false;
     x->exit_code = 0;
     if (!launch_prepare(&x->launch, err)) {
@@ -362,7 +365,7 @@ static bool begin_await(struct exec *x, struct error *err)
     if (!launch_find_await(&x->launch, err))
         return false;
     x->exit_code = 0;
-    return launch_open_await(&x->launch, err);
+    return launch_open_await(&x->launch, err) && open_output(x, err);
 }
 
 /* --undo: the report is the answer. */

@@ -301,7 +301,7 @@ static void export_fiber(void *arg)
         put_page(c, &a, m, n, &text);
     else
         export_markdown(&text, STR("trivet session"), m, n);
-    if (export_write_await(buf_str(&path), c->launch.workspace, path_home(), buf_str(&text), &err))
+    if (export_write_await(buf_str(&path), c->launch.workspace, STR_NONE, buf_str(&text), &err))
         view_notice(c, 0, "written: %.*s", STR_FMT(buf_str(&path)));
     else
         show_error(c, &err);

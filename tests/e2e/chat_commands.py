@@ -146,6 +146,16 @@ def resumes(base):
         with open(os.path.join(pane.workspace, "out.md"), encoding="utf-8") as file:
             text = file.read()
         assert "more apples" in text and "another fruit" not in text and "pears" not in text
+        rc = os.path.join(pane.env["HOME"], "rc")
+        with open(rc, "w", encoding="utf-8") as file:
+            file.write("mine")
+        for name, words in (("page.md", "/export page.md"), (f"trivet-{first[:8]}.md", "/export")):
+            os.symlink(rc, os.path.join(pane.workspace, name))
+            pane.enter(words)
+            pane.wait(f"/{name}")
+            pane.until(lambda s, n=name: not os.path.islink(os.path.join(pane.workspace, n)))
+        with open(rc, encoding="utf-8") as file:
+            assert file.read() == "mine", "a link that a command left was followed"
         pane.enter("/compact")
         pane.until(lambda s: "was summed up" in s or "trivet: " in s)
         pane.keys("C-d")

@@ -83,6 +83,40 @@ def check_text(sh):
     done = sh.run("-m", "rehearsal/echo", "-o", "answer.txt", "-q", "keep me")
     with open(os.path.join(sh.cwd, "answer.txt"), encoding="utf-8") as file:
         check("--output has the answer", file.read() == "keep me\n" and done.returncode == 0)
+    check_output_links(sh)
+
+
+def check_output_links(sh):
+    """What a command left in the workspace does not lead --output elsewhere."""
+    far = os.path.join(sh.env["HOME"], "far")
+    path = os.path.join(sh.cwd, "linked.txt")
+    os.makedirs(far)
+    for make, title in ((os.symlink, "a link"), (os.link, "a second name")):
+        with open(f"{far}/rc", "w", encoding="utf-8") as file:
+            file.write("mine")
+        make(f"{far}/rc", path)
+        done = sh.run("-m", "rehearsal/echo", "-o", "linked.txt", "-q", "keep me")
+        with open(f"{far}/rc", encoding="utf-8") as rc, open(path, encoding="utf-8") as file:
+            check(f"--output replaces {title}", done.returncode == 0 and rc.read() == "mine"
+                  and file.read() == "keep me\n", done)
+        os.unlink(path)
+    os.symlink(far, os.path.join(sh.cwd, "sub"))
+    done = sh.run("-m", "rehearsal/echo", "-o", "sub/x", "-q", "hi")
+    check("--output follows no directory that is a link", done.returncode == 9
+          and b"sub is a symbolic link" in done.stderr and os.listdir(far) == ["rc"], done)
+    done = sh.run("-m", "rehearsal/echo", "-o", f"{far}/x", "-q", "hi")
+    check("a place elsewhere is the user's own", done.returncode == 0 and os.path.exists(f"{far}/x"), done)
+    os.symlink(".", f"{far}/again")
+    for flags, status in (((), 0), (("--add-dir", far), 9)):
+        done = sh.run("-m", "rehearsal/echo", "-o", f"{far}/again/y", "-q", *flags, "hi")
+        check(f"a link in a directory of the user, {flags}", done.returncode == status, done)
+    r, w = os.pipe()
+    done = subprocess.run([PROGRAM, "exec", "-m", "rehearsal/echo", "-q", "-o", f"/dev/fd/{w}", "hi"],
+                          cwd=sh.cwd, env=sh.env, capture_output=True, check=False, pass_fds=[w],
+                          stdin=subprocess.DEVNULL)
+    os.close(w)
+    with open(r, encoding="utf-8") as file:
+        check("--output to a pipe", file.read() == "hi\n", done)
 
 
 def check_stdin(sh):

@@ -81,6 +81,11 @@ def main():
         check("export to a file", run("export", "fruit", "-o", out).returncode == 0
               and "date" in open(out, encoding="utf-8").read())
         check("never over a file", run("export", "fruit", "-o", out).returncode == 1)
+        os.symlink(base, os.path.join(cwd, "led"))
+        made = run("export", "fruit", "-o", "led/f.md")
+        check("through no link in the directory", made.returncode == 1 and "symbolic link" in made.stderr
+              and not os.path.exists(os.path.join(base, "f.md")), made)
+        os.unlink(os.path.join(cwd, "led"))
         slow = subprocess.Popen([PROGRAM, "exec", "-r", mine, "-m", "rehearsal/slow", "x"], cwd=cwd,
                                 env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                 stderr=subprocess.PIPE)

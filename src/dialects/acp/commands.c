@@ -173,7 +173,7 @@ static bool export_await(struct acp_session *s, struct str args, struct buf *out
         export_html(&text, STR("trivet session"), m, n);
     else
         export_markdown(&text, STR("trivet session"), m, n);
-    if (!export_write_await(buf_str(&path), s->cwd, path_home(), buf_str(&text), err))
+    if (!export_write_await(buf_str(&path), s->cwd, STR_NONE, buf_str(&text), err))
         return false;
     buf_addf(out, "Written: `%.*s`\n", STR_FMT(buf_str(&path)));
     return true;

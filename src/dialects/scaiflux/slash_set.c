@@ -179,7 +179,9 @@ const struct flux_command flux_clear = {.name = "clear",
 
 static void fail_export(struct flux_answer *a, const struct error *err)
 {
-    if (err->code == ERR_INVALID)
+    if (err->code == ERR_INVALID && !str_starts(str_of(err->text), STR("export path outside")))
+        flux_fail(a, "invalid_args", "%s", err->text);
+    else if (err->code == ERR_INVALID)
         flux_fail(a, "invalid_args", "the path must be inside of the workspace");
     else if (err->code == ERR_NOT_FOUND)
         flux_fail(a, "not_found", "the directory of the path does not exist");
@@ -200,10 +202,6 @@ static void run_export_await(struct flux *f, struct str args, struct flux_answer
     path_absolute(&path, f->workspace, name);
     const struct message *m = session_messages(f->session, &arena, &n);
     export_markdown(&text, arena_fmt(&arena, "ScaiFlux session %.*s", STR_FMT(info.id)), m, n);
-    if (path_is_dir(buf_str(&path))) {
-        flux_fail(a, "invalid_args", "%.*s is a directory", STR_FMT(utf8_cut_chars(name, 100)));
-        return;
-    }
     if (!export_write_await(buf_str(&path), f->workspace, f->workspace, buf_str(&text), &err)) {
         fail_export(a, &err);
         return;
