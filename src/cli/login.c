@@ -4,6 +4,7 @@
 #include "auth/credential.h"
 #include "auth/issuer.h"
 #include "auth/login.h"
+#include "base/tty_question.h"
 #include "base/shown.h"
 #include "base/time.h"
 #include "cli/accounts.h"
@@ -23,6 +24,7 @@ struct login_args {
     /* the sign-in */
     struct login *login;
     struct buf typed;
+    struct tty_question question;
 };
 #define ARG(member, ...) OPTION(login_args, member, __VA_ARGS__)
 
@@ -153,16 +155,17 @@ static const struct provider *numbered(struct str word)
 
 static bool ask_provider(struct login_args *a, struct error *err)
 {
-    AUTO(buf) struct buf list = BUF_INIT, path = BUF_INIT;
-    char line[80];
+    AUTO(buf) struct buf list = BUF_INIT, path = BUF_INIT, line = BUF_INIT;
     engine_auth_path(&path);
     struct auth_store *st = auth_store_new(&auth_format_trivet, buf_str(&path), STR_NONE);
     put_lines(st, &list, true);
     auth_store_free(st);
-    fprintf(stderr, "%.*swhich one (number or name)? ", STR_FMT(buf_str(&list)));
-    if (!fgets(line, sizeof line, stdin) || !str_trim(str_of(line)).n)
+    buf_addz(&list, "which one (number or name)? ");
+    if (!tty_question_read(list.p, &line, 80, err))
+        return false;
+    struct str word = str_trim(buf_str(&line));
+    if (!word.n)
         return error_set(err, ERR_INVALID, "no provider was named");
-    struct str word = str_trim(str_of(line));
     a->provider = numbered(word);
     if (!a->provider)
         a->provider = accounts_find(word, err);
@@ -174,12 +177,13 @@ static bool ask_provider(struct login_args *a, struct error *err)
 static void on_login(void *arg, struct login *lg, enum login_event event)
 {
     struct login_args *a = arg;
-    if (event == LOGIN_EV_URL && !a->by_code)
+    if (event == LOGIN_EV_URL && !a->by_code) {
         fprintf(stderr,
                 "open this address in a browser:\n\n%.*s\n\nIf the browser runs elsewhere, paste "
                 "the address that it ends at here.\n",
                 STR_FMT(login_url(lg)));
-    else if (event == LOGIN_EV_DEVICE_CODE)
+        tty_question_ask(&a->question, STDIN_FILENO);
+    } else if (event == LOGIN_EV_DEVICE_CODE)
         shown_line(stderr, "type the code %.*s at %.*s", STR_FMT(login_user_code(lg)),
                    STR_FMT(login_url(lg)));
 }
@@ -193,7 +197,9 @@ static void on_typed(void *arg, struct str bytes)
     if (str_chr(buf_str(&a->typed), '\n') == SIZE_MAX)
         return;
     struct str line = str_trim(buf_str(&a->typed));
-    if (line.n && !login_submit(a->login, line, &err))
+    if (line.n && tty_question_is_early(&a->question))
+        fputs(tty_question_too_early, stderr);
+    else if (line.n && !login_submit(a->login, line, &err))
         shown_line(stderr, "%s", err.text);
     buf_reset(&a->typed);
 }

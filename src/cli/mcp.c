@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/mcp.h"
 
+#include "base/tty_question.h"
 #include "base/shown.h"
 #include "cli/mcp_impl.h"
 #include "dialects/mcp/mcp.h"
@@ -63,14 +64,16 @@ bool mcp_collect(struct mcp_command *c, struct mcp_configs *ret, struct str *ret
 
 bool mcp_confirm(struct mcp_command *c, const char *question, struct error *err)
 {
-    char line[16] = "";
+    AUTO(buf) struct buf text = BUF_INIT, line = BUF_INIT;
     if (c->args.is_yes)
         return true;
     if (!isatty(STDIN_FILENO))
         return error_set(err, ERR_INVALID, "there is no terminal to ask on; --yes agrees");
     fflush(stdout);
-    fprintf(stderr, "%s [y/N] ", question);
-    if (fgets(line, sizeof line, stdin) && (line[0] == 'y' || line[0] == 'Y'))
+    buf_addf(&text, "%s [y/N] ", question);
+    if (!tty_question_read(text.p, &line, 80, err))
+        return false;
+    if (line.n && (line.p[0] == 'y' || line.p[0] == 'Y'))
         return true;
     return error_set(err, ERR_DENIED, "nothing was changed");
 }

@@ -3,10 +3,9 @@
  */
 #include "cli/accounts.h"
 
-#include <errno.h>
-#include <fcntl.h>
+#include "base/tty_question.h"
+
 #include <signal.h>
-#include <stdio.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -45,33 +44,14 @@ static void show(int fd)
         signal(signals[i], SIG_DFL);
 }
 
-static bool read_line(int fd, struct buf *ret, struct error *err)
-{
-    char c;
-    ssize_t n;
-    while ((n = read(fd, &c, 1)) != 0 && c != '\n') {
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return error_errno(err, errno, "reading the key");
-        if (ret->n == SECRET_BYTES)
-            return error_set(err, ERR_INVALID, "this is too long for a key");
-        buf_addc(ret, c);
-    }
-    return true;
-}
-
 bool secret_read(const char *prompt, struct buf *ret, struct error *err)
 {
     bool is_tty = isatty(STDIN_FILENO);
     *ret = (struct buf){0};
     buf_space(ret, SECRET_BYTES); /* no copies are left behind by growing */
-    if (is_tty) {
-        hide(STDIN_FILENO); /* before the prompt: what is typed from then on is neither shown nor
-                               lost */
-        fputs(prompt, stderr);
-    }
-    bool ok = read_line(STDIN_FILENO, ret, err);
+    if (is_tty)
+        hide(STDIN_FILENO); /* before the prompt: what is typed from then on is not shown */
+    bool ok = tty_question_read(prompt, ret, SECRET_BYTES, err);
     if (is_tty)
         show(STDIN_FILENO);
     struct str text = str_trim(buf_str(ret));

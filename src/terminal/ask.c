@@ -7,6 +7,7 @@
  * The rules that an answer would make are shown before it is given.  `a` and `w` write to the
  * user's own file below the name of the workspace, never into the workspace.
  */
+#include "base/tty_question.h"
 #include "base/shown.h"
 #include "terminal/internal.h"
 #include "terminal/width.h"
@@ -21,6 +22,7 @@ struct asked {
     struct str request_id, tool, gist, reason;
     struct rule_offer offer;
     bool is_outside;
+    struct tty_question question; /* since it is on the screen */
     enum typing entry;
     struct editor editor;
     char trouble[520]; /* why the typed rule is none */
@@ -185,10 +187,30 @@ static void stop_asking(struct chat *c)
     session_interrupt(c->launch.session);
 }
 
+static bool is_ctrl_c(const struct key *k)
+{
+    return (k->mods & MOD_CTRL) && k->code == 'c';
+}
+
+/* What is typed while the question appears was meant for the line. */
+static void keep_early(struct chat *c, const struct key *k)
+{
+    bool is_text = k->code == KEY_PASTE || (k->code < KEY_ESC && !(k->mods & ~MOD_SHIFT));
+    c->hint = "typed before the question could be read: it is no answer";
+    if (c->screen.is_plain && k->code == KEY_ENTER)
+        screen_print(&c->screen, 0, "%s", tty_question_too_early);
+    else if (is_text && !c->screen.is_plain)
+        editor_key(&c->editor, k);
+}
+
 static void ask_key(struct chat *c, const struct key *k)
 {
     struct asked *q = c->asked;
-    bool is_stop = k->code == KEY_ESC || ((k->mods & MOD_CTRL) && k->code == 'c');
+    if (q->entry == ENTRY_NONE && !is_ctrl_c(k) && tty_question_is_early(&q->question)) {
+        keep_early(c, k);
+        return;
+    }
+    bool is_stop = k->code == KEY_ESC || is_ctrl_c(k);
     if (q->entry != ENTRY_NONE && k->code == KEY_ENTER) {
         end_entry(c);
     } else if (q->entry != ENTRY_NONE && is_stop) {
@@ -241,6 +263,8 @@ static void ask_draw(struct chat *c)
     struct asked *q = c->asked;
     struct screen *s = &c->screen;
     AUTO(buf) struct buf head = BUF_INIT;
+    if (!q->question.asked_us)
+        tty_question_ask(&q->question, -1);
     buf_addf(&head, "%.*s wants to run%s", STR_FMT(q->tool),
              q->is_outside ? " outside of the sandbox" : "");
     put_row(c, STYLE_YELLOW | STYLE_BOLD, "", buf_str(&head));

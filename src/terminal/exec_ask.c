@@ -5,11 +5,27 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+static int open_terminal(void)
+{
+    return open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+}
 
 static void answer(struct exec *x, bool allow, const char *reason)
 {
     reader_free(take(&x->tty));
     session_permit(x->launch.session, x->request_id, allow, str_of(reason), STR_NONE);
+}
+
+static void ask_again(struct exec *x, const char *text)
+{
+    int fd = open_terminal();
+    buf_reset(&x->reply);
+    if (fd >= 0) {
+        dprintf(fd, "%s", text);
+        close(fd);
+    }
 }
 
 static void on_typed(void *arg, struct str bytes)
@@ -19,9 +35,19 @@ static void on_typed(void *arg, struct str bytes)
     buf_add(&x->reply, bytes);
     if (bytes.n && str_chr(buf_str(&x->reply), '\n') == SIZE_MAX)
         return;
+    if (bytes.n && tty_question_is_early(&x->question)) {
+        ask_again(x, tty_question_too_early);
+        return;
+    }
     struct str word = str_trim(buf_str(&x->reply));
-    bool is_always = x->always && (str_ieq(word, STR("a")) || str_ieq(word, STR("always")));
-    bool is_yes = is_always || str_ieq(word, STR("y")) || str_ieq(word, STR("yes"));
+    bool says_yes = str_ieq(word, STR("y")) || str_ieq(word, STR("yes"));
+    bool says_a = str_ieq(word, STR("a"));
+    if (x->is_outside && (says_yes || says_a)) {
+        ask_again(x, "a word in full, please: ");
+        return;
+    }
+    bool is_always = x->always && (says_a || str_ieq(word, STR("always")));
+    bool is_yes = is_always || (x->is_outside ? str_ieq(word, STR("outside")) : says_yes);
     if (is_always)
         rules_add(&x->launch.rules, VERDICT_ALLOW, str_of(x->always), &ignored);
     buf_reset(&x->reply);
@@ -38,13 +64,20 @@ static void put_question(int fd, const struct event *e)
     shown_add(&text, e->call->args, false);
     buf_addz(&text, "\n  ");
     shown_add(&text, e->permission->reason, false);
-    dprintf(fd, "%.*s%s[y]es, [N]o", STR_FMT(buf_str(&text)),
-            e->permission->reason.n ? "\n  " : "");
+    if (e->permission->reason.n)
+        buf_addz(&text, "\n  ");
     struct str always = e->permission->always;
-    if (e->permission->is_outside && always.p)
-        dprintf(fd, ", [a]lways, by the rule %.*s: ", STR_FMT(always));
+    if (!e->permission->is_outside)
+        buf_addf(&text, "[y]es, [N]o%s: ", always.p ? ", [a]lways for this tool" : "");
     else
-        dprintf(fd, "%s: ", always.p ? ", [a]lways for this tool" : "");
+        buf_addz(&text, "type outside to let it leave the sandbox");
+    if (e->permission->is_outside && always.p) {
+        buf_addz(&text, ", always for all calls of the rule ");
+        shown_add(&text, always, false);
+    }
+    if (e->permission->is_outside)
+        buf_addz(&text, "; all else is no: ");
+    dprintf(fd, "%.*s", STR_FMT(buf_str(&text)));
 }
 
 static const char no_terminal[] =
@@ -66,7 +99,8 @@ static void note_denied(struct exec *x, const struct event_call *c)
 
 void exec_ask(struct exec *x, const struct event *e)
 {
-    int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    int fd = open_terminal();
+    x->is_outside = e->permission->is_outside;
     x->request_id = arena_str(&x->launch.arena, e->request_id);
     if (fd < 0) {
         note_denied(x, e->call);
@@ -77,5 +111,7 @@ void exec_ask(struct exec *x, const struct event *e)
     if (e->permission->always.p)
         x->always = str_dup(e->permission->always);
     put_question(fd, e);
+    buf_reset(&x->reply);
+    tty_question_ask(&x->question, fd);
     x->tty = reader_new(x->loop, fd, on_typed, x);
 }

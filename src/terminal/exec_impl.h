@@ -4,6 +4,7 @@
 #ifndef TRIVET_TERMINAL_EXEC_IMPL_H
 #define TRIVET_TERMINAL_EXEC_IMPL_H
 
+#include "base/tty_question.h"
 #include "loop/io.h"
 #include "terminal/exec.h"
 #include "terminal/launch.h"
@@ -65,7 +66,9 @@ struct exec {
 
     /* The question on the terminal. */
     struct reader *tty;
-    struct buf reply;      /* what was typed so far */
+    struct buf reply; /* what was typed so far */
+    struct tty_question question;
+    bool is_outside;       /* it is about leaving the sandbox */
     struct str request_id; /* in the arena */
     char *always;          /* the rule that an answer for good adds; NULL: there is none */
 

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
@@ -77,6 +78,7 @@ def chat(base):
         pane.wait("other/tool.txt", seconds=20)
         pane.wait("y  once")
         assert made(base, False) == {"one/tool", "one/shell", "two/tool", "two/shell"}, made(base)
+        time.sleep(0.4)  # what comes at once is no answer
         pane.keys("n")
         pane.wait("the end", seconds=20)
     assert "other/tool" not in made(base)

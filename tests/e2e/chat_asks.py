@@ -6,6 +6,7 @@ kept.
 import json
 import os
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
@@ -41,6 +42,7 @@ def ask(base, answers, scene, files, rules=(), flags=("--mode", "prompt"), end="
         for i, keys in enumerate(answers):
             pane.until(lambda _, n=i + 1: pane.all().count("\n? ") == n)
             seen += pane.wait("wants to run")
+            time.sleep(0.4)  # what comes at once is no answer
             for key in keys:
                 pane.keys(key) if len(key) > 1 and " " not in key else pane.type(key)
         pane.wait(end)
@@ -120,9 +122,27 @@ def files(base):
     assert "  + int a;" in shown, shown
 
 
+def typed_ahead(base):
+    """Keys that were meant for the line do not answer a question that appears; they stay there."""
+    scene = {"rounds": [[{"wait_ms": 1000}, {"call": "bash", "args": {"command": "touch one"}}],
+                        [{"say": "all is over"}]]}
+    with tmux.Pane(base, rows=40) as pane:
+        pane.chat("--mode", "prompt", scene=scene)
+        pane.enter("go")
+        pane.wait("esc stops")
+        pane.until(lambda s: pane.type("ya") or "wants to run" in s or "is over" in s)
+        pane.type("ya")
+        time.sleep(0.5)
+        assert "wants to run" in pane.screen() and made(pane) == [], pane.screen()
+        pane.type("n")
+        pane.wait("all is over")
+        pane.wait("yayaya")
+        assert made(pane) == [] and kept(pane) == []
+
+
 def stopped(base):
     """Esc refuses and stops the turn."""
     ask(base, [("Escape",)], bash("touch one"), [], end="stopped")
 
 
-tmux.run([once, always, covered, wider, session, edited, reason, nothing_offered, files, stopped])
+tmux.run([once, always, covered, wider, session, edited, reason, nothing_offered, files, typed_ahead, stopped])

@@ -7,6 +7,7 @@ import re
 import stat
 import subprocess
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
@@ -103,6 +104,7 @@ def modes(base):
         pane.enter("go")
         pane.until(lambda s: "over" in s or "wants to run" in s)
         if "wants to run" in pane.screen():
+            time.sleep(0.4)
             pane.type("n")
         pane.idle(1)
         assert not os.path.exists(os.path.join(pane.workspace, "made"))

@@ -74,6 +74,7 @@ class Terminal:
         return bool(termios.tcgetattr(self.fd)[3] & termios.ECHO)
 
     def type(self, text):
+        time.sleep(0.4)  # what comes at once is no answer
         os.write(self.fd, text.encode())
 
     def end(self):
@@ -153,6 +154,7 @@ def refusals(s):
 
 def terminal(s):
     t = Terminal(["login"], s.env)
+    os.write(t.fd, b"rehearsal\n")
     t.wait("which one")
     t.type("openai\n")
     t.wait("key (not shown): ")

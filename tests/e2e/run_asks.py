@@ -43,6 +43,11 @@ class Terminal:
     def type(self, text):
         os.write(self.fd, text.encode())
 
+    def answer(self, text):
+        """After the time in which nothing is an answer."""
+        time.sleep(0.4)
+        self.type(text)
+
     def status(self):
         end = time.monotonic() + 10 * harness.slow()
         while time.monotonic() < end:
@@ -64,7 +69,7 @@ def play(base, name, answers, files, flags=("--ask", "bash")):
     term = Terminal(workspace, harness.clean_env(os.path.join(base, name + "-home")), *flags)
     for answer in answers:
         term.until("for this tool: ")
-        term.type(answer)
+        term.answer(answer)
     term.until("over")
     assert term.status() == 0
     os.close(term.fd)
@@ -86,10 +91,47 @@ def see_all(base):
     assert "echo danger" in question, question
     assert "\\u009b2K\\u202exxx" in question, question
     assert "\x9b" not in seen and "\u202e" not in seen, seen
-    term.type("n\n")
+    term.answer("n\n")
     term.until("over")
     assert term.status() == 0
     os.close(term.fd)
+
+
+def ahead(base):
+    """What was typed before the question is no answer, with and without its line end."""
+    workspace = os.path.join(base, "ahead")
+    os.mkdir(workspace)
+    with open(os.path.join(workspace, "scene.json"), "w", encoding="utf-8") as file:
+        json.dump(SCENE, file)
+    term = Terminal(workspace, harness.clean_env(os.path.join(base, "ahead-home")), "--ask", "bash")
+    term.type("y\ny\na\ny")
+    for _ in SCENE["rounds"][:2]:
+        term.until("for this tool: ")
+        term.answer("\n")
+    term.until("over")
+    assert term.status() == 0
+    os.close(term.fd)
+    assert os.listdir(workspace) == ["scene.json"], "text from before the question answered it"
+
+
+def at_once(base):
+    """Nor is what comes as soon as it stands there; the question is asked again."""
+    workspace = os.path.join(base, "soon")
+    os.mkdir(workspace)
+    with open(os.path.join(workspace, "scene.json"), "w", encoding="utf-8") as file:
+        json.dump({"rounds": [SCENE["rounds"][0], SCENE["rounds"][2]]}, file)
+    term = Terminal(workspace, harness.clean_env(os.path.join(base, "soon-home")), "--ask", "bash")
+    while "type it again" not in term.seen and "over" not in term.seen:
+        term.type("y\n")
+        if select.select([term.fd], [], [], 0.01)[0]:
+            term.seen += os.read(term.fd, 4096).decode()
+    assert "type it again" in term.seen, term.seen
+    term.until("type it again")
+    term.answer("n\n")
+    term.until("over")
+    assert term.status() == 0
+    os.close(term.fd)
+    assert os.listdir(workspace) == ["scene.json"], "it was answered at once"
 
 
 def hang_up(base):
@@ -113,6 +155,8 @@ CASES = {
                                          ("--mode", "prompt")),
     "always": lambda base: play(base, "always", ["a\n"], ["one", "two"], ("--mode", "prompt")),
     "all is seen": see_all,
+    "typed ahead": ahead,
+    "typed at once": at_once,
     "hang-up": hang_up,
 }
 

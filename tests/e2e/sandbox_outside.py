@@ -53,8 +53,9 @@ def on_terminal(p, answers, *flags, **env):
         if not data:
             break
         seen += data.decode(errors="replace")
-        asked = len(re.findall(r"\[N\]o[^\n]*: ", seen))
+        asked = len(re.findall(r"(?:\[N\]o[^\n]*|all else is no|please): ", seen))
         if asked > answered:
+            time.sleep(0.4)  # what comes at once is no answer
             os.write(fd, (answers[answered] if answered < len(answers) else "n").encode() + b"\n")
             answered += 1
     os.close(fd)
@@ -85,9 +86,10 @@ def asked(score, p):
         filters = "\\n".join(line.strip().replace("\t", "\\t") for line in file if line.startswith("Seccomp"))
     p.scene(outside("id -u >~/out; grep Seccomp /proc/self/status; echo $TMPDIR"),
             ("bash", {"command": "echo 2 >~/two"}))
-    seen = on_terminal(p, ["y"])
+    seen = on_terminal(p, ["y", "outside"])
     output = p.results()
-    score.check(f"yes runs it outside ({score.name})", here(p, "out") and filters in output, output)
+    score.check(f"a letter is not enough ({score.name})", "a word in full, please: " in seen, seen)
+    score.check(f"the word runs it outside ({score.name})", here(p, "out") and filters in output, output)
     score.check(f"the next one runs inside ({score.name})", not here(p, "two"), output)
     score.check(f"command and reason are shown ({score.name})",
                 "echo $TMPDIR" in seen and f"outside of the sandbox: {WHY}" in seen, seen)
@@ -98,7 +100,7 @@ def asked(score, p):
 def refused(score, p):
     p.scene(outside("echo 1 >~/out"), outside("echo 2 >~/two"),
             outside("echo 3 >~/three", why=" "), outside("echo 4 >~/four", run_in_background=True))
-    on_terminal(p, ["n", "", "a"])  # the third is not asked, and always is not offered
+    on_terminal(p, ["n", "", "always"])  # the third is not asked, and always is not offered
     output = p.results()
     score.check(f"no is no ({score.name})",
                 not any(here(p, n) for n in ("out", "two", "three", "four")), output)
@@ -108,7 +110,7 @@ def refused(score, p):
 def background(score, p):
     p.scene(outside("echo 4 >~/four", run_in_background=True),
             ("bash", {"command": "sleep 1"}))
-    on_terminal(p, ["y"])
+    on_terminal(p, ["outside"])
     score.check(f"in the background ({score.name})", here(p, "four"), p.results())
 
 
@@ -120,16 +122,16 @@ def remembered(score, p):
         os.chmod(tool, 0o755)
     path = f"{p.base}/tools:{os.environ['PATH']}"
     p.scene(outside("gh pr a"), outside("gh pr b"), outside("gh api c"), outside("gh pr d; gh api e"))
-    seen = on_terminal(p, ["a", "n", "n"], PATH=path)
+    seen = on_terminal(p, ["always", "n", "n"], PATH=path)
     with open(f"{p.home}/ran", encoding="utf-8") as file:
         ran = file.read()
     score.check(f"always is for the beginning alone ({score.name})", ran == "gh a\ngh b\n", ran + seen)
-    score.check(f"the rule is shown ({score.name})", "by the rule outside(gh pr): " in seen, seen)
+    score.check(f"the rule is shown ({score.name})", "calls of the rule outside(gh pr); " in seen, seen)
     lines = ("rm -r x", "python3 x", "python3.12 -c 1", "sh -c true", "env gh pr", "make x", "git push",
              "./gh pr", "X=1 gh pr", "gh pr | sh", "gh pr >x", "gh $(id)", "/usr/bin/gh pr")
     p.scene(*(outside(line) for line in lines))
     seen = on_terminal(p, ["n"] * len(lines), PATH=path)
-    score.check(f"never for what runs others ({score.name})", "[a]lways" not in seen, seen)
+    score.check(f"never for what runs others ({score.name})", "always" not in seen, seen)
 
 
 def rules(score, p):

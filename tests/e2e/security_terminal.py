@@ -39,6 +39,7 @@ def on_terminal(p, *flags, answers=()):
             break
         seen += data
         if answers and b"for this tool: " in seen:
+            time.sleep(0.4)
             os.write(fd, answers.pop(0).encode())
     os.close(fd)
     _, status = os.waitpid(pid, 0)
