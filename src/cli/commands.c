@@ -281,6 +281,11 @@ const struct env_row env_rows[] = {
 
 int command_print(struct str text)
 {
+    AUTO(buf) struct buf shown = BUF_INIT;
+    if (isatty(STDOUT_FILENO)) {
+        shown_add(&shown, text, true);
+        text = buf_str(&shown);
+    }
     return path_write_all(STDOUT_FILENO, text) ? 0 : 9;
 }
 

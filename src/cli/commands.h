@@ -62,7 +62,8 @@ const struct verb *command_verb(const struct command_row *row, int argc, char **
                                 struct error *err);
 /* Prints "trivet NAME: TEXT" and how to get help; returns 2. */
 int command_refuse(const struct command_row *row, const struct error *err);
-/* To stdout; returns the exit status, 9 when it could not be written. */
+/* To stdout; returns the exit status, 9 when it could not be written.  A terminal gets what would
+ * control it, or reorder text, escaped as \u001b; so JSON keeps its meaning. */
 int command_print(struct str text);
 
 /* ---- help.c ---- */

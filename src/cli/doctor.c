@@ -347,8 +347,7 @@ int doctor_run(const struct command_row *row, int argc, char **argv)
     report_files(&d);
     report_models(&d, program_providers, program_n_providers);
     report_end(&d);
-    fwrite(d.out.p, 1, d.out.n, stdout);
-    bool is_written = fflush(stdout) == 0;
+    bool is_written = command_print(buf_str(&d.out)) == 0;
     buf_clear(&d.out);
     return d.n_broken || !is_written;
 }

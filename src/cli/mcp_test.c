@@ -157,7 +157,7 @@ bool mcp_test_await(void *state, struct error *err)
 
 static void show(struct mcp_command *c)
 {
-    path_write_all(STDOUT_FILENO, buf_str(&c->r->out));
+    command_print(buf_str(&c->r->out));
     buf_reset(&c->r->out);
 }
 

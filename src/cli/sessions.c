@@ -465,11 +465,11 @@ static int run(struct sessions_command *c)
     child_end_all(c->loop);
     engine_free(c->engine);
     loop_free(c->loop);
-    bool is_written = path_write_all(STDOUT_FILENO, buf_str(&c->out));
+    int status = command_print(buf_str(&c->out));
     free(c->all);
     buf_clear(&c->out);
     arena_clear(&c->arena);
-    return c->exit_code ? c->exit_code : is_written ? 0 : 9;
+    return c->exit_code ? c->exit_code : status;
 }
 
 int sessions_run(const struct command_row *row, int argc, char **argv)

@@ -100,7 +100,7 @@ static void finish(struct exec *x)
     if (x->options.as_json || x->options.as_stream) {
         exec_result_json(x, &line);
         buf_addc(&line, '\n');
-        writer_put(x->out, buf_str(&line));
+        exec_put_json(x, buf_str(&line));
     } else if (!x->is_live && x->has_answer) {
         exec_put_text(x, buf_str(&x->answer));
     }
@@ -466,7 +466,7 @@ static void clear(struct exec *x)
 /* A script that reads JSON gets its result for wrong arguments, too. */
 static int refuse(struct exec *x, int argc, char **argv, const struct error *err)
 {
-    AUTO(buf) struct buf line = BUF_INIT;
+    AUTO(buf) struct buf line = BUF_INIT, shown = BUF_INIT;
     set_failure(x, err);
     x->exit_code = EXIT_USAGE;
     for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
@@ -475,7 +475,9 @@ static int refuse(struct exec *x, int argc, char **argv, const struct error *err
             buf_addc(&line, '\n');
         }
     exec_show_end(x);
-    path_write_all(STDOUT_FILENO, buf_str(&line));
+    if (isatty(STDOUT_FILENO))
+        shown_add(&shown, buf_str(&line), true);
+    path_write_all(STDOUT_FILENO, buf_str(shown.n ? &shown : &line));
     run_options_clear(&x->options);
     return EXIT_USAGE;
 }

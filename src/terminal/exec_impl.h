@@ -97,6 +97,7 @@ void exec_result_json(const struct exec *x, struct buf *out); /* without its lin
 /* ---- exec_people.c ---- */
 
 void exec_put_text(struct exec *x, struct str text); /* to stdout, without orders to the terminal */
+void exec_put_json(struct exec *x, struct str line); /* the same; unchanged unless a terminal */
 void exec_end_line(struct exec *x);
 void exec_show_event(struct exec *x, const struct event *e);
 void exec_show_end(struct exec *x);

@@ -213,7 +213,7 @@ static void end_line(struct exec *x, struct jw *w)
 {
     jw_obj_end(w);
     buf_addc(w->out, '\n');
-    writer_put(x->out, buf_str(w->out));
+    exec_put_json(x, buf_str(w->out));
 }
 
 static void put_usage(struct jw *w, const struct usage *u)

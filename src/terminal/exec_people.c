@@ -20,6 +20,14 @@
 enum { QUEUE_BYTES = 256 << 10 }; /* more waiting for a slow reader pauses the model */
 enum { GIST_BYTES = 160 };
 
+void exec_put_json(struct exec *x, struct str line)
+{
+    AUTO(buf) struct buf shown = BUF_INIT;
+    if (x->is_live)
+        shown_add(&shown, line, true);
+    writer_put(x->out, x->is_live ? buf_str(&shown) : line);
+}
+
 /* A \r at the end of a piece waits for the \n that may follow. */
 void exec_put_text(struct exec *x, struct str text)
 {

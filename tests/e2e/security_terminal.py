@@ -20,6 +20,10 @@ def bad_in(text):
 
 
 def on_terminal(p, *flags, answers=()):
+    return command(p, "run", *flags, "go", answers=answers)
+
+
+def command(p, *args, answers=()):
     """All that a terminal gets, stdout and stderr."""
     p.give_away()
     pid, fd = pty.fork()
@@ -28,7 +32,7 @@ def on_terminal(p, *flags, answers=()):
         if os.getuid() == 0:
             os.setgid(p.uid)
             os.setuid(p.uid)
-        os.execve(p.program, ["trivet", "run", *flags, "go"], p.env)
+        os.execve(p.program, ["trivet", *args], p.env)
     seen, answers, end = b"", list(answers), time.monotonic() + 20 * harness.slow()
     while time.monotonic() < end:
         try:
@@ -38,7 +42,7 @@ def on_terminal(p, *flags, answers=()):
         except OSError:
             break
         seen += data
-        if answers and b"for this tool: " in seen:
+        if answers and (b"for this tool: " in seen or b"[y/N] " in seen):
             time.sleep(0.4)
             os.write(fd, answers.pop(0).encode())
     os.close(fd)
@@ -105,4 +109,29 @@ def names_of_files(score, p):
                 (bad_in(seen), seen))
 
 
-play(answer, question, server_error, names_of_files)
+def saved(score, p):
+    """What is kept in files, by the commands that print it; as JSON it means the same."""
+    p.put("scene.json", json.dumps({"rounds": [[{"say": f"said{ORDERS}\ttab"}]]}))
+    p.run("run", "-m", "rehearsal/scene.json", f"asked{ORDERS}")
+    whole = json.loads(p.run("sessions", "--json").stdout)
+    ident = whole[0]["id"]
+    p.put(".mcp.json", json.dumps({"mcpServers": {"fake": {"command": "sh", "args": [ORDERS]}}}))
+    for args in (["sessions"], ["sessions", "--plain"], ["sessions", "show", ident], ["sessions", "export", ident],
+                 ["sessions", "export", ident, "--html"], ["sessions", "search", "asked"],
+                 ["mcp", "list"], ["mcp", "trust"], ["doctor"], ["models"]):
+        seen, _ = command(p, *args, answers=["n\n"])
+        score.check(f"{' '.join(args[:2])} ({score.name})", seen and not bad_in(seen), (bad_in(seen), seen))
+    for args in (["sessions", "--json"], ["sessions", "search", "asked", "--json"], ["mcp", "list", "--json"],
+                 ["run", "-q", "-m", "rehearsal/scene.json", "--json", f"asked{ORDERS}"],
+                 ["run", "-q", "-m", "rehearsal/scene.json", "--stream-json", f"asked{ORDERS}"]):
+        seen, _ = command(p, *args)
+        lines = [json.loads(line) for line in seen.split("\r\n") if line.startswith(("{", "["))]
+        score.check(f"{' '.join(args[:3])} as JSON ({score.name})", lines and not bad_in(seen), (bad_in(seen), seen))
+        if args == ["sessions", "--json"]:
+            score.check(f"it means the same ({score.name})", lines == [whole] and ORDERS in whole[0]["title"],
+                        lines)
+    done = p.run("sessions", "export", ident)
+    score.check(f"a pipe gets the bytes ({score.name})", f"said{ORDERS}\ttab" in done.stdout, done.stdout)
+
+
+play(answer, question, server_error, names_of_files, saved)
