@@ -32,8 +32,10 @@ const struct option chat_option_rows[] = {
          .number = VERDICT_DENY),
     CHAT(continues, OPT_FLAG, "continue", 'c', NULL,
          "go on with the newest session of this directory"),
-    CHAT(resume, OPT_TEXT, "resume", 'r', "ID",
-         "go on with an earlier session: its id or how it begins,\nits name, or its file"),
+    CHAT(
+        resume, OPT_TEXT, "resume", 'r', "ID",
+        "go on with an earlier session: its id or how it begins,\nits name, or its file; a file that\n"
+        "trivet does not keep itself does not choose the workspace"),
     CHAT(forks, OPT_FLAG, "fork", 0, NULL, "go on in a copy of that session"),
     CHAT(is_ephemeral, OPT_FLAG, "ephemeral", 0, NULL, "keep no session file"),
     CHAT(is_plain, OPT_FLAG, "plain", 0, NULL,

@@ -3,12 +3,14 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "base/shown.h"
 #include "dialects/find.h"
 #include "dialects/profile.h"
 #include "dialects/settings.h"
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 /* Of the command line and of the user; those of a workspace come when it is known. */
@@ -88,11 +90,35 @@ bool launch_find_await(struct launch *l, struct error *err)
     return ok;
 }
 
+/* Not kept by trivet: a repository or somebody else may have written it. */
+static bool is_foreign(struct str path)
+{
+    AUTO(buf) struct buf dir = BUF_INIT, own = BUF_INIT, real = BUF_INIT;
+    AUTO(buf) struct buf full = BUF_INIT, given = BUF_INIT;
+    AUTO_FREE char *cwd = getcwd(NULL, 0);
+    struct error ignored;
+    find_sessions_dir(&dir);
+    buf_addf(&given, "%s%.*s", path.p[0] == '/' ? "" : "./", STR_FMT(path)); /* ~ is a name */
+    path_absolute(&full, cwd ? str_of(cwd) : STR("/"), buf_str(&given));
+    return !path_resolve(&own, buf_str(&dir), &ignored) ||
+           !path_resolve(&real, buf_str(&full), &ignored) ||
+           !path_is_inside(buf_str(&own), buf_str(&real));
+}
+
+/* A session works where it did before; that is said when it is elsewhere. */
+static void set_workspace(struct launch *l, struct str workspace)
+{
+    if (!str_eq(l->workspace, workspace))
+        shown_line(stderr, "workspace %.*s", STR_FMT(workspace));
+    l->workspace = arena_str(&l->arena, workspace);
+}
+
 static struct session_spec spec_of(struct launch *l, struct str id)
 {
     return (struct session_spec){
         .workspace = l->workspace,
-        .is_workspace_fixed = l->options->workspace.p != NULL,
+        .is_workspace_fixed = l->options->workspace.p ||
+                              (l->path.p && is_foreign(l->path)), /* not of its choice */
         .id = id,
         .model = l->options->model,
         .effort = l->options->effort,
@@ -126,14 +152,15 @@ static struct session *new_session(struct launch *l, struct str id, struct error
     return session_new(l->engine, &spec, err);
 }
 
-/* The session goes on in its own directory, unless the command line names one. */
+/* The session goes on in its own directory, unless the command line names one or its file is a
+ * foreign one. */
 static bool use_session(struct launch *l, struct session *s, struct error *err)
 {
     struct session_info info;
     session_info(s, &info);
     l->session = s;
     l->name = arena_str(&l->arena, info.id);
-    l->workspace = arena_str(&l->arena, info.workspace);
+    set_workspace(l, info.workspace);
     rules_clear(&l->rules); /* they may be those of another workspace */
     if (load_rules(l, err) && profile_load_project_rules(&l->rules, l->workspace, err))
         return true;
@@ -167,7 +194,7 @@ static struct session *fork_await(struct launch *l, struct str id, struct error 
         return NULL;
     struct session_info info;
     session_info(from, &info);
-    l->workspace = arena_str(&l->arena, info.workspace);
+    set_workspace(l, info.workspace);
     struct session *to = new_session(l, id, err);
     if (to && !l->options->model.p && info.model.p)
         session_set_model(to, info.model, err);

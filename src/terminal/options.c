@@ -79,7 +79,8 @@ const struct option exec_option_rows[] = {
         "go on with the newest session of the workspace"),
     RUN(resume, OPT_TEXT, "resume", 'r', "ID",
         "go on with a session: its id or the start of it (4 characters),\n"
-        "its name, or its file"),
+        "its name, or its file; a file that trivet does not keep itself\n"
+        "does not choose the workspace"),
     RUN(forks, OPT_FLAG, "fork", 0, NULL, "with -c or -r: in a copy, the session stays as it is"),
     RUN(is_ephemeral, OPT_FLAG, "ephemeral", 0, NULL, "keep no session file"),
     RUN(undoes, OPT_FLAG, "undo", 0, NULL,

@@ -168,6 +168,10 @@ def resumes(base):
             pane.wait("workspace-write")
             pane.keys("C-d")
             pane.wait("to go on: trivet chat -r " + (first[:8] if flags != "-c" else ""))
+        pane.enter(f"cd ..; clear; $TRIVET chat -r {first[:6]}")
+        pane.wait(f"workspace {os.path.realpath(pane.workspace)}")
+        pane.keys("C-d")
+        pane.wait("to go on")
         pane.enter("clear; $TRIVET chat -r zzzz; echo status $?")
         pane.wait("status 1")
 

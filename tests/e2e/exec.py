@@ -119,6 +119,33 @@ def check_output_links(sh):
         check("--output to a pipe", file.read() == "hi\n", done)
 
 
+def check_workspace_of_file(sh, ident):
+    """A session file from elsewhere does not choose the workspace; one of trivet's own is named."""
+    own = os.path.join(sh.env["XDG_STATE_HOME"], "trivet/sessions", f"{ident}.jsonl")
+    there, here = (os.path.join(sh.base, name) for name in ("there", "here"))
+    os.makedirs(there), os.makedirs(here)
+    model = scene(here, "place.json", {"rounds": [[{"call": "bash", "args": {"command": "touch made"}}],
+                                                  [{"say": "over"}]]})
+    with open(own, encoding="utf-8") as file:
+        text = file.read().replace(os.path.realpath(sh.cwd), there)
+    os.symlink(here, f"{sh.base}/linked")
+    for flags in ((), ("--fork",)):
+        with open(f"{here}/foreign.jsonl", "w", encoding="utf-8") as file:
+            file.write(text)
+        for path in ("./foreign.jsonl", f"{sh.base}/linked/foreign.jsonl"):
+            done = sh.run("-m", model, "-q", "-r", path, *flags, "go", cwd=here)
+            check(f"a foreign file works here, {flags}", done.returncode == 0 and os.listdir(there) == []
+                  and os.path.exists(f"{here}/made") and done.stderr == b"", done)
+            os.path.exists(f"{here}/made") and os.unlink(f"{here}/made")
+            for name in os.listdir(there):
+                os.unlink(f"{there}/{name}")
+    for word in (ident, own):
+        done = sh.run("-m", "rehearsal/echo", "-q", "-r", word, "hi", cwd=here)
+        check("its own workspace is named", done.stderr.decode() == f"workspace {os.path.realpath(sh.cwd)}\n", done)
+    done = sh.run("-m", "rehearsal/echo", "-q", "-r", ident, "-w", sh.cwd, "hi", cwd=here)
+    check("not the one that the user named", done.stderr == b"", done)
+
+
 def check_stdin(sh):
     begin = time.monotonic()
     r, w = os.pipe()
@@ -221,6 +248,7 @@ def check_sessions(sh):
     check("--resume by a short id", short["session"] == first["session"], short)
     _, named = sh.result("-r", "my work", "four")
     check("--resume by name", named["session"] == first["session"], named)
+    check_workspace_of_file(sh, first["session"])
     _, other = sh.result("-r", "my work", "--fork", "five")
     check("--fork is another session", other["session"] != first["session"]
           and other["answer"] == "five", other)
