@@ -283,6 +283,7 @@ static void add_caches(struct sandbox_policy *p)
 static void places_add(struct sandbox_policy *p)
 {
     struct str root = str_of(p->root), home = str_of(p->home);
+    struct error ignored;
     add_git(p);
     ADD_ALL(&p->masked, root, work_masked);
     ADD_ALL(&p->guarded, root, work_guarded);
@@ -291,6 +292,7 @@ static void places_add(struct sandbox_policy *p)
     sandbox_own_places(&p->guarded, &p->hidden);
     add_xdg(&p->hidden, "XDG_STATE_HOME", ".local/state"); /* conversations of other sessions */
     add_program(p);
+    links_guard(p, &ignored); /* again by the room, which reports it */
     add_caches(p);
 }
 

@@ -198,6 +198,7 @@ static bool make_filter(struct error *err)
 
 static int room_enter(int argc, char **argv, struct error *err)
 {
+    struct error ignored;
     if (argc == 0)
         return 0;
     bool is_read = sandbox_policy_decode(argc, argv, &policy, err);
@@ -210,6 +211,7 @@ static int room_enter(int argc, char **argv, struct error *err)
     }
     scratch = xstrdup(policy.tmp);
     nested_guard(&policy);
+    links_guard(&policy, &ignored); /* a failure is reported by room_refresh */
     if (policy.kind == SANDBOX_WORKSPACE_WRITE)
         view_note_missing(&policy, &made);
     pid_t pid = space_fork(&policy, &space, err);
@@ -246,7 +248,7 @@ static bool look_again(bool is_alone, struct error *err)
 {
     dirs_clear(&watched);
     spots_record(&watched);
-    bool ok = !space.has_mounts || view_refresh(&policy, err);
+    bool ok = links_guard(&policy, err) && (!space.has_mounts || view_refresh(&policy, err));
     if (is_alone)
         marks_take(&marks, &policy);
     is_marked = is_alone;

@@ -56,19 +56,26 @@ const char *policy_place_of(const struct sandbox_policy *p, struct str path)
 
 /* ---- checked before each command ---- */
 
+static bool is_guarded(const struct sandbox_policy *p, struct str path)
+{
+    return paths_have(&p->guarded, path) || paths_have(&p->masked, path) ||
+           paths_have(&p->git, path);
+}
+
 /* Makes the directories between the writable place and path mount points, outermost first. */
-static bool pin_parents(struct str place, struct str path, struct error *err)
+static bool pin_parents(const struct sandbox_policy *p, struct str place, struct str path,
+                        struct error *err)
 {
     struct spot s;
     struct str dir = path_dir(path);
     if (dir.n <= place.n || !path_is_inside(place, dir))
         return true;
-    if (!pin_parents(place, dir, err))
+    if (!pin_parents(p, place, dir, err))
         return false;
     AUTO_FREE char *z = str_dup(dir);
     if (!spot_open(&s, z))
         return true; /* missing, or not a directory: nothing to guard below */
-    bool ok = spot_look(&s) != SPOT_DIR || spot_bind(&s, false, err);
+    bool ok = spot_look(&s) != SPOT_DIR || spot_bind(&s, is_guarded(p, dir), err);
     return ok;
 }
 
@@ -100,7 +107,7 @@ static bool guard_all(const struct sandbox_policy *p, const struct sandbox_paths
         if (!place || strcmp(place, l->v[i]) == 0)
             continue;
         bool masks = is_masked && !is_nested(p, str_of(l->v[i]));
-        if (!pin_parents(str_of(place), str_of(l->v[i]), err) || !guard(l->v[i], masks, err))
+        if (!pin_parents(p, str_of(place), str_of(l->v[i]), err) || !guard(l->v[i], masks, err))
             return false;
     }
     return true;
@@ -170,7 +177,7 @@ static bool hide_all(const struct sandbox_policy *p, struct error *err)
         if (!place)
             continue;
         bool is_own = policy_is_own_dir(p, path_dir(path));
-        if (!pin_parents(str_of(place), is_own ? path_dir(path) : path, err) ||
+        if (!pin_parents(p, str_of(place), is_own ? path_dir(path) : path, err) ||
             !(is_own ? cover : hide)(p->hidden.v[i], err))
             return false;
     }
@@ -339,6 +346,7 @@ static bool open_repository(const struct sandbox_policy *p, const char *path, st
 }
 
 struct git_cover {
+    const struct sandbox_policy *policy;
     struct error *err;
     bool ok;
 };
@@ -348,14 +356,14 @@ static void cover_git_file(void *arg, const char *dir, const char *path)
     struct git_cover *c = arg;
     AUTO(buf) struct buf above = BUF_INIT;
     buf_add(&above, path_dir(str_of(dir)));
-    c->ok = c->ok && pin_parents(buf_str(&above), str_of(path), c->err) &&
+    c->ok = c->ok && pin_parents(c->policy, buf_str(&above), str_of(path), c->err) &&
             guard(path, false, c->err);
 }
 
 /* In the command's process: a copy of the view for it alone, with the repositories open. */
 bool view_open_git(const struct sandbox_policy *p, struct error *err)
 {
-    struct git_cover c = {.err = err, .ok = true};
+    struct git_cover c = {.policy = p, .err = err, .ok = true};
     if (unshare(CLONE_NEWNS) != 0)
         return error_errno(err, errno, "no mount namespace");
     spots_forget();
@@ -363,6 +371,8 @@ bool view_open_git(const struct sandbox_policy *p, struct error *err)
         c.ok = open_repository(p, p->git.v[i], err);
     if (c.ok)
         git_each(p, cover_git_file, &c);
+    /* What links of a repository lead to may lie inside of it. */
+    c.ok = c.ok && guard_all(p, &p->guarded, false, err) && guard_all(p, &p->masked, true, err);
     spots_forget(); /* the keeper has the same memory, but not the same descriptors */
     return c.ok;
 }

@@ -63,6 +63,11 @@ bool spot_mask(const struct spot *s, struct error *err); /* by an empty director
 typedef void git_file_fn(void *arg, const char *dir, const char *path);
 void git_each(const struct sandbox_policy *p, git_file_fn *fn, void *arg);
 
+/* ---- links.c ---- */
+
+/* Guards what guarded paths lead to by links.  False: one leads to all of a writable place. */
+bool links_guard(struct sandbox_policy *p, struct error *err);
+
 /* ---- nested.c ---- */
 
 /* Adds the repositories below the writable places to the policy; once, before the view is made. */

@@ -7,6 +7,7 @@ missing, a link or a file; the program itself; limits, and the result says which
 Every command is the attempt of a model; what counts is what lies there afterwards.
 """
 import os
+import shutil
 import subprocess
 import threading
 import time
@@ -79,6 +80,69 @@ def linked(score, p):
     score.check(f"what a link leads to is guarded ({score.name})",
                 text_of(f"{p.work}/real/config") == before
                 and not os.path.exists(f"{p.work}/real/hooks/pre-commit"), output)
+
+
+def linked_parts(score, p):
+    """Settings and hooks of git, and guarded places, that are links into the workspace."""
+    repository(p)
+    os.remove(f"{p.work}/.git/config")
+    shutil.rmtree(f"{p.work}/.git/hooks")
+    kept = {"cfg/git": "[core]\n\trepositoryformatversion = 0\n", "tools/hooks/pre-push": "#!/bin/sh\n",
+            "editor/tasks.json": "{}", "rc/env": "true\n"}
+    for name, text in kept.items():
+        p.put(name, text)
+    os.symlink("middle", f"{p.work}/.git/hooks")
+    os.symlink("../tools/hooks", f"{p.work}/.git/middle")
+    for to, name in (("../step", ".git/config"), ("cfg/git", "step"), ("editor", ".vscode"),
+                     (f"{p.work}/rc/env", ".envrc"), ("new/idea", ".idea")):
+        os.symlink(to, f"{p.work}/{name}")
+    os.mkdir(f"{p.work}/new")
+    output = bash(p, "echo evil >>.git/config; echo evil >>cfg/git; echo evil >>rc/env; echo evil >.envrc",
+                "echo evil >tools/hooks/pre-commit; echo evil >>tools/hooks/pre-push; rm -rf tools editor",
+                "mv tools tools2; mv cfg cfg2; mv editor/tasks.json x; echo evil >>.vscode/tasks.json",
+                "mkdir new/idea; echo evil >new/idea/x; mv new new2", "ln -sf /dev/null step; true",
+                "git status && git add rc", "echo 1 >a; git add a; git commit -qm one; true",
+                "git add a && git commit -qm one", "echo over")
+    changed = [n for n, text in kept.items() if not os.path.exists(f"{p.work}/{n}")
+               or text_of(f"{p.work}/{n}") != text]
+    score.check(f"what links lead to is as it was ({score.name})", not changed, f"{changed} {output}")
+    score.check(f"nothing is beside it ({score.name})",
+                os.listdir(f"{p.work}/tools/hooks") == ["pre-push"]
+                and not os.path.exists(f"{p.work}/new/idea/x"), output)
+    score.check(f"a link on the way is the same ({score.name})",
+                os.readlink(f"{p.work}/step") == "cfg/git", output)
+    score.check(f"git works with them ({score.name})",
+                git(p, "log", "--format=%s") == "one\n" and "over" in output, output)
+    p.scene(("write_file", {"path": "tools/hooks/pre-commit", "content": "x"}),
+            ("write_file", {"path": "cfg/git", "content": "x"}))
+    p.run("run", "-m", "rehearsal/scene.json", "--mode", "workspace-write", "go")
+    score.check(f"file tools refuse it ({score.name})", text_of(f"{p.work}/cfg/git") == kept["cfg/git"]
+                and os.listdir(f"{p.work}/tools/hooks") == ["pre-push"], p.results())
+
+
+def linked_inside(score, p):
+    """Hooks that are a link inside of the repository, while git may write."""
+    repository(p)
+    os.rename(f"{p.work}/.git/hooks", f"{p.work}/.git/mine")
+    os.symlink("mine", f"{p.work}/.git/hooks")
+    hook = p.put(".git/mine/pre-commit", "#!/bin/sh\nexec sh ./check\n")
+    os.chmod(hook, 0o755)
+    p.put("check", "echo x >.git/mine/post-commit; echo x >>.git/mine/pre-commit; touch ran; exit 0\n")
+    output = bash(p, "git add check && git commit -m x", "echo x >.git/mine/post-merge", "echo over")
+    left = [n for n in ("post-commit", "post-merge") if os.path.exists(f"{p.work}/.git/mine/{n}")]
+    score.check(f"hooks behind a link in .git ({score.name})",
+                os.path.exists(f"{p.work}/ran") and not left and "echo" not in text_of(hook)
+                and "over" in output, f"{left} {output}")
+
+
+def link_to_all(score, p):
+    """A link that makes the whole workspace a place of hooks cannot be guarded."""
+    repository(p)
+    shutil.rmtree(f"{p.work}/.git/hooks")
+    os.symlink("..", f"{p.work}/.git/hooks")
+    output = bash(p, "echo x >pre-commit; echo ran$((1 + 1))")
+    score.check(f"no command with such a link ({score.name})", "cannot be guarded" in output
+                and "ran2" not in output and not os.path.exists(f"{p.work}/pre-commit"), output)
 
 
 @harness.needs_namespaces
@@ -334,6 +398,6 @@ def limits(score, p):
     score.check(f"nobody waited for it ({score.name})", time.monotonic() - start < 45)
 
 
-play(missing, linked, git_file, read_only_but_for_git, changed_outside, read_only, hidden,
+play(missing, linked, linked_parts, linked_inside, link_to_all, git_file, read_only_but_for_git, changed_outside, read_only, hidden,
      commondir, submodule, nested_before, nested_made, without_namespaces, own_program, processes, empty_environment,
      preload, limits)
