@@ -48,9 +48,11 @@ static const char *const home_guarded[] = {
     ".bashrc",   ".bash_profile", ".bash_login",   ".bash_logout", ".profile",
     ".zshrc",    ".zshenv",       ".zprofile",     ".zlogin",      ".zlogout",
     ".xprofile", ".xinitrc",      ".xsessionrc",   ".inputrc",     ".gitconfig",
-    ".vimrc",    ".tmux.conf",    ".config/fish",  ".config/git",  ".config/autostart",
-    ".config/systemd",            ".config/environment.d",         ".config/nvim",
-    ".local/bin", ".pam_environment", ".direnvrc", ".config/direnv", ".crontab",
+    ".vimrc",    ".tmux.conf",    ".direnvrc",     ".crontab",     ".pam_environment",
+};
+static const char *const home_masked[] = {
+    ".config/fish", ".config/git", ".config/autostart", ".config/systemd", ".config/environment.d",
+    ".config/nvim", ".config/direnv", ".local/bin",
 };
 /* clang-format on */
 
@@ -280,6 +282,14 @@ static void add_caches(struct sandbox_policy *p)
     }
 }
 
+/* In the home directory as workspace a command could make those that are missing. */
+static void add_own_masks(struct sandbox_policy *p)
+{
+    ADD_ALL(&p->masked, str_of(p->home), own_guarded);
+    add_xdg(&p->masked, "XDG_CONFIG_HOME", ".config");
+    add_xdg(&p->masked, "XDG_STATE_HOME", ".local/state");
+}
+
 static void places_add(struct sandbox_policy *p)
 {
     struct str root = str_of(p->root), home = str_of(p->home);
@@ -288,8 +298,10 @@ static void places_add(struct sandbox_policy *p)
     ADD_ALL(&p->masked, root, work_masked);
     ADD_ALL(&p->guarded, root, work_guarded);
     ADD_ALL(&p->guarded, home, home_guarded);
+    ADD_ALL(&p->masked, home, home_masked);
     add_hidden(p);
     sandbox_own_places(&p->guarded, &p->hidden);
+    add_own_masks(p);
     add_xdg(&p->hidden, "XDG_STATE_HOME", ".local/state"); /* conversations of other sessions */
     add_program(p);
     links_guard(p, &ignored); /* again by the room, which reports it */

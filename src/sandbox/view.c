@@ -24,6 +24,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -62,24 +63,28 @@ static bool is_guarded(const struct sandbox_policy *p, struct str path)
            paths_have(&p->git, path);
 }
 
-/* Makes the directories between the writable place and path mount points, outermost first. */
+/* Makes the directories between the writable place and path mount points, outermost first.  Those
+ * that are missing are made if makes_them is set: a command could make them otherwise. */
 static bool pin_parents(const struct sandbox_policy *p, struct str place, struct str path,
-                        struct error *err)
+                        bool makes_them, struct error *err)
 {
     struct spot s;
     struct str dir = path_dir(path);
     if (dir.n <= place.n || !path_is_inside(place, dir))
         return true;
-    if (!pin_parents(p, place, dir, err))
+    if (!pin_parents(p, place, dir, makes_them, err))
         return false;
     AUTO_FREE char *z = str_dup(dir);
     if (!spot_open(&s, z))
         return true; /* missing, or not a directory: nothing to guard below */
+    if (makes_them && spot_look(&s) == SPOT_MISSING)
+        (void)mkdirat(s.dir, s.name, 0755); /* where it fails, marks.c looks after each command */
     bool ok = spot_look(&s) != SPOT_DIR || spot_bind(&s, is_guarded(p, dir), err);
     return ok;
 }
 
-static bool guard(const char *path, bool is_masked, struct error *err)
+/* mode: of a directory that is made to be masked where the path is missing; 0: it is not. */
+static bool guard(const char *path, mode_t mode, struct error *err)
 {
     struct spot s;
     bool ok = true;
@@ -88,7 +93,7 @@ static bool guard(const char *path, bool is_masked, struct error *err)
     enum spot_kind kind = spot_look(&s);
     if (kind == SPOT_DIR || kind == SPOT_FILE)
         ok = spot_bind(&s, true, err);
-    else if (kind == SPOT_MISSING && is_masked && mkdirat(s.dir, s.name, 0755) == 0)
+    else if (kind == SPOT_MISSING && mode && mkdirat(s.dir, s.name, mode) == 0)
         ok = spot_mask(&s, err);
     return ok;
 }
@@ -107,7 +112,9 @@ static bool guard_all(const struct sandbox_policy *p, const struct sandbox_paths
         if (!place || strcmp(place, l->v[i]) == 0)
             continue;
         bool masks = is_masked && !is_nested(p, str_of(l->v[i]));
-        if (!pin_parents(p, str_of(place), str_of(l->v[i]), err) || !guard(l->v[i], masks, err))
+        mode_t mode = policy_is_own_dir(p, str_of(l->v[i])) ? 0700 : 0755;
+        if (!pin_parents(p, str_of(place), str_of(l->v[i]), masks, err) ||
+            !guard(l->v[i], masks ? mode : 0, err))
             return false;
     }
     return true;
@@ -137,7 +144,7 @@ static bool guard_git(const struct sandbox_policy *p, struct error *err)
 {
     unmask_git(p);
     for (size_t i = 0; i < p->git.n; i++)
-        if (!policy_place_of(p, str_of(p->git.v[i])) && !guard(p->git.v[i], false, err))
+        if (!policy_place_of(p, str_of(p->git.v[i])) && !guard(p->git.v[i], 0, err))
             return false;
     return guard_all(p, &p->git, true, err);
 }
@@ -177,7 +184,7 @@ static bool hide_all(const struct sandbox_policy *p, struct error *err)
         if (!place)
             continue;
         bool is_own = policy_is_own_dir(p, path_dir(path));
-        if (!pin_parents(p, str_of(place), is_own ? path_dir(path) : path, err) ||
+        if (!pin_parents(p, str_of(place), is_own ? path_dir(path) : path, false, err) ||
             !(is_own ? cover : hide)(p->hidden.v[i], err))
             return false;
     }
@@ -199,18 +206,34 @@ int view_open_outside(const struct sandbox_policy *p, struct str path)
     return mount_open_dir(base, str_from(path, MIN(path.n, root.n + (root.n > 1))));
 }
 
-static void note_missing(const struct sandbox_paths *l, struct sandbox_paths *out)
+/* With the missing directories above it. */
+static void note_missing(const struct sandbox_policy *p, const struct sandbox_paths *l,
+                         struct sandbox_paths *out)
 {
     struct stat st;
-    for (size_t i = 0; i < l->n; i++)
-        if (lstat(l->v[i], &st) != 0)
-            paths_put(out, str_of(l->v[i]));
+    for (size_t i = 0; i < l->n; i++) {
+        struct str path = str_of(l->v[i]);
+        const char *place = policy_place_of(p, path);
+        for (; place && path.n > strlen(place); path = path_dir(path)) {
+            AUTO_FREE char *z = str_dup(path);
+            if (lstat(z, &st) != 0)
+                paths_put(out, path);
+        }
+    }
+}
+
+static int by_length(const void *a, const void *b)
+{
+    size_t x = strlen(*(char *const *)a), y = strlen(*(char *const *)b);
+    return (x < y) - (x > y);
 }
 
 void view_note_missing(const struct sandbox_policy *p, struct sandbox_paths *out)
 {
-    note_missing(&p->masked, out);
-    note_missing(&p->git, out);
+    note_missing(p, &p->masked, out);
+    note_missing(p, &p->git, out);
+    if (out->n)
+        qsort(out->v, out->n, sizeof *out->v, by_length); /* what lies deeper is removed first */
 }
 
 /* ---- set up once ---- */
@@ -356,8 +379,8 @@ static void cover_git_file(void *arg, const char *dir, const char *path)
     struct git_cover *c = arg;
     AUTO(buf) struct buf above = BUF_INIT;
     buf_add(&above, path_dir(str_of(dir)));
-    c->ok = c->ok && pin_parents(c->policy, buf_str(&above), str_of(path), c->err) &&
-            guard(path, false, c->err);
+    c->ok = c->ok && pin_parents(c->policy, buf_str(&above), str_of(path), false, c->err) &&
+            guard(path, 0, c->err);
 }
 
 /* In the command's process: a copy of the view for it alone, with the repositories open. */

@@ -18,7 +18,7 @@ bool view_hides_git(const struct sandbox_policy *p);
 bool view_open_git(const struct sandbox_policy *p, struct error *err);
 /* Opens a directory as seen outside, without guard mounts, to undo what a command has done; -1. */
 int view_open_outside(const struct sandbox_policy *p, struct str path);
-/* Lists directories that will be created empty in order to be masked. */
+/* Lists directories that will be created empty in order to be masked, the deepest first. */
 void view_note_missing(const struct sandbox_policy *p, struct sandbox_paths *out);
 
 /* The places a policy lets a command write to, by number; NULL behind the last. */

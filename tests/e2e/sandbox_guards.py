@@ -67,6 +67,34 @@ def missing(score, p):
     score.check(f"masks cannot be moved ({score.name})", not left, left)
 
 
+def missing_at_home(score, p):
+    """The home directory as workspace: what a login or trivet would read cannot be made."""
+    home, p.work = p.work, p.home
+    names = (".config/autostart", ".config/fish", ".config/systemd", ".config/git", ".local/bin",
+             ".kward", ".config/trivet")
+    p.env["XDG_CONFIG_HOME"] = f"{p.home}/.config"
+    commands = [f"mkdir -p {n}/x; echo evil >{n}/evil" for n in names]
+    commands += [f"mkdir -p mine; echo evil >mine/evil; rmdir {n}; mv -T mine {n}; ln -sfT /var {n}" for n in names]
+    commands += ["mkdir -p own/autostart; echo evil >own/autostart/evil; rm -rf .config .local; mv .config c; mv -T own .config",
+                 "rm -rf .config .local; ln -sT own .config; ln -sT own .local", "mkdir -p .config/usual; echo >.config/usual/x"]
+    output = bash(p, *commands)
+    made = [n for n in names if os.path.lexists(f"{p.home}/{n}")]
+    score.check(f"missing directories at home are masked ({score.name})", not made, f"{made} {output}")
+    score.check(f"nor are those above them replaced ({score.name})", not os.path.islink(f"{p.home}/.config")
+                and not os.path.lexists(f"{p.home}/.local") and os.listdir(f"{p.home}/.config") == ["usual"], output)
+    # one that is there, with a hidden file in it, and a link above the others
+    shutil.rmtree(f"{p.home}/.config")
+    p.put(f"{p.home}/dots/git/credentials", "secret\n")
+    os.symlink("dots", f"{p.home}/.config")
+    output = bash(p, "rm -rf dots/git; mkdir dots/fish/x; echo evil >.config/git/config; echo evil >dots/git/config",
+                "rm .config; mkdir .config; mkdir -p .config/fish/x; true", "mv dots dots2; echo over")
+    score.check(f"a directory with a hidden file is guarded ({score.name})",
+                os.listdir(f"{p.home}/dots/git") == ["credentials"], output)
+    score.check(f"a link above stays ({score.name})", os.path.islink(f"{p.home}/.config")
+                and not os.path.exists(f"{p.home}/dots/fish"), output)
+    p.work = home
+
+
 @harness.needs_namespaces
 def linked(score, p):
     repository(p)
@@ -398,6 +426,6 @@ def limits(score, p):
     score.check(f"nobody waited for it ({score.name})", time.monotonic() - start < 45)
 
 
-play(missing, linked, linked_parts, linked_inside, link_to_all, git_file, read_only_but_for_git, changed_outside, read_only, hidden,
+play(missing, missing_at_home, linked, linked_parts, linked_inside, link_to_all, git_file, read_only_but_for_git, changed_outside, read_only, hidden,
      commondir, submodule, nested_before, nested_made, without_namespaces, own_program, processes, empty_environment,
      preload, limits)
