@@ -21,7 +21,7 @@ static struct stat look(const char *path)
     return stat(path, &st) == 0 ? st : (struct stat){0};
 }
 
-static bool has_recent_change(const struct stat *st)
+bool dirs_is_recent(const struct stat *st)
 {
     int64_t us = (int64_t)st->st_ctim.tv_sec * 1000000 + st->st_ctim.tv_nsec / 1000;
     return time_real_ms() * 1000 - us < (st->st_ctim.tv_nsec ? TICK_US : COARSE_TICK_US);
@@ -53,7 +53,7 @@ void dirs_add(struct dirs *l, struct str path)
     struct dir *d = &l->v[l->n++];
     d->path = str_dup(path);
     d->st = look(d->path);
-    l->is_recent |= has_recent_change(&d->st);
+    l->is_recent |= dirs_is_recent(&d->st);
 }
 
 bool dirs_are_same(const struct dirs *l)

@@ -73,6 +73,8 @@ struct dirs { /* directories and when they changed last */
 void dirs_add(struct dirs *l, struct str path);
 /* Whether no entry was made, removed or renamed in them since. */
 bool dirs_are_same(const struct dirs *l);
+/* Whether another change may get the same time as the last. */
+bool dirs_is_recent(const struct stat *st);
 void dirs_clear(struct dirs *l);
 
 /* ---- landlock.c ---- */

@@ -205,12 +205,11 @@ static int room_enter(int argc, char **argv, struct error *err)
     for (int i = 0; i < argc; i++)
         memset(argv[i], 0, strlen(argv[i])); /* hides the long argument list from `ps` */
     if (!is_read || policy.kind == SANDBOX_OFF || !is_covered(&policy, err) ||
-        !make_scratch(policy.tmp, err)) {
+        !nested_guard(&policy, err) || !make_scratch(policy.tmp, err)) {
         error_prefix(err, "cannot confine the command");
         return 0;
     }
     scratch = xstrdup(policy.tmp);
-    nested_guard(&policy);
     links_guard(&policy, &ignored); /* a failure is reported by room_refresh */
     if (policy.kind == SANDBOX_WORKSPACE_WRITE)
         view_note_missing(&policy, &made);

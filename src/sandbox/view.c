@@ -206,6 +206,13 @@ int view_open_outside(const struct sandbox_policy *p, struct str path)
     return mount_open_dir(base, str_from(path, MIN(path.n, root.n + (root.n > 1))));
 }
 
+int view_stat_outside(const struct sandbox_policy *p, const char *path, struct stat *ret)
+{
+    size_t n = strlen(p->root) + (strcmp(p->root, "/") != 0);
+    bool is_below = base >= 0 && path_is_inside(str_of(p->root), str_of(path)) && strlen(path) > n;
+    return is_below ? fstatat(base, path + n, ret, AT_SYMLINK_NOFOLLOW) : lstat(path, ret);
+}
+
 /* With the missing directories above it. */
 static void note_missing(const struct sandbox_policy *p, const struct sandbox_paths *l,
                          struct sandbox_paths *out)

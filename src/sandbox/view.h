@@ -18,6 +18,8 @@ bool view_hides_git(const struct sandbox_policy *p);
 bool view_open_git(const struct sandbox_policy *p, struct error *err);
 /* Opens a directory as seen outside, without guard mounts, to undo what a command has done; -1. */
 int view_open_outside(const struct sandbox_policy *p, struct str path);
+/* Like lstat, as seen outside. */
+int view_stat_outside(const struct sandbox_policy *p, const char *path, struct stat *ret);
 /* Lists directories that will be created empty in order to be masked, the deepest first. */
 void view_note_missing(const struct sandbox_policy *p, struct sandbox_paths *out);
 
@@ -68,12 +70,24 @@ void git_each(const struct sandbox_policy *p, git_file_fn *fn, void *arg);
 /* Guards what guarded paths lead to by links.  False: one leads to all of a writable place. */
 bool links_guard(struct sandbox_policy *p, struct error *err);
 
+/* ---- search.c ---- */
+
+/* dir is the directory that has it, path its name; valid during the call. */
+typedef void git_found_fn(void *arg, int dir, const char *path);
+/* Calls fn for each .git below the writable places but that of the workspace itself; skips_closed:
+ * not in guarded directories.  False with ERR_LIMIT: something was not searched. */
+bool search_git(const struct sandbox_policy *p, bool skips_closed, git_found_fn *fn, void *arg,
+                struct error *err);
+/* Opens a directory for reading, as seen outside of the sandbox, without following links; -1 with
+ * errno. */
+int search_open(const struct sandbox_policy *p, struct str path);
+
 /* ---- nested.c ---- */
 
 /* Adds the repositories below the writable places to the policy; once, before the view is made. */
-void nested_guard(struct sandbox_policy *p);
-/* Checks repositories created since, and those that the git index names.  False with ERR_EXISTS:
- * one was renamed; with another code: renaming failed. */
+bool nested_guard(struct sandbox_policy *p, struct error *err);
+/* Checks repositories created since.  False with ERR_EXISTS: one was renamed; with another code:
+ * renaming failed, or not all of them can be found. */
 bool nested_check(const struct sandbox_policy *p, struct error *err);
 
 /* ---- marks.c ---- */

@@ -328,6 +328,61 @@ def nested_made(score, p):
                 "has renamed" in output and "bad/.git" in output, output)
 
 
+def nested_far(score, p):
+    """Where a search with a limit of names or of depth would not come to, and the same with a stable tree."""
+    far = "/".join("abcdefghijklmn")
+    repository(p)
+    p.put("crowd/sub/x", "")
+    p.give_away()
+    git(p, "-C", "crowd/sub", "init", "-q")
+    crowd = "python3 -c 'for i in range(7000): open(f\"crowd/{i}\", \"w\")'"
+    output = bash(p, crowd, f"mkdir -p {far} crowd/late; git init -q {far}; " + EVIL % (p.out, f"{far}/.git/config"),
+                  "git init -q crowd/late; " + EVIL % (p.out, "crowd/late/.git/config"))
+    for name in (far, "crowd/late"):
+        score.check(f"{name} is found ({score.name})", os.path.exists(f"{p.work}/{name}/.git.untrusted")
+                    and not os.path.exists(f"{p.work}/{name}/.git"), output)
+    config = text_of(f"{p.work}/crowd/sub/.git/config")
+    output = bash(p, EVIL % (p.out, "crowd/sub/.git/config"), "sleep 0.1",
+                  f"git init -q {far}; sleep 0.1; " + EVIL % (p.out, f"{far}/.git/config"),
+                  "git init -q crowd/sub/in; " + EVIL % (p.out, "crowd/sub/in/.git/config"))
+    score.check(f"an old one among many files is guarded ({score.name})",
+                text_of(f"{p.work}/crowd/sub/.git/config") == config, output)
+    for name in (f"{far}/.git.untrusted-2", "crowd/sub/in/.git.untrusted"):
+        score.check(f"{name} too ({score.name})", os.path.exists(f"{p.work}/{name}"), output)
+
+
+def nested_added(score, p):
+    """The repository of a further writable directory."""
+    repository(p)
+    os.mkdir(f"{p.out}/more")
+    p.give_away()
+    git(p, "-C", f"{p.out}/more", "init", "-q")
+    config = text_of(f"{p.out}/more/.git/config")
+    output = bash(p, EVIL % (p.out, f"{p.out}/more/.git/config"), TRIVET_SANDBOX_WRITE=f"{p.out}/more")
+    score.check(f"an added directory's repository is guarded ({score.name})",
+                text_of(f"{p.out}/more/.git/config") == config, output)
+
+
+def nested_beyond(score, p):
+    """What cannot be searched: no further command of this session, and none of the next."""
+    many = "python3 -c 'import os; os.mkdir(\"m\"); [os.mkdir(f\"m/{i}\") for i in range(100001)]'"
+    cases = [("a long path", f"for i in $(seq 25); do mkdir {'d' * 200}; cd {'d' * 200}; done; git init -q", "d" * 200),
+             ("many directories", many, "m")]
+    repository(p)
+    for title, command, undo in cases[:1 if score.name == "root" else 2]:
+        output = bash(p, command, "echo again$((1 + 1))")
+        score.check(f"no command after {title} ({score.name})", "are not all known" in output
+                    and "again2" not in output, output)
+        p.scene(("bash", {"command": "echo again$((2 + 2))"}))
+        for sign, wanted in (("again4", False), ("again4", True)):
+            subprocess.run([p.program, "run", "-m", "rehearsal/scene.json", "go"], cwd=p.work, env=p.env, check=False,
+                           stdin=subprocess.DEVNULL, capture_output=True, **p.as_user())
+            score.check(f"the next session {'works without' if wanted else 'has no command with'} {title} ({score.name})",
+                        (sign in p.results()) == wanted, p.results())
+            subprocess.run(["rm", "-rf", undo], cwd=p.work, check=True)
+        shutil.rmtree(p.env["XDG_STATE_HOME"])
+
+
 def without_namespaces(score, p):
     """Nothing can be mounted: a change is repaired or renamed, or no further command runs."""
     p.forbid_namespaces()
@@ -427,5 +482,6 @@ def limits(score, p):
 
 
 play(missing, missing_at_home, linked, linked_parts, linked_inside, link_to_all, git_file, read_only_but_for_git, changed_outside, read_only, hidden,
-     commondir, submodule, nested_before, nested_made, without_namespaces, own_program, processes, empty_environment,
+     commondir, submodule, nested_before, nested_made,
+     nested_far, nested_added, nested_beyond, without_namespaces, own_program, processes, empty_environment,
      preload, limits)
