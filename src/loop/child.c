@@ -180,6 +180,8 @@ static void on_note(void *arg, const struct command_note *note)
         c->on_pid(c->output_arg, note->value);
     else if (note && note->kind == NOTE_LIMIT)
         c->end.limit = (enum child_limit)note->value;
+    else if (note && note->kind == NOTE_FINDING)
+        memcpy(c->end.finding, note->text, sizeof c->end.finding);
     else if (!c->has_ended && (!note || note->kind == NOTE_ENDED))
         set_ended(c, note ? note->value : SIGKILL);
     if (inside_leave(c))

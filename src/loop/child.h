@@ -28,6 +28,8 @@ struct child_end {
     bool was_killed; /* killed by child_kill */
     enum child_limit limit;
     int64_t duration_us;
+    char finding[sizeof((struct error *)0)->text]; /* what it changed of the sandbox; empty: nothing
+                                                    * that is known */
 };
 
 typedef void child_output_fn(void *arg, int stream, struct str bytes); /* 1, 2, or 3 (extra) */
@@ -110,8 +112,9 @@ struct hold_hooks {
     /* In the holder, at intervals while the command runs: the enum child_limit that its processes
      * exceed; -1: there are no limits, do not call again. */
     int (*measure)(const struct pids *processes);
-    /* In the keeper, after each command: whether the sandbox is still intact.  ERR_EXISTS is a
-     * warning for the next command; any other failure prevents it. */
+    /* In the keeper and in holders, after each command: whether the sandbox is still intact.  What
+     * it finds becomes part of the end of the command; ERR_EXISTS is a warning, any other failure
+     * prevents further commands. */
     bool (*check)(struct error *err);
     /* In the outer process, after the keeper has ended. */
     void (*release)(void);

@@ -5,6 +5,8 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -224,9 +226,31 @@ int command_take_fd(int line)
     return take_fds(line, &byte, 1, fds, &n) > 0 && n == 1 ? fds[0] : -1;
 }
 
+enum { NOTE_HEAD = offsetof(struct command_note, text) };
+
+static void send_note(int fd, const struct command_note *note)
+{
+    while (send(fd, note, NOTE_HEAD + strlen(note->text), MSG_NOSIGNAL) < 0 && errno == EINTR)
+        ;
+}
+
 void command_note(int fd, enum command_note_kind kind, int value)
 {
-    struct command_note note = {kind, value};
-    while (send(fd, &note, sizeof note, MSG_NOSIGNAL) < 0 && errno == EINTR)
-        ;
+    send_note(fd, &(struct command_note){.kind = kind, .value = value});
+}
+
+void command_note_finding(int fd, const char *text)
+{
+    struct command_note note = {.kind = NOTE_FINDING};
+    snprintf(note.text, sizeof note.text, "%s", text);
+    send_note(fd, &note);
+}
+
+int command_take_note(int fd, struct command_note *ret)
+{
+    *ret = (struct command_note){0};
+    ssize_t n = recv(fd, ret, sizeof *ret - 1, MSG_DONTWAIT);
+    if (n >= NOTE_HEAD)
+        return 1;
+    return n < 0 && (errno == EAGAIN || errno == EINTR) ? -1 : 0;
 }

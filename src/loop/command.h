@@ -21,11 +21,13 @@ enum command_fd {
 };
 
 /* Messages from its holder on that socket: the command was started (missing if that failed); it was
- * killed for a limit; it ended.  End of file follows when none of its processes is left. */
-enum command_note_kind { NOTE_STARTED, NOTE_LIMIT, NOTE_ENDED };
+ * killed for a limit; the sandbox was changed; it ended.  End of file follows when none of its
+ * processes is left. */
+enum command_note_kind { NOTE_STARTED, NOTE_LIMIT, NOTE_FINDING, NOTE_ENDED };
 struct command_note {
     int kind;
-    int value; /* process id; enum child_limit; wait status */
+    int value;                                  /* process id; enum child_limit; 0; wait status */
+    char text[sizeof((struct error *)0)->text]; /* of a finding, for the user and the model */
 };
 
 struct command {
@@ -51,5 +53,8 @@ void command_clear(struct command *c);
 bool command_send_fd(int line, int fd);
 int command_take_fd(int line);
 void command_note(int fd, enum command_note_kind kind, int value);
+void command_note_finding(int fd, const char *text);
+/* Takes the next; 0: end of file or an error, -1: none is there, 1. */
+int command_take_note(int fd, struct command_note *ret);
 
 #endif

@@ -106,11 +106,25 @@ static void send_term(struct hold *h)
     signal_all(h, SIGTERM, &h->signaled);
 }
 
+/* Before the engine learns of the end, so that the result of the command has the finding. */
+static void check(struct hold *h)
+{
+    AUTO(pids) struct pids left = PIDS_INIT;
+    if (!h->hooks->check)
+        return;
+    tree_descendants(getpid(), h->apart, &left);
+    h->is_checked = left.n == 0;
+    h->finding = ERROR_INIT;
+    if (!h->hooks->check(&h->finding))
+        command_note_finding(h->line, h->finding.text);
+}
+
 void hold_reaped(struct hold *h, pid_t pid, int status)
 {
     if (pid != h->command)
         return;
     h->command = 0;
+    check(h);
     command_note(h->line, NOTE_ENDED, status);
 }
 

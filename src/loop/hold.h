@@ -25,6 +25,8 @@ struct hold {
     const struct pids *apart; /* children of this process that do not belong to the command */
     bool is_line_over;        /* nothing more comes from the engine */
     bool is_gone;             /* set by the caller: none of its processes is left */
+    bool is_checked;          /* it was the last of its processes when the sandbox was checked */
+    struct error finding;     /* of that check */
     enum hold_phase phase;
     int64_t grace_ms;
     int64_t measure_us; /* next check of resource limits; 0: never */

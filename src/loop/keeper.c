@@ -70,17 +70,30 @@ static void take_warning(struct keeper *k)
     k->trouble = ERROR_INIT;
 }
 
-static void check_sandbox(struct keeper *k)
+/* line: of the command whose processes may have changed something; -1: none. */
+static void check_sandbox(struct keeper *k, int line)
 {
-    if (k->hooks->check && !k->trouble.code && !k->hooks->check(&k->trouble))
-        take_warning(k);
+    if (!k->hooks->check || k->trouble.code || k->hooks->check(&k->trouble))
+        return;
+    if (line >= 0)
+        command_note_finding(line, k->trouble.text);
+    take_warning(k);
+}
+
+/* After hold_reaped only if other processes were left then. */
+static void check_after_hold(struct keeper *k)
+{
+    if (!k->hold.is_checked)
+        check_sandbox(k, k->hold.line);
+    else if (!k->trouble.code && k->hold.finding.code != ERR_EXISTS)
+        k->trouble = k->hold.finding;
 }
 
 static void forget(struct keeper *k, struct holder **link)
 {
     struct holder *h = *link;
     *link = h->next;
-    check_sandbox(k);
+    check_sandbox(k, h->line);
     close(h->line);
     free(h);
 }
@@ -186,7 +199,7 @@ static bool wait_round(struct keeper *k, int line)
 static void finish_hold(struct keeper *k)
 {
     k->is_holding = false;
-    check_sandbox(k);
+    check_after_hold(k);
     hold_clear(&k->hold);
 }
 
@@ -196,7 +209,7 @@ static _Noreturn void end_all(struct keeper *k)
         tree_signal(getpid(), SIGKILL);
         usleep(KILL_AGAIN_MS * 1000 / 5);
     }
-    check_sandbox(k);
+    check_sandbox(k, k->is_holding ? k->hold.line : -1);
     _exit(0);
 }
 
@@ -249,7 +262,7 @@ static bool make_ready(struct keeper *k)
 {
     bool is_alone = !k->is_holding && !k->first;
     if (!is_alone) /* a command that is about to end may have changed something */
-        check_sandbox(k);
+        check_sandbox(k, -1);
     return !k->trouble.code && (!k->hooks->refresh || k->hooks->refresh(is_alone, &k->trouble));
 }
 

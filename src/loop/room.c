@@ -62,6 +62,7 @@ struct room {
     room_offer_fn *on_offer;
     void *offer_arg;
     struct holder *holders;
+    char *finding;  /* the last that was reported */
     bool is_closed; /* not used again; freed when its process has ended */
 };
 
@@ -104,16 +105,38 @@ static void holder_end(struct holder *h)
         fn(arg, NULL);
 }
 
+/* A finding can come twice: at the end of the command, and of the last of its processes. */
+static void report_finding(struct room *r, const char *text)
+{
+    if (r->finding && strcmp(r->finding, text) == 0)
+        return;
+    free(r->finding);
+    r->finding = xstrdup(text);
+    log_warn("%s", text);
+}
+
 static void on_line(void *arg, int events)
 {
     struct holder *h = arg;
     struct command_note note;
     (void)events;
-    ssize_t n = recv(h->line, &note, sizeof note, MSG_DONTWAIT);
-    if (n == (ssize_t)sizeof note && h->fn)
+    int got = command_take_note(h->line, &note);
+    if (got > 0 && note.kind == NOTE_FINDING)
+        report_finding(h->room, note.text);
+    if (got > 0 && h->fn)
         h->fn(h->arg, &note);
-    else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+    else if (got == 0)
         holder_end(h);
+}
+
+/* What processes that ran to the end of the session have changed. */
+static void take_findings(struct room *r)
+{
+    struct command_note note;
+    for (struct holder *h = r->holders; h; h = h->next)
+        while (command_take_note(h->line, &note) > 0)
+            if (note.kind == NOTE_FINDING)
+                report_finding(r, note.text);
 }
 
 /* --- orphans --- */
@@ -170,6 +193,7 @@ static void room_drop(struct room *r)
     if (r->next)
         r->next->link = r->link;
     texts_free(r->args);
+    free(r->finding);
     free(r);
 }
 
@@ -270,6 +294,7 @@ void child_end_all(struct loop *l)
         close_line(r); /* close all first, so that they end in parallel */
     for (struct room *r = all->first; r; r = r->next) {
         room_end_now(r);
+        take_findings(r);
         holders_free(r, false);
     }
     for (int i = 0; orphans_kill(all) && i < KILL_WAIT_MS / SWEEP_MS; i++)

@@ -3,6 +3,7 @@
  *
  *     a guarded link                     restored when its target has changed
  *     a file of git that did not exist   removed
+ *     another file that did not exist    renamed, and the end of the command says so
  *     any other change                   no further command runs, and the reason is reported
  *
  * With mounts, only links and missing paths are compared; without mounts, all guarded paths.
@@ -171,7 +172,16 @@ static bool remove_at(const struct spot *s)
     return spot_look(s) == SPOT_MISSING;
 }
 
-static bool repair(const struct sandbox_policy *p, const struct mark *was, const struct mark *is)
+/* A new directory stays: it may be the user's, and a mount or the end of the session guards it. */
+static bool put_new_aside(const struct spot *s, char *ret_name, size_t size)
+{
+    enum spot_kind kind = spot_look(s);
+    return (kind == SPOT_FILE || kind == SPOT_LINK) && put_aside(s->dir, s->name, ret_name, size);
+}
+
+/* ret_name: the new name of a file that was renamed; unchanged if none was. */
+static bool repair(const struct sandbox_policy *p, const struct mark *was, const struct mark *is,
+                   char *ret_name, size_t size)
 {
     struct spot s = {.path = is->path, .name = strrchr(is->path, '/') + 1};
     bool ok = false;
@@ -184,6 +194,8 @@ static bool repair(const struct sandbox_policy *p, const struct mark *was, const
         ok = remove_at(&s) && symlinkat(was->target, s.dir, s.name) == 0;
     else if (is->is_git && (!was || was->kind == SPOT_MISSING))
         ok = remove_at(&s);
+    else if (was && was->kind == SPOT_MISSING)
+        ok = put_new_aside(&s, ret_name, size);
     close(s.dir);
     return ok;
 }
@@ -194,24 +206,43 @@ static bool is_of_root(const struct sandbox_policy *p, const char *path)
     return strncmp(path, p->root, n) == 0 && strncmp(path + n, "/.git", 5) == 0;
 }
 
+/* ERR_EXISTS with the first of them and the number of the others. */
+static void report_aside(const struct mark *m, const char *name, int n_before, struct error *err)
+{
+    static const char text[] = "the sandbox has renamed %s, which a command made, to %s: programs "
+                               "outside of the sandbox run it or read it as settings";
+    if (n_before == 0)
+        error_set(err, ERR_EXISTS, text, m->path, name);
+    else if (n_before == 1)
+        error_set(err, ERR_EXISTS, "%.400s; others were renamed too, %s among them", err->text,
+                  name);
+}
+
 bool marks_check(const struct marks *was, const struct sandbox_policy *p, struct error *err)
 {
     AUTO(marks) struct marks is = {.has_mounts = was->has_mounts};
-    bool ok = true;
+    struct error aside = ERROR_INIT;
+    int n_aside = 0;
     if (p->kind != SANDBOX_WORKSPACE_WRITE)
         return true;
     marks_take(&is, p);
-    for (size_t i = 0; i < is.n && ok; i++) {
+    for (size_t i = 0; i < is.n; i++) {
         const struct mark *before = find(was, is.v[i].path);
+        char name[NAME_MAX + 20] = "";
         bool is_new_repository = is.v[i].is_git && !was->has_repository &&
                                  is_of_root(p, is.v[i].path);
-        if (is_new_repository || is_same(before, &is.v[i]) || repair(p, before, &is.v[i]))
+        bool is_unknown = !before && !is.v[i].is_git; /* its link was found since */
+        if (is_new_repository || is_unknown || is_same(before, &is.v[i]))
             continue;
-        ok = error_set(
-            err, ERR_DENIED,
-            "a command changed %s, which programs outside of the sandbox run or read as settings: "
-            "check it, then start a new session",
-            is.v[i].path);
+        if (!repair(p, before, &is.v[i], name, sizeof name))
+            return error_set(err, ERR_DENIED,
+                             "a command changed %s, which programs outside of the sandbox run or "
+                             "read as settings: check it, then start a new session",
+                             is.v[i].path);
+        if (name[0])
+            report_aside(&is.v[i], name, n_aside++, &aside);
     }
-    return ok;
+    if (n_aside)
+        *err = aside;
+    return n_aside == 0;
 }

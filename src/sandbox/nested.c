@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "sandbox/gitlinks.h"
+#include "sandbox/remove.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -110,22 +111,6 @@ static bool is_harmless(const struct sandbox_policy *p, int dir, const char *pat
     return ok;
 }
 
-/* A command may have removed write permission from the directory. */
-static bool put_aside(int dir, char *ret_name, size_t size)
-{
-    for (int i = 1; i < 100; i++) {
-        snprintf(ret_name, size, i > 1 ? ".git.untrusted-%d" : ".git.untrusted", i);
-        if (renameat2(dir, ".git", dir, ret_name, RENAME_NOREPLACE) == 0)
-            return true;
-        if (errno == EACCES && fchmod(dir, 0755) == 0 &&
-            renameat2(dir, ".git", dir, ret_name, RENAME_NOREPLACE) == 0)
-            return true;
-        if (errno != EEXIST)
-            break;
-    }
-    return false;
-}
-
 struct finding {
     const struct sandbox_policy *policy;
     struct error *err;
@@ -135,10 +120,10 @@ struct finding {
 static void judge(void *arg, int dir, const char *path)
 {
     struct finding *f = arg;
-    char name[30];
+    char name[40];
     if (is_known(f->policy, path) || is_harmless(f->policy, dir, path))
         return;
-    bool is_aside = put_aside(dir, name, sizeof name);
+    bool is_aside = put_aside(dir, ".git", name, sizeof name);
     if (!f->ok && f->err->code != ERR_EXISTS)
         return; /* report the most serious one */
     f->ok = false;

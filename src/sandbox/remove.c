@@ -96,3 +96,19 @@ void remove_tree_at(int at, const char *name)
     closedir(d);
     unlinkat(at, name, AT_REMOVEDIR);
 }
+
+bool put_aside(int dir, const char *name, char *ret_name, size_t size)
+{
+    for (int i = 1; i < 100; i++) {
+        snprintf(ret_name, size, i > 1 ? "%s.untrusted-%d" : "%s.untrusted", name, i);
+        if (renameat2(dir, name, dir, ret_name, RENAME_NOREPLACE) == 0)
+            return true;
+        /* a command may have removed write permission from the directory */
+        if (errno == EACCES && fchmodat(dir, ".", 0755, 0) == 0 &&
+            renameat2(dir, name, dir, ret_name, RENAME_NOREPLACE) == 0)
+            return true;
+        if (errno != EEXIST)
+            break;
+    }
+    return false;
+}

@@ -270,7 +270,17 @@ static bool room_check(struct error *err)
 {
     if (policy.kind != SANDBOX_WORKSPACE_WRITE)
         return true;
-    return (is_unchanged() || marks_check(&marks, &policy, err)) && nested_check(&policy, err);
+    struct error why, also = ERROR_INIT;
+    bool ok = is_unchanged() || marks_check(&marks, &policy, &why);
+    if (nested_check(&policy, &also) && ok)
+        return true;
+    if (ok || also.code == ERR_NONE)
+        *err = ok ? also : why;
+    else if (why.code == ERR_EXISTS && also.code == ERR_EXISTS)
+        error_set(err, ERR_EXISTS, "%.240s; %.240s", why.text, also.text);
+    else
+        *err = why.code == ERR_EXISTS ? also : why; /* the more serious one */
+    return false;
 }
 
 static int room_measure(const struct pids *processes)

@@ -108,7 +108,7 @@ struct marks {
 
 void marks_take(struct marks *l, const struct sandbox_policy *p);
 void marks_clear(struct marks *l);
-/* False: a change cannot be undone. */
+/* False with ERR_EXISTS: a new file was renamed; with another code: a change cannot be undone. */
 bool marks_check(const struct marks *was, const struct sandbox_policy *p, struct error *err);
 
 #endif

@@ -223,6 +223,8 @@ static void explain(const struct tool_cx *cx, struct shell_run *r)
     AUTO(buf) struct buf text = BUF_INIT;
     if (!cx->sandbox)
         return;
+    if (r->end.finding[0])
+        buf_addf(&text, "[trivet: %s]\n", r->end.finding);
     if (r->end.limit)
         explain_limit(cx->sandbox, r->end.limit, &text);
     else if (r->end.exit_code != 0 && !r->end.was_killed && looks_refused(r))

@@ -175,6 +175,18 @@ def shell(base):
         assert prompts(pane) == ["hello"]
 
 
+def findings(base):
+    """A file of settings that a command made was renamed: the chat says so, also of a command of the user."""
+    scene = {"rounds": [[{"call": "bash", "args": {"command": "echo x >.envrc; echo y"}}], [{"say": "done"}]]}
+    with tmux.Pane(base, cols=120) as pane:
+        pane.chat(scene=scene)
+        pane.enter("go")
+        pane.wait("done")
+        pane.wait("the sandbox has renamed")
+        pane.enter("!echo x >.envrc")
+        pane.wait(".envrc.untrusted-2")
+
+
 def pictures(base):
     """@picture.png goes along as a picture; a file that is none stays text."""
     png = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9"
@@ -191,4 +203,5 @@ def pictures(base):
         assert len(images) == 1 and base64.b64encode(png).decode()[:40] in json.dumps(images), said
 
 
-tmux.run([steers, queues, returns, takes_back, reasoning, pager, editor, progress, shell, pictures])
+tmux.run([steers, queues, returns, takes_back, reasoning, pager, editor, progress, shell, findings,
+          pictures])

@@ -6,6 +6,7 @@ missing, a link or a file; the program itself; limits, and the result says which
 
 Every command is the attempt of a model; what counts is what lies there afterwards.
 """
+import json
 import os
 import shutil
 import subprocess
@@ -328,6 +329,42 @@ def nested_made(score, p):
                 "has renamed" in output and "bad/.git" in output, output)
 
 
+def told_at_the_end(score, p):
+    """A file that is read as settings, made by the last command of a session."""
+    def attempt(title, command, path, timeout=60000, told_model=True):
+        p.scene(("bash", {"command": command, "timeout": timeout}))
+        done = p.run("exec", "-m", "rehearsal/scene.json", "go")
+        told = f"has renamed {path}, which a command made, to {os.path.basename(path)}.untrusted"
+        score.check(f"{title}: stderr ({score.name})", told in done.stderr, done.stderr)
+        score.check(f"{title}: put aside ({score.name})", not os.path.lexists(path)
+                    and os.path.lexists(f"{path}.untrusted"), os.listdir(os.path.dirname(path)))
+        if told_model:
+            score.check(f"{title}: the model ({score.name})", told in p.results(), p.results())
+        shutil.rmtree(p.env["XDG_STATE_HOME"])
+        subprocess.run(["rm", "-rf", f"{path}.untrusted"], check=True)
+
+    envrc = f"{p.work}/.envrc"
+    attempt("one command", "echo evil >.envrc", envrc)
+    attempt("a link", "ln -s /etc/hosts .envrc", envrc)
+    attempt("a command that is killed", "echo evil >.envrc; kill -9 $$", envrc)
+    attempt("a time limit", "sleep 0.1; echo evil >.envrc; sleep 60", envrc, timeout=1000)
+    attempt("a job that trivet ends", "echo evil >.envrc; while :; do sleep 0.1; done", envrc, timeout=1000, told_model=False)
+    output = bash(p, "echo evil >.envrc", "echo again$((1 + 1))")
+    score.check(f"further commands run ({score.name})", "again2" in output, output)
+    git_bad = "git init -q bad; " + EVIL % (p.out, "bad/.git/config")
+    attempt("a repository", git_bad, f"{p.work}/bad/.git")
+    # by a process that outlives its command, while the model speaks
+    p.put("scene.json", json.dumps({"rounds": [
+        [{"call": "bash", "args": {"command": "(until [ -e go ]; do sleep 0.02; done; echo evil >.envrc) >/dev/null 2>&1 &"}}],
+        [{"call": "write_file", "args": {"path": "go", "content": ""}}], [{"say": "over and out", "pause_ms": 700}]]}))
+    done = p.run("exec", "-m", "rehearsal/scene.json", "go")
+    score.check(f"after the last command: stderr ({score.name})", f"has renamed {envrc}" in done.stderr
+                and not os.path.lexists(envrc), done.stderr)
+    os.unlink(f"{envrc}.untrusted")
+    p.forbid_namespaces()
+    attempt("without namespaces", "echo evil >.envrc", envrc)
+
+
 def nested_far(score, p):
     """Where a search with a limit of names or of depth would not come to, and the same with a stable tree."""
     far = "/".join("abcdefghijklmn")
@@ -399,7 +436,7 @@ def without_namespaces(score, p):
         output = bash(p, command, "true")
         score.check(f"{path} is gone ({score.name})", not os.path.lexists(f"{p.work}/{path}"), output)
     for i, command in enumerate((EVIL % (p.out, ".git/config"), "echo x >.git/hooks/pre-commit",
-                                 "mkdir .vscode; echo x >.vscode/tasks.json", "echo x >.envrc",
+                                 "mkdir .vscode; echo x >.vscode/tasks.json",
                                  "mv .git .g; mkdir .git; cp -r .g/. .git; echo x >.git/hooks/pre-push")):
         output = bash(p, command, f"echo again$(({i} + 100))")
         score.check(f"no command after: {command[:40]} ({score.name})",
@@ -483,5 +520,5 @@ def limits(score, p):
 
 play(missing, missing_at_home, linked, linked_parts, linked_inside, link_to_all, git_file, read_only_but_for_git, changed_outside, read_only, hidden,
      commondir, submodule, nested_before, nested_made,
-     nested_far, nested_added, nested_beyond, without_namespaces, own_program, processes, empty_environment,
+     told_at_the_end, nested_far, nested_added, nested_beyond, without_namespaces, own_program, processes, empty_environment,
      preload, limits)
