@@ -60,8 +60,6 @@ static bool is_kept(unsigned cap, bool network)
     case CAP_DAC_OVERRIDE:
     case CAP_FOWNER:
     case CAP_FSETID:
-    case CAP_SETGID:
-    case CAP_SETUID:
         return geteuid() == 0;
     case CAP_NET_BIND_SERVICE:
         return geteuid() == 0 && network;

@@ -476,6 +476,22 @@ def processes(score, p):
     outside.wait()
 
 
+def other_users(score, p):
+    """No command becomes another user; what root does with files of others goes on."""
+    repository(p)
+    change = "import os\nfor f, a in ((os.setuid, 4242), (os.setgid, 4242), (os.setgroups, [4242])):\n" \
+             "  try:\n    f(a); print('BECAME')\n  except OSError:\n    print('stays'.upper())"
+    p.put("change.py", change)
+    output = bash(p, "python3 change.py; python3 -c 'import os; os.setuid(os.getuid()); os.setgid(os.getgid()); print(\"SA\" \"ME\")'",
+                "mkdir t; echo 1 >t/f; chown 4242:4243 t/f; chmod 640 t/f; tar -cf t.tar t; rm -r t; tar -xpf t.tar; stat -c o%u:%g:%a t/f",
+                "git add change.py && git commit -qm one")
+    score.check(f"no other user or group ({score.name})", "BECAME\\n" not in output and output.count("STAYS\\n") >= 3
+                and "SAME" in output, output)
+    score.check(f"git commits ({score.name})", git(p, "log", "--format=%s") == "one\n", output)
+    wanted = "o4242:4243:640" if score.name == "root" else f"o{p.uid}:{p.uid}:640"
+    score.check(f"tar keeps owners where it could ({score.name})", wanted in output, output)
+
+
 def empty_environment(score, p):
     """What the user's environment holds does not reach the processes between."""
     output = bash(p, "cat /proc/1/environ /proc/[0-9]*/environ | tr '\\0' '\\n' | grep -c WALLS",
@@ -520,5 +536,5 @@ def limits(score, p):
 
 play(missing, missing_at_home, linked, linked_parts, linked_inside, link_to_all, git_file, read_only_but_for_git, changed_outside, read_only, hidden,
      commondir, submodule, nested_before, nested_made,
-     told_at_the_end, nested_far, nested_added, nested_beyond, without_namespaces, own_program, processes, empty_environment,
+     told_at_the_end, nested_far, nested_added, nested_beyond, without_namespaces, own_program, processes, other_users, empty_environment,
      preload, limits)
