@@ -6,6 +6,7 @@
 #include "cli/mcp_impl.h"
 #include "dialects/mcp/mcp.h"
 #include "engine/session.h"
+#include "engine/site.h"
 #include "mcp/sources.h"
 
 #include <stdio.h>
@@ -88,9 +89,18 @@ static void put_command(const struct mcp_config *s, struct buf *out)
         buf_addf(out, "%s%s", i ? " " : "", s->argv[i]);
 }
 
+/* Only a program on this machine has a sandbox. */
+bool mcp_is_limited(const struct mcp_config *s, struct buf *ret_network)
+{
+    struct mcp_place place = {.limit_net = site_limit_net,
+                              .is_required = site_policy()->needs_sandbox};
+    return s->transport == MCP_STDIO && mcp_network(&place, s, ret_network);
+}
+
 static void put_json(const struct mcp_config *s, bool is_trusted, struct jw *w)
 {
-    AUTO(buf) struct buf command = BUF_INIT;
+    AUTO(buf) struct buf command = BUF_INIT, network = BUF_INIT;
+    bool is_limited = mcp_is_limited(s, &network);
     put_command(s, &command);
     jw_obj(w);
     jw_kstr(w, "name", s->name);
@@ -101,12 +111,13 @@ static void put_json(const struct mcp_config *s, bool is_trusted, struct jw *w)
     jw_kbool(w, "enabled", !s->is_off);
     jw_kbool(w, "trusted", is_trusted);
     jw_kstr_null(w, "error", s->trouble);
+    jw_kstr_null(w, "networkByPolicy", is_limited ? buf_str(&network) : STR_NONE);
     jw_obj_end(w);
 }
 
 static void put_row(struct mcp_command *c, const struct mcp_config *s, bool is_trusted)
 {
-    AUTO(buf) struct buf command = BUF_INIT, line = BUF_INIT;
+    AUTO(buf) struct buf command = BUF_INIT, line = BUF_INIT, network = BUF_INIT;
     put_command(s, &command);
     buf_addf(&line, "%-20.*s %-8s %.*s%s", STR_FMT(s->name),
              s->origin == MCP_OF_PROJECT ? "project" : "user",
@@ -116,6 +127,8 @@ static void put_row(struct mcp_command *c, const struct mcp_config *s, bool is_t
                          : "");
     if (s->trouble.p)
         buf_addf(&line, "  (%.*s)", STR_FMT(s->trouble));
+    if (mcp_is_limited(s, &network))
+        buf_addf(&line, "  (network by the policy of this machine: %s)", network.p);
     shown_add(&c->r->out, buf_str(&line), false);
     buf_addc(&c->r->out, '\n');
 }

@@ -31,6 +31,9 @@ bool mcp_collect(struct mcp_command *c, struct mcp_configs *ret, struct str *ret
 /* y on the terminal, or --yes. */
 bool mcp_confirm(struct mcp_command *c, const char *question, struct error *err);
 
+/* Whether the policy of the machine leaves a server less network than its settings say. */
+bool mcp_is_limited(const struct mcp_config *s, struct buf *ret_network);
+
 /* mcp_edit.c */
 bool mcp_add_await(void *state, struct error *err);
 bool mcp_remove_await(void *state, struct error *err);

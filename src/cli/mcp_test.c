@@ -36,7 +36,7 @@ static void put_text(struct mcp_command *c, const struct mcp_hub *h, size_t i)
 {
     struct mcp_status st = mcp_hub_status(h, i);
     struct mcp_tool_info tool;
-    AUTO(buf) struct buf line = BUF_INIT, log = BUF_INIT;
+    AUTO(buf) struct buf line = BUF_INIT, log = BUF_INIT, network = BUF_INIT;
     buf_addf(&line, "%.*s: %s", STR_FMT(st.config->name), st.state);
     if (st.trouble.p)
         buf_addf(&line, ": %.*s", STR_FMT(st.trouble));
@@ -44,6 +44,11 @@ static void put_text(struct mcp_command *c, const struct mcp_hub *h, size_t i)
         buf_addf(&line, ", %.*s, protocol %.*s, %zu tools", STR_FMT(st.label), STR_FMT(st.version),
                  st.n_tools);
     put_line(c, buf_str(&line));
+    if (mcp_is_limited(st.config, &network)) {
+        buf_reset(&line);
+        buf_addf(&line, "  network by the policy of this machine: %s", network.p);
+        put_line(c, buf_str(&line));
+    }
     for (size_t k = 0; mcp_hub_tool(h, i, k, &tool); k++) {
         struct str about = str_of(tool.tool->about), first;
         str_line(&about, &first);

@@ -85,6 +85,7 @@ void engine_server_place(struct engine *e, struct mcp_place *place)
 {
     struct str word = str_trim(str_of(getenv("TRIVET_SANDBOX")));
     place->is_open = str_is(word, "off") && !site_policy()->needs_sandbox;
+    place->limit_net = site_limit_net;
     if (place->is_open)
         return;
     choose(NULL, &place->is_required);

@@ -14,15 +14,30 @@ static void on_offer(void *arg, int fd)
         log_warn("no proxy for an MCP server: %s", err.text);
 }
 
+bool mcp_network(const struct mcp_place *p, const struct mcp_config *c, struct buf *ret)
+{
+    bool is_on = c->network == MCP_NET_ON || (c->network == MCP_NET_USUAL && !p->is_required);
+    struct str wanted = c->network == MCP_NET_HOSTS ? c->hosts : is_on ? STR("on") : STR("off");
+    if (p->limit_net)
+        p->limit_net(wanted, ret);
+    else
+        buf_add(ret, wanted);
+    return !str_eq(buf_str(ret), wanted);
+}
+
 static bool choose_network(struct mcp_room *r, const struct mcp_place *p,
                            const struct mcp_config *c, struct sandbox_policy *policy,
                            struct error *err)
 {
-    policy->network = c->network == MCP_NET_ON || (c->network == MCP_NET_USUAL && !p->is_required);
-    if (c->network != MCP_NET_HOSTS)
+    AUTO(buf) struct buf network = BUF_INIT;
+    if (mcp_network(p, c, &network))
+        log_warn("MCP server %.*s: the policy of this machine limits its network: %s",
+                 STR_FMT(c->name), network.p);
+    policy->network = str_is(buf_str(&network), "on");
+    if (policy->network || str_is(buf_str(&network), "off"))
         return true;
     r->hosts = xnew(struct host_list);
-    policy->proxied = host_list_parse(c->hosts, r->hosts, err);
+    policy->proxied = host_list_parse(buf_str(&network), r->hosts, err);
     return policy->proxied || error_prefix(err, "network");
 }
 

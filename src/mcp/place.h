@@ -20,7 +20,12 @@ struct mcp_place {
     bool is_open;                        /* the user has switched the sandbox off */
     bool is_required;                    /* and here it must be complete */
     const struct sandbox_report *report; /* what the kernel can do; NULL with is_open */
+    /* By the policy of the machine: what is left of "on", "off" or hosts; NULL: there is none. */
+    void (*limit_net)(struct str wanted, struct buf *out);
 };
+
+/* The network of a server: "on", "off" or hosts.  True: it is less than its settings say. */
+bool mcp_network(const struct mcp_place *p, const struct mcp_config *c, struct buf *ret);
 
 /* The room of one server. */
 struct mcp_room {

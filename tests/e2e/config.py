@@ -222,6 +222,7 @@ def policies(s):
     check("ask cannot be allowed away", not os.path.exists(os.path.join(s.cwd, "a.key")), done)
     check("explain", "policy of /etc/trivet/config.json" in s.config("explain", "sandbox").stdout)
     protocols(s)
+    servers(s, machine)
     for broken in ("{", "[]", {"policy": {"sandbx": "require"}}, {"policy": {"sandbox": "off"}},
                    {"policy": {"deny": "bash"}}, {"policy": []}):
         write(machine, broken)
@@ -232,6 +233,30 @@ def policies(s):
         check("protocols too", output.returncode == 2, output)
     check("help stays", s.run("help").returncode == 0)
     s.wrap = []
+
+
+def servers(s, machine):
+    """The network of an MCP server is at most what the policy of the machine leaves."""
+    outside = os.readlink("/proc/self/ns/net")
+    file = os.path.join(os.path.dirname(s.user), "mcp.json")
+    for wanted, policy, left in ((True, "off", "off"), (True, "example.org", "example.org"), (None, "off", None),
+                                 (["example.org", "example.com"], "example.com", "example.com"), (False, "off", None)):
+        server = {"command": "sh", "args": ["-c", "readlink /proc/self/ns/net >&2"]}
+        if wanted is not None:
+            server["network"] = wanted
+        write(file, {"mcpServers": {"net": server}})
+        write(machine, {"policy": {"sandbox-net": policy}})
+        said = "network by the policy of this machine: "
+        output = s.run("mcp", "test", "net")
+        check(f"a server with network {wanted}, policy {policy}", "net:[" in output.stdout
+              and outside not in output.stdout, output)
+        check("test says why", (f"{said}{left}\n" in output.stdout) == (left is not None), output)
+        check("the log as well", (f"limits its network: {left}" in output.stderr) == (left is not None), output)
+        output = s.run("mcp", "list")
+        check("list says why", (f"({said}{left})" in output.stdout) == (left is not None), output)
+        row = json.loads(s.run("mcp", "list", "--json").stdout)["servers"][0]
+        check("list --json too", row.get("networkByPolicy") == left, row)
+    os.unlink(file)
 
 
 def page(s):
