@@ -121,7 +121,7 @@ static bool start_await(struct mcp_command *c, struct mcp_hub **ret, struct erro
     struct str untrusted;
     if (!choose(c, &all, &untrusted, err))
         return false;
-    *ret = engine_hub_new(c->r->engine, c->workspace, &all);
+    *ret = engine_hub_new(c->r->engine, c->workspace, NULL, &all);
     if (mcp_hub_refresh_await(*ret, MOST_MS, err))
         return true;
     mcp_hub_end_through_await(*ret);

@@ -81,14 +81,15 @@ void engine_warn_sandbox(struct engine *e, const struct session_settings *settin
 }
 
 /* Servers are confined whatever the dialect says of its commands: only the user opens that. */
-void engine_server_place(struct engine *e, struct mcp_place *place)
+void engine_server_place(struct engine *e, const struct session_settings *settings,
+                         struct mcp_place *place)
 {
     struct str word = str_trim(str_of(getenv("TRIVET_SANDBOX")));
     place->is_open = str_is(word, "off") && !site_policy()->needs_sandbox;
     place->limit_net = site_limit_net;
     if (place->is_open)
         return;
-    choose(NULL, &place->is_required);
+    place->is_read_only = choose(settings, &place->is_required) == SANDBOX_READ_ONLY;
     place->report = report_of(e);
 }
 

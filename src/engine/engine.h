@@ -105,10 +105,13 @@ struct auth_store;
 struct auth_store *engine_auth(struct engine *e);
 void engine_auth_path(struct buf *out); /* of trivet's own file */
 void engine_use_auth(struct engine *e, struct auth_store *st);
-/* A hub of these servers (mcp/hub.h) for a workspace, outside of sessions; the caller ends it. */
+/* A hub of these servers (mcp/hub.h) for a workspace; settings: of a session, or NULL.  The caller
+ * ends it. */
 struct mcp_hub;
 struct mcp_configs;
-struct mcp_hub *engine_hub_new(struct engine *e, struct str workspace, struct mcp_configs *c);
+struct session_settings;
+struct mcp_hub *engine_hub_new(struct engine *e, struct str workspace,
+                               const struct session_settings *settings, struct mcp_configs *c);
 /* Whether the web can be searched: there is a key for it. */
 bool engine_can_search(struct engine *e);
 /* Reads stored values again, which another process has changed. */

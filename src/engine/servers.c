@@ -30,6 +30,7 @@ struct servers {
     struct json given; /* by the client, for this session; root NULL: none */
     bool is_read;      /* the settings were read */
     bool is_stale;     /* and have changed since */
+    bool is_read_only; /* as the sandbox of the servers is */
     struct pool *pool; /* NULL: there are no servers */
     struct mcp_search *search;
     char *untrusted; /* file of the project that was not read */
@@ -95,13 +96,14 @@ static void add_number(struct sha256 *s, int64_t number)
 }
 
 /* The same for sessions that can share their servers. */
-static void put_key(const struct mcp_configs *c, struct str workspace, bool is_open, char out[65])
+static void put_key(const struct mcp_configs *c, struct str workspace,
+                    const struct mcp_place *place, char out[65])
 {
     struct sha256 s;
     unsigned char digest[SHA256_LEN];
     sha256_init(&s);
     sha256_add(&s, workspace);
-    add_number(&s, is_open);
+    add_number(&s, place->is_open * 2 + place->is_read_only);
     for (size_t i = 0; i < c->n; i++) {
         const struct mcp_config *v = &c->v[i];
         sha256_add(&s, str_of(v->mark));
@@ -168,7 +170,7 @@ static struct pool *new_pool(struct session *s, struct mcp_configs *c, const cha
     struct engine *e = s->engine;
     struct pool *p = xnew(struct pool);
     *p = (struct pool){.engine = e, .next = e->pools};
-    p->hub = engine_hub_new(e, str_of(s->workspace), c);
+    p->hub = engine_hub_new(e, str_of(s->workspace), s->settings, c);
     memcpy(p->key, key, sizeof p->key);
     e->pools = p;
     return p;
@@ -200,8 +202,9 @@ static void read_servers(struct session *s)
     read_sources(s, &c);
     if (!c.n)
         return;
-    engine_server_place(s->engine, &place);
-    put_key(&c, str_of(s->workspace), place.is_open, key);
+    engine_server_place(s->engine, s->settings, &place);
+    v->is_read_only = place.is_read_only;
+    put_key(&c, str_of(s->workspace), &place, key);
     v->pool = find_pool(s->engine, key);
     if (!v->pool)
         v->pool = new_pool(s, &c, key);
@@ -214,6 +217,11 @@ static void renew(struct session *s)
 {
     struct servers *v = servers_of(s);
     bool is_between = !s->running || s->running->fiber == fiber_self();
+    if (v->pool && !v->is_stale && is_between) { /* another mode may need another sandbox */
+        struct mcp_place place = {0};
+        engine_server_place(s->engine, s->settings, &place);
+        v->is_stale = place.is_read_only != v->is_read_only;
+    }
     if (v->is_stale && is_between)
         leave(v);
     if (!v->is_read)
@@ -266,13 +274,14 @@ void session_servers_free(struct session *s)
 
 /* ---- for dialects and commands ---- */
 
-struct mcp_hub *engine_hub_new(struct engine *e, struct str workspace, struct mcp_configs *c)
+struct mcp_hub *engine_hub_new(struct engine *e, struct str workspace,
+                               const struct session_settings *settings, struct mcp_configs *c)
 {
     struct mcp_place place = {.loop = e->loop, .root = str_dup(workspace)};
     if (!e->env)
         e->env = environment_for_children();
     place.env = (const char *const *)e->env;
-    engine_server_place(e, &place);
+    engine_server_place(e, settings, &place);
     return mcp_hub_new(&place, c);
 }
 

@@ -127,9 +127,10 @@ const struct tool *session_find_server_tool(struct session *s, struct str name);
 void session_servers_free(struct session *s);
 
 /* confine.c */
-/* Whether and how MCP servers are confined. */
+/* Whether and how MCP servers are confined; settings: of a session, or NULL. */
 struct mcp_place;
-void engine_server_place(struct engine *e, struct mcp_place *place);
+void engine_server_place(struct engine *e, const struct session_settings *settings,
+                         struct mcp_place *place);
 const struct sandbox_policy *session_sandbox(struct session *s); /* NULL: none */
 /* How a call asks to run outside of it, with a blank in front; NULL: it cannot. */
 const char *session_leave_hint(struct session *s);

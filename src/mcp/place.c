@@ -53,7 +53,8 @@ bool mcp_room_init(struct mcp_room *r, const struct mcp_place *p, const struct m
         return true;
     }
     AUTO(sandbox_policy) struct sandbox_policy policy = SANDBOX_POLICY_INIT;
-    sandbox_policy_init(&policy, SANDBOX_WORKSPACE_WRITE, str_of(p->root));
+    sandbox_policy_init(&policy, p->is_read_only ? SANDBOX_READ_ONLY : SANDBOX_WORKSPACE_WRITE,
+                        str_of(p->root));
     policy.is_required = p->is_required;
     policy.has_mounts = p->report->can[SANDBOX_MOUNTS];
     policy.has_loopback = p->report->has_loopback;

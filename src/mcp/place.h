@@ -2,8 +2,8 @@
 /* Where servers run: the workspace, the environment, the sandbox of each.
  *
  * A server on this machine runs in a room of its own (loop/room.h), confined like commands that may
- * write in the workspace.  Its network is on, unless its settings or TRIVET_SANDBOX=require say
- * otherwise: most servers exist to reach a service.
+ * write in the workspace, or like those of the mode read-only.  Its network is on, unless its
+ * settings or TRIVET_SANDBOX=require say otherwise: most servers exist to reach a service.
  */
 #ifndef TRIVET_MCP_PLACE_H
 #define TRIVET_MCP_PLACE_H
@@ -19,6 +19,7 @@ struct mcp_place {
     const char *const *env;              /* of children, already cleaned */
     bool is_open;                        /* the user has switched the sandbox off */
     bool is_required;                    /* and here it must be complete */
+    bool is_read_only;                   /* servers cannot write in the workspace */
     const struct sandbox_report *report; /* what the kernel can do; NULL with is_open */
     /* By the policy of the machine: what is left of "on", "off" or hosts; NULL: there is none. */
     void (*limit_net)(struct str wanted, struct buf *out);

@@ -70,6 +70,8 @@ def said(updates):
 
 def servers(workspace, env):
     args = scene(workspace, turns=[
+        {"when": "write", "rounds": [[{"call": "mcp__fake__write", "args": {"path": f"{workspace}/made"}}],
+                                     [{"say": "{{tool_output}}"}]]},
         {"when": "web", "rounds": [[{"call": "mcp__web__echo", "args": {"text": "far"}}],
                                    [{"say": "{{tool_output}}"}]]}],
         rounds=[[{"call": "mcp__fake__echo", "args": {"text": "hi"}}], [{"say": "{{tool_output}}"}]])
@@ -83,6 +85,10 @@ def servers(workspace, env):
               answer)
         call = next(u for u in updates if u["sessionUpdate"] == "tool_call")
         check("it is asked for first", len(c.asked) == 1, c.asked)
+        for mode, wanted in (("workspace-write", "written"), ("read-only", "not written"), ("prompt", "written")):
+            c.call("session/set_mode", {"sessionId": session, "modeId": mode})
+            _, updates = c.prompt(session, "write")
+            check(f"a server in the mode {mode}", said(updates).startswith(wanted), updates)
         check("its call is shown", call["title"] == "fake: echo" and call["kind"] == "other", call)
         with Web("legacy") as web:
             far = c.new(workspace, [{"type": "http", "name": "web", "url": web.url, "headers": [

@@ -12,7 +12,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
-from mcp_scene import Checks, Place  # noqa: E402
+from mcp_scene import FAKE, Checks, Place  # noqa: E402
 
 check = Checks()
 ECHO = ("mcp__fake__echo", {"text": "hi"})
@@ -182,7 +182,23 @@ def to_the_model(base):
           and run.code == 0, requests[1]["messages"][-2:])
 
 
+def read_only(base):
+    """In the mode read-only a server cannot write in the workspace, whatever the user allows it."""
+    place = Place(base, "read-only")
+    place.configure(fake={"command": "python3", "args": [FAKE, "--journal", "/dev/null"]})
+    target = os.path.join(place.work, "made")
+    for mode, word in (("read-only", None), ("plan", None), ("workspace-write", "read-only")):
+        place.env.pop("TRIVET_SANDBOX", None)
+        if word:
+            place.env["TRIVET_SANDBOX"] = word
+        run = place.run([("mcp__fake__write", {"path": target})], args=("--mode", mode))
+        check(f"a server in the mode {word or mode}", "not written" in run.text() and not os.path.exists(target), run)
+    place.env.pop("TRIVET_SANDBOX")
+    run = place.run([("mcp__fake__write", {"path": target})])
+    check("and in workspace-write", run.text() == "written" and os.path.exists(target), run)
+
+
 with harness.private_place() as scratch:
-    for case in (legacy, modern, versions, probes, interrupted, to_the_model):
+    for case in (legacy, modern, versions, probes, interrupted, to_the_model, read_only):
         case(scratch)
 check.end()
