@@ -68,6 +68,7 @@ def missing(score, p):
     score.check(f"masks cannot be moved ({score.name})", not left, left)
 
 
+@harness.needs_namespaces
 def missing_at_home(score, p):
     """The home directory as workspace: what a login or trivet would read cannot be made."""
     home, p.work = p.work, p.home
@@ -111,6 +112,7 @@ def linked(score, p):
                 and not os.path.exists(f"{p.work}/real/hooks/pre-commit"), output)
 
 
+@harness.needs_namespaces
 def linked_parts(score, p):
     """Settings and hooks of git, and guarded places, that are links into the workspace."""
     repository(p)
@@ -149,6 +151,7 @@ def linked_parts(score, p):
                 and os.listdir(f"{p.work}/tools/hooks") == ["pre-push"], p.results())
 
 
+@harness.needs_namespaces
 def linked_inside(score, p):
     """Hooks that are a link inside of the repository, while git may write."""
     repository(p)
@@ -365,6 +368,7 @@ def told_at_the_end(score, p):
     attempt("without namespaces", "echo evil >.envrc", envrc)
 
 
+@harness.needs_namespaces
 def nested_far(score, p):
     """Where a search with a limit of names or of depth would not come to, and the same with a stable tree."""
     far = "/".join("abcdefghijklmn")
@@ -388,6 +392,7 @@ def nested_far(score, p):
         score.check(f"{name} too ({score.name})", os.path.exists(f"{p.work}/{name}"), output)
 
 
+@harness.needs_namespaces
 def nested_added(score, p):
     """The repository of a further writable directory."""
     repository(p)
