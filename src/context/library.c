@@ -7,7 +7,6 @@
 #include "base/utf8.h"
 #include "context/foreign.h"
 #include "context/front.h"
-#include "context/skills.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -133,17 +132,26 @@ static struct item take_skill(const struct skill *skill, struct arena *a)
                          .path = arena_str(a, skill->path)};
 }
 
-struct item *library_skills(struct str config_dir, struct arena *a, size_t *ret_n)
+struct skill_places library_skill_places(struct str config_dir)
 {
-    AUTO(skills) struct skills found = SKILLS_INIT;
+    return (struct skill_places){.config_dir = config_dir, .depth = 1};
+}
+
+bool library_has_skills(const struct skills *found)
+{
+    for (size_t i = 0; i < found->n; i++)
+        if (found->items[i].depth == 1)
+            return true;
+    return false;
+}
+
+struct item *library_skills(const struct skills *found, struct arena *a, size_t *ret_n)
+{
     size_t n = 0, kept = 0;
-    found.depth = 1;
-    skills_add_roots(&found, STR_NONE, config_dir, STR_NONE);
-    skills_scan(&found);
-    struct item *items = arena_array(a, struct item, found.n + 1);
-    for (size_t i = 0; i < found.n; i++)
-        if (found.items[i].depth == 1)
-            items[n++] = take_skill(&found.items[i], a);
+    struct item *items = arena_array(a, struct item, found->n + 1);
+    for (size_t i = 0; i < found->n; i++)
+        if (found->items[i].depth == 1)
+            items[n++] = take_skill(&found->items[i], a);
     qsort(items, n, sizeof *items, by_name);
     for (size_t i = 0; i < n; i++) /* the first of a name wins */
         if (kept == 0 || !str_eq(items[kept - 1].name, items[i].name))

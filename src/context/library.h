@@ -6,12 +6,14 @@
  *     plugins/FOLDER/plugin.json   {"program": "run", "description": "...",
  *                                   "commands": [{"name", "description", "argumentHint"}]}
  *
- * All files are read at each call, so new ones are found at once.  Invalid ones are skipped.
+ * Templates and plugins are read at each call, so new ones are found at once.  Invalid ones are
+ * skipped.
  */
 #ifndef TRIVET_CONTEXT_LIBRARY_H
 #define TRIVET_CONTEXT_LIBRARY_H
 
 #include "base/arena.h"
+#include "context/skills.h"
 
 struct item {
     struct str name;  /* of the command or skill */
@@ -23,7 +25,10 @@ struct item {
 
 /* Sorted by name, in the arena; missing directories count as empty. */
 struct item *library_prompts(struct str config_dir, struct arena *a, size_t *ret_n);
-struct item *library_skills(struct str config_dir, struct arena *a, size_t *ret_n);
+/* Of the skills found in library_skill_places. */
+struct item *library_skills(const struct skills *found, struct arena *a, size_t *ret_n);
+bool library_has_skills(const struct skills *found);
+struct skill_places library_skill_places(struct str config_dir);
 /* One per command; without those whose names are reserved or a template's. */
 struct item *library_plugins(struct str config_dir, struct arena *a, size_t *ret_n);
 /* Files in plugins/ with this suffix: name and path. */

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
+#include <time.h>
 
 void skills_clear(struct skills *s)
 {
@@ -20,6 +21,9 @@ void skills_clear(struct skills *s)
     free(s->items);
     free(s->roots);
     free(s->errors);
+    free(s->watched);
+    table_clear(&s->by_path);
+    table_clear(&s->by_name);
     *s = SKILLS_INIT;
 }
 
@@ -38,6 +42,11 @@ static void add_skill(struct skills *s, struct skill skill)
 {
     GROW(s->items, s->n, s->capacity);
     s->items[s->n++] = skill;
+}
+
+static char folded(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
 
 /* ---- roots ---- */
@@ -99,33 +108,76 @@ void skills_add_roots(struct skills *s, struct str cwd, struct str config_dir, s
         add_pair(s, home, true);
 }
 
-void skills_add_own_roots(struct skills *s, struct str cwd)
+void skills_add_places(struct skills *s, const struct skill_places *p)
 {
-    AUTO(buf) struct buf config = BUF_INIT;
-    path_xdg(&config, "XDG_CONFIG_HOME", ".config");
-    buf_addz(&config, "/trivet");
-    skills_add_roots(s, cwd, buf_str(&config), path_home());
+    s->depth = p->depth;
+    s->first_wins = p->first_wins;
+    skills_add_roots(s, p->cwd, p->config_dir, p->home);
+    if (p->more.n)
+        skills_add_root(s, p->more);
+}
+
+/* ---- what was looked at ---- */
+
+static struct stamp stamp_of(const struct stat *st)
+{
+    return (struct stamp){
+        .dev = (uint64_t)st->st_dev,
+        .ino = (uint64_t)st->st_ino,
+        .size = (int64_t)st->st_size,
+        .changed_ns = (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec,
+    };
+}
+
+/* What the path leads to; all zero when there is nothing.  Before it is read: a change in between
+ * is then seen the next time. */
+static void watch(struct skills *s, struct str path, struct stat *st)
+{
+    struct stamp now = {0};
+    if (stat(path.p, st) == 0)
+        now = stamp_of(st);
+    else
+        *st = (struct stat){0};
+    GROW(s->watched, s->n_watched, s->watched_capacity);
+    s->watched[s->n_watched++] = (struct watched){arena_str(&s->arena, path), now};
+    s->newest_ns = MAX(s->newest_ns, now.changed_ns);
+}
+
+static bool has_roots_of(const struct skills *s, const struct skills *other)
+{
+    if (s->n_roots != other->n_roots || !str_eq(s->tree, other->tree))
+        return false;
+    for (size_t i = 0; i < s->n_roots; i++)
+        if (!str_eq(s->roots[i], other->roots[i]))
+            return false;
+    return true;
+}
+
+bool skills_are_current(const struct skills *s, const struct skills *roots)
+{
+    enum { TICK_NS = 1000000000 }; /* the coarsest clock of a file system that is expected */
+    struct stat st;
+    if (!has_roots_of(s, roots) || s->newest_ns > s->scanned_ns - TICK_NS)
+        return false;
+    for (size_t i = 0; i < s->n_watched; i++) {
+        struct stamp now = {0};
+        if (stat(s->watched[i].path.p, &st) == 0)
+            now = stamp_of(&st);
+        if (memcmp(&now, &s->watched[i].stamp, sizeof now) != 0)
+            return false;
+    }
+    return true;
 }
 
 /* ---- one skill ---- */
 
-static bool is_known(const struct skills *s, struct str path)
+/* Of two skills with the same key the first stands for both: a copy in another root, or any of its
+ * name. */
+static struct str name_key(struct skills *s, struct str name, uint64_t text)
 {
-    for (size_t i = 0; i < s->n; i++)
-        if (str_eq(s->items[i].path, path))
-            return true;
-    return false;
-}
-
-/* Whether an earlier one stands for it: a copy in another root, or any of its name. */
-static bool is_covered(const struct skills *s, struct str name, uint64_t text)
-{
-    for (size_t i = 0; i < s->n; i++) {
-        const struct skill *old = &s->items[i];
-        if (s->first_wins ? str_ieq(old->name, name) : str_eq(old->name, name) && old->text == text)
-            return true;
-    }
-    return false;
+    if (s->first_wins)
+        return arena_lower(&s->arena, name);
+    return arena_fmt(&s->arena, "%.*s/%llx", STR_FMT(name), (unsigned long long)text);
 }
 
 /* path is resolved. */
@@ -135,7 +187,7 @@ static void read_skill(struct skills *s, struct str tree, struct str path, struc
     AUTO(buf) struct buf text = BUF_INIT;
     struct str front, body;
     struct error err;
-    if (is_known(s, path))
+    if (table_get(&s->by_path, path))
         return;
     if (!foreign_read(tree, path, LIMIT_SKILL_BYTES, &text, &err)) {
         add_error(s, arena_fmt(&s->arena, "failed reading %.*s: %s", STR_FMT(path),
@@ -147,14 +199,18 @@ static void read_skill(struct skills *s, struct str tree, struct str path, struc
         return;
     }
     uint64_t hash = str_hash(str_trim(buf_str(&text)));
-    if (is_covered(s, path_base(folder), hash))
+    struct str key = name_key(s, path_base(folder), hash);
+    if (table_get(&s->by_name, key))
         return;
     folder = arena_str(&s->arena, folder);
+    path = arena_str(&s->arena, path);
+    table_put(&s->by_name, key, s);
+    table_put(&s->by_path, path, s);
     front_split(buf_str(&text), &front, &body);
     add_skill(s, (struct skill){
                      .name = path_base(folder),
                      .description = skill_description(buf_str(&text), &s->arena),
-                     .path = arena_str(&s->arena, path),
+                     .path = path,
                      .tree = tree,
                      .folder = folder,
                      .depth = depth,
@@ -171,7 +227,8 @@ struct queue { /* directories still to be read, breadth first */
         int depth;
     } * items;
     size_t n, capacity;
-    struct str tree; /* tree that must contain them, or STR_NONE */
+    struct table known; /* their paths */
+    struct str tree;    /* tree that must contain them, or STR_NONE */
 };
 
 static void queue_add(struct skills *s, struct queue *q, struct str path, int depth)
@@ -185,11 +242,12 @@ static void queue_add(struct skills *s, struct queue *q, struct str path, int de
                   arena_fmt(&s->arena, "skipped %.*s: leads out of the repository", STR_FMT(path)));
         return;
     }
-    for (size_t i = 0; i < q->n; i++)
-        if (str_eq(q->items[i].path, buf_str(&real)))
-            return;
+    if (table_get(&q->known, buf_str(&real)))
+        return;
+    struct str kept = arena_str(&s->arena, buf_str(&real));
+    table_put(&q->known, kept, q);
     GROW(q->items, q->n, q->capacity);
-    q->items[q->n++] = (struct queued){arena_str(&s->arena, buf_str(&real)), depth};
+    q->items[q->n++] = (struct queued){kept, depth};
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -221,32 +279,46 @@ static struct str *read_names(struct skills *s, struct str dir, size_t *ret_n)
     return names;
 }
 
+static void scan_entry(struct skills *s, struct queue *q, struct queued at, struct str name)
+{
+    AUTO(buf) struct buf path = BUF_INIT, real = BUF_INIT;
+    struct error ignored;
+    struct stat st;
+    buf_addf(&path, "%.*s/%.*s", STR_FMT(at.path), STR_FMT(name));
+    bool is_skill = str_is(name, "SKILL.md");
+    if (stat(path.p, &st) == 0 && !S_ISDIR(st.st_mode) && !is_skill)
+        return;
+    watch(s, buf_str(&path), &st); /* also a link that leads nowhere yet */
+    if (S_ISDIR(st.st_mode)) {
+        if (at.depth < (s->depth ? s->depth : LIMIT_SKILL_DEPTH))
+            queue_add(s, q, buf_str(&path), at.depth + 1);
+    } else if (is_skill && path_resolve(&real, buf_str(&path), &ignored)) {
+        read_skill(s, q->tree, buf_str(&real), at.path, at.depth);
+    }
+}
+
+static bool is_stopped(const struct skills *s)
+{
+    return s->stop && atomic_load_explicit(s->stop, memory_order_relaxed);
+}
+
 static void scan_dir(struct skills *s, struct queue *q, struct queued at)
 {
     size_t n;
     struct str *names = read_names(s, at.path, &n);
-    AUTO(buf) struct buf path = BUF_INIT, real = BUF_INIT;
-    struct error ignored;
-    for (size_t i = 0; i < n; i++) {
-        buf_reset(&path);
-        buf_addf(&path, "%.*s/%.*s", STR_FMT(at.path), STR_FMT(names[i]));
-        buf_reset(&real);
-        if (path_is_dir(buf_str(&path))) {
-            if (at.depth < (s->depth ? s->depth : LIMIT_SKILL_DEPTH))
-                queue_add(s, q, buf_str(&path), at.depth + 1);
-        } else if (str_is(names[i], "SKILL.md") && path_resolve(&real, buf_str(&path), &ignored)) {
-            read_skill(s, q->tree, buf_str(&real), at.path, at.depth);
-        }
-    }
+    for (size_t i = 0; i < n && !is_stopped(s); i++)
+        scan_entry(s, q, at, names[i]);
     free(names);
 }
 
 static void scan_root(struct skills *s, struct str root)
 {
     struct queue q = {.tree = foreign_root(s->tree, root)};
-    if (path_is_dir(root))
+    struct stat st;
+    watch(s, root, &st);
+    if (S_ISDIR(st.st_mode))
         queue_add(s, &q, root, 0);
-    for (size_t i = 0; i < q.n; i++) {
+    for (size_t i = 0; i < q.n && !is_stopped(s); i++) {
         if (i == LIMIT_SKILL_DIRS) {
             add_error(s,
                       arena_fmt(&s->arena, "skills scan truncated under %.*s after %d directories",
@@ -255,12 +327,8 @@ static void scan_root(struct skills *s, struct str root)
         }
         scan_dir(s, &q, q.items[i]);
     }
+    table_clear(&q.known);
     free(q.items);
-}
-
-static char folded(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
 
 /* Letters first, then small before capital, then the path. */
@@ -281,6 +349,9 @@ static int by_name(const void *a, const void *b)
 
 void skills_scan(struct skills *s)
 {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now); /* that of the file systems, also in tests with another */
+    s->scanned_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
     for (size_t i = 0; i < s->n_roots; i++)
         scan_root(s, s->roots[i]);
     if (s->n)

@@ -1,12 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* Skills: folders with a SKILL.md that describes for the model how something is done, with loaf's
- * search rules.  The disk is read at each call; nothing is cached.  Kward names them by its own
- * rules (library.h). */
+ * search rules.  skill_store.h keeps what was found.  Kward names them by its own rules
+ * (library.h). */
 #ifndef TRIVET_CONTEXT_SKILLS_H
 #define TRIVET_CONTEXT_SKILLS_H
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/table.h"
+
+#include <stdatomic.h>
+
+/* Where skills are looked for, and which. */
+struct skill_places {
+    struct str cwd;        /* its repository's directories; STR_NONE: none */
+    struct str config_dir; /* its directory skills/; likewise */
+    struct str home;       /* likewise */
+    struct str more;       /* one more directory of skills; likewise */
+    int depth;             /* levels below a directory of skills; 0: six */
+    bool first_wins;       /* of several skills of one name only the first is listed */
+};
+
+struct stamp { /* compared as bytes */
+    uint64_t dev, ino;
+    int64_t size, changed_ns;
+};
 
 struct skill {
     struct str name;
@@ -27,9 +45,17 @@ struct skills {
     size_t n_roots, roots_capacity;
     struct str *errors; /* what could not be read, one line each */
     size_t n_errors, errors_capacity;
-    struct str tree; /* the repository, whose links may not lead out of it; or STR_NONE */
-    int depth;       /* levels below a root that are looked at; 0: six */
-    bool first_wins; /* of several skills of one name only the first is listed */
+    struct str tree;         /* the repository, whose links may not lead out of it; or STR_NONE */
+    int depth;               /* as in struct skill_places */
+    bool first_wins;         /* likewise */
+    const atomic_bool *stop; /* ends a scan early; may be NULL */
+    struct table by_path, by_name;
+    struct watched { /* directories and files as they were before they were read */
+        struct str path;
+        struct stamp stamp;
+    } * watched;
+    size_t n_watched, watched_capacity;
+    int64_t newest_ns, scanned_ns; /* the last change of one of them; when the scan began */
 };
 #define SKILLS_INIT ((struct skills){0})
 void skills_clear(struct skills *s);
@@ -39,11 +65,14 @@ void skills_clear(struct skills *s);
  * there is one.  Only notes the roots. */
 void skills_add_roots(struct skills *s, struct str cwd, struct str config_dir, struct str home);
 void skills_add_root(struct skills *s, struct str dir);
-/* The same with trivet's own directory, $XDG_CONFIG_HOME/trivet/skills. */
-void skills_add_own_roots(struct skills *s, struct str cwd);
+/* The roots, depth and rule of the places. */
+void skills_add_places(struct skills *s, const struct skill_places *p);
 /* loaf 180-181: every SKILL.md below the roots, so many levels deep; the folder's name is the
  * skill's name.  A skill with the name and the text of an earlier one is the same skill. */
 void skills_scan(struct skills *s);
+/* Whether a scan of these roots would find the same: nothing that was looked at has changed.  False
+ * when in doubt, shortly after a change. */
+bool skills_are_current(const struct skills *s, const struct skills *roots);
 
 /* The skill of exactly this name; NULL when there is none. */
 const struct skill *skills_find(const struct skills *s, struct str name);

@@ -5,6 +5,7 @@
 #include "base/path.h"
 #include "context/config.h"
 #include "context/guide.h"
+#include "context/skill_store.h"
 #include "engine/session.h"
 #include "engine/site.h"
 
@@ -102,25 +103,32 @@ bool profile_load_project_rules(struct rules *rules, struct str workspace, struc
 
 /* ---- skills ---- */
 
-void profile_find_skills(struct str workspace, struct skills *ret)
+const struct skills *profile_skills_await(struct engine *e, struct str workspace)
 {
-    ret->first_wins = true;
-    skills_add_own_roots(ret, workspace);
-    skills_scan(ret);
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct skill_places places = skill_places_own(workspace, &a);
+    return skill_store_look_await(engine_skills(e), &places);
+}
+
+const struct skills *profile_skills(struct engine *e, struct str workspace)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct skill_places places = skill_places_own(workspace, &a);
+    return skill_store_get(engine_skills(e), &places);
 }
 
 /* The list of skills, and the text of those that the prompt names. */
 static void put_skills_await(void *arg, struct session *s, struct str input,
                              struct context_parts *out)
 {
-    AUTO(skills) struct skills skills = SKILLS_INIT;
+    AUTO(arena) struct arena a = ARENA_INIT;
     struct session_info info;
     size_t n;
     (void)arg;
     session_info(s, &info);
-    profile_find_skills(info.workspace, &skills);
-    const struct skill **chosen = skills_mentioned(&skills, input, &skills.arena, &n);
-    skills_put_list_for(&skills, "Skill", skills_budget(session_window(s)), &out->head);
+    const struct skills *skills = profile_skills_await(session_engine(s), info.workspace);
+    const struct skill **chosen = skills_mentioned(skills, input, &a, &n);
+    skills_put_list_for(skills, "Skill", skills_budget(session_window(s)), &out->head);
     skills_put_chosen(chosen, n, &out->turn);
     session_mentions_await(s, input, &out->turn);
 }

@@ -17,6 +17,8 @@
 #include "context/skills.h"
 #include "engine/settings.h"
 
+struct engine;
+
 struct run_mode {
     const char *name;
     enum mode covers;
@@ -43,8 +45,10 @@ bool profile_load_project_rules(struct rules *rules, struct str workspace, struc
 /* The user's file of rules. */
 void profile_rules_path(struct buf *out);
 
-/* The skills of the workspace and of the user. */
-void profile_find_skills(struct str workspace, struct skills *ret);
+/* The skills of the workspace and of the user: those there are now, and those found last
+ * (context/skill_store.h). */
+const struct skills *profile_skills_await(struct engine *e, struct str workspace);
+const struct skills *profile_skills(struct engine *e, struct str workspace);
 
 /* The settings of a session in this mode; the caller adds what is its own.  can_answer: a user
  * answers when a call asks to leave the sandbox. */

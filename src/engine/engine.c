@@ -3,6 +3,7 @@
 #include "engine/turn_impl.h"
 
 #include "base/path.h"
+#include "context/skill_store.h"
 #include "net/http.h"
 #include "toolsets/custom.h"
 #include "tools/background.h"
@@ -23,6 +24,7 @@ static struct engine *make(struct loop *l, const struct provider *const *provide
     e->finished_end = &e->finished;
     e->sessions_end = &e->sessions;
     e->limits = limits_book_new();
+    e->skills = skill_store_new(l);
     e->launch_dir = getcwd(NULL, 0);
     if (!e->launch_dir)
         e->launch_dir = xstrdup("/");
@@ -73,6 +75,7 @@ void engine_free(struct engine *e)
     shell_state_clear(&e->shell);
     environment_free(e->env);
     custom_free(e->custom);
+    skill_store_free(e->skills);
     auth_store_free(e->auth);
     arena_clear(&e->arena);
     arena_clear(&e->access);
@@ -84,6 +87,11 @@ void engine_free(struct engine *e)
     free(e->launch_dir);
     group_unref(e->group);
     free(e);
+}
+
+struct skill_store *engine_skills(struct engine *e)
+{
+    return e->skills;
 }
 
 struct loop *engine_loop(struct engine *e)

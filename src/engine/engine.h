@@ -27,6 +27,9 @@ void engine_share(struct engine *e);
 /* Every session must be closed and their turns ended (engine_is_idle). */
 void engine_free(struct engine *e);
 struct loop *engine_loop(struct engine *e);
+/* The skills that were found last (context/skill_store.h). */
+struct skill_store;
+struct skill_store *engine_skills(struct engine *e);
 /* No turn runs. */
 bool engine_is_idle(const struct engine *e);
 /* Waits until every turn has ended, then ends the background jobs; not cancelable. */

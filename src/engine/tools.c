@@ -42,6 +42,7 @@ void engine_fill_cx(struct engine *e, const struct session_settings *settings, s
         .search_url = keys_base_url(search_service.env_base, search_service.base_url),
         .may_fetch_local = is_switched_on("TRIVET_FETCH_LOCAL"),
         .custom = custom_of(e, settings),
+        .skills = e->skills,
     };
 }
 

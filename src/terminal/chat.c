@@ -5,7 +5,6 @@
 #include "base/path.h"
 #include "base/shown.h"
 #include "base/time.h"
-#include "context/skills.h"
 #include "loop/process.h"
 #include "terminal/complete.h"
 #include "terminal/internal.h"

@@ -34,11 +34,6 @@ static bool has_terminal(void)
     return fd >= 0;
 }
 
-void launch_find_skills(const struct launch *l, struct skills *ret)
-{
-    profile_find_skills(l->workspace, ret);
-}
-
 static void fill_settings(struct launch *l)
 {
     const struct run_options *o = l->options;

@@ -5,7 +5,6 @@
 #ifndef TRIVET_TERMINAL_LAUNCH_H
 #define TRIVET_TERMINAL_LAUNCH_H
 
-#include "context/skills.h"
 #include "engine/session.h"
 #include "terminal/options.h"
 
@@ -34,8 +33,6 @@ bool launch_open_await(struct launch *l, struct error *err);
 void launch_refill(struct launch *l);
 /* Opens the session of this id or file; a new one for STR_NONE. */
 bool launch_open(struct launch *l, struct str resumed, struct error *err);
-/* The skills of the workspace and of the user. */
-void launch_find_skills(const struct launch *l, struct skills *ret);
 void launch_close(struct launch *l); /* the session; fine when there is none */
 void launch_clear(struct launch *l); /* after the engine is gone */
 

@@ -3,7 +3,7 @@
 
 #include "base/options.h"
 #include "base/path.h"
-#include "context/skills.h"
+#include "dialects/profile.h"
 #include "context/instructions.h"
 #include "terminal/pick.h"
 
@@ -51,37 +51,51 @@ static void run_status(struct chat *c, struct str args)
     run_cost(c, args);
 }
 
-static void run_tools(struct chat *c, struct str args)
+static void tools_fiber(void *arg)
 {
+    struct chat *c = arg;
     AUTO(arena) struct arena a = ARENA_INIT;
     size_t n;
+    profile_skills_await(c->engine,
+                         c->launch.workspace); /* without one there is no tool for them */
     const struct tool **tools = engine_tools(c->engine, &c->launch.settings, c->launch.workspace,
                                              &a, &n);
-    (void)args;
     for (size_t i = 0; i < n; i++) {
         struct str first;
         str_split(str_of(tools[i]->about), '.', &first);
         view_notice(c, 0, "%-12s %.*s", tools[i]->name, STR_FMT(first));
     }
+    chat_dirty(c);
 }
 
-static void run_skills(struct chat *c, struct str args)
+static void run_tools(struct chat *c, struct str args)
 {
-    struct skills s = SKILLS_INIT;
     (void)args;
-    launch_find_skills(&c->launch, &s);
-    for (size_t i = 0; i < s.n; i++) {
+    fiber_start(c->loop, "tools", tools_fiber, c);
+}
+
+static void skills_fiber(void *arg)
+{
+    struct chat *c = arg;
+    const struct skills *s = profile_skills_await(c->engine, c->launch.workspace);
+    for (size_t i = 0; i < s->n; i++) {
         AUTO(buf) struct buf about = BUF_INIT;
-        skill_preview(&s.items[i], &about);
-        view_notice(c, 0, "$%.*s  %.*s", STR_FMT(s.items[i].name), STR_FMT(buf_str(&about)));
+        skill_preview(&s->items[i], &about);
+        view_notice(c, 0, "$%.*s  %.*s", STR_FMT(s->items[i].name), STR_FMT(buf_str(&about)));
     }
-    if (!s.n)
+    if (!s->n)
         view_notice(c, 0,
                     "no skills: they lie in .agents/skills/NAME/SKILL.md of the workspace or "
                     "of the home directory, and in ~/.config/trivet/skills");
     else
         view_notice(c, STYLE_DIM, "a prompt that names a skill as $NAME brings its text along");
-    skills_clear(&s);
+    chat_dirty(c);
+}
+
+static void run_skills(struct chat *c, struct str args)
+{
+    (void)args;
+    fiber_start(c->loop, "skills", skills_fiber, c);
 }
 
 static void run_memory(struct chat *c, struct str args)

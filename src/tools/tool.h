@@ -59,6 +59,7 @@ struct client_files {
 };
 
 struct todo_list;
+struct skill_store;
 struct custom;
 struct tool_result;
 
@@ -95,6 +96,7 @@ struct tool_cx {
     struct todo_list *todos;           /* of the session; may be NULL */
     const struct client_files *files;  /* may be NULL: all are on the disk */
     struct custom *custom;             /* custom tools (toolsets/custom.h); may be NULL */
+    struct skill_store *skills;        /* of the process (context/skill_store.h); may be NULL */
     struct saved_dir *saved;           /* for outputs that are shown in part; may be NULL */
     const struct cut_rules *cut;       /* how much of them is shown; NULL: cut_usual */
     const void *self;                  /* what the called tool stands for */

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/time.h"
 #include "context/library.h"
+#include "context/skill_store.h"
 #include "tools/exa.h"
 #include "tools/skill.h"
 #include "toolsets/kward.h"
@@ -138,7 +139,9 @@ static bool skill_await(struct tool_cx *cx, const void *args, struct tool_result
     const struct skill_args *a = args;
     AUTO(arena) struct arena arena = ARENA_INIT;
     size_t n;
-    const struct item *skills = library_skills(cx->config_dir, &arena, &n);
+    struct skill_places places = library_skill_places(cx->config_dir);
+    const struct item *skills = library_skills(skill_store_look_await(cx->skills, &places), &arena,
+                                               &n);
     const struct item *skill = item_find(skills, n, a->name);
     if (!skill)
         return tool_fail(ret, "Error: unknown skill: %.*s", STR_FMT(a->name));
@@ -149,11 +152,9 @@ static bool skill_await(struct tool_cx *cx, const void *args, struct tool_result
 
 static bool has_skills(const struct tool_cx *cx)
 {
-    AUTO(arena) struct arena arena = ARENA_INIT;
-    size_t n = 0;
-    if (cx->config_dir.n)
-        library_skills(cx->config_dir, &arena, &n);
-    return n > 0;
+    struct skill_places places = library_skill_places(cx->config_dir);
+    return cx->config_dir.n && cx->skills &&
+           library_has_skills(skill_store_get(cx->skills, &places));
 }
 
 const struct tool kward_skill_tool = {

@@ -3,7 +3,7 @@
  * 73-103 and 12): web, todo, skills.
  */
 #include "base/path.h"
-#include "context/skills.h"
+#include "context/skill_store.h"
 #include "tools/exa.h"
 #include "tools/fetch_url.h"
 #include "tools/skill.h"
@@ -173,23 +173,22 @@ static const struct row skill_rows[] = {
     ROW_END,
 };
 
-static void find_skills(const struct tool_cx *cx, struct skills *ret)
+static struct skill_places skill_places(const struct tool_cx *cx, struct arena *a)
 {
-    ret->first_wins = true;
-    skills_add_own_roots(ret, cx->root);
+    struct skill_places p = skill_places_own(cx->root, a);
     if (cx->config_dir.n)
-        skills_add_root(ret, arena_fmt(&ret->arena, "%.*s/skills", STR_FMT(cx->config_dir)));
-    skills_scan(ret);
+        p.more = arena_fmt(a, "%.*s/skills", STR_FMT(cx->config_dir));
+    return p;
 }
 
 static bool skill_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
                         struct error *err)
 {
     const struct skill_args *a = args;
-    AUTO(skills) struct skills found = SKILLS_INIT;
+    AUTO(arena) struct arena arena = ARENA_INIT;
     AUTO(buf) struct buf text = BUF_INIT;
-    find_skills(cx, &found);
-    const struct skill *skill = skills_find(&found, a->skill);
+    struct skill_places places = skill_places(cx, &arena);
+    const struct skill *skill = skills_find(skill_store_look_await(cx->skills, &places), a->skill);
     if (!skill)
         return tool_fail(ret, "unknown skill: %.*s", STR_FMT(a->skill));
     if (!skill_read(cx, skill->folder, STR_NONE, &text, err))
@@ -205,9 +204,9 @@ static bool skill_await(struct tool_cx *cx, const void *args, struct tool_result
 
 static bool has_skills(const struct tool_cx *cx)
 {
-    AUTO(skills) struct skills found = SKILLS_INIT;
-    find_skills(cx, &found);
-    return found.n > 0;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct skill_places places = skill_places(cx, &a);
+    return cx->skills && skill_store_get(cx->skills, &places)->n > 0;
 }
 
 const struct tool scaiflux_skill_tool = {

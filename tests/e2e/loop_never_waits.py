@@ -10,14 +10,16 @@ when other programs take the processors.
 import fcntl
 import json
 import os
+import pty
 import re
+import select
 import subprocess
 import sys
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
-from client import Kward, Loaf, Scaiflux  # noqa: E402
+from client import PATIENCE_S, PROGRAM, Kward, Loaf, Rpc, Scaiflux  # noqa: E402
 
 LIMIT_MS = 20 * harness.slow() * harness.pace()
 SCENARIO = {"turns": [{"when": "search", "rounds": [[{"call": "@search", "args": {
@@ -39,7 +41,10 @@ def env(base):
 def ended(name, client):
     """Closes the client and looks at what it says of its rounds."""
     client.close()
-    text = client.stderr.decode(errors="replace")
+    measured(name, client.stderr.decode(errors="replace"))
+
+
+def measured(name, text):
     longest = re.search(r"longest round: busy (\d+) us, asleep (\d+) us", text)
     long = [line for line in text.splitlines() if line.startswith("round: ")]
     check(f"{name}: the rounds were measured", longest, text)
@@ -267,6 +272,128 @@ def compaction(base):
         ended("kward, compaction", c)
 
 
+# ---- many skills ----
+
+class Acp(Rpc):
+    args = ("acp",)
+
+
+def write_skill(folder, name, about):
+    os.makedirs(f"{folder}/{name}", exist_ok=True)
+    with open(f"{folder}/{name}/SKILL.md", "w", encoding="ascii") as file:
+        file.write(f"---\nname: {name}\ndescription: {about}\n---\nSteps of {name}.\n")
+
+
+def skills_home(base, folder):
+    """The environment of a home with 1,900 skills, and where these are."""
+    folder = f"{base}/home/{folder}/skills"
+    for i in range(1900):
+        write_skill(folder, f"skill-{i:04}", f"does a thing, number {i}")
+    return {**env(base), "HOME": f"{base}/home"}, folder
+
+
+def exec_skills(base):
+    place, _ = skills_home(base, ".agents")
+    done = subprocess.run([PROGRAM, "exec", "go"], cwd=base, env={**os.environ, **place},
+                          stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    check("exec answered", b"Heard you." in done.stdout, done)
+    measured("exec, 1900 skills", done.stderr.decode(errors="replace"))
+
+
+def chat_skills(base):
+    place, _ = skills_home(base, ".agents")
+    screen, inside = pty.openpty()
+    with subprocess.Popen([PROGRAM, "chat"], cwd=base, env={**os.environ, **place, "TERM": "xterm"},
+                          stdin=inside, stdout=inside, stderr=subprocess.PIPE,
+                          start_new_session=True) as chat:
+        os.close(inside)
+        for keys, answer in ((b"", b"rehearsal"), (b"go\r", b" you."),
+                             (b"/tools\r", b"Skill "), (b"/skills\r", b"$skill-1899"),
+                             (b"go\r", b" you."), (b"/quit\r", None)):
+            os.write(screen, keys)
+            seen = b""
+            try:
+                while (answer is None or answer not in seen) and \
+                        select.select([screen], [], [], PATIENCE_S)[0]:
+                    seen += os.read(screen, 65536)
+            except OSError:  # the program has closed it
+                pass
+            check(f"chat: {keys}", answer is None or answer in seen, seen[-300:])
+        text = chat.stderr.read().decode(errors="replace")
+    os.close(screen)
+    measured("chat, 1900 skills", text)
+
+
+def acp_skills(base):
+    place, folder = skills_home(base, ".agents")
+    with Acp(cwd=base, env=place) as c:
+        c.call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+        session = c.call("session/new", {"cwd": base, "mcpServers": []})["sessionId"]
+
+        def turn(text):
+            before = len(c.heard)
+            c.call("session/prompt", {"sessionId": session,
+                                      "prompt": [{"type": "text", "text": text}]})
+            return "".join(m["params"]["update"].get("content", {}).get("text", "")
+                           for m in c.heard[before:] if m.get("method") == "session/update")
+
+        for text in ("go", "/tools", "/skill-0007 go"):
+            turn(text)
+        write_skill(folder, "fresh", "was added later")
+        check("acp: a new skill is listed", "fresh" in turn("/skills"))
+        ended("acp, 1900 skills", c)
+
+
+def loaf_skills(base):
+    place, folder = skills_home(base, ".agents")
+    with Loaf(cwd=base, env=place) as c:
+        session = c.call("session.create")["session_id"]
+        applied = []
+        for text in ("go", "$fresh go", "$fresh go again"):
+            before = len(c.heard)
+            c.turn(session, text)
+            applied.append("skills applied: fresh" in json.dumps(c.heard[before:]))
+            if text == "go":
+                write_skill(folder, "fresh", "was added later")
+            else:
+                os.remove(f"{folder}/fresh/SKILL.md")
+                os.rmdir(f"{folder}/fresh")
+                break
+        c.turn(session, "$fresh go again")
+        check("loaf: the next turn has a new skill", applied == [False, True], applied)
+        check("loaf: a removed one is gone", c.call("state.get")["skills"]["count"] == 1900)
+        write_skill(folder, "skill-0000", "was changed")
+        found = {x["name"]: x["description"] for x in c.call("skills.list")["skills"]}
+        check("loaf: a changed one is read again", found["skill-0000"] == "was changed", found)
+        ended("loaf, 1900 skills", c)
+
+
+def kward_skills(base):
+    place, folder = skills_home(base, ".kward")
+    with Kward(cwd=base, env=place) as c:
+        check("kward: the tool is offered", "read_skill" in json.dumps(c.call("tools/list")))
+        session = c.call("sessions/create")["id"]
+        for _ in range(2):
+            turn = c.call("turns/start", {"sessionId": session, "input": "go"})["id"]
+            c.event("turnFinished", turn)
+        write_skill(folder, "fresh", "was added later")
+        names = {x["name"] for x in c.call("commands/list", {"sessionId": session})["commands"]}
+        check("kward: all skills and a new one", len(names) == 1901 and "skill:fresh" in names, names)
+        c.call("resources/startup", {"sessionId": session})
+        ended("kward, 1900 skills", c)
+
+
+def scaiflux_skills(base):
+    place, _ = skills_home(base, ".agents")
+    with Scaiflux(["--model", f"rehearsal/{base}/scenario.json"], cwd=base, env=place) as c:
+        c.event("ready")
+        for _ in range(2):
+            c.turn("hello")
+        c.send({"type": "slash", "command": "tools"})
+        check("scaiflux: the tool is offered", "Skill" in json.dumps(c.event("slash_result")))
+        ended("scaiflux, 1900 skills", c)
+
+
 def play(test, place, attempt):
     base = os.path.join(place, f"{test.__name__}{attempt}")
     os.makedirs(base)
@@ -287,7 +414,8 @@ def main():
         place = os.path.realpath(place)
         for test in (kward_locks, loaf_locks, scaiflux_locks, scaiflux_resumes_locked, slow_syncs,
                      large_tree, many_sessions, large_session, huge_session, transcript,
-                     compaction):
+                     compaction, exec_skills, chat_skills, acp_skills, loaf_skills, kward_skills,
+                     scaiflux_skills):
             if len(sys.argv) > 1 and test.__name__ not in sys.argv[1:]:
                 continue
             # A disk that others keep busy can hold up any system call: what is wrong is wrong twice.

@@ -60,7 +60,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     fuzz_write("skills/s/SKILL.md", bytes, 0600);
     struct item *items = library_prompts(dir, &a, &n_items);
     check_items(items, n_items, dir, &a);
-    items = library_skills(dir, &a, &n_items);
+    AUTO(skills) struct skills found = SKILLS_INIT;
+    struct skill_places places = library_skill_places(dir);
+    skills_add_places(&found, &places);
+    skills_scan(&found);
+    items = library_skills(&found, &a, &n_items);
     check_items(items, n_items, dir, &a);
     items = library_plugins(dir, &a, &n_items);
     check_items(items, n_items, arena_fmt(&a, "%.*s/plugins/p/", STR_FMT(dir)), &a);

@@ -58,7 +58,11 @@ static void first_skill_of_a_name(void **state)
     put("skills/one/SKILL.md", "---\nname: same\ndescription: 1\n---\n", 0600);
     put("skills/two/SKILL.md", "---\nname: same\ndescription: 2\n---\n", 0600);
     put("skills/three/SKILL.md", "no front matter", 0600);
-    struct item *items = library_skills(str_of(dir), &a, &n);
+    AUTO(skills) struct skills found = SKILLS_INIT;
+    struct skill_places places = library_skill_places(str_of(dir));
+    skills_add_places(&found, &places);
+    skills_scan(&found);
+    struct item *items = library_skills(&found, &a, &n);
     assert_int_equal(n, 2);
     assert_true(str_is(items[0].about, "1"));
     assert_true(str_is(items[1].name, "three"));

@@ -6,6 +6,8 @@
 #include "tool_scene.h"
 #include "tools/skill.h"
 
+#include <sys/stat.h>
+
 static void check_names(const struct skills *s, const char *want)
 {
     AUTO(buf) struct buf names = BUF_INIT;
@@ -222,6 +224,69 @@ static void test_copies(void **state)
     scene_close(&s);
 }
 
+/* Until a change gets another time than all before. */
+static void next_tick(struct scene *scene, const struct skills *s)
+{
+    struct stat st;
+    do {
+        scene_put(scene, "probe", "x");
+        assert_int_equal(stat(scene_path(scene, "probe"), &st), 0);
+    } while ((int64_t)st.st_ctim.tv_sec * 1000000000 + st.st_ctim.tv_nsec <= s->newest_ns);
+}
+
+/* As if the last change were long ago. */
+static void look_again(struct skills *s, struct scene *scene, bool want)
+{
+    AUTO(skills) struct skills roots = SKILLS_INIT;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct skill_places places = {.config_dir = below(scene, &a, "data")};
+    skills_add_places(&roots, &places);
+    s->scanned_ns += INT64_C(3600) * 1000000000;
+    assert_int_equal(skills_are_current(s, &roots), want);
+    skills_clear(s);
+    skills_add_places(s, &places);
+    skills_scan(s);
+    s->scanned_ns = s->newest_ns;
+    assert_false(skills_are_current(s, &roots)); /* just changed: in doubt */
+    s->scanned_ns += INT64_C(3600) * 1000000000;
+    assert_true(skills_are_current(s, &roots));
+    next_tick(scene, s);
+}
+
+static void test_changes_are_seen(void **state)
+{
+    (void)state;
+    struct scene s;
+    AUTO(skills) struct skills found = SKILLS_INIT;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    scene_open(&s);
+    struct str there = below(&s, &a, "elsewhere"), gone = below(&s, &a, "gone");
+    look_again(&found, &s, false);
+    scene_put(&s, "data/skills/one/SKILL.md", "first\n");
+    look_again(&found, &s, false); /* the directory itself is new */
+    scene_put(&s, "data/skills/one/SKILL.md", "other\n");
+    look_again(&found, &s, false); /* as long as before */
+    assert_has(found.items[0].description, "other");
+    scene_put(&s, "data/skills/one/notes.md", "not a skill\n");
+    look_again(&found, &s, false);
+    scene_put(&s, "data/skills/one/notes.md", "still none, and longer\n");
+    look_again(&found, &s, true);
+    scene_put(&s, "elsewhere/SKILL.md", "by a link\n");
+    assert_int_equal(symlink("../../elsewhere", scene_path(&s, "data/skills/two")), 0);
+    look_again(&found, &s, false);
+    assert_int_equal(found.n, 2);
+    assert_int_equal(rename(there.p, gone.p), 0);
+    look_again(&found, &s, false);
+    assert_int_equal(found.n, 1);
+    assert_int_equal(rename(gone.p, there.p), 0);
+    look_again(&found, &s, false); /* the link leads somewhere again */
+    assert_int_equal(found.n, 2);
+    assert_int_equal(unlink(scene_path(&s, "data/skills/one/SKILL.md")), 0);
+    look_again(&found, &s, false);
+    assert_int_equal(found.n, 1);
+    scene_close(&s);
+}
+
 static void check_mentions(const struct skills *s, const char *text, const char *want)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -304,6 +369,7 @@ int main(void)
         cmocka_unit_test(test_block),
         cmocka_unit_test(test_budget),
         cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_changes_are_seen),
         cmocka_unit_test(test_mentions),
         cmocka_unit_test(test_reading),
     };

@@ -60,18 +60,16 @@ static bool tools_await(struct acp_session *s, struct str args, struct buf *out,
 
 static bool skills_await(struct acp_session *s, struct str args, struct buf *out, struct error *err)
 {
-    struct skills skills = SKILLS_INIT;
+    const struct skills *skills = profile_skills_await(s->acp->sv->engine, s->cwd);
     (void)args, (void)err;
-    profile_find_skills(s->cwd, &skills);
-    for (size_t i = 0; i < skills.n; i++) {
-        buf_addf(out, "- `/%.*s` ", STR_FMT(skills.items[i].name));
-        skill_preview(&skills.items[i], out);
+    for (size_t i = 0; i < skills->n; i++) {
+        buf_addf(out, "- `/%.*s` ", STR_FMT(skills->items[i].name));
+        skill_preview(&skills->items[i], out);
         buf_addc(out, '\n');
     }
-    if (!skills.n)
+    if (!skills->n)
         buf_addz(out, "There are no skills: they lie in .agents/skills/NAME/SKILL.md of the "
                       "workspace or of the home directory, and in ~/.config/trivet/skills.\n");
-    skills_clear(&skills);
     return true;
 }
 
@@ -236,18 +234,15 @@ const struct acp_command *acp_find_command(struct str text, struct str *ret_args
     return name.n ? find(name) : NULL;
 }
 
-void acp_use_skill(struct acp_session *s, struct input *in, struct arena *a)
+void acp_use_skill_await(struct acp_session *s, struct input *in, struct arena *a)
 {
-    struct skills skills = SKILLS_INIT;
     struct str rest, name = command_name(in->text, &rest);
     if (!name.n)
         return;
-    profile_find_skills(s->cwd, &skills);
-    if (skills_find(&skills, name)) {
+    if (skills_find(profile_skills_await(s->acp->sv->engine, s->cwd), name)) {
         in->display = in->display.p ? in->display : in->text;
         in->text = arena_fmt(a, "Use the skill $%.*s. %.*s", STR_FMT(name), STR_FMT(rest));
     }
-    skills_clear(&skills);
 }
 
 bool acp_run_command_await(struct acp_session *s, const struct acp_command *c, struct str args,
@@ -284,23 +279,21 @@ static void put_command(struct jw *w, struct str name, struct str about, const c
 static void on_commands(void *arg)
 {
     struct acp_session *s = arg;
-    struct skills skills = SKILLS_INIT;
+    const struct skills *skills = profile_skills(s->acp->sv->engine, s->cwd);
     s->commands_soon = NULL;
-    profile_find_skills(s->cwd, &skills);
     struct jw *w = acp_update_begin(s, "available_commands_update");
     jw_karr(w, "availableCommands");
     for (const struct acp_command *c = acp_commands; c->name; c++)
         put_command(w, str_of(c->name), str_of(c->about), c->hint);
-    for (size_t i = 0; i < skills.n; i++) {
+    for (size_t i = 0; i < skills->n; i++) {
         AUTO(buf) struct buf about = BUF_INIT;
-        const struct skill *k = &skills.items[i];
+        const struct skill *k = &skills->items[i];
         skill_preview(k, &about);
-        if (!find(k->name) && skills_find(&skills, k->name) == k)
+        if (!find(k->name))
             put_command(w, k->name, buf_str(&about), "what to do with it");
     }
     jw_arr_end(w);
     acp_update_end(s);
-    skills_clear(&skills);
 }
 
 void acp_say_commands_soon(struct acp_session *s)

@@ -140,6 +140,7 @@ static bool find_await(struct request *rq, struct acp_session **ret, struct erro
     if (!acp_find_saved_await(a, p->session_id, &rq->arena, &path, err) ||
         !acp_session_begin(rq, p->cwd, &s, err))
         return false;
+    profile_skills_await(a->sv->engine, s->cwd); /* for the list of commands */
     if (!open_await(rq, s, path, err) || !acp_use_servers(s, p->servers, err)) {
         acp_session_free(s);
         return false;

@@ -93,7 +93,7 @@ const struct acp_command *acp_find_command(struct str text, struct str *ret_args
 bool acp_run_command_await(struct acp_session *s, const struct acp_command *c, struct str args,
                            struct error *err);
 /* A prompt that names a skill as a command gets the text for the model. */
-void acp_use_skill(struct acp_session *s, struct input *in, struct arena *a);
+void acp_use_skill_await(struct acp_session *s, struct input *in, struct arena *a);
 /* available_commands_update, behind the answer of the running request. */
 void acp_say_commands_soon(struct acp_session *s);
 

@@ -95,7 +95,7 @@ static bool prompt_await(struct request *rq, struct jw *w, struct error *err)
     s->is_prompting = true;
     s->is_cancel_asked = false;
     if (!command)
-        acp_use_skill(s, &in, &rq->arena);
+        acp_use_skill_await(s, &in, &rq->arena);
     bool ok = command ? command_await(s, command, args, err) : run_await(rq, s, &in, err);
     s->is_prompting = false;
     if (ok) {

@@ -193,13 +193,14 @@ static bool open_new(struct acp_session *s, struct error *err)
     return true;
 }
 
-static bool new_session(struct request *rq, struct jw *w, struct error *err)
+static bool new_session_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct new_params *p = rq->args;
     struct acp_session *s;
     if (!acp_is_ready(rq, err) || !acp_check_servers(rq, p->servers, err) ||
         !acp_session_begin(rq, p->cwd, &s, err))
         return false;
+    profile_skills_await(s->acp->sv->engine, s->cwd); /* for the list of commands */
     if (!open_new(s, err) || !acp_use_servers(s, p->servers, err)) {
         acp_session_free(s);
         return false;
@@ -218,8 +219,9 @@ const struct method acp_session_new = {
     .params_size = sizeof(struct new_params),
     .params_needed = true,
     .result = acp_new_result,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = new_session,
+    .run = new_session_await,
     .about = "Begins a conversation in a directory.",
     .errors = "no model can be asked (-32000)",
 };

@@ -113,12 +113,12 @@ struct shelves {
     size_t n_prompts, n_skills, n_plugins;
 };
 
-static struct shelves read_shelves(const struct kward *k, struct arena *a)
+static struct shelves read_shelves_await(const struct kward *k, struct arena *a)
 {
     struct shelves s;
     struct str dir = str_of(k->config_dir);
     s.prompts = library_prompts(dir, a, &s.n_prompts);
-    s.skills = library_skills(dir, a, &s.n_skills);
+    s.skills = kw_skills_await(k, a, &s.n_skills);
     s.plugins = library_plugins(dir, a, &s.n_plugins);
     return s;
 }
@@ -194,12 +194,12 @@ static void put_plugin(struct jw *w, const struct item *it)
     jw_obj_end(w);
 }
 
-static bool list_commands(struct request *rq, struct jw *w, struct error *err)
+static bool commands_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct kw_session_params *p = rq->args;
     if (!kw_find_session(rq->dialect, p->session_id, err))
         return false;
-    struct shelves s = read_shelves(rq->dialect, &rq->arena);
+    struct shelves s = read_shelves_await(rq->dialect, &rq->arena);
     jw_obj(w);
     jw_karr(w, "commands");
     for (size_t i = 0; i < s.n_prompts; i++)
@@ -218,8 +218,9 @@ const struct method kw_commands_list = {
     .params = kw_session_params_rows,
     .params_size = sizeof(struct kw_session_params),
     .result = commands_rows,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = list_commands,
+    .run = commands_await,
     .about = "The available slash commands.",
     .errors = "Unknown session: <id>",
 };
@@ -274,14 +275,14 @@ static void put_plugins(struct jw *w, struct kward *k, const struct shelves *s, 
     jw_obj_end(w);
 }
 
-static bool startup(struct request *rq, struct jw *w, struct error *err)
+static bool startup_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct kw_session_params *p = rq->args;
     struct kward *k = rq->dialect;
     static const struct item agents = {.name = {"AGENTS.md", 9}};
     if (!kw_find_session(k, p->session_id, err))
         return false;
-    struct shelves s = read_shelves(k, &rq->arena);
+    struct shelves s = read_shelves_await(k, &rq->arena);
     bool has_agents = path_exists(arena_fmt(&rq->arena, "%s/AGENTS.md", k->config_dir));
     jw_obj(w);
     jw_karr(w, "sections");
@@ -299,8 +300,9 @@ const struct method kw_resources_startup = {
     .params = kw_session_params_rows,
     .params_size = sizeof(struct kw_session_params),
     .result = startup_rows,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = startup,
+    .run = startup_await,
     .about = "Templates, skills, plugins and instruction files found for this session.",
     .errors = "Unknown session: <id>",
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* MCP servers: the methods tools/list and mcp/status.  The servers stand in the config, below
  * `mcpServers`, and in .mcp.json of the workspace once it is trusted. */
+#include "dialects/kward/events.h"
 #include "dialects/kward/methods.h"
 #include "dialects/kward/registry.h"
 
@@ -79,9 +80,10 @@ static bool tools_await(struct request *rq, struct jw *w, struct error *err)
     struct kward *k = rq->dialect;
     struct engine *e = k->sv->engine;
     struct str place = engine_launch_dir(e);
-    struct session *s = named_session(rq);
     const struct tool **tools;
     size_t n;
+    kw_skills_await(k, &rq->arena, &n); /* without one there is no tool for them */
+    struct session *s = named_session(rq);
     if (s ? !session_tools_await(s, &rq->arena, &tools, &n, err)
           : !engine_load_tools_await(e, &k->settings, place, err))
         return false;

@@ -13,7 +13,7 @@
 #include "context/foreign.h"
 #include "context/library.h"
 #include "context/memory.h"
-#include "context/skills.h"
+#include "context/skill_store.h"
 
 enum { CANDIDATES_MAX = 5, AGENTS_MAX = 32768 };
 
@@ -109,12 +109,24 @@ static void put_memory_await(struct kward *k, struct session *s, struct str inpu
     buf_clear(&r.block);
 }
 
+struct item *kw_skills_await(const struct kward *k, struct arena *a, size_t *ret_n)
+{
+    struct skill_places places = library_skill_places(str_of(k->config_dir));
+    return library_skills(skill_store_look_await(engine_skills(k->sv->engine), &places), a, ret_n);
+}
+
+void kw_know_skills_await(const struct kward *k)
+{
+    struct skill_places places = library_skill_places(str_of(k->config_dir));
+    skill_store_know_await(engine_skills(k->sv->engine), &places);
+}
+
 /* The skills that read_skill can read. */
-static void put_skills(const struct kward *k, struct session *s, struct buf *out)
+static void put_skills_await(const struct kward *k, struct session *s, struct buf *out)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     size_t n;
-    const struct item *skills = library_skills(str_of(k->config_dir), &a, &n);
+    const struct item *skills = kw_skills_await(k, &a, &n);
     struct skill_line *lines = arena_array(&a, struct skill_line, n + 1);
     for (size_t i = 0; i < n; i++)
         lines[i] = (struct skill_line){.name = skills[i].name, .description = skills[i].about};
@@ -139,7 +151,7 @@ void kw_put_context_await(void *kward, struct session *s, struct str input,
     put_agents(kward, &out->head);
     put_memory_await(kward, s, input, &out->memory);
     put_persona(kward, &out->tail);
-    put_skills(kward, s, &out->tail);
+    put_skills_await(kward, s, &out->tail);
 }
 
 /* ---- the record ---- */

@@ -208,13 +208,14 @@ static void put_context_usage(struct jw *w, int64_t tokens, int64_t window)
     jw_obj_end(w);
 }
 
-static bool stats(struct request *rq, struct jw *w, struct error *err)
+static bool stats_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct kw_session_params *p = rq->args;
     struct kward *k = rq->dialect;
-    struct kw_session *s = kw_find_session(k, p->session_id, err);
     struct session_info info;
     size_t n;
+    kw_know_skills_await(k);
+    struct kw_session *s = kw_find_session(k, p->session_id, err);
     if (!s)
         return false;
     struct model m = kw_current_model(k, &rq->arena);
@@ -246,8 +247,9 @@ const struct method kw_runtime_stats = {
     .params = kw_session_params_rows,
     .params_size = sizeof(struct kw_session_params),
     .result = stats_rows,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = stats,
+    .run = stats_await,
     .about = "Counts of a session's messages, and how full its context is.",
     .errors = "Unknown session: <id>",
 };

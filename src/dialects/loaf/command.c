@@ -74,7 +74,7 @@ static bool limits_await(struct slash_call *c, struct jw *w, struct error *err)
 static bool skills_await(struct slash_call *c, struct jw *w, struct error *err)
 {
     (void)err;
-    loaf_put_skills(c->lf, w);
+    loaf_put_skills_await(c->lf, w);
     return true;
 }
 

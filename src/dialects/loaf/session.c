@@ -101,10 +101,11 @@ static void add_session(struct loaf *lf, struct loaf_session *ls)
         listener_set_full(ls->session, &ls->listener, true);
 }
 
-static bool session_create(struct request *rq, struct jw *w, struct error *err)
+static bool session_create_await(struct request *rq, struct jw *w, struct error *err)
 {
     struct loaf *lf = rq->dialect;
     const struct create_params *p = rq->args;
+    loaf_know_skills_await(lf);
     int64_t now_ms = time_now_ms();
     struct session *chat = loaf_chat_new(lf, now_ms, p->title, err);
     if (!chat)
@@ -131,7 +132,8 @@ const struct method loaf_session_create = {
     .params_size = sizeof(struct create_params),
     .result = create_result,
     .lane = LANE_MAIN,
-    .run = session_create,
+    .how = RUN_FIBER,
+    .run = session_create_await,
     .about = "Makes a session; nothing is saved before its first prompt.",
 };
 

@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* Skills (loaf 180-184): skills.list, and the text of a turn about skills and web search.  The disk
- * is read each time. */
+/* Skills (loaf 180-184): skills.list, and the text of a turn about skills and web search. */
 #include "dialects/loaf/methods.h"
 #include "dialects/loaf/say.h"
 #include "dialects/loaf/state.h"
 
 #include "base/path.h"
-#include "context/skills.h"
+#include "context/skill_store.h"
 
-static void scan(struct loaf *lf, struct skills *s)
+static struct skill_places places_of(const struct loaf *lf)
 {
-    skills_add_roots(s, engine_launch_dir(lf->sv->engine), str_of(lf->data_dir), path_home());
-    skills_scan(s);
+    return (struct skill_places){.cwd = engine_launch_dir(lf->sv->engine),
+                                 .config_dir = str_of(lf->data_dir),
+                                 .home = path_home()};
+}
+
+const struct skills *loaf_skills_await(const struct loaf *lf)
+{
+    struct skill_places places = places_of(lf);
+    return skill_store_look_await(engine_skills(lf->sv->engine), &places);
+}
+
+void loaf_know_skills_await(const struct loaf *lf)
+{
+    struct skill_places places = places_of(lf);
+    skill_store_know_await(engine_skills(lf->sv->engine), &places);
 }
 
 static void put_strs(struct jw *w, const char *name, const struct str *all, size_t n)
@@ -24,10 +36,10 @@ static void put_strs(struct jw *w, const char *name, const struct str *all, size
 
 void loaf_put_skills_state(struct loaf *lf, struct jw *w)
 {
-    AUTO(skills) struct skills s = SKILLS_INIT;
-    scan(lf, &s);
-    jw_kint(w, "count", (int64_t)s.n);
-    put_strs(w, "directories", s.roots, s.n_roots);
+    struct skill_places places = places_of(lf);
+    const struct skills *s = skill_store_get(engine_skills(lf->sv->engine), &places);
+    jw_kint(w, "count", (int64_t)s->n);
+    put_strs(w, "directories", s->roots, s->n_roots);
 }
 
 /* ---- skills.list ---- */
@@ -61,32 +73,32 @@ static void put_skill(struct jw *w, const struct skill *skill)
     jw_obj_end(w);
 }
 
-void loaf_put_skills(struct loaf *lf, struct jw *w)
+void loaf_put_skills_await(struct loaf *lf, struct jw *w)
 {
-    AUTO(skills) struct skills s = SKILLS_INIT;
-    scan(lf, &s);
+    const struct skills *s = loaf_skills_await(lf);
     jw_obj(w);
-    put_strs(w, "directories", s.roots, s.n_roots);
-    put_strs(w, "errors", s.errors, s.n_errors);
+    put_strs(w, "directories", s->roots, s->n_roots);
+    put_strs(w, "errors", s->errors, s->n_errors);
     jw_karr(w, "skills");
-    for (size_t i = 0; i < s.n; i++)
-        put_skill(w, &s.items[i]);
+    for (size_t i = 0; i < s->n; i++)
+        put_skill(w, &s->items[i]);
     jw_arr_end(w);
     jw_obj_end(w);
 }
 
-static bool skills_list(struct request *rq, struct jw *w, struct error *err)
+static bool skills_list_await(struct request *rq, struct jw *w, struct error *err)
 {
     (void)err;
-    loaf_put_skills(rq->dialect, w);
+    loaf_put_skills_await(rq->dialect, w);
     return true;
 }
 
 const struct method loaf_skills_list = {
     .name = "skills.list",
     .result = loaf_skills_rows,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = skills_list,
+    .run = skills_list_await,
     .about = "Skills on the disk now; ignores params.",
 };
 
@@ -108,16 +120,15 @@ void loaf_put_context_await(void *arg, struct session *session, struct str input
                             struct context_parts *out)
 {
     struct loaf *lf = arg;
-    AUTO(skills) struct skills s = SKILLS_INIT;
     AUTO(arena) struct arena a = ARENA_INIT;
+    const struct skills *s = loaf_skills_await(lf);
     struct loaf_session *ls = loaf_session_of(session);
     size_t n;
-    scan(lf, &s);
     if (engine_can_search(lf->sv->engine))
         buf_addz(&out->head, search_advice);
-    const struct skill **chosen = skills_mentioned(&s, input, &a, &n);
+    const struct skill **chosen = skills_mentioned(s, input, &a, &n);
     if (ls && n)
         say_applied(ls, chosen, n);
-    skills_put_list(&s, skills_budget(session_window(session)), &out->head);
+    skills_put_list(s, skills_budget(session_window(session)), &out->head);
     skills_put_chosen(chosen, n, &out->turn);
 }

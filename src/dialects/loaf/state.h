@@ -48,8 +48,13 @@ extern const struct auth_names loaf_auth_in_status, loaf_auth_in_snapshot;
 void loaf_put_auth(struct loaf *lf, struct jw *w, const struct auth_names *names);
 void loaf_put_profile(struct loaf *lf, struct jw *w); /* null without sign-in */
 void loaf_put_onboarding(struct loaf *lf, struct jw *w);
-void loaf_put_skills(struct loaf *lf, struct jw *w);
-void loaf_put_skills_state(struct loaf *lf, struct jw *w); /* count and directories */
+/* Those there are now, until the fiber suspends. */
+const struct skills *loaf_skills_await(const struct loaf *lf);
+/* Before loaf_put_skills_state: only when they have never been looked for. */
+void loaf_know_skills_await(const struct loaf *lf);
+void loaf_put_skills_await(struct loaf *lf, struct jw *w);
+/* Count and directories as they were found last. */
+void loaf_put_skills_state(struct loaf *lf, struct jw *w);
 /* The text that a turn with this input adds to the instruction; sends a message with the mentioned
  * skills. */
 void loaf_put_context_await(void *arg, struct session *session, struct str input,

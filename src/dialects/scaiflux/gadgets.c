@@ -9,24 +9,18 @@
 #include "base/log.h"
 #include "base/path.h"
 #include "base/utf8.h"
-#include "context/skills.h"
+#include "context/skill_store.h"
 #include "dialects/scaiflux/messages.h"
 #include "dialects/scaiflux/workspace.h"
 
 enum { GADGET_SKILLS = 0 };
 
-static void find_skills(const struct flux *f, struct skills *ret)
-{
-    ret->first_wins = true;
-    skills_add_own_roots(ret, f->workspace);
-    skills_scan(ret);
-}
-
+/* At the start, before the loop runs. */
 static bool has_skills(const struct flux *f)
 {
-    AUTO(skills) struct skills found = SKILLS_INIT;
-    find_skills(f, &found);
-    return found.n > 0;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct skill_places places = skill_places_own(f->workspace, &a);
+    return skill_store_get(engine_skills(f->sv->engine), &places)->n > 0;
 }
 
 static bool is_always_on(const struct flux *f)
@@ -48,12 +42,13 @@ void flux_put_skills_await(void *flux, struct session *s, struct str input,
                            struct context_parts *parts)
 {
     const struct flux *f = flux;
-    AUTO(skills) struct skills found = SKILLS_INIT;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct skill_places places = skill_places_own(f->workspace, &a);
     (void)input;
     if (!f->has_gadget[GADGET_SKILLS])
         return;
-    find_skills(f, &found);
-    skills_put_list_for(&found, "Skill", skills_budget(session_window(s)), &parts->head);
+    skills_put_list_for(skill_store_look_await(engine_skills(f->sv->engine), &places), "Skill",
+                        skills_budget(session_window(s)), &parts->head);
 }
 
 int flux_find_gadget(struct str name)
