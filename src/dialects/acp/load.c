@@ -127,8 +127,9 @@ static bool find_await(struct request *rq, struct acp_session **ret, struct erro
 {
     const struct load_params *p = rq->args;
     struct acp *a = rq->dialect;
-    struct str path;
-    if (!acp_is_ready(rq, err) || !acp_check_servers(rq, p->servers, err))
+    struct str path, cwd;
+    if (!acp_is_ready(rq, err) || !acp_check_servers(rq, p->servers, err) ||
+        !acp_check_cwd(rq, p->cwd, &rq->arena, &cwd, err))
         return false;
     if (!acp_wait_closed_await(a, p->session_id, err))
         return false;

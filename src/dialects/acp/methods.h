@@ -39,6 +39,11 @@ void acp_put_auth_methods(struct acp *a, struct jw *w);
 bool acp_is_ready(struct request *rq, struct error *err);
 bool acp_session_find(struct request *rq, struct str id, struct acp_session **ret,
                       struct error *err);
+/* The real path of the member `cwd`, in the arena; refuses one that is not absolute or no
+ * directory.
+ */
+bool acp_check_cwd(struct request *rq, struct str cwd, struct arena *a, struct str *ret,
+                   struct error *err);
 /* Makes a session in this directory, without a session of the engine yet. */
 bool acp_session_begin(struct request *rq, struct str cwd, struct acp_session **ret,
                        struct error *err);

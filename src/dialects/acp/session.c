@@ -32,8 +32,8 @@ bool acp_session_find(struct request *rq, struct str id, struct acp_session **re
 
 /* ---- opening and closing ---- */
 
-static bool check_cwd(struct request *rq, struct str cwd, struct arena *a, struct str *ret,
-                      struct error *err)
+bool acp_check_cwd(struct request *rq, struct str cwd, struct arena *a, struct str *ret,
+                   struct error *err)
 {
     struct acp *acp = rq->dialect;
     struct error why;
@@ -50,7 +50,7 @@ bool acp_session_begin(struct request *rq, struct str cwd, struct acp_session **
     struct acp *a = rq->dialect;
     AUTO(arena) struct arena local = ARENA_INIT;
     struct str real;
-    if (!check_cwd(rq, cwd, &local, &real, err))
+    if (!acp_check_cwd(rq, cwd, &local, &real, err))
         return false;
     struct acp_session *s = xnew(struct acp_session);
     s->acp = a;
