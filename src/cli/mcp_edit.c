@@ -86,7 +86,7 @@ bool mcp_add_await(void *state, struct error *err)
     if (c->argc < 2)
         return error_set(err, ERR_INVALID, "add takes a name and a command or an address");
     if (!mcp_name_is_fine(ch.name))
-        return error_set(err, ERR_INVALID, "a name has 1 to 64 of a-z A-Z 0-9 _ . -");
+        return error_set(err, ERR_INVALID, MCP_NAME_RULE);
     put_entry(c, &w);
     c->r->exit_code = 1;
     target(c, &path);

@@ -15,15 +15,26 @@ void mcp_configs_clear(struct mcp_configs *c)
     *c = MCP_CONFIGS_INIT;
 }
 
+/* In the names of its tools a "." becomes "_", and "__" ends the name of the server: a second one
+ * before that would make rules for one server fit the tools of another. */
+static bool is_joint(char c)
+{
+    return c == '_' || c == '.';
+}
+
 bool mcp_name_is_fine(struct str name)
 {
+    bool was_joint = true;
     for (size_t i = 0; i < name.n; i++) {
         char c = name.p[i];
         if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
               c == '_' || c == '.' || c == '-'))
             return false;
+        if (is_joint(c) && was_joint)
+            return false;
+        was_joint = is_joint(c);
     }
-    return name.n > 0 && name.n <= NAME_MAX_BYTES;
+    return name.n > 0 && !was_joint && name.n <= NAME_MAX_BYTES;
 }
 
 /* ---- values ---- */
@@ -259,7 +270,7 @@ static void read_entry(struct mcp_configs *c, struct mcp_config *to, yyjson_val 
 {
     struct reading r = {.arena = &c->arena, .to = to};
     if (!mcp_name_is_fine(to->name))
-        fail(&r, "the name of a server has 1 to 64 of a-z A-Z 0-9 _ . -", STR(""));
+        fail(&r, MCP_NAME_RULE, STR(""));
     if (!yyjson_is_obj(entry)) {
         fail(&r, "its settings must be an object", STR(""));
         return;

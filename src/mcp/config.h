@@ -60,7 +60,9 @@ void mcp_configs_clear(struct mcp_configs *c);
 void mcp_configs_add(struct mcp_configs *c, yyjson_val *servers, enum mcp_origin origin,
                      struct str file);
 const struct mcp_config *mcp_configs_find(const struct mcp_configs *c, struct str name);
-/* 1 to 64 of a-z A-Z 0-9 _ . - */
+#define MCP_NAME_RULE                                                                              \
+    "the name of a server has 1 to 64 of a-z A-Z 0-9 _ . -, with a letter, digit or - before and " \
+    "after each _ and ."
 bool mcp_name_is_fine(struct str name);
 
 #endif

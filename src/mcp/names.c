@@ -28,14 +28,13 @@ static void put_plain(struct buf *out, struct str name)
     }
 }
 
-/* One prefix must not begin with another: a tool's name could then belong to both. */
+/* No prefix begins with another, as the name of a server contains no "__" (mcp/config.c); rules do
+ * not tell small letters from capitals. */
 static bool is_taken(struct str prefix, struct mcp_server *const *others, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        struct str other = str_of(others[i]->prefix);
-        if (str_starts(prefix, other) || str_starts(other, prefix))
+    for (size_t i = 0; i < n; i++)
+        if (str_ieq(prefix, str_of(others[i]->prefix)))
             return true;
-    }
     return false;
 }
 
@@ -49,7 +48,8 @@ char *name_prefix(struct str server, struct mcp_server *const *others, size_t n)
     if (server.n <= SERVER_BYTES && !is_taken(buf_str(&out), others, n))
         return buf_take(&out);
     hex_digest(server, digest);
-    buf_cut(&out, out.n - 2);
+    while (out.p[out.n - 1] == '_') /* also where the name was cut */
+        buf_cut(&out, out.n - 1);
     buf_addf(&out, "_%.4s__", digest);
     return buf_take(&out);
 }

@@ -314,15 +314,17 @@ bool rule_names_server(struct str tool)
     return tool.n > 4 && str_ieq(str_cut(tool, 4), STR("mcp_"));
 }
 
-/* mcp__server, mcp__server__*, mcp__server__get_* ; other tools are named in full. */
+/* mcp__server, mcp__server__*, mcp__server__get_* ; other tools are named in full.  The name of a
+ * server contains no "__" (mcp/config.c). */
 static bool names_server_tool(struct str tool, struct str name)
 {
     if (!rule_names_server(tool))
         return false;
     if (str_ends(tool, STR("*")))
         return str_ieq(str_cut(tool, tool.n - 1), str_cut(name, tool.n - 1));
-    return name.n > tool.n + 2 && str_ieq(tool, str_cut(name, tool.n)) &&
-           str_starts(str_from(name, tool.n), STR("__"));
+    struct str start = STR("mcp__");
+    size_t end = str_find(str_from(name, MIN(start.n, name.n)), STR("__"));
+    return end != SIZE_MAX && str_ieq(tool, str_cut(name, start.n + end));
 }
 
 static bool names_tool(const struct rule *rule, const struct subject *s)

@@ -5,6 +5,7 @@ descriptions of tools, the search tool, rules.
 
 covers: mcp 59-62
 """
+import hashlib
 import json
 import os
 import subprocess
@@ -211,6 +212,26 @@ def rules(base):
         check(f"no rule: {rule}", run.code == 2, run)
 
 
+def rules_of_one_server(base):
+    """A rule for a server fits no tool of another whose name begins like it."""
+    place = Place(base, "one")
+    long = "a" * 23
+    digest = hashlib.sha256(f"{long}_and_more".encode()).hexdigest()[:4]
+    for name, tool, rule in (("fake__evil", "mcp__fake__evil__echo", "mcp__fake"),
+                             ("fake_", "mcp__fake___echo", "mcp__fake__*"),
+                             ("fake._x", "mcp__fake__x__echo", "mcp__fake"),
+                             (f"{long}_and_more", f"mcp__{long}__{digest}__echo", f"mcp__{long}")):
+        place.configure(**{name: place.fake(), "fake": place.fake()})
+        run = place.run([(tool, {"text": "hi"}), ECHO], allow=rule, args=["--allow", ECHO[0]])
+        check(f"{rule} is not for {name}", run.calls[0]["is_error"] and run.text(1) == "echo: hi", run)
+    listed_now = place.cli("mcp", "add", "fake__evil", "true")
+    check("such a name is refused", listed_now.returncode != 0
+          and b"letter, digit or -" in listed_now.stderr, listed_now)
+    tool = f"mcp__{long}_{digest}__echo"
+    check("a long name is still a server", place.run(
+        [(tool, {"text": "hi"})], allow=f"mcp__{long}_{digest}").text() == "echo: hi")
+
+
 def search(base):
     place = Place(base, "search")
     place.configure(fake=place.fake("many=900"))
@@ -238,7 +259,8 @@ def sub_agent(base):
 
 
 with harness.private_place() as scratch:
-    for case in (unused, untrusted, merged, commands, imported, rug_pull, named_bash, rules, search,
+    for case in (unused, untrusted, merged, commands, imported, rug_pull, named_bash, rules,
+                 rules_of_one_server, search,
                   sub_agent):
         case(scratch)
 check.end()
