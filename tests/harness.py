@@ -54,6 +54,18 @@ def pace():
     return max(1, sorted(piece() for _ in range(5))[2] / usual_s)
 
 
+def unhurried(attempt, gap_s=0.2, attempts=10):
+    """For what holds only while a test types fast: calls attempt(i, tick) until no two ticks of it lay
+    further apart, which a loaded machine cannot promise.  It returns what it saw, judged afterwards."""
+    for i in range(attempts):
+        times = []
+        seen = attempt(i, lambda: times.append(time.monotonic()))
+        if all(late - soon < gap_s for soon, late in zip(times, times[1:])):
+            return seen
+    skip("typing fast enough", "a machine that is too busy")
+    return None
+
+
 def clean_env(base):
     """An environment whose home and XDG directories lie below `base`, all freshly made."""
     env = {name: os.environ[name] for name in KEPT if name in os.environ}

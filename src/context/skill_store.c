@@ -161,7 +161,11 @@ const struct skills *skill_store_look_await(struct skill_store *st, const struct
         look.old = k->found;
         look.old->refs++;
     }
-    bool ok = work_await(st->loop, look_run, &look, &look.stop, &ignored);
+    bool ok = true;
+    if (k)
+        ok = work_await(st->loop, look_run, &look, &look.stop, &ignored);
+    else /* the end of input cancels as well, and the request before it wants its answer */
+        work_through_await(st->loop, look_run, &look);
     if (ok && look.made)
         keep(st, &look.places, take(&look.made));
     k = find(st, &look.places);

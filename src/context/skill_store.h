@@ -15,8 +15,8 @@ void skill_store_free(struct skill_store *st); /* NULL is fine */
 /* trivet's own places: those of cwd, $XDG_CONFIG_HOME/trivet/skills, home; in the arena. */
 struct skill_places skill_places_own(struct str cwd, struct arena *a);
 
-/* The skills that are there now; after a cancel those found last.  What is returned is valid until
- * the fiber suspends. */
+/* The skills that are there now; after a cancel those found last, if any were (the first look
+ * cannot be canceled).  What is returned is valid until the fiber suspends. */
 const struct skills *skill_store_look_await(struct skill_store *st, const struct skill_places *p);
 /* Only when they have never been looked for. */
 void skill_store_know_await(struct skill_store *st, const struct skill_places *p);

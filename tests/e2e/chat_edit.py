@@ -239,6 +239,7 @@ def plain(base):
             pane.wait("plain answer")
             pane.enter("write it")
             pane.wait("? bash")
+            time.sleep(0.4)  # what comes at once is no answer
             pane.enter("y")
             pane.wait("it is")
             assert os.path.exists(os.path.join(pane.workspace, "made"))

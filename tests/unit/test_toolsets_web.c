@@ -2,6 +2,7 @@
 /* Tools that reach out: search_web, the JavaScript tools and create_persistent_tool of loaf; the
  * gadgets of ScaiFlux; web_search and read_skill of Kward.  A normal call, a limit, an error each.
  * Numbers are sections of the protocol documents. */
+#include "context/skill_store.h"
 #include "tools/background.h"
 #include "tools/js.h"
 #include "tools/todo.h"
@@ -415,6 +416,7 @@ static void test_scaiflux_skill(void **state)
     struct scene s;
     AUTO(buf) struct buf want = BUF_INIT;
     scene_open(&s);
+    s.cx.skills = skill_store_new(s.loop);
     check_offered(FLUX, "Skill", &s.cx, (const char *const[]){"skills", NULL}, false);
     scene_put(&s, ".agents/skills/deploy/SKILL.md", "# How\nPush.\n");
     buf_addf(&want,
@@ -428,6 +430,7 @@ static void test_scaiflux_skill(void **state)
     check_offered(FLUX, "WebFetch", &s.cx, (const char *const[]){"todo", NULL}, false);
     check_offered(FLUX, "TodoWrite", &s.cx, (const char *const[]){"todo", NULL}, true);
     check_offered(FLUX, "bash", &s.cx, NULL, true);
+    skill_store_free(s.cx.skills);
     scene_close(&s);
 }
 
@@ -476,15 +479,16 @@ static void test_kward_skill(void **state) /* kward 309-317 */
     AUTO(buf) struct buf big = BUF_INIT;
     scene_open(&s);
     s.cx.config_dir = str_of(s.dir);
+    s.cx.skills = skill_store_new(s.loop);
     check_offered(KWARD, "read_skill", &s.cx, NULL, false);
     scene_put(&s, "skills/x/SKILL.md", "---\nname: deploy\n---\nPush.\n");
     scene_put(&s, "skills/x/more.md", "More.\n");
     for (int i = 0; i < 100001; i++)
         buf_addc(&big, 'x');
     scene_put_bytes(&s, "skills/x/big.md", buf_str(&big));
-    check_offered(KWARD, "read_skill", &s.cx, NULL, true);
     assert_call(&s, KWARD, "read_skill", "{\"name\":\"deploy\"}",
                 "---\nname: deploy\n---\nPush.\n");
+    check_offered(KWARD, "read_skill", &s.cx, NULL, true);
     assert_call(&s, KWARD, "read_skill", "{\"name\":\"deploy\",\"path\":\"more.md\"}", "More.\n");
     assert_call_fails(&s, KWARD, "read_skill", "{}", "Error: name is required");
     assert_call_fails(&s, KWARD, "read_skill", "{\"name\":\"x\"}", "Error: unknown skill: x");
@@ -496,6 +500,7 @@ static void test_kward_skill(void **state) /* kward 309-317 */
                       "Error: skill file not found: none");
     assert_call_fails(&s, KWARD, "read_skill", "{\"name\":\"deploy\",\"path\":\"big.md\"}",
                       "Error: skill file too large: big.md is 100001 bytes; limit is 100000");
+    skill_store_free(s.cx.skills);
     scene_close(&s);
 }
 
