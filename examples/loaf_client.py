@@ -41,6 +41,7 @@ class Connection:
         self.events = queue.SimpleQueue()  # params of event notifications; None at the end
         self.ids = itertools.count(1)
         self.answers = {}                  # id -> queue of one response
+        self.is_gone = False               # the server has ended
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self):
@@ -50,8 +51,9 @@ class Connection:
                 self.events.put(message["params"])
             elif message.get("id") in self.answers:
                 self.answers.pop(message["id"]).put(message)
+        self.is_gone = True
         self.events.put(None)
-        for waiting in self.answers.values():
+        for waiting in list(self.answers.values()):
             waiting.put({"error": {"message": "the server is gone"}})
 
     def send(self, method, params):
@@ -63,7 +65,9 @@ class Connection:
             self.server.stdin.write(json.dumps(request).encode() + b"\n")
             self.server.stdin.flush()
         except BrokenPipeError:
-            raise RpcError("the server is gone") from None
+            self.is_gone = True
+        if self.is_gone:  # looked at after the answer is expected: _read does it the other way round
+            raise RpcError("the server is gone")
         return answer
 
     @staticmethod

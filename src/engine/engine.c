@@ -294,7 +294,8 @@ bool engine_replay_turn(struct engine *e, struct str turn_id, int64_t after, eve
     struct turn *t = engine_find_turn(e, turn_id);
     if (!t)
         return false;
-    struct numbered numbered = {MAX(after, t->n_events - LIMIT_RING_EVENTS), fn, arg};
+    int64_t known = MAX(after, 0); /* events without a number in the turn have 0 */
+    struct numbered numbered = {MAX(known, t->n_events - LIMIT_RING_EVENTS), fn, arg};
     event_ring_each(&t->ring, 0, pass_numbered, &numbered);
     return true;
 }
