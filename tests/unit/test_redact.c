@@ -55,6 +55,16 @@ static void exemptions(void **state)
           NULL);
 }
 
+/* White space before a colon, in a text long enough for the quick look at all of it. */
+static void spaces(void **state)
+{
+    (void)state;
+    check("{\"result\":{\"a\":\"a text that is longer than the window of the first look at it\","
+          "\"message\" :\"used sk-abcdef12\"}}",
+          "{\"result\":{\"a\":\"a text that is longer than the window of the first look at it\","
+          "\"message\" :\"used [REDACTED]\"}}");
+}
+
 /* Words with the form of a key: in texts about failures and in the config only. */
 static void texts(void **state)
 {
@@ -333,10 +343,10 @@ static void any_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(untouched),   cmocka_unit_test(names),        cmocka_unit_test(exemptions),
-        cmocka_unit_test(texts),       cmocka_unit_test(conversation), cmocka_unit_test(own_keys),
-        cmocka_unit_test(ids),         cmocka_unit_test(escapes),      cmocka_unit_test(nested),
-        cmocka_unit_test(long_values), cmocka_unit_test(any_message),
+        cmocka_unit_test(untouched), cmocka_unit_test(names),       cmocka_unit_test(exemptions),
+        cmocka_unit_test(spaces),    cmocka_unit_test(texts),       cmocka_unit_test(conversation),
+        cmocka_unit_test(own_keys),  cmocka_unit_test(ids),         cmocka_unit_test(escapes),
+        cmocka_unit_test(nested),    cmocka_unit_test(long_values), cmocka_unit_test(any_message),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

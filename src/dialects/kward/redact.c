@@ -228,8 +228,9 @@ static bool is_suspect(const char *p)
              z = (char)(p[k + 3] | 32);
         found |= BEGINS('t', 'o', 'k') | BEGINS('s', 'e', 'c') | BEGINS('a', 'p', 'i') |
                  (BEGINS('a', 'u', 't') & (z == 'h')) | (BEGINS('p', 'a', 's') & (z == 's')) |
-                 (BEGINS('c', 'r', 'e') & (z == 'd')) | (BEGINS('o', 'r', '"') & (z == ':')) |
-                 (BEGINS('g', 'e', '"') & (z == ':')) | (BEGINS('i', 'g', '"') & (z == ':')) |
+                 (BEGINS('c', 'r', 'e') & (z == 'd')) |
+                 ((BEGINS('o', 'r', '"') | BEGINS('g', 'e', '"') | BEGINS('i', 'g', '"')) &
+                  (z != ',') & (z != '}')) | /* } is ] too; white space may precede the colon */
                  ((p[k] == '\\') & (x == 'u'));
     }
 #undef BEGINS
