@@ -8,6 +8,7 @@ import contextlib
 import functools
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -20,7 +21,8 @@ import evidence
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 KEPT = ("PATH", "USER", "LOGNAME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS",
-        "TRIVET_NEED_MODULES", "TRIVET_SLOW", "TRIVET_EVIDENCE", "TRIVET_SKIPPED")
+        "TRIVET_NEED_MODULES", "TRIVET_SLOW", "TRIVET_EVIDENCE", "TRIVET_SKIPPED",
+        "TRIVET_SEED")
 
 # Lines that the tools under which trivet runs write to stderr, and trivet does not.
 TOOL_NOISE = ("WARNING: ASan doesn't fully support makecontext/swapcontext",
@@ -36,6 +38,15 @@ FAULTS = ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "runtime error:", "
 def slow():
     """How much longer everything may take, because of sanitizers or valgrind."""
     return float(os.environ.get("TRIVET_SLOW", "1"))
+
+
+def seed():
+    """Of the random numbers of a script: always the same, so that ./test repeats itself, unless
+    TRIVET_SEED is a number, or `random`.  It is printed."""
+    word = os.environ.get("TRIVET_SEED", "1")
+    number = random.SystemRandom().randrange(10 ** 9) if word == "random" else int(word)
+    print(f"seed {number}", flush=True)
+    return number
 
 
 def pace():

@@ -131,7 +131,7 @@ def at_peace(base, home, chat):
 
 def main():
     times = int(sys.argv[1]) if sys.argv[1:] else 25
-    seed = int(sys.argv[2]) if sys.argv[2:] else random.randrange(10**9)
+    seed = int(sys.argv[2]) if sys.argv[2:] else harness.seed()
     rng = random.Random(seed)
     print(f"{times} times, seed {seed}", flush=True)
     with harness.private_place() as base:

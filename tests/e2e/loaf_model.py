@@ -388,7 +388,7 @@ class Driver:
 def main():
     args = [int(a) for a in sys.argv[1:]] + [None] * 3
     operations, sessions = args[0] or 600, args[1] or 24
-    seed = args[2] if args[2] is not None else random.randrange(10**9)
+    seed = args[2] if args[2] is not None else harness.seed()
     print(f"{operations} operations, {sessions} sessions, seed {seed}", flush=True)
     provider = Provider()
     with harness.private_place() as base:

@@ -405,8 +405,7 @@ def one_process(workspace, dialect, methods, rng):
 
 
 def main():
-    seed = int(os.environ.get("TRIVET_SEED", time.time()))
-    print(f"seed {seed}")
+    seed = harness.seed()
     passed = failed = 0
     with harness.private_place() as base:
         os.environ.update(harness.clean_env(base))

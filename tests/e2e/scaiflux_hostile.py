@@ -357,7 +357,7 @@ def play(seed):
 
 def main():
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 8
-    seed = sys.argv[2] if len(sys.argv) > 2 else str(random.SystemRandom().randrange(10 ** 9))
+    seed = sys.argv[2] if len(sys.argv) > 2 else str(harness.seed())
     print(f"seed {seed}", flush=True)
     # Started by nohup or in the background these are ignored, and the program would inherit that.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -211,7 +211,7 @@ def check(base, binary, rng, count):
 
 
 def main():
-    seed = int(os.environ.get("TRIVET_SEED", random.randrange(1 << 32)))
+    seed = harness.seed()
     with harness.private_place() as base:
         failures = check(base, build(base), random.Random(seed), COUNT)
     if failures:

@@ -3,9 +3,10 @@
 # Builds the fuzzers from the libraries of build-asan and runs them, one per processor at a time; one
 # line for each, exit 1 when one crashed.
 #
-#   tests/fuzz/run.sh                    all, 30 seconds each (./test gives them 2)
+#   tests/fuzz/run.sh                    all, 30 seconds each
 #   tests/fuzz/run.sh TARGET [SECONDS]   one (frame, json, log, ...)
 #   tests/fuzz/run.sh all SECONDS        all, so long
+#   tests/fuzz/run.sh all same           the same 2000 inputs each time, as ./test does
 #
 # Seeds come from the tests (seeds.py).  What is found lives in build-fuzz/corpus and is used by the
 # next run; an input that crashed lies in build-fuzz/crashes.  To see one again:
@@ -40,18 +41,24 @@ run_fuzzer() {
     mkdir -p "build-fuzz/found/$1" build-fuzz/crashes "$places"
     words=
     [ -s "build-fuzz/corpus/$1.dict" ] && words="-dict=../corpus/$1.dict"
-    (cd "$places" && nice ../bin/fuzz_"$1" -max_total_time="$seconds" -timeout=10 \
+    case $seconds in
+    same) set -- "$1" -seed=1 -runs=2000 -timeout=60 ;;
+    *) set -- "$1" -max_total_time="$seconds" -timeout=10 ../found/"$1" ;;
+    esac
+    name=$1
+    shift
+    (cd "$places" && nice ../bin/fuzz_"$name" "$@" \
         -rss_limit_mb=1500 -max_len=4096 ${words:+"$words"} -print_final_stats=1 \
-        -artifact_prefix="../crashes/$1-" ../found/"$1" ../corpus/"$1") >"$log" 2>&1
+        -artifact_prefix="../crashes/$name-" ../corpus/"$name") >"$log" 2>&1
     status=$?
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
     cover=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$log" | tail -n 1)
     if [ "$status" = 0 ]; then
-        printf 'ok     %-10s %9s runs, %5s edges\n' "$1" "${runs:-0}" "${cover:-0}"
+        printf 'ok     %-10s %9s runs, %5s edges\n' "$name" "${runs:-0}" "${cover:-0}"
         return 0
     fi
     why=$(grep -m 1 -E 'broken promise|runtime error|ERROR:|BUG' "$log")
-    printf 'CRASH  %-10s %s\n' "$1" "$why"
+    printf 'CRASH  %-10s %s\n' "$name" "$why"
     sed -n 's/^.*Test unit written to /       /p' "$log"
     return 1
 }
