@@ -69,8 +69,7 @@ void export_html(struct buf *out, struct str title, const struct message *m, siz
 
 /* ---- the file ---- */
 
-struct export
-{ /* runs on a disk thread */
+struct file_export { /* runs on a disk thread */
     struct str path, workspace, other, bytes;
     bool ok;
     struct error err;
@@ -104,12 +103,12 @@ static int open_dir(struct str path, struct str workspace, struct str other, str
     return dir;
 }
 
-static bool is_within(const struct export *x, struct str path)
+static bool is_within(const struct file_export *x, struct str path)
 {
     return path_is_inside(x->workspace, path) || path_is_inside(x->other, path);
 }
 
-static bool export_write(const struct export *x, struct error *err)
+static bool export_write(const struct file_export *x, struct error *err)
 {
     AUTO(buf) struct buf real = BUF_INIT;
     struct error why;
@@ -135,14 +134,14 @@ static bool export_write(const struct export *x, struct error *err)
 
 static void export_run(void *arg)
 {
-    struct export *x = arg;
+    struct file_export *x = arg;
     x->ok = export_write(x, &x->err);
 }
 
 bool export_write_await(struct str path, struct str workspace, struct str other, struct str bytes,
                         struct error *err)
 {
-    struct export x = {path, workspace, other, bytes, false, ERROR_INIT};
+    struct file_export x = {path, workspace, other, bytes, false, ERROR_INIT};
     disk_through_await(fiber_loop(), export_run, &x);
     if (!x.ok)
         *err = x.err;

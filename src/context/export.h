@@ -22,7 +22,7 @@ bool export_write_await(struct str path, struct str workspace, struct str other,
                         struct error *err);
 /* Creates the file; ERR_EXISTS. */
 bool export_create(struct str path, struct str workspace, struct str bytes, struct error *err);
-/* Opens the file for writing and keeps its text for now; a pipe or device, /dev/stdout too, is
+/* Opens the file for writing, not yet truncated; a pipe or device, /dev/stdout too, is
  * opened as it is.  Returns -1 on failure. */
 int export_open(struct str path, struct str workspace, struct error *err);
 
