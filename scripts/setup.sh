@@ -9,7 +9,7 @@ die() { printf 'trivet: %s\n' "$*" >&2; exit 1; }
 
 build_packages="build-essential pkg-config meson ninja-build libuv1-dev libcurl4-openssl-dev
  libssl-dev libsqlite3-dev libpcre2-dev libseccomp-dev libwslay-dev"
-test_packages="groff-base libcmocka-dev clang clang-format valgrind strace python3 git procps nodejs tmux"
+test_packages="groff-base less libcmocka-dev clang clang-format valgrind strace python3 git procps nodejs tmux"
 # Large, and not installed by ./test: tests that use them say so where they are missing.  So is the
 # program nats-server (get_nats).
 optional_packages="zsh fish chromium"
