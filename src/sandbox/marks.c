@@ -151,6 +151,8 @@ static const struct mark *find(const struct marks *l, const char *path)
 static bool is_same(const struct mark *a, const struct mark *b)
 {
     bool is_missing = !a || a->kind == SPOT_MISSING;
+    if (a && a->kind == SPOT_MOUNT && b->kind == SPOT_MISSING)
+        return true; /* removed from outside: commands cannot remove what is mounted */
     if (is_missing || b->kind == SPOT_MISSING)
         return is_missing && b->kind == SPOT_MISSING;
     if ((a->kind == SPOT_LINK) != (b->kind == SPOT_LINK))

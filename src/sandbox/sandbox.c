@@ -292,7 +292,7 @@ static void room_release(void)
         return;
     remove_tree(scratch);
     for (size_t i = 0; i < made.n; i++)
-        rmdir(made.v[i]); /* fails when it is in use, which is fine */
+        view_remove_placeholder(made.v[i]);
 }
 
 /* ---- the hooks ---- */

@@ -25,6 +25,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -63,6 +64,43 @@ static bool is_guarded(const struct sandbox_policy *p, struct str path)
            paths_have(&p->git, path);
 }
 
+/* A directory that only masks has its sticky bit set, and each room that uses it has a shared lock
+ * on it: the last room removes it, and it would vanish from below the mounts of the others before.
+ * It vanishes also when the user removes it; then the next command finds another one. */
+static bool is_placeholder(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && st.st_nlink > 0 &&
+           st.st_uid == geteuid() && (st.st_mode & 07000) == S_ISVTX && !(st.st_mode & 022);
+}
+
+/* Makes one, or shares that of another room.  The lock lasts as long as this process. */
+static bool use_placeholder(const struct spot *s, mode_t mode)
+{
+    bool is_made = false;
+    for (int tries = 0; tries < 20; tries++) { /* another room may be removing it */
+        is_made = mkdirat(s->dir, s->name, mode | S_ISVTX) == 0 || is_made;
+        int fd = openat(s->dir, s->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        bool is_one = fd >= 0 && is_placeholder(fd);
+        if (is_one && flock(fd, LOCK_SH | LOCK_NB) == 0 && is_placeholder(fd))
+            return is_made;
+        if (fd >= 0)
+            close(fd);
+        if (fd >= 0 && !is_one)
+            break;
+    }
+    return is_made;
+}
+
+void view_remove_placeholder(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && is_placeholder(fd) && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        rmdir(path); /* fails when there is something in it, which is fine */
+    if (fd >= 0)
+        close(fd);
+}
+
 /* Makes the directories between the writable place and path mount points, outermost first.  Those
  * that are missing are made if makes_them is set: a command could make them otherwise. */
 static bool pin_parents(const struct sandbox_policy *p, struct str place, struct str path,
@@ -77,8 +115,8 @@ static bool pin_parents(const struct sandbox_policy *p, struct str place, struct
     AUTO_FREE char *z = str_dup(dir);
     if (!spot_open(&s, z))
         return true; /* missing, or not a directory: nothing to guard below */
-    if (makes_them && spot_look(&s) == SPOT_MISSING)
-        (void)mkdirat(s.dir, s.name, 0755); /* where it fails, marks.c looks after each command */
+    if (makes_them && spot_look(&s) != SPOT_MOUNT)
+        (void)use_placeholder(&s, 0755); /* where it fails, marks.c looks after each command */
     bool ok = spot_look(&s) != SPOT_DIR || spot_bind(&s, is_guarded(p, dir), err);
     return ok;
 }
@@ -91,10 +129,11 @@ static bool guard(const char *path, mode_t mode, struct error *err)
     if (!spot_open(&s, path))
         return true;
     enum spot_kind kind = spot_look(&s);
-    if (kind == SPOT_DIR || kind == SPOT_FILE)
-        ok = spot_bind(&s, true, err);
-    else if (kind == SPOT_MISSING && mode && mkdirat(s.dir, s.name, mode) == 0)
+    bool is_new = mode && (kind == SPOT_MISSING || kind == SPOT_DIR) && use_placeholder(&s, mode);
+    if (is_new)
         ok = spot_mask(&s, err);
+    else if (kind == SPOT_DIR || kind == SPOT_FILE)
+        ok = spot_bind(&s, true, err);
     return ok;
 }
 
@@ -213,17 +252,26 @@ int view_stat_outside(const struct sandbox_policy *p, const char *path, struct s
     return is_below ? fstatat(base, path + n, ret, AT_SYMLINK_NOFOLLOW) : lstat(path, ret);
 }
 
+static bool is_missing(const char *path)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    bool is_of_a_room = fd >= 0 && is_placeholder(fd);
+    if (fd >= 0)
+        close(fd);
+    return is_of_a_room || lstat(path, &st) != 0;
+}
+
 /* With the missing directories above it. */
 static void note_missing(const struct sandbox_policy *p, const struct sandbox_paths *l,
                          struct sandbox_paths *out)
 {
-    struct stat st;
     for (size_t i = 0; i < l->n; i++) {
         struct str path = str_of(l->v[i]);
         const char *place = policy_place_of(p, path);
         for (; place && path.n > strlen(place); path = path_dir(path)) {
             AUTO_FREE char *z = str_dup(path);
-            if (lstat(z, &st) != 0)
+            if (is_missing(z))
                 paths_put(out, path);
         }
     }

@@ -20,8 +20,10 @@ bool view_open_git(const struct sandbox_policy *p, struct error *err);
 int view_open_outside(const struct sandbox_policy *p, struct str path);
 /* Like lstat, as seen outside. */
 int view_stat_outside(const struct sandbox_policy *p, const char *path, struct stat *ret);
-/* Lists directories that will be created empty in order to be masked, the deepest first. */
+/* Lists directories that this room or another one creates empty in order to mask them, the deepest
+ * first.  After the keeper: removes one, unless another room uses it. */
 void view_note_missing(const struct sandbox_policy *p, struct sandbox_paths *out);
+void view_remove_placeholder(const char *path);
 
 /* The places a policy lets a command write to, by number; NULL behind the last. */
 const char *policy_writable(const struct sandbox_policy *p, size_t i);

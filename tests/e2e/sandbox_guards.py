@@ -223,6 +223,38 @@ def changed_outside(score, p):
 
 
 @harness.needs_namespaces
+def two_sessions(score, p):
+    """One session ends while another one works: what masks missing directories stays until the last."""
+    repository(p)
+    os.mkdir(f"{p.work}/.idea")
+    wait = "while [ ! -e %s ]; do sleep 0.02; done"
+    evil = "echo evil >.vscode/tasks.json; mkdir -p .vscode && echo evil >.vscode/tasks.json; rmdir .idea .husky"
+    scenes = {"first": ["touch one; " + wait % "two"],
+              "second": ["touch two; " + wait % "ended" + "; " + evil, "echo goes on; " + evil, "echo and on"]}
+    for name, commands in scenes.items():
+        calls = [[{"call": "bash", "args": {"command": c, "timeout": 60000}}] for c in commands]
+        p.put(f"{name}.json", json.dumps({"rounds": calls + [[{"say": "over"}]]}))
+    ended = []
+
+    def second():
+        while not os.path.exists(f"{p.work}/one"):
+            time.sleep(0.02)
+        ended.append(p.run("run", "-m", "rehearsal/second.json", "--mode", "workspace-write", "go"))
+
+    other = threading.Thread(target=second)
+    other.start()
+    p.run("run", "-m", "rehearsal/first.json", "--mode", "workspace-write", "go")
+    p.put("ended", "")
+    other.join()
+    told = p.results() + ended[0].stderr
+    score.check(f"the other session goes on ({score.name})", "and on" in told and "a command changed" not in told, told)
+    score.check(f"nothing was planted meanwhile ({score.name})",
+                not os.path.exists(f"{p.work}/.vscode/tasks.json"), told)
+    left = [n for n in (".vscode", ".husky", ".trivet", ".scaiflux") if os.path.lexists(f"{p.work}/{n}")]
+    score.check(f"the last one removes what masked ({score.name})", not left and os.path.isdir(f"{p.work}/.idea"), left)
+
+
+@harness.needs_namespaces
 def read_only(score, p):
     repository(p)
     p.put("a", "1\n")
@@ -539,7 +571,7 @@ def limits(score, p):
     score.check(f"nobody waited for it ({score.name})", time.monotonic() - start < 45)
 
 
-play(missing, missing_at_home, linked, linked_parts, linked_inside, link_to_all, git_file, read_only_but_for_git, changed_outside, read_only, hidden,
+play(missing, missing_at_home, linked, linked_parts, linked_inside, link_to_all, git_file, read_only_but_for_git, changed_outside, two_sessions, read_only, hidden,
      commondir, submodule, nested_before, nested_made,
      told_at_the_end, nested_far, nested_added, nested_beyond, without_namespaces, own_program, processes, other_users, empty_environment,
      preload, limits)
