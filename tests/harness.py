@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import evidence
@@ -63,6 +64,38 @@ def pace():
         return time.thread_time() - begun
 
     return max(1, sorted(piece() for _ in range(5))[2] / usual_s)
+
+
+class Stopwatch:
+    """Measures in seconds of a quiet machine without sanitizers: a thread measures all the while how
+    long 10 ms of processor time take, as anything else that is ready to run then does."""
+
+    def __init__(self):
+        self.cpu_s = self.wall_s = 0
+        self.over = threading.Event()
+        self.sample()
+        self.thread = threading.Thread(target=self.watch, daemon=True)
+        self.begun = time.monotonic()
+        self.thread.start()
+
+    def sample(self):
+        begun, cpu = time.monotonic(), time.thread_time()
+        while time.thread_time() - cpu < 0.01:
+            pass
+        self.wall_s += time.monotonic() - begun
+        self.cpu_s += time.thread_time() - cpu
+
+    def watch(self):
+        while not self.over.wait(0.1):
+            self.sample()
+
+    def seconds(self, end=None):
+        """Until now, or until `end` (time.monotonic); measures no longer."""
+        took = (end or time.monotonic()) - self.begun
+        self.over.set()
+        self.thread.join()
+        self.sample()
+        return took * min(1, self.cpu_s / self.wall_s) / slow()
 
 
 def unhurried(attempt, gap_s=0.2, attempts=10):
@@ -126,7 +159,7 @@ def is_dead(pid):
         return True
 
 
-def left_behind(base, patience=1.0):
+def left_behind(base, patience=10):
     """Command lines of the processes of `base` that are still there after `patience` seconds."""
     end = time.monotonic() + patience * slow()
     while (pids := processes_of(base)) and time.monotonic() < end:

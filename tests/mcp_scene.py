@@ -114,7 +114,7 @@ class Place:
 
     def until(self, method):
         """Waits until the server got a message of this method; false after a while."""
-        end = time.monotonic() + 5 * harness.slow()
+        end = time.monotonic() + 20 * harness.slow()
         while time.monotonic() < end:
             if any(m.get("method") == method for m in self.journal(keep=True)):
                 return True
@@ -126,7 +126,7 @@ class Place:
 
     def leftovers(self):
         """Processes that should be gone."""
-        end = time.monotonic() + 3 * harness.slow()
+        end = time.monotonic() + 20 * harness.slow()
         while harness.processes_of(self.base) and time.monotonic() < end:
             time.sleep(0.05)
         return harness.processes_of(self.base)

@@ -14,7 +14,7 @@ import time
 import harness
 
 HOST = os.path.join(harness.TOP, "build-asan", "web-host")
-WAIT = 10 * harness.slow()
+WAIT = 30 * harness.slow()
 passed, failed = 0, 0
 
 

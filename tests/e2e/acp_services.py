@@ -178,7 +178,7 @@ def hostile(workspace, env):
         many = [c.new(workspace) for _ in range(100)]
         numbers = [c.ask("session/prompt", {"sessionId": one, "prompt": [{"type": "text", "text": "slow"}]})
                    for one in many]
-        began = time.monotonic()
+        watch = harness.Stopwatch()
         for one in many:
             c.send({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": one}})
         ends = {}
@@ -186,7 +186,8 @@ def hostile(workspace, env):
             message = c.until(lambda m: m.get("id") in numbers and "method" not in m)
             ends[message["id"]] = message["result"]["stopReason"]
         check("a hundred prompts are cancelled", set(ends.values()) == {"cancelled"}, ends)
-        check("at once", time.monotonic() - began < 5 * harness.slow(), time.monotonic() - began)
+        seconds = watch.seconds()
+        check("at once", seconds < 5, seconds)
         for one in many:
             c.call("session/close", {"sessionId": one})
         answer, updates = c.prompt(fresh, "hello")
@@ -236,17 +237,18 @@ def silent(workspace, env):
         with open(f"/proc/{process.pid}/statm", encoding="ascii") as file:
             size = int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
         check("memory is bounded", size < 100 << 20, size)
-        began = time.monotonic()
+        watch = harness.Stopwatch()
         if closes:
             process.stdout.close()
         process.stdin.close()
         try:
-            code = process.wait(4 * harness.slow())
+            code = process.wait(20 * harness.slow())
         except subprocess.TimeoutExpired:
             code = "timeout"
             process.kill()
         check(f"it ends (closed: {closes})", code in (0, 1), code)
-        check("soon", time.monotonic() - began < 2.5 * harness.slow(), time.monotonic() - began)
+        seconds = watch.seconds()
+        check("soon", seconds < 2.5, seconds)
 
 
 def main():

@@ -138,16 +138,17 @@ def together(base):
         return say("Done.") if results(body) else calls(*(("explore", {"task": f"task {i}"})
                                                           for i in range(3)))
 
+    asked = []
+
     def child(body):
-        return {**say(f"answer to {body['messages'][-1]['content']}"), "delay_ms": 400}
+        asked.append(time.monotonic())
+        return {**say(f"answer to {body['messages'][-1]['content']}"), "delay_ms": 1000}
 
     with Stage(base, parent, child) as stage:
-        began = time.monotonic()
         stage.run()
-        took = time.monotonic() - began
         check("in order", results(stage.parents[1]) == [f"answer to task {i}" for i in range(3)],
               results(stage.parents[1]))
-        check("together", took < 1.1 * harness.slow(), took)
+        check("all asked before the first answer", len(asked) == 3 and max(asked) - min(asked) < 1, asked)
 
 
 def ends(base):
@@ -160,15 +161,15 @@ def ends(base):
 
     with Stage(base, parent, child) as stage:
         with subprocess.Popen(stage.command, env=stage.env, **stage.how) as process:
-            until = time.monotonic() + 20
+            until = time.monotonic() + 30 * harness.slow()
             while not stage.children and time.monotonic() < until:
                 time.sleep(0.02)
             time.sleep(0.2)
-            began = time.monotonic()
+            watch = harness.Stopwatch()
             process.send_signal(signal.SIGINT)
             process.communicate(timeout=20)
-            check("it ends at once", time.monotonic() - began < 3 * harness.slow(),
-                  time.monotonic() - began)
+            seconds = watch.seconds()
+            check("it ends at once", seconds < 3, seconds)
             check("as interrupted", process.returncode == 130, process.returncode)
 
 

@@ -142,7 +142,7 @@ def restored(base):
                 time.sleep(0.5 * harness.slow())
                 pane.keys("Enter")  # the shell has drawn its prompt already
             pane.until(lambda s: re.search(r"^\$", s.rstrip("\n").split("\n")[-1]))
-            end = time.monotonic() + 5 * harness.slow()
+            end = time.monotonic() + 20 * harness.slow()
             while not all(harness.is_dead(p) for p in both):
                 assert time.monotonic() < end, f"{both} live after {signo}"
                 time.sleep(0.02)
@@ -175,7 +175,7 @@ def leaves_nothing(base):
         pane.wait("Slowly")
         both = pids(pane)
         pane.close()
-        end = time.monotonic() + 2 * harness.slow()
+        end = time.monotonic() + 20 * harness.slow()
         while not all(harness.is_dead(p) for p in both):
             assert time.monotonic() < end, "processes are left"
             time.sleep(0.02)

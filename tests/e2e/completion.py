@@ -90,7 +90,7 @@ class Shell:
 
 
 def read_until(fd, text):
-    seen, end = "", time.monotonic() + 10 * harness.slow()
+    seen, end = "", time.monotonic() + 30 * harness.slow()
     while text not in seen and time.monotonic() < end:
         if select.select([fd], [], [], 0.1)[0]:
             try:

@@ -119,15 +119,15 @@ def begin_flood(base, dialect):
 
 def unread(base, dialect, signo):
     p = begin_flood(base, dialect)
-    began = time.monotonic()
+    watch = harness.Stopwatch()
     p.send_signal(signo)
     try:
-        status = p.wait(10)
+        status = p.wait(20 * harness.slow())
     except subprocess.TimeoutExpired:
         p.kill()
         raise AssertionError("did not end") from None
-    took = time.monotonic() - began
-    assert took < BOUND_S * harness.slow(), f"{took:.1f} s"
+    took = watch.seconds()
+    assert took < BOUND_S, f"{took:.1f} s"
     assert status == (128 + signo if dialect == "scaiflux" else 0), status
     p.stdin.close()
     p.stdout.close()
@@ -143,7 +143,7 @@ def slow_reader(base):
         time.sleep(0.1 if len(got) < 200_000 else 0)
     ends = [m for m in map(json.loads, got.splitlines()) if m["type"] == "turn_complete"]
     assert [m["stop_reason"] for m in ends] == ["interrupted"], ends
-    assert p.wait(5) == 128 + signal.SIGTERM
+    assert p.wait(30) == 128 + signal.SIGTERM
     p.stdin.close()
 
 
@@ -163,7 +163,7 @@ def main():
             except (AssertionError, subprocess.TimeoutExpired) as why:
                 print(f"FAIL {test.__name__} {args}: {str(why)[:300]}")
                 failed += 1
-        left = harness.left_behind(place, 1)
+        left = harness.left_behind(place)
         if left:
             print(f"FAIL left behind: {left}")
             failed += 1

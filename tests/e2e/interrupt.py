@@ -69,10 +69,10 @@ def one_loaf(base, workspace, kind):
         session = c.call("session.create")["session_id"]
         c.call("session.send", {"session_id": session, "text": "go"})
         run_up(c, kind)
-        began = time.monotonic()
+        watch = harness.Stopwatch()
         c.ask("session.interrupt", {"session_id": session})
         c.event("session.interrupted", session)
-        took = (c.last_time - began) * 1000
+        took = watch.seconds(c.last_time) * 1000
         c.event("session.status", session, status_label="ready")
         ends = [m for m in c.heard if m.get("params", {}).get("type") in
                 ("session.interrupted", "session.completed", "session.error")]
@@ -88,10 +88,10 @@ def one_scaiflux(base, workspace, kind):
             c.send({"type": "permission_response", "request_id": asked["request_id"],
                     "decision": "allow"})
         run_up(c, kind)
-        began = time.monotonic()
+        watch = harness.Stopwatch()
         c.send({"type": "interrupt"})
         done = c.event("turn_complete")
-        took = (c.last_time - began) * 1000
+        took = watch.seconds(c.last_time) * 1000
         assert done["stop_reason"] == "interrupted", done
         ends = [m for m in c.heard if m["type"] == "turn_complete" or
                 (m["type"] == "error" and "turn_id" in m)]
@@ -103,10 +103,10 @@ def one_kward(base, workspace, kind):
         session = c.call("sessions/create", {"workspaceRoot": workspace})
         turn = c.call("turns/start", {"sessionId": session["id"], "input": "go"})
         run_up(c, kind)
-        began = time.monotonic()
+        watch = harness.Stopwatch()
         c.ask("turns/cancel", {"turnId": turn["id"]})
         done = c.event("turnFinished", turn["id"])
-        took = (c.last_time - began) * 1000
+        took = watch.seconds(c.last_time) * 1000
         assert done["payload"]["status"] == "canceled", done
         ends = [m for m in c.heard if m.get("params", {}).get("type") == "turnFinished"]
         return took, len(ends), c.close()
@@ -136,8 +136,8 @@ def breeding(base, workspace):
         status = c.close()
     times.sort()
     print(f"loaf      breeding        {times[len(times) // 2]:7.1f} ms, at the most {times[-1]:.1f}")
-    assert times[-1] < GRACE_MS["loaf"] / 2 * harness.slow(), times[-5:]
-    assert not harness.left_behind(base, 1) and status == 0
+    assert times[-1] < GRACE_MS["loaf"], times[-5:]  # one that is left out lasts that long
+    assert not harness.left_behind(base) and status == 0
 
 
 def main():
@@ -156,9 +156,9 @@ def main():
             try:
                 one = {"loaf": one_loaf, "scaiflux": one_scaiflux, "kward": one_kward}[dialect]
                 took, ends, status = one(base, workspace, kind)
-                left = harness.left_behind(base, 1)
+                left = harness.left_behind(base)
                 assert ends == 1, f"{ends} terminal events"
-                assert took <= bound * harness.slow(), f"{took:.0f} ms, bound {bound} ms"
+                assert took <= bound, f"{took:.0f} ms, bound {bound} ms"
                 assert not left, f"left behind: {left}"
                 assert status == 0, f"exit status {status}"
                 print(f"{dialect:9} {kind:15} {took:7.1f} ms of {bound}")

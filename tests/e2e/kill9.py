@@ -147,7 +147,7 @@ def main():
             except (AssertionError, Gone, RuntimeError, OSError) as why:
                 failed += 1
                 print(f"kill {n}: {why}")
-        left = harness.left_behind(base, 2)
+        left = harness.left_behind(base)
         if left:
             failed += 1
             print("left behind:", *left, sep="\n  ")

@@ -86,7 +86,7 @@ class Stage:
                 c.call("sessions/compact", {"sessionId": session})
                 return True
             except Gone:
-                assert c.process.wait(10) in (-signal.SIGKILL, 128 + signal.SIGKILL), c.stderr
+                assert c.process.wait(30 * harness.slow()) in (-signal.SIGKILL, 128 + signal.SIGKILL), c.stderr
                 return False
 
     def look(self, reader, path=None):

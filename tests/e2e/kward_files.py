@@ -219,7 +219,7 @@ def continues(path, place):
         client.call("sessions/rename", {"sessionId": session, "name": "new name"})
         rows = shown(client, session)
         client.call("shutdown")
-        client.process.wait(10)
+        client.process.wait(30 * harness.slow())
     assert bytes_of(path).startswith(before), "old bytes changed"
     new = conversation(path)
     assert new[:len(old)] == old and [r for r, _ in new[len(old):]] == ["user", "assistant"] * 2, new

@@ -43,7 +43,7 @@ def fetch(url):
     """Status, headers and text of one GET; redirects are not followed."""
     opener = urllib.request.build_opener(NoRedirect)
     try:
-        with opener.open(url, timeout=10) as answer:
+        with opener.open(url, timeout=30) as answer:
             return answer.status, answer.headers, answer.read().decode()
     except urllib.error.HTTPError as e:
         return e.code, e.headers, e.read().decode()
@@ -193,7 +193,7 @@ def browser(s):
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=")
     assert challenge.decode() == query["code_challenge"] and len(verifier) == 86, "64 random bytes"
     check_file(s)
-    end = time.time() + 10
+    end = time.time() + 30
     while is_open(port) and time.time() < end:
         time.sleep(0.02)
     assert not is_open(port), "the port closes afterwards"

@@ -52,7 +52,7 @@ class Stage:
                 c.event("session.completed", session)
                 c.close()
             except Gone:
-                assert c.process.wait(10) in (-signal.SIGKILL, 128 + signal.SIGKILL), c.stderr
+                assert c.process.wait(30 * harness.slow()) in (-signal.SIGKILL, 128 + signal.SIGKILL), c.stderr
         return is_said, is_cleared
 
     def places(self):

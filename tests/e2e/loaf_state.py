@@ -58,7 +58,7 @@ def play_round(c, session, state, i):
 
 
 def wait_for_prompts(state, n):
-    end = time.monotonic() + 10 * harness.slow()
+    end = time.monotonic() + 30 * harness.slow()
     while time.monotonic() < end:
         if len(read(state).get("inputHistory", [])) == n:
             return True

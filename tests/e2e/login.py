@@ -61,7 +61,7 @@ class Terminal:
         self.seen = ""
 
     def wait(self, text):
-        end = time.monotonic() + 15 * harness.slow()
+        end = time.monotonic() + 30 * harness.slow()
         while text not in self.seen and time.monotonic() < end:
             if select.select([self.fd], [], [], 0.2)[0]:
                 try:
@@ -79,7 +79,7 @@ class Terminal:
 
     def end(self):
         self.wait("\0")  # to the end of its output
-        end = time.monotonic() + 5 * harness.slow()
+        end = time.monotonic() + 30 * harness.slow()
         while (done := os.waitpid(self.pid, os.WNOHANG)) == (0, 0):
             if time.monotonic() > end:
                 os.kill(self.pid, signal.SIGKILL)
@@ -173,7 +173,7 @@ def terminal(s):
     while termios.tcgetattr(other)[3] & termios.ECHO and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(signal.SIGTERM)
-    check("ended by SIGTERM", process.wait(10) == -signal.SIGTERM)
+    check("ended by SIGTERM", process.wait(30) == -signal.SIGTERM)
     check("echo is back", termios.tcgetattr(other)[3] & termios.ECHO)
     os.close(fd), os.close(other)
     s.run("logout", "--all")
@@ -188,7 +188,7 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
 def redirected(url):
     """Where the authorisation page sends the browser."""
     try:
-        urllib.request.build_opener(NoRedirect).open(url, timeout=10)
+        urllib.request.build_opener(NoRedirect).open(url, timeout=30)
     except urllib.error.HTTPError as e:
         return e.headers["Location"]
     raise AssertionError("no redirect")
@@ -224,7 +224,7 @@ def signs_in(s, base):
         t = Terminal(["login", "codex", "--browser"], s.env)
         t.wait("paste ")
         back = redirected(re.search(r"http://\S+", t.seen)[0])
-        urllib.request.urlopen(back, timeout=10).read()
+        urllib.request.urlopen(back, timeout=30).read()
         check("the browser comes back", t.wait("signed in at"), t.seen)
         check("exit 0", t.end() == 0)
         t = Terminal(["login", "codex", "--browser"], s.env)

@@ -90,14 +90,14 @@ def canceled(base):
     while time.monotonic() < end and not any(
             m.get("method") == "tools/call" for m in place.journal(keep=True)):
         time.sleep(0.05)
-    began = time.monotonic()
+    watch = harness.Stopwatch()
     child.send_signal(signal.SIGINT)
     out, _ = child.communicate(timeout=30 * harness.slow())
     output = [m for m in place.journal() if m.get("method") == "notifications/cancelled"]
     check("a cancel reaches the server", len(output) == 1, output)
     check("the turn ends as interrupted", b'"status":"interrupted"' in out, out[-500:])
-    check("a server that stays is ended", time.monotonic() - began < 8 * harness.slow()
-          and not place.leftovers(), (time.monotonic() - began, place.leftovers()))
+    seconds = watch.seconds()
+    check("a server that stays is ended", seconds < 8 and not place.leftovers(), (seconds, place.leftovers()))
 
 
 def killed(base):

@@ -48,13 +48,13 @@ def main(base):
             t["function"]["name"].startswith("mcp__") for t in plain) and not place.journal(keep=True))
         one, two = (client.call("sessions/create", {"workspaceRoot": place.work})["id"]
                     for _ in range(2))
-        began = time.monotonic()
+        watch = harness.Stopwatch()
         servers = {s["name"]: s for s in client.call("mcp/status", {"sessionId": one})["servers"]}
         check("mcp/status", servers["fake"] == {"name": "fake", "transport": "stdio",
                                                "status": "available", "toolCount": 22}
               and servers["gone"]["status"] == "unavailable" and "no program" in servers["gone"]["error"]
               and servers["never"]["status"] == "unavailable", servers)
-        check("a dead server is not waited for", time.monotonic() - began < 12 * harness.slow())
+        check("a dead server is not waited for", watch.seconds() < 12)
         tools = client.call("tools/list", {"sessionId": two})["tools"]
         echo = next(t for t in tools if t["function"]["name"] == "mcp__fake__echo")
         check("tools/list", echo["metadata"] == {"source": "mcp", "displayName": "echo",
@@ -77,7 +77,7 @@ def main(base):
         check("both sessions share the server", len(started) == 1, started)
         client.call("sessions/close", {"sessionId": one})
         client.call("sessions/close", {"sessionId": two})
-        end = time.monotonic() + 5 * harness.slow()
+        end = time.monotonic() + 30 * harness.slow()
         while time.monotonic() < end and len(harness.processes_of(place.base)) > 1:
             time.sleep(0.05)
         check("with the last session the servers end", len(harness.processes_of(place.base)) <= 1,

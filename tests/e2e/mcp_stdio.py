@@ -150,11 +150,11 @@ def interrupted(base):
     while time.monotonic() < end and "initialize" not in [
             m.get("method") for m in place.journal(keep=True)]:
         time.sleep(0.05)
-    began = time.monotonic()
+    watch = harness.Stopwatch()
     child.send_signal(signal.SIGINT)
     out, _ = child.communicate(timeout=30 * harness.slow())
     check("an interrupt does not wait for a server that starts", b'"status":"interrupted"' in out
-          and time.monotonic() - began < 3 * harness.slow() and not place.leftovers(), out[-300:])
+          and watch.seconds() < 3 and not place.leftovers(), out[-300:])
 
 
 def to_the_model(base):

@@ -44,7 +44,7 @@ def play(way, base, wrap, must_go):
             c.process.stdin.close()
         except BrokenPipeError:
             pass
-        status = c.process.wait(10)
+        status = c.process.wait(30 * harness.slow())
         c.listener.join(2)
         said = c.stderr.decode(errors="replace")
         assert not must_go or (isinstance(end, dict) and status == 0), (status, end, said)

@@ -49,7 +49,7 @@ class Terminal:
         self.type(text)
 
     def status(self):
-        end = time.monotonic() + 10 * harness.slow()
+        end = time.monotonic() + 30 * harness.slow()
         while time.monotonic() < end:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:

@@ -35,7 +35,7 @@ def one_turn(c, home):
     c.send({"type": "prompt", "text": "go"})
     ask = c.event("permission_request")
     c.send({"type": "permission_response", "request_id": ask["request_id"], "decision": "allow"})
-    end = time.monotonic() + 10
+    end = time.monotonic() + 30
     while not os.path.exists(f"{home}/ready") and time.monotonic() < end:
         time.sleep(0.01)
     for i in range(2):

@@ -96,7 +96,7 @@ def the_example(base):
                 wanted = re.escape(wanted).replace(re.escape("0.04"), r"[0-9.e-]+")
                 assert re.fullmatch(wanted + "\n", c.lines[len(c.heard) - 1].decode()), \
                     f"{c.lines[len(c.heard) - 1]} is not {line}"
-            assert c.process.wait(10) == 0
+            assert c.process.wait(30 * harness.slow()) == 0
             c.stream.end()
 
 
@@ -155,7 +155,7 @@ def a_working_day(base):
             c.send({"type": "prompt", "text": "tell me a story"})
             shown = c.event("text_delta")["delta"]
             c.send({"type": "interrupt"})
-            end = c.event("turn_complete", timeout=5 * harness.slow())
+            end = c.event("turn_complete", timeout=30 * harness.slow())
             assert end["stop_reason"] == "interrupted", end
             shown = "".join(m["delta"] for m in c.heard if m.get("delta")
                             and m["turn_id"] == end["turn_id"])
@@ -168,7 +168,7 @@ def a_working_day(base):
             assert c.event("state_changed")["model"] == "openai/second"
             assert c.turn("who are you?").text == "From the other."
             c.send({"type": "shutdown"})
-            assert c.process.wait(10) == 0
+            assert c.process.wait(30 * harness.slow()) == 0
         c, again = start(base, server, "--resume", "latest")
         with c:
             assert again["session_id"] == ready["session_id"]
@@ -221,12 +221,12 @@ def killed_and_resumed(base):
             asked = c.event("permission_request")
             c.send({"type": "permission_response", "request_id": asked["request_id"],
                     "decision": "allow"})
-            end = time.monotonic() + 10 * harness.slow()
+            end = time.monotonic() + 30 * harness.slow()
             while not os.path.exists(os.path.join(base, "project", "mark")):
                 assert time.monotonic() < end, "the command does not start"
                 time.sleep(0.01)
             c.kill()
-        assert not harness.left_behind(base, 3), "the command outlived its process"
+        assert not harness.left_behind(base), "the command outlived its process"
         c, again = start(base, server, "--resume", ready["session_id"])
         with c:
             assert again["session_id"] == ready["session_id"] and len(c.heard) == 1

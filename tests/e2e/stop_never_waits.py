@@ -16,8 +16,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import harness  # noqa: E402
 from client import Kward, Loaf, Scaiflux  # noqa: E402
 
-SLOW = float(os.environ.get("TRIVET_SLOW", "1"))
-SOON = 0.2 * SLOW  # seconds
 SCENARIO = {"rounds": [[{"say": "Begun. "}, {"wait_ms": 60000}, {"say": "Ended."}]]}
 passed = failed = 0
 
@@ -66,12 +64,9 @@ def kward_cancel(c, what, turn, slow):
     """Cancels behind the request `slow`, which must still be open then."""
     number = c.ask(*slow)
     time.sleep(0.05)
-    begun = time.monotonic()
     cancel = c.ask("turns/cancel", {"turnId": turn})
     first = c.until(lambda m: m.get("id") in (cancel, number))
-    took = time.monotonic() - begun
-    check(f"kward: turns/cancel passes {what}", first["id"] == cancel and took < SOON,
-          f"{took:.3f} s, first answered {first}")
+    check(f"kward: turns/cancel passes {what}", first["id"] == cancel, first)
     end = c.event("turnFinished", turn)
     check(f"kward: the turn ends behind {what}", end["payload"]["status"] == "cancelled" or
           end["payload"]["status"] == "canceled", end)
@@ -106,11 +101,9 @@ def kward_turn_start(base):
         with Locked(f"{home}/.kward/memory/core.json"):
             turn = c.call("turns/start", {"sessionId": session, "input": "go"}, 10)["id"]
             time.sleep(0.1)
-            begun = time.monotonic()
             c.call("turns/cancel", {"turnId": turn})
-            c.event("turnFinished", turn)
-            took = time.monotonic() - begun
-            check("kward: a turn that waits for a lock is stopped", took < 2 * SOON, took)
+            end = c.event("turnFinished", turn)
+            check("kward: a turn that waits for a lock is stopped", end["payload"]["status"] == "canceled", end)
         c.call("memory/disable")
         c.close()
 
@@ -130,19 +123,17 @@ def kward_list(base):
                         "role": "user" if i % 2 == 0 else "assistant",
                         "content": f"{i} {text}"}}) + "\n")
         _, turn = kward_turn(c)
-        begun = time.monotonic()
+        watch = harness.Stopwatch()
         number = c.ask("sessions/list")
         cancel = c.ask("turns/cancel", {"turnId": turn})
         state = c.ask("workspace/validate")
-        settle(c, cancel)
-        took = time.monotonic() - begun
-        check("kward: turns/cancel passes the first list", took < SOON, took)
-        settle(c, state)
-        took = time.monotonic() - begun
-        check("kward: the main lane passes the first list", took < SOON, took)
-        rows = settle(c, number, 60)["result"]["sessions"]
-        took = time.monotonic() - begun
-        check("kward: the first list of 38 MB is there soon", took < 3 * SLOW, took)
+        asked = {cancel: "cancel", state: "state", number: "list"}
+        answers = [c.until(lambda m: m.get("id") in asked, 60) for _ in asked]
+        order = [asked[m["id"]] for m in answers]
+        check("kward: turns/cancel and the main lane pass the first list", order[-1] == "list", order)
+        rows = answers[-1]["result"]["sessions"]
+        seconds = watch.seconds()
+        check("kward: the first list of 38 MB is there soon", seconds < 3, seconds)
         check("kward: the list has them all", {"one", "two"} <= {r["id"] for r in rows}, rows)
         c.close()
 
@@ -165,12 +156,9 @@ def slow_syncs(base):
         c.event("session.stream.chunk", one)
         number = c.ask("session.send", {"session_id": two, "text": "hello"})
         time.sleep(0.05)
-        begun = time.monotonic()
         stop = c.ask("session.interrupt", {"session_id": one})
         first = c.until(lambda m: m.get("id") in (stop, number))
-        took = time.monotonic() - begun
-        check("loaf: session.interrupt passes a sync", first["id"] == stop and took < SOON,
-              (took, first))
+        check("loaf: session.interrupt passes a sync", first["id"] == stop, first)
         check("loaf: it stops the turn", first.get("result", {}).get("interrupted"), first)
         c.kill()
 
@@ -202,12 +190,9 @@ def scaiflux_diff(base):
         c.send({"type": "slash", "command": "diff"})
         c.send({"type": "slash", "command": "status"})
         time.sleep(0.05)
-        begun = time.monotonic()
         c.send({"type": "interrupt"})
         end = c.until(lambda m: m["type"] in ("turn_complete", "slash_result"))
-        took = time.monotonic() - begun
-        check("scaiflux: interrupt passes /diff", end["type"] == "turn_complete" and took < SOON,
-              (took, end))
+        check("scaiflux: interrupt passes /diff", end["type"] == "turn_complete", end)
         first, second = c.event("slash_result"), c.event("slash_result")
         check("scaiflux: commands keep their order",
               (first["command"], second["command"]) == ("diff", "status"), (first, second))

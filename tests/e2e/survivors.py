@@ -341,7 +341,7 @@ def main():
             except (AssertionError, Gone, RuntimeError) as why:
                 print(f"{dialect:9} {BIG} of output FAILED: {why}")
                 failed += 1
-        left = harness.left_behind(base, 1)
+        left = harness.left_behind(base)
         if left:
             print(f"left behind: {left}")
             failed += 1

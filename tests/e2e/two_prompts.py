@@ -30,7 +30,7 @@ def play(base, name):
             assert first["type"] == "turn_started", first
             c.event("turn_complete")
         c.send({"type": "shutdown"})
-        assert c.process.wait(10) == 0
+        assert c.process.wait(30 * harness.slow()) == 0
 
 
 def main():

@@ -73,7 +73,7 @@ class Stage:
 
     def wait_closed(self):
         """The server saw the client go."""
-        end = time.monotonic() + 5 * harness.slow()
+        end = time.monotonic() + 30 * harness.slow()
         while not any("closed_early" in entry for entry in self.server.log):
             assert time.monotonic() < end, f"the server was not informed: {self.server.log[-1]}"
             time.sleep(0.005)
@@ -201,12 +201,12 @@ def interrupt(stage):
     with stage.play([{"text": TEXT, "text_repeat": 500, "chunk_delay_ms": 20}]) as c:
         c.send({"type": "prompt", "text": "go"})
         c.event("text_delta")
-        began = time.monotonic()
+        watch = harness.Stopwatch()
         c.send({"type": "interrupt"})
         seen = c.rest_of_turn()
         same(seen.end.get("stop_reason"), "interrupted")
-        took = time.monotonic() - began
-        assert took < 0.5 * harness.slow(), f"{took * 1000:.0f} ms"
+        took = watch.seconds()
+        assert took < 0.5, f"{took * 1000:.0f} ms"
         stage.wait_closed()
     stage.bodies(1)
 
@@ -241,7 +241,7 @@ def limited(stage):
     began = time.monotonic()
     bodies = said(stage, [stage.form.limited(), {"text": TEXT}], 2)
     took = time.monotonic() - began
-    assert 0.06 <= took < 5 * harness.slow(), f"{took * 1000:.0f} ms"
+    assert 0.06 <= took < 20 * harness.slow(), f"{took * 1000:.0f} ms"
     same(bodies[0], bodies[1])
 
 
@@ -389,7 +389,7 @@ def main():
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
             runs = {v: pool.submit(run_vendor, base, v, words) for v in chosen}
             found = {v: run.result() for v, run in runs.items()}
-        left = harness.left_behind(base, 1)
+        left = harness.left_behind(base)
     marks = [mark for cells in found.values() for mark in cells.values()]
     passed, failed = marks.count("ok"), marks.count("FAILED")
     if left:

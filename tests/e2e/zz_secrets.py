@@ -111,7 +111,7 @@ def crash(vendor, workspace, env, heard, number):
         c.send({"type": "prompt", "text": "crash"})
         c.event("text_delta")
         c.process.send_signal(number)
-        assert c.process.wait(10) != 0
+        assert c.process.wait(30 * harness.slow()) != 0
         time.sleep(0.1)  # the readers of the pipes come to their ends
         heard.append((repr(c.heard), c.stderr))
 

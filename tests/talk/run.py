@@ -29,7 +29,7 @@ import rpc_stream   # noqa: E402
 import scaiflux_stream  # noqa: E402
 import script       # noqa: E402
 
-PATIENCE = 10       # seconds for one expected message
+PATIENCE = 30       # seconds for one expected message
 
 
 class Failed(Exception):
@@ -72,7 +72,7 @@ class Player:
             if self.program or step.kind != "needs":
                 self.end_program()
             self.stop_servers()
-            if behind := harness.left_behind(self.base, 2):
+            if behind := harness.left_behind(self.base):
                 raise Failed("left a process behind: " + "; ".join(behind))
         except (Failed, process.Broken, pattern.Mismatch, script.BadTalk, OSError) as error:
             return self.report(step, error)
