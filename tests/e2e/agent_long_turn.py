@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# LONG
 """One turn of 200 rounds and 2 MB of tool output against a model of 32,768
 tokens that refuses what is too long.  It completes in every dialect and with `trivet run`; there is at
 most one summary per 20,000 new tokens; where the window is known no request is refused; where it is

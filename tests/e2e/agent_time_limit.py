@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# LONG
 """A command that is not done at its time limit goes on as a background job where the toolset has
 jobs; git and sleep are ended; Kward says what came so far."""
 import json

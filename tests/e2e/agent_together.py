@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# ALONE
 """Calls of one reply that only look start together in loaf, Kward and `trivet exec`; their events come in
 order, one after another.  ScaiFlux asks first and runs them one by one."""
 import os

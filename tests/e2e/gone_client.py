@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# LONG
 """A client that is gone or does not read: a ScaiFlux engine whose client was killed ends its turn
 and its commands; SIGTERM, SIGINT and SIGHUP end every dialect within two seconds though nobody
 reads what is left to say."""

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# ALONE
 """Interrupt in every kind of waiting, in every dialect: one terminal event within the bound, and no
 process left.  The bound is 100 ms, plus the kill grace of a running command.
 """

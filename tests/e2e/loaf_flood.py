@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# LONG
 """A loaf client that sends requests without end and reads no answers: memory stays bounded, and
 when it reads at last every request is answered, in order."""
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# ALONE
+# LONG
 """No round of the loop takes longer than 20 ms, whatever happens on the disk or in other processes.
 
 TRIVET_DEBUG_ROUNDS has the program say on stderr how long its longest rounds took (src/loop/rounds.c):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# LONG
 """A server that breaks its response at every byte of the head and of the first body bytes.
 
     tests/e2e/response_head.py [--long] [WORD...]    only dialects and ways that contain a WORD

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# LONG
 """What a repository brings along is text: links out of it, pipes, files of the kernel and credential
 files do not reach the system prompt, whatever name they have.
 """

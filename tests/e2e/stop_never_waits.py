@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# LONG
 """What stops a turn never waits: not for a list, not for a lock of another process, not for a sync.
 
 Each dialect is given something slow to do while a turn runs, then the interrupt; it must be answered

@@ -25,7 +25,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import harness  # noqa: E402
 from client import Gone, Kward, Loaf, Scaiflux  # noqa: E402
 
-TIMES = int(os.environ.get("TRIVET_SURVIVORS", "100"))
+TIMES = int(os.environ.get("TRIVET_SURVIVORS", "40"))
 BIG = os.environ.get("TRIVET_BIG", "2G")  # 10G for a longer look
 MEMORY = 16 << 20
 CHILDREN = 500
