@@ -127,6 +127,10 @@ need_clang() {
     need_packages "libclang-rt-$(clang -dumpversion | cut -d. -f1)-dev"
 }
 
+# Where the home directory cannot be written, what ccache and npm keep lies below the build folder.
+[ -w "${HOME:-/}" ] || export CCACHE_DIR="${CCACHE_DIR:-$top/build/.ccache}" \
+    npm_config_cache="${npm_config_cache:-$top/build/.npm}"
+
 # need_npm: the packages of test_npm in $top/build/npm, and a Node.js that can run them.  A newer
 # Node.js than the distribution has comes from npm too; $top/build/npm/node_modules/.bin is then to
 # stand first in PATH.  Returns false, with a reason, when the registry cannot be reached.
@@ -159,8 +163,8 @@ list_sources() {
 
 # need_build DIR PRESET [TARGET...]: configures $top/DIR with meson/PRESET.ini and $meson_options once,
 # and again when files came or went, then builds the targets (all, when none is named).  Says nothing
-# when there is nothing to do.  Meson uses ccache where that is installed.  Reads nothing from stdin: that belongs to the program.  Two calls for one
-# folder wait for each other.
+# when there is nothing to do.  Meson uses ccache where that is installed.  Reads nothing from stdin:
+# that belongs to the program.  Two calls for one folder wait for each other.
 meson_options=
 need_build() {
     (flock 9 && configure_and_build "$@") </dev/null 9>>"$top/$1.lock" || exit 1
