@@ -197,9 +197,8 @@ bool call_run_await(struct call *c, struct error *err)
     cx.on_output = output ? output_take : NULL;
     cx.output_arg = output;
     struct undo_watch watch = {0};
-    if (!c->is_early)
-        undo_before_await(c, &watch);
-    bool ok = c->tool->run_await(&cx, c->decoded, &c->result, err);
+    bool ok = (c->is_early || undo_before_await(c, &watch, err)) &&
+              c->tool->run_await(&cx, c->decoded, &c->result, err);
     undo_after_await(c, &watch);
     output_free(output);
     c->duration_us = time_mono_us() - started_us;

@@ -43,16 +43,19 @@ static void on_target(void *arg, struct str path)
 static void look_before(void *arg)
 {
     struct undo_watch *w = arg;
-    size_t n = 0;
-    for (size_t i = 0; i < w->n; i++) {
+    size_t n = 0, n_bytes = 0;
+    for (size_t i = 0; i < w->n && !atomic_load(&w->stop); i++) {
         struct undo_watched *x = &w->v[i];
         bool is_twice = false;
         for (size_t k = 0; k < n; k++)
             is_twice |= str_eq(w->v[k].path, x->path);
-        if (!is_twice && undo_look(x->path, &x->bytes, &x->before))
-            w->v[n++] = *x;
-        else
+        bool is_seen = !is_twice && undo_look(x->path, &x->bytes, &x->before);
+        x->is_beyond = n_bytes + x->bytes.n > LIMIT_UNDO_BYTES;
+        if (!is_seen || x->is_beyond)
             buf_clear(&x->bytes);
+        n_bytes += x->bytes.n;
+        if (is_seen)
+            w->v[n++] = *x;
     }
     w->n = n;
 }
@@ -104,22 +107,26 @@ static void begin_undo(struct turn *t)
     t->undo.text = arena_str(&t->arena, utf8_cut_chars(t->text, INPUT_CHARS));
 }
 
-void undo_before_await(struct call *c, struct undo_watch *ret)
+bool undo_before_await(struct call *c, struct undo_watch *ret, struct error *err)
 {
     struct turn *t = c->turn;
     struct tool_cx cx = call_judging_cx(c);
     *ret = (struct undo_watch){.turn = &t->undo};
     ret->is_wild = is_wild(c->tool) && keeps_undo(t->session);
     if (!keeps_undo(t->session) || (!c->tool->changes_files && !ret->is_wild))
-        return;
+        return true;
     begin_undo(t);
     undo_end_through_await(t);
     if (ret->is_wild)
         begin_scan_await(t);
     if (c->tool->changes_files)
         tool_each_target(c->tool, &cx, c->decoded, on_target, ret);
-    if (ret->n)
-        work_through_await(t->engine->loop, look_before, ret);
+    if (ret->n == 0 || work_await(t->engine->loop, look_before, ret, &ret->stop, err))
+        return true;
+    for (size_t i = 0; i < ret->n; i++)
+        buf_clear(&ret->v[i].bytes);
+    ret->n = 0; /* nothing runs, so nothing has changed */
+    return false;
 }
 
 static void warn(const struct error *err)

@@ -64,12 +64,15 @@ struct undo_watch {
         struct str path;
         struct undo_state before;
         struct buf bytes;
+        bool is_beyond; /* LIMIT_UNDO_BYTES in one call: its bytes are not kept */
     } * v;
     size_t n, capacity;
     struct undo_turn *turn;
     bool is_wild; /* it may change any file */
+    atomic_bool stop;
 };
-void undo_before_await(struct call *c, struct undo_watch *ret);
+/* False with ERR_CANCELED: the call must not run. */
+bool undo_before_await(struct call *c, struct undo_watch *ret, struct error *err);
 void undo_after_await(struct call *c, struct undo_watch *w);
 void undo_end_through_await(struct turn *t); /* of the turn: everything is kept */
 
@@ -80,7 +83,9 @@ void undo_remove_soon(struct session *s); /* everything that is kept of a sessio
 /* undo_disk.c; all of it blocks and runs on the thread pool. */
 void undo_dir(struct buf *out, struct str session_id);
 void undo_remove(struct str dir);
-bool undo_look(struct str path, struct buf *bytes, struct undo_state *ret); /* bytes may be NULL */
+/* Reads at most LIMIT_UNDO_FILE_BYTES; bytes, empty or NULL, gets them when the file has no more.
+ */
+bool undo_look(struct str path, struct buf *bytes, struct undo_state *ret);
 bool undo_save(struct undo_watch *w, struct error *err);
 struct undo_places;
 void undo_begin_scan(struct undo_turn *u, const struct undo_places *p);

@@ -33,21 +33,6 @@ void undo_dir(struct buf *out, struct str session_id)
 
 /* ---- states of files ---- */
 
-static bool sum_fd(int fd, struct buf *bytes, struct undo_state *ret)
-{
-    struct sha256 sum;
-    char piece[8192];
-    ssize_t n;
-    sha256_init(&sum);
-    while ((n = read(fd, piece, sizeof piece)) > 0) {
-        sha256_add(&sum, str_n(piece, (size_t)n));
-        if (bytes)
-            buf_add(bytes, str_n(piece, (size_t)n));
-    }
-    sha256_end(&sum, ret->sum);
-    return n == 0;
-}
-
 static void sum_stat(const struct stat *st, struct undo_state *ret)
 {
     int64_t of[] = {(int64_t)st->st_ino, st->st_size,        st->st_mtim.tv_sec,
@@ -56,22 +41,38 @@ static void sum_stat(const struct stat *st, struct undo_state *ret)
     sha256_of(str_n((const char *)of, sizeof of), ret->sum);
 }
 
+/* What stat says is not enough: a file can grow while it is read. */
+static bool sum_fd(int fd, struct str path, struct buf *bytes, struct undo_state *ret)
+{
+    AUTO(buf) struct buf own = BUF_INIT;
+    struct buf *to = bytes ? bytes : &own;
+    struct stat st;
+    struct error why;
+    bool ok = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    ret->mode = ok ? st.st_mode & 0777 : 0;
+    if (ok && st.st_size <= LIMIT_UNDO_FILE_BYTES &&
+        path_read_fd(to, fd, path, LIMIT_UNDO_FILE_BYTES, &why)) {
+        sha256_of(buf_str(to), ret->sum);
+        return true;
+    }
+    buf_clear(to);
+    if (!ok || (st.st_size <= LIMIT_UNDO_FILE_BYTES && why.code != ERR_LIMIT) ||
+        fstat(fd, &st) != 0)
+        return false;
+    sum_stat(&st, ret);
+    return true;
+}
+
 /* False when it is neither absent nor a file that can be read. */
 bool undo_look(struct str path, struct buf *bytes, struct undo_state *ret)
 {
     AUTO_FREE char *z = str_dup(path);
-    struct stat st;
     *ret = (struct undo_state){0};
     int fd = path_open_straight(z, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY, 0);
     if (fd < 0)
         return errno == ENOENT || errno == ENOTDIR;
-    bool ok = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
     ret->exists = true;
-    ret->mode = ok ? st.st_mode & 0777 : 0;
-    if (ok && st.st_size > LIMIT_UNDO_FILE_BYTES)
-        sum_stat(&st, ret);
-    else
-        ok = ok && sum_fd(fd, bytes, ret);
+    bool ok = sum_fd(fd, path, bytes, ret);
     close(fd);
     return ok;
 }
@@ -291,13 +292,15 @@ bool undo_save(struct undo_watch *w, struct error *err)
         if (!e) {
             AUTO(buf) struct buf path = BUF_INIT;
             undo_blob_path(&path, u->dir, u->number, (int64_t)u->n);
-            bool has_bytes = x->before.exists && !x->before.is_large;
+            bool has_bytes = x->before.exists && !x->before.is_large && !x->is_beyond;
             if (has_bytes && !file_replace(buf_str(&path), buf_str(&x->bytes), 0600, err))
                 return false;
             e = add_entry(u, x->path);
             e->before = x->before;
             if (x->before.is_large)
                 set_lost(e, "larger than 2 MB");
+            else if (x->is_beyond)
+                set_lost(e, "one call changed more than 64 MB");
         }
         e->now = now;
         has_changed = true;

@@ -135,6 +135,19 @@ def limits(base):
     check(".git is left alone", get(base, ".git/hooks/pre-commit") != "old\n"
           or ".git" not in text, text)
 
+    large = os.path.join(base, "workspace", "large.txt")
+    os.truncate(large, 8 << 30)
+
+    def sparse():
+        results = yield [("edit_file", {"path": "large.txt", "old_string": "a", "new_string": "b"})]
+        check("an edit names its limit", "is larger than 16777216 bytes" in str(results), results)
+        yield [write("large.txt", "small again\n")]
+
+    play("run", sparse(), base)
+    text = undo(base, status=4)
+    check("8 GiB", "large.txt: cannot be restored: larger than 2 MB" in text
+          and get(base, "large.txt") == "small again\n", text)
+
     def failed():
         yield [("edit_file", {"path": "small.txt", "old_string": "none", "new_string": "x"})]
 
@@ -279,6 +292,30 @@ def killed(base):
     interrupted(base, signal.SIGKILL)
 
 
+def many_bytes(base):
+    """One call keeps 64 MB of what it deletes, whatever the number of files."""
+    names = [f"f{i:03}" for i in range(100)]
+    for name in names:
+        os.truncate(put(base, name, "x"), 2 << 20)
+    patch = "\n".join(["*** Begin Patch", *(f"*** Delete File: {n}" for n in names), "*** End Patch"])
+
+    def scenario():
+        results = yield [("apply_patch", {"patch": patch})]
+        check("deleted", get(base, names[0]) is None, results)
+
+    with dialect_client(client.Loaf, base, scenario()) as (c, _):
+        session = c.call("session.create")["session_id"]
+        c.turn(session, "go")
+        with open(f"/proc/{c.process.pid}/status", encoding="ascii") as file:
+            peak = [int(line.split()[1]) for line in file if line.startswith("VmHWM")][0]
+        check("memory", peak < 150 << 10, peak)
+        run = {"session_id": session, "raw_command": "/undo"}
+        done = c.call("command.execute", run)["output"]["files"]
+    kept = [f for f in done if f["outcome"] == "restored"]
+    lost = [f for f in done if f.get("why") == "one call changed more than 64 MB"]
+    check("the first 64 MB", len(kept) == 32 and len(lost) == 68, done)
+
+
 def children(pid):
     with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
         return [int(p) for p in file.read().split()]
@@ -397,7 +434,7 @@ def deleted(base):
 
 
 def main():
-    for scenario in (two_turns, others, limits, commands, mixed, committed, interrupted, killed, no_git, in_loaf, in_scaiflux,
+    for scenario in (two_turns, others, limits, commands, mixed, committed, interrupted, killed, no_git, many_bytes, in_loaf, in_scaiflux,
                   in_kward, deleted):
         with check.scene(scenario.__name__) as base:
             scenario(base)

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/path.h"
 #include "base/time.h"
+#include "engine/undo.h"
 #include "engine/undo_scan.h"
 #include "tools/git_index.h"
 
@@ -195,6 +196,22 @@ static void test_damaged(void **state)
     }
 }
 
+/* As a file that grows while it is read: of size 0, with 256 GiB to read. */
+static void test_endless_file(void **state)
+{
+    AUTO(buf) struct buf path = BUF_INIT, bytes = BUF_INIT;
+    struct undo_state seen;
+    (void)state;
+    buf_addf(&path, "/proc/%d/pagemap", (int)getpid());
+    if (access(path.p, R_OK) != 0)
+        skip();
+    alarm(60); /* reading it all takes longer */
+    assert_true(undo_look(buf_str(&path), &bytes, &seen));
+    alarm(0);
+    assert_true(seen.exists && seen.is_large);
+    assert_int_equal(bytes.n, 0);
+}
+
 static void measure(const char *root)
 {
     AUTO(buf) struct buf why = BUF_INIT;
@@ -215,8 +232,9 @@ static void measure(const char *root)
 int main(int argc, char **argv)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, open_scene, close_scene)
-    const struct CMUnitTest tests[] = {TEST(test_changes), TEST(test_others), TEST(test_places),
-                                       TEST(test_own),     TEST(test_limits), TEST(test_damaged)};
+    const struct CMUnitTest tests[] = {
+        TEST(test_changes), TEST(test_others),  TEST(test_places),      TEST(test_own),
+        TEST(test_limits),  TEST(test_damaged), TEST(test_endless_file)};
     if (argc > 1) {
         measure(argv[1]);
         return 0;
