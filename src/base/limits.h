@@ -41,6 +41,8 @@
       "older ones replay from the file")                                                           \
     X(RINGS_BYTES, 8 << 20, "bytes of all finished turns' events kept for replay",                 \
       "the oldest turns replay from the file")                                                     \
+    X(SESSION_FILE_BYTES, 1 << 30, "bytes of a session file, without a hole at its end",           \
+      "it is neither listed nor opened, and a record that would exceed it is refused")             \
     X(RECORD_BYTES, 128 << 20, "bytes of one line of a session file", "the record is skipped")     \
     X(TOOL_OUTPUT_BYTES, 1 << 20, "bytes of tool output kept in memory: head and tail",            \
       "the middle is left out and counted")                                                        \

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/module.h"
 #include "base/path.h"
+#include "store/log.h"
 #include "store/scan.h"
 
 #include <dirent.h>
@@ -45,7 +46,7 @@ static bool is_link(const struct dirent *e, const char *path)
 /* Links to files are followed, links to directories are not. */
 static void look_at(struct files *f, DIR *d, struct str dir, const struct dirent *e, int depth)
 {
-    struct error ignored;
+    struct error ignored, err;
     struct stat st;
     AUTO(buf) struct buf path = BUF_INIT;
     struct str name = str_of(e->d_name);
@@ -57,9 +58,12 @@ static void look_at(struct files *f, DIR *d, struct str dir, const struct dirent
     buf_add(&path, dir);
     buf_addc(&path, '/');
     buf_add(&path, name);
-    if (is_log && S_ISREG(st.st_mode))
-        add_file(f, buf_str(&path), &st);
-    else if (S_ISDIR(st.st_mode) && depth > 0 && !is_link(e, path.p))
+    if (is_log && S_ISREG(st.st_mode)) {
+        if (slog_check_size(buf_str(&path), st.st_size, &err))
+            add_file(f, buf_str(&path), &st);
+        else
+            log_warn("not listed: %s", err.text);
+    } else if (S_ISDIR(st.st_mode) && depth > 0 && !is_link(e, path.p))
         walk(f, buf_str(&path), depth - 1, &ignored); /* unreadable directories are left out */
 }
 

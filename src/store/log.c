@@ -23,7 +23,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { LOCK_TRIES = 20, LOCK_WAIT_US = 10000 };
+enum { LOCK_TRIES = 20, LOCK_WAIT_US = 10000, SMALL_BYTES = 64 << 10 };
 
 struct slog *slog_new(int fd, const char *path)
 {
@@ -86,6 +86,48 @@ struct slog *slog_create(struct str path, struct error *err)
     return g;
 }
 
+/* Asking for holes is left out for most files. */
+static int64_t find_data_end(int fd, int64_t size)
+{
+    int64_t end = 0;
+    if (size <= SMALL_BYTES)
+        return size;
+    while (end < size && end <= LIMIT_SESSION_FILE_BYTES) {
+        off_t data = lseek(fd, end, SEEK_DATA);
+        if (data < 0 && errno == ENXIO)
+            return end;
+        off_t hole = data < 0 ? -1 : lseek(fd, data, SEEK_HOLE);
+        if (hole <= data)
+            return size; /* the file system does not know */
+        end = hole;
+    }
+    return MIN(end, size);
+}
+
+bool slog_data_end(int fd, const char *path, int64_t size, int64_t *ret, struct error *err)
+{
+    int64_t end = find_data_end(fd, size);
+    if (end > LIMIT_SESSION_FILE_BYTES)
+        return error_set(err, ERR_LIMIT, "%s holds more than %d MB, the limit of a session file",
+                         path, LIMIT_SESSION_FILE_BYTES >> 20);
+    *ret = end;
+    return true;
+}
+
+bool slog_check_size(struct str path, int64_t size, struct error *err)
+{
+    AUTO_FREE char *z = str_dup(path);
+    int64_t ignored;
+    if (size <= LIMIT_SESSION_FILE_BYTES)
+        return true;
+    int fd = slog_open_file(z, O_RDONLY, err);
+    if (fd < 0)
+        return false;
+    bool ok = slog_data_end(fd, z, size, &ignored, err);
+    close(fd);
+    return ok;
+}
+
 /* Offset of the bytes after the last newline, and how many of them are zero. */
 static bool find_tail(int fd, int64_t size, int64_t *ret_begin, int64_t *ret_zeros)
 {
@@ -111,14 +153,16 @@ bool slog_cut_tail(struct slog *g, struct slog_repair *ret, struct error *err)
 {
     struct stat st;
     char first = '{';
-    int64_t begin, zeros;
+    int64_t begin, zeros, end;
     if (fstat(g->fd, &st) != 0)
         return error_errno(err, errno, "cannot examine %s", g->path);
     if (!S_ISREG(st.st_mode))
         return error_set(err, ERR_INVALID, "%s is not a file", g->path);
     if (st.st_nlink == 0)
         return error_set(err, ERR_NOT_FOUND, "%s has been deleted", g->path);
-    if (pread(g->fd, &first, 1, 0) < 0 || !find_tail(g->fd, st.st_size, &begin, &zeros))
+    if (!slog_data_end(g->fd, g->path, st.st_size, &end, err))
+        return false;
+    if (pread(g->fd, &first, 1, 0) < 0 || !find_tail(g->fd, end, &begin, &zeros))
         return error_errno(err, errno ? errno : EIO, "cannot read %s", g->path);
     /* Change session logs only: a wrong path must not damage an unrelated file. */
     if (first != '{' && first != '\0' && first != '\n')
@@ -128,7 +172,8 @@ bool slog_cut_tail(struct slog *g, struct slog_repair *ret, struct error *err)
     if (begin < st.st_size && ftruncate(g->fd, begin) != 0)
         return error_errno(err, errno, "cannot truncate the incomplete last line of %s", g->path);
     g->size = begin;
-    *ret = (struct slog_repair){.cut_bytes = st.st_size - begin, .zero_bytes = zeros};
+    *ret = (struct slog_repair){.cut_bytes = st.st_size - begin,
+                                .zero_bytes = zeros + st.st_size - end};
     return true;
 }
 
@@ -209,6 +254,9 @@ static bool append_both(struct slog *g, struct str bytes, struct str end, struct
     size_t wanted = bytes.n + end.n;
     if (!retry_cut(g, err))
         return false;
+    if (g->size + (int64_t)wanted > LIMIT_SESSION_FILE_BYTES)
+        return error_set(err, ERR_LIMIT, "%s has reached %d MB, the limit of a session file",
+                         g->path, LIMIT_SESSION_FILE_BYTES >> 20);
     /* Another program may have overwritten it: reported by the next slog_is_intact. */
     g->is_spoiled |= g->n_tail && !slog_has_bytes(g->fd, g->size, g->tail, g->n_tail);
     ssize_t n = slog_write_both(g->fd, bytes, end);

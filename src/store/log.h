@@ -19,6 +19,9 @@ struct slog_repair {    /* what slog_open repaired */
     int64_t zero_bytes; /* of these, zero bytes */
 };
 
+/* Whether a file of this size is small enough to be read; else ERR_LIMIT.  A hole at its end does
+ * not count. */
+bool slog_check_size(struct str path, int64_t size, struct error *err);
 /* Creates exclusively with mode 0600 (its directory with 0700) and takes the lock; the first sync
  * makes the name durable too.  ERR_EXISTS when the path exists. */
 struct slog *slog_create(struct str path, struct error *err);
@@ -92,7 +95,8 @@ void slog_close(struct slog *g);
 /* Calls fn for every complete line that looks like an object (outer white space, the newline and
  * zero bytes in front removed; offset is where its brace stands), in order; stops early when fn
  * returns false.  Lines beyond LIMIT_RECORD_BYTES and an incomplete last line are skipped.  Needs
- * no lock: readers and the writer may work at the same time. */
+ * no lock: readers and the writer may work at the same time; what is appended meanwhile may be left
+ * out.  ERR_LIMIT, without reading, when the file exceeds LIMIT_SESSION_FILE_BYTES. */
 typedef bool slog_line_fn(void *arg, struct str line, int64_t offset);
 bool slog_read(struct str path, slog_line_fn *fn, void *arg, struct error *err);
 /* The same with counts: *ret_n_foreign complete lines, not blank, were skipped; the last complete

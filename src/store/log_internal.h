@@ -30,6 +30,9 @@ void slog_free(struct slog *g);
 /* Opens a session file; flags: O_RDONLY, or O_RDWR | O_APPEND.  A link in its place is refused: it
  * may have come with a repository and lead to any file of the user.  -1 with err. */
 int slog_open_file(const char *path, int flags, struct error *err);
+/* Where the data of an open regular file ends: a hole behind it, which a lost write or truncate(1)
+ * leaves, is not read.  ERR_LIMIT beyond LIMIT_SESSION_FILE_BYTES. */
+bool slog_data_end(int fd, const char *path, int64_t size, int64_t *ret, struct error *err);
 /* Makes the directories of the file; *ret_n_new counts those whose entries need a sync: the file's
  * own, and the parents of new ones. */
 bool slog_make_dirs(struct str path, unsigned *ret_n_new, struct error *err);

@@ -17,6 +17,7 @@ struct reader {
     int fd;
     struct buf held;   /* bytes read and not yet delivered */
     int64_t offset;    /* file offset of the first of them */
+    int64_t at, size;  /* read up to here; what was there when the reading began */
     size_t searched;   /* bytes of `held` known to have no newline */
     bool is_skipping;  /* the current line is too long and is discarded */
     int64_t n_foreign; /* skipped lines, without blank ones */
@@ -89,7 +90,8 @@ static bool read_lines(struct reader *r, const char *path, int64_t *ret_end, str
 {
     int64_t dropped = 0; /* bytes of an unfinished long line, which count as not read */
     for (;;) {
-        ssize_t n = read(r->fd, buf_space(&r->held, CHUNK_BYTES), CHUNK_BYTES);
+        size_t most = (size_t)MIN(MAX(r->size - r->at, 0), CHUNK_BYTES);
+        ssize_t n = read(r->fd, buf_space(&r->held, CHUNK_BYTES), most);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -97,6 +99,7 @@ static bool read_lines(struct reader *r, const char *path, int64_t *ret_end, str
         if (n == 0)
             break;
         buf_added(&r->held, (size_t)n);
+        r->at += n;
         if (!give_lines(r))
             break;
         if (!r->is_skipping)
@@ -122,6 +125,9 @@ static bool read_from(struct reader *r, struct str path, int64_t *ret_end, struc
         return false;
     if (fstat(r->fd, &st) != 0 || !S_ISREG(st.st_mode))
         return error_set(err, ERR_INVALID, "%s is not a file", z);
+    if (!slog_data_end(r->fd, z, st.st_size, &r->size, err))
+        return false;
+    r->at = r->offset;
     if (!begins_line(r->fd, r->offset) || lseek(r->fd, r->offset, SEEK_SET) < 0)
         return error_set(err, ERR_CORRUPT, "no line of %s begins at byte %lld", z,
                          (long long)r->offset);
@@ -154,13 +160,17 @@ bool slog_read_counting(struct str path, slog_line_fn *fn, void *arg, int64_t *r
 bool slog_read_tail(struct str path, int64_t from, struct buf *ret, struct error *err)
 {
     AUTO_FREE char *z = str_dup(path);
+    struct stat st;
+    int64_t end;
     ssize_t n;
     int fd = slog_open_file(z, O_RDONLY, err);
     if (fd < 0)
         return false;
-    while (ret->n <= LIMIT_RECORD_BYTES &&
+    bool ok = fstat(fd, &st) == 0 || error_errno(err, errno, "cannot read %s", z);
+    ok = ok && slog_data_end(fd, z, st.st_size, &end, err);
+    while (ok && ret->n <= LIMIT_RECORD_BYTES && from + (int64_t)ret->n < end &&
            (n = pread(fd, buf_space(ret, CHUNK_BYTES), CHUNK_BYTES, from + (off_t)ret->n)) > 0)
         buf_added(ret, (size_t)n);
     close(fd);
-    return true;
+    return ok;
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""`trivet sessions prune`, `fsck` and `fork`: what is in use is left alone, incomplete last records are removed, damage is named."""
+"""`trivet sessions prune`, `fsck` and `fork`: what is in use is left alone, incomplete last records are removed, damage is named,
+files above the limit are neither read nor listed."""
 import fcntl
 import json
 import os
@@ -10,6 +11,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
+import client  # noqa: E402
 import harness  # noqa: E402
 
 PROGRAM = os.environ["TRIVET"]
@@ -135,12 +137,62 @@ def forks(s):
     check("fork of nothing", s.run("fork", "nothing").returncode == 8)
 
 
+LIMIT = "holds more than 1024 MB"
+
+
+def sparse(path):
+    """8 GiB of zeros and a line behind them."""
+    os.truncate(path, 8 << 30)
+    append(path, b"{}\n")
+
+
+def sizes(s):
+    small, torn, huge, big = (s.new(word) for word in ("small", "torn", "huge", "big"))
+    before = content(torn)
+    os.truncate(torn, 8 << 30)
+    sparse(huge)
+    text = "many words " * 20000
+    with open(big, "ab") as file:
+        for i in range(1000):
+            role = "assistant" if i % 2 else "user"
+            file.write(json.dumps({"type": "message", "message": {"role": role, "content": text}}).encode() + b"\n")
+        file.write(b'{"type":"trivet_clear"}\n')
+    check("200 MB", os.path.getsize(big) > 190 << 20)
+    listed = s.run("--json")
+    names = {one["path"] for one in json.loads(listed.stdout)}
+    check("listed", listed.returncode == 0 and {small, torn, big} <= names and huge not in names,
+          listed)
+    check("said", f"{huge} {LIMIT}" in listed.stderr, listed.stderr)
+    rows = {one["path"]: one for one in json.loads(s.run("fsck", "--json").stdout)}
+    check("fsck", rows[huge]["state"] == "damaged" and LIMIT in rows[huge]["error"]
+          and rows[torn]["incomplete_bytes"] == (8 << 30) - len(before) and rows[big]["state"] == "ok", rows)
+
+    def resume(path):
+        return subprocess.run([PROGRAM, "exec", "--resume", path, "again"], cwd=s.cwd, env=s.env, check=False,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60 * harness.slow())
+
+    for path in (torn, big):
+        done = resume(path)
+        check("resumed", done.returncode == 0 and "again" in done.stdout, done)
+    check("the hole is cut off", content(torn).startswith(before) and os.path.getsize(torn) < 1 << 20)
+    done = resume(huge)
+    check("not resumed", done.returncode != 0 and LIMIT in done.stderr, done)
+    check("not changed", os.path.getsize(huge) == (8 << 30) + 3)
+    with client.Kward([], cwd=s.cwd, env=s.env) as c:
+        number = c.ask("sessions/resume", {"path": huge, "workspaceRoot": s.cwd})
+        answer = c.until(lambda m: m.get("id") == number)
+        check("Kward", LIMIT in str(answer.get("error")), answer)
+    os.unlink(big)
+    os.unlink(huge)
+
+
 def main():
     with harness.private_place() as base:
         s = Stage(base)
         prunes(s)
         checks(s)
         forks(s)
+        sizes(s)
     harness.finish(passed, failed)
 
 
