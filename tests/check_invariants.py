@@ -12,6 +12,7 @@
    and why.  Comments are free: they cite the documents of the protocols.
 4. No function has more than six parameters.
 5. The tag of a struct or enum that a header defines is defined nowhere else.
+6. src/engine/git.c alone starts git.
 """
 import pathlib
 import re
@@ -131,7 +132,16 @@ def tags_twice(tree):
             yield f"{names[-1]}: {tag} is also defined in {', '.join(names[:-1])}"
 
 
-RULES = [turn_ends, private_headers, names_below, long_parameters, tags_twice]
+GIT = re.compile(r'"git",\s*"(?:-|(?:cat-file|config|diff|log|ls-files|rev-parse|show|status|worktree)")')
+
+
+def starts_of_git(tree):
+    for name, text in tree.items():
+        if name != "src/engine/git.c" and GIT.search(without_comments(text)):
+            yield f"{name}: starts git without session_git_await"
+
+
+RULES = [turn_ends, private_headers, names_below, long_parameters, tags_twice, starts_of_git]
 
 PLANTED = {
     turn_ends: ("src/engine/input.c", """
@@ -145,6 +155,7 @@ static void planted(struct session *s)
     long_parameters: ("src/tools/read.c", "int planted(int a, int b, int c, int d, int e,\n"
                       "            int f, void (*g)(int, int));\n"),
     tags_twice: ("src/wire/rpc.c", "struct message {\n    int n;\n};\n"),
+    starts_of_git: ("src/terminal/changes.c", 'const char *planted[] = {"git", "-c", "color.ui=false"};\n'),
 }
 MORE = [
     (long_parameters, "src/engine/form.h", "struct planted {\n    void (*fn)(int a, int b, int c, int d,"

@@ -58,7 +58,7 @@ static void put_git_await(struct session *s, const char *const *argv, const char
     struct str line, rest;
     size_t n = 0;
     struct session_program p = {.argv = argv, .timeout_ms = GIT_MS, .max = GIT_BYTES};
-    if (!session_program_await(s, &p, &o, &ignored))
+    if (!session_git_await(s, &p, &o, &ignored))
         return;
     rest = str_trim(buf_str(&o.out));
     bool ok = o.exit_code == 0 && !o.timed_out;
@@ -74,15 +74,11 @@ static void put_git_await(struct session *s, const char *const *argv, const char
     program_output_clear(&o);
 }
 
-#define GIT                                                                                        \
-    "git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"
-
 static void put_repository_await(struct session *s, struct str root, struct str branch,
                                  struct buf *out)
 {
-    static const char *const status[] = {GIT, "status", "--porcelain", "--untracked-files=normal",
-                                         NULL};
-    static const char *const log[] = {GIT, "log", "-3", "--format=%h %s", NULL};
+    static const char *const status[] = {"status", "--porcelain", "--untracked-files=normal", NULL};
+    static const char *const log[] = {"log", "-3", "--format=%h %s", NULL};
     buf_addf(out, "Repository: %.*s", STR_FMT(root));
     if (branch.n)
         buf_addf(out, ", branch %.*s", STR_FMT(branch));

@@ -326,15 +326,9 @@ static void lose(struct undo_entry *e, const char *why)
         e->lost = str_of(xstrdup(why));
 }
 
-/* The settings of a repository cannot make this git run or fetch anything. */
 static void ask_git_await(struct undoing *u, struct program_output *ret)
 {
-    static const char *const argv[] = {"git",      "--no-optional-locks",
-                                       "-c",       "core.fsmonitor=false",
-                                       "-c",       "core.hooksPath=/dev/null",
-                                       "-c",       "protocol.allow=never",
-                                       "cat-file", "--batch",
-                                       NULL};
+    static const char *const argv[] = {"cat-file", "--batch", NULL};
     AUTO(buf) struct buf ids = BUF_INIT;
     struct error err;
     for (size_t i = 0; i < u->turn.n; i++)
@@ -342,7 +336,7 @@ static void ask_git_await(struct undoing *u, struct program_output *ret)
             buf_addf(&ids, "%s\n", u->turn.entries[i].git);
     struct session_program p = {
         .argv = argv, .input = buf_str(&ids), .timeout_ms = GIT_MS, .max = LIMIT_UNDO_BYTES};
-    if (ids.n && !session_program_await(u->session, &p, ret, &err))
+    if (ids.n && !session_git_await(u->session, &p, ret, &err))
         log_warn("git cat-file: %s", err.text);
 }
 

@@ -7,11 +7,6 @@
 
 enum { GIT_MS = 20000, GIT_BYTES = 4 << 20, FILE_LINES = 60, NEW_FILES = 40, COPY_BYTES = 74000 };
 
-/* Nothing that the repository names is run. */
-#define GIT                                                                                        \
-    "git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",  \
-        "-c", "color.ui=false"
-
 static void put_head(struct chat *c, const char *what, struct str path)
 {
     AUTO(buf) struct buf shown = BUF_INIT;
@@ -69,7 +64,7 @@ static bool git_await(struct chat *c, const char *const *argv, struct buf *out)
     struct program_output o = {0};
     struct error ignored;
     struct session_program p = {.argv = argv, .timeout_ms = GIT_MS, .max = GIT_BYTES};
-    if (!session_program_await(c->launch.session, &p, &o, &ignored))
+    if (!session_git_await(c->launch.session, &p, &o, &ignored))
         return false;
     bool ok = o.exit_code == 0 && !o.timed_out;
     if (ok)
@@ -81,11 +76,9 @@ static bool git_await(struct chat *c, const char *const *argv, struct buf *out)
 /* Against the last commit, or the index where there is none yet; false: this is no repository. */
 static bool put_repository_await(struct chat *c)
 {
-    static const char *const since[] = {
-        GIT, "diff", "--no-ext-diff", "--no-textconv", "--no-prefix", "HEAD", "--", ".", NULL};
-    static const char *const first[] = {
-        GIT, "diff", "--no-ext-diff", "--no-textconv", "--no-prefix", "--", ".", NULL};
-    static const char *const others[] = {GIT, "ls-files", "--others", "--exclude-standard", NULL};
+    static const char *const since[] = {"diff", "--no-prefix", "HEAD", "--", ".", NULL};
+    static const char *const first[] = {"diff", "--no-prefix", "--", ".", NULL};
+    static const char *const others[] = {"ls-files", "--others", "--exclude-standard", NULL};
     AUTO(buf) struct buf diff = BUF_INIT, names = BUF_INIT;
     if ((!git_await(c, since, &diff) && !git_await(c, first, &diff)) ||
         !git_await(c, others, &names))

@@ -33,6 +33,8 @@ def repository(base):
         git(pane, "commit", "-qm", "one")
         git(pane, "update-index", "--assume-unchanged", "scene.json")  # the next lines would run the programs
         git(pane, "config", "diff.external", f"touch {pane.workspace}/ran; echo")
+        git(pane, "config", "filter.f.clean", f"touch {pane.workspace}/ran; cat")
+        write(pane, ".git/info/attributes", "parse.c filter=f\n")
         git(pane, "config", "core.fsmonitor", f"touch {pane.workspace}/ran; false")
         assert not os.path.exists(os.path.join(pane.workspace, "ran"))
         pane.chat(scene=EDIT)

@@ -176,15 +176,12 @@ const struct flux_command flux_show_config = {.name = "config",
 
 /* ---- diff ---- */
 
-/* Settings of the repository must not make git run other programs. */
-#define GIT "git", "-c", "core.fsmonitor=false", "--no-pager", "--no-optional-locks", "diff"
-
 static bool git_await(struct flux *f, const char *const *argv, struct program_output *ret,
                       struct flux_answer *a)
 {
     struct error err;
     struct session_program p = {.argv = argv, .timeout_ms = DIFF_MS, .max = DIFF_BYTES};
-    if (!session_program_await(f->session, &p, ret, &err)) {
+    if (!session_git_await(f->session, &p, ret, &err)) {
         flux_fail(a, err.code == ERR_NOT_FOUND ? "not_found" : "io_error", "%s", err.text);
         return false;
     }
@@ -210,9 +207,8 @@ static void put_names(struct jw *w, struct str list)
 
 static void diff_await(struct flux *f, struct str args, struct flux_answer *a)
 {
-    static const char *const names_argv[] = {GIT, "--no-ext-diff", "--name-only", "-z", NULL};
-    static const char *const text_argv[] = {GIT, "--no-ext-diff", "--no-textconv", "--no-color",
-                                            NULL};
+    static const char *const names_argv[] = {"diff", "--name-only", "-z", NULL};
+    static const char *const text_argv[] = {"diff", "--no-color", NULL};
     AUTO(program_output) struct program_output names = {0};
     AUTO(program_output) struct program_output text = {0};
     (void)args;
