@@ -6,16 +6,19 @@
  *
  * The rules that an answer would make are shown before it is given.  `a` and `w` write to the
  * user's own file below the name of the workspace, never into the workspace.
+ *
+ * A command that asks to leave the sandbox is answered by a word in full instead (outside.h).
  */
 #include "base/tty_question.h"
 #include "base/shown.h"
 #include "terminal/internal.h"
+#include "terminal/outside.h"
 #include "terminal/width.h"
 #include "toolsets/rules_offer.h"
 
 #include <stdio.h>
 
-enum typing { ENTRY_NONE, ENTRY_RULE, ENTRY_REASON }; /* what is being typed */
+enum typing { ENTRY_NONE, ENTRY_WORD, ENTRY_RULE, ENTRY_REASON }; /* what is being typed */
 
 struct asked {
     struct arena arena;
@@ -97,6 +100,30 @@ static void begin_entry(struct chat *c, enum typing entry)
     }
 }
 
+/* On whether the command may leave the sandbox. */
+static void end_word(struct chat *c, struct str word)
+{
+    struct asked *q = c->asked;
+    switch (outside_answer(word, q->offer.n)) {
+    case OUTSIDE_ONCE:
+        answer(c, true, STR_NONE);
+        break;
+    case OUTSIDE_ALWAYS:
+        allow_like(c, false, true);
+        break;
+    case OUTSIDE_AGAIN:
+        snprintf(q->trouble, sizeof q->trouble, "%s", OUTSIDE_AGAIN_TEXT);
+        if (c->screen.is_plain)
+            screen_print(&c->screen, 0, "%s", q->trouble);
+        break;
+    case OUTSIDE_NO:
+        if (str_is(word, "r"))
+            begin_entry(c, ENTRY_REASON);
+        else
+            answer(c, false, STR("the user refused this call"));
+    }
+}
+
 static void end_entry(struct chat *c)
 {
     struct asked *q = c->asked;
@@ -104,7 +131,9 @@ static void end_entry(struct chat *c)
     struct error err;
     editor_take(&q->editor, &text);
     struct str typed = str_trim(buf_str(&text));
-    if (q->entry == ENTRY_REASON) {
+    if (q->entry == ENTRY_WORD) {
+        end_word(c, typed);
+    } else if (q->entry == ENTRY_REASON) {
         AUTO(buf) struct buf words = BUF_INIT;
         buf_addz(&words, "the user refused this call");
         if (typed.n)
@@ -142,7 +171,7 @@ static void press_session(struct chat *c)
 
 static void press_edit(struct chat *c)
 {
-    if (c->asked->offer.n || c->asked->is_outside)
+    if (c->asked->offer.n)
         begin_entry(c, ENTRY_RULE);
 }
 
@@ -206,20 +235,23 @@ static void keep_early(struct chat *c, const struct key *k)
 static void ask_key(struct chat *c, const struct key *k)
 {
     struct asked *q = c->asked;
-    if (q->entry == ENTRY_NONE && !is_ctrl_c(k) && tty_question_is_early(&q->question)) {
+    bool is_first = q->entry == ENTRY_NONE ||
+                    (q->entry == ENTRY_WORD && editor_is_empty(&q->editor));
+    if (is_first && !is_ctrl_c(k) && tty_question_is_early(&q->question)) {
         keep_early(c, k);
         return;
     }
     bool is_stop = k->code == KEY_ESC || is_ctrl_c(k);
     if (q->entry != ENTRY_NONE && k->code == KEY_ENTER) {
         end_entry(c);
-    } else if (q->entry != ENTRY_NONE && is_stop) {
-        q->entry = ENTRY_NONE;
+    } else if (q->entry > ENTRY_WORD && is_stop) {
+        q->entry = q->is_outside ? ENTRY_WORD : ENTRY_NONE;
+        editor_set(&q->editor, STR(""));
         q->trouble[0] = '\0';
-    } else if (q->entry != ENTRY_NONE) {
-        editor_key(&q->editor, k);
     } else if (is_stop) {
         stop_asking(c);
+    } else if (q->entry != ENTRY_NONE) {
+        editor_key(&q->editor, k);
     } else if (!k->mods) {
         for (size_t i = 0; i < ARRAY_LEN(answers); i++)
             if (k->code == (uint32_t)answers[i].key) {
@@ -250,11 +282,13 @@ static void draw_rules(struct chat *c)
 
 static void on_entry_row(void *arg, struct str shown, bool has_cursor, int col)
 {
+    static const char *const heads[] = {"", OUTSIDE_ELSE_TEXT, "rule> ", "why> "};
     struct chat *c = arg;
-    put_row(c, 0, c->asked->entry == ENTRY_RULE ? "rule> " : "why> ", shown);
+    const char *head = heads[c->asked->entry];
+    put_row(c, 0, head, shown);
     if (has_cursor) {
         live_cursor(&c->screen);
-        c->screen.next.cursor_col = (c->asked->entry == ENTRY_RULE ? 6 : 5) + col;
+        c->screen.next.cursor_col = (int)strlen(head) + col;
     }
 }
 
@@ -275,8 +309,13 @@ static void ask_draw(struct chat *c)
         put_row(c, STYLE_DIM, "not covered: ", q->offer.open);
     if (q->trouble[0])
         put_row(c, STYLE_RED, "", str_of(q->trouble));
+    if (q->entry == ENTRY_WORD) {
+        put_row(c, 0, OUTSIDE_ONCE_TEXT ", r to say why not", STR(""));
+        if (q->offer.n)
+            put_row(c, STYLE_BOLD, OUTSIDE_ALWAYS_TEXT, q->offer.rules[0]);
+    }
     if (q->entry != ENTRY_NONE) {
-        q->editor.width = LIVE_COLUMNS - 8;
+        q->editor.width = LIVE_COLUMNS - (int)sizeof OUTSIDE_ELSE_TEXT;
         editor_rows(&q->editor, on_entry_row, c);
         return;
     }
@@ -361,6 +400,7 @@ void ask_open(struct chat *c, const struct event *e)
     q->gist = arena_str(&q->arena, buf_str(&gist));
     q->reason = arena_str(&q->arena, buf_str(&reason));
     q->is_outside = e->permission->is_outside;
+    q->entry = q->is_outside ? ENTRY_WORD : ENTRY_NONE;
     make_offer(c, e);
     view_end_text(c);
     print_call(c, e->call);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/shown.h"
 #include "terminal/exec_impl.h"
+#include "terminal/outside.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -41,13 +42,17 @@ static void on_typed(void *arg, struct str bytes)
     }
     struct str word = str_trim(buf_str(&x->reply));
     bool says_yes = str_ieq(word, STR("y")) || str_ieq(word, STR("yes"));
-    bool says_a = str_ieq(word, STR("a"));
-    if (x->is_outside && (says_yes || says_a)) {
-        ask_again(x, "a word in full, please: ");
-        return;
+    bool is_always = x->always && (str_ieq(word, STR("a")) || str_ieq(word, STR("always")));
+    if (x->is_outside) {
+        enum outside_answer said = outside_answer(word, x->always);
+        is_always = said == OUTSIDE_ALWAYS;
+        says_yes = said == OUTSIDE_ONCE;
+        if (said == OUTSIDE_AGAIN) {
+            ask_again(x, OUTSIDE_AGAIN_TEXT);
+            return;
+        }
     }
-    bool is_always = x->always && (says_a || str_ieq(word, STR("always")));
-    bool is_yes = is_always || (x->is_outside ? str_ieq(word, STR("outside")) : says_yes);
+    bool is_yes = is_always || says_yes;
     if (is_always)
         rules_add(&x->launch.rules, VERDICT_ALLOW, str_of(x->always), &ignored);
     buf_reset(&x->reply);
@@ -70,13 +75,13 @@ static void put_question(int fd, const struct event *e)
     if (!e->permission->is_outside)
         buf_addf(&text, "[y]es, [N]o%s: ", always.p ? ", [a]lways for this tool" : "");
     else
-        buf_addz(&text, "type outside to let it leave the sandbox");
+        buf_addz(&text, OUTSIDE_ONCE_TEXT);
     if (e->permission->is_outside && always.p) {
-        buf_addz(&text, ", always for all calls of the rule ");
+        buf_addz(&text, ", " OUTSIDE_ALWAYS_TEXT);
         shown_add(&text, always, false);
     }
     if (e->permission->is_outside)
-        buf_addz(&text, "; all else is no: ");
+        buf_addz(&text, "; " OUTSIDE_ELSE_TEXT);
     dprintf(fd, "%.*s", STR_FMT(buf_str(&text)));
 }
 

@@ -19,6 +19,12 @@ def bash(*commands):
             [[{"say": "all is over"}]]}
 
 
+def outside(*commands):
+    """The same with commands that ask to leave the sandbox."""
+    return {"rounds": [[{"call": "bash", "args": {"command": c, "unsandboxed": True, "why": "it needs that"}}]
+                       for c in commands] + [[{"say": "all is over"}]]}
+
+
 def made(pane):
     return sorted(n for n in os.listdir(pane.workspace) if n != "scene.json" and n[0] != ".")
 
@@ -155,4 +161,56 @@ def stopped(base):
     ask(base, [("Escape",)], bash("touch one"), [], end="stopped")
 
 
-tmux.run([once, always, covered, wider, session, edited, reason, nothing_offered, files, typed_ahead, stopped])
+def leaves_the_sandbox(base):
+    """Only the word is a yes, not one key, nor the start of the word."""
+    shown = ask(base, [("y", "Enter", "outside", "Enter"), ("a", "BSpace", "outsid", "Enter"), ("n", "Enter")],
+                outside("touch one", "touch two", "touch three"), ["one"], flags=())
+    assert "type outside to let it leave the sandbox" in shown, shown
+    assert "always for all calls of the rule outside(touch one)" in shown, shown
+    scene = outside("touch one")
+    scene["rounds"][-1] = [{"say": "heard: {{tool_output}} all is over"}]
+    shown = ask(os.path.join(base, "why"), [("r", "Enter", "not there", "Enter")], scene, [], flags=())
+    assert "refused this call: not there" in shown.replace("\n", " "), shown
+
+
+def one_key(base):
+    """Keys of other questions, and what comes at once, change nothing."""
+    with tmux.Pane(base, rows=40) as pane:
+        pane.chat(scene=outside("touch one"))
+        pane.enter("go")
+        pane.wait("outside of the sandbox")
+        time.sleep(0.4)
+        for key in "yws":
+            pane.type(key)
+            pane.keys("BSpace")
+        pane.type("y")
+        pane.wait("all else is no: y")
+        pane.keys("Enter")
+        pane.wait("a word in full, please")
+        assert made(pane) == [], made(pane)
+        pane.keys("Escape")
+        pane.wait("stopped")
+        assert made(pane) == [], made(pane)
+
+
+def always_outside(base):
+    ask(base, [("always", "Enter")], outside("touch one", "touch one"), ["one"], ["outside(touch one)"], flags=())
+
+
+def plain_outside(base):
+    """Without escape sequences: whole lines."""
+    with tmux.Pane(base, rows=40) as pane:
+        pane.chat("--plain", scene=outside("touch one", "touch two"))
+        pane.enter("go")
+        for n, lines in enumerate((["y", "outside"], ["no"])):
+            pane.until(lambda _, n=n: pane.all().count("all else is no") == n + 1)
+            for i, line in enumerate(lines):
+                time.sleep(0.4)
+                pane.enter(line)
+                if i + 1 < len(lines):
+                    pane.wait("a word in full, please")
+        pane.wait("all is over")
+        assert made(pane) == ["one"], made(pane)
+
+
+tmux.run([leaves_the_sandbox, one_key, always_outside, plain_outside, once, always, covered, wider, session, edited, reason, nothing_offered, files, typed_ahead, stopped])
