@@ -334,8 +334,8 @@ static bool show_await(void *state, struct error *err)
 }
 
 /* Opens it as its only writer. */
-struct session *sessions_open_alone(struct sessions_command *c, const struct session_found *f,
-                                    struct error *err)
+struct session *sessions_open_alone_await(struct sessions_command *c, const struct session_found *f,
+                                          struct error *err)
 {
     static const struct session_settings writing = {.toolset = &toolset_run, .locks_at_open = true};
     struct session_spec spec = {
@@ -346,7 +346,7 @@ struct session *sessions_open_alone(struct sessions_command *c, const struct ses
                   f->program);
         return NULL;
     }
-    struct session *s = session_open(c->engine, &spec, &report, err);
+    struct session *s = session_open_await(c->engine, &spec, &report, err);
     c->exit_code = s ? 0 : err->code == ERR_LOCKED ? 7 : 1;
     return s;
 }
@@ -356,7 +356,7 @@ static bool rename_await(void *state, struct error *err)
     struct sessions_command *c = state;
     const struct session_found *f = sessions_named(
         c, 2, "rename needs the id of a session and a name", err);
-    struct session *s = f ? sessions_open_alone(c, f, err) : NULL;
+    struct session *s = f ? sessions_open_alone_await(c, f, err) : NULL;
     if (!s)
         return false;
     bool ok = session_set_name_await(s, str_of(c->argv[1]), err);
@@ -407,7 +407,7 @@ static bool rm_await(void *state, struct error *err)
 {
     struct sessions_command *c = state;
     const struct session_found *f = sessions_named(c, 1, "rm needs the id of a session", err);
-    struct session *s = f ? sessions_open_alone(c, f, err) : NULL;
+    struct session *s = f ? sessions_open_alone_await(c, f, err) : NULL;
     return s && session_delete(s, err);
 }
 

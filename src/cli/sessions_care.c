@@ -54,13 +54,13 @@ static bool is_prunable(const struct sessions_command *c, struct str path, int64
 enum outcome { PRUNED, IN_USE, KEPT, FAILED };
 static const char *const outcome_names[] = {"deleted", "in use", "kept", "failed"};
 
-static enum outcome prune_one(struct sessions_command *c, const struct session_found *f,
-                              struct error *err)
+static enum outcome prune_one_await(struct sessions_command *c, const struct session_found *f,
+                                    struct error *err)
 {
     int64_t bytes;
     if (c->args.is_dry)
         return PRUNED;
-    struct session *s = sessions_open_alone(c, f, err);
+    struct session *s = sessions_open_alone_await(c, f, err);
     if (!s)
         return err->code == ERR_LOCKED ? IN_USE : FAILED;
     if (!is_prunable(c, f->row.path, &bytes)) { /* it has changed since it was listed */
@@ -105,7 +105,7 @@ bool sessions_prune_await(void *state, struct error *err)
         bool is_own = strcmp(f->program, "trivet") == 0;
         if (!is_own || !sessions_is_here(c, f) || !is_prunable(c, f->row.path, &bytes))
             continue;
-        enum outcome outcome = prune_one(c, f, err);
+        enum outcome outcome = prune_one_await(c, f, err);
         n[outcome]++;
         sum += outcome == PRUNED ? bytes : 0;
         if (outcome == FAILED)

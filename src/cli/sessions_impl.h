@@ -53,8 +53,8 @@ struct str sessions_title(const struct session_row *row);
 /* Whether it belongs to the workspace that is looked at. */
 bool sessions_is_here(const struct sessions_command *c, const struct session_found *f);
 /* Opens it as its only writer. */
-struct session *sessions_open_alone(struct sessions_command *c, const struct session_found *f,
-                                    struct error *err);
+struct session *sessions_open_alone_await(struct sessions_command *c, const struct session_found *f,
+                                          struct error *err);
 
 bool sessions_export_await(void *state, struct error *err);
 bool sessions_prune_await(void *state, struct error *err);

@@ -23,7 +23,8 @@ struct server {
     size_t n_dialects;
     void *state; /* of the dialect, set by start */
     int exit_code;
-    bool is_quitting;
+    bool is_started, is_quitting;
+    int early_signal; /* that came during the start, or 0 */
 };
 
 struct dialect_event { /* for the description; the dialect writes the event itself */

@@ -75,6 +75,10 @@ static void take_signal(struct server *sv, int signo)
     static bool was_here; /* a second signal must work even if the first one hangs */
     if (was_here)
         _exit(128 + signo);
+    if (!sv->is_started) {
+        sv->early_signal = signo;
+        return;
+    }
     was_here = true;
     server_limit_flush(sv);
     sv->dialect->on_signal(sv, signo);
@@ -114,11 +118,14 @@ int server_run(const struct dialect *d, const struct server_tables *t, int argc,
     io_claim_stdio(&sv.in_fd, &sv.out_fd);
     sv.loop = loop_new();
     sv.engine = engine_new(sv.loop, t->providers, t->n_providers);
-    /* A signal during the start is handled when the loop runs. */
+    /* A signal during the start is handled after it. */
     loop_on_signal(sv.loop, SIGTERM, on_term, &sv);
     loop_on_signal(sv.loop, SIGINT, on_int, &sv);
     loop_on_signal(sv.loop, SIGHUP, on_hangup, &sv);
     if (d->start(&sv)) {
+        sv.is_started = true;
+        if (sv.early_signal)
+            take_signal(&sv, sv.early_signal);
         loop_run(sv.loop);
         child_end_all(sv.loop);
         d->free(&sv);

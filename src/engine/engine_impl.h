@@ -23,6 +23,7 @@ struct engine_group {
     struct table by_path; /* the newest session of each file */
     struct table by_id;   /* the newest of each persistent id */
     struct table turns;   /* by id: all that live */
+    struct opening *openings;
 };
 
 struct engine {

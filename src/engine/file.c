@@ -18,7 +18,7 @@
 #include "base/time.h"
 #include "store/file.h"
 
-enum { LOCK_TRIES = 20, LOCK_WAIT_MS = 10 };
+enum { LOCK_WAIT_MS = 10 };
 
 /* ---- a new file ---- */
 
@@ -54,16 +54,6 @@ bool session_create_file(struct session *s, struct error *err)
         file_remove_soon(s->engine->loop, str_of(s->path), &ignored);
     }
     return s->has_file;
-}
-
-bool session_take_file(struct session *s, struct error *err)
-{
-    struct slog_repair repair = {0};
-    s->log = slog_open(str_of(s->path), &repair, err);
-    if (repair.cut_bytes)
-        log_warn("%s: truncated %lld bytes of an incomplete last record", s->path,
-                 (long long)repair.cut_bytes);
-    return s->log != NULL;
 }
 
 /* ---- lines that wait ---- */
@@ -264,12 +254,16 @@ bool session_sync_through_await(struct session *s, struct error *err)
 
 /* ---- opened when needed ---- */
 
-/* Another process may hold the lock for a moment longer than it lives: a child of a killed one has
- * it until it has become the command.  So the lock is tried again before the error is believed. */
-static bool try_again_await(struct session *s, int *tries, struct error *err)
+bool session_lock_again_await(struct loop *l, int *tries, struct error *why)
 {
-    return err->code == ERR_LOCKED && (*tries)-- > 0 &&
-           sleep_await(s->engine->loop, LOCK_WAIT_MS, err);
+    return why->code == ERR_LOCKED && (*tries)-- > 0 && sleep_await(l, LOCK_WAIT_MS, why);
+}
+
+void session_say_cut(struct str path, const struct slog_repair *repair)
+{
+    if (repair->cut_bytes)
+        log_warn("%.*s: truncated %lld bytes of an incomplete last record", STR_FMT(path),
+                 (long long)repair->cut_bytes);
 }
 
 static bool end_line_await(struct session *s, struct error *err)
@@ -277,7 +271,7 @@ static bool end_line_await(struct session *s, struct error *err)
     int tries = LOCK_TRIES;
     struct error why;
     while (!slog_end_line(str_of(s->path), &why))
-        if (!try_again_await(s, &tries, &why)) {
+        if (!session_lock_again_await(s->engine->loop, &tries, &why)) {
             *err = why;
             return false;
         }
@@ -292,13 +286,11 @@ static bool reopen_await(struct session *s, const struct slog_mark *left,
     struct error why;
     int tries = LOCK_TRIES;
     while (!slog_reopen(str_of(s->path), left, ret_found, &s->log, &repair, &why))
-        if (!try_again_await(s, &tries, &why)) {
+        if (!session_lock_again_await(s->engine->loop, &tries, &why)) {
             *err = why;
             return false;
         }
-    if (repair.cut_bytes)
-        log_warn("%s: truncated %lld bytes of an incomplete last record", s->path,
-                 (long long)repair.cut_bytes);
+    session_say_cut(str_of(s->path), &repair);
     return true;
 }
 

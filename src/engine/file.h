@@ -28,8 +28,13 @@ bool session_sync_through_await(struct session *s, struct error *err);
 bool session_rewrite_through_await(struct session *s, struct error *err);
 /* Makes the file at once and leaves it open. */
 bool session_create_file(struct session *s, struct error *err);
-/* Opens an existing one at once, before it is read; then what reading made up is written. */
-bool session_take_file(struct session *s, struct error *err);
+/* Another process may hold the lock for a moment longer than it lives: a child of a killed one has
+ * it until it has become the command.  So the lock is tried again before ERR_LOCKED is believed:
+ * true when `why` is this error and the next try is due. */
+enum { LOCK_TRIES = 20 };
+bool session_lock_again_await(struct loop *l, int *tries, struct error *why);
+void session_say_cut(struct str path, const struct slog_repair *repair);
+/* What reading made up is written. */
 bool session_write_unsaved(struct session *s, struct error *err);
 /* The first lines of a file that was just made. */
 bool session_begin_file(struct session *s, struct error *err);

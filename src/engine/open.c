@@ -158,9 +158,12 @@ static void set_cwd(struct session *s, struct str cwd)
 
 /* ---- loading ---- */
 
-struct reading { /* of a file; may be on the thread pool */
+struct reading { /* of a file; on the thread pool */
     const struct session_settings *settings;
     struct str path;
+    bool locks; /* it is locked before it is read, and log is it */
+    struct slog *log;
+    struct slog_repair repair;
     struct slog_mark mark;
     struct history history;
     struct header header;
@@ -168,15 +171,26 @@ struct reading { /* of a file; may be on the thread pool */
     struct error err;
 };
 
+static void reading_drop(struct reading *r)
+{
+    history_clear(&r->history);
+    slog_close(r->log);
+    r->log = NULL;
+}
+
 static void read_file(void *arg)
 {
     struct reading *r = arg;
+    enum slog_found ignored;
+    r->ok = !r->locks || slog_reopen(r->path, NULL, &ignored, &r->log, &r->repair, &r->err);
+    if (!r->ok)
+        return;
     r->mark = slog_stat(r->path);
     r->ok = history_load(&r->history, r->path, r->settings, &r->header, &r->err);
     if (r->ok)
         slog_mark_end(&r->mark, r->path, r->header.end);
     else
-        history_clear(&r->history);
+        reading_drop(r);
 }
 
 /* Events that were shown and never written had numbers too, and a file in a dialect's form has
@@ -277,6 +291,44 @@ bool session_reload_await(struct session *s, bool only_newer, struct error *err)
 
 /* ---- opening ---- */
 
+struct opening { /* a file that fibers open: one reads it, the others find its session then */
+    struct opening *next;
+    char *path;
+    unsigned n;
+    struct gate gate;
+};
+
+static struct opening *opening_enter_through_await(struct engine *e, struct str path)
+{
+    struct opening *o = e->group->openings;
+    while (o && !str_is(path, o->path))
+        o = o->next;
+    if (!o) {
+        o = xnew(struct opening);
+        *o = (struct opening){.next = e->group->openings, .path = str_dup(path)};
+        e->group->openings = o;
+    }
+    o->n++;
+    e->n_running++; /* the engine does not end meanwhile */
+    gate_enter_through_await(&o->gate);
+    return o;
+}
+
+static void opening_leave(struct engine *e, struct opening *o)
+{
+    struct opening **at = &e->group->openings;
+    gate_leave(&o->gate);
+    if (--e->n_running == 0)
+        wait_wake(&e->idle);
+    if (--o->n > 0)
+        return;
+    while (*at != o)
+        at = &(*at)->next;
+    *at = o->next;
+    free(o->path);
+    free(o);
+}
+
 static struct session *find_and_ref(struct engine *e, const struct session_spec *spec,
                                     struct session_report *ret)
 {
@@ -287,60 +339,54 @@ static struct session *find_and_ref(struct engine *e, const struct session_spec 
     return s;
 }
 
-static struct session *opened(struct session *s)
+static bool read_await(struct engine *e, struct reading *r, struct error *err)
 {
-    if (s->engine->is_shared)
+    int tries = LOCK_TRIES;
+    for (;;) {
+        work_through_await(e->loop, read_file, r);
+        if (r->ok)
+            break;
+        if (!session_lock_again_await(e->loop, &tries, &r->err)) {
+            *err = r->err;
+            return false;
+        }
+    }
+    session_say_cut(r->path, &r->repair);
+    return true;
+}
+
+static struct session *open_file_await(struct engine *e, const struct session_spec *spec,
+                                       struct session_report *ret, struct error *err)
+{
+    struct reading r = {
+        .settings = spec->settings, .path = spec->path, .locks = spec->settings->locks_at_open};
+    if (!read_await(e, &r, err))
+        return NULL;
+    struct session *s = session_alloc(e, spec);
+    s->log = take(&r.log);
+    take_file(s, spec, &r, ret);
+    if (s->log && !session_write_unsaved(s, err)) {
+        session_drop_waiting(s);
+        session_free(s);
+        return NULL;
+    }
+    if (e->is_shared)
         session_report_lost(s);
     s->context_tokens = history_tokens(&s->history); /* no client has it yet */
     session_warm_up(s);
     return s;
 }
 
-struct session *session_open(struct engine *e, const struct session_spec *spec,
-                             struct session_report *ret, struct error *err)
-{
-    struct session *s = find_and_ref(e, spec, ret);
-    struct reading r = {.settings = spec->settings, .path = spec->path};
-    if (s)
-        return s;
-    s = session_alloc(e, spec);
-    bool locks = s->settings->locks_at_open;
-    bool ok = !locks || session_take_file(s, err);
-    if (ok)
-        read_file(&r);
-    if (ok && !r.ok) {
-        *err = r.err;
-        ok = false;
-    }
-    if (ok)
-        take_file(s, spec, &r, ret);
-    if (ok && locks)
-        ok = session_write_unsaved(s, err);
-    if (ok)
-        return opened(s);
-    session_drop_waiting(s);
-    session_free(s);
-    return NULL;
-}
-
 struct session *session_open_await(struct engine *e, const struct session_spec *spec,
                                    struct session_report *ret, struct error *err)
 {
     struct session *s = find_and_ref(e, spec, ret);
-    struct reading r = {.settings = spec->settings, .path = spec->path};
     if (s)
         return s;
-    work_through_await(e->loop, read_file, &r);
-    s = find_and_ref(e, spec, ret); /* another fiber may have been faster */
-    if (s && r.ok)
-        history_clear(&r.history);
-    if (s)
-        return s;
-    if (!r.ok) {
-        *err = r.err;
-        return NULL;
-    }
-    s = session_alloc(e, spec);
-    take_file(s, spec, &r, ret);
-    return opened(s);
+    struct opening *o = opening_enter_through_await(e, spec->path);
+    s = find_and_ref(e, spec, ret);
+    if (!s)
+        s = open_file_await(e, spec, ret, err);
+    opening_leave(e, o);
+    return s;
 }

@@ -16,12 +16,12 @@
 struct session;
 
 struct session_spec {
-    struct str workspace;                    /* real path of an existing directory */
-    bool is_workspace_fixed;                 /* session_open: it counts whatever the file says */
-    struct str path;                         /* of the session file */
-    struct str id;                           /* persistent id */
-    struct str model;                        /* "provider/model-id" or STR_NONE: none chosen yet */
-    struct str effort;                       /* or STR_NONE */
+    struct str workspace;    /* real path of an existing directory */
+    bool is_workspace_fixed; /* session_open_await: it counts whatever the file says */
+    struct str path;         /* of the session file */
+    struct str id;           /* persistent id */
+    struct str model;        /* "provider/model-id" or STR_NONE: none chosen yet */
+    struct str effort;       /* or STR_NONE */
     struct str name, parent_id, parent_path; /* or STR_NONE */
     enum mode mode;
     int64_t created_ms; /* of a new session, 0: now */
@@ -39,12 +39,9 @@ struct session_report { /* what opening an existing file found */
     int64_t n_waiting;       /* queued inputs that never ran */
     int64_t n_bad;           /* lines before the tail that are no records; they were passed over */
 };
-/* Opens a session file.  spec->workspace is used when the header names none; spec->id is ignored;
- * spec->model, effort and name override the file's when given.  A file that is already open in this
- * process gives the same session (with one more reference). */
-struct session *session_open(struct engine *e, const struct session_spec *spec,
-                             struct session_report *ret, struct error *err);
-/* The same without blocking the loop, for settings that do not lock a session when it is opened. */
+/* Opens a session file without blocking the loop.  spec->workspace is used when the header names
+ * none; spec->id is ignored; spec->model, effort and name override the file's when given.  A file
+ * that is already open in this process gives the same session (with one more reference). */
 struct session *session_open_await(struct engine *e, const struct session_spec *spec,
                                    struct session_report *ret, struct error *err);
 /* The open session with this persistent id, in any engine of the process; NULL: there is none. */

@@ -64,7 +64,7 @@ static bool git_await(struct chat *c, const char *const *argv, struct buf *out)
     struct program_output o = {0};
     struct error ignored;
     struct session_program p = {.argv = argv, .timeout_ms = GIT_MS, .max = GIT_BYTES};
-    if (!session_git_await(c->launch.session, &p, &o, &ignored))
+    if (!c->launch.session || !session_git_await(c->launch.session, &p, &o, &ignored))
         return false;
     bool ok = o.exit_code == 0 && !o.timed_out;
     if (ok)
@@ -99,6 +99,8 @@ static void put_calls(struct chat *c)
     struct session_info info;
     struct page p = {0};
     size_t n = 0;
+    if (!c->launch.session)
+        return;
     session_info(c->launch.session, &info);
     if (info.path.n)
         page_read_calls(&a, info.path, &p);

@@ -165,7 +165,13 @@ static void on_term(void *arg)
 
 static void on_interrupt(void *arg)
 {
-    input_key(arg, &(struct key){'c', MOD_CTRL, STR_NONE});
+    struct chat *c = arg;
+    if (!c->launch.session) { /* it is being opened */
+        c->exit_code = 130;
+        chat_quit(c);
+        return;
+    }
+    input_key(c, &(struct key){'c', MOD_CTRL, STR_NONE});
 }
 
 static void on_resize(void *arg)
@@ -257,6 +263,13 @@ static void on_escape(void *arg)
         chat_draw(c);
 }
 
+void chat_hold_keys(struct chat *c, bool is_held)
+{
+    c->keys.is_held = is_held;
+    if (!is_held && keys_add(&c->keys, STR(""), on_key, c))
+        timer_start(c->escape, ESCAPE_MS);
+}
+
 /* ---- the session ---- */
 
 static void on_event(void *arg, struct session *s, const struct event *e)
@@ -308,18 +321,16 @@ static void leave_session(struct chat *c)
     c->is_busy = c->is_stopping = false;
 }
 
-bool chat_switch(struct chat *c, struct str resumed, struct error *err)
+/* This one instead of the one that is shown. */
+static bool show_session(struct chat *c, struct session *fresh, struct error *err)
 {
     struct session *old = c->launch.session;
     struct str name = c->launch.name;
-    AUTO(arena) struct arena a = ARENA_INIT;
-    resumed = arena_str(&a, resumed);
-    if (!launch_open(&c->launch, resumed, err)) {
+    if (!launch_use(&c->launch, fresh, err)) {
         c->launch.session = old;
         c->launch.name = name;
         return false;
     }
-    struct session *fresh = c->launch.session;
     struct str fresh_name = c->launch.name;
     c->launch.session = old;
     leave_session(c);
@@ -329,30 +340,61 @@ bool chat_switch(struct chat *c, struct str resumed, struct error *err)
     return true;
 }
 
+bool chat_renew(struct chat *c, struct error *err)
+{
+    struct session *s = launch_new(&c->launch, err);
+    return s && show_session(c, s, err);
+}
+
+bool chat_resume_await(struct chat *c, struct str path, struct error *err)
+{
+    struct session *s = launch_resume_await(&c->launch, path, err);
+    return s && show_session(c, s, err);
+}
+
+bool chat_fork_await(struct chat *c, struct error *err)
+{
+    struct session *s = launch_copy_await(&c->launch, c->launch.session, err);
+    return s && show_session(c, s, err);
+}
+
 static void set_chat_settings(struct chat *c)
 {
     c->launch.settings.asks_beyond_mode = true;
     c->launch.settings.sends_output = true;
 }
 
-/* The sandbox of a session is made once, so that another mode needs it opened anew. */
-void chat_set_mode(struct chat *c, const struct run_mode *mode)
+/* The sandbox of a session is made once, so that another mode needs it opened anew.  Its lock is
+ * free only when it is closed. */
+static void mode_fiber(void *arg)
 {
+    struct chat *c = arg;
     struct error err;
     AUTO(arena) struct arena a = ARENA_INIT;
     struct session_info info;
     session_info(c->launch.session, &info);
     struct str path = session_is_unused(c->launch.session) ? STR_NONE : arena_str(&a, info.path);
     leave_session(c);
-    c->options.mode = mode;
     launch_refill(&c->launch);
     set_chat_settings(c);
-    if (!launch_open(&c->launch, path, &err) && !launch_open(&c->launch, STR_NONE, &err)) {
+    struct session *s = path.p ? launch_resume_await(&c->launch, path, &err) : NULL;
+    if (!s)
+        s = launch_new(&c->launch, &err);
+    if (s && launch_use(&c->launch, s, &err)) {
+        listen(c);
+    } else {
         view_notice(c, STYLE_RED, "trivet: %s", err.text);
         chat_quit(c);
-        return;
     }
-    listen(c);
+    chat_hold_keys(c, false);
+    chat_draw(c);
+}
+
+void chat_set_mode(struct chat *c, const struct run_mode *mode)
+{
+    c->options.mode = mode;
+    chat_hold_keys(c, true);
+    fiber_start(c->loop, "mode", mode_fiber, c);
 }
 
 /* ---- the start ---- */

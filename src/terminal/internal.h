@@ -102,8 +102,12 @@ void chat_go_away(struct chat *c);
 void chat_come_back(struct chat *c);
 /* Opens the session again with what the mode needs. */
 void chat_set_mode(struct chat *c, const struct run_mode *mode);
-/* Leaves the session for another one: STR_NONE for a new one. */
-bool chat_switch(struct chat *c, struct str resumed, struct error *err);
+/* Keys wait while a session is opened: they are for that one. */
+void chat_hold_keys(struct chat *c, bool is_held);
+/* These leave the session for another one: a new one, that of a file, a copy. */
+bool chat_renew(struct chat *c, struct error *err);
+bool chat_resume_await(struct chat *c, struct str path, struct error *err);
+bool chat_fork_await(struct chat *c, struct error *err);
 
 /* view.c */
 void view_event(struct chat *c, const struct event *e);

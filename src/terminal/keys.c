@@ -157,7 +157,7 @@ static bool take_paste(struct keys *k, key_fn *fn, void *arg)
 bool keys_add(struct keys *k, struct str bytes, key_fn *fn, void *arg)
 {
     buf_add(&k->bytes, bytes);
-    while (k->bytes.n) {
+    while (k->bytes.n && !k->is_held) {
         struct key key;
         int first, n;
         if (k->is_pasting) {
@@ -179,7 +179,7 @@ bool keys_add(struct keys *k, struct str bytes, key_fn *fn, void *arg)
 
 void keys_settle(struct keys *k, key_fn *fn, void *arg)
 {
-    if (k->is_pasting || !k->bytes.n)
+    if (k->is_pasting || k->is_held || !k->bytes.n)
         return;
     bool is_escape = k->bytes.p[0] == '\033';
     bool is_alone = k->bytes.n == 1;

@@ -34,6 +34,7 @@ struct keys {
     struct buf bytes; /* not understood yet */
     struct buf paste;
     bool is_pasting;
+    bool is_held;  /* by a callback: the bytes wait for the next keys_add */
     bool is_plain; /* whole lines come, and nothing but text is in them */
 };
 

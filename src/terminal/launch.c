@@ -132,12 +132,15 @@ static struct str stored(const char *name, struct launch *l)
     return value.p ? arena_str(&l->arena, value) : STR_NONE;
 }
 
-static struct session *new_session(struct launch *l, struct str id, struct error *err)
+struct session *launch_new(struct launch *l, struct error *err)
 {
     AUTO(buf) struct buf dir = BUF_INIT;
-    struct session_spec spec = spec_of(l, id);
+    char id[UUID_LEN + 1];
+    id_uuid(id);
+    l->path = STR_NONE;
+    struct session_spec spec = spec_of(l, str_of(id));
     find_sessions_dir(&dir);
-    spec.path = arena_fmt(&l->arena, "%.*s/%.*s.jsonl", STR_FMT(buf_str(&dir)), STR_FMT(id));
+    spec.path = arena_fmt(&l->arena, "%.*s/%s.jsonl", STR_FMT(buf_str(&dir)), id);
     if (!spec.model.p)
         spec.model = engine_default_model(l->engine);
     if (!spec.model.p)
@@ -149,7 +152,7 @@ static struct session *new_session(struct launch *l, struct str id, struct error
 
 /* The session goes on in its own directory, unless the command line names one or its file is a
  * foreign one. */
-static bool use_session(struct launch *l, struct session *s, struct error *err)
+bool launch_use(struct launch *l, struct session *s, struct error *err)
 {
     struct session_info info;
     session_info(s, &info);
@@ -163,19 +166,32 @@ static bool use_session(struct launch *l, struct session *s, struct error *err)
     return false;
 }
 
-static struct session *resume(struct launch *l, struct error *err)
+struct session *launch_resume_await(struct launch *l, struct str path, struct error *err)
 {
     struct session_report report;
+    l->path = arena_str(&l->arena, path);
     struct session_spec spec = spec_of(l, STR_NONE);
     spec.path = l->path;
-    struct session *s = session_open(l->engine, &spec, &report, err);
+    struct session *s = session_open_await(l->engine, &spec, &report, err);
     if (s)
         session_clear_queue(s); /* what never ran was asked for another time */
     return s;
 }
 
-/* A copy in a file of its own; the other session is read and may be in use. */
-static struct session *fork_await(struct launch *l, struct str id, struct error *err)
+struct session *launch_copy_await(struct launch *l, struct session *from, struct error *err)
+{
+    struct session_info info;
+    session_info(from, &info);
+    struct session *to = launch_new(l, err);
+    if (to && !l->options->model.p && info.model.p)
+        session_set_model(to, info.model, err);
+    if (to && !session_copy_await(from, SIZE_MAX, true, to, err))
+        session_close(take(&to));
+    return to;
+}
+
+/* The other session is read and may be in use. */
+static struct session *fork_await(struct launch *l, struct error *err)
 {
     struct session_report report;
     struct session_settings *reading = arena_array(&l->arena, struct session_settings, 1);
@@ -190,38 +206,17 @@ static struct session *fork_await(struct launch *l, struct str id, struct error 
     struct session_info info;
     session_info(from, &info);
     set_workspace(l, info.workspace);
-    struct session *to = new_session(l, id, err);
-    if (to && !l->options->model.p && info.model.p)
-        session_set_model(to, info.model, err);
-    if (to && !session_copy_await(from, SIZE_MAX, true, to, err))
-        session_close(take(&to));
+    struct session *to = launch_copy_await(l, from, err);
     session_close(from);
     return to;
 }
 
 bool launch_open_await(struct launch *l, struct error *err)
 {
-    char id[UUID_LEN + 1];
-    id_uuid(id);
-    struct session *s = !l->path.p          ? new_session(l, str_of(id), err)
-                        : l->options->forks ? fork_await(l, str_of(id), err)
-                                            : resume(l, err);
-    return s && use_session(l, s, err);
-}
-
-bool launch_open(struct launch *l, struct str resumed, struct error *err)
-{
-    AUTO(buf) struct buf dir = BUF_INIT;
-    char id[UUID_LEN + 1];
-    id_uuid(id);
-    find_sessions_dir(&dir);
-    l->path = !resumed.p ? STR_NONE
-              : str_chr(resumed, '/') != SIZE_MAX
-                  ? arena_str(&l->arena, resumed)
-                  : arena_fmt(&l->arena, "%.*s/%.*s.jsonl", STR_FMT(buf_str(&dir)),
-                              STR_FMT(resumed));
-    struct session *s = resumed.p ? resume(l, err) : new_session(l, str_of(id), err);
-    return s && use_session(l, s, err);
+    struct session *s = !l->path.p          ? launch_new(l, err)
+                        : l->options->forks ? fork_await(l, err)
+                                            : launch_resume_await(l, l->path, err);
+    return s && launch_use(l, s, err);
 }
 
 void launch_close(struct launch *l)

@@ -31,8 +31,13 @@ bool launch_find_await(struct launch *l, struct error *err);
 bool launch_open_await(struct launch *l, struct error *err);
 /* Fills the settings again: the options have changed. */
 void launch_refill(struct launch *l);
-/* Opens the session of this id or file; a new one for STR_NONE. */
-bool launch_open(struct launch *l, struct str resumed, struct error *err);
+/* A new session; the session of this file.  None is l->session before launch_use. */
+struct session *launch_new(struct launch *l, struct error *err);
+struct session *launch_resume_await(struct launch *l, struct str path, struct error *err);
+/* A copy in a file of its own. */
+struct session *launch_copy_await(struct launch *l, struct session *from, struct error *err);
+/* It is l->session from now on; where that fails, it is closed and l->session NULL. */
+bool launch_use(struct launch *l, struct session *s, struct error *err);
 void launch_close(struct launch *l); /* the session; fine when there is none */
 void launch_clear(struct launch *l); /* after the engine is gone */
 

@@ -83,8 +83,9 @@ static void servers_fiber(void *arg)
     struct error err;
     size_t n;
     bool ok = session_tools_await(k->session, &a, &tools, &n, &err);
-    struct mcp_hub *h = ok && k->session == c->launch.session ? session_hub(k->session) : NULL;
-    struct str untrusted = h || ok ? session_untrusted_servers(c->launch.session) : STR_NONE;
+    bool is_shown = ok && k->session == c->launch.session;
+    struct mcp_hub *h = is_shown ? session_hub(k->session) : NULL;
+    struct str untrusted = is_shown ? session_untrusted_servers(k->session) : STR_NONE;
     if (untrusted.n)
         view_notice(c, STYLE_YELLOW, "%.*s is not trusted: look at it, then run `trivet mcp trust`",
                     STR_FMT(untrusted));

@@ -55,11 +55,12 @@ static void choose(struct chat *c, struct str slug)
     AUTO(arena) struct arena a = ARENA_INIT;
     struct model m;
     if (!engine_find_model(c->engine, &a, slug, &m, &err) ||
-        !session_set_model(c->launch.session, slug, &err)) {
+        (c->launch.session && !session_set_model(c->launch.session, slug, &err))) {
         view_notice(c, STYLE_RED, "trivet: %s", err.text);
         return;
     }
-    c->window = session_window(c->launch.session);
+    if (c->launch.session)
+        c->window = session_window(c->launch.session);
     c->options.model = arena_str(&c->launch.arena, slug); /* of a later /new */
     view_notice(c, STYLE_DIM, "%.*s answers from now on", STR_FMT(slug));
     fiber_start(c->loop, "store", store_fiber, action_new(c, NULL, slug));
@@ -165,7 +166,7 @@ static void key_fiber(void *arg)
     struct chat *c = a->c;
     const struct provider *p = a->provider;
     struct error err;
-    struct session_info info;
+    struct session_info info = {0};
     if (!account_put_key_await(c->engine, p, str_of(a->text), &err)) {
         bool is_refused = err.code == ERR_AUTH || err.code == ERR_NO_KEY;
         view_notice(c, STYLE_RED, "%s%s%s", is_refused ? p->label : "trivet",
@@ -174,7 +175,8 @@ static void key_fiber(void *arg)
             view_notice(c, 0, "  try: /login %s to enter it again; it was not kept", p->name);
     } else {
         view_notice(c, 0, "the key for %s is kept in ~/.config/trivet/auth.json", p->label);
-        session_info(c->launch.session, &info);
+        if (c->launch.session)
+            session_info(c->launch.session, &info);
         if (!info.model.p)
             use_await(c, p);
     }

@@ -22,14 +22,14 @@ static void show_error(struct chat *c, const struct error *err)
 
 /* ---- going on with another ---- */
 
-static void resume(struct chat *c, struct str path)
+static void resume_await(struct chat *c, struct str path)
 {
     struct error err;
     struct session_info info;
     session_info(c->launch.session, &info);
     if (str_eq(path, info.path))
         return;
-    if (!chat_switch(c, path, &err)) {
+    if (!chat_resume_await(c, path, &err)) {
         show_error(c, &err);
         return;
     }
@@ -37,6 +37,47 @@ static void resume(struct chat *c, struct str path)
     view_notice(c, STYLE_DIM, "--- session %.8s%s%.*s ---", c->launch.name.p,
                 info.name.n ? "  " : "", STR_FMT(info.name));
     view_history(c);
+}
+
+struct resuming {
+    struct chat *c;
+    char *word; /* what session ids begin with, or a path */
+    bool is_path;
+};
+
+static void resume_fiber(void *arg)
+{
+    struct resuming *r = arg;
+    struct chat *c = r->c;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct session_row row = {.path = str_of(r->word)};
+    struct error err;
+    if (r->is_path || find_session_await(c->engine, &a, str_of(r->word), &row, &err))
+        resume_await(c, row.path);
+    else
+        show_error(c, &err);
+    chat_hold_keys(c, false);
+    chat_dirty(c);
+    free(r->word);
+    free(r);
+}
+
+static void start_resume(struct chat *c, struct str word, bool is_path)
+{
+    struct resuming *r = xnew(struct resuming);
+    *r = (struct resuming){c, str_dup(word), is_path};
+    chat_hold_keys(c, true);
+    fiber_start(c->loop, "resume", resume_fiber, r);
+}
+
+static void resume_picked(struct chat *c, struct str path)
+{
+    start_resume(c, path, true);
+}
+
+void sessions_resume(struct chat *c, struct str start_of)
+{
+    start_resume(c, start_of, false);
 }
 
 static void put_age(struct buf *out, int64_t ms)
@@ -91,7 +132,7 @@ static void pick_fiber(void *arg)
         chat_dirty(c);
         return;
     }
-    struct pick *p = pick_new("session:", resume);
+    struct pick *p = pick_new("session:", resume_picked);
     for (int here = 1; here >= 0; here--)
         for (size_t i = 0; i < list.n; i++)
             if (str_eq(list.rows[i].cwd, c->launch.workspace) == (here == 1))
@@ -105,39 +146,11 @@ void slash_sessions(struct chat *c, struct str args)
     start(c, "sessions", pick_fiber);
 }
 
-struct resuming {
-    struct chat *c;
-    char *start;
-};
-
-static void resume_fiber(void *arg)
-{
-    struct resuming *r = arg;
-    struct chat *c = r->c;
-    AUTO(arena) struct arena a = ARENA_INIT;
-    struct session_row row;
-    struct error err;
-    if (find_session_await(c->engine, &a, str_of(r->start), &row, &err))
-        resume(c, row.path);
-    else
-        show_error(c, &err);
-    chat_dirty(c);
-    free(r->start);
-    free(r);
-}
-
-void sessions_resume(struct chat *c, struct str start_of)
-{
-    struct resuming *r = xnew(struct resuming);
-    *r = (struct resuming){c, str_dup(start_of)};
-    fiber_start(c->loop, "resume", resume_fiber, r);
-}
-
 void slash_new(struct chat *c, struct str args)
 {
     struct error err;
     (void)args;
-    if (chat_switch(c, STR_NONE, &err))
+    if (chat_renew(c, &err))
         view_notice(c, STYLE_DIM, "--- new session ---");
     else
         show_error(c, &err);
@@ -148,37 +161,26 @@ void slash_new(struct chat *c, struct str args)
 static void fork_fiber(void *arg)
 {
     struct chat *c = arg;
-    struct session *from = c->launch.session;
     struct str name = c->launch.name;
     struct error err;
-    bool is_open = launch_open(&c->launch, STR_NONE, &err);
-    struct session *to = c->launch.session;
-    struct str copy = c->launch.name;
-    c->launch.session = from;
-    c->launch.name = name;
-    if (!is_open) {
-        show_error(c, &err);
-        return;
-    }
-    bool ok = session_copy_await(from, SIZE_MAX, true, to, &err);
-    session_close(to);
-    if (!ok)
-        show_error(c, &err);
-    else if (chat_switch(c, copy, &err))
-        view_notice(c, STYLE_DIM, "--- a copy: session %.8s; %.8s stays as it is ---", copy.p,
-                    name.p);
+    if (chat_fork_await(c, &err))
+        view_notice(c, STYLE_DIM, "--- a copy: session %.8s; %.8s stays as it is ---",
+                    c->launch.name.p, name.p);
     else
         show_error(c, &err);
+    chat_hold_keys(c, false);
     chat_dirty(c);
 }
 
 void slash_fork(struct chat *c, struct str args)
 {
     (void)args;
-    if (session_is_unused(c->launch.session))
+    if (session_is_unused(c->launch.session)) {
         view_notice(c, 0, "nothing was said yet");
-    else
-        start(c, "fork", fork_fiber);
+        return;
+    }
+    chat_hold_keys(c, true);
+    start(c, "fork", fork_fiber);
 }
 
 /* ---- shorter ---- */

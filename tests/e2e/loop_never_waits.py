@@ -19,7 +19,7 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import harness  # noqa: E402
-from client import PATIENCE_S, PROGRAM, Kward, Loaf, Rpc, Scaiflux  # noqa: E402
+from client import PATIENCE_S, PROGRAM, Client, Kward, Loaf, Rpc, Scaiflux  # noqa: E402
 
 LIMIT_MS = 20 * harness.slow() * harness.pace()
 SCENARIO = {"turns": [{"when": "search", "rounds": [[{"call": "@search", "args": {
@@ -140,11 +140,92 @@ def scaiflux_resumes_locked(base):
             ended("scaiflux, a locked session resumed", c)
 
 
+# ---- sessions that are locked, and large ones ----
+
+WORDS = "A sentence that says nothing much. "
+
+
+def saved(base):
+    """The paths of two saved sessions: a small one, and one of 28 MB."""
+    folder = os.path.join(os.environ["XDG_STATE_HOME"], "trivet/sessions")
+    os.makedirs(folder, exist_ok=True)
+    paths = [f"{folder}/{kind}-{os.path.basename(base)}.jsonl" for kind in ("small", "large")]
+    write_session(paths[0], os.path.basename(paths[0])[:-6], base, 2, WORDS)
+    write_session(paths[1], os.path.basename(paths[1])[:-6], base, 3000, WORDS * 266)
+    check("28 MB", os.path.getsize(paths[1]) > 28e6, os.path.getsize(paths[1]))
+    return paths
+
+
+def locked(path):
+    """Another process has the session open, and lets go of it soon."""
+    lock = Locked(path, beside=False).__enter__()
+    later(lock, 0.1)
+
+
+def acp_opens(base):
+    paths = saved(base)
+    with Acp(cwd=base, env=env(base)) as c:
+        c.call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+        for method in ("session/load", "session/resume"):
+            for path in paths:
+                session = os.path.basename(path)[:-6]
+                if path == paths[0]:
+                    locked(path)
+                c.call(method, {"sessionId": session, "cwd": base, "mcpServers": []})
+                c.call("session/close", {"sessionId": session})
+        said = sum(m.get("method") == "session/update" for m in c.heard)
+        check("acp: the conversations were sent again", said >= 3002, said)
+        locked(paths[0])
+        c.call("session/delete", {"sessionId": os.path.basename(paths[0])[:-6]})
+        ended("acp, sessions opened", c)
+
+
+def chat_opens(base):
+    small, large = (os.path.basename(path)[:-6].encode() for path in saved(base))
+    steps = ((b"", b" nothing much."), (b"/resume " + large + b"\r", b"2980 earlier"),
+             (b"\x1b[Zgo\r", b" you."), (b"/fork\r", b"a copy"), (b"/quit\r", None))
+    model = ("--model", env(base)["TRIVET_MODEL"])
+    chat("chat, a large session", base, (*model, "--resume", large.decode()), env(base),
+         ((b"", b"2980 earlier"), (b"/quit\r", None)))
+    locked(f"{os.environ['XDG_STATE_HOME']}/trivet/sessions/{small.decode()}.jsonl")
+    chat("chat, sessions opened", base, (*model, "--resume", small.decode()), env(base), steps)
+
+
+class Acp(Rpc):
+    args = ("acp",)
+
+
+class Mcp(Rpc):
+    args = ("mcp", "serve")
+
+    def __init__(self, *args, **names):  # the program has no schema for it
+        self.last_id, self.is_checked = 0, False
+        Client.__init__(self, *args, **names)
+
+    def send(self, message):
+        Client.send(self, message)
+
+
+def mcp_opens(base):
+    paths = saved(base)
+    with Mcp(cwd=base, env=env(base)) as c:
+        c.call("initialize", {"protocolVersion": "2025-06-18", "capabilities": {},
+                              "clientInfo": {"name": "t", "version": "1"}})
+        locked(paths[0])
+        for path in paths:
+            done = c.call("tools/call", {"name": "run_prompt", "arguments": {
+                "prompt": "go", "session": os.path.basename(path)[:-6],
+                "model": env(base)["TRIVET_MODEL"]}})
+            check(f"mcp: {path} goes on", "Heard you." in json.dumps(done), done)
+        ended("mcp serve, sessions opened", c)
+
+
 # ---- slow syncs ----
 
 def slow_syncs(base):
     wrap = ["strace", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e",
-            "trace=fsync,fdatasync", "-e", "inject=fsync,fdatasync:delay_enter=500000"]
+            "trace=fsync,fdatasync", "-e",
+            f"inject=fsync,fdatasync:delay_enter={int(LIMIT_MS * 5000)}"]  # five times the limit
     if subprocess.run([*wrap, "true"], stderr=subprocess.DEVNULL).returncode != 0:
         print("note: strace cannot delay system calls here; syncs are not slowed down")
         return
@@ -235,6 +316,8 @@ def large_session(base):
         path = f"{folder}/large.jsonl"
         write_session(path, "large", base, 16000, "A sentence that says nothing much. " * 36)
         session = c.call("sessions/resume", {"path": path})["id"]
+        shown = c.call("sessions/transcript", {"sessionId": session})
+        check("the whole transcript", len(shown["messages"]) >= 16000, len(shown["messages"]))
         turn = c.call("turns/start", {"sessionId": session, "input": "go"})["id"]
         c.event("turnFinished", turn)
         ended("kward, a session of 20 MB", c)
@@ -251,17 +334,6 @@ def huge_session(base):
         os.remove(path)
 
 
-def transcript(base):
-    with Kward(cwd=base, env=env(base)) as c:
-        folder = os.path.dirname(c.call("sessions/create")["path"])
-        path = f"{folder}/large.jsonl"
-        write_session(path, "large", base, 16000, "A sentence that says nothing much. " * 36)
-        session = c.call("sessions/resume", {"path": path})["id"]
-        shown = c.call("sessions/transcript", {"sessionId": session})
-        check("the whole transcript", len(shown["messages"]) >= 16000, len(shown["messages"]))
-        ended("kward, a transcript of 20 MB", c)
-
-
 def compaction(base):
     with Kward(cwd=base, env=env(base)) as c:
         folder = os.path.dirname(c.call("sessions/create")["path"])
@@ -273,10 +345,6 @@ def compaction(base):
 
 
 # ---- many skills ----
-
-class Acp(Rpc):
-    args = ("acp",)
-
 
 def write_skill(folder, name, about):
     os.makedirs(f"{folder}/{name}", exist_ok=True)
@@ -300,16 +368,15 @@ def exec_skills(base):
     measured("exec, 1900 skills", done.stderr.decode(errors="replace"))
 
 
-def chat_skills(base):
-    place, _ = skills_home(base, ".agents")
+def chat(name, base, args, place, steps):
+    """Plays a chat: keys, and what the screen shows then."""
     screen, inside = pty.openpty()
-    with subprocess.Popen([PROGRAM, "chat"], cwd=base, env={**os.environ, **place, "TERM": "xterm"},
+    with subprocess.Popen([PROGRAM, "chat", *args], cwd=base,
+                          env={**os.environ, **place, "TERM": "xterm"},
                           stdin=inside, stdout=inside, stderr=subprocess.PIPE,
-                          start_new_session=True) as chat:
+                          start_new_session=True) as program:
         os.close(inside)
-        for keys, answer in ((b"", b"rehearsal"), (b"go\r", b" you."),
-                             (b"/tools\r", b"Skill "), (b"/skills\r", b"$skill-1899"),
-                             (b"go\r", b" you."), (b"/quit\r", None)):
+        for keys, answer in steps:
             os.write(screen, keys)
             seen = b""
             try:
@@ -318,10 +385,17 @@ def chat_skills(base):
                     seen += os.read(screen, 65536)
             except OSError:  # the program has closed it
                 pass
-            check(f"chat: {keys}", answer is None or answer in seen, seen[-300:])
-        text = chat.stderr.read().decode(errors="replace")
+            check(f"{name}: {keys}", answer is None or answer in seen, seen[-300:])
+        text = program.stderr.read().decode(errors="replace")
     os.close(screen)
-    measured("chat, 1900 skills", text)
+    measured(name, text)
+
+
+def chat_skills(base):
+    place, _ = skills_home(base, ".agents")
+    chat("chat, 1900 skills", base, (), place,
+         ((b"", b"rehearsal"), (b"go\r", b" you."), (b"/tools\r", b"Skill "),
+          (b"/skills\r", b"$skill-1899"), (b"go\r", b" you."), (b"/quit\r", None)))
 
 
 def acp_skills(base):
@@ -412,9 +486,10 @@ def main():
     with harness.private_place() as place:
         os.environ.update(harness.clean_env(place))
         place = os.path.realpath(place)
-        for test in (kward_locks, loaf_locks, scaiflux_locks, scaiflux_resumes_locked, slow_syncs,
-                     large_tree, many_sessions, large_session, huge_session, transcript,
-                     compaction, exec_skills, chat_skills, acp_skills, loaf_skills, kward_skills,
+        for test in (kward_locks, loaf_locks, scaiflux_locks, scaiflux_resumes_locked, acp_opens,
+                     chat_opens, mcp_opens, slow_syncs,
+                     large_tree, many_sessions, large_session, huge_session, compaction,
+                     exec_skills, chat_skills, acp_skills, loaf_skills, kward_skills,
                      scaiflux_skills):
             if len(sys.argv) > 1 and test.__name__ not in sys.argv[1:]:
                 continue

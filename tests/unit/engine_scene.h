@@ -246,6 +246,32 @@ SCENE void scene_clear(struct scene *sc)
     assert_int_equal(system(cmd), 0);
 }
 
+struct scene_open {
+    struct engine *engine;
+    const struct session_spec *spec;
+    struct session_report *report;
+    struct error *err;
+    struct session *session;
+    bool is_over;
+};
+
+SCENE void scene_open_fiber(void *arg)
+{
+    struct scene_open *o = arg;
+    o->session = session_open_await(o->engine, o->spec, o->report, o->err);
+    o->is_over = true;
+}
+
+SCENE struct session *scene_open(struct scene *sc, const struct session_spec *spec,
+                                 struct session_report *report, struct error *err)
+{
+    struct scene_open o = {.engine = sc->engine, .spec = spec, .report = report, .err = err};
+    fiber_start(sc->loop, "open", scene_open_fiber, &o);
+    while (!o.is_over)
+        loop_step(sc->loop, true);
+    return o.session;
+}
+
 struct scene_send {
     struct scene *scene;
     const char *text;

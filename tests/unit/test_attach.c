@@ -298,7 +298,7 @@ static void reopen(struct scene *sc)
     scene_engine(sc);
     engine_share(sc->engine);
     struct session_spec spec = scene_spec(sc, STR_NONE);
-    sc->session = session_open(sc->engine, &spec, &report, &err);
+    sc->session = scene_open(sc, &spec, &report, &err);
     assert_non_null(sc->session);
 }
 

@@ -20,7 +20,7 @@ static struct session_report reopen(struct scene *sc)
     sc->last_seq = 0;
     scene_engine(sc);
     struct session_spec spec = scene_spec(sc, STR_NONE);
-    sc->session = session_open(sc->engine, &spec, &report, &err);
+    sc->session = scene_open(sc, &spec, &report, &err);
     if (!sc->session)
         fail_msg("%s", err.text);
     session_listen(sc->session, &sc->listener);
@@ -246,14 +246,48 @@ static void one_writer_per_file(void **state)
     scene_engine(&other);
     other.heard = other.text = BUF_INIT;
     struct session_spec spec = scene_spec(&other, STR_NONE);
-    assert_null(session_open(other.engine, &spec, &report, &err));
+    assert_null(scene_open(&other, &spec, &report, &err));
     assert_int_equal(err.code, ERR_LOCKED);
     /* In one process the same file is the same session. */
-    struct session *again = session_open(sc.engine, &spec, &report, &err);
+    struct session *again = scene_open(&sc, &spec, &report, &err);
     assert_ptr_equal(again, sc.session);
     session_close(again);
     other.session = NULL;
     scene_stop(&other);
+    scene_clear(&sc);
+}
+
+/* Two at once: one locks and reads the file, the other gets its session. */
+static void fibers_that_open_one_file_share_its_session(void **state)
+{
+    (void)state;
+    struct scene sc;
+    struct error err[2];
+    struct session_report report[2];
+    scene_init(&sc);
+    sc.settings.locks_at_open = true;
+    scene_begin(&sc, "rehearsal/hello");
+    assert_true(scene_say(&sc, "hello"));
+    scene_stop(&sc);
+    scene_engine(&sc);
+    struct session_spec spec = scene_spec(&sc, STR_NONE);
+    struct scene_open o[2];
+    for (int i = 0; i < 2; i++) {
+        o[i] = (struct scene_open){
+            .engine = sc.engine, .spec = &spec, .report = &report[i], .err = &err[i]};
+        fiber_start(sc.loop, "open", scene_open_fiber, &o[i]);
+    }
+    loop_step(sc.loop, false);
+    assert_false(engine_is_idle(sc.engine)); /* it does not end meanwhile */
+    while (!o[0].is_over || !o[1].is_over)
+        loop_step(sc.loop, true);
+    assert_true(engine_is_idle(sc.engine));
+    assert_non_null(o[0].session);
+    assert_ptr_equal(o[0].session, o[1].session);
+    session_close(o[1].session);
+    sc.session = o[0].session;
+    session_listen(sc.session, &sc.listener);
+    assert_true(scene_say(&sc, "again"));
     scene_clear(&sc);
 }
 
@@ -274,7 +308,7 @@ static void tree_files_are_read_and_continued(void **state)
         "{\"type\":\"leaf\",\"targetId\":\"aaaaaaa1\"}\n"
         "{\"type\":\"message\",\"id\":\"aaaaaaa3\",\"parentId\":\"aaaaaaa1\",\"message\":{\"role\":\"assistant\",\"content\":\"live\"}}\n");
     struct session_spec spec = scene_spec(&sc, STR("rehearsal/hello"));
-    sc.session = session_open(sc.engine, &spec, &report, &err);
+    sc.session = scene_open(&sc, &spec, &report, &err);
     assert_non_null(sc.session);
     session_listen(sc.session, &sc.listener);
     size_t n;
@@ -301,7 +335,7 @@ static void a_leaf_may_have_no_id(void **state)
                 "{\"type\":\"session\",\"version\":2,\"id\":\"abc\",\"cwd\":\"/tmp\"}\n"
                 "{\"type\":\"branch_summary\",\"summary\":\"before\"}\n");
     struct session_spec spec = scene_spec(&sc, STR("rehearsal/hello"));
-    sc.session = session_open(sc.engine, &spec, &report, &err);
+    sc.session = scene_open(&sc, &spec, &report, &err);
     assert_non_null(sc.session);
     assert_int_equal(n_messages(&sc), 1);
     scene_clear(&sc);
@@ -427,6 +461,7 @@ int main(void)
         cmocka_unit_test(taken_input_does_not_wait),
         cmocka_unit_test(shown_text_survives_a_crash),
         cmocka_unit_test(one_writer_per_file),
+        cmocka_unit_test(fibers_that_open_one_file_share_its_session),
         cmocka_unit_test(tree_files_are_read_and_continued),
         cmocka_unit_test(a_leaf_may_have_no_id),
         cmocka_unit_test(clearing_stays_cleared),

@@ -35,7 +35,7 @@ static void enter(struct scene *other, const struct scene *sc)
     other->last_seq = 0;
     scene_engine(other);
     struct session_spec spec = scene_spec(other, STR_NONE);
-    other->session = session_open(other->engine, &spec, &report, &err);
+    other->session = scene_open(other, &spec, &report, &err);
     if (!other->session)
         fail_msg("%s", err.text);
     session_listen(other->session, &other->listener);

@@ -69,7 +69,7 @@ static void reopen(struct scene *sc)
     sc->last_seq = 0;
     scene_engine(sc);
     struct session_spec spec = scene_spec(sc, STR_NONE);
-    sc->session = session_open(sc->engine, &spec, &report, &err);
+    sc->session = scene_open(sc, &spec, &report, &err);
     if (!sc->session)
         fail_msg("%s", err.text);
     session_listen(sc->session, &sc->listener);

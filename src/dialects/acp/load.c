@@ -3,6 +3,8 @@
  * not. */
 #include "dialects/acp/methods.h"
 
+#include "base/time.h"
+
 struct load_params {
     struct str session_id, cwd;
     yyjson_val *servers;
@@ -84,17 +86,26 @@ static void say_reply(struct acp_session *s, const struct message *m, size_t n, 
     }
 }
 
-static void say_all_await(struct acp_session *s)
+enum { ROUND_US = 5000 }; /* of sending, in one round of the loop */
+
+static bool say_all_await(struct acp_session *s, struct error *err)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     size_t n;
     struct message *m = session_whole_await(s->session, &a, &n);
+    int64_t begun_us = time_mono_us();
     for (size_t i = 0; i < n; i++) {
+        if (time_mono_us() - begun_us > ROUND_US) {
+            if (!yield_await(s->acp->sv->loop, err))
+                return false;
+            begun_us = time_mono_us();
+        }
         if (m[i].role == ROLE_USER && !m[i].is_branch)
             say_user(s, &m[i], &a);
         else if (m[i].role == ROLE_ASSISTANT)
             say_reply(s, m, n, i, &a);
     }
+    return true;
 }
 
 /* ---- opening ---- */
@@ -112,7 +123,7 @@ static bool open_await(struct request *rq, struct acp_session *s, struct str pat
         .settings = &s->settings,
     };
     (void)rq;
-    struct session *session = session_open(a->sv->engine, &spec, &report, err);
+    struct session *session = session_open_await(a->sv->engine, &spec, &report, err);
     if (!session)
         return false;
     session_clear_queue(session); /* what never ran was asked for another time */
@@ -159,10 +170,11 @@ static bool load_or_resume_await(struct request *rq, struct jw *w, bool replays,
         return error_set(err, ERR_BUSY, "a prompt of this session is running: `sessionId` %s",
                          s->id);
     s->is_prompting = replays; /* nothing else may be sent in between */
-    if (replays)
-        say_all_await(s);
+    bool ok = !replays || say_all_await(s, err);
     s->is_prompting = false;
     wait_wake(&s->closed);
+    if (!ok)
+        return false;
     jw_obj(w);
     acp_put_options(s, w);
     jw_obj_end(w);

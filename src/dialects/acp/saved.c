@@ -231,7 +231,7 @@ static bool delete_saved_await(struct acp *a, struct str path, struct error *err
                                                      .locks_at_open = true};
     struct session_spec spec = {.workspace = STR("/"), .path = path, .settings = &settings};
     struct session_report report;
-    struct session *s = session_open(a->sv->engine, &spec, &report, err);
+    struct session *s = session_open_await(a->sv->engine, &spec, &report, err);
     return s && session_delete(s, err);
 }
 

@@ -149,7 +149,7 @@ static bool open_session_await(struct run *r, struct str workspace, struct error
             !served_workspace(c, row.cwd, &spec.workspace, err))
             return false;
         spec.path = row.path;
-        r->session = session_open(e, &spec, &report, err);
+        r->session = session_open_await(e, &spec, &report, err);
         return r->session != NULL;
     }
     char id[UUID_LEN + 1];

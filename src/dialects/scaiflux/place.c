@@ -67,11 +67,11 @@ static const char *find_fault(struct session *s, const struct session_report *re
                                      : NULL;
 }
 
-static bool open_file(struct flux *f, struct str path, struct error *err)
+static bool open_file_await(struct flux *f, struct str path, struct error *err)
 {
     struct session_spec spec = make_spec(f, path);
     struct session_report report;
-    f->session = session_open(f->sv->engine, &spec, &report, err);
+    f->session = session_open_await(f->sv->engine, &spec, &report, err);
     if (!f->session)
         return false;
     const char *fault = find_fault(f->session, &report);
@@ -134,7 +134,7 @@ static bool has_messages(struct session *s)
 }
 
 /* The newest session with a message; other files are skipped. */
-static bool open_latest(struct flux *f, const struct flux_places *places, struct error *err)
+static bool open_latest_await(struct flux *f, const struct flux_places *places, struct error *err)
 {
     struct finds finds = {0};
     struct error damage = ERROR_INIT; /* of the newest damaged one */
@@ -144,7 +144,7 @@ static bool open_latest(struct flux *f, const struct flux_places *places, struct
     if (finds.n)
         qsort(finds.items, finds.n, sizeof *finds.items, by_newest);
     for (size_t i = 0; i < finds.n && !ok && !is_locked; i++) {
-        if (!open_file(f, finds.items[i].path, err)) {
+        if (!open_file_await(f, finds.items[i].path, err)) {
             is_locked = err->code == ERR_LOCKED;
             if (err->code == ERR_CORRUPT && damage.code == ERR_NONE)
                 damage = *err;
@@ -164,26 +164,26 @@ static bool open_latest(struct flux *f, const struct flux_places *places, struct
     return ok;
 }
 
-static bool open_named(struct flux *f, const struct flux_places *places, struct error *err)
+static bool open_named_await(struct flux *f, const struct flux_places *places, struct error *err)
 {
     AUTO(buf) struct buf path = BUF_INIT;
     struct str name = f->options.resume;
     path_absolute(&path, f->workspace, name);
     if (path_exists(buf_str(&path)) && !path_is_dir(buf_str(&path)))
-        return open_file(f, buf_str(&path), err);
+        return open_file_await(f, buf_str(&path), err);
     for (int i = 0; i < FLUX_N_PLACES && str_chr(name, '/') == SIZE_MAX; i++) {
         struct str file = arena_fmt(&f->arena, "%.*s/%.*s.jsonl", STR_FMT(places->dirs[i]),
                                     STR_FMT(name));
         if (path_exists(file))
-            return open_file(f, file, err);
+            return open_file_await(f, file, err);
     }
     return error_set(err, ERR_NOT_FOUND, "there is no session %.*s", STR_FMT(str_cut(name, 100)));
 }
 
-static const char *resume(struct flux *f, const struct flux_places *places, struct error *err)
+static const char *resume_await(struct flux *f, const struct flux_places *places, struct error *err)
 {
-    bool ok = str_is(f->options.resume, "latest") ? open_latest(f, places, err)
-                                                  : open_named(f, places, err);
+    bool ok = str_is(f->options.resume, "latest") ? open_latest_await(f, places, err)
+                                                  : open_named_await(f, places, err);
     return ok ? NULL : err->code == ERR_LOCKED ? "session_locked" : "resume_failed";
 }
 
@@ -209,8 +209,8 @@ static const char *make_new(struct flux *f, const struct flux_places *places, st
     return f->session ? NULL : "resume_failed"; /* it cannot fail: no file is made yet */
 }
 
-const char *flux_open_session(struct flux *f, struct error *err)
+const char *flux_open_session_await(struct flux *f, struct error *err)
 {
     struct flux_places places = flux_find_places(f, &f->arena);
-    return f->options.resume.p ? resume(f, &places, err) : make_new(f, &places, err);
+    return f->options.resume.p ? resume_await(f, &places, err) : make_new(f, &places, err);
 }

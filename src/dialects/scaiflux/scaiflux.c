@@ -269,13 +269,13 @@ static bool settle_model(struct flux *f, struct error *err)
 }
 
 /* NULL, or the error code. */
-static const char *boot(struct flux *f, struct error *err)
+static const char *boot_await(struct flux *f, struct error *err)
 {
     if (!engine_find_workspace(f->sv->engine, f->options.workspace, &f->arena, &f->workspace, err))
         return "workspace_invalid";
     if (!flux_config_read(f, &f->config, err))
         return "config_invalid";
-    const char *code = flux_open_session(f, err);
+    const char *code = flux_open_session_await(f, err);
     if (code)
         return code;
     if (!settle_model(f, err))
@@ -283,6 +283,31 @@ static const char *boot(struct flux *f, struct error *err)
     flux_fit_model(f);
     flux_start_gadgets(f);
     return NULL;
+}
+
+struct boot {
+    struct flux *flux;
+    const char *code;
+    struct error err;
+    bool is_over;
+};
+
+static void boot_fiber(void *arg)
+{
+    struct boot *b = arg;
+    b->code = boot_await(b->flux, &b->err);
+    b->is_over = true;
+}
+
+static const char *boot(struct flux *f, struct error *err)
+{
+    struct boot b = {.flux = f};
+    fiber_start(f->sv->loop, "start", boot_fiber, &b);
+    while (!b.is_over)
+        loop_step(f->sv->loop, true);
+    if (b.code)
+        *err = b.err;
+    return b.code;
 }
 
 static const struct conn_ops conn_ops = {

@@ -7,7 +7,7 @@
 
 /* place.c */
 /* Makes or resumes the session.  NULL, or the code of the startup error. */
-const char *flux_open_session(struct flux *f, struct error *err);
+const char *flux_open_session_await(struct flux *f, struct error *err);
 /* The sessions of the workspace lie in these directories. */
 enum { FLUX_N_PLACES = 2 };
 struct flux_places {
