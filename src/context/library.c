@@ -218,16 +218,40 @@ static void add_file(struct item_list *s, struct str dir, struct str name, struc
         .name = arena_str(a, name), .path = arena_fmt(a, "%.*s/%.*s", STR_FMT(dir), STR_FMT(name))};
 }
 
-struct item *library_plugin_files(struct str config_dir, struct str ending, struct arena *a,
-                                  size_t *ret_n)
+struct item *library_ruby_plugins(struct str config_dir, struct arena *a, size_t *ret_n)
 {
     size_t n_files, n = 0;
     struct item *items = read_items(config_dir, "plugins", add_file, a, &n_files);
     for (size_t i = 0; i < n_files; i++)
-        if (str_ends(items[i].name, ending))
+        if (str_ends(items[i].name, STR(".rb")))
             items[n++] = items[i];
     *ret_n = n;
     return items;
+}
+
+/* ---- on the thread pool ---- */
+
+struct reading {
+    library_fn *read;
+    struct str config_dir;
+    struct arena *arena;
+    struct item *items;
+    size_t n;
+};
+
+static void reading_run(void *arg)
+{
+    struct reading *r = arg;
+    r->items = r->read(r->config_dir, r->arena, &r->n);
+}
+
+struct item *library_read_await(library_fn *read, struct str config_dir, struct arena *a,
+                                size_t *ret_n)
+{
+    struct reading r = {.read = read, .config_dir = config_dir, .arena = a};
+    work_through_await(fiber_loop(), reading_run, &r);
+    *ret_n = r.n;
+    return r.items;
 }
 
 struct str item_expand(const struct item *template, struct str arguments, struct arena *a)

@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "context/skills.h"
+#include "loop/fiber.h"
 
 struct item {
     struct str name;  /* of the command or skill */
@@ -23,17 +24,20 @@ struct item {
     struct str text;  /* template: the text after the front matter */
 };
 
-/* Sorted by name, in the arena; missing directories count as empty. */
-struct item *library_prompts(struct str config_dir, struct arena *a, size_t *ret_n);
+/* Reads one of the directories: sorted by name, in the arena; missing ones count as empty. */
+typedef struct item *library_fn(struct str config_dir, struct arena *a, size_t *ret_n);
+library_fn library_prompts;
+/* One per command; without those whose names are reserved or a template's. */
+library_fn library_plugins;
+/* Files in plugins/ that are written in Ruby: name and path. */
+library_fn library_ruby_plugins;
+/* The same on the thread pool; nothing else uses the arena meanwhile. */
+struct item *library_read_await(library_fn *read, struct str config_dir, struct arena *a,
+                                size_t *ret_n);
 /* Of the skills found in library_skill_places. */
 struct item *library_skills(const struct skills *found, struct arena *a, size_t *ret_n);
 bool library_has_skills(const struct skills *found);
 struct skill_places library_skill_places(struct str config_dir);
-/* One per command; without those whose names are reserved or a template's. */
-struct item *library_plugins(struct str config_dir, struct arena *a, size_t *ret_n);
-/* Files in plugins/ with this suffix: name and path. */
-struct item *library_plugin_files(struct str config_dir, struct str ending, struct arena *a,
-                                  size_t *ret_n);
 /* NULL when there is none. */
 const struct item *item_find(const struct item *items, size_t n, struct str name);
 /* Every $ARGUMENTS of the template replaced. */

@@ -14,6 +14,7 @@
 #include "base/table.h"
 #include "engine/history.h"
 #include "engine/learned.h"
+#include "loop/gate.h"
 #include "engine/session.h"
 #include "providers/catalogue.h"
 
@@ -24,6 +25,7 @@ struct engine_group {
     struct table by_id;   /* the newest of each persistent id */
     struct table turns;   /* by id: all that live */
     struct opening *openings;
+    struct gate changes; /* by file tools */
 };
 
 struct engine {

@@ -43,6 +43,7 @@ void engine_fill_cx(struct engine *e, const struct session_settings *settings, s
         .may_fetch_local = is_switched_on("TRIVET_FETCH_LOCAL"),
         .custom = custom_of(e, settings),
         .skills = e->skills,
+        .changes = &e->group->changes,
     };
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "base/path.h"
+#include "loop/gate.h"
 #include "tools/diff.h"
 #include "tools/omission.h"
 #include "tools/read.h"
@@ -14,29 +15,18 @@ void change_clear(struct change *c)
     buf_clear(&c->after);
 }
 
-static void put_shaped(struct shape shape, struct change *c, struct buf *bytes)
-{
-    shape_on(shape, buf_str(&c->after), bytes);
-    c->n_bytes = bytes->n;
-}
-
-static bool write_shaped(struct str path, struct shape shape, struct change *c, struct error *err)
-{
-    AUTO(buf) struct buf bytes = BUF_INIT;
-    put_shaped(shape, c, &bytes);
-    return write_bytes(path, buf_str(&bytes), err);
-}
-
-static bool write_shaped_await(const struct tool_cx *cx, struct str path, struct shape shape,
-                               struct change *c, struct error *err)
-{
-    AUTO(buf) struct buf bytes = BUF_INIT;
-    const struct client_files *f = cx->files;
-    put_shaped(shape, c, &bytes);
-    if (f && f->write_await && path_is_inside(cx->root, path))
-        return f->write_await(f->arg, path, buf_str(&bytes), err);
-    return write_bytes(path, buf_str(&bytes), err);
-}
+/* One change of a file; all but what the client does is for threads too. */
+struct changing {
+    struct str path, content;      /* a write, or */
+    const struct edit_list *edits; /* edits */
+    bool is_read;                  /* old is what the client has */
+    bool is_written;               /* bytes are for the client */
+    struct buf old, bytes;
+    struct change *ret;
+    struct edit_report report;
+    struct error err;
+    bool ok;
+};
 
 /* ---- whole files ---- */
 
@@ -58,34 +48,6 @@ static bool plan_write(const struct buf *old, struct str content, struct change 
     shape_off(given, content, &ret->after);
     *ret_shape = given;
     return true;
-}
-
-bool change_write(struct str path, struct str content, struct change *ret, struct error *err)
-{
-    struct error ignored;
-    struct shape shape;
-    AUTO(buf) struct buf old = BUF_INIT;
-    ret->existed = path_exists(path);
-    bool is_read = ret->existed && read_resolved(path, CHANGE_BYTES, &old, &ignored);
-    return plan_write(is_read ? &old : NULL, content, ret, &shape, err) &&
-           write_shaped(path, shape, ret, err);
-}
-
-bool change_write_await(const struct tool_cx *cx, struct str path, struct str content,
-                        struct change *ret, struct error *err)
-{
-    struct error why;
-    struct shape shape;
-    AUTO(buf) struct buf old = BUF_INIT;
-    ret->existed = path_exists(path);
-    bool is_read = tool_read_client_await(cx, path, &old, &why);
-    if (!is_read && why.code == ERR_CANCELED) {
-        *err = why;
-        return false;
-    }
-    is_read = is_read || (ret->existed && read_resolved(path, CHANGE_BYTES, &old, &why));
-    return plan_write(is_read ? &old : NULL, content, ret, &shape, err) &&
-           write_shaped_await(cx, path, shape, ret, err);
 }
 
 /* ---- parts ---- */
@@ -130,37 +92,128 @@ static bool plan_edit(struct str path, struct str old, const struct edit_list *e
     return true;
 }
 
+/* ---- both ---- */
+
+static bool plan(struct changing *w, struct shape *ret_shape, struct error *err)
+{
+    struct error ignored;
+    if (w->edits) {
+        if (!w->is_read && !read_resolved(w->path, CHANGE_BYTES, &w->old, err))
+            return false;
+        *ret_shape = shape_of(buf_str(&w->old));
+        return plan_edit(w->path, buf_str(&w->old), w->edits, w->ret, &w->report, err);
+    }
+    w->ret->existed = path_exists(w->path);
+    w->is_read |= w->ret->existed && read_resolved(w->path, CHANGE_BYTES, &w->old, &ignored);
+    return plan_write(w->is_read ? &w->old : NULL, w->content, w->ret, ret_shape, err);
+}
+
+static bool change(struct changing *w, struct error *err)
+{
+    struct shape shape;
+    if (!plan(w, &shape, err))
+        return false;
+    if (w->edits && w->report.fault != EDIT_FINE)
+        return true;
+    shape_on(shape, buf_str(&w->ret->after), &w->bytes);
+    w->ret->n_bytes = w->bytes.n;
+    return w->is_written || write_bytes(w->path, buf_str(&w->bytes), err);
+}
+
+static void changing_clear(struct changing *w)
+{
+    buf_clear(&w->old);
+    buf_clear(&w->bytes);
+}
+
+bool change_write(struct str path, struct str content, struct change *ret, struct error *err)
+{
+    struct changing w = {.path = path, .content = content, .ret = ret};
+    bool ok = change(&w, err);
+    changing_clear(&w);
+    return ok;
+}
+
 bool change_edit(struct str path, const struct edit_list *edits, struct change *ret,
                  struct edit_report *ret_report, struct error *err)
 {
-    AUTO(buf) struct buf old = BUF_INIT;
-    struct edit_report report;
-    if (!read_resolved(path, CHANGE_BYTES, &old, err) ||
-        !plan_edit(path, buf_str(&old), edits, ret, &report, err) ||
-        (report.fault == EDIT_FINE && !write_shaped(path, shape_of(buf_str(&old)), ret, err)))
+    struct changing w = {.path = path, .edits = edits, .ret = ret};
+    bool ok = change(&w, err);
+    if (ok)
+        *ret_report = w.report;
+    changing_clear(&w);
+    return ok;
+}
+
+static void changing_run(void *arg)
+{
+    struct changing *w = arg;
+    w->ok = change(w, &w->err);
+}
+
+static bool change_await(const struct tool_cx *cx, struct changing *w, struct error *err)
+{
+    const struct client_files *f = cx->files;
+    w->is_read = tool_read_client_await(cx, w->path, &w->old, &w->err);
+    if (!w->is_read && w->err.code == ERR_CANCELED) {
+        *err = w->err;
         return false;
-    *ret_report = report;
-    return true;
+    }
+    w->is_written = f && f->write_await && path_is_inside(cx->root, w->path);
+    if (cx->changes)
+        gate_enter_through_await(cx->changes);
+    work_through_await(cx->loop, changing_run, w);
+    if (cx->changes)
+        gate_leave(cx->changes);
+    if (!w->ok)
+        *err = w->err;
+    if (!w->ok || !w->is_written || (w->edits && w->report.fault != EDIT_FINE))
+        return w->ok;
+    return f->write_await(f->arg, w->path, buf_str(&w->bytes), err);
+}
+
+bool change_write_await(const struct tool_cx *cx, struct str path, struct str content,
+                        struct change *ret, struct error *err)
+{
+    struct changing w = {.path = path, .content = content, .ret = ret};
+    bool ok = change_await(cx, &w, err);
+    changing_clear(&w);
+    return ok;
 }
 
 bool change_edit_await(const struct tool_cx *cx, struct str path, const struct edit_list *edits,
                        struct change *ret, struct edit_report *ret_report, struct error *err)
 {
-    AUTO(buf) struct buf old = BUF_INIT;
-    struct edit_report report;
-    if (!tool_read_client_await(cx, path, &old, err) &&
-        (err->code == ERR_CANCELED || !read_resolved(path, CHANGE_BYTES, &old, err)))
-        return false;
-    if (!plan_edit(path, buf_str(&old), edits, ret, &report, err) ||
-        (report.fault == EDIT_FINE &&
-         !write_shaped_await(cx, path, shape_of(buf_str(&old)), ret, err)))
-        return false;
-    *ret_report = report;
-    return true;
+    struct changing w = {.path = path, .edits = edits, .ret = ret};
+    bool ok = change_await(cx, &w, err);
+    if (ok)
+        *ret_report = w.report;
+    changing_clear(&w);
+    return ok;
 }
 
 bool change_diff(const struct change *c, struct str name, bool is_one_hunk, struct buf *out)
 {
     struct diff_options o = {.name = name, .context = 3, .is_one_hunk = is_one_hunk};
     return diff_unified(&o, buf_str(&c->before), buf_str(&c->after), out);
+}
+
+struct diffing {
+    const struct change *change;
+    struct str name;
+    bool is_one_hunk, ok;
+    struct buf *out;
+};
+
+static void diffing_run(void *arg)
+{
+    struct diffing *d = arg;
+    d->ok = change_diff(d->change, d->name, d->is_one_hunk, d->out);
+}
+
+bool change_diff_await(const struct change *c, struct str name, bool is_one_hunk, struct buf *out)
+{
+    struct diffing d = {c, name, is_one_hunk, false, out};
+    work_through_await(fiber_loop(), diffing_run, &d);
+    return d.ok;
 }

@@ -46,8 +46,8 @@ const char *js_ending(struct str format)
     return str_ieq(format, STR("commonjs")) || str_ieq(format, STR("cjs")) ? "cjs" : "mjs";
 }
 
-bool js_script_write(struct str config_dir, const char *folder, const char *ext, struct str code,
-                     struct buf *ret_path, struct error *err)
+bool js_script_write_await(struct str config_dir, const char *folder, const char *ext,
+                           struct str code, struct buf *ret_path, struct error *err)
 {
     char hex[9];
     AUTO(buf) struct buf dir = BUF_INIT;
@@ -59,5 +59,5 @@ bool js_script_write(struct str config_dir, const char *folder, const char *ext,
     id_hex(hex, 8);
     buf_reset(ret_path);
     buf_addf(ret_path, "%s/run-%lld-%s.%s", dir.p, (long long)time_now_ms(), hex, ext);
-    return file_replace(buf_str(ret_path), code, 0600, err);
+    return file_replace_await(buf_str(ret_path), code, 0600, err);
 }

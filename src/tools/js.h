@@ -15,8 +15,8 @@ bool js_is_there(const struct tool_cx *cx);
 bool js_packager_is_there(const struct tool_cx *cx);
 
 /* Writes code to <config dir>/js-runtime/<folder>/run-<ms>-<hex>.<ext>, for the owner alone. */
-bool js_script_write(struct str config_dir, const char *folder, const char *ext, struct str code,
-                     struct buf *ret_path, struct error *err);
+bool js_script_write_await(struct str config_dir, const char *folder, const char *ext,
+                           struct str code, struct buf *ret_path, struct error *err);
 /* "cjs" for the formats commonjs and cjs, else "mjs". */
 const char *js_ending(struct str format);
 

@@ -96,11 +96,12 @@ struct tool_cx {
     struct todo_list *todos;           /* of the session; may be NULL */
     const struct client_files *files;  /* may be NULL: all are on the disk */
     struct custom *custom;             /* custom tools (toolsets/custom.h); may be NULL */
-    struct skill_store *skills;        /* of the process (context/skill_store.h); may be NULL */
-    struct saved_dir *saved;           /* for outputs that are shown in part; may be NULL */
-    const struct cut_rules *cut;       /* how much of them is shown; NULL: cut_usual */
-    const void *self;                  /* what the called tool stands for */
-    struct str arguments;              /* of this call, a JSON object */
+    struct gate *changes;        /* of the process: one file is changed at a time; may be NULL */
+    struct skill_store *skills;  /* of the process (context/skill_store.h); may be NULL */
+    struct saved_dir *saved;     /* for outputs that are shown in part; may be NULL */
+    const struct cut_rules *cut; /* how much of them is shown; NULL: cut_usual */
+    const void *self;            /* what the called tool stands for */
+    struct str arguments;        /* of this call, a JSON object */
 };
 
 struct tool_result {

@@ -161,8 +161,11 @@ bool custom_load_await(struct custom *c, struct tool_cx *cx, const struct toolse
     if (c->is_loaded)
         return true;
     /* Programs first and at once: calls that come while the scripts are being read find these. */
-    if (c->n == 0)
-        custom_find_programs(c, set);
+    gate_enter_through_await(&c->gate);
+    if (!c->has_programs)
+        custom_find_programs_through_await(c, set);
+    c->has_programs = true;
+    gate_leave(&c->gate);
     if (!custom_find_js_await(c, cx, set, err))
         return false;
     c->is_loaded = true;

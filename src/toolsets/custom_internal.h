@@ -3,6 +3,7 @@
 #ifndef TRIVET_TOOLSETS_CUSTOM_INTERNAL_H
 #define TRIVET_TOOLSETS_CUSTOM_INTERNAL_H
 
+#include "loop/gate.h"
 #include "toolsets/custom.h"
 
 struct custom_tool {
@@ -23,7 +24,8 @@ struct custom {
     size_t n, capacity;
     struct str *errors;
     size_t n_errors, errors_capacity;
-    bool is_loaded;
+    struct gate gate; /* one fiber looks for programs */
+    bool has_programs, is_loaded;
 };
 
 /* custom.c */
@@ -38,7 +40,8 @@ bool custom_finish(const struct custom_tool *t, bool ok, yyjson_val *output, str
                    struct tool_result *r);
 
 /* custom_program.c */
-void custom_find_programs(struct custom *c, const struct toolset *set);
+/* Reads the manifests on the thread pool. */
+void custom_find_programs_through_await(struct custom *c, const struct toolset *set);
 
 /* custom_js.c */
 bool custom_find_js_await(struct custom *c, struct tool_cx *cx, const struct toolset *set,

@@ -247,6 +247,17 @@ static void find_scripts(const char *dir, int depth, struct files *to)
     free(entries);
 }
 
+struct script_hunt { /* on the thread pool */
+    const char *dir;
+    struct files *files;
+};
+
+static void script_hunt_run(void *arg)
+{
+    struct script_hunt *h = arg;
+    find_scripts(h->dir, 0, h->files);
+}
+
 static int by_path(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -257,7 +268,8 @@ bool custom_find_js_await(struct custom *c, struct tool_cx *cx, const struct too
 {
     struct files *files = xnew(struct files);
     bool ok = true;
-    find_scripts(arena_strz(&c->arena, c->dir), 0, files);
+    AUTO_FREE char *dir = str_dup(c->dir);
+    work_through_await(fiber_loop(), script_hunt_run, &(struct script_hunt){dir, files});
     qsort(files->paths, files->n, sizeof *files->paths, by_path);
     if (files->n && js_is_there(cx))
         ok = custom_import_await(c, cx, set, (const char *const *)files->paths, err);

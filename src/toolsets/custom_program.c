@@ -176,16 +176,19 @@ static const char *const *read_command(struct custom *c, struct str folder, yyjs
     return argv[0][0] ? argv : NULL;
 }
 
-static void read_manifest(struct custom *c, const struct toolset *set, struct str folder)
+struct manifest {
+    struct manifest *next;
+    struct str folder, path, text;
+    bool ok;
+    struct error err; /* why it could not be read */
+};
+
+static void take_manifest(struct custom *c, const struct toolset *set, const struct manifest *m)
 {
-    AUTO(buf) struct buf path = BUF_INIT, text = BUF_INIT;
     AUTO(json) struct json doc = JSON_INIT;
-    struct error err;
-    buf_addf(&path, "%.*s/tool.json", STR_FMT(folder));
-    if (!path_exists(buf_str(&path)))
-        return;
-    if (!path_read(&text, buf_str(&path), LIMIT_CUSTOM_MANIFEST_BYTES, &err) ||
-        !json_parse(buf_str(&text), 0, DEPTH, &doc, &err)) {
+    struct error err = m->err;
+    struct str folder = m->folder, path = m->path;
+    if (!m->ok || !json_parse(m->text, 0, DEPTH, &doc, &err)) {
         custom_note(c, "%s: %s", path.p, err.text);
         return;
     }
@@ -206,7 +209,7 @@ static void read_manifest(struct custom *c, const struct toolset *set, struct st
         return;
     }
     struct custom_tool *t = custom_make(c, set, name, json_get_str(doc.root, "description"), schema,
-                                        buf_str(&path));
+                                        path);
     if (!t)
         return;
     double seconds = json_get_num(doc.root, "timeout_seconds", LIMIT_CUSTOM_SECONDS);
@@ -217,22 +220,58 @@ static void read_manifest(struct custom *c, const struct toolset *set, struct st
     custom_add(c, t);
 }
 
+/* ---- finding ---- */
+
+struct hunt { /* on the thread pool */
+    struct str dir;
+    struct arena arena;
+    struct manifest *first, **end;
+};
+
 static int is_visible(const struct dirent *entry)
 {
     return entry->d_name[0] != '.';
 }
 
-void custom_find_programs(struct custom *c, const struct toolset *set)
+static void read_manifest(struct hunt *h, const char *name)
 {
+    AUTO(buf) struct buf text = BUF_INIT;
+    struct str folder = arena_fmt(&h->arena, "%.*s/%s", STR_FMT(h->dir), name);
+    struct str path = arena_fmt(&h->arena, "%s/tool.json", folder.p);
+    if (!path_is_dir(folder) || !path_exists(path))
+        return;
+    struct manifest *m = arena_new(&h->arena, struct manifest);
+    *m = (struct manifest){.folder = folder, .path = path};
+    m->ok = path_read(&text, path, LIMIT_CUSTOM_MANIFEST_BYTES, &m->err);
+    m->text = arena_str(&h->arena, buf_str(&text));
+    *h->end = m;
+    h->end = &m->next;
+}
+
+static void hunt_run(void *arg)
+{
+    struct hunt *h = arg;
     struct dirent **entries = NULL;
-    AUTO(buf) struct buf folder = BUF_INIT;
-    int n = scandir(arena_strz(&c->arena, c->dir), &entries, is_visible, alphasort);
+    int n = scandir(arena_strz(&h->arena, h->dir), &entries, is_visible, alphasort);
     for (int i = 0; i < n; i++) {
-        buf_reset(&folder);
-        buf_addf(&folder, "%.*s/%s", STR_FMT(c->dir), entries[i]->d_name);
-        if (path_is_dir(buf_str(&folder)))
-            read_manifest(c, set, buf_str(&folder));
+        read_manifest(h, entries[i]->d_name);
         free(entries[i]);
     }
     free(entries);
+}
+
+void custom_find_programs_through_await(struct custom *c, const struct toolset *set)
+{
+    enum { ROUND_TOOLS = 100 };
+    struct hunt h = {.dir = c->dir, .arena = ARENA_INIT};
+    struct error ignored;
+    size_t n = 0;
+    h.end = &h.first;
+    work_through_await(fiber_loop(), hunt_run, &h);
+    for (const struct manifest *m = h.first; m; m = m->next) {
+        take_manifest(c, set, m);
+        if (++n % ROUND_TOOLS == 0)
+            yield_await(fiber_loop(), &ignored);
+    }
+    arena_clear(&h.arena);
 }

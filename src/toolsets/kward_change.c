@@ -12,10 +12,10 @@
 enum { DIFF_BYTES = 8192, MAX_EDITS = 1000 };
 
 /* Into the result's diff, and behind a newline into its text. */
-static void put_diff(const struct change *c, struct str name, struct tool_result *ret)
+static void put_diff_await(const struct change *c, struct str name, struct tool_result *ret)
 {
     AUTO(buf) struct buf diff = BUF_MAX(DIFF_BYTES);
-    bool is_whole = change_diff(c, name, true, &diff);
+    bool is_whole = change_diff_await(c, name, true, &diff);
     buf_add(&ret->diff, buf_str(&diff));
     if (!is_whole)
         buf_addf(&ret->diff, "... diff truncated to %d bytes\n", DIFF_BYTES);
@@ -68,7 +68,7 @@ static bool write_tool_await(struct tool_cx *cx, const void *args, struct tool_r
     if (!kward_path_write(cx, a->path, &path, ret) ||
         !check_write(cx, buf_str(&path), a->path, ret))
         return true;
-    if (!change_write(buf_str(&path), a->content, &change, err))
+    if (!change_write_await(cx, buf_str(&path), a->content, &change, err))
         return tool_fail(ret, "Error: cannot write %.*s: %s", STR_FMT(a->path), cause_of(err));
     if (cx->reads)
         read_set_add(cx->reads, buf_str(&path));
@@ -78,7 +78,7 @@ static bool write_tool_await(struct tool_cx *cx, const void *args, struct tool_r
                        change.is_comparable ? buf_str(&change.before) : STR_NONE,
                        buf_str(&change.after), &ret->text);
     if (change.is_comparable)
-        put_diff(&change, a->path, ret);
+        put_diff_await(&change, a->path, ret);
     return true;
 }
 
@@ -178,7 +178,8 @@ static bool edit_tool_await(struct tool_cx *cx, const void *args, struct tool_re
     if (!kward_path_write(cx, a->path, &path, ret) || !check_edit(cx, buf_str(&path), a->path, ret))
         return true;
     take_edits(a->edits, edits);
-    if (!change_edit(buf_str(&path), &(struct edit_list){edits, n, false}, &change, &report, err))
+    if (!change_edit_await(cx, buf_str(&path), &(struct edit_list){edits, n, false}, &change,
+                           &report, err))
         return tool_fail(ret, "Error: cannot edit %.*s: %s", STR_FMT(a->path), cause_of(err));
     if (report.fault != EDIT_FINE)
         return say_edit_fault(report, a->path, ret) &&
@@ -192,7 +193,7 @@ static bool edit_tool_await(struct tool_cx *cx, const void *args, struct tool_re
     }
     syntax_check_await(cx, buf_str(&path), buf_str(&change.before), buf_str(&change.after),
                        &ret->text);
-    put_diff(&change, a->path, ret);
+    put_diff_await(&change, a->path, ret);
     return true;
 }
 

@@ -50,8 +50,8 @@ static bool edit_tool_await(struct tool_cx *cx, const void *args, struct tool_re
     AUTO(change) struct change change = CHANGE_INIT;
     path_absolute(&shown, cx->launch_dir.n ? cx->launch_dir : cx->root, a->file_path);
     if (!tool_path_write(cx, buf_str(&shown), &path, err) ||
-        !change_edit(buf_str(&path), &(struct edit_list){&edit, 1, a->replace_all}, &change,
-                     &report, err))
+        !change_edit_await(cx, buf_str(&path), &(struct edit_list){&edit, 1, a->replace_all},
+                           &change, &report, err))
         return loaf_fail(ret, "Failed to write file %s: %s", shown.p, cause_of(err));
     if (report.fault != EDIT_FINE)
         return say_fault(report, buf_str(&shown), ret) &&
@@ -59,7 +59,7 @@ static bool edit_tool_await(struct tool_cx *cx, const void *args, struct tool_re
                          &report, &ret->text);
     name_target(ret, a->file_path, buf_str(&path));
     ret->diff.limit = DIFF_BYTES;
-    change_diff(&change, a->file_path, false, &ret->diff);
+    change_diff_await(&change, a->file_path, false, &ret->diff);
     ret->diff.limit = 0;
     buf_addf(&ret->text, "Success. Updated the following files:\nM %s", shown.p);
     loaf_done(ret);

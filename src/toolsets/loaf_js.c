@@ -187,7 +187,7 @@ static bool js_await(struct tool_cx *cx, const void *args, struct tool_result *r
     const char *runtime = js_runtime(a->runtime, cx->env);
     if (!runtime)
         return loaf_refuse(ret, "run_js `runtime` is not installed.");
-    if (!js_script_write(cx->config_dir, "runs", ending, a->code, &script, err))
+    if (!js_script_write_await(cx->config_dir, "runs", ending, a->code, &script, err))
         return loaf_refuse(ret, err->text);
     add_arg(&r, str_of(runtime));
     add_arg(&r, buf_str(&script));
@@ -195,7 +195,7 @@ static bool js_await(struct tool_cx *cx, const void *args, struct tool_result *r
     set_place(cx, &r, a->cwd, a->timeout_seconds);
     run_await(cx, &r, err);
     if (!a->keep_script)
-        file_remove(buf_str(&script), &ignored);
+        file_remove_soon(cx->loop, buf_str(&script), &ignored);
     struct jw w = begin(&r, ret);
     jw_kstr(&w, "scriptPath", buf_str(&script));
     jw_kz(&w, "runtime", runtime);

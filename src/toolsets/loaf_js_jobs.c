@@ -137,7 +137,8 @@ static bool start_script_await(struct tool_cx *cx, const struct js_start *s, str
     struct error ignored;
     if (!path_is_dir(str_of(s->cwd)))
         return error_set(err, ERR_NOT_FOUND, "no such directory: %s", s->cwd);
-    if (!js_script_write(cx->config_dir, "background", js_ending(a->format), a->code, script, err))
+    if (!js_script_write_await(cx->config_dir, "background", js_ending(a->format), a->code, script,
+                               err))
         return false;
     put_command(&command, s->runtime, buf_str(script), a->args, a->keep_script);
     struct background_options o = {
@@ -153,7 +154,7 @@ static bool start_script_await(struct tool_cx *cx, const struct js_start *s, str
     };
     if (background_start_await(cx->background, &o, ret, err))
         return true;
-    file_remove(buf_str(script), &ignored);
+    file_remove_soon(cx->loop, buf_str(script), &ignored);
     return false;
 }
 

@@ -131,7 +131,7 @@ static bool make_await(struct tool_cx *cx, const void *args, struct tool_result 
                       STR_FMT(name));
     put_module(a, name, &module);
     if (!path_make_dirs(custom_dir(cx->custom), 0700, err) ||
-        !file_replace(buf_str(&path), buf_str(&module), 0600, err))
+        !file_replace_await(buf_str(&path), buf_str(&module), 0600, err))
         return refuse(ret, "the tool could not be written: %s", err->text);
     if (!custom_add_file_await(cx->custom, cx, &toolset_loaf, buf_str(&path), err))
         return err->code != ERR_CANCELED &&

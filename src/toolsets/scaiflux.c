@@ -139,10 +139,10 @@ static const struct tool read_tool = {
     .run_await = read_await,
 };
 
-static void put_diff(const struct change *c, struct str name, struct tool_result *ret)
+static void put_diff_await(const struct change *c, struct str name, struct tool_result *ret)
 {
     ret->diff.limit = DIFF_BYTES;
-    if (!change_diff(c, name, false, &ret->diff)) {
+    if (!change_diff_await(c, name, false, &ret->diff)) {
         ret->diff.limit = 0;
         buf_addz(&ret->diff, "[the rest of the diff is left out]\n");
     }
@@ -183,7 +183,7 @@ static bool write_await(struct tool_cx *cx, const void *args, struct tool_result
                tool_fail(ret, "cannot write %.*s: %s", STR_FMT(a->path), cause_of(err));
     name_target(ret, a->path, buf_str(&path));
     if (change.is_comparable || !change.existed)
-        put_diff(&change, a->path, ret);
+        put_diff_await(&change, a->path, ret);
     buf_addf(&ret->text, "%s %.*s (%zu bytes)\n", change.existed ? "replaced" : "created",
              STR_FMT(a->path), change.n_bytes);
     check_syntax_await(cx, buf_str(&path), &change, &ret->text);
@@ -255,7 +255,7 @@ static bool edit_await(struct tool_cx *cx, const void *args, struct tool_result 
                edit_hint(buf_str(&change.before), seen_get(cx->seen, buf_str(&path)), &edit,
                          &report, &ret->text);
     name_target(ret, a->path, buf_str(&path));
-    put_diff(&change, a->path, ret);
+    put_diff_await(&change, a->path, ret);
     buf_addf(&ret->text, "edited %.*s: %zu replacement%s\n", STR_FMT(a->path), report.count,
              report.count == 1 ? "" : "s");
     edit_say_notes(&report, buf_str(&change.after), true, &ret->text);

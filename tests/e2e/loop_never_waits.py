@@ -22,7 +22,18 @@ import harness  # noqa: E402
 from client import PATIENCE_S, PROGRAM, Client, Kward, Loaf, Rpc, Scaiflux  # noqa: E402
 
 LIMIT_MS = 20 * harness.slow() * harness.pace()
-SCENARIO = {"turns": [{"when": "search", "rounds": [[{"call": "@search", "args": {
+CODE = "console.log('x')"
+SCENARIO = {"turns": [{"when": "scripts", "rounds": [
+                        [{"call": "run_js", "args": {"code": CODE}}],
+                        [{"call": "start_background_js", "args": {"code": CODE}}],
+                        [{"call": "create_persistent_tool", "args": {
+                            "name": "fresh", "description": "d", "handler_code": "return 1"}}],
+                        [{"say": "Done."}]]},
+                    {"when": "edit", "rounds": [
+                        [{"call": "edit_file", "args": {"file_path": "large.txt",
+                            "old_string": "the end", "new_string": "the other end"}}],
+                        [{"say": "Done."}]]},
+                    {"when": "search", "rounds": [[{"call": "@search", "args": {
                         "pattern": "ne+dle [0-9]+ x", "path": "tree"}}], [{"say": "Searched."}]]}],
          "rounds": [[{"say": "Heard you."}]]}
 results = []  # of the scene that is played
@@ -30,7 +41,7 @@ rounds = {}   # case: longest rounds in ms, busy and asleep, the better of two a
 
 
 def check(name, ok, detail=""):
-    results.append((name, bool(ok), str(detail)[:600]))
+    results.append((name, bool(ok), str(detail)[:3000]))
 
 
 def env(base):
@@ -244,6 +255,10 @@ def slow_syncs(base):
     with Loaf(cwd=base, env=env(base), wrap=wrap) as c:
         session = c.call("session.create")["session_id"]
         c.turn(session, "hello")
+        before = len(c.heard)
+        c.turn(session, "scripts")
+        check("loaf: scripts ran", '"created tool fresh' in json.dumps(c.heard[before:]).replace(
+            "\\", ""), [m for m in c.heard[before:] if "results" in json.dumps(m)])
         c.call("model.select", {"model_id": f"{base}/scenario.json", "provider": "rehearsal",
                                 "thinking_level": "OFF"})
         c.call("history.clear_session", {"session_id": session})
@@ -332,6 +347,50 @@ def huge_session(base):
         c.call("sessions/resume", {"path": path})
         ended("kward, a session of 200 MB", c)
         os.remove(path)
+
+
+def large_files(base):
+    with open(f"{base}/large.txt", "w", encoding="ascii") as file:
+        file.write("A line of a large text.\n" * 600000 + "the end\n")
+    with Loaf(cwd=base, env=env(base)) as c:
+        c.turn(c.call("session.create")["session_id"], "edit")
+        with open(f"{base}/large.txt", encoding="ascii") as file:
+            check("loaf: edited", file.read().endswith("the other end\n"),
+                  [m for m in c.heard if "tool" in json.dumps(m)][:3])
+        ended("loaf, a large file", c)
+
+
+def many_prompts(base):
+    place = {**env(base), "HOME": f"{base}/home"}
+    for i in range(1000):
+        os.makedirs(f"{base}/home/.kward/prompts", exist_ok=True)
+        os.makedirs(f"{base}/home/.kward/plugins/p{i}")
+        with open(f"{base}/home/.kward/prompts/t{i}.md", "w", encoding="ascii") as file:
+            file.write(f"---\ndescription: number {i}\n---\n{i} $ARGUMENTS " + WORDS * 100)
+        with open(f"{base}/home/.kward/plugins/p{i}/plugin.json", "w", encoding="ascii") as file:
+            json.dump({"program": "/bin/true", "commands": [{"name": f"c{i}"}]}, file)
+    with Kward(cwd=base, env=place) as c:
+        session = c.call("sessions/create")["id"]
+        check("kward: all prompts", len(c.call("prompts/list")["prompts"]) == 1000)
+        check("kward: expanded", c.call("prompts/expand", {"command": "t7", "arguments": "x"})[
+            "text"].startswith("7 x "))
+        c.call("commands/list", {"sessionId": session})
+        c.call("resources/startup", {"sessionId": session})
+        turn = c.call("turns/start", {"sessionId": session, "input": "/t7 go"})["id"]
+        c.event("turnFinished", turn)
+        ended("kward, 1000 prompts and plugins", c)
+
+
+def many_tools(base):
+    for i in range(2500):
+        os.makedirs(f"{base}/home/.loaf/tools/t{i}")
+        with open(f"{base}/home/.loaf/tools/t{i}/tool.json", "w", encoding="ascii") as file:
+            json.dump({"name": f"t{i}", "description": "d", "command": "true"}, file)
+    with Loaf(cwd=base, env={**env(base), "HOME": f"{base}/home"}) as c:
+        session = c.call("session.create")["session_id"]
+        c.turn(session, "go")
+        check("loaf: the tools are there", "t2499" in json.dumps(c.call("tools.list")))
+        ended("loaf, 2500 tools of the user", c)
 
 
 def compaction(base):
@@ -489,6 +548,7 @@ def main():
         for test in (kward_locks, loaf_locks, scaiflux_locks, scaiflux_resumes_locked, acp_opens,
                      chat_opens, mcp_opens, slow_syncs,
                      large_tree, many_sessions, large_session, huge_session, compaction,
+                     large_files, many_prompts, many_tools,
                      exec_skills, chat_skills, acp_skills, loaf_skills, kward_skills,
                      scaiflux_skills):
             if len(sys.argv) > 1 and test.__name__ not in sys.argv[1:]:

@@ -31,12 +31,13 @@ static const struct row prompts_rows[] = {
     ROW_END,
 };
 
-static bool list_prompts(struct request *rq, struct jw *w, struct error *err)
+static bool list_prompts_await(struct request *rq, struct jw *w, struct error *err)
 {
     (void)err;
     struct kward *k = rq->dialect;
     size_t n;
-    const struct item *items = library_prompts(str_of(k->config_dir), &rq->arena, &n);
+    const struct item *items = library_read_await(library_prompts, str_of(k->config_dir),
+                                                  &rq->arena, &n);
     jw_obj(w);
     jw_karr(w, "prompts");
     for (size_t i = 0; i < n; i++) {
@@ -55,8 +56,9 @@ static bool list_prompts(struct request *rq, struct jw *w, struct error *err)
 const struct method kw_prompts_list = {
     .name = "prompts/list",
     .result = prompts_rows,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = list_prompts,
+    .run = list_prompts_await,
     .about = "The prompt templates of the config directory.",
 };
 
@@ -76,13 +78,14 @@ static const struct row expand_rows[] = {
     ROW_END,
 };
 
-static bool expand_prompt(struct request *rq, struct jw *w, struct error *err)
+static bool expand_prompt_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct expand_params *p = rq->args;
     struct kward *k = rq->dialect;
     struct str name = without_slash(p->command);
     size_t n;
-    const struct item *items = library_prompts(str_of(k->config_dir), &rq->arena, &n);
+    const struct item *items = library_read_await(library_prompts, str_of(k->config_dir),
+                                                  &rq->arena, &n);
     const struct item *it = item_find(items, n, name);
     if (!it)
         return error_set(err, ERR_NOT_FOUND, "Unknown prompt template: %.*s",
@@ -100,8 +103,9 @@ const struct method kw_prompts_expand = {
     .params = expand_params_rows,
     .params_size = sizeof(struct expand_params),
     .result = expand_rows,
+    .how = RUN_FIBER,
     .lane = LANE_MAIN,
-    .run = expand_prompt,
+    .run = expand_prompt_await,
     .about = "The text of a template with its arguments put in.",
     .errors = "Unknown prompt template: <command>",
 };
@@ -117,9 +121,9 @@ static struct shelves read_shelves_await(const struct kward *k, struct arena *a)
 {
     struct shelves s;
     struct str dir = str_of(k->config_dir);
-    s.prompts = library_prompts(dir, a, &s.n_prompts);
+    s.prompts = library_read_await(library_prompts, dir, a, &s.n_prompts);
     s.skills = kw_skills_await(k, a, &s.n_skills);
-    s.plugins = library_plugins(dir, a, &s.n_plugins);
+    s.plugins = library_read_await(library_plugins, dir, a, &s.n_plugins);
     return s;
 }
 
@@ -260,10 +264,12 @@ static void put_section(struct jw *w, const char *name, const char *sign, const 
 }
 
 /* Lists Kward's Ruby plugins, which are not loaded. */
-static void put_plugins(struct jw *w, struct kward *k, const struct shelves *s, struct arena *a)
+static void put_plugins_await(struct jw *w, struct kward *k, const struct shelves *s,
+                              struct arena *a)
 {
     size_t n_ruby;
-    const struct item *ruby = library_plugin_files(str_of(k->config_dir), STR(".rb"), a, &n_ruby);
+    const struct item *ruby = library_read_await(library_ruby_plugins, str_of(k->config_dir), a,
+                                                 &n_ruby);
     if (s->n_plugins + n_ruby == 0)
         return;
     jw_obj(w);
@@ -289,7 +295,7 @@ static bool startup_await(struct request *rq, struct jw *w, struct error *err)
     put_section(w, "Context", "", &agents, has_agents, &rq->arena);
     put_section(w, "Skills", "", s.skills, s.n_skills, &rq->arena);
     put_section(w, "Prompts", "/", s.prompts, s.n_prompts, &rq->arena);
-    put_plugins(w, k, &s, &rq->arena);
+    put_plugins_await(w, k, &s, &rq->arena);
     jw_arr_end(w);
     jw_obj_end(w);
     return true;
@@ -468,8 +474,12 @@ static bool run_command_await(struct request *rq, struct jw *w, struct error *er
                       "\"reason\":\"clientClipboardOwnedByUi\"}"));
         return true;
     }
-    const struct item *items = library_plugins(str_of(k->config_dir), &rq->arena, &n);
+    const struct item *items = library_read_await(library_plugins, str_of(k->config_dir),
+                                                  &rq->arena, &n);
     const struct item *it = item_find(items, n, name);
+    s = kw_find_session(k, p->session_id, err); /* it may have been closed meanwhile */
+    if (!s)
+        return false;
     if (!it && str_is(name, "undo")) {
         if (!undo_await(s->file->session, &out, err))
             return false;
@@ -516,20 +526,26 @@ static bool split_slash(struct str input, struct str *ret_name, struct str *ret_
     return ret_name->n > 0;
 }
 
-void kw_take_slash(struct kward *k, struct kw_session *s, struct arena *a, struct input *in)
+void kw_take_slash_await(struct request *rq, struct str id, struct input *in)
 {
+    struct kward *k = rq->dialect;
     struct str name, rest, dir = str_of(k->config_dir);
+    struct error ignored;
     size_t n;
     if (!split_slash(in->text, &name, &rest))
         return;
-    const struct item *items = library_prompts(dir, a, &n), *it = item_find(items, n, name);
+    const struct item *items = library_read_await(library_prompts, dir, &rq->arena, &n);
+    const struct item *it = item_find(items, n, name);
     if (it) {
         in->display = in->text;
-        in->text = item_expand(it, rest, a);
+        in->text = item_expand(it, rest, &rq->arena);
         return;
     }
-    items = library_plugins(dir, a, &n);
+    items = library_read_await(library_plugins, dir, &rq->arena, &n);
     it = item_find(items, n, name);
+    struct kw_session *s = kw_find_session(k, id, &ignored);
+    if (!s)
+        return;
     if (it && in->n_images == 0)
         in->errand = &new_visit(k, s, it, rest)->errand;
     else if (str_is(name, "undo") && !rest.n && in->n_images == 0)

@@ -24,7 +24,7 @@ bool kw_take_attachments(yyjson_val *list, struct arena *a, struct input *in, st
 
 /* commands.c */
 /* A template in the input is expanded, a command of a plugin becomes an errand. */
-void kw_take_slash(struct kward *k, struct kw_session *s, struct arena *a, struct input *in);
+void kw_take_slash_await(struct request *rq, struct str id, struct input *in);
 
 /* recall.c */
 void kw_memory_flags(const struct kward *k, bool *ret_on, bool *ret_summary);

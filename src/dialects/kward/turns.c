@@ -78,7 +78,10 @@ static bool start_await(struct request *rq, struct jw *w, struct error *err)
     if (!s || !kw_take_attachments(p->attachments, &rq->arena, &in, err) ||
         !choose_how(p->behavior, &how, err))
         return false;
-    kw_take_slash(k, s, &rq->arena, &in);
+    kw_take_slash_await(rq, p->session_id, &in);
+    s = kw_find_session(k, p->session_id, err); /* it may have been closed meanwhile */
+    if (!s)
+        return false;
     if (in.errand && how == SEND_STEER && !session_can_steer(s->file->session)) {
         in.errand->free(in.errand);
         return refuse_behavior(p->behavior, err);
