@@ -48,21 +48,37 @@ struct front {
     pid_t pid;
     int pidfd;
     struct watch *watch;
+    struct timer *timer; /* looks now and then where there is no pidfd */
     loop_fn *done;
     void *arg;
 };
 
-static void on_front_end(void *arg, int events)
+enum { LOOK_MS = 50 };
+
+static void on_look(void *arg)
 {
     struct front *f = arg;
-    (void)events;
-    waitpid(f->pid, NULL, 0);
-    watch_free(f->watch);
-    close(f->pidfd);
+    if (waitpid(f->pid, NULL, WNOHANG) == 0) {
+        if (f->timer)
+            timer_start(f->timer, LOOK_MS);
+        return;
+    }
+    if (f->watch)
+        watch_free(f->watch);
+    if (f->timer)
+        timer_free(f->timer);
+    if (f->pidfd >= 0)
+        close(f->pidfd);
     loop_fn *done = f->done;
     void *done_arg = f->arg;
     free(f);
     done(done_arg);
+}
+
+static void on_front_end(void *arg, int events)
+{
+    (void)events;
+    on_look(arg);
 }
 
 static int spawn_front(const char *const *argv, int in, int out, pid_t *ret_pid)
@@ -91,19 +107,19 @@ static int spawn_front(const char *const *argv, int in, int out, pid_t *ret_pid)
 bool terminal_run(struct loop *l, const struct terminal_program *p, struct error *err)
 {
     pid_t pid;
+    struct error ignored;
     int code = spawn_front(p->argv, p->in, p->out, &pid);
     if (code != 0)
         return error_errno(err, code, "cannot start %s", p->argv[0]);
     struct front *f = xnew(struct front);
     *f = (struct front){.pid = pid, .done = p->done, .arg = p->arg};
     f->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    f->watch = f->pidfd >= 0 ? watch_new(l, f->pidfd, on_front_end, f, err) : NULL;
-    if (!f->watch) { /* a kernel without pidfd: it is waited for */
-        waitpid(pid, NULL, 0);
-        free(f);
-        loop_later(l, p->done, p->arg);
-        return true;
+    f->watch = f->pidfd >= 0 ? watch_new(l, f->pidfd, on_front_end, f, &ignored) : NULL;
+    if (f->watch) {
+        watch_set(f->watch, WATCH_IN);
+    } else {
+        f->timer = timer_new(l, on_look, f);
+        timer_start(f->timer, LOOK_MS);
     }
-    watch_set(f->watch, WATCH_IN);
     return true;
 }

@@ -324,11 +324,47 @@ static void test_open(void **state)
     assert_false(terminal_resize(master, 1, 1, &err));
 }
 
+static void on_front_over(void *arg)
+{
+    *(bool *)arg = true;
+}
+
+/* Where there is no pidfd, as without descriptors, the loop does not wait for the program. */
+static void a_program_without_a_pidfd_is_not_waited_for(void **state)
+{
+    (void)state;
+    static const char *const argv[] = {"cat", NULL};
+    struct loop *l = loop_new();
+    struct rlimit old, none;
+    struct error err;
+    int ends[2];
+    bool is_over = false;
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+    none = (struct rlimit){.rlim_cur = (rlim_t)null + 1, .rlim_max = old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    struct terminal_program p = {argv, ends[0], null, on_front_over, &is_over};
+    alarm(20); /* a loop that waits would never get further */
+    assert_true(terminal_run(l, &p, &err));
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    loop_step(l, false);
+    assert_false(is_over);
+    close(ends[1]);
+    while (!is_over)
+        loop_step(l, true);
+    alarm(0);
+    close(ends[0]);
+    close(null);
+    loop_free(l);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 0 && strcmp(argv[0], "hold") == 0)
         return hold_main(argc, argv, NULL);
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_program_without_a_pidfd_is_not_waited_for),
         cmocka_unit_test(test_open),
         cmocka_unit_test(test_is_a_terminal),
         cmocka_unit_test(test_all_output_comes),
