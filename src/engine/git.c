@@ -9,7 +9,7 @@
  * one
  */
 #include "base/arena.h"
-#include "engine/session.h"
+#include "engine/session_impl.h"
 
 #include <string.h>
 
@@ -125,23 +125,32 @@ static bool override_settings_await(struct session *s, struct words *w, int64_t 
     return ok;
 }
 
+static bool run_await(struct session *s, struct words *w, const struct session_program *p,
+                      struct program_output *ret, struct error *err)
+{
+    struct session_program safe = *p;
+    add_always(w);
+    if (!override_settings_await(s, w, p->timeout_ms, err))
+        return false;
+    add(w, p->argv[0]);
+    for (size_t i = 0; i < ARRAY_LEN(subcommands); i++)
+        for (size_t k = 0; !strcmp(p->argv[0], subcommands[i].name) && subcommands[i].options[k];
+             k++)
+            add(w, subcommands[i].options[k]);
+    for (size_t i = 1; p->argv[i]; i++)
+        add(w, p->argv[i]);
+    add(w, NULL);
+    safe.argv = w->v;
+    return session_program_await(s, &safe, ret, err);
+}
+
 bool session_git_await(struct session *s, const struct session_program *p,
                        struct program_output *ret, struct error *err)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     struct words w = {.arena = &a};
-    struct session_program safe = *p;
-    add_always(&w);
-    if (!override_settings_await(s, &w, p->timeout_ms, err))
-        return false;
-    add(&w, p->argv[0]);
-    for (size_t i = 0; i < ARRAY_LEN(subcommands); i++)
-        for (size_t k = 0; !strcmp(p->argv[0], subcommands[i].name) && subcommands[i].options[k];
-             k++)
-            add(&w, subcommands[i].options[k]);
-    for (size_t i = 1; p->argv[i]; i++)
-        add(&w, p->argv[i]);
-    add(&w, NULL);
-    safe.argv = w.v;
-    return session_program_await(s, &safe, ret, err);
+    session_hold(s);
+    bool ok = run_await(s, &w, p, ret, err);
+    session_release(s);
+    return ok;
 }
