@@ -199,6 +199,7 @@ bool call_run_await(struct call *c, struct error *err)
     struct undo_watch watch = {0};
     bool ok = (c->is_early || undo_before_await(c, &watch, err)) &&
               c->tool->run_await(&cx, c->decoded, &c->result, err);
+    s->engine->n_changes += c->tool->mode != MODE_READ_ONLY;
     undo_after_await(c, &watch);
     output_free(output);
     c->duration_us = time_mono_us() - started_us;

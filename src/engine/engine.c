@@ -4,6 +4,7 @@
 
 #include "base/path.h"
 #include "context/skill_store.h"
+#include "engine/repository.h"
 #include "net/http.h"
 #include "toolsets/custom.h"
 #include "tools/background.h"
@@ -84,6 +85,7 @@ void engine_free(struct engine *e)
     catalogue_free(e->catalogue);
     limits_book_free(e->limits);
     learned_free(e->learned);
+    repositories_free(e);
     free(e->launch_dir);
     group_unref(e->group);
     free(e);

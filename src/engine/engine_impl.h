@@ -62,6 +62,8 @@ struct engine {
     struct arena access;         /* of the last address and credentials given to the catalogue */
     struct limits_book *limits;  /* what providers said, see engine_limits */
     struct learned *learned;     /* windows; NULL before the first request */
+    struct repository *repositories; /* of workspaces, see repository.h; the last used first */
+    uint64_t n_changes;              /* calls that may have changed files */
 };
 
 /* keys.c */

@@ -115,7 +115,7 @@ static void put_surroundings_await(struct session *s, struct arena *a, struct bu
         surroundings_put_await(s, a, &text, &branch);
         session_set_str(&p->place, buf_str(&text));
     } else {
-        branch = surroundings_branch(str_of(s->workspace), a);
+        branch = surroundings_branch_await(s, a);
         if (strcmp(day, p->day) != 0)
             buf_addf(&text, "The date is now %s.", day);
         if (branch.n && !str_is(branch, p->branch ? p->branch : ""))

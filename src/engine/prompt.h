@@ -45,8 +45,8 @@ void prompt_renew(struct session *s);
 /* The environment; the branch, or STR_NONE, in the arena. */
 void surroundings_put_await(struct session *s, struct arena *a, struct buf *out,
                             struct str *ret_branch);
-/* The branch alone, without running anything. */
-struct str surroundings_branch(struct str workspace, struct arena *a);
+/* The branch alone, in the arena; git is asked only where its files do not tell, after a change. */
+struct str surroundings_branch_await(struct session *s, struct arena *a);
 void surroundings_day(char out[16]);
 
 #endif

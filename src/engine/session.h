@@ -210,7 +210,8 @@ void program_output_clear(struct program_output *o);
  * ERR_NOT_FOUND when there is no such program. */
 bool session_program_await(struct session *s, const struct session_program *p,
                            struct program_output *ret, struct error *err);
-/* git in the workspace, argv[0] being its subcommand (cat-file, diff, log, ls-files or status): no
+/* git in the workspace, argv[0] being its subcommand (cat-file, diff, log, ls-files, status or
+ * symbolic-ref): no
  * program that the repository names is run.  trivet starts git in no other way. */
 bool session_git_await(struct session *s, const struct session_program *p,
                        struct program_output *ret, struct error *err);

@@ -2,21 +2,19 @@
 /* The environment, sent to the model once: facts that it would otherwise spend calls on.
  *
  * git runs only where it is confined or everything is permitted: a repository can name programs in
- * its settings.  Elsewhere the branch is read from .git/HEAD and the rest is left out. */
+ * its settings.  Elsewhere the branch is read from .git/HEAD and the rest is left out.  What git
+ * said is remembered for further sessions. */
 #include "engine/prompt.h"
 
-#include "base/path.h"
 #include "base/time.h"
 #include "base/utf8.h"
-#include "context/foreign.h"
+#include "engine/repository.h"
 #include "engine/turn_impl.h"
-#include "tools/program.h"
 
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 
-enum { GIT_MS = 2000, GIT_BYTES = 8192, CHANGED_MAX = 20, HEAD_BYTES = 1024 };
+enum { GIT_MS = 2000, GIT_BYTES = 8192, CHANGED_MAX = 20 };
 
 void surroundings_day(char out[16])
 {
@@ -24,29 +22,6 @@ void surroundings_day(char out[16])
     struct tm tm;
     localtime_r(&now, &tm);
     strftime(out, 16, "%Y-%m-%d", &tm);
-}
-
-/* The nearest directory from the workspace upward that has a .git, or STR_NONE. */
-static struct str find_root(struct str workspace, struct arena *a)
-{
-    for (struct str dir = workspace; dir.n > 1; dir = path_dir(dir)) {
-        struct str git = arena_fmt(a, "%.*s/.git", STR_FMT(dir));
-        struct stat st;
-        if (lstat(git.p, &st) == 0)
-            return dir;
-    }
-    return STR_NONE;
-}
-
-struct str surroundings_branch(struct str workspace, struct arena *a)
-{
-    AUTO(buf) struct buf text = BUF_INIT;
-    struct str root = find_root(workspace, a), ref = STR("ref: refs/heads/");
-    struct error ignored;
-    if (!root.n || !foreign_read(root, STR(".git/HEAD"), HEAD_BYTES, &text, &ignored))
-        return STR_NONE;
-    struct str head = str_trim(buf_str(&text));
-    return str_starts(head, ref) ? arena_str(a, str_from(head, ref.n)) : STR_NONE;
 }
 
 /* At most so many lines of what a git command says, each behind two blanks. */
@@ -74,19 +49,89 @@ static void put_git_await(struct session *s, const char *const *argv, const char
     program_output_clear(&o);
 }
 
-static void put_repository_await(struct session *s, struct str root, struct str branch,
-                                 struct buf *out)
+static void ask_branch_await(struct session *s, struct repository *r, const struct git_head *head)
 {
-    static const char *const status[] = {"status", "--porcelain", "--untracked-files=normal", NULL};
+    static const char *const symbolic[] = {"symbolic-ref", "--short", "-q", "HEAD", NULL};
+    struct session_program p = {.argv = symbolic, .timeout_ms = GIT_MS, .max = GIT_BYTES};
+    struct program_output o = {0};
+    struct error ignored;
+    struct str name = STR_NONE;
+    if (session_git_await(s, &p, &o, &ignored) && o.exit_code == 0 && !o.timed_out)
+        name = str_trim(buf_str(&o.out));
+    if (!fiber_is_canceled())
+        repository_keep_branch(r, head, git_is_branch_name(name) ? name : STR_NONE);
+    program_output_clear(&o);
+}
+
+/* The first command in a sandbox can change the names in the workspace, of which git says nothing.
+ */
+static struct git_head look_again(struct session *s, const struct git_head *before, struct arena *a)
+{
+    struct git_head now;
+    git_head_read(&now, str_of(s->workspace), a);
+    return now.index == before->index ? now : *before;
+}
+
+static void ask_facts_await(struct session *s, struct repository *r, const struct git_head *head,
+                            struct arena *a)
+{
+    static const char *const status[] = {"status", "--porcelain", "--untracked-files=normal",
+                                         NULL};
     static const char *const log[] = {"log", "-3", "--format=%h %s", NULL};
-    buf_addf(out, "Repository: %.*s", STR_FMT(root));
-    if (branch.n)
-        buf_addf(out, ", branch %.*s", STR_FMT(branch));
-    buf_addc(out, '\n');
-    if (!session_room(s) && s->settings->permit != PERMIT_ALL)
+    AUTO(buf) struct buf facts = BUF_INIT;
+    uint64_t n_changes = s->engine->n_changes;
+    put_git_await(s, status, "Changed files", "none", &facts);
+    put_git_await(s, log, "Last commits", NULL, &facts);
+    struct git_head now = look_again(s, head, a);
+    if (!fiber_is_canceled())
+        repository_keep_facts(r, &now, n_changes, buf_str(&facts));
+}
+
+/* What only git knows; facts: NULL when the branch is all that is wanted. */
+static void look_await(struct session *s, struct git_head *head, struct arena *a, struct buf *facts)
+{
+    const struct sandbox_policy *sandbox = session_sandbox(s);
+    struct str key = arena_fmt(a, "%d %s", sandbox ? (int)sandbox->kind : -1, s->workspace);
+    struct repository *r;
+    struct error ignored;
+    bool may_run = sandbox || s->settings->permit == PERMIT_ALL;
+    if (!may_run || !head->root.n || (!facts && !head->needs_git) ||
+        !repository_take_await(s->engine, key, &r, &ignored))
         return;
-    put_git_await(s, status, "Changed files", "none", out);
-    put_git_await(s, log, "Last commits", NULL, out);
+    if (head->needs_git && !repository_has_branch(r, head))
+        ask_branch_await(s, r, head);
+    if (head->needs_git && repository_has_branch(r, head))
+        head->branch = arena_str(a, str_of(r->branch));
+    if (facts && !repository_has_facts(s->engine, r, head))
+        ask_facts_await(s, r, head, a);
+    if (facts)
+        buf_add(facts, buf_str(&r->facts));
+    repository_give_back(r);
+}
+
+struct str surroundings_branch_await(struct session *s, struct arena *a)
+{
+    struct git_head head;
+    git_head_read(&head, str_of(s->workspace), a);
+    look_await(s, &head, a, NULL);
+    return head.branch;
+}
+
+static void put_repository_await(struct session *s, struct arena *a, struct buf *out,
+                                 struct str *ret_branch)
+{
+    AUTO(buf) struct buf facts = BUF_INIT;
+    struct git_head head;
+    git_head_read(&head, str_of(s->workspace), a);
+    look_await(s, &head, a, &facts);
+    *ret_branch = head.branch;
+    if (!head.root.n)
+        return;
+    buf_addf(out, "Repository: %.*s", STR_FMT(head.root));
+    if (head.branch.n)
+        buf_addf(out, ", branch %.*s", STR_FMT(head.branch));
+    buf_addc(out, '\n');
+    buf_add(out, buf_str(&facts));
 }
 
 static void put_sandbox(struct session *s, struct buf *out)
@@ -103,15 +148,12 @@ static void put_sandbox(struct session *s, struct buf *out)
 void surroundings_put_await(struct session *s, struct arena *a, struct buf *out,
                             struct str *ret_branch)
 {
-    struct str workspace = arena_str(a, str_of(s->workspace)), root = find_root(workspace, a);
     const char *shell = getenv("SHELL");
     struct utsname host;
     char day[16];
     surroundings_day(day);
-    *ret_branch = surroundings_branch(workspace, a);
-    buf_addf(out, "<environment>\nDate: %s\nDirectory: %.*s\n", day, STR_FMT(workspace));
-    if (root.n)
-        put_repository_await(s, root, *ret_branch, out);
+    buf_addf(out, "<environment>\nDate: %s\nDirectory: %s\n", day, s->workspace);
+    put_repository_await(s, a, out, ret_branch);
     if (shell)
         buf_addf(out, "Shell: %s\n", shell);
     if (uname(&host) == 0)

@@ -20,22 +20,34 @@ void git_index_clear(struct git_index *x)
     *x = GIT_INDEX_INIT;
 }
 
+/* As git does, a directory .git without HEAD is passed over. */
+static bool is_git_dir(struct str git)
+{
+    AUTO(buf) struct buf head = BUF_INIT;
+    struct stat st;
+    buf_addf(&head, "%.*s/HEAD", STR_FMT(git));
+    return lstat(head.p, &st) == 0;
+}
+
 bool git_find(struct str dir, struct str *ret_root, struct buf *ret_git_dir)
 {
     for (; dir.n > 1; dir = path_dir(dir)) {
         AUTO(buf) struct buf git = BUF_INIT, text = BUF_INIT;
         struct error ignored;
         buf_addf(&git, "%.*s/.git", STR_FMT(dir));
-        if (!path_exists(buf_str(&git)))
+        bool is_dir = path_is_dir(buf_str(&git));
+        if (is_dir ? !is_git_dir(buf_str(&git)) : !path_exists(buf_str(&git)))
             continue;
-        *ret_root = dir;
         buf_reset(ret_git_dir);
-        if (path_is_dir(buf_str(&git)))
+        if (is_dir)
             buf_add(ret_git_dir, buf_str(&git));
         else if (path_read(&text, buf_str(&git), GIT_FILE_BYTES, &ignored) &&
                  str_starts(buf_str(&text), STR("gitdir: ")))
             path_absolute(ret_git_dir, dir, str_trim(str_from(buf_str(&text), 8)));
-        return ret_git_dir->n > 0;
+        if (!is_git_dir(buf_str(ret_git_dir)))
+            return false;
+        *ret_root = dir;
+        return true;
     }
     return false;
 }

@@ -27,7 +27,8 @@ struct git_index {
 void git_index_clear(struct git_index *x);
 
 /* The nearest directory from `dir` upward that has a .git, and the directory with the index: .git,
- * or for a linked worktree the one that the file .git names.  False when there is none. */
+ * or for a linked worktree the one that the file .git names.  False when there is none; ret_git_dir
+ * is changed then too. */
 bool git_find(struct str dir, struct str *ret_root, struct buf *ret_git_dir);
 /* False when there is no index, or none that can be understood. */
 bool git_index_read(struct git_index *ret, struct str git_dir);
