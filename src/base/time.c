@@ -3,10 +3,12 @@
 
 #include "base/mem.h"
 
+#include <stdatomic.h>
 #include <time.h>
 
-static int64_t fixed_ms; /* 0: the real clock */
-static int64_t last_ms;
+/* Atomic: threads of the pool ask too. */
+static _Atomic int64_t fixed_ms; /* 0: the real clock */
+static _Atomic int64_t last_ms;
 
 void time_fix(int64_t ms)
 {
@@ -25,10 +27,10 @@ int64_t time_now_ms(void)
 {
     if (fixed_ms)
         return fixed_ms++;
-    int64_t now = time_real_ms();
-    if (now > last_ms)
-        last_ms = now;
-    return last_ms;
+    int64_t now = time_real_ms(), last = last_ms;
+    while (now > last && !atomic_compare_exchange_weak(&last_ms, &last, now))
+        continue;
+    return MAX(now, last);
 }
 
 int64_t time_mono_us(void)

@@ -8,6 +8,9 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
+#include <pthread.h>
+#include <stdlib.h>
+
 static void test_iso(void **state)
 {
     (void)state;
@@ -75,6 +78,44 @@ static void test_clock(void **state)
     assert_true(time_now_ms() > 1600000000000);
 }
 
+enum { N_THREADS = 4, N_TIMES = 300000 };
+
+static pthread_barrier_t together;
+
+static void *ask_clock(void *arg)
+{
+    int64_t *times = arg;
+    pthread_barrier_wait(&together);
+    for (int i = 0; i < N_TIMES; i++)
+        times[i] = time_now_ms();
+    return NULL;
+}
+
+static int order(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* The fixed clock gives each time once, so that a lost write shows. */
+static void test_clock_of_threads(void **state)
+{
+    (void)state;
+    pthread_t threads[N_THREADS];
+    int64_t *times = xcalloc((size_t)N_THREADS * N_TIMES, sizeof *times);
+    time_fix(1000);
+    pthread_barrier_init(&together, NULL, N_THREADS);
+    for (int i = 0; i < N_THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, ask_clock, times + i * N_TIMES), 0);
+    for (int i = 0; i < N_THREADS; i++)
+        pthread_join(threads[i], NULL);
+    qsort(times, (size_t)N_THREADS * N_TIMES, sizeof *times, order);
+    for (int i = 0; i < N_THREADS * N_TIMES; i++)
+        assert_int_equal(times[i], 1000 + i);
+    time_fix(0);
+    free(times);
+}
+
 static void test_ids(void **state)
 {
     (void)state;
@@ -120,8 +161,9 @@ static void test_fixed_ids(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_iso), cmocka_unit_test(test_from_iso),  cmocka_unit_test(test_clock),
-        cmocka_unit_test(test_ids), cmocka_unit_test(test_fixed_ids),
+        cmocka_unit_test(test_iso),   cmocka_unit_test(test_from_iso),
+        cmocka_unit_test(test_clock), cmocka_unit_test(test_clock_of_threads),
+        cmocka_unit_test(test_ids),   cmocka_unit_test(test_fixed_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
