@@ -5,9 +5,11 @@
  *     holder  gone at end of file on its line: the keeper closes it last (keeper.c)
  *
  * A line is the control socket of a room or holder.  The engine is a subreaper too, so orphans of a
- * killed room become its children.  Every child that is not a running room is such an orphan: it is
- * killed with its descendants and reaped, until there is none.  No fork() here: posix_spawn does
- * not copy the page tables of a large process.
+ * killed room become its children.  After a room was killed, every child that is not a running room
+ * is such an orphan: it is killed with its descendants and reaped, until there is none.  Children
+ * of the program that trivet is a part of are spared: they are in its session, which no process of
+ * a room is, or older than the first room.  No fork() here: posix_spawn does not copy the page
+ * tables of a large process.
  */
 #include "loop/room.h"
 
@@ -50,6 +52,8 @@ struct rooms { /* all rooms of a loop */
     struct room *plain; /* the room without sandbox; NULL before the first command */
     struct timer *sweep;
     int64_t sweep_since_us;
+    bool has_orphans;       /* a room was killed, and what it left may still be there */
+    unsigned long long age; /* when the first room was started (started_at); 0: none was */
 };
 
 struct room {
@@ -149,21 +153,41 @@ static bool is_room(const struct rooms *all, pid_t pid)
     return false;
 }
 
-/* Kills and waits for every child that is no room; true if there was one. */
+/* In ticks since the machine has started; 0: not known. */
+static unsigned long long started_at(pid_t pid)
+{
+    char path[40], text[1024];
+    unsigned long long ticks = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    const char *end = tree_read(path, text, sizeof text) ? strrchr(text, ')') : NULL;
+    for (int i = 2; end && i < 22; i++)
+        end = strchr(end + 1, ' ');
+    return end && sscanf(end, " %llu", &ticks) == 1 ? ticks : 0;
+}
+
+static bool is_foreign(const struct rooms *all, pid_t pid)
+{
+    return getsid(pid) == getsid(0) || started_at(pid) < all->age;
+}
+
+/* Kills and waits for every orphan; true if there was one. */
 static bool orphans_kill(struct rooms *all)
 {
     AUTO(pids) struct pids children = PIDS_INIT;
     bool found = false;
+    if (!all->has_orphans)
+        return false;
     tree_children(getpid(), NULL, &children);
     for (size_t i = 0; i < children.n; i++) {
         pid_t pid = children.p[i];
-        if (is_room(all, pid))
+        if (is_room(all, pid) || is_foreign(all, pid))
             continue;
         found = true;
         tree_signal(pid, SIGKILL);
         kill(pid, SIGKILL);
         waitpid(pid, NULL, WNOHANG | __WALL);
     }
+    all->has_orphans = found;
     return found;
 }
 
@@ -215,6 +239,7 @@ static bool room_reap(struct room *r)
     r->pid = 0;
     close_line(r);
     if (pid < 0 || status != 0) { /* it was killed */
+        r->all->has_orphans = true;
         r->all->sweep_since_us = time_mono_us();
         timer_start(r->all->sweep, 0);
     }
@@ -236,6 +261,7 @@ static void room_destroy(struct room *r)
 {
     if (!r->pid)
         return;
+    r->all->has_orphans = true;
     tree_signal(r->pid, SIGKILL);
     kill(r->pid, SIGKILL); /* processes missed here become orphans of the engine */
 }
@@ -473,6 +499,8 @@ static bool room_start(struct room *r, struct error *err)
         return error_errno(err, rc, "cannot start a room for commands");
     }
     r->line = pair[0];
+    if (!r->all->age)
+        r->all->age = started_at(r->pid);
     if (r->on_offer && (r->watch = watch_new(r->all->l, r->line, on_offer, r, err))) {
         watch_set(r->watch, WATCH_IN);
         watch_unref(r->watch);

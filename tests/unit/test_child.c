@@ -818,11 +818,11 @@ static void test_engine_killed(void **state)
 
 static struct loop *loop_of_room;
 
-/* All children of ours are rooms. */
-static void kill_rooms(void)
+/* All other children are rooms. */
+static void kill_rooms(const struct pids *foreign)
 {
     AUTO(pids) struct pids ours = PIDS_INIT;
-    tree_children(getpid(), NULL, &ours);
+    tree_children(getpid(), foreign, &ours);
     assert_true(ours.n > 0);
     for (size_t i = 0; i < ours.n; i++)
         kill(ours.p[i], SIGKILL);
@@ -914,7 +914,7 @@ static void test_room_ends(void **state)
     struct room *room = room_new(l, set);
     run_in(room, "sleep 1000.71 </dev/null >/dev/null 2>&1 & echo $A", 0, "b\n", "");
     assert_int_equal(count_marked("1000.71"), 1);
-    kill_rooms();
+    kill_rooms(NULL);
     run_in(room, "echo $A", 0, "b\n", "");
     assert_true(soon_unmarked(l, "1000.71"));
     run_in(room, "sleep 1000.72 </dev/null >/dev/null 2>&1 & echo $A", 0, "b\n", "");
@@ -922,6 +922,54 @@ static void test_room_ends(void **state)
     assert_true(soon_unmarked(l, "1000.72"));
     loop_end(l);
     assert_int_equal(count_children(), 0);
+}
+
+static pid_t fork_foreign(bool leaves_session)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (leaves_session)
+            setsid();
+        for (;;)
+            pause();
+    }
+    assert_true(pid > 0);
+    return pid;
+}
+
+static void end_foreign(pid_t pid)
+{
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), 0); /* it lives, and was not waited for */
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* Where trivet is a part of another program, which has children of its own. */
+static void test_foreign_children_live(void **state)
+{
+    (void)state;
+    AUTO(pids) struct pids foreign = PIDS_INIT;
+    pid_t before = fork_foreign(true), after;
+    usleep(30000); /* the kernel counts the ages of processes in hundredths of a second */
+    struct loop *l = loop_new();
+    struct trial j;
+    trial_init(&j, l, "setsid sh -c 'sleep 1000.63; :' & echo go; sleep 1000.63");
+    job_start(&j);
+    after = fork_foreign(false);
+    pids_add(&foreign, before);
+    pids_add(&foreign, after);
+    while (!str_is(buf_str(&j.out[1]), "go\n"))
+        loop_step(l, true);
+    kill_rooms(&foreign);
+    while (j.n_ends == 0)
+        loop_step(l, true);
+    assert_true(soon_unmarked(l, "1000.63"));
+    trial_clear(&j);
+    loop_free(l);
+    own_loop = NULL;
+    assert_int_equal(count_children(), 2);
+    end_foreign(before);
+    end_foreign(after);
 }
 
 static void trial_kill(struct trial *j)
@@ -1023,6 +1071,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_engine_killed),
         cmocka_unit_test(test_room),
         cmocka_unit_test(test_room_ends),
+        cmocka_unit_test(test_foreign_children_live),
     };
     int n_failed = cmocka_run_group_tests_name("a holder for each", tests, NULL, NULL);
     is_in_own_room = true;
