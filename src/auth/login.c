@@ -413,6 +413,9 @@ struct login *login_start(struct loop *l, struct auth_store *st, const struct lo
     lg->st = auth_store_ref(st);
     lg->n_users = 1;
     copy_options(lg, o);
+    lg->listener = o->listener;
+    if (lg->listener)
+        listener_hand_over(lg->listener, on_request, lg);
     id_uuid(lg->id);
     pkce_init(&lg->pkce);
     if (!prepare(lg, err)) {

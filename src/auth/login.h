@@ -39,17 +39,18 @@ typedef void login_fn(void *arg, struct login *lg, enum login_event event);
 struct login_options {
     const struct issuer *issuer;
     enum login_way way;
-    struct str client_id;     /* empty: settings, environment, default */
-    struct str scope;         /* empty: the issuer's */
-    struct str originator;    /* client name; empty: trivet */
-    int port;                 /* of the callback, any free one when it is in use; 0: the issuer's */
-    int64_t timeout_ms;       /* 0: 15 minutes */
-    int64_t slow_down_ms;     /* added to the interval by slow_down; 0: 5 s */
-    bool answers_plainly;     /* the callback is answered with plain text and 200, also for a
-                               * refusal */
-    bool ends_on_wrong_state; /* a callback of another sign-in ends this one too */
-    bool wants_api_key;       /* also exchanges for an API key; a refusal is ignored */
-    login_fn *on_event;       /* may be NULL */
+    struct str client_id;  /* empty: settings, environment, default */
+    struct str scope;      /* empty: the issuer's */
+    struct str originator; /* client name; empty: trivet */
+    int port;              /* of the callback, any free one when it is in use; 0: the issuer's */
+    struct http_listener *listener; /* of the callback, taken over in any case; NULL: `port` */
+    int64_t timeout_ms;             /* 0: 15 minutes */
+    int64_t slow_down_ms;           /* added to the interval by slow_down; 0: 5 s */
+    bool answers_plainly;           /* the callback is answered with plain text and 200, also for a
+                                     * refusal */
+    bool ends_on_wrong_state;       /* a callback of another sign-in ends this one too */
+    bool wants_api_key;             /* also exchanges for an API key; a refusal is ignored */
+    login_fn *on_event;             /* may be NULL */
     void *arg;
 };
 

@@ -105,16 +105,6 @@ static void on_nothing(void *arg, struct str path, struct str query, struct list
     (void)ret;
 }
 
-/* A port that is free now: the registration names it. */
-static int find_port(struct loop *l)
-{
-    struct error ignored;
-    struct http_listener *one = listener_new(l, 0, on_nothing, NULL, &ignored);
-    int port = one ? listener_port(one) : 0;
-    listener_free(one);
-    return port;
-}
-
 /* The client of the settings or of the environment; false: one has to be registered. */
 static bool find_client(const struct mcp_config *c, const struct endpoints *e,
                         struct oauth_client *ret)
@@ -138,35 +128,54 @@ static bool browse_await(struct loop *l, struct auth_store *st, const struct log
     return ok;
 }
 
-bool mcp_login_await(struct loop *l, const struct mcp_config *c, mcp_url_fn *on_url, void *arg,
-                     struct error *err)
-{
-    AUTO(arena) struct arena a = ARENA_INIT;
-    AUTO(buf) struct buf path = BUF_INIT;
+struct sign_in {
     struct endpoints e;
     struct oauth_client client;
-    int port = find_port(l);
+    /* Open from before the registration, which names its port, to the end. */
+    struct http_listener *listener;
+};
+
+static bool prepare_await(struct loop *l, const struct mcp_config *c, struct arena *a,
+                          struct sign_in *s, struct error *err)
+{
     if (c->transport != MCP_HTTP)
         return error_set(err, ERR_INVALID, "%.*s runs on this machine and takes no sign-in",
                          STR_FMT(c->name));
     if (!endpoint_is_safe(c->url))
         return error_set(err, ERR_DENIED, "a sign-in needs an address with https://");
-    if (!endpoints_find_await(l, c, &a, &e, err))
+    if (!endpoints_find_await(l, c, a, &s->e, err))
         return false;
-    struct str redirect = arena_fmt(&a, "http://localhost:%d/callback", port);
-    if (!find_client(c, &e, &client) && !client_register_await(l, &e, redirect, &a, &client, err))
+    s->listener = listener_new(l, 0, on_nothing, NULL, err);
+    if (!s->listener)
         return false;
-    struct issuer issuer = make_issuer(c, &a, e.authorize, e.token, e.resource, client.in_header);
+    struct str redirect = arena_fmt(a, "http://localhost:%d/callback", listener_port(s->listener));
+    return find_client(c, &s->e, &s->client) ||
+           client_register_await(l, &s->e, redirect, a, &s->client, err);
+}
+
+bool mcp_login_await(struct loop *l, const struct mcp_config *c, mcp_url_fn *on_url, void *arg,
+                     struct error *err)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(buf) struct buf path = BUF_INIT;
+    struct sign_in s = {0};
+    const struct endpoints *e = &s.e;
+    if (!prepare_await(l, c, &a, &s, err)) {
+        listener_free(s.listener);
+        return false;
+    }
+    struct issuer issuer = make_issuer(c, &a, e->authorize, e->token, e->resource,
+                                       s.client.in_header);
     struct login_options o = {.issuer = &issuer,
                               .way = LOGIN_BROWSER,
-                              .client_id = client.id,
-                              .scope = c->scope.n ? c->scope : e.scope,
-                              .port = port};
+                              .client_id = s.client.id,
+                              .scope = c->scope.n ? c->scope : e->scope,
+                              .listener = s.listener};
     struct auth_store *st = open_store();
-    auth_store_set_client(st, issuer.name, client.id, client.secret);
+    auth_store_set_client(st, issuer.name, s.client.id, s.client.secret);
     bool ok = browse_await(l, st, &o, on_url, arg, err);
     auth_store_free(st);
-    struct kept_client k = {str_of(issuer.name), client, e.token, e.resource};
+    struct kept_client k = {str_of(issuer.name), s.client, e->token, e->resource};
     clients_path(&path);
     return ok && config_change_await(buf_str(&path), put_kept, &k, NULL, err);
 }

@@ -324,6 +324,12 @@ struct http_listener *listener_new(struct loop *l, int port, listen_fn *fn, void
     return s;
 }
 
+void listener_hand_over(struct http_listener *s, listen_fn *fn, void *arg)
+{
+    s->fn = fn;
+    s->arg = arg;
+}
+
 int listener_port(const struct http_listener *s)
 {
     return s->port;

@@ -26,6 +26,8 @@ struct http_listener;
 /* port 0: any free one.  ERR_BUSY when the port is taken. */
 struct http_listener *listener_new(struct loop *l, int port, listen_fn *fn, void *arg,
                                    struct error *err);
+/* From now on another owner answers. */
+void listener_hand_over(struct http_listener *s, listen_fn *fn, void *arg);
 int listener_port(const struct http_listener *s);
 /* Closes the port and every connection; bytes already written are still delivered by the kernel. */
 void listener_free(struct http_listener *s);

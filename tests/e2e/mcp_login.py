@@ -44,6 +44,7 @@ def whole(base):
               and web.asked["resource"] == web.url and web.asked["scope"] == "read write"
               and web.asked["redirect_uri"] in web.redirects
               and web.asked["client_id"] == "client-1", web.asked)
+        check("the port of the redirect is open when it is registered", web.is_port_held)
         check("afterwards the tools work", place.run([ECHO]).text() == "echo: {'text': 'a'}")
         for name in (os.path.join(place.env["XDG_CONFIG_HOME"], "trivet", "auth.json"),
                      os.path.join(place.env["XDG_STATE_HOME"], "trivet", "mcp-clients.json")):

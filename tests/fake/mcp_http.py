@@ -10,6 +10,7 @@ import base64
 import hashlib
 import http.server
 import json
+import socket
 import threading
 import time
 import urllib.parse
@@ -138,6 +139,9 @@ class Web:
     def form(self, handler, body):
         if handler.path == "/register":
             self.redirects = body["redirect_uris"]
+            with socket.socket() as other:
+                self.is_port_held = other.connect_ex(
+                    ("127.0.0.1", urllib.parse.urlsplit(self.redirects[0]).port)) == 0
             handler.reply(201, {"client_id": "client-1", "token_endpoint_auth_method": "none"})
             return
         given = fields(body) if isinstance(body, str) else {}
