@@ -60,6 +60,35 @@ void die(const char *fmt, ...)
     _exit(1);
 }
 
+static void (*volatile restore_fn)(void);
+static volatile sig_atomic_t is_bug;
+
+/* libuv aborts without a message when the kernel refuses a thread or a watch. */
+static void on_abort(int signo)
+{
+    static const char text[] =
+        "trivet: the system refuses a resource that the process needs (threads, "
+        "memory, descriptors or watches); exiting\n";
+    if (restore_fn)
+        restore_fn();
+    if (!is_bug) {
+        (void)!write(STDERR_FILENO, text, sizeof text - 1);
+        _exit(1);
+    }
+    signal(signo, SIG_DFL);
+    raise(signo);
+}
+
+void abort_begin(void)
+{
+    signal(SIGABRT, on_abort);
+}
+
+void abort_restores(void (*restore)(void))
+{
+    restore_fn = restore;
+}
+
 void bug_at(const char *file, int line, const char *fmt, ...)
 {
     va_list ap;
@@ -68,6 +97,6 @@ void bug_at(const char *file, int line, const char *fmt, ...)
     vfprintf(stderr, fmt, ap);
     fputc('\n', stderr);
     va_end(ap);
-    signal(SIGABRT, SIG_DFL); /* the reason was printed above */
+    is_bug = true; /* the reason was printed above */
     abort();
 }

@@ -60,6 +60,11 @@ static inline void free_clear(void *pp)
  */
 void die(const char *fmt, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
+/* From now on an abort, which libraries do without a message, prints one and exits with 1. */
+void abort_begin(void);
+/* Called before, also at a bug of trivet; async-signal-safe.  There is one: the terminal's. */
+void abort_restores(void (*restore)(void));
+
 /* A bug in trivet: prints file and line and aborts. */
 #define BUG(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)
 void bug_at(const char *file, int line, const char *fmt, ...)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "loop/process.h"
 
+#include "base/mem.h"
+
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,23 +24,12 @@ static void raise_files(void)
     is_raised = setrlimit(RLIMIT_NOFILE, &raised) == 0;
 }
 
-/* libuv aborts without a message when the kernel refuses a thread or a watch. */
-static void on_abort(int signo)
-{
-    static const char text[] =
-        "trivet: the system refuses a resource that the process needs (threads, "
-        "memory, descriptors or watches); exiting\n";
-    (void)signo;
-    (void)!write(STDERR_FILENO, text, sizeof text - 1);
-    _exit(1);
-}
-
 void process_begin(void)
 {
     raise_files();
     for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
         signal(ignored[i], SIG_IGN);
-    signal(SIGABRT, on_abort);
+    abort_begin();
 }
 
 void process_spawn_begin(void)

@@ -50,19 +50,25 @@ void tty_leave(void)
     tcsetattr(tty_fd, TCSADRAIN, &given);
 }
 
-static void on_crash(int signo)
+static void restore_terminal(void)
 {
     static const char text[] = "\r\033[J";
     if (is_entered)
         (void)!write(tty_fd, text, sizeof text - 1);
     tty_leave();
+}
+
+static void on_crash(int signo)
+{
+    restore_terminal();
     signal(signo, SIG_DFL);
     raise(signo);
 }
 
 void tty_guard_crash(void)
 {
-    static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE};
+    abort_restores(restore_terminal);
     for (size_t i = 0; i < ARRAY_LEN(signals); i++)
         signal(signals[i], on_crash);
     atexit(tty_leave);
