@@ -100,7 +100,7 @@ static bool begin_ask_await(struct session *s, struct arena *a, struct credentia
         .effort = str_of(s->effort),
         .session_id = session_id_str(s),
         .route = str_of(s->route),
-        .base_url = keys_base_url(p->env_base, p->base_url),
+        .base_url = engine_base_url(s->engine, p),
         .key = key->token,
         .account_id = key->account_id,
         .limits = s->engine->limits,

@@ -47,6 +47,10 @@ bool engine_find_model(struct engine *e, struct arena *a, struct str slug, struc
 /* The provider that such a name means, without looking the model up; NULL when there is none.
  * ret_id gets the part of the slug that is the model's id there. */
 const struct provider *engine_slug_provider(struct engine *e, struct str slug, struct str *ret_id);
+/* From now on the provider is at this address and gets this key, whatever the environment says;
+ * empty: its usual address, no key. */
+void engine_point_provider(struct engine *e, const struct provider *p, struct str base_url,
+                           struct str key);
 const struct provider *engine_find_provider(struct engine *e, struct str name);
 const struct provider *const *engine_providers(struct engine *e, size_t *ret_n);
 /* What is known about the models of a provider (NULL: of all), without asking anybody: the

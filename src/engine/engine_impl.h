@@ -63,10 +63,15 @@ struct engine {
     struct limits_book *limits;  /* what providers said, see engine_limits */
     struct learned *learned;     /* windows; NULL before the first request */
     struct repository *repositories; /* of workspaces, see repository.h; the last used first */
+    struct provider_place *places;   /* of providers that a dialect has pointed elsewhere */
     uint64_t n_changes;              /* calls that may have changed files */
 };
 
 /* keys.c */
+/* Where the provider is and with which key: as engine_point_provider said, else by the environment.
+ * Without a slash at the end; STR_NONE: no key. */
+struct str engine_base_url(const struct engine *e, const struct provider *p);
+struct str engine_given_key(const struct engine *e, const struct provider *p);
 /* For a provider that needs none ret->token stays STR_NONE.  ERR_NO_KEY, ERR_AUTH and what a
  * refresh may run into. */
 bool engine_key_await(struct engine *e, const struct provider *p, struct credential *ret,

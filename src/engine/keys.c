@@ -6,6 +6,7 @@
 #include "auth/jwt.h"
 #include "auth/keys.h"
 #include "base/path.h"
+#include "base/secret.h"
 #include "net/http.h"
 #include "tools/tool.h"
 
@@ -43,6 +44,59 @@ void engine_use_auth(struct engine *e, struct auth_store *st)
     engine_forget_keys(e);
     e->auth = st;
     st->ignores_env = true; /* which name counts for which provider is in the provider's row */
+}
+
+/* ---- where providers are ---- */
+
+struct provider_place { /* in the engine's arena */
+    struct provider_place *next;
+    const struct provider *provider;
+    struct str base_url, key;
+};
+
+static struct provider_place *find_place(const struct engine *e, const struct provider *p)
+{
+    struct provider_place *place = e->places;
+    while (place && place->provider != p)
+        place = place->next;
+    return place;
+}
+
+void engine_point_provider(struct engine *e, const struct provider *p, struct str base_url,
+                           struct str key)
+{
+    struct provider_place *place = find_place(e, p);
+    if (!place) {
+        place = arena_new(&e->arena, struct provider_place);
+        place->provider = p;
+        place->next = e->places;
+        e->places = place;
+    }
+    if (!str_eq(place->base_url, base_url)) /* requests may still hold the one before */
+        place->base_url = arena_str(&e->arena, base_url);
+    if (!str_eq(place->key, key))
+        place->key = arena_str(&e->arena, key);
+    if (key.n)
+        secret_learn(place->key);
+}
+
+struct str engine_base_url(const struct engine *e, const struct provider *p)
+{
+    const struct provider_place *place = find_place(e, p);
+    struct str url = place ? place->base_url : STR_NONE;
+    if (!place)
+        return keys_base_url(p->env_base, p->base_url);
+    while (url.n && url.p[url.n - 1] == '/')
+        url.n--;
+    return url.n ? url : keys_base_url(NULL, p->base_url);
+}
+
+struct str engine_given_key(const struct engine *e, const struct provider *p)
+{
+    const struct provider_place *place = find_place(e, p);
+    if (!place)
+        return keys_find(p->env_key);
+    return place->key.n ? place->key : STR_NONE;
 }
 
 struct str engine_search_key(struct engine *e)
@@ -84,10 +138,9 @@ static bool fits(const struct provider *p, const struct credential *c)
     return (c->type == AUTH_OAUTH) == p->takes_tokens;
 }
 
-static bool needs_none(const struct provider *p)
+static bool needs_none(const struct engine *e, const struct provider *p)
 {
-    return !p->needs_key || keys_is_local(keys_base_url(p->env_base, p->base_url)) ||
-           http_is_replay();
+    return !p->needs_key || keys_is_local(engine_base_url(e, p)) || http_is_replay();
 }
 
 bool engine_peek_key(struct engine *e, const struct provider *p, struct credential *ret)
@@ -104,12 +157,12 @@ bool engine_peek_key(struct engine *e, const struct provider *p, struct credenti
 bool engine_has_credential(struct engine *e, const struct provider *p)
 {
     AUTO(credential) struct credential c = CREDENTIAL_INIT;
-    return keys_find(p->env_key).p || engine_peek_key(e, p, &c);
+    return engine_given_key(e, p).p || engine_peek_key(e, p, &c);
 }
 
 bool engine_has_key(struct engine *e, const struct provider *p)
 {
-    return needs_none(p) || engine_has_credential(e, p);
+    return needs_none(e, p) || engine_has_credential(e, p);
 }
 
 bool engine_is_usable(struct engine *e, const struct provider *p)
@@ -129,7 +182,7 @@ bool engine_no_key(const struct provider *p, struct error *err)
 bool engine_key_await(struct engine *e, const struct provider *p, struct credential *ret,
                       struct error *err)
 {
-    struct str key = keys_find(p->env_key);
+    struct str key = engine_given_key(e, p);
     if (key.p) {
         *ret = (struct credential){.source = CREDENTIAL_ENV, .type = AUTH_API_KEY};
         ret->token = arena_str(&ret->arena, key);
@@ -146,14 +199,14 @@ bool engine_key_await(struct engine *e, const struct provider *p, struct credent
     }
     if (err->code != ERR_NO_KEY)
         return false;
-    return needs_none(p) || engine_no_key(p, err);
+    return needs_none(e, p) || engine_no_key(p, err);
 }
 
 bool engine_renew_key_await(struct engine *e, const struct provider *p, struct str refused,
                             struct error *err)
 {
     AUTO(credential) struct credential c = CREDENTIAL_INIT;
-    if (!p->takes_tokens || keys_find(p->env_key).p || !refused.n)
+    if (!p->takes_tokens || engine_given_key(e, p).p || !refused.n)
         return error_set(err, ERR_AUTH, "there is only one key for %s", p->label);
     return credential_renew_await(engine_auth(e), engine_auth_entry(p), refused, &c, err);
 }

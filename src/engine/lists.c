@@ -32,8 +32,8 @@ static void put_access(void *arg, const struct provider *p, struct catalogue_acc
 {
     struct engine *e = arg;
     arena_clear(&e->access);
-    *ret = (struct catalogue_access){.base_url = keys_base_url(p->env_base, p->base_url),
-                                     .key = keys_find(p->env_key)};
+    *ret = (struct catalogue_access){.base_url = engine_base_url(e, p),
+                                     .key = engine_given_key(e, p)};
     put_account(e, p, ret);
 }
 

@@ -79,13 +79,13 @@ static struct str env_of(const struct kward *k, const char *provider, const char
 /* ---- the local server ---- */
 
 static const struct backend {
-    const char *word, *provider, *base, *env_base, *env_key;
+    const char *word, *provider, *base;
 } backends[] = {
-    {"ollama", "ollama", "http://127.0.0.1:11434/v1", "OLLAMA_BASE_URL", "OLLAMA_API_KEY"},
-    {"lm_studio", "lmstudio", "http://127.0.0.1:1234/v1", "LMSTUDIO_BASE_URL", "LMSTUDIO_API_KEY"},
-    {"llama_cpp", "llamacpp", "http://127.0.0.1:8080/v1", "LLAMACPP_BASE_URL", "LLAMACPP_API_KEY"},
+    {"ollama", "ollama", "http://127.0.0.1:11434/v1"},
+    {"lm_studio", "lmstudio", "http://127.0.0.1:1234/v1"},
+    {"llama_cpp", "llamacpp", "http://127.0.0.1:8080/v1"},
     /* any other server: no defaults */
-    {"", "vllm", "", "VLLM_BASE_URL", "VLLM_API_KEY"},
+    {"", "vllm", ""},
 };
 
 static const struct backend *find_backend(yyjson_val *config, bool has_address)
@@ -109,11 +109,11 @@ static void point_at_local(struct kward *k, yyjson_val *config)
 {
     struct str given = local_setting(config, "KWARD_LOCAL_BASE_URL", "local_base_url");
     const struct backend *b = find_backend(config, given.n > 0);
-    AUTO_FREE char *base = str_dup(given.n ? given : str_of(b->base));
-    AUTO_FREE char *key = str_dup(local_setting(config, "KWARD_LOCAL_API_KEY", "local_api_key"));
+    struct str key = local_setting(config, "KWARD_LOCAL_API_KEY", "local_api_key");
+    const struct provider *p = engine_find_provider(k->sv->engine, str_of(b->provider));
     k->local = b->provider;
-    setenv(b->env_base, base, 1);
-    setenv(b->env_key, key, 1);
+    if (p)
+        engine_point_provider(k->sv->engine, p, given.n ? given : str_of(b->base), key);
     if (!str_int(env("KWARD_LOCAL_CONTEXT_WINDOW"), &k->local_window))
         k->local_window = json_get_int(config, "local_context_window", 0);
     k->local_window = MAX(k->local_window, 0);
