@@ -34,6 +34,16 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define FIBER_TSAN 1
+#include <sanitizer/tsan_interface.h>
+#endif
+#endif
+#ifndef FIBER_TSAN
+#define FIBER_TSAN 0
+#endif
+
 #ifdef TRIVET_VALGRIND
 #include <valgrind/valgrind.h>
 #else
@@ -43,7 +53,8 @@
 
 enum {
     GUARD_BYTES = 4096,
-    STACK_BYTES = LIMIT_STACK_BYTES * (FIBER_ASAN ? 4 : 1), /* instrumented frames are larger */
+    STACK_BYTES = LIMIT_STACK_BYTES *
+                  (FIBER_ASAN || FIBER_TSAN ? 4 : 1), /* instrumented frames are larger */
 };
 
 struct fiber {
@@ -55,6 +66,9 @@ struct fiber {
     void *arg;
     char *stack; /* GUARD_BYTES below it belong to the mapping */
     unsigned valgrind_id;
+#if FIBER_TSAN
+    void *tsan_here, *tsan_back;
+#endif
     struct stack_place here, back; /* saved places of the fiber and of its resumer */
     struct wait *wait;             /* the cancelable wait it is suspended in */
     bool is_canceled;
@@ -114,6 +128,9 @@ static void suspend(struct fiber *f)
     void *fake = NULL;
     __sanitizer_start_switch_fiber(f->is_over ? NULL : &fake, f->back_stack, f->back_bytes);
 #endif
+#if FIBER_TSAN
+    __tsan_switch_to_fiber(f->tsan_back, 0);
+#endif
     stack_switch(&f->here, &f->back);
 #if FIBER_ASAN
     __sanitizer_finish_switch_fiber(fake, &f->back_stack, &f->back_bytes);
@@ -141,6 +158,9 @@ static void fiber_free(struct fiber *f)
         f->l->fibers_end = f->link;
     f->l->n_fibers--;
     VALGRIND_STACK_DEREGISTER(f->valgrind_id);
+#if FIBER_TSAN
+    __tsan_destroy_fiber(f->tsan_here);
+#endif
     stack_give(f->l, f->stack);
     free(f);
 }
@@ -156,6 +176,10 @@ static void resume(void *arg)
 #if FIBER_ASAN
     void *fake = NULL;
     __sanitizer_start_switch_fiber(&fake, f->stack, STACK_BYTES);
+#endif
+#if FIBER_TSAN
+    f->tsan_back = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(f->tsan_here, 0);
 #endif
     stack_switch(&f->back, &f->here);
 #if FIBER_ASAN
@@ -181,6 +205,9 @@ struct fiber *fiber_start(struct loop *l, const char *name, loop_fn *fn, void *a
     f->ready.arg = f;
     f->stack = stack_take(l);
     f->valgrind_id = VALGRIND_STACK_REGISTER(f->stack, f->stack + STACK_BYTES);
+#if FIBER_TSAN
+    f->tsan_here = __tsan_create_fiber(0);
+#endif
     stack_begin(&f->here, f->stack, STACK_BYTES, on_first_switch);
     f->link = l->fibers_end;
     *f->link = f;

@@ -178,6 +178,7 @@ static void hear(void *arg, struct session *s, const struct event *e)
     if (e->kind == EV_REPLY_DONE || e->kind == EV_TURN_ENDED)
         h->reply = h->text.n;
     GROW(h->events, h->n, h->capacity);
+    memset(&h->events[h->n], 0, sizeof *h->events); /* they are compared byte by byte */
     h->events[h->n].seq = e->seq;
     h->events[h->n].kind = e->kind;
     h->events[h->n++].text = h->text.n;
@@ -205,7 +206,7 @@ static struct heard *heard_until(const struct heard *all, int64_t cursor)
     struct heard *h = heard_new();
     for (size_t i = 0; i < all->n && all->events[i].seq <= cursor; i++) {
         GROW(h->events, h->n, h->capacity);
-        h->events[h->n++] = all->events[i];
+        memcpy(&h->events[h->n++], &all->events[i], sizeof *h->events);
         h->last = all->events[i].seq;
         if (all->events[i].kind == EV_REPLY_DONE || all->events[i].kind == EV_TURN_ENDED)
             h->reply = all->events[i].text;

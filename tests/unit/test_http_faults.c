@@ -22,7 +22,8 @@ struct server {
     int fd;
     pthread_t thread;
     char url[60];
-    char answer[4096]; /* changed only between two requests */
+    pthread_mutex_t lock; /* of what follows */
+    char answer[4096];
     size_t n;
     bool is_reset; /* the connection is reset instead of closed */
     char request[4096];
@@ -39,9 +40,10 @@ static void serve(struct server *s, int peer)
         n++;
     }
     s->request[n] = '\0';
-    if (send(peer, s->answer, s->n, MSG_NOSIGNAL) < 0)
-        return;
-    if (s->is_reset)
+    pthread_mutex_lock(&s->lock);
+    bool is_sent = send(peer, s->answer, s->n, MSG_NOSIGNAL) >= 0, is_reset = s->is_reset;
+    pthread_mutex_unlock(&s->lock);
+    if (is_sent && is_reset)
         setsockopt(peer, SOL_SOCKET, SO_LINGER, &(struct linger){1, 0}, sizeof(struct linger));
 }
 
@@ -60,7 +62,8 @@ static void server_open(struct server *s)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t n = sizeof at;
-    *s = (struct server){.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    *s = (struct server){.lock = PTHREAD_MUTEX_INITIALIZER,
+                         .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
     assert_int_equal(bind(s->fd, (struct sockaddr *)&at, n), 0);
     assert_int_equal(listen(s->fd, 16), 0);
     assert_int_equal(getsockname(s->fd, (struct sockaddr *)&at, &n), 0);
@@ -75,11 +78,14 @@ static void server_close(struct server *s)
     close(s->fd);
 }
 
-static void server_says(struct server *s, struct str answer)
+static void server_says(struct server *s, struct str answer, bool is_reset)
 {
     assert_true(answer.n <= sizeof s->answer);
+    pthread_mutex_lock(&s->lock);
     memcpy(s->answer, answer.p, answer.n);
     s->n = answer.n;
+    s->is_reset = is_reset;
+    pthread_mutex_unlock(&s->lock);
 }
 
 /* ---- asking ---- */
@@ -123,8 +129,7 @@ static void test_fetch_of_a_broken_head(void **state)
     for (int is_reset = 0; is_reset < 2; is_reset++) {
         for (size_t n = 0; n <= whole.n; n++) {
             struct asked a;
-            s.is_reset = is_reset && n < whole.n;
-            server_says(&s, str_cut(whole, n));
+            server_says(&s, str_cut(whole, n), is_reset && n < whole.n);
             ask(&a, l, &s);
             assert_int_equal(a.ok, n == whole.n);
             assert_int_equal(a.ok ? a.got.status : 200, 200);
@@ -167,7 +172,7 @@ static void test_odd_heads(void **state)
     server_open(&s);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct asked a;
-        server_says(&s, str_of(cases[i].answer));
+        server_says(&s, str_of(cases[i].answer), false);
         ask(&a, l, &s);
         int status = a.ok ? a.got.status : 0;
         if (status != cases[i].status)
@@ -199,7 +204,7 @@ static void test_content_encodings(void **state)
     struct asked a;
     server_open(&s);
     for (size_t i = 0; i < ARRAY_LEN(good); i++) {
-        server_says(&s, good[i]);
+        server_says(&s, good[i], false);
         ask(&a, l, &s);
         if (!a.ok)
             fail_msg("%s", a.err.text);
@@ -208,7 +213,7 @@ static void test_content_encodings(void **state)
         fetched_clear(&a.got);
     }
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-        server_says(&s, bad[i]);
+        server_says(&s, bad[i], false);
         ask(&a, l, &s);
         assert_false(a.ok);
         assert_int_equal(a.err.code, ERR_BAD_REPLY);
@@ -243,7 +248,7 @@ static void test_proxy_faults(void **state)
         snprintf(proxy, sizeof proxy, "http://me:hush-hush@%.*s", (int)strlen(s.url) - 9,
                  s.url + 7);
         setenv("https_proxy", cases[i].proxy ? cases[i].proxy : proxy, 1);
-        server_says(&s, str_of(cases[i].answer));
+        server_says(&s, str_of(cases[i].answer), false);
         a = (struct asked){.loop = l, .url = STR("https://127.0.0.1:2/")};
         fiber_start(l, "ask", ask_fiber, &a);
         while (!a.is_over)
