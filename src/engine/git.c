@@ -2,10 +2,10 @@
 /* git, started by trivet itself: in a repository that is not trusted, and possibly without a
  * sandbox.  Its settings and attributes name programs; none of them shall run:
  *
- *     core.fsmonitor, core.hooksPath, pagers     off by options before the subcommand
- *     diff.*.command, .textconv, log.showSignature   off by options of the subcommand
- *     git in submodules, with settings of their own  not started
- *     filter.*.clean, .process; helpers of remotes   have any name: looked up and emptied one by
+ *     core.fsmonitor, core.hooksPath, pagers, remotes   off by options before the subcommand
+ *     diff.*.command, .textconv, log.showSignature      off by options of the subcommand
+ *     git in submodules, with settings of their own     not started
+ *     filter.*.clean, .process                          have any name: looked up, emptied one by
  * one
  */
 #include "base/arena.h"
@@ -32,7 +32,19 @@ static const char *const always[] = {
     "-c",
     "credential.helper=",
     "-c",
-    "protocol.allow=never",
+    "protocol.allow=never", /* an object that is missing is not asked for */
+    "-c",
+    "protocol.ext.allow=never",
+    "-c",
+    "protocol.file.allow=never",
+    "-c",
+    "protocol.ssh.allow=never",
+    "-c",
+    "protocol.git.allow=never",
+    "-c",
+    "protocol.http.allow=never",
+    "-c",
+    "protocol.https.allow=never",
     "-c",
     "submodule.recurse=false",
     "-c",
@@ -41,13 +53,17 @@ static const char *const always[] = {
     "color.ui=false",
 };
 
-/* Options of subcommands. */
-static const struct {
-    const char *name, *options[5];
+/* Those with options of their own; the first two read the work tree through filters. */
+static const struct subcommand {
+    const char *name;
+    bool filters;
+    const char *options[5];
 } subcommands[] = {
-    {"diff", {"--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--submodule=short"}},
-    {"status", {"--ignore-submodules=dirty"}},
-    {"log", {"--no-show-signature", "--no-ext-diff", "--no-textconv"}},
+    {"diff",
+     true,
+     {"--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--submodule=short"}},
+    {"status", true, {"--ignore-submodules=dirty"}},
+    {"log", false, {"--no-show-signature", "--no-ext-diff", "--no-textconv"}},
 };
 
 struct words {
@@ -71,8 +87,6 @@ static void add_always(struct words *w)
 /* What makes this setting harmless; STR_NONE: it is. */
 static struct str value_for(struct str key)
 {
-    if (str_starts(key, STR("protocol.")))
-        return STR("never");
     if (str_ends(key, STR(".required")))
         return STR("false");
     bool runs = str_ends(key, STR(".clean")) || str_ends(key, STR(".smudge")) ||
@@ -106,8 +120,8 @@ static bool override_settings_await(struct session *s, struct words *w, int64_t 
     struct words look = {.arena = w->arena};
     struct program_output o = {0};
     add_always(&look);
-    static const char *const list[] = {
-        "config", "--null", "--name-only", "--get-regexp", "^(filter|protocol)\\.", NULL};
+    static const char *const list[] = {"config",       "--null",     "--name-only",
+                                       "--get-regexp", "^filter\\.", NULL};
     for (size_t i = 0; i < ARRAY_LEN(list); i++)
         add(&look, list[i]);
     struct session_program p = {.argv = look.v, .timeout_ms = timeout_ms, .max = SETTINGS_BYTES};
@@ -125,18 +139,26 @@ static bool override_settings_await(struct session *s, struct words *w, int64_t 
     return ok;
 }
 
+static const struct subcommand *find_subcommand(const char *name)
+{
+    static const struct subcommand other = {0};
+    for (size_t i = 0; i < ARRAY_LEN(subcommands); i++)
+        if (strcmp(name, subcommands[i].name) == 0)
+            return &subcommands[i];
+    return &other;
+}
+
 static bool run_await(struct session *s, struct words *w, const struct session_program *p,
                       struct program_output *ret, struct error *err)
 {
+    const struct subcommand *sub = find_subcommand(p->argv[0]);
     struct session_program safe = *p;
     add_always(w);
-    if (!override_settings_await(s, w, p->timeout_ms, err))
+    if (sub->filters && !override_settings_await(s, w, p->timeout_ms, err))
         return false;
     add(w, p->argv[0]);
-    for (size_t i = 0; i < ARRAY_LEN(subcommands); i++)
-        for (size_t k = 0; !strcmp(p->argv[0], subcommands[i].name) && subcommands[i].options[k];
-             k++)
-            add(w, subcommands[i].options[k]);
+    for (size_t i = 0; sub->options[i]; i++)
+        add(w, sub->options[i]);
     for (size_t i = 1; p->argv[i]; i++)
         add(w, p->argv[i]);
     add(w, NULL);

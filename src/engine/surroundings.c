@@ -75,8 +75,7 @@ static struct git_head look_again(struct session *s, const struct git_head *befo
 static void ask_facts_await(struct session *s, struct repository *r, const struct git_head *head,
                             struct arena *a)
 {
-    static const char *const status[] = {"status", "--porcelain", "--untracked-files=normal",
-                                         NULL};
+    static const char *const status[] = {"status", "--porcelain", "--untracked-files=normal", NULL};
     static const char *const log[] = {"log", "-3", "--format=%h %s", NULL};
     AUTO(buf) struct buf facts = BUF_INIT;
     uint64_t n_changes = s->engine->n_changes;

@@ -38,7 +38,7 @@ class Repository:
         """A program that leaves a trace."""
         path = os.path.join(self.base, f"run-{name}")
         with open(path, "w", encoding="utf-8") as file:
-            rest = "" if name.endswith(("process", "remote")) else "cat\n"  # these two talk with git, and end
+            rest = "" if name.endswith(("process", "remote", "upload")) else "cat\n"  # these talk with git, and end
             file.write(f"#!/bin/sh\ntouch '{self.ran}/{name}'\n{rest}")
         os.chmod(path, 0o755)
         return path
@@ -169,6 +169,14 @@ def missing_object(base):
     r.forget()
     diff(r)
     check("nothing ran", not r.has_run(), r.has_run())
+    for key, value in {"remote.evil.url": r.top, "remote.evil.uploadpack": r.marker("upload"),
+                       "protocol.file.allow": "always"}.items():
+        r.git("config", key, value)
+    r.plain("diff")
+    check("plain git runs the other", r.has_run() == ["upload"], r.has_run())
+    r.forget()
+    diff(r)
+    check("nothing of that ran", not r.has_run(), r.has_run())
 
 
 def strange_name(base):
