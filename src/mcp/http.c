@@ -34,7 +34,7 @@ struct http_exchange { /* a message and its answer */
     struct http_link *web;
     struct http *http;
     int64_t id; /* 0: nothing waits for it */
-    bool is_probe;
+    bool is_probe, is_notice;
     bool is_last; /* the end of the session */
     int status;
     bool is_stream;
@@ -141,6 +141,8 @@ static void on_status(void *arg, int status, struct str content_type)
     struct http_exchange *x = arg;
     x->status = status;
     x->is_stream = status == 200 && str_ifind(content_type, STR("text/event-stream")) == 0;
+    if (x->is_notice)
+        link_done(x->web->link, x->id);
 }
 
 static void on_header(void *arg, struct str name, struct str value)
@@ -381,6 +383,7 @@ static bool web_send(void *transport, const struct mcp_outgoing *m, struct error
     struct http_exchange *x = exchange_new(w, m->id);
     struct headers h = {.arena = &x->arena};
     x->is_probe = str_is(m->method, "server/discover");
+    x->is_notice = m->is_notice;
     if (str_is(m->method, "initialize"))
         free(take(&w->session));
     add_header(&h, "Content-Type", STR("application/json"));

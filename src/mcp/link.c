@@ -151,18 +151,22 @@ static bool send_call(struct link *k, const struct mcp_request *rq, int64_t id, 
 {
     AUTO(buf) struct buf text = BUF_INIT;
     struct jw w = JW(&text);
-    struct mcp_outgoing m = {
-        .method = str_of(rq->method), .name = rq->name, .headers = rq->headers, .id = id};
+    struct mcp_outgoing m = {.method = str_of(rq->method),
+                             .name = rq->name,
+                             .headers = rq->headers,
+                             .id = id,
+                             .is_notice = rq->is_notice};
+    bool has_id = id && !rq->is_notice;
     if (k->is_over || !k->ops) {
         *err = k->why;
         return false;
     }
     jw_obj(&w);
     jw_kz(&w, "jsonrpc", "2.0");
-    if (id)
+    if (has_id)
         jw_kint(&w, "id", id);
     jw_kz(&w, "method", rq->method);
-    if (rq->members.n || id || k->era == ERA_MODERN) {
+    if (rq->members.n || has_id || k->era == ERA_MODERN) {
         jw_kobj(&w, "params");
         if (rq->members.n) {
             buf_add(&text, rq->members);
@@ -280,6 +284,13 @@ void link_fail(struct link *k, int64_t id, const struct error *err)
     struct waiting_answer *w = find_waiting(k, id);
     if (w)
         answer(w, false, NULL, err);
+}
+
+void link_done(struct link *k, int64_t id)
+{
+    struct waiting_answer *w = find_waiting(k, id);
+    if (w)
+        answer(w, true, NULL, NULL);
 }
 
 bool link_waits(const struct link *k, int64_t id)

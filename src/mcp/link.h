@@ -27,7 +27,8 @@ struct mcp_outgoing {
     struct str method;
     struct str name;    /* params.name or params.uri, or STR_NONE */
     struct str headers; /* HTTP: {"Header": "value"} of arguments that headers repeat, or empty */
-    int64_t id;         /* 0: a notification or an answer */
+    int64_t id;         /* 0: nothing waits for it */
+    bool is_notice;
 };
 
 struct link_transport {
@@ -70,6 +71,7 @@ struct mcp_request {
     int64_t idle_ms;    /* without answer and progress */
     int64_t most_ms;    /* in all; 0: idle_ms */
     bool is_final;      /* not to be canceled (initialize) */
+    bool is_notice;     /* a notification by HTTP: waits until the server has it, ret stays empty */
     void (*on_progress)(void *arg, double progress, double total, struct str message);
     void *arg;
 };
@@ -86,6 +88,8 @@ bool link_notify(struct link *k, const char *method, struct str members, struct 
 bool link_take(struct link *k, struct str text);
 /* One request failed. */
 void link_fail(struct link *k, int64_t id, const struct error *err);
+/* The server has this notification. */
+void link_done(struct link *k, int64_t id);
 /* Whether an answer to it is waited for. */
 bool link_waits(const struct link *k, int64_t id);
 /* The server sent something for this request that is no message: it is alive. */

@@ -115,6 +115,19 @@ static bool say_version(struct str version, struct error *err)
                             STR_FMT(utf8_cut(version.n ? version : STR("(none)"), 40)));
 }
 
+/* By HTTP the next request takes a connection of its own and could overtake the notification.  That
+ * the server refuses it or does not answer means nothing. */
+static bool say_initialized_await(struct mcp_server *s, int64_t most_ms, struct error *err)
+{
+    static const char method[] = "notifications/initialized";
+    AUTO(json) struct json none = JSON_INIT;
+    struct mcp_request rq = {
+        .method = method, .idle_ms = most_ms / 3, .is_final = true, .is_notice = true};
+    if (s->config->transport != MCP_HTTP)
+        return link_notify(s->link, method, STR_NONE, err);
+    return link_request_await(s->link, &rq, &none, err) || err->code != ERR_CANCELED;
+}
+
 static bool initialize_await(struct mcp_server *s, const char *version, int64_t most_ms,
                              struct error *err)
 {
@@ -135,7 +148,7 @@ static bool initialize_await(struct mcp_server *s, const char *version, int64_t 
         return say_version(given, err);
     link_set_era(s->link, ERA_LEGACY, given);
     take_capabilities(s, doc.root, json_get(doc.root, "serverInfo"));
-    return link_notify(s->link, "notifications/initialized", STR_NONE, err);
+    return say_initialized_await(s, most_ms, err);
 }
 
 /* ---- server/discover ---- */

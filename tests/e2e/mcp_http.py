@@ -54,6 +54,15 @@ def legacy(base):
         check("the turn ends well", run.code == 0 and not run.err, run)
 
 
+def strict(base):
+    """A server that takes no request before it knows that the handshake is over."""
+    place = Place(base, "strict")
+    with Web("legacy", "strict") as web:
+        place.configure(web=server(web))
+        run = place.run([("mcp__web__echo", {"text": "a"})])
+    check("no request overtakes the end of the handshake", run.text(0) == "echo: {'text': 'a'}", run)
+
+
 def expired(base):
     place = Place(base, "expired")
     with Web("legacy") as web:
@@ -144,6 +153,6 @@ def faults(base):
 
 
 with harness.private_place() as scratch:
-    for case in (legacy, expired, resumed, modern, faults):
+    for case in (legacy, strict, expired, resumed, modern, faults):
         case(scratch)
 check.end()
