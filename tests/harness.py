@@ -200,6 +200,17 @@ def has_namespaces():
     return has_mounts(os.environ.get("TRIVET") or f"{TOP}/build/trivet")
 
 
+@functools.lru_cache
+def has_terminals():
+    """Whether pseudo-terminals can be made: a container may lack /dev/pts."""
+    try:
+        for fd in os.openpty():
+            os.close(fd)
+    except OSError:
+        return False
+    return True
+
+
 def skip(what, reason="no namespaces"):
     """Counts a test that this machine does not allow; ./test names it at its end."""
     print(f"skipped: {what}: {reason}")
@@ -208,14 +219,22 @@ def skip(what, reason="no namespaces"):
             file.write(f"{reason}\t{what}\n")
 
 
-def needs_namespaces(test):
-    """Decorates a function of a test that is skipped where there are none."""
+def _needs(test, has, reason):
     @functools.wraps(test)
     def run(*args):
-        if has_namespaces():
+        if has():
             return test(*args)
-        return skip(f"{os.path.basename(sys.argv[0])[:-3]}: {test.__name__}")
+        return skip(f"{os.path.basename(sys.argv[0])[:-3]}: {test.__name__}", reason)
     return run
+
+
+def needs_namespaces(test):
+    """Decorates a function of a test that is skipped where there are none."""
+    return _needs(test, has_namespaces, "no namespaces")
+
+
+def needs_terminals(test):
+    return _needs(test, has_terminals, "no terminals")
 
 
 def without_noise(stderr):

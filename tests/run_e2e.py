@@ -47,6 +47,14 @@ def runs_alone(path):
     return has_line(path, "# ALONE") or path.endswith("zz_secrets.py")
 
 
+def is_possible(path):
+    """A script with the line `# NEEDS: terminal` is skipped where none can be made."""
+    is_ok = harness.has_terminals() or not has_line(path, "# NEEDS: terminal")
+    if not is_ok:
+        harness.skip(os.path.basename(path)[:-3], "no terminals")
+    return is_ok
+
+
 def counts_of(output, status):
     """Tests that passed and failed, by the last line; a script that ends badly failed."""
     found = COUNTS.match(output.splitlines()[-1] if output else "")
@@ -77,7 +85,7 @@ def main():
         sys.exit(not any(has_line(path, "# NEEDS: npm") for path in chosen(sys.argv[2:])))
     program, counts, *words = sys.argv[1:]
     together, alone = [], []
-    for path in chosen(words):
+    for path in filter(is_possible, chosen(words)):
         (alone if runs_alone(path) else together).append(path)
     together.sort(key=lambda path: not has_line(path, "# LONG"))
     with concurrent.futures.ThreadPoolExecutor(harness.workers() + 1) as pool:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# NEEDS: terminal
 """--add-dir: tools and commands write there, and nowhere else beside the workspace."""
 import json
 import os

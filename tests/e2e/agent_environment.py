@@ -8,6 +8,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from played_model import DIALECTS, SHELL, Checks, play  # noqa: E402
+import harness  # noqa: E402
 
 check = Checks()
 WANTED = {"TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_PAGER": "cat", "GH_PAGER": "cat",
@@ -63,8 +64,11 @@ def main():
         with check.scene(dialect) as base:
             repository(base)
             play(dialect, scenario(dialect), base, env=CALLERS)
-    with check.scene("terminal") as base:
-        play("loaf", terminal(), base, env=CALLERS)
+    if harness.has_terminals():
+        with check.scene("terminal") as base:
+            play("loaf", terminal(), base, env=CALLERS)
+    else:
+        harness.skip("agent_environment: terminal", "no terminals")
     with check.scene("passed on") as base:
         play("scaiflux", passed_on(), base, env={**CALLERS, "TRIVET_PASS_ENV": "TERM"})
     return check.end()

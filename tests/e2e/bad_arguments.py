@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# NEEDS: terminal
 """Bad arguments of every kind to every tool of every dialect.
 
     tests/e2e/bad_arguments.py [MEGABYTES] [DIALECT...]

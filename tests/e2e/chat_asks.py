@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# NEEDS: terminal
 """The chat's question before a call: every answer, the rules that answers make, and where they are
 kept.
 """

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# NEEDS: terminal
 """The chat on a terminal: answers stream into the scrollback, calls get a line, keys stop and end
 it, and the terminal is as before whatever ends the process.
 """

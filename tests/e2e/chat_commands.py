@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# NEEDS: terminal
 """Commands of the chat, completion, the list of sessions; and the first minute without a model."""
 import json
 import os

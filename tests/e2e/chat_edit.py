@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# NEEDS: terminal
 """Typing in the chat: several lines, history, paste, wide characters; and what a resize in the
 middle of an answer, NO_COLOR and TERM=dumb do.
 """

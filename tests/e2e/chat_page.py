@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# NEEDS: terminal
 """docs/chat.md says what the program does: its tables are those of `trivet describe chat`, and its
 picture is what the program draws.  `--write` makes both anew.
 """

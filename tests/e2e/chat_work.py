@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# NEEDS: terminal
 """The chat while it works: steering, the queue, what Esc brings back; reasoning, the pager, the
 editor, a command of the shell, pictures.
 """

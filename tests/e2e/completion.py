@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# NEEDS: terminal
 """`trivet completion`: what bash, zsh and fish offer is what the table of commands has.  bash is always tried, as a
 function and with a Tab on a terminal; zsh and fish (Debian: zsh, fish) are tried where they are installed.
 """

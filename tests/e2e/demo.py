@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# NEEDS: terminal
 """`trivet demo`: each protocol's turn in readable lines, --raw for the messages, nothing left behind."""
 import glob
 import json

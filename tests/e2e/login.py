@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# NEEDS: terminal
 """`trivet login`, `trivet logout` and `trivet models`: keys are typed unseen or piped, refused ones are not kept,
 sign-ins work with a browser, with a code and with a pasted address.
 """

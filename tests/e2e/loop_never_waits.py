@@ -191,6 +191,7 @@ def acp_opens(base):
         ended("acp, sessions opened", c)
 
 
+@harness.needs_terminals
 def chat_opens(base):
     small, large = (os.path.basename(path)[:-6].encode() for path in saved(base))
     steps = ((b"", b" nothing much."), (b"/resume " + large + b"\r", b"2980 earlier"),
@@ -450,6 +451,7 @@ def chat(name, base, args, place, steps):
     measured(name, text)
 
 
+@harness.needs_terminals
 def chat_skills(base):
     place, _ = skills_home(base, ".agents")
     chat("chat, 1900 skills", base, (), place,

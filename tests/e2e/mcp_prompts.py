@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# NEEDS: terminal
 """Resources by tool and by mention, prompts as commands of the chat."""
 import json
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# NEEDS: terminal
 """`trivet run` on a real terminal: a call that a rule wants asked is asked there, and the answer
 counts: yes, no, always for this tool, and a terminal that hangs up.
 """

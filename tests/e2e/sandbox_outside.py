@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# NEEDS: terminal
 # LONG
 """A command that asks to run outside of the sandbox: the user is asked, with the reason; where nobody
 can be asked it is denied with an explanation; rules for tools and files of the workspace never grant it.

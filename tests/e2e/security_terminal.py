@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# NEEDS: terminal
 """What a model, a tool or a server writes reaches a terminal as text: no clipboard, no cleared
 screen, no hidden question; in `trivet run` and in the lines that the dialects write to stderr.
 """
