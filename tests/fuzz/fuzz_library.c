@@ -4,6 +4,8 @@
  */
 #include "context/library.h"
 #include "fuzz_place.h"
+#include "loop/fiber.h"
+#include "loop/loop.h"
 #include "toolsets/custom_internal.h"
 
 static void make_place(void)
@@ -29,12 +31,34 @@ static void check_items(const struct item *items, size_t n, struct str inside, s
     }
 }
 
+struct hunt {
+    struct custom *custom;
+    bool is_over;
+};
+
+static void hunt_fiber(void *arg)
+{
+    struct hunt *h = arg;
+    custom_find_programs_through_await(h->custom, &toolset_kward);
+    h->is_over = true;
+}
+
+static void find_programs(struct custom *c)
+{
+    struct hunt h = {.custom = c};
+    struct loop *l = loop_new();
+    fiber_start(l, "hunt", hunt_fiber, &h);
+    while (!h.is_over)
+        loop_step(l, true);
+    loop_free(l);
+}
+
 static void try_tool(struct str bytes, struct arena *a)
 {
     size_t n, n_errors;
     fuzz_write("tools/t/tool.json", bytes, 0600);
     struct custom *c = custom_new(arena_fmt(a, "%.*s/tools", STR_FMT(fuzz_dir())));
-    custom_find_programs(c, &toolset_kward);
+    find_programs(c);
     const struct tool *const *tools = custom_tools(c, &n);
     custom_errors(c, &n_errors);
     PROMISE(n + n_errors == 1);
