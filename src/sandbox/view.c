@@ -31,7 +31,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { MAX_WRITABLE = 64, OVERLAY_MAGIC = 0x794c7630 };
+enum { MAX_WRITABLE = 64, OVERLAY_MAGIC = 0x794c7630, MAX_LOCK_MS = 500, MAX_LOOKS = 5 };
 
 /* The workspace without mounts in it: shows the content below a mask. */
 static int base = -1;
@@ -74,20 +74,25 @@ static bool is_placeholder(int fd)
            st.st_uid == geteuid() && (st.st_mode & 07000) == S_ISVTX && !(st.st_mode & 022);
 }
 
-/* Makes one, or shares that of another room.  The lock lasts as long as this process. */
+/* Makes one, or shares that of another room; whether it is new.  The lock lasts as long as this
+ * process.  A room that removes it has an exclusive lock meanwhile, which is waited for: a mount
+ * over what it removes would vanish with it. */
 static bool use_placeholder(const struct spot *s, mode_t mode)
 {
     bool is_made = false;
-    for (int tries = 0; tries < 20; tries++) { /* another room may be removing it */
+    for (int tries = 0; tries < MAX_LOCK_MS; tries++) {
         is_made = mkdirat(s->dir, s->name, mode | S_ISVTX) == 0 || is_made;
         int fd = openat(s->dir, s->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         bool is_one = fd >= 0 && is_placeholder(fd);
-        if (is_one && flock(fd, LOCK_SH | LOCK_NB) == 0 && is_placeholder(fd))
+        bool is_locked = is_one && flock(fd, LOCK_SH | LOCK_NB) == 0;
+        if (is_locked && is_placeholder(fd))
             return is_made;
         if (fd >= 0)
             close(fd);
         if (fd >= 0 && !is_one)
             break;
+        if (is_one && !is_locked)
+            usleep(1000);
     }
     return is_made;
 }
@@ -101,40 +106,58 @@ void view_remove_placeholder(const char *path)
         close(fd);
 }
 
+/* One look at a spot and the mount over it.  mode: of a directory that is made where the path is
+ * missing; 0: it is not.  A parent is a mount that stays writable unless it is guarded itself. */
+static bool mount_over(const struct spot *s, mode_t mode, bool is_parent, bool is_read_only,
+                       struct error *err)
+{
+    enum spot_kind kind = spot_look(s);
+    bool is_new = mode && (kind == SPOT_MISSING || kind == SPOT_DIR) && use_placeholder(s, mode);
+    if (mode && kind == SPOT_MISSING)
+        kind = spot_look(s); /* another room's, perhaps */
+    if (is_new && !is_parent)
+        return spot_mask(s, err);
+    if (kind == SPOT_DIR || (kind == SPOT_FILE && !is_parent))
+        return spot_bind(s, is_read_only, err);
+    return true; /* where it could not be made, marks.c looks after each command */
+}
+
+/* What vanishes between the look and the mount, since a room has ended or somebody outside removed
+ * it, is looked at again. */
+static bool put_mount(const char *path, mode_t mode, bool is_parent, bool is_read_only,
+                      struct error *err)
+{
+    struct spot s;
+    struct error why = ERROR_INIT;
+    if (!spot_open(&s, path))
+        return true; /* nothing to guard below what is missing or no directory */
+    for (int looks = 0; looks < MAX_LOOKS; looks++) {
+        if (mount_over(&s, mode, is_parent, is_read_only, &why))
+            return true;
+        if (why.status != ENOENT)
+            break;
+    }
+    *err = why;
+    return false;
+}
+
 /* Makes the directories between the writable place and path mount points, outermost first.  Those
  * that are missing are made if makes_them is set: a command could make them otherwise. */
 static bool pin_parents(const struct sandbox_policy *p, struct str place, struct str path,
                         bool makes_them, struct error *err)
 {
-    struct spot s;
     struct str dir = path_dir(path);
     if (dir.n <= place.n || !path_is_inside(place, dir))
         return true;
     if (!pin_parents(p, place, dir, makes_them, err))
         return false;
     AUTO_FREE char *z = str_dup(dir);
-    if (!spot_open(&s, z))
-        return true; /* missing, or not a directory: nothing to guard below */
-    if (makes_them && spot_look(&s) != SPOT_MOUNT)
-        (void)use_placeholder(&s, 0755); /* where it fails, marks.c looks after each command */
-    bool ok = spot_look(&s) != SPOT_DIR || spot_bind(&s, is_guarded(p, dir), err);
-    return ok;
+    return put_mount(z, makes_them ? 0755 : 0, true, is_guarded(p, dir), err);
 }
 
-/* mode: of a directory that is made to be masked where the path is missing; 0: it is not. */
 static bool guard(const char *path, mode_t mode, struct error *err)
 {
-    struct spot s;
-    bool ok = true;
-    if (!spot_open(&s, path))
-        return true;
-    enum spot_kind kind = spot_look(&s);
-    bool is_new = mode && (kind == SPOT_MISSING || kind == SPOT_DIR) && use_placeholder(&s, mode);
-    if (is_new)
-        ok = spot_mask(&s, err);
-    else if (kind == SPOT_DIR || kind == SPOT_FILE)
-        ok = spot_bind(&s, true, err);
-    return ok;
+    return put_mount(path, mode, false, true, err);
 }
 
 /* Whether the path is in a nested repository; such paths are not masked when missing. */

@@ -6,8 +6,12 @@ missing, a link or a file; the program itself; limits, and the result says which
 
 Every command is the attempt of a model; what counts is what lies there afterwards.
 """
+import contextlib
+import ctypes
+import fcntl
 import json
 import os
+import select
 import shutil
 import subprocess
 import threading
@@ -252,6 +256,48 @@ def two_sessions(score, p):
                 not os.path.exists(f"{p.work}/.vscode/tasks.json"), told)
     left = [n for n in (".vscode", ".husky", ".trivet", ".scaiflux") if os.path.lexists(f"{p.work}/{n}")]
     score.check(f"the last one removes what masked ({score.name})", not left and os.path.isdir(f"{p.work}/.idea"), left)
+
+
+@contextlib.contextmanager
+def opened(path, times):
+    """Inside, wait() returns when the path has been opened so often, or with False after 20 s."""
+    libc = ctypes.CDLL(None)
+    fd = libc.inotify_init()
+    assert libc.inotify_add_watch(fd, path.encode(), 0x20) >= 0  # IN_OPEN
+
+    def wait():
+        n = 0
+        while n < times and select.select([fd], [], [], 20)[0]:
+            n += len(os.read(fd, 4096)) // 16
+        return n >= times
+    try:
+        yield wait
+    finally:
+        os.close(fd)
+
+
+@harness.needs_namespaces
+def other_room_ends(score, p):
+    """Another room is about to remove a directory that masked a missing one."""
+    os.mkdir(f"{p.work}/.vscode")
+    p.give_away()
+    os.chmod(f"{p.work}/.vscode", 0o1755)
+    lock = os.open(f"{p.work}/.vscode", os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+
+    def other(wait):
+        score.check(f"it is looked at ({score.name})", wait())
+        os.rmdir(f"{p.work}/.vscode")
+        os.close(lock)
+        p.put("removed", "")
+
+    with opened(f"{p.work}/.vscode", 5) as wait:
+        room = threading.Thread(target=other, args=(wait,))
+        room.start()
+        output = bash(p, "while [ ! -e removed ]; do sleep 0.02; done; mkdir .vscode; echo evil >.vscode/tasks.json; echo done")
+        room.join()
+    score.check(f"it is waited for ({score.name})", "done" in output and "cannot mount" not in output, output)
+    score.check(f"and masked anew ({score.name})", not os.path.lexists(f"{p.work}/.vscode"), output)
 
 
 @harness.needs_namespaces
@@ -573,7 +619,7 @@ def limits(score, p):
     score.check(f"it was not waited for ({score.name})", watch.seconds() < 45)
 
 
-play(missing, missing_at_home, linked, linked_parts, linked_inside, link_to_all, git_file, read_only_but_for_git, changed_outside, two_sessions, read_only, hidden,
+play(missing, missing_at_home, linked, linked_parts, linked_inside, link_to_all, git_file, read_only_but_for_git, changed_outside, two_sessions, other_room_ends, read_only, hidden,
      commondir, submodule, nested_before, nested_made,
      told_at_the_end, nested_far, nested_added, nested_beyond, without_namespaces, own_program, processes, other_users, empty_environment,
      preload, limits)
