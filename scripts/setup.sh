@@ -70,6 +70,7 @@ fetch_packages() {
 
 # fetch_yyjson DIR: libyyjson0 and libyyjson-dev of Debian's trixie.  They need only libc6 >= 2.14.
 fetch_yyjson() {
+    [ "$(. /etc/os-release && printf %s "$ID")" = debian ] || die "yyjson is missing: $yyjson_advice"
     fetch_packages trixie "$1" libyyjson0 libyyjson-dev
 }
 
@@ -90,8 +91,14 @@ get_nats() (
     "$to/nats-server" --version
 )
 
-# yyjson is a package of Debian 13.  Where the running suite has none, it is taken from trixie.
+# yyjson is a package of Debian 13.  Where the running suite has none, it is built from the archive
+# that $YYJSON_ARCHIVE names, or taken from trixie.
 install_yyjson() {
+    if [ -n "${YYJSON_ARCHIVE:-}" ]; then
+        build_yyjson "$YYJSON_ARCHIVE" || exit 1
+        return
+    fi
+    command -v apt-get >/dev/null 2>&1 || die "yyjson is missing: $yyjson_advice"
     apt update
     if apt-cache show libyyjson-dev >/dev/null 2>&1; then
         apt install libyyjson-dev
@@ -105,6 +112,29 @@ install_yyjson() {
     rm -rf "$dir"
 }
 
+yyjson_advice="install libyyjson-dev (0.10 or newer) by hand, or set YYJSON_ARCHIVE to the file or the "
+yyjson_advice="${yyjson_advice}address of its source archive (see docs/building.md)"
+export PKG_CONFIG_PATH="$top/build/yyjson${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
+
+# build_yyjson ARCHIVE: the static library of yyjson in $top/build/yyjson, from a .tar.gz of its source.
+build_yyjson() (
+    to=$top/build/yyjson
+    say "building yyjson from $1"
+    rm -rf "$to" && mkdir -p "$to/source" || die "$to cannot be made"
+    case $1 in
+    *://*)
+        command -v curl >/dev/null 2>&1 || apt install curl ca-certificates
+        curl -fsSL -o "$to/archive" "$1" || die "$1 could not be fetched: $yyjson_advice"
+        ;;
+    *) cp "$1" "$to/archive" || die "YYJSON_ARCHIVE: $yyjson_advice" ;;
+    esac
+    tar -xf "$to/archive" -C "$to/source" --strip-components=1 && cd "$to" &&
+        cp source/src/yyjson.h . && version=$(sed -n 's/^#define YYJSON_VERSION_STRING "\(.*\)"/\1/p' yyjson.h) &&
+        cc -O3 -DNDEBUG -fPIC -c source/src/yyjson.c -o yyjson.o && ar rc libyyjson.a yyjson.o &&
+        printf 'Name: yyjson\nDescription: JSON\nVersion: %s\nCflags: -I%s\nLibs: -L%s -lyyjson\n' \
+            "$version" "$to" "$to" >yyjson.pc || die "$1 is no source archive of yyjson: $yyjson_advice"
+)
+
 # need_packages LIST: installs what is missing of LIST, and yyjson.
 need_packages() {
     missing=$(missing_packages "$*")
@@ -115,8 +145,6 @@ need_packages() {
         apt install $missing
     fi
     if ! pkg-config --exists yyjson 2>/dev/null; then
-        command -v apt-get >/dev/null 2>&1 || die "install yyjson (libyyjson-dev)"
-        say "installing libyyjson-dev"
         install_yyjson
     fi
 }
