@@ -91,8 +91,8 @@ get_nats() (
     "$to/nats-server" --version
 )
 
-# yyjson is a package of Debian 13.  Where the running suite has none, it is built from the archive
-# that $YYJSON_ARCHIVE names, or taken from trixie.
+# yyjson is a package of Debian 13.  It is built from the archive that $YYJSON_ARCHIVE names; without
+# that, and where the running suite has no package, it is taken from trixie.
 install_yyjson() {
     if [ -n "${YYJSON_ARCHIVE:-}" ]; then
         build_yyjson "$YYJSON_ARCHIVE" || exit 1
@@ -116,7 +116,7 @@ yyjson_advice="install libyyjson-dev (0.10 or newer) by hand, or set YYJSON_ARCH
 yyjson_advice="${yyjson_advice}address of its source archive (see docs/building.md)"
 export PKG_CONFIG_PATH="$top/build/yyjson${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
 
-# build_yyjson ARCHIVE: the static library of yyjson in $top/build/yyjson, from a .tar.gz of its source.
+# build_yyjson ARCHIVE: the static library of yyjson in $top/build/yyjson, from its source.
 build_yyjson() (
     to=$top/build/yyjson
     say "building yyjson from $1"

@@ -15,7 +15,7 @@ FILES = {"src/yyjson.h": '#define YYJSON_VERSION_STRING "0.12.3"\n',
          "src/yyjson.c": '#include "yyjson.h"\nconst char *yyjson_version(void);\n'
                          "const char *yyjson_version(void) { return YYJSON_VERSION_STRING; }\n"}
 # The system's own packages are hidden: pkg-config is to know what the script made.
-SCRIPT = '. "$1"; missing_packages() { :; }; need_packages some; echo; pkg-config --modversion yyjson'
+SCRIPT = '. "$1"; missing_packages() { :; }; need_packages some; pkg-config --modversion yyjson'
 
 
 def archive(base):
@@ -52,9 +52,8 @@ def main():
             failed += not good
             if not good:
                 print(f"FAILED: {name}: {got}")
-    print(f"{passed} passed, {failed} failed")
-    return failed != 0
+    harness.finish(passed, failed)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
