@@ -49,37 +49,50 @@ void path_absolute(struct buf *out, struct str base, struct str path)
         buf_addc(out, '/');
 }
 
+/* Replaces the link with what it leads to; `name` is for the error. */
+static bool follow(struct buf *link, struct str name, struct error *err)
+{
+    char real[PATH_MAX];
+    if (realpath(link->p, real)) {
+        buf_reset(link);
+        buf_addz(link, strcmp(real, "/") == 0 ? "" : real);
+        return true;
+    }
+    /* A dangling link must not be mistaken for a missing file. */
+    if (errno == ENOENT || errno == ENOTDIR)
+        return error_set(err, ERR_DENIED, "%.*s is a dangling symbolic link", STR_FMT(name));
+    return error_errno(err, errno, "%.*s", STR_FMT(name));
+}
+
 bool path_resolve(struct buf *out, struct str path, struct error *err)
 {
     /* Normalized before any lookup: otherwise a ".." behind a missing name would stay in the rest,
      * and the names after it would never be resolved. */
-    AUTO(buf) struct buf normal = BUF_INIT;
+    AUTO(buf) struct buf normal = BUF_INIT, real = BUF_INIT;
     path_absolute(&normal, STR("/"), path);
     path = buf_str(&normal);
-    AUTO_FREE char *head = str_dup(path);
-    size_t cut = path.n; /* head is path[0..cut) */
-    char real[PATH_MAX];
-    for (;;) {
-        if (realpath(cut ? head : "/", real))
-            break;
-        struct stat st;
-        if (errno != ENOENT && errno != ENOTDIR)
+    struct str rest = path, part;
+    bool is_there = true;
+    char ignored[1];
+    while (rest.p) {
+        rest = str_split(rest, '/', &part);
+        if (!part.n)
+            continue;
+        buf_addc(&real, '/');
+        buf_add(&real, part);
+        if (!is_there)
+            continue;
+        struct str name = str_cut(path, (size_t)(part.p - path.p) + part.n);
+        bool is_link = readlink(real.p, ignored, sizeof ignored) >= 0;
+        if (is_link && !follow(&real, name, err))
+            return false;
+        is_there = is_link || (errno != ENOENT && errno != ENOTDIR);
+        if (!is_link && is_there && errno != EINVAL)
             return error_errno(err, errno, "%.*s", STR_FMT(path));
-        /* A dangling link must not be mistaken for a missing file. */
-        if (cut && lstat(head, &st) == 0 && S_ISLNK(st.st_mode))
-            return error_set(err, ERR_DENIED, "%s is a dangling symbolic link", head);
-        if (cut == 0)
-            return error_errno(err, errno, "%.*s", STR_FMT(path));
-        while (cut && head[cut - 1] != '/')
-            cut--;
-        if (cut)
-            cut--;
-        head[cut] = '\0';
     }
-    struct str rest = str_from(path, cut);
-    if (rest.n == 0 || strcmp(real, "/") != 0)
-        buf_addz(out, real);
-    buf_add(out, rest);
+    if (!real.n)
+        buf_addc(&real, '/');
+    buf_add(out, buf_str(&real));
     return true;
 }
 

@@ -116,6 +116,13 @@ static void test_resolve(void **state)
     resolves_to(below("/ws/link"), below("/out"));
     resolves_to(below("/ws/link/new/file"), below("/out/new/file"));
     resolves_to(below("/ws/in/new/file"), below("/ws/in/new/file"));
+    assert_int_equal(symlink("/", below("/ws/top")), 0);
+    assert_int_equal(symlink("../ws/link", below("/ws/again")), 0);
+    assert_int_equal(symlink("in/new", below("/ws/later")), 0);
+    resolves_to(below("/ws/top"), "/");
+    resolves_to(below("/ws/top/does-not-exist"), "/does-not-exist");
+    resolves_to(below("/ws/again/new"), below("/out/new"));
+    resolves_to("/dev/null/x/y", "/dev/null/x/y");
     /* What stands behind a missing name and ".." is resolved all the same. */
     resolves_to(below("/ws/missing/../link/secret"), below("/out/secret"));
     resolves_to(below("/ws/missing/../../out/x"), below("/out/x"));
@@ -123,6 +130,7 @@ static void test_resolve(void **state)
     assert_false(path_resolve(&out, str_of(below("/ws/dangling")), &err));
     assert_int_equal(err.code, ERR_DENIED);
     assert_false(path_resolve(&out, str_of(below("/ws/dangling/x")), &err));
+    assert_false(path_resolve(&out, str_of(below("/ws/later/x")), &err));
     assert_false(path_resolve(&out, str_of(below("/ws/loop/x")), &err));
     assert_int_equal(out.n, 0);
 }
