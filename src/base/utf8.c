@@ -288,7 +288,7 @@ void utf8_collapse(struct buf *out, struct str s)
 {
     size_t at = 0, n;
     bool has_gap = false;
-    for (s = utf8_trim(s); at < s.n; at += MAX(n, (size_t)1)) {
+    for (s = utf8_trim(s); at < s.n && !out->full; at += MAX(n, (size_t)1)) {
         n = utf8_space_first(str_from(s, at));
         if (n && !has_gap)
             buf_addc(out, ' ');

@@ -32,7 +32,7 @@ struct str utf8_join(struct utf8_half *half, struct str piece, struct buf *out);
 /* White space as defined by JavaScript: ASCII, no-break and other Unicode spaces, line and
  * paragraph separators, the byte order mark.  The functions: length of the white space character at
  * the start or the end of s, 0 for none; s trimmed; s trimmed with every run replaced by one
- * space. */
+ * space, until out is full. */
 size_t utf8_space_first(struct str s);
 size_t utf8_space_last(struct str s);
 struct str utf8_trim(struct str s);

@@ -195,6 +195,9 @@ static void test_white_space(void **state)
     assert_int_equal(utf8_trim(STR("")).n, 0);
     assert_true(str_is(collapsed(&out, " \u00a0a \u2003\n b\u3000"), "a b"));
     assert_true(str_is(collapsed(&out, "\u2028"), ""));
+    AUTO(buf) struct buf few = BUF_MAX(4);
+    utf8_collapse(&few, STR("a  b  c"));
+    assert_true(str_is(buf_str(&few), "a b "));
     assert_true(str_is(utf8_cut_utf16(STR("a\U0001f600b"), 2), "a"));
     assert_true(str_is(utf8_cut_utf16(STR("a\U0001f600b"), 3), "a\U0001f600"));
 }

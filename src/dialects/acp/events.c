@@ -91,11 +91,13 @@ static void usage_changed(struct acp_session *s, const struct event *e)
     acp_update_end(s);
 }
 
+enum { TITLE_CHARS = 80 };
+
 /* The title of a session is its name, else the beginning of its first prompt. */
 void acp_say_title(struct acp_session *s)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
-    AUTO(buf) struct buf title = BUF_INIT;
+    AUTO(buf) struct buf title = BUF_MAX(TITLE_CHARS * 8);
     struct session_info info;
     char now[TIME_ISO_LEN + 1];
     session_info(s->session, &info);
@@ -107,7 +109,7 @@ void acp_say_title(struct acp_session *s)
         if (n && m[0].role == ROLE_USER)
             utf8_collapse(&title, m[0].display.n ? m[0].display : message_text_of(&a, &m[0]));
     }
-    struct str shown = utf8_cut_chars(buf_str(&title), 80);
+    struct str shown = utf8_cut_chars(buf_str(&title), TITLE_CHARS);
     if (!shown.n || (s->title && str_is(shown, s->title)))
         return;
     free(s->title);
