@@ -55,7 +55,7 @@ static bool put_already_there(struct str text, const struct edit *e, struct buf 
     struct edit gone = {e->new_text, STR("")};
     AUTO(edit_places) struct edit_places p = {0};
     struct str line = str_trim(e->new_text);
-    if (line.n < 3 || edit_find(text, &gone, 0, &p) == 0)
+    if (line.n < 3 || line.n > text.n || edit_find(text, &gone, 0, &p) == 0)
         return false;
     buf_addf(out, "\nalready there: the new text stands at line %zu", line_of(text, p.v[0].at));
     return true;
