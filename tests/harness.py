@@ -23,7 +23,7 @@ import evidence
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 KEPT = ("PATH", "USER", "LOGNAME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS",
         "TRIVET_NEED_MODULES", "TRIVET_SLOW", "TRIVET_EVIDENCE", "TRIVET_SKIPPED",
-        "TRIVET_SEED")
+        "TRIVET_SEED", "TRIVET_DEBUG_ROUNDS")
 
 # Lines that the tools under which trivet runs write to stderr, and trivet does not.
 TOOL_NOISE = ("WARNING: ASan doesn't fully support makecontext/swapcontext",

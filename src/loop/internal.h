@@ -48,11 +48,12 @@ void watch_unref(struct watch *w);
 void timer_unref(struct timer *t);
 /* Waits for the work of all pools and ends their threads. */
 void work_end(struct loop *l);
-/* Measures rounds if the environment asks for it; rounds_end prints the longest on stderr. */
+/* Measures rounds if the environment asks for it; rounds_end says how long the longest were. */
 void rounds_begin(struct loop *l);
 void rounds_end(struct loop *l);
 /* A fiber has run in this round since began_us. */
 void rounds_note(struct rounds *r, const char *fiber, int64_t began_us);
+void rounds_signalled(struct rounds *r);
 /* Unmaps the kept stacks. */
 void fiber_drop_stacks(struct loop *l);
 

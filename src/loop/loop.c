@@ -277,6 +277,7 @@ void watch_free(struct watch *w)
 
 struct signal_watch {
     uv_signal_t handle;
+    struct loop *l;
     loop_fn *fn;
     void *arg;
 };
@@ -285,12 +286,15 @@ static void on_signal(uv_signal_t *h, int signo)
 {
     (void)signo;
     struct signal_watch *s = (struct signal_watch *)h;
+    if (s->l->rounds)
+        rounds_signalled(s->l->rounds);
     s->fn(s->arg);
 }
 
 void loop_on_signal(struct loop *l, int signo, loop_fn *fn, void *arg)
 {
     struct signal_watch *s = xnew(struct signal_watch);
+    s->l = l;
     s->fn = fn;
     s->arg = arg;
     mask_signal(SIG_UNBLOCK, signo);

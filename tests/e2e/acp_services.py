@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# LONG ROUNDS: a prompt of 8 MB
 """ACP: MCP servers of a session, pages of session/list, sessions of other programs, hostile input.
 
 covers: acp 19, 40, 41, 47, 56, 92

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # NEEDS: terminal
+# LONG ROUNDS: arguments of 2 MB, and the program with sanitizers
 """Bad arguments of every kind to every tool of every dialect.
 
     tests/e2e/bad_arguments.py [MEGABYTES] [DIALECT...]

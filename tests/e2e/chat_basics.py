@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # NEEDS: terminal
+# LONG ROUNDS: Ctrl-Z stops the program
 """The chat on a terminal: answers stream into the scrollback, calls get a line, keys stop and end
 it, and the terminal is as before whatever ends the process.
 """

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# LONG ROUNDS: strace stops the program at system calls
 """A compaction that is killed at any step leaves the old conversation or the new one, never a
 mixture.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# LONG ROUNDS: strace stops the program at system calls
 """A `/clear` that is killed at any step loses no prompt that waits.
 
     loaf_clear_kill.py [STEP]     every STEP-th step only; ./test takes all

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# LONG ROUNDS: a message of 20 MB
 """MCP servers that misbehave: the turn always ends well and no process is left.
 
 covers: mcp 6, 8-11, 17, 25, 26, 37-39

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# LONG ROUNDS: replies of 20 MB
 """A reply of 20 MB costs at most four times its size at the peak, in every dialect; a large list of
 sessions gives its memory back.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# LONG ROUNDS: strace stops the program at system calls
 """Threads, memory, file size and watches that the system refuses: the turn is played without them,
 fails with a reason, or the process ends with a sentence on stderr; never by a signal."""
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# LONG ROUNDS: a reply of 50 MB is written to the session
 """A controller that reads 1 kB/s while the model streams 50 MB.
 
 Slow for some seconds: the program stays below 16 MB, because it stops reading from the gateway when

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# LONG ROUNDS: the command line has nothing else to do beside a session of 200 MB
 """`trivet sessions prune`, `fsck` and `fork`: what is in use is left alone, incomplete last records are removed, damage is named,
 files above the limit are neither read nor listed."""
 import fcntl

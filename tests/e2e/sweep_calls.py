@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# LONG ROUNDS: strace stops the program at system calls, and clocks fail
 """A small sample of `tests/sweep.py calls`, which see."""
 import os
 import sys

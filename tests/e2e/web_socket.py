@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# LONG ROUNDS: the program with sanitizers
 """WebSockets and event streams of the HTTP server: messages in every shape, faults and their close
 codes, pings, slow readers, ends."""
 import os
