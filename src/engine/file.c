@@ -233,17 +233,21 @@ bool session_rewrite_through_await(struct session *s, struct error *err)
     return ok;
 }
 
+/* Other fibers may close the file meanwhile: nothing is left to sync when it was dropped. */
 bool session_sync_through_await(struct session *s, struct error *err)
 {
     while (!s->is_deleted && !s->settings->keeps_no_file) {
         struct slog *g = s->log;
         bool ok = true;
+        if (!g && !s->is_rewriting)
+            return !s->has_file || !s->owed.n ||
+                   error_set(err, ERR_IO, "%s could not be written", s->path);
         if (!s->is_rewriting && !slog_sync_through_await(g, err))
             return false;
         if (!s->is_rewriting && s->log == g && slog_is_intact(g))
             return true;
         gate_enter_through_await(&s->file_gate);
-        if (!slog_is_intact(s->log))
+        if (s->log && !slog_is_intact(s->log))
             ok = rewrite_through_await(s, !slog_has_failed(s->log), err);
         gate_leave(&s->file_gate);
         if (!ok)
