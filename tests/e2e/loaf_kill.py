@@ -118,9 +118,11 @@ def at_peace(base, home, chat):
         c.call("command.execute", {"session_id": session, "raw_command": f"/history {chat}"})
         c.call("session.send", {"session_id": session, "text": "peace", "enqueue": True})
         c.event("session.completed", session)
-        while c.call("session.get", {"session_id": session})["pending"]:
+        state = c.call("session.get", {"session_id": session})
+        while state["pending"] or state["queue"]:  # between two turns none is pending
             c.next()
-        output = [m["text"] for m in c.call("session.get", {"session_id": session})["history"]]
+            state = c.call("session.get", {"session_id": session})
+        output = [m["text"] for m in state["history"]]
         c.close()
     files = glob.glob(f"{home}/.loaf/sessions/*/*/*/*")
     check("one file", len(files) == 1, files)
