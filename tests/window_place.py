@@ -38,13 +38,13 @@ class Place:
             with open(os.path.join(self.workspace, f"f{i}.txt"), "w", encoding="utf-8") as file:
                 file.write(text_of(i, size))
 
-    def run(self, model, name, prompt="work on it", expect=0):
+    def run(self, model, name, prompt="work on it", expect=0, args=()):
         """The output of one turn against the model."""
         with Server(model) as server:
             env = dict(os.environ, OPENAI_BASE_URL=f"http://127.0.0.1:{server.port}/v1",
                        OPENAI_API_KEY="key-of-windows-1", TRIVET_RETRY_MS="1")
             done = subprocess.run([PROGRAM, "run", "--mode", "danger-full-access", "--model",
-                                   f"openai/{name}", prompt], cwd=self.workspace, env=env,
+                                   f"openai/{name}", *args, prompt], cwd=self.workspace, env=env,
                                   capture_output=True, text=True, timeout=TIMEOUT, check=False)
         assert done.returncode == expect, (done.returncode, done.stderr[-600:])
         return done

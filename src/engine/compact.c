@@ -46,6 +46,12 @@ static const char split_format[] =
 
 /* ---- what the summariser reads ---- */
 
+/* What a question may weigh. */
+static int64_t question_weight(const struct session *s)
+{
+    return window_weight(s, s->gauge.window - s->gauge.reserve);
+}
+
 static void put_message(struct buf *out, struct arena *a, const struct message *m, bool is_left_out)
 {
     buf_addf(out, "\n[%s]\n", role_name(m->role));
@@ -62,6 +68,31 @@ static void put_message(struct buf *out, struct arena *a, const struct message *
     buf_addc(out, '\n');
 }
 
+static size_t said_bytes(const struct message *m)
+{
+    size_t n = 0;
+    for (size_t b = 0; m->role != ROLE_TOOL && b < m->n_blocks; b++)
+        if (m->blocks[b].kind == BLOCK_TEXT)
+            n += m->blocks[b].text.n;
+        else if (m->blocks[b].kind == BLOCK_CALL)
+            n += MIN(m->blocks[b].arguments.n, (size_t)RESULT_MAX);
+    return n;
+}
+
+/* Number of the oldest messages that are left out, since even without any result the messages are
+ * twice as long as the window. */
+static size_t n_too_many(const struct session *s, const struct message *m, size_t n)
+{
+    size_t space = (size_t)MAX(question_weight(s), (int64_t)0), all = 0, kept = 0;
+    for (size_t i = 0; i < n; i++)
+        all += said_bytes(&m[i]);
+    if (!s->gauge.window || all <= space * 4 * 2) /* four bytes weigh one or more */
+        return 0;
+    while (n > 0 && (kept += said_bytes(&m[n - 1])) <= space * 3)
+        n--;
+    return n;
+}
+
 /* without: percent of the results, the oldest first, that are left out.  Nothing changes the
  * messages meanwhile: a turn runs, or a compaction. */
 static bool put_part_await(struct buf *out, struct session *s, size_t from, size_t to, int without,
@@ -70,10 +101,13 @@ static bool put_part_await(struct buf *out, struct session *s, size_t from, size
     AUTO(arena) struct arena a = ARENA_INIT, all = ARENA_INIT;
     size_t n, n_results = 0, n_left_out, start = out->n;
     const struct message *messages = recent_range(&s->recent, &s->history, from, to, &all, &n);
+    size_t n_older = n_too_many(s, messages, n);
+    if (n_older)
+        buf_addf(out, "\n(%zu older messages and all results are left out)\n", n_older);
     for (size_t i = 0; i < n; i++)
         n_results += messages[i].role == ROLE_TOOL;
-    n_left_out = (n_results * (size_t)without + 99) / 100;
-    for (size_t i = 0; i < n; i++) {
+    n_left_out = n_older ? n_results : (n_results * (size_t)without + 99) / 100;
+    for (size_t i = n_older; i < n; i++) {
         bool is_left_out = messages[i].role == ROLE_TOOL && n_left_out > 0;
         put_message(out, &a, &messages[i], is_left_out);
         n_left_out -= is_left_out;
@@ -190,8 +224,7 @@ static bool ask_await(struct compaction *k, put_question_fn *put_await, struct b
             return false;
         if (k->instructions.n)
             buf_addf(&question, "\n\nAdditional focus: %.*s", STR_FMT(k->instructions));
-        if (!is_last && s->gauge.window &&
-            text_weight(buf_str(&question)) > window_weight(s, s->gauge.window - s->gauge.reserve))
+        if (!is_last && s->gauge.window && text_weight(buf_str(&question)) > question_weight(s))
             continue;
         if (ask_twice_await(k, buf_str(&question), out, err))
             return true;

@@ -65,4 +65,25 @@ def summary_too_long(place):
     assert model.refused_summaries >= 1 and model.summaries
 
 
-main([summary_fails, summary_holds, summary_too_long])
+def summary_of_much(place):
+    """A conversation forty times as long as the window: what is newest in it is summarised."""
+    place.set_models({"tiny": {"context_window": 12000}})
+    path = os.path.join(os.environ["XDG_STATE_HOME"], "trivet/sessions/long.jsonl")
+    os.makedirs(os.path.dirname(path))
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(json.dumps({"type": "session", "version": 1, "id": "long", "cwd": place.workspace,
+                               "timestamp": "2026-01-01T00:00:00.000Z"}) + "\n")
+        for i in range(400):
+            file.write(json.dumps({"type": "message", "message": {
+                "role": ("user", "assistant")[i % 2], "content": f"said {i}: " + "some words " * 450
+            }}) + "\n")
+    model = SmallModel(12000, 0, read)
+    done = place.run(model, "tiny", "go on", args=("-r", "long"))
+    assert "All done." in done.stdout
+    assert not model.refused and model.summaries, (model.refused, model.summaries)
+    question = json.dumps(model.bodies[0])
+    assert "older messages and all results are left out" in question, question[:2000]
+    assert "said 395" in question and "said 7:" not in question
+
+
+main([summary_fails, summary_holds, summary_too_long, summary_of_much])
