@@ -24,7 +24,7 @@ static int64_t collapsed_length(struct str text)
     bool has_gap = false;
     for (size_t i = 0, gap; i < text.n; i += MAX(gap, (size_t)1)) {
         unsigned char c = (unsigned char)text.p[i];
-        gap = utf8_space_first(str_from(text, i));
+        gap = c > ' ' && c < 0x7f ? 0 : utf8_space_first(str_from(text, i));
         if (gap) {
             has_gap = n > 0;
             continue;
@@ -81,16 +81,15 @@ static int64_t pinned_tokens(const struct loaf *lf)
 
 /* Tokens and number of the first n messages.  Counts of completed messages are cached, so that the
  * cost of a turn does not grow with the conversation. */
-static int64_t count_conversation(struct loaf_session *ls, size_t n, size_t *ret_n)
+static int64_t count_messages(struct session *s, struct counted *c, size_t n, size_t *ret_n)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
-    struct counted *c = &ls->counted;
     struct session_info info;
     size_t n_rest;
-    session_info(ls->session, &info);
+    session_info(s, &info);
     if (c->epoch != info.epoch || c->n > (size_t)info.n_settled || c->n > n)
         *c = (struct counted){.epoch = info.epoch};
-    struct message *rest = session_messages_from(ls->session, c->n, &a, &n_rest);
+    struct message *rest = session_messages_from(s, c->n, &a, &n_rest);
     size_t first = c->n;
     int64_t tokens = c->tokens;
     n_rest = MIN(n_rest, n - first);
@@ -101,6 +100,22 @@ static int64_t count_conversation(struct loaf_session *ls, size_t n, size_t *ret
     }
     *ret_n = first + n_rest;
     return tokens;
+}
+
+static int64_t count_conversation(struct loaf_session *ls, size_t n, size_t *ret_n)
+{
+    return count_messages(ls->session, &ls->counted, n, ret_n);
+}
+
+void loaf_count_await(struct loaf *lf, struct session *s, struct counted *ret)
+{
+    enum { AT_ONCE = 128 };
+    struct error ignored;
+    size_t to = 0, n;
+    *ret = (struct counted){0};
+    do
+        count_messages(s, ret, to += AT_ONCE, &n);
+    while (n == to && yield_await(lf->sv->loop, &ignored));
 }
 
 size_t loaf_count_messages(struct loaf_session *ls)

@@ -187,10 +187,13 @@ static bool open_and_show_await(struct loaf_session *ls, struct arena *a,
     struct session *s = open_chat_await(lf, a, saved, c, err);
     if (!s)
         return false;
+    struct counted counted;
     session_refresh_await(s); /* another process may have changed the file */
+    loaf_count_await(lf, s, &counted);
     leave_turn(ls);
     forget_messages(ls);
     take_session(ls, s);
+    ls->counted = counted;
     show_history(ls);
     ls->has_chat = true;
     ls->provider = arena_strz(&ls->arena, c->provider);

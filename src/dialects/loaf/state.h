@@ -38,6 +38,8 @@ struct window loaf_window_of(struct loaf *lf);
 /* Of the instruction and the first n messages. */
 int64_t loaf_history_tokens(struct loaf_session *ls, size_t n);
 size_t loaf_count_messages(struct loaf_session *ls);
+/* Counts a session that was opened, over several rounds of the loop when it is long. */
+void loaf_count_await(struct loaf *lf, struct session *s, struct counted *ret);
 
 /* ---- auth.c, setup.c, skills.c, limits.c, tools.c ---- */
 
