@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# ALONE
+# LONG
 """What the sandbox guards besides the workspace: files that programs outside run, also where they are
-missing, a link or a file; the program itself; limits, and the result says which one was hit.
+missing, a link or a file; the program itself.
 
 Every command is the attempt of a model; what counts is what lies there afterwards.
 """
@@ -17,7 +17,7 @@ import subprocess
 import threading
 import time
 
-from security_place import harness, play
+from security_place import bash, harness, play
 
 PRELOAD = """
 #define _GNU_SOURCE
@@ -35,14 +35,6 @@ __attribute__((constructor)) static void loaded(void)
 
 
 EVIL = "printf '[core]\\n\\tfsmonitor = touch %s/pwned; false\\n' >>%s"
-
-
-def bash(p, *commands, **env):
-    """Runs the commands one after the other in one session; what the model got."""
-    p.scene(*(("bash", {"command": c, "timeout": 60000}) for c in commands))
-    done = p.run("run", "-m", "rehearsal/scene.json", "--mode", "workspace-write", "go", **env)
-    assert done.returncode == 0, done.stderr
-    return p.results()
 
 
 def git(p, *args):
@@ -596,30 +588,7 @@ def preload(score, p):
     score.check(f"no room has it ({score.name})", "trivet" in names and "hold" not in names, names)
 
 
-def limits(score, p):
-    few = {"TRIVET_SANDBOX_PROCESSES": "60", "TRIVET_SANDBOX_MEMORY": "1024",
-           "TRIVET_SANDBOX_DISK": "50"}
-    hog = ("python3 -c 'import os,time\nfor i in range(4):\n  if not os.fork():\n"
-           "    b=bytearray(500<<20); b[::4096]=b\"x\"*len(b[::4096]); time.sleep(20)\ntime.sleep(20)'")
-    watch = harness.Stopwatch()
-    ended = ["its processes used too much memory", "it wrote too much into the scratch directory", "all is well"]
-    bomb = []
-    if harness.has_namespaces():  # without, the limit counts all processes of a user, and none of root
-        bomb = [":(){ :|:& };:; sleep 30"]
-        ended.append("it started too many processes")
-    else:
-        harness.skip("sandbox_guards: a fork bomb")
-    output = bash(p, *bomb, hog,
-                "for i in 1 2 3 4 5 6 7 8; do head -c 20000000 /dev/zero >$TMPDIR/$i; done; sleep 30",
-                "head -c 100000000 /dev/zero >big; stat -c %s big", "echo all is well", **few)
-    for words in ended:
-        score.check(f"{words} ({score.name})", words in output, output)
-    size = os.path.getsize(f"{p.work}/big")
-    score.check(f"no file beyond the limit ({score.name})", size <= 50 << 20, size)
-    score.check(f"it was not waited for ({score.name})", watch.seconds() < 45)
-
-
 play(missing, missing_at_home, linked, linked_parts, linked_inside, link_to_all, git_file, read_only_but_for_git, changed_outside, two_sessions, other_room_ends, read_only, hidden,
      commondir, submodule, nested_before, nested_made,
      told_at_the_end, nested_far, nested_added, nested_beyond, without_namespaces, own_program, processes, other_users, empty_environment,
-     preload, limits)
+     preload)

@@ -116,6 +116,14 @@ class Place:
         return "".join(texts)
 
 
+def bash(p, *commands, **env):
+    """Runs the commands one after the other in one session; what the model got."""
+    p.scene(*(("bash", {"command": c, "timeout": 60000}) for c in commands))
+    done = p.run("run", "-m", "rehearsal/scene.json", "--mode", "workspace-write", "go", **env)
+    assert done.returncode == 0, done.stderr
+    return p.results()
+
+
 class Score:
     def __init__(self):
         self.passed = self.failed = 0

@@ -13,6 +13,7 @@ search looks in the right places.
 """
 # covers: providers 57
 import base64
+import concurrent.futures
 import os
 import secrets
 import signal
@@ -30,6 +31,7 @@ from formats import VENDORS  # noqa: E402
 from provider import Server  # noqa: E402
 
 WINDOW = 10
+AT_ONCE = 40  # files and folders for one grep
 HOLDERS = ("auth.json", "secrets.json", "secrets-fallback.json", "requests.jsonl", "issued.jsonl",
            "issued", "oauth.log", "asked", "replies.json")
 VISIBLE = "visible-word"  # what the model says and everybody may read
@@ -168,14 +170,20 @@ def may_hold(path):
 
 
 def found_by_grep(patterns, path):
-    """Files below the path in which one of the patterns is found."""
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file:
+    """Files below the path in which one of the patterns is found; all processors search."""
+    entries = [os.path.join(path, name) for name in os.listdir(path)]
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8") as file, \
+            concurrent.futures.ThreadPoolExecutor(harness.workers()) as pool:
         file.write("".join(line + "\n" for line in patterns))
         file.flush()
-        done = subprocess.run(["grep", "-rlaF", "-f", file.name, path], stdout=subprocess.PIPE,
-                              text=True, env={"LC_ALL": "C", "PATH": os.environ["PATH"]})
-    assert done.returncode in (0, 1), f"grep ended with {done.returncode}"
-    return done.stdout.splitlines()
+
+        def grep(begin):
+            done = subprocess.run(["grep", "-rlaF", "-f", file.name, "--",
+                                   *entries[begin : begin + AT_ONCE]], stdout=subprocess.PIPE,
+                                  text=True, env={"LC_ALL": "C", "PATH": os.environ["PATH"]})
+            assert done.returncode in (0, 1), f"grep ended with {done.returncode}"
+            return done.stdout.splitlines()
+        return [hit for hits in pool.map(grep, range(0, len(entries), AT_ONCE)) for hit in hits]
 
 
 def everything_else():
