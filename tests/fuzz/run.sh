@@ -42,12 +42,13 @@ run_fuzzer() {
     words=
     [ -s "build-fuzz/corpus/$1.dict" ] && words="-dict=../corpus/$1.dict"
     case $seconds in
-    same) set -- "$1" -seed=1 -runs=2000 -timeout=60 ;;
-    *) set -- "$1" -max_total_time="$seconds" -timeout=10 ../found/"$1" ;;
+    same) set -- "$1" 0 -seed=1 -runs=2000 -timeout=60 ;; # beside other work it would not end
+    *) set -- "$1" 10 -max_total_time="$seconds" -timeout=10 ../found/"$1" ;;
     esac
     name=$1
-    shift
-    (cd "$places" && nice ../bin/fuzz_"$name" "$@" \
+    politeness=$2
+    shift 2
+    (cd "$places" && nice -n "$politeness" ../bin/fuzz_"$name" "$@" \
         -rss_limit_mb=1500 -max_len=4096 ${words:+"$words"} -print_final_stats=1 \
         -artifact_prefix="../crashes/$name-" ../corpus/"$name") >"$log" 2>&1
     status=$?
