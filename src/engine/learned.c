@@ -240,3 +240,31 @@ int64_t learned_from_text(struct str text)
     }
     return 0;
 }
+
+static bool is_of_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.' || c == '/';
+}
+
+static double distance(int64_t a, int64_t b)
+{
+    return a > b ? (double)a / (double)b : (double)b / (double)a;
+}
+
+int64_t learned_count_from_text(struct str text, int64_t window, int64_t about)
+{
+    enum { MOST_TIMES = 6 };
+    int64_t best = 0;
+    for (size_t i = 0, step; window && about > 0 && i < text.n; i += step) {
+        step = 1;
+        if (!isdigit((unsigned char)text.p[i]))
+            continue;
+        int64_t n = number_at(str_from(text, i), &step);
+        bool is_alone = (i == 0 || !is_of_word(text.p[i - 1])) &&
+                        (i + step >= text.n || !isalnum((unsigned char)text.p[i + step]));
+        if (n && n != window && is_alone && distance(n, about) <= MOST_TIMES &&
+            (!best || distance(n, about) < distance(best, about)))
+            best = n;
+    }
+    return best;
+}

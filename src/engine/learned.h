@@ -26,5 +26,8 @@ void learned_note_await(struct learned *l, struct str model, struct str server, 
 /* The window that the words of a refusal name, in tokens; 0: none.  "maximum context length is
  * 32768 tokens", "213462 tokens > 200000 maximum", "context size (4096 tokens)". */
 int64_t learned_from_text(struct str text);
+/* How many tokens the refused request had by the same words: of their numbers the one nearest to
+ * what was estimated; 0: none is near. */
+int64_t learned_count_from_text(struct str text, int64_t window, int64_t about);
 
 #endif

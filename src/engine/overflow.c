@@ -33,8 +33,8 @@ bool overflow_continue_await(struct turn *t, struct error *err)
     if (!r->continuation || t->round == 0 || s->n_continuations >= r->max_continuations)
         return false;
     t->mark->state = TURN_CANCELED;
-    /* The summary is made while calls and results are still there. */
-    bool ok = compact_all_await(s, t, err, &out, &why) &&
+    /* The summary is made while calls and results are still there, if it is not made already. */
+    bool ok = (s->history.ends_with_compaction || compact_all_await(s, t, err, &out, &why)) &&
               session_settle_through_await(s, true, &why) &&
               input_first(s, str_of(r->continuation), &why);
     if (ok)

@@ -9,6 +9,7 @@ enum {
     OUTPUT_MOST = 20000, /* tokens that are kept free for the answer at most */
     MASK_FROM = 60,      /* percent of the window */
     MASK_CHARS = 250,    /* that stay of each end of a result */
+    LAST_CHARS = 50,     /* the same where nothing else makes the request fit */
     MASK_LEAST = 200,    /* weight below which a result stays as it is */
     REFUSALS_MAX = 5,    /* of one request */
     SHRINK_PERCENT = 90, /* a request that was refused must become this long at most */
@@ -110,12 +111,18 @@ int64_t window_space(const struct session *s)
     return MAX(limit_of(s) - as_tokens(s, s->gauge.fixed), s->gauge.window / 4);
 }
 
+/* A tokenizer of bytes counts four where we count one. */
+static double ratio_between(int64_t counted, int64_t weight)
+{
+    return MIN(MAX((double)counted / (double)weight, 0.5), 6.0);
+}
+
 void window_accepted(struct session *s, const struct usage *usage)
 {
     struct gauge *g = &s->gauge;
     bool is_counted = !usage->is_estimated && usage->input > 0 && g->sent > 0;
     if (is_counted)
-        g->ratio = MIN(MAX((double)usage->input / (double)g->sent, 0.5), 2.0);
+        g->ratio = ratio_between(usage->input, g->sent);
     g->accepted = is_counted ? usage->input : as_tokens(s, g->sent);
 }
 
@@ -222,7 +229,7 @@ static void squeeze(struct session *s, int64_t target)
     struct history *h = &s->history;
     size_t last = last_results(h);
     mask_before(s, last, 1);
-    for (size_t chars = (size_t)window_weight(s, window_space(s)) * 2; chars > MASK_CHARS;
+    for (size_t chars = (size_t)window_weight(s, window_space(s)) * 2; chars > LAST_CHARS;
          chars /= 2) {
         if (window_estimate(s) <= target)
             return;
@@ -268,11 +275,13 @@ void window_learn_await(struct turn *t, const struct error *why)
     struct session *s = t->session;
     struct gauge *g = &s->gauge;
     int64_t refused = as_tokens(s, g->sent), said = learned_from_text(error_str(why));
+    int64_t counted = learned_count_from_text(error_str(why), said, refused);
     AUTO(arena) struct arena a = ARENA_INIT;
     if (!g->sent)
         return;
-    if (said > refused) /* we count too little */
-        g->ratio = MIN(2.0, (double)said * 1.05 / (double)g->sent);
+    int64_t least = counted ? counted : said + said / 20;
+    if (said && least > refused) /* we count too little */
+        g->ratio = ratio_between(least, g->sent);
     if (said >= g->window)
         return;
     /* Far above the last accepted request the window can be anywhere in between. */
@@ -290,6 +299,14 @@ void window_learn_await(struct turn *t, const struct error *why)
 static void name_largest(struct session *s, struct error *err)
 {
     const struct message *largest = NULL;
+    int64_t fixed = as_tokens(s, s->gauge.fixed);
+    if (fixed > s->gauge.window) {
+        error_prefix(err,
+                     "the system text and the tools alone have about %lld tokens, and the model "
+                     "takes %lld",
+                     (long long)fixed, (long long)s->gauge.window);
+        return;
+    }
     for (size_t i = 0; i < s->history.n; i++) {
         const struct message *m = &s->history.messages[i];
         if (!largest || message_weight(m) > message_weight(largest))

@@ -54,8 +54,8 @@ static void test_ratio(void **state)
     assert_int_equal(window_estimate(&s), 1000);
     window_accepted(&s, &(struct usage){.input = 1500});
     assert_int_equal(window_estimate(&s), 1500);
-    window_accepted(&s, &(struct usage){.input = 9000}); /* twice is the most */
-    assert_int_equal(window_estimate(&s), 2000);
+    window_accepted(&s, &(struct usage){.input = 9000}); /* six times is the most */
+    assert_int_equal(window_estimate(&s), 6000);
     window_accepted(&s, &(struct usage){.input = 1});
     assert_int_equal(window_estimate(&s), 500);
     window_accepted(&s, &(struct usage){.input = 3000, .is_estimated = true}); /* our own count */
@@ -68,29 +68,40 @@ static void test_words(void **state)
     (void)state;
     static const struct {
         const char *text;
-        int64_t window;
+        int64_t window, about, counted;
     } refusals[] = {
         {"This model's maximum context length is 32768 tokens. However, you requested 40960 tokens "
          "(36864 in the messages, 4096 in the completion).",
-         32768},
-        {"prompt is too long: 213462 tokens > 200000 maximum", 200000},
-        {"input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000", 200000},
-        {"the request exceeds the available context size (4096 tokens), try increasing it", 4096},
+         32768, 20000, 36864},
+        {"This model's maximum context length is 8192 tokens. However, your messages resulted in "
+         "9,001 tokens. (request-id 10234, req_99999x)",
+         8192, 5000, 9001},
+        {"prompt is too long: 213462 tokens > 200000 maximum", 200000, 100000, 213462},
+        {"input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000", 200000,
+         150000, 190000},
+        {"the request exceeds the available context size (4096 tokens), try increasing it", 4096, 0,
+         0},
         {"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
-         1048576},
-        {"Range of input length should be [1, 30720]", 30720},
-        {"too large for model with 16,384 maximum context length", 16384},
-        {"requested tokens exceed the context window of 128k", 128000},
-        {"greater than the context length of 8192", 8192},
-        {"please reduce the length of the messages", 0},
-        {"error 400 of gpt-4-0613", 0},
-        {"maximum of 3 images", 0},
-        {"", 0},
+         1048576, 900000, 1200000},
+        {"Range of input length should be [1, 30720]", 30720, 0, 0},
+        {"too large for model with 16,384 maximum context length", 16384, 0, 0},
+        {"requested tokens exceed the context window of 128k", 128000, 0, 0},
+        {"greater than the context length of 8192", 8192, 0, 0},
+        {"maximum context length is 32768 tokens. However, you requested 33500 tokens (2500 in the "
+         "messages, 31000 in the completion)",
+         32768, 2000, 2500},
+        {"please reduce the length of the messages", 0, 0, 0},
+        {"error 400 of gpt-4-0613", 0, 0, 0},
+        {"maximum of 3 images", 0, 0, 0},
+        {"", 0, 0, 0},
     };
-    for (size_t i = 0; i < ARRAY_LEN(refusals); i++)
-        if (learned_from_text(str_of(refusals[i].text)) != refusals[i].window)
-            fail_msg("%s: %lld", refusals[i].text,
-                     (long long)learned_from_text(str_of(refusals[i].text)));
+    for (size_t i = 0; i < ARRAY_LEN(refusals); i++) {
+        struct str text = str_of(refusals[i].text);
+        int64_t window = learned_from_text(text);
+        int64_t counted = learned_count_from_text(text, window, refusals[i].about);
+        if (window != refusals[i].window || counted != refusals[i].counted)
+            fail_msg("%s: %lld, %lld", refusals[i].text, (long long)window, (long long)counted);
+    }
 }
 
 static void write_file(const char *dir, const char *text)
