@@ -158,6 +158,19 @@ bool path_exists(struct str path)
     return path_stat(path, &st);
 }
 
+bool path_is_repository(struct str dir)
+{
+    AUTO(buf) struct buf git = BUF_INIT;
+    struct stat st;
+    buf_addf(&git, "%.*s/.git", STR_FMT(dir));
+    if (!path_exists(buf_str(&git)))
+        return false;
+    if (!path_is_dir(buf_str(&git)))
+        return true;
+    buf_addz(&git, "/HEAD");
+    return lstat(git.p, &st) == 0;
+}
+
 bool path_make_dirs(struct str path, unsigned mode, struct error *err)
 {
     AUTO_FREE char *z = str_dup(path);

@@ -23,6 +23,8 @@ struct str path_dir(struct str path);  /* the part before it; at least "/" or ".
 struct str path_ext(struct str path);  /* ".c" with the dot, or empty */
 bool path_is_dir(struct str path);
 bool path_exists(struct str path);
+/* Whether the directory has a .git that is one: a file, or a directory with a HEAD. */
+bool path_is_repository(struct str dir);
 /* Creates path and its parents with the mode; fine when it exists already. */
 bool path_make_dirs(struct str path, unsigned mode, struct error *err);
 /* $HOME, or the home directory in the password database; valid until the process ends. */

@@ -172,13 +172,11 @@ static void add_dir(struct finder *f, struct str dir, const char *const *own)
             add(f, dir, own[n]);
 }
 
-static struct str find_root(struct str workspace, struct arena *a)
+static struct str find_root(struct str workspace)
 {
-    for (struct str dir = workspace; dir.n > 1; dir = path_dir(dir)) {
-        struct stat st;
-        if (lstat(arena_fmt(a, "%.*s/.git", STR_FMT(dir)).p, &st) == 0)
+    for (struct str dir = workspace; dir.n > 1; dir = path_dir(dir))
+        if (path_is_repository(dir))
             return dir;
-    }
     return workspace;
 }
 
@@ -192,7 +190,7 @@ static void add_user_files(struct finder *f)
 
 void instructions_find(struct instructions *all, struct str workspace, const char *const *own)
 {
-    struct str root = find_root(workspace, &all->arena);
+    struct str root = find_root(workspace);
     struct finder f = {.all = all, .workspace = workspace, .tree = root, .left = INSTRUCTIONS_MAX};
     for (struct str dir = workspace;; dir = path_dir(dir)) {
         add_dir(&f, dir, own);

@@ -59,14 +59,11 @@ void skills_add_root(struct skills *s, struct str dir)
     add_str(&s->roots, &s->n_roots, &s->roots_capacity, arena_str(&s->arena, dir));
 }
 
-/* The nearest directory at or above dir that has a .git; STR_NONE without one. */
+/* The nearest directory at or above dir that is a repository; STR_NONE without one. */
 static struct str repository_of(struct str dir)
 {
-    AUTO(buf) struct buf git = BUF_INIT;
     for (;;) {
-        buf_reset(&git);
-        buf_addf(&git, "%.*s/.git", STR_FMT(dir));
-        if (path_exists(buf_str(&git)))
+        if (path_is_repository(dir))
             return dir;
         if (dir.n <= 1)
             return STR_NONE;

@@ -35,11 +35,10 @@ bool git_find(struct str dir, struct str *ret_root, struct buf *ret_git_dir)
         AUTO(buf) struct buf git = BUF_INIT, text = BUF_INIT;
         struct error ignored;
         buf_addf(&git, "%.*s/.git", STR_FMT(dir));
-        bool is_dir = path_is_dir(buf_str(&git));
-        if (is_dir ? !is_git_dir(buf_str(&git)) : !path_exists(buf_str(&git)))
+        if (!path_is_repository(dir))
             continue;
         buf_reset(ret_git_dir);
-        if (is_dir)
+        if (path_is_dir(buf_str(&git)))
             buf_add(ret_git_dir, buf_str(&git));
         else if (path_read(&text, buf_str(&git), GIT_FILE_BYTES, &ignored) &&
                  str_starts(buf_str(&text), STR("gitdir: ")))

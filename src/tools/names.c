@@ -182,13 +182,6 @@ struct level *level_below(struct level *up, struct str dir, const struct names *
     return l;
 }
 
-static bool is_repository(struct str dir)
-{
-    AUTO(buf) struct buf path = BUF_INIT;
-    buf_addf(&path, "%.*s/.git", STR_FMT(dir));
-    return path_exists(buf_str(&path));
-}
-
 static void load_exclude(struct level *l, struct str dir)
 {
     struct error ignored;
@@ -209,11 +202,11 @@ struct level *level_root(struct str root)
 {
     size_t n = 0;
     struct str top = root;
-    while (n < WALK_MAX_DEPTH && !is_repository(top) && top.n > 1) {
+    while (n < WALK_MAX_DEPTH && !path_is_repository(top) && top.n > 1) {
         top = path_dir(top);
         n++;
     }
-    bool in_repository = is_repository(top);
+    bool in_repository = path_is_repository(top);
     if (!in_repository)
         n = 0;
     struct level *l = NULL;

@@ -23,17 +23,17 @@ class Place:
         self.root = os.path.join(base, "repo")
         self.workspace = os.path.join(self.root, "part")
         os.makedirs(self.workspace)
-        os.mkdir(os.path.join(self.root, ".git"))
+        subprocess.run(["git", "init", "-q", self.root], check=True)
 
     def put(self, path, text):
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
 
-    def system(self):
+    def system(self, **more):
         with Server([{"text": "ok", "repeat": True}]) as server:
             env = dict(os.environ, OPENAI_BASE_URL=f"http://127.0.0.1:{server.port}/v1",
-                       OPENAI_API_KEY="key-of-files-1", TRIVET_SANDBOX="off")
+                       OPENAI_API_KEY="key-of-files-1", **{"TRIVET_SANDBOX": "off", **more})
             done = subprocess.run([PROGRAM, "run", "-m", "openai/gpt-4o", "--mode",
                                    "danger-full-access", "go"], cwd=self.workspace, env=env,
                                   capture_output=True, text=True, timeout=TIMEOUT, check=False)
@@ -50,6 +50,16 @@ def long_file(p):
     assert "[cut: the first 32" in text and "bytes of " in text, text[-300:]
     kept = text.count("of the project\n")
     assert 1200 < kept < 1320, kept
+
+
+def with_sandbox(p):
+    """What covers a .git that is missing in the subdirectory does not make it a repository."""
+    p.put(f"{p.root}/AGENTS.md", "Rules of the root.")
+    p.put(f"{p.workspace}/AGENTS.md", "Rules of the part.")
+    text = p.system(TRIVET_SANDBOX="workspace-write")
+    assert "Rules of the root." in text and "Rules of the part." in text, text
+    os.mkdir(f"{p.workspace}/.git")
+    assert "Rules of the root." in p.system()
 
 
 def order(p):
@@ -109,7 +119,7 @@ def same_file(p):
 
 def main():
     passed = failed = 0
-    for test in (long_file, order, nearest_first, imports, same_file):
+    for test in (long_file, with_sandbox, order, nearest_first, imports, same_file):
         with harness.private_place() as base:
             os.environ.update(harness.clean_env(base))
             try:

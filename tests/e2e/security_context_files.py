@@ -6,6 +6,7 @@ files do not reach the system prompt, whatever name they have.
 """
 import json
 import os
+import subprocess
 
 from security_place import SECRET, Provider, play
 
@@ -103,7 +104,7 @@ def loaf(p, *requests, **env):
 
 
 def skills(score, p):
-    os.mkdir(f"{p.work}/.git")
+    subprocess.run(["git", "init", "-q", p.work], check=True)
     p.put(".agents/skills/good/SKILL.md", GOOD)
     for name, to in (("file", f"{p.out}/secret"), ("environ", "/proc/self/environ"),
                      ("login", f"{p.home}/.loaf/auth.json")):
