@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The environment, sent to the model once: facts that it would otherwise spend calls on.
  *
- * git runs only where it is confined or everything is permitted: a repository can name programs in
- * its settings.  Elsewhere the branch is read from .git/HEAD and the rest is left out.  What git
- * said is remembered for further sessions. */
+ * git runs no program that the repository names (git.c).  What it said is remembered for further
+ * sessions. */
 #include "engine/prompt.h"
 
 #include "base/time.h"
@@ -93,8 +92,7 @@ static void look_await(struct session *s, struct git_head *head, struct arena *a
     struct str key = arena_fmt(a, "%d %s", sandbox ? (int)sandbox->kind : -1, s->workspace);
     struct repository *r;
     struct error ignored;
-    bool may_run = sandbox || s->settings->permit == PERMIT_ALL;
-    if (!may_run || !head->root.n || (!facts && !head->needs_git) ||
+    if (!head->root.n || (!facts && !head->needs_git) ||
         !repository_take_await(s->engine, key, &r, &ignored))
         return;
     if (head->needs_git && !repository_has_branch(r, head))

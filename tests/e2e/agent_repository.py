@@ -67,6 +67,7 @@ class Scene:
     def client(self):
         with provider.Server(self.model) as server:
             env = {**self.env, "OPENAI_BASE_URL": f"http://127.0.0.1:{server.port}/v1"}
+            self.of_client = env
             with client.Loaf(cwd=self.place, env=env) as self.loaf:
                 yield self
 
@@ -94,6 +95,19 @@ def once(sandbox):
               set(texts))
         check("the branch, the files and the commits", "branch main" in texts[0]
               and "?? count/" in texts[0] and "first" in texts[0], texts[0])
+
+
+def asked_for_each_call():
+    """ScaiFlux asks for every call, and is told the same: this git runs nothing of the repository."""
+    with check.scene("scaiflux") as base:
+        made = Scene(base, COMMIT + "git config core.fsmonitor 'touch ran; false'")
+        with made.client() as s, client.Scaiflux(["--model", "openai/played"], cwd=s.place,
+                                                 env=s.of_client) as c:
+            c.event("ready")
+            c.turn("go")
+            text = environment(s.model.requests[-1])
+            check("ScaiFlux: the commits and the files", "first" in text and "?? count/" in text, text)
+            check("no program of the repository ran", not os.path.exists(f"{s.place}/ran"))
 
 
 def together():
@@ -176,6 +190,7 @@ def broken():
 def main():
     once("off")
     once("workspace-write")
+    asked_for_each_call()
     together()
     changes()
     linked()
