@@ -61,7 +61,7 @@
     X(JOURNAL_BYTES, 64 << 20, "bytes of an unfinished reply that are read back after a crash",    \
       "the reply is lost")                                                                         \
     X(CONFIG_BYTES, 4 << 20, "bytes of a settings file", "the file is refused")                    \
-    X(LOCK_MS, 20000, "milliseconds that a lock of settings, memory or keys is waited for",         \
+    X(LOCK_MS, 20000, "milliseconds that a lock of settings, memory or keys is waited for",        \
       "the change is refused")                                                                     \
     X(MEMORY_BYTES, 16 << 20, "bytes of a memory file", "the file is refused")                     \
     X(SECRETS_BYTES, 1 << 20, "bytes of a file of keys and sign-ins", "the file is refused")       \
