@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "context/foreign.h"
 #include "context/front.h"
+#include "context/skill_store.h"
 
 #include <dirent.h>
 #include <unistd.h>
@@ -132,9 +133,17 @@ static struct item take_skill(const struct skill *skill, struct arena *a)
                          .path = arena_str(a, skill->path)};
 }
 
-struct skill_places library_skill_places(struct str config_dir)
+struct skill_places library_skill_places(struct str config_dir, struct str cwd, const char *folder,
+                                         struct arena *a)
 {
-    return (struct skill_places){.config_dir = config_dir, .depth = 1};
+    struct skill_places p = skill_places_own(cwd, a);
+    p.more[0] = arena_fmt(a, "%.*s/skills", STR_FMT(p.config_dir));
+    if (cwd.n)
+        p.more[1] = arena_fmt(a, "%.*s/%s/skills", STR_FMT(cwd), folder);
+    p.config_dir = config_dir;
+    p.depth = 1;
+    p.first_wins = false;
+    return p;
 }
 
 bool library_has_skills(const struct skills *found)
@@ -145,17 +154,36 @@ bool library_has_skills(const struct skills *found)
     return false;
 }
 
-struct item *library_skills(const struct skills *found, struct arena *a, size_t *ret_n)
+struct ranked {
+    struct item item;
+    size_t rank; /* 0: of the own directory */
+};
+
+static int by_name_and_rank(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    int order = str_cmp(x->item.name, y->item.name);
+    if (order == 0)
+        order = (x->rank > y->rank) - (x->rank < y->rank);
+    return order ? order : str_cmp(x->item.path, y->item.path);
+}
+
+struct item *library_skills(const struct skills *found, struct str config_dir, struct arena *a,
+                            size_t *ret_n)
 {
     size_t n = 0, kept = 0;
+    struct ranked *all = arena_array(a, struct ranked, found->n + 1);
     struct item *items = arena_array(a, struct item, found->n + 1);
-    for (size_t i = 0; i < found->n; i++)
-        if (found->items[i].depth == 1)
-            items[n++] = take_skill(&found->items[i], a);
-    qsort(items, n, sizeof *items, by_name);
-    for (size_t i = 0; i < n; i++) /* the first of a name wins */
-        if (kept == 0 || !str_eq(items[kept - 1].name, items[i].name))
-            items[kept++] = items[i];
+    for (size_t i = 0; i < found->n; i++) {
+        const struct skill *skill = &found->items[i];
+        bool is_own = path_is_inside(config_dir, skill->path);
+        if (skill->depth == 1)
+            all[n++] = (struct ranked){take_skill(skill, a), is_own ? 0 : i + 1};
+    }
+    qsort(all, n, sizeof *all, by_name_and_rank);
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || !str_eq(items[kept - 1].name, all[i].item.name))
+            items[kept++] = all[i].item;
     *ret_n = kept;
     return items;
 }

@@ -34,10 +34,14 @@ library_fn library_ruby_plugins;
 /* The same on the thread pool; nothing else uses the arena meanwhile. */
 struct item *library_read_await(library_fn *read, struct str config_dir, struct arena *a,
                                 size_t *ret_n);
-/* Of the skills found in library_skill_places. */
-struct item *library_skills(const struct skills *found, struct arena *a, size_t *ret_n);
+/* skills/ of config_dir, <cwd>/<folder>/skills, and what skill_places_own names for cwd. */
+struct skill_places library_skill_places(struct str config_dir, struct str cwd, const char *folder,
+                                         struct arena *a);
+/* Of the skills found there, sorted by name; of several with one name that of config_dir, else the
+ * first. */
+struct item *library_skills(const struct skills *found, struct str config_dir, struct arena *a,
+                            size_t *ret_n);
 bool library_has_skills(const struct skills *found);
-struct skill_places library_skill_places(struct str config_dir);
 /* NULL when there is none. */
 const struct item *item_find(const struct item *items, size_t n, struct str name);
 /* Every $ARGUMENTS of the template replaced. */

@@ -83,15 +83,16 @@ static struct skill_places copy_places(const struct skill_places *p, struct aren
     copy.cwd = arena_str(a, p->cwd);
     copy.config_dir = arena_str(a, p->config_dir);
     copy.home = arena_str(a, p->home);
-    copy.more = arena_str(a, p->more);
+    for (size_t i = 0; i < ARRAY_LEN(p->more); i++)
+        copy.more[i] = arena_str(a, p->more[i]);
     return copy;
 }
 
 static bool are_same(const struct skill_places *a, const struct skill_places *b)
 {
     return str_eq(a->cwd, b->cwd) && str_eq(a->config_dir, b->config_dir) &&
-           str_eq(a->home, b->home) && str_eq(a->more, b->more) && a->depth == b->depth &&
-           a->first_wins == b->first_wins;
+           str_eq(a->home, b->home) && str_eq(a->more[0], b->more[0]) &&
+           str_eq(a->more[1], b->more[1]) && a->depth == b->depth && a->first_wins == b->first_wins;
 }
 
 static struct shelf *find(struct skill_store *st, const struct skill_places *p)

@@ -110,8 +110,9 @@ void skills_add_places(struct skills *s, const struct skill_places *p)
     s->depth = p->depth;
     s->first_wins = p->first_wins;
     skills_add_roots(s, p->cwd, p->config_dir, p->home);
-    if (p->more.n)
-        skills_add_root(s, p->more);
+    for (size_t i = 0; i < ARRAY_LEN(p->more); i++)
+        if (p->more[i].n)
+            skills_add_root(s, p->more[i]);
 }
 
 /* ---- what was looked at ---- */

@@ -16,7 +16,7 @@ struct skill_places {
     struct str cwd;        /* its repository's directories; STR_NONE: none */
     struct str config_dir; /* its directory skills/; likewise */
     struct str home;       /* likewise */
-    struct str more;       /* one more directory of skills; likewise */
+    struct str more[2];    /* further directories of skills; likewise */
     int depth;             /* levels below a directory of skills; 0: six */
     bool first_wins;       /* of several skills of one name only the first is listed */
 };

@@ -139,9 +139,9 @@ static bool skill_await(struct tool_cx *cx, const void *args, struct tool_result
     const struct skill_args *a = args;
     AUTO(arena) struct arena arena = ARENA_INIT;
     size_t n;
-    struct skill_places places = library_skill_places(cx->config_dir);
-    const struct item *skills = library_skills(skill_store_look_await(cx->skills, &places), &arena,
-                                               &n);
+    struct skill_places places = library_skill_places(cx->config_dir, cx->root, ".kward", &arena);
+    const struct item *skills = library_skills(skill_store_look_await(cx->skills, &places),
+                                               cx->config_dir, &arena, &n);
     const struct item *skill = item_find(skills, n, a->name);
     if (!skill)
         return tool_fail(ret, "Error: unknown skill: %.*s", STR_FMT(a->name));
@@ -152,7 +152,8 @@ static bool skill_await(struct tool_cx *cx, const void *args, struct tool_result
 
 static bool has_skills(const struct tool_cx *cx)
 {
-    struct skill_places places = library_skill_places(cx->config_dir);
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct skill_places places = library_skill_places(cx->config_dir, cx->root, ".kward", &a);
     return cx->config_dir.n && cx->skills &&
            library_has_skills(skill_store_get(cx->skills, &places));
 }

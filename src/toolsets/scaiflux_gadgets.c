@@ -177,7 +177,7 @@ static struct skill_places skill_places(const struct tool_cx *cx, struct arena *
 {
     struct skill_places p = skill_places_own(cx->root, a);
     if (cx->config_dir.n)
-        p.more = arena_fmt(a, "%.*s/skills", STR_FMT(cx->config_dir));
+        p.more[0] = arena_fmt(a, "%.*s/skills", STR_FMT(cx->config_dir));
     return p;
 }
 

@@ -85,10 +85,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     struct item *items = library_prompts(dir, &a, &n_items);
     check_items(items, n_items, dir, &a);
     AUTO(skills) struct skills found = SKILLS_INIT;
-    struct skill_places places = library_skill_places(dir);
+    struct skill_places places = library_skill_places(dir, STR_NONE, "", &a);
+    places.home = places.more[0] = STR_NONE;
     skills_add_places(&found, &places);
     skills_scan(&found);
-    items = library_skills(&found, &a, &n_items);
+    items = library_skills(&found, dir, &a, &n_items);
     check_items(items, n_items, dir, &a);
     items = library_plugins(dir, &a, &n_items);
     check_items(items, n_items, arena_fmt(&a, "%.*s/plugins/p/", STR_FMT(dir)), &a);

@@ -59,10 +59,10 @@ static void first_skill_of_a_name(void **state)
     put("skills/two/SKILL.md", "---\nname: same\ndescription: 2\n---\n", 0600);
     put("skills/three/SKILL.md", "no front matter", 0600);
     AUTO(skills) struct skills found = SKILLS_INIT;
-    struct skill_places places = library_skill_places(str_of(dir));
+    struct skill_places places = library_skill_places(str_of(dir), STR_NONE, "", &a);
     skills_add_places(&found, &places);
     skills_scan(&found);
-    struct item *items = library_skills(&found, &a, &n);
+    struct item *items = library_skills(&found, str_of(dir), &a, &n);
     assert_int_equal(n, 2);
     assert_true(str_is(items[0].about, "1"));
     assert_true(str_is(items[1].name, "three"));

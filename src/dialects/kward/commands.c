@@ -117,12 +117,13 @@ struct shelves {
     size_t n_prompts, n_skills, n_plugins;
 };
 
-static struct shelves read_shelves_await(const struct kward *k, struct arena *a)
+static struct shelves read_shelves_await(const struct kward *k, struct session *session,
+                                         struct arena *a)
 {
     struct shelves s;
     struct str dir = str_of(k->config_dir);
+    s.skills = kw_skills_await(k, session, a, &s.n_skills);
     s.prompts = library_read_await(library_prompts, dir, a, &s.n_prompts);
-    s.skills = kw_skills_await(k, a, &s.n_skills);
     s.plugins = library_read_await(library_plugins, dir, a, &s.n_plugins);
     return s;
 }
@@ -201,9 +202,10 @@ static void put_plugin(struct jw *w, const struct item *it)
 static bool commands_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct kw_session_params *p = rq->args;
-    if (!kw_find_session(rq->dialect, p->session_id, err))
+    struct kw_session *found = kw_find_session(rq->dialect, p->session_id, err);
+    if (!found)
         return false;
-    struct shelves s = read_shelves_await(rq->dialect, &rq->arena);
+    struct shelves s = read_shelves_await(rq->dialect, found->file->session, &rq->arena);
     jw_obj(w);
     jw_karr(w, "commands");
     for (size_t i = 0; i < s.n_prompts; i++)
@@ -286,9 +288,10 @@ static bool startup_await(struct request *rq, struct jw *w, struct error *err)
     const struct kw_session_params *p = rq->args;
     struct kward *k = rq->dialect;
     static const struct item agents = {.name = {"AGENTS.md", 9}};
-    if (!kw_find_session(k, p->session_id, err))
+    struct kw_session *found = kw_find_session(k, p->session_id, err);
+    if (!found)
         return false;
-    struct shelves s = read_shelves_await(k, &rq->arena);
+    struct shelves s = read_shelves_await(k, found->file->session, &rq->arena);
     bool has_agents = path_exists(arena_fmt(&rq->arena, "%s/AGENTS.md", k->config_dir));
     jw_obj(w);
     jw_karr(w, "sections");

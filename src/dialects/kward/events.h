@@ -29,9 +29,10 @@ void kw_take_slash_await(struct request *rq, struct str id, struct input *in);
 /* recall.c */
 void kw_memory_flags(const struct kward *k, bool *ret_on, bool *ret_summary);
 /* The skills that read_skill can read, in the arena. */
-struct item *kw_skills_await(const struct kward *k, struct arena *a, size_t *ret_n);
+struct item *kw_skills_await(const struct kward *k, struct session *s, struct arena *a,
+                             size_t *ret_n);
 /* Only when they have never been looked for: before engine_tools. */
-void kw_know_skills_await(const struct kward *k);
+void kw_know_skills_await(const struct kward *k, struct session *s);
 /* The user's AGENTS.md, the memories that match the input, the skills. */
 void kw_put_context_await(void *kward, struct session *s, struct str input,
                           struct context_parts *out);

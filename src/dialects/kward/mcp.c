@@ -82,8 +82,9 @@ static bool tools_await(struct request *rq, struct jw *w, struct error *err)
     struct str place = engine_launch_dir(e);
     const struct tool **tools;
     size_t n;
-    kw_skills_await(k, &rq->arena, &n); /* without one there is no tool for them */
     struct session *s = named_session(rq);
+    kw_skills_await(k, s, &rq->arena, &n); /* without one there is no tool for them */
+    s = s ? named_session(rq) : NULL;
     if (s ? !session_tools_await(s, &rq->arena, &tools, &n, err)
           : !engine_load_tools_await(e, &k->settings, place, err))
         return false;

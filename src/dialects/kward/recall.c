@@ -109,15 +109,29 @@ static void put_memory_await(struct kward *k, struct session *s, struct str inpu
     buf_clear(&r.block);
 }
 
-struct item *kw_skills_await(const struct kward *k, struct arena *a, size_t *ret_n)
+static struct skill_places skill_places(const struct kward *k, struct session *s, struct arena *a)
 {
-    struct skill_places places = library_skill_places(str_of(k->config_dir));
-    return library_skills(skill_store_look_await(engine_skills(k->sv->engine), &places), a, ret_n);
+    struct session_info info;
+    struct str cwd = engine_launch_dir(k->sv->engine);
+    if (s) {
+        session_info(s, &info);
+        cwd = arena_str(a, info.workspace);
+    }
+    return library_skill_places(str_of(k->config_dir), cwd, ".kward", a);
 }
 
-void kw_know_skills_await(const struct kward *k)
+struct item *kw_skills_await(const struct kward *k, struct session *s, struct arena *a,
+                             size_t *ret_n)
 {
-    struct skill_places places = library_skill_places(str_of(k->config_dir));
+    struct skill_places places = skill_places(k, s, a);
+    const struct skills *found = skill_store_look_await(engine_skills(k->sv->engine), &places);
+    return library_skills(found, places.config_dir, a, ret_n);
+}
+
+void kw_know_skills_await(const struct kward *k, struct session *s)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct skill_places places = skill_places(k, s, &a);
     skill_store_know_await(engine_skills(k->sv->engine), &places);
 }
 
@@ -126,7 +140,7 @@ static void put_skills_await(const struct kward *k, struct session *s, struct bu
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     size_t n;
-    const struct item *skills = kw_skills_await(k, &a, &n);
+    const struct item *skills = kw_skills_await(k, s, &a, &n);
     struct skill_line *lines = arena_array(&a, struct skill_line, n + 1);
     for (size_t i = 0; i < n; i++)
         lines[i] = (struct skill_line){.name = skills[i].name, .description = skills[i].about};

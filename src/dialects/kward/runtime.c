@@ -214,9 +214,11 @@ static bool stats_await(struct request *rq, struct jw *w, struct error *err)
     struct kward *k = rq->dialect;
     struct session_info info;
     size_t n;
-    kw_know_skills_await(k);
     struct kw_session *s = kw_find_session(k, p->session_id, err);
     if (!s)
+        return false;
+    kw_know_skills_await(k, s->file->session);
+    if (!(s = kw_find_session(k, p->session_id, err)))
         return false;
     struct model m = kw_current_model(k, &rq->arena);
     const struct message *messages = session_messages(s->file->session, &rq->arena, &n);
