@@ -116,14 +116,15 @@ static bool take_small(struct str text, unsigned max_depth, struct json *j, stru
     return true;
 }
 
-/* Parses text that the strict parser refused; false when it is still invalid. */
+/* Parses text that the strict parser refused; false when it is still invalid, or has a NUL, which
+ * yyjson allows where it allows invalid Unicode. */
 static bool read_lenient(struct str text, unsigned flags, struct json *ret, struct error *err)
 {
     AUTO(buf) struct buf fixed = BUF_INIT;
     bool is_kept = flags & JSON_KEEP_HALVES;
     bool is_fixed = (flags & (JSON_FIX_SURROGATES | JSON_KEEP_HALVES)) &&
                     fix_surrogates(text, is_kept, &fixed);
-    if (!is_fixed && !is_kept)
+    if ((!is_fixed && !is_kept) || str_chr(text, '\0') != SIZE_MAX)
         return false;
     return read_doc(is_fixed ? buf_str(&fixed) : text,
                     is_kept ? YYJSON_READ_ALLOW_INVALID_UNICODE : 0, ret, err);

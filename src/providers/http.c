@@ -260,6 +260,12 @@ static void on_event(void *arg, struct str event, struct str data)
 static void on_other(void *arg, struct str line)
 {
     struct vendor_stream *s = arg;
+    struct error err;
+    if (str_chr(line, '\0') != SIZE_MAX && !s->is_ended) { /* an event may stand behind it */
+        error_set(&err, ERR_BAD_REPLY, "%s sent a NUL byte between the events", s->vendor->label);
+        end_with(s, &err);
+        return;
+    }
     buf_add(&s->collected, line);
     buf_addc(&s->collected, '\n');
 }

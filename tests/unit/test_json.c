@@ -140,6 +140,7 @@ static void test_halves(void **state)
     keeps("\"\xf0\\n\xff\\\\\"", "\xf0\n\xff\\");
     assert_false(parses(STR("\"\\ud83d"), JSON_KEEP_HALVES, 512, &err));
     assert_false(parses(STR("\xff\"a\""), JSON_KEEP_HALVES, 512, &err));
+    assert_false(parses(str_n("\"a\0b\\ud83d\"", 11), JSON_KEEP_HALVES, 512, &err));
     buf_addz(&large, "[\"");
     for (int i = 0; i < 5000; i++)
         buf_addz(&large, "\xe4\xb8\\ud83d");
