@@ -30,7 +30,7 @@ def nothing():
 def many(dialect, base):
     root = {"kward": "home/.kward/skills", "loaf": "home/.loaf/skills"}.get(
         dialect, "workspace/.agents/skills")
-    os.makedirs(os.path.join(base, "workspace/.git"))
+    put(base, "workspace/.git/HEAD", "ref: refs/heads/main\n")
     for i in range(100):
         put(base, f"{root}/skill-{i:03d}/SKILL.md", skill(f"skill-{i:03d}", f"does {i} " + "x" * 900))
     seen = play(dialect, nothing(), base)
@@ -41,7 +41,7 @@ def many(dialect, base):
 
 
 def one_of_two(dialect, base):
-    os.makedirs(os.path.join(base, "workspace/.git"))
+    put(base, "workspace/.git/HEAD", "ref: refs/heads/main\n")
     for root in (".agents", ".claude"):
         put(base, f"workspace/{root}/skills/tidy/SKILL.md", skill("tidy", "Tidies up."))
     put(base, "workspace/.claude/skills/only/SKILL.md", skill("only", "Of .claude alone."))

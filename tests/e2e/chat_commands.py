@@ -81,7 +81,7 @@ def looks(base):
             file.write("be kind\n")
         skill = os.path.join(pane.workspace, ".agents/skills/tidy")
         os.makedirs(skill)
-        os.makedirs(os.path.join(pane.workspace, ".git"))
+        subprocess.run(["git", "init", "-q", pane.workspace], check=True)
         with open(os.path.join(skill, "SKILL.md"), "w", encoding="utf-8") as file:
             file.write("---\nname: tidy\ndescription: cleans up\n---\nsweep\n")
         pane.chat("--deny", "'bash(rm)'", model="rehearsal/default")

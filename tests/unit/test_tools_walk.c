@@ -143,6 +143,7 @@ static void test_walk(void **state)
     scene_put(&s, "a.c", "");
     scene_put(&s, ".gitignore", "*.o\nout/\n");
     scene_put(&s, "out/gone.c", "");
+    scene_put(&s, ".git/HEAD", "");
     scene_put(&s, ".git/info/exclude", "secret\n");
     scene_put(&s, "secret", "");
     assert_int_equal(symlink("b", scene_path(&s, "link")), 0);
