@@ -290,6 +290,7 @@ void session_info(struct session *s, struct session_info *ret);
 /* Tokens that fit: what the settings say, else what is known of the model; 0: nothing is known.  It
  * is no part of session_info, which is asked for often, because it looks the model up. */
 int64_t session_window(struct session *s);
+int64_t session_window_used(struct session *s); /* learned or assumed where it is not known */
 struct engine *session_engine(struct session *s);
 /* The live conversation, projected as the settings say; in the arena. */
 struct message *session_messages(struct session *s, struct arena *a, size_t *ret_n);

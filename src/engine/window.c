@@ -106,6 +106,12 @@ static int64_t limit_of(const struct session *s)
     return s->gauge.window - s->gauge.reserve;
 }
 
+int64_t session_window_used(struct session *s)
+{
+    int64_t known = s->gauge.window ? s->gauge.window : session_window(s);
+    return known ? known : ASSUMED_WINDOW;
+}
+
 int64_t window_space(const struct session *s)
 {
     return MAX(limit_of(s) - as_tokens(s, s->gauge.fixed), s->gauge.window / 4);

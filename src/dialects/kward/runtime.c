@@ -234,12 +234,12 @@ static bool stats_await(struct request *rq, struct jw *w, struct error *err)
     jw_kbool(w, "usingSubscription", strcmp(m.provider, "codex") == 0);
     int64_t window = window_of(k, &m);
     put_compaction(w, k, window);
-    if (n > 0 && c.images == 0 && window > 0)
+    if (n > 0 && c.images == 0)
         put_context_usage(w,
                           info.context_tokens + (has_usage(messages, n)
                                                      ? 0
                                                      : overhead(k, info.workspace, &rq->arena)),
-                          window);
+                          window > 0 ? window : session_window_used(s->file->session));
     jw_obj_end(w);
     return true;
 }
