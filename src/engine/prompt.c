@@ -104,6 +104,38 @@ static void put_memory(struct session *s, struct str memory, struct buf *out)
     session_set_str(&p->sent_memory, memory);
 }
 
+/* The text without the block of memory; itself where it has none. */
+static struct str without_memory(struct str text, const char *tag, struct arena *a)
+{
+    struct str end = arena_fmt(a, "</%s>", tag);
+    size_t from = str_find(text, arena_fmt(a, "<%s>", tag));
+    size_t to = from == SIZE_MAX ? SIZE_MAX : str_find(str_from(text, from), end);
+    if (to == SIZE_MAX)
+        return text;
+    AUTO(buf) struct buf rest = BUF_INIT;
+    put_section(&rest, str_cut(text, from));
+    put_section(&rest, str_from(text, from + to + end.n));
+    return arena_str(a, buf_str(&rest));
+}
+
+/* Memory is off: nothing of it is sent any more, at the price of what the server has cached. */
+static void drop_memory(struct session *s)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct prompt *p = &s->prompt;
+    struct history *h = &s->history;
+    const char *tag = s->settings->memory_tag;
+    for (size_t i = 0; tag && i < h->n; i++) {
+        struct str context = h->messages[i].context;
+        struct str rest = context.n ? without_memory(context, tag, &a) : context;
+        if (rest.n != context.n)
+            history_set_context(h, i, rest);
+    }
+    session_set_str(&p->sent_memory, STR_NONE);
+    if (p->memory && *p->memory)
+        prompt_renew(s);
+}
+
 static void put_surroundings_await(struct session *s, struct arena *a, struct buf *out)
 {
     AUTO(buf) struct buf text = BUF_INIT;
@@ -188,7 +220,10 @@ void prompt_begin_await(struct turn *t)
     if (st->sends_surroundings)
         put_surroundings_await(s, &t->arena, &out);
     look_at_tools(s, &t->arena);
-    put_memory(s, buf_str(&parts.memory), &out);
+    if (parts.has_no_memory)
+        drop_memory(s);
+    else
+        put_memory(s, buf_str(&parts.memory), &out);
     put_changed(s, &out);
     put_last_end(s, &out);
     put_undone_await(s, &out);

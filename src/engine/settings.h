@@ -85,10 +85,11 @@ int64_t compact_reserve(const struct compact_rules *r, int64_t window);
 
 /* What a dialect says to the model, each part with its own blank lines in front or empty. */
 struct context_parts {
-    struct buf head;   /* behind the base instruction */
-    struct buf memory; /* behind that; when it is another later, it goes with the input */
-    struct buf tail;   /* behind that */
-    struct buf turn;   /* goes with this input */
+    struct buf head;    /* behind the base instruction */
+    struct buf memory;  /* behind that; when it is another later, it goes with the input */
+    struct buf tail;    /* behind that */
+    struct buf turn;    /* goes with this input */
+    bool has_no_memory; /* memory is off: that of earlier inputs is taken out of them */
 };
 
 struct session_settings {
@@ -148,6 +149,7 @@ struct session_settings {
     /* A turn has completed: what the dialect keeps of it, before its last event; may be NULL. */
     void (*keep_context_await)(void *arg, struct session *s);
     void *context_arg;            /* for both, and for the form */
+    const char *memory_tag;       /* the memory is <tag>...</tag>; NULL: there is none */
     const struct file_form *form; /* of the session file between turns; NULL: the records stay */
     const char *config_dir;       /* the dialect's own directory: skills/, tools/; NULL: none */
     /* Files that the client holds; NULL: all are on the disk.  Lives as long as the session. */

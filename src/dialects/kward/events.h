@@ -27,6 +27,7 @@ bool kw_take_attachments(yyjson_val *list, struct arena *a, struct input *in, st
 void kw_take_slash_await(struct request *rq, struct str id, struct input *in);
 
 /* recall.c */
+extern const char kward_memory_tag[];
 void kw_memory_flags(const struct kward *k, bool *ret_on, bool *ret_summary);
 /* The skills that read_skill can read, in the arena. */
 struct item *kw_skills_await(const struct kward *k, struct session *s, struct arena *a,

@@ -223,6 +223,7 @@ static struct session_settings make_settings(void)
         .canceled_text = "Cancelled.",
         .system = instructions,
         .rebuilds_system = true,
+        .memory_tag = kward_memory_tag,
         .keeps_undo = true,
         .sends_surroundings = true,
     };

@@ -15,6 +15,8 @@
 #include "context/memory.h"
 #include "context/skill_store.h"
 
+const char kward_memory_tag[] = "kward_memory";
+
 enum { CANDIDATES_MAX = 5, AGENTS_MAX = 32768 };
 
 void kw_memory_flags(const struct kward *k, bool *ret_on, bool *ret_summary)
@@ -80,8 +82,10 @@ static void note_retrieval(struct str dir, struct str json)
     memory_note(dir, "retrieve", buf_str(&out));
 }
 
-static void put_memory_await(struct kward *k, struct session *s, struct str input, struct buf *out)
+static void put_memory_await(struct kward *k, struct session *s, struct str input,
+                             struct context_parts *parts)
 {
+    struct buf *out = &parts->memory;
     AUTO(arena) struct arena a = ARENA_INIT;
     AUTO(memory) struct memory m = MEMORY_INIT;
     struct str dir = arena_fmt(&a, "%s/memory", k->config_dir);
@@ -90,10 +94,11 @@ static void put_memory_await(struct kward *k, struct session *s, struct str inpu
     struct error ignored;
     bool on, summary;
     kw_memory_flags(k, &on, &summary);
+    parts->has_no_memory = !on;
     if (!on || !file_of(s) || !memory_change_await(&m, dir, &ignored))
         return;
     session_info(s, &info);
-    memory_retrieve(&m, input, info.workspace, "kward_memory", &r);
+    memory_retrieve(&m, input, info.workspace, kward_memory_tag, &r);
     if (r.has_soft)
         memory_save_await(&m, &ignored);
     note_retrieval(dir, buf_str(&r.json));
@@ -163,7 +168,7 @@ void kw_put_context_await(void *kward, struct session *s, struct str input,
                           struct context_parts *out)
 {
     put_agents(kward, &out->head);
-    put_memory_await(kward, s, input, &out->memory);
+    put_memory_await(kward, s, input, out);
     put_persona(kward, &out->tail);
     put_skills_await(kward, s, &out->tail);
 }
