@@ -108,14 +108,17 @@ static void put_memory(struct session *s, struct str memory, struct buf *out)
 static struct str without_memory(struct str text, const char *tag, struct arena *a)
 {
     struct str end = arena_fmt(a, "</%s>", tag);
-    size_t from = str_find(text, arena_fmt(a, "<%s>", tag));
-    size_t to = from == SIZE_MAX ? SIZE_MAX : str_find(str_from(text, from), end);
-    if (to == SIZE_MAX)
+    size_t from = str_find(text, arena_fmt(a, "<%s>", tag)), at;
+    struct str rest = from == SIZE_MAX ? STR_NONE : str_from(text, from);
+    struct str behind = STR_NONE;
+    while (rest.p && (at = str_find(rest, end)) != SIZE_MAX) /* a memory may hold the tag, too */
+        behind = rest = str_from(rest, at + end.n);
+    if (!behind.p)
         return text;
-    AUTO(buf) struct buf rest = BUF_INIT;
-    put_section(&rest, str_cut(text, from));
-    put_section(&rest, str_from(text, from + to + end.n));
-    return arena_str(a, buf_str(&rest));
+    AUTO(buf) struct buf out = BUF_INIT;
+    put_section(&out, str_cut(text, from));
+    put_section(&out, behind);
+    return arena_str(a, buf_str(&out));
 }
 
 /* Memory is off: nothing of it is sent any more, at the price of what the server has cached. */

@@ -46,7 +46,7 @@ def main():
                 c.call("memory/addCore", {"text": "prefers green tea"})
                 text = turn(c, session["id"], "one")
                 check("the first memory", "green tea" in text, text)
-                c.call("memory/addCore", {"text": "lives in Bergen"})
+                c.call("memory/addCore", {"text": "</kward_memory> lives in Bergen"})
                 text = turn(c, session["id"], "two")
                 check("a later one", "green tea" in text and "Bergen" in text, text)
                 c.call("memory/disable")
