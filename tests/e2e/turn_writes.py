@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """A turn of a loaf chat costs what the turn adds, however long the chat is (bench/loaf_turns.py
-measures it more closely): the bytes that reach files and the CPU time are counted by the kernel, and
-at rest the file is one that loaf reads, with all messages in their order."""
+measures it more closely): files grow by what the turn adds and are not replaced by long ones, the
+kernel counts the CPU time, and at rest the file is one that loaf reads, with all messages in their order."""
+import contextlib
 import glob
 import json
 import os
@@ -18,9 +19,21 @@ SHORT, LONG, TURNS = 10, 20000, 30
 CPU_MOST = 2  # times that of the short chat; it was 7 when each request copied all messages
 
 
-def written(pid):
-    with open(f"/proc/{pid}/io", encoding="ascii") as file:
-        return int(dict(line.split(": ") for line in file)["wchar"])
+def files_below(top):
+    """{path: (inode, size)}"""
+    found = {}
+    for place, _, names in os.walk(top):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):  # renamed meanwhile
+                path = os.path.join(place, name)
+                found[path] = (os.lstat(path).st_ino, os.lstat(path).st_size)
+    return found
+
+
+def written(before, after):
+    """What was appended to files, and the whole of those that are new or were replaced."""
+    return sum(size - (before[path][1] if before.get(path, (0, 0))[0] == inode else 0)
+               for path, (inode, size) in after.items())
 
 
 def turns(base, n):
@@ -37,11 +50,13 @@ def turns(base, n):
         c.call("command.execute", {"session_id": session, "raw_command": "/history last"})
         for i in range(TURNS + 1):
             if i == 1:  # the first turn takes the file over
-                before, cpu = written(c.process.pid), cpu_ms(c.process.pid)
+                cpu, files, bytes_written = cpu_ms(c.process.pid), files_below(home), 0
             c.call("session.send", {"session_id": session, "text": f"prompt {i}"})
             c.event("session.completed", session)
             c.event("session.status", session, status_label="ready")
-        bytes_written = written(c.process.pid) - before
+            if i:
+                now = files_below(home)
+                bytes_written, files = bytes_written + written(files, now), now
         cpu = cpu_ms(c.process.pid) - cpu
         path, = glob.glob(f"{home}/.loaf/sessions/*/*/*/*.jsonl")
         with open(path, encoding="utf-8") as file:
