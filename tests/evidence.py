@@ -84,10 +84,19 @@ def is_hole(path):
     return found.st_size > 1 << 20 and found.st_blocks * 512 < found.st_size // 16
 
 
+def open_up(base):
+    """A test may have taken its own user's rights away."""
+    for place, folders, _ in os.walk(base):
+        for path in (os.path.join(place, name) for name in folders):
+            if not os.path.islink(path) and not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+                os.chmod(path, 0o700)
+
+
 def keep(base):
     """Takes a private place that is no longer needed; the caller removes what is left of it."""
     if not FOLDER:
         return
+    open_up(base)
     for place, _, names in os.walk(base):
         for name in names:
             path = os.path.join(place, name)
@@ -96,3 +105,4 @@ def keep(base):
                 target = os.path.join(folder("files"), os.path.relpath(path, "/tmp").lstrip("./"))
                 os.makedirs(os.path.dirname(target), exist_ok=True)
                 shutil.move(path, target)
+                os.chmod(target, 0o600)

@@ -193,7 +193,8 @@ def policies(s):
     os.makedirs(os.path.join(etc, "trivet"))
     for name in ("passwd", "group", "ld.so.cache", "nsswitch.conf", "hosts", "resolv.conf", "ssl", "alternatives"):
         if os.path.isdir(f"/etc/{name}"):
-            shutil.copytree(f"/etc/{name}", f"{etc}/{name}", symlinks=True)
+            shutil.copytree(f"/etc/{name}", f"{etc}/{name}", symlinks=True,
+                            ignore=shutil.ignore_patterns("private"))  # keys, for root alone
         elif os.path.exists(f"/etc/{name}"):
             shutil.copy(f"/etc/{name}", f"{etc}/{name}")
     machine = os.path.join(etc, "trivet/config.json")

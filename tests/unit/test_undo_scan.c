@@ -160,7 +160,7 @@ static void test_limits(void **state)
     sh("head -c 3000000 /dev/zero > large; for i in $(seq 2100); do echo 1 > f$i; done");
     struct undo_scan *s = scan();
     assert_string_equal(changes(s, "rm large"), "large?");
-    const char *text = changes(s, "echo 2 | tee f* > /dev/null");
+    const char *text = changes(s, "for f in f*; do echo 2 > $f; done");
     size_t lost = 0;
     for (const char *p = text; (p = strchr(p, '?')); p++)
         lost++;
