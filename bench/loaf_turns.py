@@ -26,7 +26,7 @@ ID = "11111111-2222-4333-8444-555555555555"
 LIMIT = 1.2
 
 
-def write_chat(home, n):
+def write_chat(home, n, text="words and words " * 12):
     folder = os.path.join(home, ".loaf", "sessions", "2026", "01", "02")
     os.makedirs(folder, 0o700)
     path = os.path.join(folder, f"rollout-20260102-030405678-{ID}.jsonl")
@@ -36,7 +36,7 @@ def write_chat(home, n):
                             "updatedAt": STAMP, "messageCount": n}) + "\n")
         for i in range(n):
             f.write(json.dumps({"type": "message", "index": i, "role": "assistant" if i % 2 else "user",
-                                "text": f"message {i} " + "words and words " * 12}) + "\n")
+                                "text": f"message {i} {text}"}) + "\n")
 
 
 def cpu_ms(pid):

@@ -2,6 +2,8 @@
 /* The live conversation: entries, turns they belong to, and the projection the model sees. */
 #include "engine/history.h"
 
+#include "loop/loop.h"
+
 enum { FOLD_WASTE = 256 << 10 };
 
 /* Numbers are never used twice: a history that is read again is another one. */
@@ -18,6 +20,12 @@ void history_clear(struct history *h)
     free(h->slots);
     arena_clear(&h->arena);
     *h = (struct history){0};
+}
+
+void history_clear_later(struct history *h, struct loop *l)
+{
+    loop_clear_arena(l, &h->arena);
+    history_clear(h);
 }
 
 void history_settle(struct history *h, bool is_written)
@@ -187,10 +195,10 @@ void history_compact(struct history *h, const struct message *summary, size_t ke
     h->ends_with_compaction = true;
 }
 
-void history_empty(struct history *h)
+void history_empty(struct history *h, struct loop *l)
 {
     bool is_tree = h->is_tree;
-    history_clear(h);
+    history_clear_later(h, l);
     h->is_tree = is_tree;
     h->was_ever_used = true;
 }

@@ -82,6 +82,8 @@ struct header { /* first line of the file, in the arena of the history */
 };
 
 void history_clear(struct history *h);
+/* The same with the memory of a long one given back on the thread pool. */
+void history_clear_later(struct history *h, struct loop *l);
 /* After a record was written, or not: the next entry hangs on one that is there. */
 void history_settle(struct history *h, bool is_written);
 /* Reads a session file, in the form of the settings too.  ERR_CORRUPT when it has no usable
@@ -109,7 +111,7 @@ void history_start_call(struct history *h, struct str call_id);
 /* Replaces what stands before keep_from, and what the summary skips behind it, by the summary,
  * which is copied. */
 void history_compact(struct history *h, const struct message *summary, size_t keep_from);
-void history_empty(struct history *h);
+void history_empty(struct history *h, struct loop *l);
 /* The entries from `from` on become their own projection: what a file in a dialect's form holds.
  * Marks of turns are gone afterwards.  A long text that is `used` elsewhere stays valid: it
  * is taken over by the new conversation or by `rest`, which may be NULL. */

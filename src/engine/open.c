@@ -221,7 +221,7 @@ int64_t session_recovered_seq(const struct session *s, size_t i)
 static void take_reading(struct session *s, struct reading *r, struct session_report *ret)
 {
     const struct header *hd = &r->header;
-    history_clear(&s->history);
+    history_clear_later(&s->history, s->engine->loop);
     s->history = take(&r->history);
     s->left = r->mark;
     s->modified_ms = r->mark.mtime_ns / 1000000;
@@ -279,7 +279,7 @@ bool session_reload_await(struct session *s, bool only_newer, struct error *err)
         return false;
     }
     if (!str_eq(hd->id, session_id_str(s)) || (only_newer && hd->modified_ms < s->kept_ms)) {
-        history_clear(&r.history);
+        history_clear_later(&r.history, s->engine->loop);
         return error_set(err, ERR_INVALID, "%s holds another conversation", s->path);
     }
     if (!s->settings->form) /* there the name is a part of the title */

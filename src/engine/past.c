@@ -33,7 +33,7 @@ struct message *session_whole_await(struct session *s, struct arena *a, size_t *
                                : session_messages(s, a, ret_n);
     for (size_t i = 0; p.ok && i < *ret_n; i++)
         all[i] = message_copy(a, &all[i]);
-    history_clear(&p.history);
+    history_clear_later(&p.history, s->engine->loop);
     session_release(s);
     return all;
 }

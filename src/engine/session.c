@@ -101,7 +101,7 @@ void session_free(struct session *s)
     journal_free(s->journal);
     slog_close(s->log);
     buf_clear(&s->owed);
-    history_clear(&s->history);
+    history_clear_later(&s->history, s->engine->loop);
     read_set_free(s->reads);
     seen_free(s->seen);
     todo_list_clear(&s->todos);

@@ -298,9 +298,10 @@ struct message *session_messages(struct session *s, struct arena *a, size_t *ret
  * it was made.  What the file does not have any more is not there; without a file the live
  * conversation. */
 struct message *session_whole_await(struct session *s, struct arena *a, size_t *ret_n);
-/* session_messages without the first `from` ones, which must be settled. */
-struct message *session_messages_from(struct session *s, size_t from, struct arena *a,
-                                      size_t *ret_n);
+/* Messages [from, to) of them, or all from `from` on when those before `to` are not all settled;
+ * the first `from` ones must be. */
+struct message *session_messages_range(struct session *s, size_t from, size_t to, struct arena *a,
+                                       size_t *ret_n);
 /* Waiting inputs in order; strings borrowed until the next change. */
 struct waiting_input {
     struct str turn_id, text;

@@ -214,7 +214,7 @@ bool session_renew_await(struct session *s, struct str id, struct str path, stru
     if (moves && session_put_kept(s, s->history.n, &kept) == 0)
         buf_reset(&kept);
     struct slog *old = session_change_file(s, id, path, next);
-    history_empty(&s->history);
+    history_empty(&s->history, s->engine->loop);
     read_set_empty(s->reads);
     nested_clear(&s->nested);
     s->last_end = TURN_COMPLETED;

@@ -68,19 +68,20 @@ void session_info(struct session *s, struct session_info *ret)
     };
 }
 
-struct message *session_messages_from(struct session *s, size_t from, struct arena *a,
-                                      size_t *ret_n)
+struct message *session_messages_range(struct session *s, size_t from, size_t to, struct arena *a,
+                                       size_t *ret_n)
 {
     const struct turn_mark *mark = s->running ? s->running->mark : NULL;
     if (mark && mark->state != TURN_RUNNING)
         mark = NULL; /* it ends just now */
-    return history_view(&s->history, s->settings, mark, (struct history_range){from, s->history.n},
-                        a, ret_n);
+    if (to > s->n_settled)
+        to = s->history.n;
+    return history_view(&s->history, s->settings, mark, (struct history_range){from, to}, a, ret_n);
 }
 
 struct message *session_messages(struct session *s, struct arena *a, size_t *ret_n)
 {
-    return session_messages_from(s, 0, a, ret_n);
+    return session_messages_range(s, 0, SIZE_MAX, a, ret_n);
 }
 
 struct waiting_input *session_waiting(struct session *s, struct arena *a, size_t *ret_n)
@@ -213,7 +214,7 @@ bool session_clear(struct session *s, struct error *err)
     if (s->has_file && !session_write(s, buf_str(&line), err))
         return false;
     session_flush(s);
-    history_empty(&s->history);
+    history_empty(&s->history, s->engine->loop);
     read_set_empty(s->reads);
     nested_clear(&s->nested);
     s->last_end = TURN_COMPLETED;

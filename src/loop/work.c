@@ -7,6 +7,7 @@
  * full of searches at that moment, so syncs have one of their own.  libuv's pool is not used: it
  * aborts where a thread cannot be created.  Here the loop's thread does the work then.
  */
+#include "base/arena.h"
 #include "loop/internal.h"
 
 #include "base/log.h"
@@ -181,6 +182,24 @@ static struct work *start(struct loop *l, enum loop_pool which, loop_fn *fn, loo
 struct work *work_start(struct loop *l, loop_fn *fn, loop_fn *done, void *arg)
 {
     return start(l, LOOP_WORK, fn, done, arg);
+}
+
+static void clear_arena(void *arg)
+{
+    arena_clear(arg);
+    mem_trim();
+}
+
+void loop_clear_arena(struct loop *l, struct arena *a)
+{
+    enum { LARGE = 8 << 20 };
+    if (a->used < LARGE) {
+        arena_clear(a);
+        return;
+    }
+    struct arena *moved = xnew(struct arena);
+    *moved = take(a);
+    work_start(l, clear_arena, free, moved);
 }
 
 void disk_start(struct loop *l, loop_fn *fn, loop_fn *done, void *arg)

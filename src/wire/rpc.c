@@ -249,7 +249,7 @@ static void call_free(struct rpc_call *c)
         go_on_soon(r);
     wake_drains(r);
     json_clear(&c->doc);
-    arena_clear(&c->rq.arena);
+    loop_clear_arena(r->l, &c->rq.arena);
     buf_clear(&c->out);
     free(c);
     if (was_large)

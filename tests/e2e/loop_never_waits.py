@@ -17,9 +17,11 @@ import subprocess
 import sys
 import threading
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.dirname(HERE), os.path.join(os.path.dirname(os.path.dirname(HERE)), "bench")]
 import harness  # noqa: E402
 from client import PATIENCE_S, PROGRAM, Client, Kward, Loaf, Rpc, Scaiflux  # noqa: E402
+from loaf_turns import write_chat  # noqa: E402
 
 LIMIT_MS = 20 * harness.slow() * harness.pace()
 CODE = "console.log('x')"
@@ -352,6 +354,18 @@ def huge_session(base):
         os.remove(path)
 
 
+def huge_chat(base):
+    home = f"{base}/home"
+    os.makedirs(home)
+    write_chat(home, 16000, "A sentence that says nothing much. " * 360)
+    with Loaf(cwd=base, env={**env(base), "HOME": home}) as c:
+        session = c.call("session.create")["session_id"]
+        c.call("command.execute", {"session_id": session, "raw_command": "/history last"})
+        c.call("history.clear_session", {"session_id": session})
+        c.turn(session, "go")
+        ended("loaf, a chat of 200 MB", c)
+
+
 def large_files(base):
     with open(f"{base}/large.txt", "w", encoding="ascii") as file:
         file.write("A line of a large text.\n" * 600000 + "the end\n")
@@ -551,7 +565,7 @@ def main():
         place = os.path.realpath(place)
         for test in (kward_locks, loaf_locks, scaiflux_locks, scaiflux_resumes_locked, acp_opens,
                      chat_opens, mcp_opens, slow_syncs,
-                     large_tree, many_sessions, large_session, huge_session, compaction,
+                     large_tree, many_sessions, large_session, huge_session, huge_chat, compaction,
                      large_files, many_prompts, many_tools,
                      exec_skills, chat_skills, acp_skills, loaf_skills, kward_skills,
                      scaiflux_skills):

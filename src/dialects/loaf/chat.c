@@ -52,7 +52,7 @@ struct str loaf_text_of(yyjson_val *v, const char *name)
 
 void loaf_put_short(struct buf *out, struct str text)
 {
-    AUTO(buf) struct buf line = BUF_MAX(TITLE_MAX * 8); /* more than is shown */
+    AUTO(buf) struct buf line = BUF_MAX(TITLE_MAX * 4); /* more than is shown */
     utf8_collapse(&line, text);
     struct str whole = buf_str(&line);
     if (utf8_utf16_len(whole) <= TITLE_MAX) {

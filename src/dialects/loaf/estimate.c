@@ -89,7 +89,7 @@ static int64_t count_messages(struct session *s, struct counted *c, size_t n, si
     session_info(s, &info);
     if (c->epoch != info.epoch || c->n > (size_t)info.n_settled || c->n > n)
         *c = (struct counted){.epoch = info.epoch};
-    struct message *rest = session_messages_from(s, c->n, &a, &n_rest);
+    struct message *rest = session_messages_range(s, c->n, n, &a, &n_rest);
     size_t first = c->n;
     int64_t tokens = c->tokens;
     n_rest = MIN(n_rest, n - first);

@@ -14,9 +14,8 @@
 
 static void forget_messages(struct loaf_session *ls)
 {
-    arena_clear(&ls->arena);
-    ls->messages = NULL;
-    ls->messages_end = &ls->messages;
+    loop_clear_arena(ls->loaf->sv->loop, &ls->shown.arena);
+    ls->shown = (struct shown){0};
     ls->has_chat = false;
     ls->provider = NULL;
     ls->updated_ms = time_now_ms();
@@ -135,16 +134,24 @@ const struct method loaf_history_clear_session = {
 
 /* ---- resuming ---- */
 
-/* Whether the client set the title: it is not the default one of the chat. */
-static bool is_given(const struct saved_chat *saved, struct str title)
+struct naming {
+    const struct saved_chat *saved;
+    struct str title;
+    bool is_given; /* the client set it: it is not a default one of the chat */
+};
+
+/* On the thread pool: the first prompt may be any message, since summaries replace others. */
+static void look_at_title(void *arg)
 {
+    struct naming *g = arg;
+    const struct saved_chat *saved = g->saved;
     for (size_t i = 0; i <= saved->n_messages; i++) {
         AUTO(buf) struct buf made = BUF_INIT;
         loaf_put_title(&made, saved->messages + i, MIN(saved->n_messages - i, 1));
-        if (str_eq(buf_str(&made), title))
-            return false;
+        if (str_eq(buf_str(&made), g->title))
+            return;
     }
-    return !str_is(title, "compressed conversation");
+    g->is_given = !str_is(g->title, "compressed conversation");
 }
 
 static struct session *open_chat_await(struct loaf *lf, struct arena *a,
@@ -152,30 +159,66 @@ static struct session *open_chat_await(struct loaf *lf, struct arena *a,
                                        struct error *err)
 {
     struct session_report report;
+    struct naming naming = {.saved = saved, .title = c->title};
+    work_through_await(lf->sv->loop, look_at_title, &naming);
     struct session_spec spec = {
         .workspace = engine_launch_dir(lf->sv->engine),
         .is_workspace_fixed = true,
         .path = saved->path,
         .model = arena_fmt(a, "%.*s/%.*s", STR_FMT(c->provider), STR_FMT(c->model)),
-        .name = is_given(saved, c->title) ? c->title : STR_NONE,
+        .name = naming.is_given ? c->title : STR_NONE,
         .mode = MODE_FULL,
         .settings = &lf->settings,
     };
     return session_open_await(lf->sv->engine, &spec, &report, err);
 }
 
-/* Fills the shown messages of a loaded chat; sends no events. */
-static void show_history(struct loaf_session *ls)
+static void show_message(struct loaf *lf, struct shown *to, const struct message *m)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
-    size_t n;
-    struct message *all = session_messages(ls->session, &a, &n);
-    for (size_t i = 0; i < n; i++) {
-        AUTO(buf) struct buf images = BUF_INIT;
-        struct jw w = JW(&images);
-        bool has_images = loaf_put_attachments(&w, NULL, &all[i]);
-        loaf_add_message(ls, all[i].role == ROLE_USER ? "user" : "assistant",
-                         loaf_history_text(&a, &all[i]), has_images ? buf_str(&images) : STR_NONE);
+    AUTO(buf) struct buf images = BUF_INIT;
+    struct jw w = JW(&images);
+    bool has_images = loaf_put_attachments(&w, NULL, m);
+    loaf_show(lf, to, m->role == ROLE_USER ? "user" : "assistant",
+              arena_str(&to->arena, loaf_history_text(&a, m)),
+              has_images ? arena_str(&to->arena, buf_str(&images)) : STR_NONE);
+}
+
+/* Shows the messages of an opened chat from *at on, up to the limit of one round of the loop.
+ * False: more are left. */
+static bool show_some(struct loaf *lf, struct session *s, struct shown *to, size_t *at)
+{
+    enum { ROUND_BYTES = 1 << 20, ROUND_MESSAGES = 256 };
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct session_info info;
+    session_info(s, &info);
+    size_t n, used = to->arena.used, end = *at + ROUND_MESSAGES, n_settled = (size_t)info.n_settled;
+    struct message *m = session_messages_range(s, *at, end, &a, &n);
+    for (size_t i = 0; i < n; i++, ++*at) {
+        if (to->arena.used - used > ROUND_BYTES && *at < n_settled)
+            return false;
+        show_message(lf, to, &m[i]);
+    }
+    return end > n_settled;
+}
+
+/* Sends no events. */
+static void show_history_await(struct loaf *lf, struct session *s, struct shown *ret)
+{
+    struct error ignored;
+    struct session_info begun, now;
+    size_t at = 0;
+    *ret = (struct shown){0};
+    session_info(s, &begun);
+    while (!show_some(lf, s, ret, &at) && yield_await(lf->sv->loop, &ignored)) {
+        session_info(s, &now);
+        if (now.epoch == begun.epoch)
+            continue;
+        /* The conversation was replaced meanwhile: start again. */
+        arena_clear(&ret->arena);
+        *ret = (struct shown){0};
+        begun = now;
+        at = 0;
     }
 }
 
@@ -188,15 +231,17 @@ static bool open_and_show_await(struct loaf_session *ls, struct arena *a,
     if (!s)
         return false;
     struct counted counted;
+    struct shown shown;
     session_refresh_await(s); /* another process may have changed the file */
     loaf_count_await(lf, s, &counted);
+    show_history_await(lf, s, &shown);
     leave_turn(ls);
     forget_messages(ls);
     take_session(ls, s);
     ls->counted = counted;
-    show_history(ls);
+    ls->shown = shown;
     ls->has_chat = true;
-    ls->provider = arena_strz(&ls->arena, c->provider);
+    ls->provider = arena_strz(&ls->shown.arena, c->provider);
     loaf_model_take(lf, c->provider, c->model, c->level, c->routing);
     loaf_say_state_changed(lf, STR("session_resumed"), NULL);
     session_announce_waiting(s);

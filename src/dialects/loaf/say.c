@@ -94,23 +94,32 @@ void loaf_say_status(struct loaf_session *ls, struct str label, bool with_turn)
     loaf_event_end(ls->loaf);
 }
 
-/* text and images lie in the session's arena. */
+struct ui_message *loaf_show(struct loaf *lf, struct shown *to, const char *kind, struct str text,
+                             struct str images)
+{
+    struct ui_message *m = arena_new(&to->arena, struct ui_message);
+    *m = (struct ui_message){
+        .id = ++lf->last_message_id, .kind = kind, .text = text, .images = images};
+    if (to->last)
+        to->last->next = m;
+    else
+        to->first = m;
+    return to->last = m;
+}
+
+/* text and images lie in the arena of the shown messages. */
 static struct ui_message *keep_message(struct loaf_session *ls, const char *kind, struct str text,
                                        struct str images)
 {
-    struct ui_message *m = arena_new(&ls->arena, struct ui_message);
-    *m = (struct ui_message){
-        .id = ++ls->loaf->last_message_id, .kind = kind, .text = text, .images = images};
-    *ls->messages_end = m;
-    ls->messages_end = &m->next;
     ls->updated_ms = time_now_ms();
-    return m;
+    return loaf_show(ls->loaf, &ls->shown, kind, text, images);
 }
 
 const struct ui_message *loaf_add_message(struct loaf_session *ls, const char *kind,
                                           struct str text, struct str images)
 {
-    return keep_message(ls, kind, arena_str(&ls->arena, text), arena_str(&ls->arena, images));
+    return keep_message(ls, kind, arena_str(&ls->shown.arena, text),
+                        arena_str(&ls->shown.arena, images));
 }
 
 static void say_appended(struct loaf_session *ls, const struct ui_message *m)
@@ -136,8 +145,8 @@ static struct ui_message *keep_answer(struct loaf_session *ls)
     AUTO(buf) struct buf json = BUF_INIT;
     struct jw w = JW(&json);
     if (text.n < LONG_TEXT)
-        return keep_message(ls, "assistant", arena_str(&ls->arena, text), STR_NONE);
-    arena_own(&ls->arena, buf_take(&ls->answer), text.n + 1);
+        return keep_message(ls, "assistant", arena_str(&ls->shown.arena, text), STR_NONE);
+    arena_own(&ls->shown.arena, buf_take(&ls->answer), text.n + 1);
     struct ui_message *m = keep_message(ls, "assistant", text, STR_NONE);
     jw_str(&w, text);
     m->json = blob_new(&json);

@@ -36,7 +36,7 @@ void loaf_sessions_free(struct loaf *lf)
         while (ls->prompts)
             loaf_prompt_drop(ls, str_of(ls->prompts->turn_id));
         buf_clear(&ls->label);
-        arena_clear(&ls->arena);
+        arena_clear(&ls->shown.arena);
         free(ls);
     }
     free(lf->sessions);
@@ -115,7 +115,6 @@ static bool session_create_await(struct request *rq, struct jw *w, struct error 
     id_uuid(ls->id);
     ls->session = chat;
     ls->created_ms = ls->updated_ms = now_ms;
-    ls->messages_end = &ls->messages;
     add_session(lf, ls);
     loaf_say_state_changed(lf, STR("session_created"), ls);
     jw_obj(w);

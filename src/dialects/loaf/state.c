@@ -204,7 +204,7 @@ void loaf_put_session_state(struct loaf_session *ls, struct jw *w)
     jw_kbool(w, "pending", ls->is_pending);
     jw_kstr(w, "statusLabel", ls->label.n ? buf_str(&ls->label) : STR("ready"));
     jw_karr(w, "messages");
-    for (const struct ui_message *m = ls->messages; m; m = m->next)
+    for (const struct ui_message *m = ls->shown.first; m; m = m->next)
         loaf_put_ui_message(w, m);
     jw_arr_end(w);
     put_history(ls, w);

@@ -80,13 +80,18 @@ struct loaf {
     struct jw w;
 };
 
-struct ui_message { /* a shown message; in the arena of its session */
+struct ui_message { /* a shown message */
     struct ui_message *next;
     int64_t id;
     const char *kind; /* "user", "assistant", "system" */
     struct str text;
     struct blob *json; /* a long text as JSON, for the events of its turn; NULL: made anew */
     struct str images; /* ImageAttachment[] as JSON, or STR_NONE */
+};
+
+struct shown { /* the messages of a session as clients see them */
+    struct arena arena;
+    struct ui_message *first, *last;
 };
 
 struct prompt_images { /* images of a prompt, until its turn ends; the engine does not keep them */
@@ -104,8 +109,7 @@ struct loaf_session {
     struct session *session;
     struct listener listener;
     int64_t created_ms, updated_ms;
-    struct arena arena; /* messages */
-    struct ui_message *messages, **messages_end;
+    struct shown shown;
     struct prompt_images *prompts;
     bool has_chat;                       /* a prompt or a summary was stored */
     const char *provider;                /* of the last turn that was kept, or NULL */
