@@ -43,11 +43,23 @@ static const struct {
     [TOOL_GREP] = {"search", "Search for ", "pattern"},
 };
 
+/* The text in one line.  A break between its lines stays visible: what stands behind it is no part
+ * of a comment before it. */
+static void add_in_one_line(struct buf *out, struct str text)
+{
+    struct str rest = utf8_trim(text), line;
+    while (!out->full && str_line(&rest, &line)) {
+        if (utf8_trim(line).n && out->n)
+            buf_addz(out, " ↵ ");
+        utf8_collapse(out, line);
+    }
+}
+
 static void put_title(struct acp_call_look *l, struct str name, const char *verb, struct str about)
 {
-    AUTO(buf) struct buf text = BUF_INIT, line = BUF_INIT;
+    AUTO(buf) struct buf text = BUF_INIT, line = BUF_MAX(2 * TITLE_BYTES);
     utf8_repair(&text, about);
-    utf8_collapse(&line, buf_str(&text));
+    add_in_one_line(&line, buf_str(&text));
     struct str cut = utf8_cut(buf_str(&line), TITLE_BYTES);
     buf_addz(&l->title, verb);
     shown_add(&l->title, cut, false);
