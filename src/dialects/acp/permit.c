@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* session/request_permission: the question before a call that the mode does not cover, or that a
- * rule wants asked.  "Always" adds the rules that the option names: for the session, or also to the
- * user's file below the name of the workspace, as the chat does. */
+ * rule wants asked.  "Always" adds the rules that the option names, for the session.
+ *
+ * Clients that find an option by its kind take the last one of a kind: each kind is sent once, and
+ * "always" is the narrow rule that ends with the session. */
 #include "dialects/acp/methods.h"
 
 #include "base/limits.h"
@@ -15,47 +17,15 @@ enum { SHOWN_FILE_BYTES = 1 << 20 }; /* of the old text of a file that is to be 
 
 /* ---- the answer ---- */
 
-struct saving {
-    char *rule, *workspace;
-};
-
-static void save_fiber(void *arg)
-{
-    struct saving *s = arg;
-    AUTO(buf) struct buf path = BUF_INIT;
-    struct error err;
-    profile_rules_path(&path);
-    if (!rules_save_await(buf_str(&path), str_of(s->workspace), str_of(s->rule), &err))
-        log_warn("the permission rule %s holds for this session only: %s", s->rule, err.text);
-    free(s->rule);
-    free(s->workspace);
-    free(s);
-}
-
-static void add_rule(struct acp_session *s, struct str rule, bool is_kept)
-{
-    struct error err;
-    if (!rules_add(&s->rules, VERDICT_ALLOW, rule, &err)) {
-        log_warn("not a permission rule: %s", err.text);
-        return;
-    }
-    if (!is_kept)
-        return;
-    struct saving *saving = xnew(struct saving);
-    *saving = (struct saving){str_dup(rule), str_dup(s->cwd)};
-    fiber_start(s->acp->sv->loop, "save rule", save_fiber, saving);
-}
-
 static void take_choice(struct acp_session *s, struct str option)
 {
     struct acp_call *c = &s->call;
-    bool is_kept = str_is(option, "allow-always"), is_wide = str_is(option, "allow-wider");
-    bool allow = is_kept || is_wide || str_is(option, "allow-session") ||
-                 str_is(option, "allow-once");
-    for (size_t i = 0; (is_kept || str_is(option, "allow-session")) && i < c->n_rules; i++)
-        add_rule(s, c->rules[i], is_kept);
-    if (is_wide && c->wide.p)
-        add_rule(s, c->wide, true);
+    bool always = c->n_rules && str_is(option, "allow-session");
+    bool allow = always || str_is(option, "allow-once");
+    struct error err;
+    for (size_t i = 0; always && i < c->n_rules; i++)
+        if (!rules_add(&s->rules, VERDICT_ALLOW, c->rules[i], &err))
+            log_warn("not a permission rule: %s", err.text);
     AUTO(arena) struct arena a = ARENA_INIT;
     struct str request = arena_str(&a, c->request_id);
     c->ask = 0;
@@ -111,7 +81,6 @@ static void make_offer(struct acp_session *s, const struct event *e)
     c->request_id = arena_str(&c->offered, e->request_id);
     c->rules = NULL;
     c->n_rules = 0;
-    c->wide = STR_NONE;
     if (e->permission->is_outside) {
         c->rules = arena_array(&c->offered, struct str, 1);
         c->rules[0] = arena_str(&c->offered, e->permission->always);
@@ -120,7 +89,6 @@ static void make_offer(struct acp_session *s, const struct event *e)
         rules_offer(&s->rules, e->call->name, e->call->args, s->cwd, &c->offered, &offer);
         c->rules = offer.rules;
         c->n_rules = offer.n;
-        c->wide = offer.wide;
     }
 }
 
@@ -135,14 +103,6 @@ static void put_options(struct acp_session *s, struct jw *w)
     if (c->n_rules) {
         buf_addf(&name, "Allow in this session: %.*s", STR_FMT(buf_str(&rules)));
         put_option(w, "allow-session", "allow_always", buf_str(&name));
-        buf_reset(&name);
-        buf_addf(&name, "Always allow here: %.*s", STR_FMT(buf_str(&rules)));
-        put_option(w, "allow-always", "allow_always", buf_str(&name));
-    }
-    if (c->wide.p) {
-        buf_reset(&name);
-        buf_addf(&name, "Always allow here: %.*s", STR_FMT(c->wide));
-        put_option(w, "allow-wider", "allow_always", buf_str(&name));
     }
     put_option(w, "reject", "reject_once", STR("Reject"));
     jw_arr_end(w);

@@ -63,7 +63,6 @@ struct acp_call {         /* the tool call that is open; the engine reports one 
     struct str request_id;
     struct str *rules; /* that "always" adds */
     size_t n_rules;
-    struct str wide;
 };
 
 struct acp_question { /* of the model, until it is answered */
