@@ -162,6 +162,12 @@ static const struct option *find(const struct option *rows, struct str word, str
     return NULL;
 }
 
+bool options_have(const struct option *rows, struct str word)
+{
+    struct str value;
+    return str_starts(word, STR("-")) && find(rows, word, &value);
+}
+
 /* argv[*at] is an option; its value may be the next word. */
 static bool read_one(const struct option *rows, int argc, char **argv, int *at, void *into,
                      struct error *err)

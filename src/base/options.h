@@ -53,6 +53,8 @@ struct option {
  * `--`.  ERR_INVALID names the option and, for an unknown one, a similar one. */
 bool options_read(const struct option *rows, int *argc, char **argv, void *into, int *ret_dashes,
                   struct error *err);
+/* Whether the word is an option of the rows, with or without a value behind an equals sign. */
+bool options_have(const struct option *rows, struct str word);
 /* The lines of --help, one option each, in the order of the rows. */
 void options_help(const struct option *rows, struct buf *out);
 

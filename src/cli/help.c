@@ -120,7 +120,8 @@ int help_unknown(struct str word)
     }
     names[n] = NULL;
     const char *meant = nearest_name(word, names);
-    shown_line(stderr, "trivet: unknown command %.*s%s%s", STR_FMT(str_cut(word, 100)),
+    shown_line(stderr, "trivet: unknown %s %.*s%s%s",
+               word.n && word.p[0] == '-' ? "option" : "command", STR_FMT(str_cut(word, 100)),
                meant ? ": did you mean " : "", meant ? meant : "");
     fputs("  try: trivet --help\n", stderr);
     return 2;

@@ -3,7 +3,7 @@
  *
  *     trivet COMMAND ...                        a row of the table
  *     loaf rpc, scaiflux serve, kward rpc       by the name of the program
- *     trivet                                    the chat, on a terminal
+ *     trivet [OPTIONS] ["A PROMPT"]             the chat, on a terminal
  *
  * Called as `hold`, the program is the process that supervises a running command (loop/child.h).
  */
@@ -15,6 +15,7 @@
 #include "engine/site.h"
 #include "loop/child.h"
 #include "sandbox/sandbox.h"
+#include "terminal/options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +81,13 @@ static int run_row(struct str name, int argc, char **argv)
     return start(row, argc, argv);
 }
 
+/* An option of the chat, or a prompt: it has a blank, no command has one. */
+static bool is_for_chat(struct str word)
+{
+    return options_have(chat_option_rows, word) || str_is(word, "--") ||
+           str_chr(word, ' ') != SIZE_MAX || str_chr(word, '\n') != SIZE_MAX;
+}
+
 static int run_word(int argc, char **argv)
 {
     const struct command_row *row = command_find(str_of(argv[0]));
@@ -89,6 +97,8 @@ static int run_word(int argc, char **argv)
         return command_print(str_of("trivet " TRIVET_VERSION "\n"));
     if (is_word(argv[0], "--help", "-h"))
         return run_row(STR("help"), argc - 1, argv + 1);
+    if (is_for_chat(str_of(argv[0])))
+        return run_row(STR("chat"), argc, argv);
     return help_unknown(str_of(argv[0]));
 }
 

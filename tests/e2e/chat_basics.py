@@ -57,6 +57,24 @@ def bare(base):
         pane.wait("esc stops", gone=True)
 
 
+def bare_with_options(base):
+    """Options of the chat and a prompt of several words stand behind the bare name, too."""
+    with tmux.Pane(base) as pane:
+        pane.enter('$TRIVET -m rehearsal/echo "say this back"')
+        pane.wait("say this back", where=lambda: pane.screen().partition("> say this back")[2])
+        pane.idle(1)
+        pane.enter("/quit")
+        pane.wait("to go on: trivet chat -r")
+        pane.enter("clear; $TRIVET --model=rehearsal/echo -c")
+        pane.wait("say this back")
+        pane.turn("once more")
+        pane.enter("/quit")
+        pane.wait("to go on")
+        pane.enter('clear; $TRIVET "fix"; $TRIVET --hlep; $TRIVET fix the bug; $TRIVET --nothing "to do"')
+        pane.until(lambda text: text.count("try: trivet --help") == 4)
+        assert "unknown option --hlep: did you mean --help" in pane.screen(), pane.screen()
+
+
 def streams(base):
     """Text is seen while it comes, what is typed meanwhile stays, Esc stops."""
     with tmux.Pane(base) as pane:
@@ -186,11 +204,11 @@ def leaves_nothing(base):
 def without_terminal(base):
     """No terminal: words on stderr and exit 2."""
     env = harness.clean_env(base)
-    for args in ([], ["chat"], ["chat", "hi"]):
+    for args in ([], ["chat"], ["chat", "hi"], ["-c"], ["say hello"]):
         done = subprocess.run([os.environ["TRIVET"], *args], env=env, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, check=False)
         assert done.returncode == 2 and done.stdout == "" and done.stderr, (args, done)
 
 
-tmux.run([answers, bare, streams, calls, hostile, interrupts, restored, suspends, leaves_nothing,
+tmux.run([answers, bare, bare_with_options, streams, calls, hostile, interrupts, restored, suspends, leaves_nothing,
           without_terminal])
