@@ -107,9 +107,10 @@ struct str path_relative(struct str root, struct str path)
 {
     if (!path_is_inside(root, path))
         return path;
-    if (path.n == root.n)
-        return STR(".");
-    return str_from(path, str_is(root, "/") ? 1 : root.n + 1);
+    struct str rest = str_from(path, root.n);
+    while (rest.n && rest.p[0] == '/')
+        rest = str_from(rest, 1);
+    return rest.n ? rest : STR(".");
 }
 
 static struct str without_slashes(struct str path) /* without trailing slashes; "/" stays */

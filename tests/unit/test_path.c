@@ -90,6 +90,8 @@ static void test_inside(void **state)
     assert_str(path_relative(STR("/a"), STR("/ab")), "/ab");
     assert_str(path_relative(STR("/"), STR("/ab")), "ab");
     assert_str(path_relative(STR("/"), STR("/")), ".");
+    assert_str(path_relative(STR("/"), STR("//ab")), "ab");
+    assert_str(path_relative(STR("/a"), STR("/a//b")), "b");
 }
 
 static void resolves_to(const char *path, const char *want)
