@@ -189,6 +189,15 @@ bool path_make_dirs(struct str path, unsigned mode, struct error *err)
     return true;
 }
 
+struct str path_cwd(void)
+{
+    static char path[PATH_MAX];
+    if (!path[0] && (!getcwd(path, sizeof path) || path[0] != '/'))
+        die("the current directory cannot be used: %s; change to one that exists",
+            path[0] ? "it is not below /" : strerror(errno));
+    return str_of(path);
+}
+
 struct str path_home(void)
 {
     const char *home = getenv("HOME");

@@ -27,6 +27,9 @@ bool path_exists(struct str path);
 bool path_is_repository(struct str dir);
 /* Creates path and its parents with the mode; fine when it exists already. */
 bool path_make_dirs(struct str path, unsigned mode, struct error *err);
+/* The directory the program was started in.  Without one, as when it was removed, the program ends:
+ * nothing else may take its place as the workspace. */
+struct str path_cwd(void);
 /* $HOME, or the home directory in the password database; valid until the process ends. */
 struct str path_home(void);
 /* The value of an XDG variable, or its default below the home directory: ("XDG_STATE_HOME",

@@ -68,6 +68,8 @@ static int start(const struct command_row *row, int argc, char **argv)
 {
     struct error err;
     if (is_ready(row, &err)) {
+        if (row->group != GROUP_SETUP)
+            path_cwd();
         settings_begin();
         return row->run(row, argc, argv);
     }

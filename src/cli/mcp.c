@@ -196,7 +196,7 @@ static bool command_await(struct runner *r, void *state, struct error *err)
     const struct verb *v = command_verb(r->row, c->argc, c->argv, err);
     if (v && !v->run_await) /* with options of its own, which stand behind it */
         return error_set(err, ERR_INVALID, "write: trivet mcp serve [OPTIONS]");
-    if (!v || !engine_find_workspace(r->engine, dir, &r->arena, &c->workspace, err))
+    if (!v || !engine_find_workspace(dir, &r->arena, &c->workspace, err))
         return false;
     c->argc -= c->argc > 0;
     c->argv += 1;

@@ -446,8 +446,7 @@ static void sessions_fiber(void *arg)
     struct error err;
     struct str dir = c->args.workspace.p ? c->args.workspace : STR(".");
     c->exit_code = 2;
-    if (!engine_find_workspace(c->engine, dir, &c->arena, &c->workspace, &err) ||
-        !run_verb_await(c, &err))
+    if (!engine_find_workspace(dir, &c->arena, &c->workspace, &err) || !run_verb_await(c, &err))
         shown_line(stderr, "trivet sessions: %s", err.text);
     engine_drain_through_await(c->engine);
     loop_stop(c->loop);

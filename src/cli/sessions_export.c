@@ -31,9 +31,8 @@ static void put_page(struct sessions_command *c, const struct session_found *f,
 static bool write_new(struct str to, struct str text, struct error *err)
 {
     AUTO(buf) struct buf path = BUF_INIT;
-    AUTO_FREE char *cwd = getcwd(NULL, 0);
-    path_absolute(&path, cwd ? str_of(cwd) : STR("/"), to);
-    return export_create(buf_str(&path), str_of(cwd), text, err);
+    path_absolute(&path, path_cwd(), to);
+    return export_create(buf_str(&path), path_cwd(), text, err);
 }
 
 bool sessions_export_await(void *state, struct error *err)

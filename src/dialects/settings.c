@@ -328,8 +328,7 @@ void settings_begin(void)
 void settings_use_project(struct str workspace)
 {
     AUTO(buf) struct buf path = BUF_INIT;
-    AUTO_FREE char *cwd = getcwd(NULL, 0);
-    path_absolute(&path, str_of(cwd ? cwd : "/"), workspace);
+    path_absolute(&path, path_cwd(), workspace);
     now.workspace = arena_str(&now.arena, buf_str(&path));
     load(FROM_PROJECT, &now.project);
     warn_about_all(FROM_PROJECT);

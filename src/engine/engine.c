@@ -26,9 +26,6 @@ static struct engine *make(struct loop *l, const struct provider *const *provide
     e->sessions_end = &e->sessions;
     e->limits = limits_book_new();
     e->skills = skill_store_new(l);
-    e->launch_dir = getcwd(NULL, 0);
-    if (!e->launch_dir)
-        e->launch_dir = xstrdup("/");
     engine_warn_sandbox(e, NULL);
     return e;
 }
@@ -86,7 +83,6 @@ void engine_free(struct engine *e)
     limits_book_free(e->limits);
     learned_free(e->learned);
     repositories_free(e);
-    free(e->launch_dir);
     group_unref(e->group);
     free(e);
 }
@@ -140,16 +136,10 @@ const char *const *engine_environment(const struct engine *e)
     return (const char *const *)e->env;
 }
 
-struct str engine_launch_dir(const struct engine *e)
-{
-    return str_of(e->launch_dir);
-}
-
-bool engine_find_workspace(struct engine *e, struct str path, struct arena *a, struct str *ret,
-                           struct error *err)
+bool engine_find_workspace(struct str path, struct arena *a, struct str *ret, struct error *err)
 {
     AUTO(buf) struct buf absolute = BUF_INIT, real = BUF_INIT;
-    path_absolute(&absolute, str_of(e->launch_dir), path);
+    path_absolute(&absolute, path_cwd(), path);
     if (!path_resolve(&real, buf_str(&absolute), err))
         return false;
     if (!path_is_dir(buf_str(&real)))

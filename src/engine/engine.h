@@ -100,12 +100,9 @@ bool engine_limits(struct engine *e, const struct provider *p, struct limits *re
 struct str engine_default_model(struct engine *e);
 /* What children of the process may see of its environment: complete, NULL-ended. */
 const char *const *engine_environment(const struct engine *e);
-/* The directory the process was started in. */
-struct str engine_launch_dir(const struct engine *e);
 /* The real path, in the arena, of a directory named on the command line; ERR_INVALID when it is
  * none. */
-bool engine_find_workspace(struct engine *e, struct str path, struct arena *a, struct str *ret,
-                           struct error *err);
+bool engine_find_workspace(struct str path, struct arena *a, struct str *ret, struct error *err);
 /* Where keys and sign-ins are kept; trivet's own file unless the dialect said another before.  The
  * engine owns what it is given. */
 struct auth_store;

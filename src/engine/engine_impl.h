@@ -53,11 +53,10 @@ struct engine {
     char **env;                    /* of children, cleaned */
     struct custom *custom;         /* custom tools; NULL before the first use */
     struct skill_store *skills;
-    struct pool *pools;        /* MCP servers in use (servers.c) */
-    unsigned n_ending;         /* of them */
-    struct wait pools_over;    /* woken when one has ended */
-    bool has_warned_untrusted; /* that servers of a project are not started */
-    char *launch_dir;
+    struct pool *pools;          /* MCP servers in use (servers.c) */
+    unsigned n_ending;           /* of them */
+    struct wait pools_over;      /* woken when one has ended */
+    bool has_warned_untrusted;   /* that servers of a project are not started */
     struct catalogue *catalogue; /* made by the first lookup of a model; NULL before */
     struct arena access;         /* of the last address and credentials given to the catalogue */
     struct limits_book *limits;  /* what providers said, see engine_limits */

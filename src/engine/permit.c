@@ -6,13 +6,15 @@
  */
 #include "engine/call_impl.h"
 
+#include "base/path.h"
+
 #include <stdio.h>
 
 struct tool_cx call_judging_cx(const struct call *c)
 {
     struct session *s = c->turn->session;
     return (struct tool_cx){.root = str_of(s->workspace),
-                            .launch_dir = str_of(s->engine->launch_dir),
+                            .launch_dir = path_cwd(),
                             .paths = c->paths,
                             .sandbox = session_sandbox(s),
                             .saved = session_saved(s)};

@@ -6,6 +6,7 @@
 
 #include "auth/keys.h"
 #include "base/log.h"
+#include "base/path.h"
 #include "tools/read.h"
 #include "tools/seen.h"
 #include "toolsets/custom.h"
@@ -34,7 +35,7 @@ void engine_fill_cx(struct engine *e, const struct session_settings *settings, s
     *cx = (struct tool_cx){
         .loop = e->loop,
         .root = workspace,
-        .launch_dir = str_of(e->launch_dir),
+        .launch_dir = path_cwd(),
         .env = (const char *const *)e->env,
         .kill_grace_ms = settings->kill_grace_ms,
         .config_dir = str_of(settings->config_dir),

@@ -339,10 +339,9 @@ static bool load_schema(struct exec *x, struct error *err)
 static bool open_output(struct exec *x, struct error *err)
 {
     AUTO(buf) struct buf path = BUF_INIT;
-    AUTO_FREE char *cwd = getcwd(NULL, 0);
     if (!x->options.output_file.p)
         return true;
-    path_absolute(&path, cwd ? str_of(cwd) : STR("/"), x->options.output_file);
+    path_absolute(&path, path_cwd(), x->options.output_file);
     x->answer_fd = export_open(buf_str(&path), x->launch.workspace, err);
     if (x->answer_fd >= 0)
         return true;

@@ -56,8 +56,7 @@ void launch_refill(struct launch *l)
 
 bool launch_prepare(struct launch *l, struct error *err)
 {
-    if (!engine_find_workspace(l->engine,
-                               l->options->workspace.p ? l->options->workspace : STR("."),
+    if (!engine_find_workspace(l->options->workspace.p ? l->options->workspace : STR("."),
                                &l->arena, &l->workspace, err) ||
         !load_rules(l, err)) {
         l->is_usage = true;
@@ -90,11 +89,10 @@ static bool is_foreign(struct str path)
 {
     AUTO(buf) struct buf dir = BUF_INIT, own = BUF_INIT, real = BUF_INIT;
     AUTO(buf) struct buf full = BUF_INIT, given = BUF_INIT;
-    AUTO_FREE char *cwd = getcwd(NULL, 0);
     struct error ignored;
     find_sessions_dir(&dir);
     buf_addf(&given, "%s%.*s", path.p[0] == '/' ? "" : "./", STR_FMT(path)); /* ~ is a name */
-    path_absolute(&full, cwd ? str_of(cwd) : STR("/"), buf_str(&given));
+    path_absolute(&full, path_cwd(), buf_str(&given));
     return !path_resolve(&own, buf_str(&dir), &ignored) ||
            !path_resolve(&real, buf_str(&full), &ignored) ||
            !path_is_inside(buf_str(&own), buf_str(&real));

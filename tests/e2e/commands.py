@@ -75,6 +75,26 @@ def check_words(rows):
     check("control characters are escaped", "\x1b" not in trivet("\x1b]0;x\x07").stderr)
 
 
+def check_place():
+    """Without a current directory nothing works in another one, such as /; in / it can work."""
+    with harness.private_place() as base:
+        gone = os.path.join(base, "gone")
+        os.mkdir(gone)
+        for args in (["exec", "-m", "rehearsal/echo", "hello"], ["loaf", "rpc"], ["kward", "rpc"],
+                     ["scaiflux", "serve"], ["acp"], ["mcp", "serve"]):
+            output = subprocess.run(["sh", "-c", 'rmdir "$PWD"; exec "$@"', "sh", PROGRAM, *args], text=True,
+                                    cwd=gone, env=harness.clean_env(base), stdin=subprocess.DEVNULL,
+                                    capture_output=True, check=False)
+            os.makedirs(gone, exist_ok=True)
+            check(f"{args[0]} in a directory that was removed", output.returncode == 1 and output.stdout == ""
+                  and output.stderr.count("\n") == 1 and "current directory cannot be used" in output.stderr,
+                  output)
+        output = subprocess.run([PROGRAM, "exec", "-q", "-m", "rehearsal/echo", "hello"], cwd="/", text=True,
+                                env=harness.clean_env(base), stdin=subprocess.DEVNULL, capture_output=True,
+                                check=False)
+        check("exec in /", output.returncode == 0 and output.stdout == "hello\n", output)
+
+
 def check_version():
     output = trivet("version")
     check("version", output.returncode == 0 and output.stdout.startswith("trivet 0."), output)
@@ -94,6 +114,7 @@ def main():
     check("each has a line", all(row["about"] for row in rows["commands"]))
     check_help(rows)
     check_words(rows)
+    check_place()
     check_version()
     harness.finish(passed, failed)
 

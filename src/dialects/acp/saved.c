@@ -134,13 +134,12 @@ static void put_session(struct jw *w, const struct session_row *row)
 
 static bool real_cwd(struct request *rq, struct str cwd, struct str *ret, struct error *err)
 {
-    struct acp *a = rq->dialect;
     struct error ignored;
     *ret = cwd;
     if (cwd.p && (cwd.n == 0 || cwd.p[0] != '/'))
         return acp_refuse_param(rq, err, STR("cwd"), "must be an absolute path");
     if (cwd.p) /* one that is gone may have sessions */
-        engine_find_workspace(a->sv->engine, cwd, &rq->arena, ret, &ignored);
+        engine_find_workspace(cwd, &rq->arena, ret, &ignored);
     return true;
 }
 

@@ -35,11 +35,10 @@ bool acp_session_find(struct request *rq, struct str id, struct acp_session **re
 bool acp_check_cwd(struct request *rq, struct str cwd, struct arena *a, struct str *ret,
                    struct error *err)
 {
-    struct acp *acp = rq->dialect;
     struct error why;
     if (cwd.n == 0 || cwd.p[0] != '/')
         return acp_refuse_param(rq, err, STR("cwd"), "must be an absolute path");
-    if (!engine_find_workspace(acp->sv->engine, cwd, a, ret, &why))
+    if (!engine_find_workspace(cwd, a, ret, &why))
         return acp_refuse_param(rq, err, STR("cwd"), "is not usable: %s", why.text);
     return true;
 }

@@ -241,7 +241,7 @@ static bool list_await(struct request *rq, struct jw *w, struct error *err)
     AUTO(buf) struct buf root = BUF_INIT, dir = BUF_INIT;
     size_t limit = p->limit > 0 ? (size_t)p->limit : DEFAULT_LIMIT;
     struct session_list list;
-    if (!kw_workspace(k, p->workspace_root, &root, err))
+    if (!kw_workspace(p->workspace_root, &root, err))
         return false;
     kw_session_dir(&dir, k, buf_str(&root));
     if (!engine_list_await(k->sv->engine, &rq->arena, buf_str(&dir), limit + count_hidden(k), &list,

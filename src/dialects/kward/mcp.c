@@ -5,6 +5,7 @@
 #include "dialects/kward/methods.h"
 #include "dialects/kward/registry.h"
 
+#include "base/path.h"
 #include "engine/session.h"
 #include "mcp/hub.h"
 
@@ -79,7 +80,7 @@ static bool tools_await(struct request *rq, struct jw *w, struct error *err)
 {
     struct kward *k = rq->dialect;
     struct engine *e = k->sv->engine;
-    struct str place = engine_launch_dir(e);
+    struct str place = path_cwd();
     const struct tool **tools;
     size_t n;
     struct session *s = named_session(rq);

@@ -5,6 +5,7 @@
 #include "dialects/kward/methods.h"
 #include "dialects/kward/registry.h"
 
+#include "base/path.h"
 #include "context/config.h"
 #include "context/memory.h"
 
@@ -226,11 +227,11 @@ static const struct row list_rows[] = {
 };
 
 /* workspace:<real path>; the given path if the directory does not exist. */
-static struct str workspace_scope(struct kward *k, struct str given, struct arena *a)
+static struct str workspace_scope(struct str given, struct arena *a)
 {
     AUTO(buf) struct buf root = BUF_INIT;
     struct error ignored;
-    if (!kw_workspace(k, given, &root, &ignored))
+    if (!kw_workspace(given, &root, &ignored))
         buf_add(&root, given);
     return arena_fmt(a, "workspace:%.*s", STR_FMT(buf_str(&root)));
 }
@@ -239,9 +240,8 @@ static bool list(struct request *rq, struct jw *w, struct error *err)
 {
     const struct list_params *p = rq->args;
     AUTO(memory) struct memory m = MEMORY_INIT;
-    struct str scope = p->workspace_root.n
-                           ? workspace_scope(rq->dialect, p->workspace_root, &rq->arena)
-                           : STR("");
+    struct str scope = p->workspace_root.n ? workspace_scope(p->workspace_root, &rq->arena)
+                                           : STR("");
     if (!memory_open(&m, memory_dir(rq->dialect, &rq->arena), false, err))
         return false;
     jw_obj(w);
@@ -312,7 +312,7 @@ static const struct row memory_rows[] = {
 /* The word `workspace` alone means that of the newest session, else the start directory. */
 static struct str full_scope(struct kward *k, struct str scope, struct arena *a)
 {
-    struct str root = engine_launch_dir(k->sv->engine);
+    struct str root = path_cwd();
     struct session_info info;
     if (!str_is(scope, "workspace"))
         return scope;
@@ -512,9 +512,8 @@ static const struct row relax_params_rows[] = {
 static bool relax_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct relax_params *p = rq->args;
-    struct str scope = p->workspace_root.n
-                           ? workspace_scope(rq->dialect, p->workspace_root, &rq->arena)
-                           : full_scope(rq->dialect, STR("workspace"), &rq->arena);
+    struct str scope = p->workspace_root.n ? workspace_scope(p->workspace_root, &rq->arena)
+                                           : full_scope(rq->dialect, STR("workspace"), &rq->arena);
     AUTO(memory) struct memory m = MEMORY_INIT;
     if (!memory_change_await(&m, memory_dir(rq->dialect, &rq->arena), err))
         return false;

@@ -49,10 +49,10 @@ void kw_session_path(struct buf *out, const struct kward *k, struct str workspac
     buf_addf(out, "/%s_%.*s.jsonl", created, STR_FMT(id));
 }
 
-bool kw_workspace(const struct kward *k, struct str given, struct buf *ret, struct error *err)
+bool kw_workspace(struct str given, struct buf *ret, struct error *err)
 {
     AUTO(buf) struct buf path = BUF_INIT;
-    struct str launch = engine_launch_dir(k->sv->engine);
+    struct str launch = path_cwd();
     struct error ignored;
     path_absolute(&path, launch, given.n ? given : launch);
     if (str_chr(given, '\0') != SIZE_MAX || !path_is_dir(buf_str(&path)) ||

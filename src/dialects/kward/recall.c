@@ -8,6 +8,7 @@
 #include "dialects/kward/registry.h"
 
 #include "base/log.h"
+#include "base/path.h"
 #include "base/utf8.h"
 #include "context/config.h"
 #include "context/foreign.h"
@@ -117,7 +118,7 @@ static void put_memory_await(struct kward *k, struct session *s, struct str inpu
 static struct skill_places skill_places(const struct kward *k, struct session *s, struct arena *a)
 {
     struct session_info info;
-    struct str cwd = engine_launch_dir(k->sv->engine);
+    struct str cwd = path_cwd();
     if (s) {
         session_info(s, &info);
         cwd = arena_str(a, info.workspace);

@@ -39,7 +39,7 @@ void kw_session_dir(struct buf *out, const struct kward *k, struct str workspace
 void kw_session_path(struct buf *out, const struct kward *k, struct str workspace,
                      int64_t created_ms, struct str id);
 /* The real path of a workspace as a client names it; empty or absent: the start directory. */
-bool kw_workspace(const struct kward *k, struct str given, struct buf *ret, struct error *err);
+bool kw_workspace(struct str given, struct buf *ret, struct error *err);
 /* A header, only complete JSON lines, no message, no name. */
 bool kw_file_is_unused(struct str path);
 

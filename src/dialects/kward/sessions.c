@@ -109,7 +109,7 @@ static bool resume_await(struct request *rq, struct jw *w, struct error *err)
     const struct resume_params *p = rq->args;
     struct kward *k = rq->dialect;
     AUTO(buf) struct buf root = BUF_INIT, path = BUF_INIT;
-    if (!kw_workspace(k, p->workspace_root, &root, err))
+    if (!kw_workspace(p->workspace_root, &root, err))
         return false;
     path_absolute(&path, buf_str(&root), p->path);
     struct kw_session *s = resume_path_await(rq, buf_str(&path), buf_str(&root), err);
@@ -185,7 +185,7 @@ static bool create_await(struct request *rq, struct jw *w, struct error *err)
     struct kward *k = rq->dialect;
     AUTO(buf) struct buf root = BUF_INIT, path = BUF_INIT;
     char id[UUID_LEN + 1];
-    if (!kw_workspace(k, p->workspace_root, &root, err))
+    if (!kw_workspace(p->workspace_root, &root, err))
         return false;
     struct kw_session *last = resume_last_await(rq, buf_str(&root));
     if (last) {

@@ -34,7 +34,7 @@ static bool validate(struct request *rq, struct jw *w, struct error *err)
 {
     const struct workspace_params *p = rq->args;
     AUTO(buf) struct buf root = BUF_INIT;
-    if (!kw_workspace(rq->dialect, p->workspace_root, &root, err))
+    if (!kw_workspace(p->workspace_root, &root, err))
         return false;
     jw_obj(w);
     jw_kstr(w, "root", buf_str(&root));
@@ -57,7 +57,7 @@ static bool info(struct request *rq, struct jw *w, struct error *err)
 {
     const struct workspace_params *p = rq->args;
     AUTO(buf) struct buf root = BUF_INIT;
-    if (!kw_workspace(rq->dialect, p->workspace_root, &root, err))
+    if (!kw_workspace(p->workspace_root, &root, err))
         return false;
     jw_obj(w);
     jw_kstr(w, "root", buf_str(&root));

@@ -5,6 +5,7 @@
 #include "dialects/loaf/choice.h"
 #include "dialects/loaf/state.h"
 
+#include "base/path.h"
 #include "base/utf8.h"
 
 #include <ctype.h>
@@ -55,7 +56,7 @@ static int64_t count_tool_tokens(struct loaf *lf)
     struct engine *e = lf->sv->engine;
     int64_t length = 0;
     size_t n;
-    const struct tool **tools = engine_tools(e, &lf->settings, engine_launch_dir(e), &a, &n);
+    const struct tool **tools = engine_tools(e, &lf->settings, path_cwd(), &a, &n);
     for (size_t i = 0; i < n; i++) {
         struct jw w = JW(&schema);
         buf_reset(&schema);

@@ -372,7 +372,7 @@ static bool get_await(struct request *rq, struct saved_chat *ret, struct error *
     struct str path;
     if (!p->last && p->rollout_path.p) {
         AUTO(buf) struct buf full = BUF_INIT;
-        path_absolute(&full, engine_launch_dir(lf->sv->engine), p->rollout_path);
+        path_absolute(&full, path_cwd(), p->rollout_path);
         path = arena_str(&rq->arena, buf_str(&full));
     } else if (!p->last && !p->id.p) {
         return error_set(err, ERR_INVALID, "history.get requires one of: id, last, rollout_path");

@@ -295,7 +295,7 @@ static void import_state(struct loaf *lf)
 {
     AUTO(json) struct json state = JSON_INIT;
     AUTO(buf) struct buf text = BUF_INIT;
-    struct str dir = engine_launch_dir(lf->sv->engine);
+    struct str dir = path_cwd();
     struct error err;
     if (!foreign_read(dir, STR(".loaf-state.json"), LOCAL_BYTES, &text, &err) ||
         !json_parse(buf_str(&text), JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &state, &err) ||

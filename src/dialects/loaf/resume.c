@@ -7,6 +7,7 @@
 #include "dialects/loaf/say.h"
 #include "dialects/loaf/state.h"
 
+#include "base/path.h"
 #include "base/time.h"
 #include "engine/list.h"
 
@@ -162,7 +163,7 @@ static struct session *open_chat_await(struct loaf *lf, struct arena *a,
     struct naming naming = {.saved = saved, .title = c->title};
     work_through_await(lf->sv->loop, look_at_title, &naming);
     struct session_spec spec = {
-        .workspace = engine_launch_dir(lf->sv->engine),
+        .workspace = path_cwd(),
         .is_workspace_fixed = true,
         .path = saved->path,
         .model = arena_fmt(a, "%.*s/%.*s", STR_FMT(c->provider), STR_FMT(c->model)),

@@ -10,6 +10,7 @@
 #include "dialects/loaf/say.h"
 #include "dialects/loaf/state.h"
 
+#include "base/path.h"
 #include "base/time.h"
 
 bool loaf_session_find(struct loaf *lf, struct str id, struct loaf_session **ret, struct error *err)
@@ -78,7 +79,7 @@ struct session *loaf_chat_new(struct loaf *lf, int64_t now_ms, struct str title,
     char id[UUID_LEN + 1];
     loaf_chat_place(lf, now_ms, id, &path);
     struct session_spec spec = {
-        .workspace = engine_launch_dir(lf->sv->engine),
+        .workspace = path_cwd(),
         .path = buf_str(&path),
         .id = str_of(id),
         .model = lf->model[0] ? str_of(lf->model) : STR_NONE,
@@ -208,8 +209,7 @@ static bool send_await(struct request *rq, struct loaf_session *ls, char turn[UU
     struct error refusal;
     struct images images = {0};
     size_t n = loaf_images_count(p->images);
-    bool is_loaded = loaf_images_load(&rq->arena, engine_launch_dir(ls->loaf->sv->engine),
-                                      p->images, &images, &refusal);
+    bool is_loaded = loaf_images_load(&rq->arena, path_cwd(), p->images, &images, &refusal);
     struct input in = {
         .text = loaf_images_label(&rq->arena, text, n),
         .images = images.blocks,

@@ -9,9 +9,8 @@
 
 static struct skill_places places_of(const struct loaf *lf)
 {
-    return (struct skill_places){.cwd = engine_launch_dir(lf->sv->engine),
-                                 .config_dir = str_of(lf->data_dir),
-                                 .home = path_home()};
+    return (struct skill_places){
+        .cwd = path_cwd(), .config_dir = str_of(lf->data_dir), .home = path_home()};
 }
 
 const struct skills *loaf_skills_await(const struct loaf *lf)

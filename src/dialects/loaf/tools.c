@@ -3,6 +3,8 @@
 #include "dialects/loaf/methods.h"
 #include "dialects/loaf/state.h"
 
+#include "base/path.h"
+
 static const struct row tool_rows[] = {
     ROW_OUT("name", T_STR, NEEDED, "as the model calls it"),
     ROW_OUT("description", T_STR, NEEDED, "as the model reads it"),
@@ -24,7 +26,7 @@ static int by_name(const void *a, const void *b)
 bool loaf_put_tools_await(struct loaf *lf, struct arena *a, struct jw *w, struct error *err)
 {
     struct engine *e = lf->sv->engine;
-    struct str place = engine_launch_dir(e);
+    struct str place = path_cwd();
     size_t n;
     if (!engine_load_tools_await(e, &lf->settings, place, err))
         return false;

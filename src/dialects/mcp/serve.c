@@ -263,7 +263,7 @@ static bool read_options(struct mcp_peer *p, struct error *err)
         return false;
     if (argc)
         return error_set(err, ERR_INVALID, "unknown argument %.100s", p->sv->argv[0]);
-    return engine_find_workspace(p->sv->engine, STR("."), &p->arena, &p->workspace, err);
+    return engine_find_workspace(STR("."), &p->arena, &p->workspace, err);
 }
 
 static bool start(struct server *sv)

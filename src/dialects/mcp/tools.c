@@ -9,8 +9,7 @@ static const struct served_tool *const tools[] = {&served_list_sessions, &served
 bool served_workspace(struct served *c, struct str path, struct str *ret, struct error *err)
 {
     struct str top = c->peer->workspace;
-    if (!engine_find_workspace(c->peer->sv->engine, path.n ? path : STR("."), &c->rq->arena, ret,
-                               err))
+    if (!engine_find_workspace(path.n ? path : STR("."), &c->rq->arena, ret, err))
         return false;
     return path_is_inside(top, *ret) ||
            error_set(err, ERR_DENIED,

@@ -271,7 +271,7 @@ static bool settle_model(struct flux *f, struct error *err)
 /* NULL, or the error code. */
 static const char *boot_await(struct flux *f, struct error *err)
 {
-    if (!engine_find_workspace(f->sv->engine, f->options.workspace, &f->arena, &f->workspace, err))
+    if (!engine_find_workspace(f->options.workspace, &f->arena, &f->workspace, err))
         return "workspace_invalid";
     if (!flux_config_read(f, &f->config, err))
         return "config_invalid";
