@@ -16,7 +16,7 @@
 static void forget_messages(struct loaf_session *ls)
 {
     loop_clear_arena(ls->loaf->sv->loop, &ls->shown.arena);
-    ls->shown = (struct shown){0};
+    ls->shown = (struct shown_messages){0};
     ls->has_chat = false;
     ls->provider = NULL;
     ls->updated_ms = time_now_ms();
@@ -174,7 +174,7 @@ static struct session *open_chat_await(struct loaf *lf, struct arena *a,
     return session_open_await(lf->sv->engine, &spec, &report, err);
 }
 
-static void show_message(struct loaf *lf, struct shown *to, const struct message *m)
+static void show_message(struct loaf *lf, struct shown_messages *to, const struct message *m)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     AUTO(buf) struct buf images = BUF_INIT;
@@ -187,7 +187,7 @@ static void show_message(struct loaf *lf, struct shown *to, const struct message
 
 /* Shows the messages of an opened chat from *at on, up to the limit of one round of the loop.
  * False: more are left. */
-static bool show_some(struct loaf *lf, struct session *s, struct shown *to, size_t *at)
+static bool show_some(struct loaf *lf, struct session *s, struct shown_messages *to, size_t *at)
 {
     enum { ROUND_BYTES = 1 << 20, ROUND_MESSAGES = 256 };
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -204,12 +204,12 @@ static bool show_some(struct loaf *lf, struct session *s, struct shown *to, size
 }
 
 /* Sends no events. */
-static void show_history_await(struct loaf *lf, struct session *s, struct shown *ret)
+static void show_history_await(struct loaf *lf, struct session *s, struct shown_messages *ret)
 {
     struct error ignored;
     struct session_info begun, now;
     size_t at = 0;
-    *ret = (struct shown){0};
+    *ret = (struct shown_messages){0};
     session_info(s, &begun);
     while (!show_some(lf, s, ret, &at) && yield_await(lf->sv->loop, &ignored)) {
         session_info(s, &now);
@@ -217,7 +217,7 @@ static void show_history_await(struct loaf *lf, struct session *s, struct shown 
             continue;
         /* The conversation was replaced meanwhile: start again. */
         arena_clear(&ret->arena);
-        *ret = (struct shown){0};
+        *ret = (struct shown_messages){0};
         begun = now;
         at = 0;
     }
@@ -232,7 +232,7 @@ static bool open_and_show_await(struct loaf_session *ls, struct arena *a,
     if (!s)
         return false;
     struct counted counted;
-    struct shown shown;
+    struct shown_messages shown;
     session_refresh_await(s); /* another process may have changed the file */
     loaf_count_await(lf, s, &counted);
     show_history_await(lf, s, &shown);

@@ -94,8 +94,8 @@ void loaf_say_status(struct loaf_session *ls, struct str label, bool with_turn)
     loaf_event_end(ls->loaf);
 }
 
-struct ui_message *loaf_show(struct loaf *lf, struct shown *to, const char *kind, struct str text,
-                             struct str images)
+struct ui_message *loaf_show(struct loaf *lf, struct shown_messages *to, const char *kind,
+                             struct str text, struct str images)
 {
     struct ui_message *m = arena_new(&to->arena, struct ui_message);
     *m = (struct ui_message){

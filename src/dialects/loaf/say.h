@@ -17,8 +17,8 @@ void loaf_say_state_changed(struct loaf *lf, struct str reason, const struct loa
 /* Sets the session's label and sends session.status; with_turn: with the id of the turn. */
 void loaf_say_status(struct loaf_session *ls, struct str label, bool with_turn);
 /* Adds a message whose text and images lie in the arena. */
-struct ui_message *loaf_show(struct loaf *lf, struct shown *to, const char *kind, struct str text,
-                             struct str images);
+struct ui_message *loaf_show(struct loaf *lf, struct shown_messages *to, const char *kind,
+                             struct str text, struct str images);
 /* Adds a message; the second also sends it. */
 const struct ui_message *loaf_add_message(struct loaf_session *ls, const char *kind,
                                           struct str text, struct str images);

@@ -89,7 +89,7 @@ struct ui_message { /* a shown message */
     struct str images; /* ImageAttachment[] as JSON, or STR_NONE */
 };
 
-struct shown { /* the messages of a session as clients see them */
+struct shown_messages { /* the messages of a session as clients see them */
     struct arena arena;
     struct ui_message *first, *last;
 };
@@ -109,7 +109,7 @@ struct loaf_session {
     struct session *session;
     struct listener listener;
     int64_t created_ms, updated_ms;
-    struct shown shown;
+    struct shown_messages shown;
     struct prompt_images *prompts;
     bool has_chat;                       /* a prompt or a summary was stored */
     const char *provider;                /* of the last turn that was kept, or NULL */
