@@ -82,7 +82,7 @@ class Pane:
         """Every byte that the program writes from now on goes to a file too."""
         self.tmux("pipe-pane", "-O", f"cat >{path}")
 
-    def wait(self, word, seconds=10, gone=False, where=None):
+    def wait(self, word, seconds=30, gone=False, where=None):
         """Until the word is on the screen (or not any more)."""
         look = where or self.screen
         end = time.monotonic() + seconds * harness.slow()
@@ -91,7 +91,7 @@ class Pane:
             time.sleep(0.03)
         return look()
 
-    def until(self, test, seconds=10):
+    def until(self, test, seconds=30):
         """Until test(screen) holds."""
         end = time.monotonic() + seconds * harness.slow()
         while not test(self.screen()):
@@ -110,12 +110,12 @@ class Pane:
         if wait:
             self.wait(wait)
 
-    def turn(self, text, seconds=10):
+    def turn(self, text, seconds=30):
         """Says something and waits for the end of the answer."""
         self.enter(text)
         self.idle(1, seconds)
 
-    def idle(self, more=0, seconds=10):
+    def idle(self, more=0, seconds=30):
         """Until no turn runs, and so many more have ended than at the last call."""
         self.ended += more
         end = time.monotonic() + seconds * harness.slow()
