@@ -91,6 +91,14 @@ static struct str make_rule(struct arena *a, struct str tool, const struct simpl
     return arena_str(a, buf_str(&text));
 }
 
+static void add_rule(struct rule_offer *to, struct str rule)
+{
+    for (size_t i = 0; i < to->n; i++)
+        if (str_eq(to->rules[i], rule))
+            return;
+    to->rules[to->n++] = rule;
+}
+
 static void add_open(struct buf *open, const struct simple_command *c)
 {
     buf_addz(open, open->n ? ", " : "");
@@ -109,14 +117,16 @@ static void offer_commands(const struct rules *r, const struct tool *f, struct s
     ret->rules = arena_array(a, struct str, MAX_RULES);
     for (size_t i = 0; is_readable && i < list.n; i++) {
         const struct simple_command *c = &list.v[i];
-        if (rules_cover(r, f, c))
+        if (rules_cover(r, f, c)) {
+            ret->is_part = true;
             continue;
+        }
         add_open(&open, c);
         size_t n = count_words(c);
         is_offered = is_offered && n && ret->n < MAX_RULES;
         if (!is_offered)
             continue;
-        ret->rules[ret->n++] = make_rule(a, tool, c, n, "");
+        add_rule(ret, make_rule(a, tool, c, n, ""));
         if (n > 1 && !is_among(whole, path_base(c->words[0])))
             ret->wide = make_rule(a, tool, c, n - 1, " *");
     }
@@ -131,8 +141,19 @@ struct offering {
     struct str tool, root;
     struct arena *arena;
     struct rule_offer *offer;
+    bool is_special;
 };
 
+/* In a rule these mean more than themselves. */
+static bool has_special(struct str path)
+{
+    for (size_t i = 0; i < path.n; i++)
+        if (strchr("*?[]()\\", path.p[i]))
+            return true;
+    return false;
+}
+
+/* A file of the workspace brings its directory along, one elsewhere only itself. */
 static void offer_path(void *arg, struct str path)
 {
     struct offering *o = arg;
@@ -144,27 +165,33 @@ static void offer_path(void *arg, struct str path)
     struct str shown = is_inside ? path_relative(o->root, path) : path;
     struct str dir = path_dir(shown);
     ret->open = shown;
-    if (is_inside && str_is(dir, ".")) {
-        ret->rules[ret->n++] = arena_fmt(o->arena, "%.*s(./%.*s)", STR_FMT(o->tool),
-                                         STR_FMT(shown));
-        return;
-    }
-    ret->rules[ret->n++] = arena_fmt(o->arena, "%.*s(%.*s/**)", STR_FMT(o->tool), STR_FMT(dir));
-    if (is_inside)
+    o->is_special |= has_special(shown);
+    if (!is_inside) {
+        add_rule(ret, arena_fmt(o->arena, "%.*s(%.*s)", STR_FMT(o->tool), STR_FMT(path)));
+    } else if (str_is(dir, ".")) {
+        add_rule(ret, arena_fmt(o->arena, "%.*s(./%.*s)", STR_FMT(o->tool), STR_FMT(shown)));
+    } else {
+        add_rule(ret, arena_fmt(o->arena, "%.*s(%.*s/**)", STR_FMT(o->tool), STR_FMT(dir)));
         ret->wide = arena_fmt(o->arena, "%.*s(./**)", STR_FMT(o->tool));
+    }
 }
 
 static void offer_paths(const struct tool *f, const void *args, struct str root, struct arena *a,
                         struct rule_offer *ret)
 {
     struct tool_cx cx = {.root = root};
-    struct offering o = {str_of(f->name), root, a, ret};
+    struct offering o = {.tool = str_of(f->name), .root = root, .arena = a, .offer = ret};
     ret->rules = arena_array(a, struct str, MAX_RULES);
     tool_each_target(f, &cx, args, offer_path, &o);
+    if (o.is_special) {
+        ret->n = 0;
+        ret->wide = STR_NONE;
+        return;
+    }
     if (ret->n != 1)
         ret->wide = STR_NONE;
     if (ret->n == 0 && !f->target && !f->targets)
-        ret->rules[ret->n++] = str_of(f->name);
+        add_rule(ret, str_of(f->name));
 }
 
 void rules_offer(const struct rules *r, struct str tool, struct str args_json, struct str root,

@@ -9,6 +9,7 @@
 
 struct rule_offer {
     struct str open;   /* what no rule covers, for people */
+    bool is_part;      /* that is not the whole call */
     struct str *rules; /* together they cover it; none where the beginning of a command says too
                         * little about what will run: substitutions, sudo, sh -c */
     size_t n;

@@ -49,6 +49,7 @@ static void test_commands(void **state)
     offers_line(&r, "ls -la src", "bash(ls)", "");
     offers_line(&r, "rm -f a b", "bash(rm -f a b)", "");
     offers_line(&r, "git status && npm test", "bash(git status) bash(npm test)", "");
+    offers_line(&r, "git status; git status -s", "bash(git status)", "bash(git *)");
     offers_line(&r, "python -m pytest x", "bash(python -m pytest)", "bash(python -m *)");
     assert_true(rules_add(&r, VERDICT_ALLOW, STR("bash(git status)"), &err));
     offers_line(&r, "git status && npm test", "bash(npm test)", "bash(npm *)");
@@ -77,7 +78,9 @@ static void test_paths(void **state)
            "write_file(./**)");
     offers(&r, "{\"path\":\"top.c\",\"content\":\"\"}", "write_file", "write_file(./top.c)", "");
     offers(&r, "{\"path\":\"/etc/conf/x\",\"content\":\"\"}", "write_file",
-           "write_file(/etc/conf/**)", "");
+           "write_file(/etc/conf/x)", "");
+    offers(&r, "{\"path\":\"src/*\",\"content\":\"\"}", "write_file", "", "");
+    offers(&r, "{\"path\":\"/etc/a?\",\"content\":\"\"}", "write_file", "", "");
     offers(&r, "{broken", "write_file", "", "");
     offers(&r, "{}", "nothing", "", "");
     rules_clear(&r);
@@ -87,7 +90,7 @@ static void test_paths(void **state)
 static void test_offered_rules_fit(void **state)
 {
     static const char *const texts[] = {"bash(npm *)", "write_file(./**)", "write_file(src/a/**)",
-                                        "write_file(/etc/conf/**)", "write_file(./top.c)"};
+                                        "write_file(/etc/conf/x)", "write_file(./top.c)"};
     struct rules r = {.tools = &toolset_scaiflux};
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
