@@ -73,10 +73,11 @@ struct event_result {
 struct event_permission {
     struct str request_id;
     enum mode required;
-    struct str reason; /* STR_NONE when the active mode covers it */
-    bool is_by_rule;   /* an ask rule wants it: no allow rule changes that */
-    bool is_outside;   /* the call asks to run outside of the sandbox */
-    struct str always; /* the rule that allows the like from now on; STR_NONE: there is none */
+    struct str reason;   /* STR_NONE when the active mode covers it */
+    bool is_by_rule;     /* an ask rule wants it: no allow rule changes that */
+    bool is_outside;     /* the call asks to run outside of the sandbox */
+    struct str leads_to; /* places outside of the workspace that the arguments do not name */
+    struct str always;   /* the rule that allows the like from now on; STR_NONE: there is none */
 };
 
 struct event_retry {

@@ -47,6 +47,43 @@ struct question {
     struct str why;  /* for this reason */
 };
 
+static struct str beyond_mode(const struct call *c, enum mode required)
+{
+    struct arena *a = &c->turn->arena;
+    const struct session *s = c->turn->session;
+    const char *name = s->settings->mode_name;
+    if (!name)
+        return arena_fmt(a, "%.*s needs %s, the session has %s", STR_FMT(c->event.name),
+                         mode_name(required), mode_name(s->mode));
+    return arena_fmt(a, "%s mode asks before %s", name,
+                     required == MODE_FULL ? "anything outside of the workspace is used"
+                                           : "each change");
+}
+
+struct places {
+    const struct call *call;
+    struct buf text;
+};
+
+static void on_place(void *arg, struct str path)
+{
+    struct places *p = arg;
+    bool is_named = str_find(p->call->event.args, path) != SIZE_MAX;
+    if (path.p && !is_named && !path_is_inside(str_of(p->call->turn->session->workspace), path))
+        buf_addf(&p->text, "%s%.*s", p->text.n ? ", " : "", STR_FMT(path));
+}
+
+/* Where links and ".." lead. */
+static struct str leads_to(const struct call *c)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    struct tool_cx cx = call_judging_cx(c);
+    struct places p = {c, BUF_INIT};
+    tool_each_target(c->tool, &cx, c->decoded, on_place, &p);
+    text = p.text;
+    return text.n ? arena_str(&c->turn->arena, buf_str(&text)) : STR_NONE;
+}
+
 static struct event_permission word_question(const struct call *c, const struct question *q)
 {
     struct turn *t = c->turn;
@@ -56,6 +93,8 @@ static struct event_permission word_question(const struct call *c, const struct 
                                    .is_by_rule = q->rule.p != NULL,
                                    .is_outside = q->is_outside,
                                    .always = c->event.name};
+    if (q->required == MODE_FULL && !q->is_outside)
+        ask.leads_to = leads_to(c);
     if (q->is_outside)
         ask.always = rules_outside_like(&t->arena, c->tool->command(c->decoded));
     if (q->is_outside)
@@ -64,8 +103,7 @@ static struct event_permission word_question(const struct call *c, const struct 
     else if (q->rule.p)
         ask.reason = arena_fmt(&t->arena, "the rule %.*s asks", STR_FMT(q->rule));
     else if (q->required > has)
-        ask.reason = arena_fmt(&t->arena, "%.*s needs %s, the session has %s",
-                               STR_FMT(c->event.name), mode_name(q->required), mode_name(has));
+        ask.reason = beyond_mode(c, q->required);
     return ask;
 }
 
@@ -177,6 +215,14 @@ static bool permit_outside_await(struct call *c, struct str why, enum verdict by
     return c->is_outside;
 }
 
+/* Whether the rule has a pattern for whole paths: one for a tool says nothing about the place. */
+static bool names_place(struct str rule)
+{
+    size_t at = str_chr(rule, '(');
+    struct str pattern = str_from(rule, at == SIZE_MAX ? rule.n : at + 1);
+    return str_starts(pattern, STR("/")) || str_starts(pattern, STR("~"));
+}
+
 /* Rules, then the mode. */
 static bool permit_by_rules_await(struct call *c, enum mode required, struct error *err)
 {
@@ -192,13 +238,16 @@ static bool permit_by_rules_await(struct call *c, enum mode required, struct err
         return false;
     if (c->tool->leaves && c->tool->leaves(c->decoded, &why) && session_sandbox(s))
         return permit_outside_await(c, why, v, err);
-    if (v == VERDICT_ASK)
-        return put_to_listeners_await(c, &q, err);
-    if (v == VERDICT_ALLOW || required <= s->mode)
+    if (v == VERDICT_ALLOW && names_place(q.rule))
+        tool_paths_grant(c->paths);
+    if (v == VERDICT_ALLOW || (v != VERDICT_ASK && required <= s->mode))
         return true;
-    if (set->asks_beyond_mode)
-        return put_to_listeners_await(c, &(struct question){.required = required}, err);
-    return !is_beyond_mode(c, required);
+    if (v != VERDICT_ASK && !set->asks_beyond_mode)
+        return !is_beyond_mode(c, required);
+    if (!put_to_listeners_await(c, &q, err))
+        return false;
+    tool_paths_grant(c->paths);
+    return true;
 }
 
 /* True when the call may run; false with a result, or with ERR_CANCELED in err. */

@@ -97,6 +97,7 @@ struct session_settings {
     enum permit_policy permit;
     const struct rules *rules; /* with PERMIT_RULES; may be NULL and may grow */
     bool asks_beyond_mode; /* with PERMIT_RULES: a call beyond the mode is put to the listeners */
+    const char *mode_name; /* how users know the mode; NULL: by what it covers */
     enum sandbox_kind sandbox; /* of tools, unless TRIVET_SANDBOX says otherwise */
     bool network;              /* the sandbox lets commands use the network */
     const char *leave_hint;    /* how a call asks to leave it, for the model; NULL: no client would

@@ -282,6 +282,11 @@ bool sandbox_may_write(const struct sandbox_policy *p, struct str path)
     return path_is_inside(str_of(p->root), path) || is_in(&p->writable, path);
 }
 
+bool sandbox_may_grant(const struct sandbox_policy *p, struct str path)
+{
+    return !p->is_required && !is_in(&p->hidden, path) && !is_guarded(p, path);
+}
+
 void sandbox_outside_path(const struct sandbox_policy *p, struct str path, struct buf *ret)
 {
     bool is_scratch = p && p->kind != SANDBOX_OFF && p->shows_tmp &&

@@ -81,6 +81,9 @@ bool sandbox_is_added(const struct sandbox_policy *p, struct str path);
 /* Whether it lies in the scratch directory of the session, which commands may write. */
 bool sandbox_is_scratch(const struct sandbox_policy *p, struct str path);
 bool sandbox_may_write(const struct sandbox_policy *p, struct str path);
+/* Whether a user may let a file tool write there although sandbox_may_write says no: not what is
+ * guarded or hidden, and nothing where the sandbox is required. */
+bool sandbox_may_grant(const struct sandbox_policy *p, struct str path);
 /* A new name for a directory of temporary files; it is not created. */
 void sandbox_scratch_name(struct buf *out);
 /* Translates a path as commands see it to the path outside: /tmp is the scratch directory. */

@@ -10,11 +10,10 @@
  * A command that asks to leave the sandbox is answered by a word in full instead (outside.h).
  */
 #include "base/tty_question.h"
-#include "base/shown.h"
 #include "terminal/internal.h"
 #include "terminal/outside.h"
+#include "terminal/question.h"
 #include "terminal/width.h"
-#include "toolsets/rules_offer.h"
 
 #include <stdio.h>
 
@@ -22,7 +21,7 @@ enum typing { ENTRY_NONE, ENTRY_WORD, ENTRY_RULE, ENTRY_REASON }; /* what is bei
 
 struct asked {
     struct arena arena;
-    struct str request_id, tool, gist, reason;
+    struct str request_id;
     struct rule_offer offer;
     bool is_outside;
     struct tty_question question; /* since it is on the screen */
@@ -296,17 +295,8 @@ static void ask_draw(struct chat *c)
 {
     struct asked *q = c->asked;
     struct screen *s = &c->screen;
-    AUTO(buf) struct buf head = BUF_INIT;
     if (!q->question.asked_us)
         tty_question_ask(&q->question, -1);
-    buf_addf(&head, "%.*s wants to run%s", STR_FMT(q->tool),
-             q->is_outside ? " outside of the sandbox" : "");
-    put_row(c, STYLE_YELLOW | STYLE_BOLD, "", buf_str(&head));
-    put_row(c, 0, "  ", q->gist);
-    if (q->reason.n)
-        put_row(c, STYLE_DIM, "", q->reason);
-    if (q->offer.open.n && !str_eq(q->offer.open, q->gist))
-        put_row(c, STYLE_DIM, "not covered: ", q->offer.open);
     if (q->trouble[0])
         put_row(c, STYLE_RED, "", str_of(q->trouble));
     if (q->entry == ENTRY_WORD) {
@@ -332,78 +322,31 @@ const struct pane pane_ask = {.draw = ask_draw, .key = ask_key, .has_popup = tru
 
 /* ---- the question ---- */
 
-static void print_lines(struct screen *s, unsigned style, const char *mark, struct str text)
+/* Into the scrollback: what is allowed must have been seen. */
+static void on_line(void *arg, enum question_part part, struct str line)
 {
-    AUTO(buf) struct buf shown = BUF_INIT;
-    struct str line, rest;
-    shown_add(&shown, text, true);
-    rest = buf_str(&shown);
-    while (str_line(&rest, &line)) {
-        screen_code(s, style, str_of(mark));
-        screen_code(s, style, line);
-        screen_code(s, 0, STR("\n"));
-    }
-}
-
-/* The whole call goes into the scrollback: what is allowed must have been seen. */
-static void print_call(struct chat *c, const struct event_call *call)
-{
-    struct screen *s = &c->screen;
-    AUTO(json) struct json j = JSON_INIT;
-    struct error ignored;
-    AUTO(buf) struct buf args = BUF_INIT;
-    shown_add(&args, call->args, false);
-    screen_paragraph(s);
-    screen_print(s, STYLE_YELLOW | STYLE_BOLD, "? %.*s", STR_FMT(c->asked->tool));
-    screen_text(s, 0, STR("  "));
-    bool is_read = json_parse(call->args, JSON_FIX_SURROGATES, 64, &j, &ignored);
-    struct str command = is_read ? json_get_str(j.root, "command") : STR_NONE;
-    struct str path = is_read ? json_get_str(j.root, "path") : STR_NONE;
-    struct str old = json_get_str(j.root, "old_string"), now = json_get_str(j.root, "new_string");
-    struct str content = is_read ? json_get_str(j.root, "content") : STR_NONE;
-    if (command.p) {
-        screen_text(s, 0, STR("\n"));
-        print_lines(s, 0, "  ", command);
-    } else if (path.p && (old.p || content.p)) {
-        print_lines(s, 0, "", path);
-        print_lines(s, STYLE_RED, "  - ", old);
-        print_lines(s, STYLE_GREEN, "  + ", now.p ? now : content);
-    } else {
-        screen_text(s, 0, buf_str(&args));
-    }
-    screen_fresh(s);
-}
-
-static void make_offer(struct chat *c, const struct event *e)
-{
-    struct asked *q = c->asked;
-    if (e->permission->is_outside) {
-        q->offer.rules = arena_array(&q->arena, struct str, 1);
-        q->offer.rules[0] = arena_str(&q->arena, e->permission->always);
-        q->offer.n = e->permission->always.p != NULL;
-    } else if (!e->permission->is_by_rule) {
-        rules_offer(&c->launch.rules, e->call->name, e->call->args, c->launch.workspace, &q->arena,
-                    &q->offer);
-    }
+    static const unsigned styles[] = {[QUESTION_HEAD] = STYLE_YELLOW | STYLE_BOLD,
+                                      [QUESTION_OLD] = STYLE_RED,
+                                      [QUESTION_NEW] = STYLE_GREEN,
+                                      [QUESTION_NOTE] = STYLE_DIM};
+    struct chat *c = arg;
+    screen_code(&c->screen, styles[part], line);
+    screen_code(&c->screen, 0, STR("\n"));
 }
 
 void ask_open(struct chat *c, const struct event *e)
 {
-    AUTO(buf) struct buf name = BUF_INIT, gist = BUF_INIT, reason = BUF_INIT;
     ask_close(c);
     struct asked *q = c->asked = xnew(struct asked);
-    shown_add(&name, e->call->name, false);
-    view_gist(e->call->args, &gist);
-    shown_add(&reason, e->permission->reason, false);
+    const struct rules *rules = &c->launch.rules;
     q->request_id = arena_str(&q->arena, e->request_id);
-    q->tool = arena_str(&q->arena, buf_str(&name));
-    q->gist = arena_str(&q->arena, buf_str(&gist));
-    q->reason = arena_str(&q->arena, buf_str(&reason));
     q->is_outside = e->permission->is_outside;
     q->entry = q->is_outside ? ENTRY_WORD : ENTRY_NONE;
-    make_offer(c, e);
+    question_offer(rules, c->launch.workspace, e, &q->arena, &q->offer);
     view_end_text(c);
-    print_call(c, e->call);
+    screen_paragraph(&c->screen);
+    question_put(rules, e, &q->offer, on_line, c);
+    screen_fresh(&c->screen);
     chat_set_pane(c, &pane_ask);
     if (!c->screen.is_plain)
         buf_addc(&c->screen.out, '\a');

@@ -450,13 +450,13 @@ static void clear(struct exec *x)
     if (x->answer_fd >= 0)
         close(x->answer_fd);
     writer_free(x->out);
+    exec_drop_call(x);
     buf_clear(&x->reply);
     buf_clear(&x->text);
     buf_clear(&x->answer);
     json_clear(&x->schema);
     json_clear(&x->output);
     run_options_clear(&x->options);
-    free(x->always);
     engine_free(x->engine);
     loop_free(x->loop);
     launch_clear(&x->launch);

@@ -2,6 +2,7 @@
 #include "base/shown.h"
 #include "terminal/exec_impl.h"
 #include "terminal/outside.h"
+#include "terminal/question.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -42,46 +43,52 @@ static void on_typed(void *arg, struct str bytes)
     }
     struct str word = str_trim(buf_str(&x->reply));
     bool says_yes = str_ieq(word, STR("y")) || str_ieq(word, STR("yes"));
-    bool is_always = x->always && (str_ieq(word, STR("a")) || str_ieq(word, STR("always")));
+    bool is_for_all = x->offer.n && (str_ieq(word, STR("s")) || str_ieq(word, STR("session")));
     if (x->is_outside) {
-        enum outside_answer said = outside_answer(word, x->always);
-        is_always = said == OUTSIDE_ALWAYS;
+        enum outside_answer said = outside_answer(word, x->offer.n);
+        is_for_all = said == OUTSIDE_ALWAYS;
         says_yes = said == OUTSIDE_ONCE;
         if (said == OUTSIDE_AGAIN) {
             ask_again(x, OUTSIDE_AGAIN_TEXT);
             return;
         }
     }
-    bool is_yes = is_always || says_yes;
-    if (is_always)
-        rules_add(&x->launch.rules, VERDICT_ALLOW, str_of(x->always), &ignored);
+    bool is_yes = is_for_all || says_yes;
+    for (size_t i = 0; is_for_all && i < x->offer.n; i++)
+        rules_add(&x->launch.rules, VERDICT_ALLOW, x->offer.rules[i], &ignored);
     buf_reset(&x->reply);
     answer(x, is_yes, is_yes ? NULL : "the user refused this call");
 }
 
-/* The whole call is shown: no part of it may be allowed unseen. */
-static void put_question(int fd, const struct event *e)
+static void on_line(void *arg, enum question_part part, struct str line)
+{
+    (void)part;
+    buf_addf(arg, "%.*s\n", STR_FMT(line));
+}
+
+static void put_rules(const struct rule_offer *o, struct buf *out)
+{
+    AUTO(buf) struct buf rules = BUF_INIT;
+    for (size_t i = 0; i < o->n; i++)
+        buf_addf(&rules, "%s%.*s", i ? ", " : "", STR_FMT(o->rules[i]));
+    shown_add(out, buf_str(&rules), false);
+}
+
+static void put_question(struct exec *x, int fd, const struct event *e)
 {
     AUTO(buf) struct buf text = BUF_INIT;
-    buf_addz(&text, "? ");
-    shown_add(&text, e->call->name, false);
-    buf_addc(&text, ' ');
-    shown_add(&text, e->call->args, false);
-    buf_addz(&text, "\n  ");
-    shown_add(&text, e->permission->reason, false);
-    if (e->permission->reason.n)
-        buf_addz(&text, "\n  ");
-    struct str always = e->permission->always;
-    if (!e->permission->is_outside)
-        buf_addf(&text, "[y]es, [N]o%s: ", always.p ? ", [a]lways for this tool" : "");
-    else
+    question_put(&x->launch.rules, e, &x->offer, on_line, &text);
+    if (e->permission->is_outside) {
         buf_addz(&text, OUTSIDE_ONCE_TEXT);
-    if (e->permission->is_outside && always.p) {
-        buf_addz(&text, ", " OUTSIDE_ALWAYS_TEXT);
-        shown_add(&text, always, false);
-    }
-    if (e->permission->is_outside)
+        if (x->offer.n)
+            buf_addz(&text, ", " OUTSIDE_ALWAYS_TEXT);
+        put_rules(&x->offer, &text);
         buf_addz(&text, "; " OUTSIDE_ELSE_TEXT);
+    } else {
+        buf_addz(&text, x->offer.n ? "y  once   s  this session: " : "y  once");
+        put_rules(&x->offer, &text);
+        buf_addz(&text, "   n  no: ");
+    }
     dprintf(fd, "%.*s", STR_FMT(buf_str(&text)));
 }
 
@@ -108,14 +115,14 @@ void exec_ask(struct exec *x, const struct event *e)
     x->is_outside = e->permission->is_outside;
     x->request_id = arena_str(&x->launch.arena, e->request_id);
     if (fd < 0) {
+        exec_show_call(x);
         note_denied(x, e->call);
         answer(x, false, e->permission->is_outside ? no_terminal_outside : no_terminal);
         return;
     }
-    free(take(&x->always));
-    if (e->permission->always.p)
-        x->always = str_dup(e->permission->always);
-    put_question(fd, e);
+    question_offer(&x->launch.rules, x->launch.workspace, e, &x->launch.arena, &x->offer);
+    exec_drop_call(x);
+    put_question(x, fd, e);
     buf_reset(&x->reply);
     tty_question_ask(&x->question, fd);
     x->tty = reader_new(x->loop, fd, on_typed, x);

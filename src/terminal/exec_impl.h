@@ -8,6 +8,7 @@
 #include "loop/io.h"
 #include "terminal/exec.h"
 #include "terminal/launch.h"
+#include "toolsets/rules_offer.h"
 
 enum exec_status {
     EXEC_OK,
@@ -64,13 +65,16 @@ struct exec {
     bool is_ending;      /* the end was written */
     int n_repairs;       /* of an answer that did not fit the schema */
 
+    struct buf call;         /* the line of a call that started just now; a question replaces it */
+    struct ready *call_soon; /* shows it */
+
     /* The question on the terminal. */
     struct reader *tty;
     struct buf reply; /* what was typed so far */
     struct tty_question question;
-    bool is_outside;       /* it is about leaving the sandbox */
-    struct str request_id; /* in the arena */
-    char *always;          /* the rule that an answer for good adds; NULL: there is none */
+    bool is_outside;         /* it is about leaving the sandbox */
+    struct str request_id;   /* in the arena */
+    struct rule_offer offer; /* of rules for the session; in the arena */
 
     /* The result. */
     enum exec_status status;
@@ -100,6 +104,8 @@ void exec_put_text(struct exec *x, struct str text); /* to stdout, without order
 void exec_put_json(struct exec *x, struct str line); /* the same; unchanged unless a terminal */
 void exec_end_line(struct exec *x);
 void exec_show_event(struct exec *x, const struct event *e);
+void exec_show_call(struct exec *x); /* the line of the call, if it was not shown yet */
+void exec_drop_call(struct exec *x); /* it needs none */
 void exec_show_end(struct exec *x);
 /* "make test" of {"command":"make test"}: what a call is about, in one line. */
 void exec_put_gist(struct str args, struct buf *out);

@@ -75,12 +75,32 @@ static void show_lines(const struct exec *x, const char *mark, struct str text)
         show_line(x, mark, line);
 }
 
-static void show_call(const struct exec *x, const struct event_call *c)
+void exec_drop_call(struct exec *x)
 {
-    AUTO(buf) struct buf line = BUF_INIT;
-    buf_addf(&line, "%.*s ", STR_FMT(c->name));
-    exec_put_gist(c->args, &line);
-    show_line(x, "> ", buf_str(&line));
+    loop_take_back(take(&x->call_soon));
+    buf_clear(&x->call);
+}
+
+void exec_show_call(struct exec *x)
+{
+    if (x->call.n)
+        show_line(x, "> ", buf_str(&x->call));
+    exec_drop_call(x);
+}
+
+static void on_soon(void *arg)
+{
+    struct exec *x = arg;
+    x->call_soon = NULL;
+    exec_show_call(x);
+}
+
+/* Not at once: a question may follow, which shows the call itself. */
+static void show_call_soon(struct exec *x, const struct event_call *c)
+{
+    buf_addf(&x->call, "%.*s ", STR_FMT(c->name));
+    exec_put_gist(c->args, &x->call);
+    x->call_soon = loop_soon(x->loop, on_soon, x);
 }
 
 /* The first line of what went wrong; what went well needs no words. */
@@ -116,10 +136,12 @@ static void show_text(struct exec *x)
 void exec_show_event(struct exec *x, const struct event *e)
 {
     bool is_shown = !x->options.is_quiet;
+    if (e->kind != EV_PERMISSION_ASKED)
+        exec_show_call(x);
     if (e->kind == EV_CALL_STARTED)
         show_text(x);
     if (e->kind == EV_CALL_STARTED && is_shown)
-        show_call(x, e->call);
+        show_call_soon(x, e->call);
     else if (e->kind == EV_CALL_DONE && is_shown)
         show_result(x, e->result);
     else if (e->kind == EV_RETRY_WAITING && is_shown)

@@ -5,7 +5,7 @@
  *     view.c     engine events into the scrollback
  *     live.c     the rows below it
  *     input.c    keys, sending, the queue; images.c: pictures that a prompt names
- *     ask.c      the question before a call
+ *     ask.c      the question before a call; question.c: its words
  *     slash.c    commands; sessions.c, models.c, changes.c and program.c do the longer ones
  *     complete.c names while they are typed; pick.c: lists to choose from; entry.c: one line
  */

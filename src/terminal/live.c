@@ -50,7 +50,8 @@ static void draw_status(struct chat *c)
         live_print(s, 0, "%llds", (long long)seconds);
     live_print(s, 0, "  ");
     const char *idle = c->is_thinking ? "thinking" : c->in_answer ? "answering" : "working";
-    put_cut(c, 0, str_of(c->is_stopping ? "stopping" : c->doing ? c->doing : idle), 36);
+    const char *doing = c->asked ? "waiting for your answer" : c->doing ? c->doing : idle;
+    put_cut(c, 0, str_of(c->is_stopping ? "stopping" : doing), 36);
     live_print(s, STYLE_DIM, "  esc stops");
     if (c->progress) {
         live_row(s);

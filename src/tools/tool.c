@@ -134,7 +134,7 @@ bool tool_fail(struct tool_result *r, const char *fmt, ...)
 
 struct tool_paths { /* pairs, one behind the other: asked for, resolved */
     char **v;
-    size_t n;
+    size_t n, n_granted;
 };
 
 struct tool_paths *tool_paths_new(void)
@@ -149,6 +149,19 @@ void tool_paths_free(struct tool_paths *p)
     if (p)
         free(p->v);
     free(p);
+}
+
+void tool_paths_grant(struct tool_paths *p)
+{
+    p->n_granted = p->n;
+}
+
+static bool is_granted(const struct tool_cx *cx, struct str path)
+{
+    for (size_t i = 0; cx->paths && i < cx->paths->n_granted; i += 2)
+        if (str_is(path, cx->paths->v[i + 1]))
+            return sandbox_may_grant(cx->sandbox, path);
+    return false;
 }
 
 static bool resolve_once(struct tool_paths *p, struct str path, struct buf *ret, struct error *err)
@@ -210,7 +223,7 @@ bool tool_path_write(const struct tool_cx *cx, struct str path, struct buf *ret,
 {
     if (!tool_path(cx, path, ret, err))
         return false;
-    if (!sandbox_may_write(cx->sandbox, buf_str(ret)))
+    if (!sandbox_may_write(cx->sandbox, buf_str(ret)) && !is_granted(cx, buf_str(ret)))
         return error_set(err, ERR_DENIED, "the sandbox (%s) does not let tools write there",
                          sandbox_kind_name(cx->sandbox->kind));
     return true;

@@ -39,6 +39,8 @@ struct background; /* tools/background.h */
 struct tool_paths;
 struct tool_paths *tool_paths_new(void);
 void tool_paths_free(struct tool_paths *p);
+/* The user lets the call write to those found so far, also where the policy does not. */
+void tool_paths_grant(struct tool_paths *p);
 
 /* The service that answers web searches: where its key and its address come from. */
 struct search_service {

@@ -48,7 +48,7 @@ def ask(base, answers, scene, files, rules=(), flags=("--mode", "prompt"), end="
         seen = ""
         for i, keys in enumerate(answers):
             pane.until(lambda _, n=i + 1: pane.all().count("\n? ") == n)
-            seen += pane.wait("wants to run")
+            seen += pane.wait("wants to ")
             time.sleep(0.4)  # what comes at once is no answer
             for key in keys:
                 pane.keys(key) if len(key) > 1 and " " not in key else pane.type(key)
@@ -85,7 +85,7 @@ def covered(base):
     """Only the commands that no rule covers are offered; more words that follow are covered."""
     shown = ask(base, ["a"], bash("true one && git status --short", "git status"), [],
                 ["bash(git status)"], ("--mode", "prompt", "--allow", "'bash(true)'"))
-    assert "not covered: git status --short" in shown, shown
+    assert "no rule covers git status --short" in shown, shown
 
 
 def wider(base):
@@ -118,6 +118,25 @@ def nothing_offered(base):
         assert "always here" not in shown, shown
     shown = ask(base, ["n"], bash("touch one"), [], flags=("--ask", "bash"))
     assert "always here" not in shown and "the rule bash asks" in shown, shown
+
+
+def stands_once(base):
+    """The call, the reason in the words of the mode and the rule are on the screen once, in full."""
+    command = "touch one " + "x" * 90 + " # why\ntouch two"
+    scene = {"rounds": [[{"call": "bash", "args": {"command": command}}],
+                        [{"call": "read_file", "args": {"path": "/etc/hostname"}}], [{"say": "all is over"}]]}
+    with tmux.Pane(base, rows=40) as pane:
+        pane.chat("--mode", "prompt", scene=scene)
+        pane.enter("go")
+        shown = pane.wait("s  this session").replace("\n", "")
+        for words in ("? bash wants to run", "touch one", "touch two", "waiting for your answer",
+                      "prompt mode asks before each change", "a  always here: bash(touch)"):
+            assert shown.count(words) == 1, (words, shown)
+        time.sleep(0.4)
+        pane.type("n")
+        shown = pane.wait("wants to read")
+        assert "? read_file wants to read /etc/hostname\nprompt mode asks before anything outside of the " \
+               "workspace is used\n" in shown and "always here: read_file(/etc/hostname)\n" in shown, shown
 
 
 def files(base):
@@ -214,4 +233,5 @@ def plain_outside(base):
         assert made(pane) == ["one"], made(pane)
 
 
-tmux.run([leaves_the_sandbox, one_key, always_outside, plain_outside, once, always, covered, wider, session, edited, reason, nothing_offered, files, typed_ahead, stopped])
+tmux.run([leaves_the_sandbox, one_key, always_outside, plain_outside, once, always, covered, wider, session, edited, reason, nothing_offered,
+          files, stands_once, typed_ahead, stopped])

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # NEEDS: terminal
 """`trivet run` on a real terminal: a call that a rule wants asked is asked there, and the answer
-counts: yes, no, always for this tool, and a terminal that hangs up.
+counts: yes, no, the like in this session, and a terminal that hangs up.
 """
 import json
 import os
@@ -17,8 +17,8 @@ sys.path.insert(0, os.path.dirname(HERE))
 import harness  # noqa: E402
 
 PROGRAM = os.environ["TRIVET"]
-SCENE = {"rounds": [[{"call": "bash", "args": {"command": "echo 1 >one"}}],
-                    [{"call": "bash", "args": {"command": "echo 2 >two"}}], [{"say": "over"}]]}
+SCENE = {"rounds": [[{"call": "bash", "args": {"command": "touch one"}}],
+                    [{"call": "bash", "args": {"command": "touch two"}}], [{"say": "over"}]]}
 
 
 class Terminal:
@@ -29,7 +29,7 @@ class Terminal:
             os.execve(PROGRAM, ["trivet", "run", "-m", "rehearsal/scene.json", *flags, "go"], env)
         self.seen = ""
 
-    def until(self, word, seconds=10):
+    def until(self, word, seconds=30):
         """Reads until the word stands in what came since the last time."""
         end = time.monotonic() + seconds * harness.slow()
         while word not in self.seen:
@@ -69,13 +69,75 @@ def play(base, name, answers, files, flags=("--ask", "bash")):
         json.dump(SCENE, file)
     term = Terminal(workspace, harness.clean_env(os.path.join(base, name + "-home")), *flags)
     for answer in answers:
-        term.until("for this tool: ")
+        term.until("n  no: ")
         term.answer(answer)
     term.until("over")
     assert term.status() == 0
     os.close(term.fd)
     there = sorted(n for n in os.listdir(workspace) if n != "scene.json")
     assert there == files, f"{there} instead of {files}"
+
+
+def start(base, name, rounds, *flags):
+    workspace = os.path.join(base, name)
+    os.mkdir(workspace)
+    with open(os.path.join(workspace, "scene.json"), "w", encoding="utf-8") as file:
+        json.dump({"rounds": rounds}, file)
+    return workspace, Terminal(workspace, harness.clean_env(os.path.join(base, name + "-home")), *flags)
+
+
+def words(base):
+    """What is asked stands there once, with the reason and the rule."""
+    _, term = start(base, "words", [[{"call": "bash", "args": {"command": "touch one\ntouch two"}}],
+                                    [{"say": "over"}]], "--mode", "prompt")
+    seen = term.until("n  no: ").replace("\r\n", "\n")
+    wanted = ("? bash wants to run\n  touch one\n  touch two\nprompt mode asks before each change\n"
+              "y  once   s  this session: bash(touch)   ")
+    assert seen.endswith(wanted) and seen.count("touch one") == 1, seen
+    term.answer("n\n")
+    term.until("over")
+    assert term.status() == 0
+    os.close(term.fd)
+
+
+def elsewhere(base):
+    """A yes, and a rule for the very file, let a file tool write outside of the workspace, but neither
+    a rule for the tool alone, nor into a guarded place, nor where the sandbox is required."""
+    place = os.path.realpath(os.path.join(base, "else"))
+    os.mkdir(place)
+
+    asked = []
+
+    def write(path, content):
+        return [{"call": "write_file", "args": {"path": path, "content": content}}]
+
+    def go(name, writes, answers, *flags):
+        rounds = [*writes, [{"call": "bash", "args": {"command": "true"}}], [{"say": "over"}]]
+        _, term = start(base, name, rounds, "--allow", "bash(true)", *flags)
+        for answer in answers:
+            asked.append(term.until("n  no: "))
+            assert "wants to change" in asked[-1]
+            term.answer(f"{answer}\n")
+        seen = term.until("over")
+        term.status()
+        os.close(term.fd)
+        return seen, sorted(os.listdir(place))
+
+    seen, there = go("asked", [write(f"{place}/a", "1"), write(f"{place}/b", "2"), write(f"{place}/b", "3"),
+                               write(".git/hooks/post-commit", "x")], "nsy", "--mode", "prompt")
+    assert there == ["b"] and "does not let tools write there" in seen, (there, seen)
+    with open(f"{place}/b", encoding="utf-8") as file:
+        assert file.read() == "3"
+    link = {"call": "bash", "args": {"command": f"ln -s {place}/b notes.md"}}
+    seen, there = go("link", [[link], write("notes.md", "4")], "n", "--ask-beyond")
+    assert f"wants to change notes.md\r\n  + 4\r\n  it leads to {place}/b\r\n" in asked[-1], asked
+    one = [write(f"{place}/c", "1")]
+    seen, there = go("tool", one, "", "--allow", "write_file")
+    assert there == ["b"] and "does not let tools write there" in seen, (there, seen)
+    seen, there = go("required", one, "", "--allow", f"write_file({place}/c)", "--sandbox", "require")
+    assert there == ["b"], (there, seen)
+    seen, there = go("rule", one, "", "--allow", f"write_file({place}/c)")
+    assert there == ["b", "c"], (there, seen)
 
 
 def see_all(base):
@@ -87,7 +149,7 @@ def see_all(base):
         json.dump({"rounds": [[{"call": "bash", "args": {"command": command}}],
                               [{"say": "over"}]]}, file)
     term = Terminal(workspace, harness.clean_env(os.path.join(base, "all-home")), "--ask", "bash")
-    seen = term.until("for this tool: ")
+    seen = term.until("n  no: ")
     question = seen[seen.index("\n? ") + 1:].replace("\r\n", "")
     assert "echo danger" in question, question
     assert "\\u009b2K\\u202exxx" in question, question
@@ -107,7 +169,7 @@ def ahead(base):
     term = Terminal(workspace, harness.clean_env(os.path.join(base, "ahead-home")), "--ask", "bash")
     term.type("y\ny\na\ny")
     for _ in SCENE["rounds"][:2]:
-        term.until("for this tool: ")
+        term.until("n  no: ")
         term.answer("\n")
     term.until("over")
     assert term.status() == 0
@@ -154,7 +216,7 @@ def hang_up(base):
     with open(os.path.join(workspace, "scene.json"), "w", encoding="utf-8") as file:
         json.dump(SCENE, file)
     term = Terminal(workspace, harness.clean_env(os.path.join(base, "gone-home")), "--ask", "bash")
-    term.until("for this tool: ")
+    term.until("n  no: ")
     os.close(term.fd)
     assert term.status() != 0
     assert os.listdir(workspace) == ["scene.json"]
@@ -166,7 +228,10 @@ CASES = {
     "mixed": lambda base: play(base, "mixed", ["n\n", "y\n"], ["two"]),
     "beyond the mode": lambda base: play(base, "beyond", ["y\n", "n\n"], ["one"],
                                          ("--mode", "prompt")),
-    "always": lambda base: play(base, "always", ["a\n"], ["one", "two"], ("--mode", "prompt")),
+    "in this session": lambda base: play(base, "session", ["s\n"], ["one", "two"], ("--mode", "prompt")),
+    "always is no answer": lambda base: play(base, "always", ["a\n", "n\n"], [], ("--mode", "prompt")),
+    "in the words of the chat": words,
+    "files elsewhere": elsewhere,
     "all is seen": see_all,
     "typed ahead": ahead,
     "typed at once": at_once,

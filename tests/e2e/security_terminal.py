@@ -43,7 +43,7 @@ def command(p, *args, answers=()):
         except OSError:
             break
         seen += data
-        if answers and (b"for this tool: " in seen or b"[y/N] " in seen):
+        if answers and (b"n  no: " in seen or b"[y/N] " in seen):
             time.sleep(0.4)
             os.write(fd, answers.pop(0).encode())
     os.close(fd)
@@ -73,7 +73,7 @@ def question(score, p):
     seen, status = on_terminal(p, "-m", "rehearsal/scene.json", "--mode", "prompt",
                                answers=["y\n", "y\n"])
     score.check(f"questions and failures ({score.name})", "over" in seen and status == 0
-                and not bad_in(seen) and "for this tool: " in seen, (bad_in(seen), seen))
+                and not bad_in(seen) and "n  no: " in seen, (bad_in(seen), seen))
 
 
 def server_error(score, p):

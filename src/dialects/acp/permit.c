@@ -159,10 +159,17 @@ static void put_tool_call(struct acp_session *s, struct jw *w, const struct even
         acp_put_edit(w, e->call->args, buf_str(&l.path), true);
     if (strcmp(l.kind, "execute") == 0)
         put_command(w, e->call->args);
-    if (e->permission->reason.n) {
+    bool is_by_mode = !e->permission->is_by_rule && !e->permission->is_outside;
+    struct str reason = !is_by_mode ? e->permission->reason
+                                    : arena_fmt(&s->call.offered, "asked because the mode is %s",
+                                                s->mode->title);
+    if (e->permission->leads_to.n)
+        reason = arena_fmt(&s->call.offered, "%.*s; it leads to %.*s", STR_FMT(reason),
+                           STR_FMT(e->permission->leads_to));
+    if (reason.n) {
         jw_obj(w);
         jw_kz(w, "type", "content");
-        acp_put_text_block(w, "content", e->permission->reason);
+        acp_put_text_block(w, "content", reason);
         jw_obj_end(w);
     }
     jw_arr_end(w);
