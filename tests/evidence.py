@@ -6,6 +6,7 @@ being removed, every byte that a program under test wrote to stdout or stderr is
 beside it, and every key or token that a test gave to a program or a fake server handed out is
 listed.  e2e/zz_secrets.py then searches the first two for the third.  Without the variable nothing is kept.
 """
+import contextlib
 import os
 import re
 import shutil
@@ -88,8 +89,18 @@ def open_up(base):
     """A test may have taken its own user's rights away."""
     for place, folders, _ in os.walk(base):
         for path in (os.path.join(place, name) for name in folders):
-            if not os.path.islink(path) and not os.access(path, os.R_OK | os.W_OK | os.X_OK):
-                os.chmod(path, 0o700)
+            with contextlib.suppress(FileNotFoundError):  # a process that ends removes its files
+                if not os.path.islink(path) and not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+                    os.chmod(path, 0o700)
+
+
+def keep_file(path):
+    if os.path.islink(path) or not os.path.isfile(path) or not os.path.getsize(path) or is_hole(path):
+        return
+    target = os.path.join(folder("files"), os.path.relpath(path, "/tmp").lstrip("./"))
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    shutil.move(path, target)
+    os.chmod(target, 0o600)
 
 
 def keep(base):
@@ -100,9 +111,5 @@ def keep(base):
     for place, _, names in os.walk(base):
         for name in names:
             path = os.path.join(place, name)
-            if os.path.isfile(path) and not os.path.islink(path) and os.path.getsize(path) and \
-                    not is_hole(path):
-                target = os.path.join(folder("files"), os.path.relpath(path, "/tmp").lstrip("./"))
-                os.makedirs(os.path.dirname(target), exist_ok=True)
-                shutil.move(path, target)
-                os.chmod(target, 0o600)
+            with contextlib.suppress(FileNotFoundError):
+                keep_file(path)
