@@ -141,16 +141,22 @@ struct offering {
     struct str tool, root;
     struct arena *arena;
     struct rule_offer *offer;
-    bool is_special;
 };
 
-/* In a rule these mean more than themselves. */
-static bool has_special(struct str path)
+/* TOOL(PATH) with the path as it is: no character of it is a sign of a pattern, and a ~ at its
+ * beginning is not the home directory. */
+static struct str path_rule(struct arena *a, struct str tool, const char *before, struct str path,
+                            const char *end)
 {
-    for (size_t i = 0; i < path.n; i++)
-        if (strchr("*?[]()\\", path.p[i]))
-            return true;
-    return false;
+    AUTO(buf) struct buf text = BUF_INIT;
+    buf_addf(&text, "%.*s(%s%s", STR_FMT(tool), before, str_starts(path, STR("~")) ? "./" : "");
+    for (size_t i = 0; i < path.n; i++) {
+        if (strchr("*?[]{}\\", path.p[i]))
+            buf_addc(&text, '\\');
+        buf_addc(&text, path.p[i]);
+    }
+    buf_addf(&text, "%s)", end);
+    return arena_str(a, buf_str(&text));
 }
 
 /* A file of the workspace brings its directory along, one elsewhere only itself. */
@@ -165,13 +171,12 @@ static void offer_path(void *arg, struct str path)
     struct str shown = is_inside ? path_relative(o->root, path) : path;
     struct str dir = path_dir(shown);
     ret->open = shown;
-    o->is_special |= has_special(shown);
     if (!is_inside) {
-        add_rule(ret, arena_fmt(o->arena, "%.*s(%.*s)", STR_FMT(o->tool), STR_FMT(path)));
+        add_rule(ret, path_rule(o->arena, o->tool, "", path, ""));
     } else if (str_is(dir, ".")) {
-        add_rule(ret, arena_fmt(o->arena, "%.*s(./%.*s)", STR_FMT(o->tool), STR_FMT(shown)));
+        add_rule(ret, path_rule(o->arena, o->tool, "./", shown, ""));
     } else {
-        add_rule(ret, arena_fmt(o->arena, "%.*s(%.*s/**)", STR_FMT(o->tool), STR_FMT(dir)));
+        add_rule(ret, path_rule(o->arena, o->tool, "", dir, "/**"));
         ret->wide = arena_fmt(o->arena, "%.*s(./**)", STR_FMT(o->tool));
     }
 }
@@ -180,14 +185,9 @@ static void offer_paths(const struct tool *f, const void *args, struct str root,
                         struct rule_offer *ret)
 {
     struct tool_cx cx = {.root = root};
-    struct offering o = {.tool = str_of(f->name), .root = root, .arena = a, .offer = ret};
+    struct offering o = {str_of(f->name), root, a, ret};
     ret->rules = arena_array(a, struct str, MAX_RULES);
     tool_each_target(f, &cx, args, offer_path, &o);
-    if (o.is_special) {
-        ret->n = 0;
-        ret->wide = STR_NONE;
-        return;
-    }
     if (ret->n != 1)
         ret->wide = STR_NONE;
     if (ret->n == 0 && !f->target && !f->targets)

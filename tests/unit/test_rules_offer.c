@@ -79,11 +79,65 @@ static void test_paths(void **state)
     offers(&r, "{\"path\":\"top.c\",\"content\":\"\"}", "write_file", "write_file(./top.c)", "");
     offers(&r, "{\"path\":\"/etc/conf/x\",\"content\":\"\"}", "write_file",
            "write_file(/etc/conf/x)", "");
-    offers(&r, "{\"path\":\"src/*\",\"content\":\"\"}", "write_file", "", "");
-    offers(&r, "{\"path\":\"/etc/a?\",\"content\":\"\"}", "write_file", "", "");
     offers(&r, "{broken", "write_file", "", "");
     offers(&r, "{}", "nothing", "", "");
     rules_clear(&r);
+}
+
+/* What the rules say of write_file for a path. */
+static enum verdict judged(const struct rules *r, const char *path)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(buf) struct buf text = BUF_INIT;
+    AUTO(json) struct json j = JSON_INIT;
+    const struct tool *f = toolset_find(r->tools, STR("write_file"));
+    struct tool_cx cx = {.root = STR("/work")};
+    struct fault fault;
+    struct str by;
+    struct jw w = JW(&text);
+    jw_obj(&w);
+    jw_kz(&w, "path", path);
+    jw_kz(&w, "content", "");
+    jw_obj_end(&w);
+    assert_true(json_parse(buf_str(&text), 0, 8, &j, &err));
+    void *args = arena_alloc(&a, f->args_size);
+    assert_true(tool_decode(r->tools, f, j.root, args, &fault));
+    return rules_judge(r, f, &cx, args, &by);
+}
+
+/* A rule made of a path covers that, and nothing that it would be as a pattern. */
+static void test_names_with_signs(void **state)
+{
+    static const struct {
+        const char *path, *rule, *other;
+    } cases[] = {
+        {"app/[id]/page.tsx", "write_file(app/\\[id\\]/**)", "app/i/page.tsx"},
+        {"app/(group)/page.tsx", "write_file(app/(group)/**)", "app/group/page.tsx"},
+        {"*", "write_file(./\\*)", "other"},
+        {"{a,b}", "write_file(./\\{a,b\\})", "a"},
+        {"back\\slash", "write_file(./back\\\\slash)", "backslash"},
+        {"./~/x", "write_file(./~/**)", "~/x"},
+        {"/etc/a?", "write_file(/etc/a\\?)", "/etc/ab"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct rules r = {.tools = &toolset_scaiflux};
+        AUTO(arena) struct arena a = ARENA_INIT;
+        AUTO(buf) struct buf json = BUF_INIT;
+        struct rule_offer o;
+        struct jw w = JW(&json);
+        jw_obj(&w);
+        jw_kz(&w, "path", cases[i].path);
+        jw_kz(&w, "content", "");
+        jw_obj_end(&w);
+        rules_offer(&r, STR("write_file"), buf_str(&json), STR("/work"), &a, &o);
+        assert_int_equal(o.n, 1);
+        assert_true(str_is(o.rules[0], cases[i].rule));
+        assert_true(rules_add(&r, VERDICT_ALLOW, o.rules[0], &err));
+        assert_int_equal(judged(&r, cases[i].path), VERDICT_ALLOW);
+        assert_int_equal(judged(&r, cases[i].other), VERDICT_NONE);
+        rules_clear(&r);
+    }
 }
 
 /* Each rule that is offered is one, and lets the call through. */
@@ -164,8 +218,11 @@ static void test_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_commands), cmocka_unit_test(test_never),
-        cmocka_unit_test(test_paths),    cmocka_unit_test(test_offered_rules_fit),
+        cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_never),
+        cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_offered_rules_fit),
+        cmocka_unit_test(test_names_with_signs),
         cmocka_unit_test(test_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
