@@ -58,9 +58,10 @@ struct work *work_start(struct loop *l, loop_fn *fn, loop_fn *done, void *arg);
 /* If fn has not started it is not called; done is called in any case.  Must not be called after
  * done. */
 void work_drop(struct work *w);
-/* Clears the arena, a large one on the thread pool: 200 MB take 28 ms. */
+/* Clears the arena, a large one on the thread pool (200 MB take 28 ms): false, it is not done yet.
+ */
 struct arena;
-void loop_clear_arena(struct loop *l, struct arena *a);
+bool loop_clear_arena(struct loop *l, struct arena *a);
 /* The same as work_start on a thread for disk syncs, so that they never wait for searches in the
  * pool. */
 void disk_start(struct loop *l, loop_fn *fn, loop_fn *done, void *arg);

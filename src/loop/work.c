@@ -190,16 +190,17 @@ static void clear_arena(void *arg)
     mem_trim();
 }
 
-void loop_clear_arena(struct loop *l, struct arena *a)
+bool loop_clear_arena(struct loop *l, struct arena *a)
 {
     enum { LARGE = 8 << 20 };
     if (a->used < LARGE) {
         arena_clear(a);
-        return;
+        return true;
     }
     struct arena *moved = xnew(struct arena);
     *moved = take(a);
     work_start(l, clear_arena, free, moved);
+    return false;
 }
 
 void disk_start(struct loop *l, loop_fn *fn, loop_fn *done, void *arg)

@@ -249,7 +249,7 @@ static void call_free(struct rpc_call *c)
         go_on_soon(r);
     wake_drains(r);
     json_clear(&c->doc);
-    loop_clear_arena(r->l, &c->rq.arena);
+    was_large &= loop_clear_arena(r->l, &c->rq.arena);
     buf_clear(&c->out);
     free(c);
     if (was_large)
