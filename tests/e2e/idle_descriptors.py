@@ -23,11 +23,19 @@ def check(name, ok, detail=""):
 
 
 def n_descriptors(c):
-    """0 where the directory cannot be read: the program may not be dumped."""
+    """None where the directory cannot be read: the program may not be dumped."""
     try:
         return len(os.listdir(f"/proc/{c.process.pid}/fd"))
     except PermissionError:
-        return 0
+        return None
+
+
+def check_growth(front, counts):
+    if counts[0] is None:
+        harness.skip(f"idle_descriptors: count of {front}", "no rights over the process")
+        check(f"{front}: all turns end under the limit", len(counts) == SESSIONS)
+    else:
+        check(f"{front}: no growth", max(counts[10:]) <= max(counts[:10]) + 2, (counts[0], counts[-1]))
 
 
 def on_loaf(base):
@@ -38,7 +46,7 @@ def on_loaf(base):
             seen = c.turn(session, f"prompt {i}")
             assert seen.text == f"prompt {i}", seen.end
             counts.append(n_descriptors(c))
-        check("loaf: no growth", max(counts[10:]) <= max(counts[:10]) + 2, (counts[0], counts[-1]))
+        check_growth("loaf", counts)
         c.close()
 
 
@@ -50,7 +58,7 @@ def on_kward(base):
             turn = c.call("turns/start", {"sessionId": session, "input": f"prompt {i}"})["id"]
             c.event("turnFinished", turn)
             counts.append(n_descriptors(c))
-        check("kward: no growth", max(counts[10:]) <= max(counts[:10]) + 2, (counts[0], counts[-1]))
+        check_growth("kward", counts)
         c.close()
 
 
