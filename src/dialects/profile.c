@@ -187,6 +187,19 @@ void profile_fill(struct session_settings *ret, const struct run_mode *mode,
     retry_rules_from_env(&ret->retry);
 }
 
+void profile_offer(const struct rules *rules, struct str workspace, const struct event *e,
+                   struct arena *a, struct rule_offer *ret)
+{
+    *ret = (struct rule_offer){0};
+    if (e->permission->is_outside) {
+        ret->rules = arena_array(a, struct str, 1);
+        ret->rules[0] = arena_str(a, e->permission->always);
+        ret->n = e->permission->always.p != NULL;
+    } else if (!e->permission->is_by_rule) {
+        rules_offer(rules, e->call->name, e->call->args, workspace, a, ret);
+    }
+}
+
 struct str profile_gist(yyjson_val *args, struct str otherwise)
 {
     static const char *const names[] = {"command", "path",  "file_path", "pattern", "query",

@@ -15,7 +15,9 @@
 #define TRIVET_DIALECTS_PROFILE_H
 
 #include "context/skills.h"
+#include "engine/event.h"
 #include "engine/settings.h"
+#include "toolsets/rules_offer.h"
 
 struct engine;
 
@@ -44,6 +46,11 @@ bool profile_load_rules(struct rules *rules, struct error *err);
 bool profile_load_project_rules(struct rules *rules, struct str workspace, struct error *err);
 /* The user's file of rules. */
 void profile_rules_path(struct buf *out);
+
+/* The rules that an answer for more than this call adds, in the arena; none when a rule wants it
+ * asked. */
+void profile_offer(const struct rules *rules, struct str workspace, const struct event *e,
+                   struct arena *a, struct rule_offer *ret);
 
 /* The skills of the workspace and of the user: those there are now, and those found last
  * (context/skill_store.h). */

@@ -76,7 +76,7 @@ struct event_permission {
     struct str reason;   /* STR_NONE when the active mode covers it */
     bool is_by_rule;     /* an ask rule wants it: no allow rule changes that */
     bool is_outside;     /* the call asks to run outside of the sandbox */
-    struct str leads_to; /* places outside of the workspace that the arguments do not name */
+    struct str leads_to; /* where links lead outside of the workspace, or STR_NONE */
     struct str always;   /* the rule that allows the like from now on; STR_NONE: there is none */
 };
 

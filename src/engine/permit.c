@@ -61,26 +61,25 @@ static struct str beyond_mode(const struct call *c, enum mode required)
 }
 
 struct places {
-    const struct call *call;
-    struct buf text;
+    struct str root, given; /* given: as the call names it, absolute */
+    struct buf *out;
 };
 
 static void on_place(void *arg, struct str path)
 {
     struct places *p = arg;
-    bool is_named = str_find(p->call->event.args, path) != SIZE_MAX;
-    if (path.p && !is_named && !path_is_inside(str_of(p->call->turn->session->workspace), path))
-        buf_addf(&p->text, "%s%.*s", p->text.n ? ", " : "", STR_FMT(path));
+    if (path.p && !str_eq(path, p->given) && !path_is_inside(p->root, path))
+        buf_addf(p->out, "%s%.*s", p->out->n ? ", " : "", STR_FMT(path));
 }
 
-/* Where links and ".." lead. */
+/* Where links lead. */
 static struct str leads_to(const struct call *c)
 {
-    AUTO(buf) struct buf text = BUF_INIT;
+    AUTO(buf) struct buf text = BUF_INIT, given = BUF_INIT;
     struct tool_cx cx = call_judging_cx(c);
-    struct places p = {c, BUF_INIT};
+    path_absolute(&given, cx.root, tool_target(c->tool, c->decoded));
+    struct places p = {cx.root, buf_str(&given), &text};
     tool_each_target(c->tool, &cx, c->decoded, on_place, &p);
-    text = p.text;
     return text.n ? arena_str(&c->turn->arena, buf_str(&text)) : STR_NONE;
 }
 
@@ -215,14 +214,6 @@ static bool permit_outside_await(struct call *c, struct str why, enum verdict by
     return c->is_outside;
 }
 
-/* Whether the rule has a pattern for whole paths: one for a tool says nothing about the place. */
-static bool names_place(struct str rule)
-{
-    size_t at = str_chr(rule, '(');
-    struct str pattern = str_from(rule, at == SIZE_MAX ? rule.n : at + 1);
-    return str_starts(pattern, STR("/")) || str_starts(pattern, STR("~"));
-}
-
 /* Rules, then the mode. */
 static bool permit_by_rules_await(struct call *c, enum mode required, struct error *err)
 {
@@ -238,7 +229,8 @@ static bool permit_by_rules_await(struct call *c, enum mode required, struct err
         return false;
     if (c->tool->leaves && c->tool->leaves(c->decoded, &why) && session_sandbox(s))
         return permit_outside_await(c, why, v, err);
-    if (v == VERDICT_ALLOW && names_place(q.rule))
+    /* A rule for the tool alone says nothing about the place. */
+    if (v == VERDICT_ALLOW && str_chr(q.rule, '(') != SIZE_MAX)
         tool_paths_grant(c->paths);
     if (v == VERDICT_ALLOW || (v != VERDICT_ASK && required <= s->mode))
         return true;

@@ -342,7 +342,7 @@ void ask_open(struct chat *c, const struct event *e)
     q->request_id = arena_str(&q->arena, e->request_id);
     q->is_outside = e->permission->is_outside;
     q->entry = q->is_outside ? ENTRY_WORD : ENTRY_NONE;
-    question_offer(rules, c->launch.workspace, e, &q->arena, &q->offer);
+    profile_offer(rules, c->launch.workspace, e, &q->arena, &q->offer);
     view_end_text(c);
     screen_paragraph(&c->screen);
     question_put(rules, e, &q->offer, on_line, c);

@@ -120,7 +120,7 @@ void exec_ask(struct exec *x, const struct event *e)
         answer(x, false, e->permission->is_outside ? no_terminal_outside : no_terminal);
         return;
     }
-    question_offer(&x->launch.rules, x->launch.workspace, e, &x->launch.arena, &x->offer);
+    profile_offer(&x->launch.rules, x->launch.workspace, e, &x->launch.arena, &x->offer);
     exec_drop_call(x);
     put_question(x, fd, e);
     buf_reset(&x->reply);

@@ -5,19 +5,6 @@
 #include "base/shown.h"
 #include "toolsets/toolset.h"
 
-void question_offer(const struct rules *rules, struct str workspace, const struct event *e,
-                    struct arena *a, struct rule_offer *ret)
-{
-    *ret = (struct rule_offer){0};
-    if (e->permission->is_outside) {
-        ret->rules = arena_array(a, struct str, 1);
-        ret->rules[0] = arena_str(a, e->permission->always);
-        ret->n = e->permission->always.p != NULL;
-    } else if (!e->permission->is_by_rule) {
-        rules_offer(rules, e->call->name, e->call->args, workspace, a, ret);
-    }
-}
-
 struct putting {
     question_line *fn;
     void *arg;

@@ -15,9 +15,6 @@
 enum question_part { QUESTION_HEAD, QUESTION_TEXT, QUESTION_OLD, QUESTION_NEW, QUESTION_NOTE };
 typedef void question_line(void *arg, enum question_part part, struct str line);
 
-/* The rules that an answer for more than this call adds; none when a rule wants it asked. */
-void question_offer(const struct rules *rules, struct str workspace, const struct event *e,
-                    struct arena *a, struct rule_offer *ret);
 /* Passes the lines to fn: the whole call, since no part of it may be allowed unseen, and why it is
  * asked.  Control sequences in it are escaped. */
 void question_put(const struct rules *rules, const struct event *e, const struct rule_offer *offer,

@@ -129,12 +129,15 @@ def elsewhere(base):
     with open(f"{place}/b", encoding="utf-8") as file:
         assert file.read() == "3"
     link = {"call": "bash", "args": {"command": f"ln -s {place}/b notes.md"}}
-    seen, there = go("link", [[link], write("notes.md", "4")], "n", "--ask-beyond")
-    assert f"wants to change notes.md\r\n  + 4\r\n  it leads to {place}/b\r\n" in asked[-1], asked
+    seen, there = go("link", [[link], write("notes.md", f"see {place}/b")], "n", "--ask-beyond")
+    assert f"wants to change notes.md\r\n  + see {place}/b\r\n  it leads to {place}/b\r\n" in asked[-1], asked
     one = [write(f"{place}/c", "1")]
     seen, there = go("tool", one, "", "--allow", "write_file")
     assert there == ["b"] and "does not let tools write there" in seen, (there, seen)
     seen, there = go("required", one, "", "--allow", f"write_file({place}/c)", "--sandbox", "require")
+    assert there == ["b"], (there, seen)
+    seen, there = go("both", [write(f"{place}/d", "1")], "", "--allow", f"write_file({place}/**)",
+                     "--deny", f"write_file({place}/d)")
     assert there == ["b"], (there, seen)
     seen, there = go("rule", one, "", "--allow", f"write_file({place}/c)")
     assert there == ["b", "c"], (there, seen)

@@ -20,11 +20,11 @@ enum { SHOWN_FILE_BYTES = 1 << 20 }; /* of the old text of a file that is to be 
 static void take_choice(struct acp_session *s, struct str option)
 {
     struct acp_call *c = &s->call;
-    bool always = c->n_rules && str_is(option, "allow-session");
+    bool always = c->offer.n && str_is(option, "allow-session");
     bool allow = always || str_is(option, "allow-once");
     struct error err;
-    for (size_t i = 0; always && i < c->n_rules; i++)
-        if (!rules_add(&s->rules, VERDICT_ALLOW, c->rules[i], &err))
+    for (size_t i = 0; always && i < c->offer.n; i++)
+        if (!rules_add(&s->rules, VERDICT_ALLOW, c->offer.rules[i], &err))
             log_warn("not a permission rule: %s", err.text);
     AUTO(arena) struct arena a = ARENA_INIT;
     struct str request = arena_str(&a, c->request_id);
@@ -73,34 +73,15 @@ static void put_option(struct jw *w, const char *id, const char *kind, struct st
     jw_obj_end(w);
 }
 
-static void make_offer(struct acp_session *s, const struct event *e)
-{
-    struct acp_call *c = &s->call;
-    struct rule_offer offer = {0};
-    arena_clear(&c->offered);
-    c->request_id = arena_str(&c->offered, e->request_id);
-    c->rules = NULL;
-    c->n_rules = 0;
-    if (e->permission->is_outside) {
-        c->rules = arena_array(&c->offered, struct str, 1);
-        c->rules[0] = arena_str(&c->offered, e->permission->always);
-        c->n_rules = e->permission->always.p != NULL;
-    } else if (!e->permission->is_by_rule) {
-        rules_offer(&s->rules, e->call->name, e->call->args, s->cwd, &c->offered, &offer);
-        c->rules = offer.rules;
-        c->n_rules = offer.n;
-    }
-}
-
 static void put_options(struct acp_session *s, struct jw *w)
 {
     struct acp_call *c = &s->call;
     AUTO(buf) struct buf rules = BUF_INIT, name = BUF_INIT;
-    for (size_t i = 0; i < c->n_rules; i++)
-        buf_addf(&rules, "%s%.*s", i ? ", " : "", STR_FMT(c->rules[i]));
+    for (size_t i = 0; i < c->offer.n; i++)
+        buf_addf(&rules, "%s%.*s", i ? ", " : "", STR_FMT(c->offer.rules[i]));
     jw_karr(w, "options");
     put_option(w, "allow-once", "allow_once", STR("Allow"));
-    if (c->n_rules) {
+    if (c->offer.n) {
         buf_addf(&name, "Allow in this session: %.*s", STR_FMT(buf_str(&rules)));
         put_option(w, "allow-session", "allow_always", buf_str(&name));
     }
@@ -185,7 +166,9 @@ void acp_ask_permission(struct acp_session *s, const struct event *e)
                        STR_NONE);
         return;
     }
-    make_offer(s, e);
+    arena_clear(&s->call.offered);
+    s->call.request_id = arena_str(&s->call.offered, e->request_id);
+    profile_offer(&s->rules, s->cwd, e, &s->call.offered, &s->call.offer);
     s->call.ask = rpc_begin_ask(a->rpc, "session/request_permission", &a->out, &a->w, on_answer, s);
     struct jw *w = &a->w;
     jw_obj(w);

@@ -61,8 +61,7 @@ struct acp_call {         /* the tool call that is open; the engine reports one 
     int64_t ask;          /* id of the permission request to the client; 0: none */
     struct arena offered; /* of the permission */
     struct str request_id;
-    struct str *rules; /* that "always" adds */
-    size_t n_rules;
+    struct rule_offer offer; /* that "always" adds */
 };
 
 struct acp_question { /* of the model, until it is answered */
