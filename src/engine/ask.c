@@ -155,6 +155,13 @@ static void on_reasoning(void *arg, struct str delta)
     look_for_loop(k, &k->thoughts, delta);
 }
 
+static void on_reasoning_part(void *arg)
+{
+    struct asking *k = arg;
+    if (k->turn && !k->is_loop)
+        session_emit(k->session, k->turn, &(struct event){.kind = EV_REASONING_PART});
+}
+
 static void on_alive(void *arg)
 {
     on_useful(arg);
@@ -201,7 +208,7 @@ static bool hear_out_await(struct asking *k, struct error *err)
 static bool open_stream(struct asking *k, const struct provider *p, const struct ask *ask,
                         struct error *err)
 {
-    struct ask_sink sink = {on_text, on_reasoning, on_alive, on_end, k};
+    struct ask_sink sink = {on_text, on_reasoning, on_reasoning_part, on_alive, on_end, k};
     struct session *s = k->session;
     if (s->stream)
         BUG("a session asks two things at once");

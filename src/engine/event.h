@@ -15,16 +15,17 @@
 #include "tools/tool.h"
 
 enum event_kind {
-    EV_TURN_QUEUED,   /* input accepted; text, is_first: nothing is before it */
-    EV_TURN_STARTED,  /* text: the input */
-    EV_STEERED,       /* input accepted for the running turn; text, json: the message */
-    EV_STEER_APPLIED, /* handed to the model; text, count: how many follow it at once */
-    EV_STEER_LATE,    /* no round followed; count */
-    EV_INPUT_ADDED,   /* the turn's own input went to the model for the first time; text */
-    EV_TEXT,          /* text: a piece of the answer */
-    EV_REASONING,     /* text: a piece of visible reasoning */
-    EV_REQUEST,       /* a request goes out, if settings say so; count: the round, json: its
-                       * body or empty, text: the provider's name */
+    EV_TURN_QUEUED,    /* input accepted; text, is_first: nothing is before it */
+    EV_TURN_STARTED,   /* text: the input */
+    EV_STEERED,        /* input accepted for the running turn; text, json: the message */
+    EV_STEER_APPLIED,  /* handed to the model; text, count: how many follow it at once */
+    EV_STEER_LATE,     /* no round followed; count */
+    EV_INPUT_ADDED,    /* the turn's own input went to the model for the first time; text */
+    EV_TEXT,           /* text: a piece of the answer */
+    EV_REASONING,      /* text: a piece of visible reasoning */
+    EV_REASONING_PART, /* a part of it has ended, another follows; "\n\n" was sent between them */
+    EV_REQUEST,        /* a request goes out, if settings say so; count: the round, json: its
+                        * body or empty, text: the provider's name */
     EV_REPLY_DONE, /* one model response is complete and on disk; json: the message, count: bytes of
                     * the request, 0 when they are not known any more */
     EV_RETRY_WAITING,       /* retry */

@@ -245,7 +245,8 @@ static void add_message(struct replay *r, yyjson_val *v, int64_t seq)
         if (json_get_str(v, "input").n)
             add(r, (struct event){.kind = EV_STEER_APPLIED,
                                   .text = message_text_of(&r->arena, &m),
-                                  .seq = seq});
+                                  .seq = seq,
+                                  .turn_seq = json_get_int(v, "turn_seq", 0)});
         else
             remember_input(r, r->turn, json_get(v, "message"));
         break;

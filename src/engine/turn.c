@@ -82,8 +82,8 @@ static bool take_steering(struct turn *t, bool *ret_any, struct error *err)
         t->steers = steer->next;
         if (!t->steers)
             t->steers_end = &t->steers;
-        if (!add_message(t, &steer->message, (struct record_place){.input = str_of(steer->id)},
-                         err))
+        struct record_place place = {.input = str_of(steer->id), .turn_seq = t->n_events + 1};
+        if (!add_message(t, &steer->message, place, err))
             return false;
         session_emit(s, t,
                      &(struct event){.kind = EV_STEER_APPLIED,

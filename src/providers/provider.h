@@ -81,7 +81,8 @@ struct ask {
 struct ask_sink {
     void (*on_text)(void *arg, struct str delta); /* never empty, never splits a character */
     void (*on_reasoning)(void *arg, struct str delta);
-    void (*on_alive)(void *arg); /* progress without text (tool arguments) */
+    void (*on_reasoning_part)(void *arg); /* another part of the reasoning begins; may be NULL */
+    void (*on_alive)(void *arg);          /* progress without text (tool arguments) */
     /* Called once, last, never from inside start.  On success the reply is complete; on failure it
      * has the part received so far.  Borrowed until stream_free. */
     void (*on_end)(void *arg, struct reply *reply, const struct error *err);

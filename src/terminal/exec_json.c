@@ -177,6 +177,7 @@ static const struct row *const event_line_rows[EV_N_KINDS] = {
     [EV_INPUT_ADDED] = text_rows,
     [EV_TEXT] = text_rows,
     [EV_REASONING] = text_rows,
+    [EV_REASONING_PART] = plain_rows,
     [EV_REQUEST] = round_rows,
     [EV_REPLY_DONE] = reply_rows,
     [EV_RETRY_WAITING] = retry_rows,

@@ -79,7 +79,7 @@ static inline void on_end(void *arg, struct reply *reply, const struct error *er
 
 static inline struct ask_sink sink_of(struct listener *h)
 {
-    return (struct ask_sink){on_text, on_reasoning, on_alive, on_end, h};
+    return (struct ask_sink){on_text, on_reasoning, NULL, on_alive, on_end, h};
 }
 
 static inline void listener_clear(struct listener *h)

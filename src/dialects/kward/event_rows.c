@@ -28,6 +28,11 @@ static const struct row steered_rows[] = {
     ROW_END,
 };
 
+static const struct row applied_rows[] = {
+    ROW_OUT("count", T_INT, NEEDED, "how many steering messages"),
+    ROW_END,
+};
+
 static const struct row delta_rows[] = {
     ROW_OUT("delta", T_STR, NEEDED, "to append"),
     ROW_END,
@@ -133,7 +138,9 @@ static const struct row_variant payloads[] = {
     {"turnQueued", queued_rows, "waits for the turn before it"},
     {"turnStarted", started_rows, "the model is asked now"},
     {"turnSteered", steered_rows, "the user sent a steering message"},
+    {"steeringApplied", applied_rows, "it was added to the conversation"},
     {"reasoningDelta", delta_rows, "a piece of reasoning"},
+    {"reasoningBoundary", nothing_rows, "the next piece belongs to another part"},
     {"assistantDelta", delta_rows, "a piece of the answer"},
     {"assistantMessage", assistant_rows, "one reply of the model, whole"},
     {"modelRetry", retry_rows, "a request failed and is made again"},

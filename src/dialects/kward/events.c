@@ -47,6 +47,16 @@ static void put_steered(struct kward *k, const struct event *e, struct jw *w)
     jw_obj_end(w);
 }
 
+/* Each steering message has an event of its own. */
+static void put_steer_applied(struct kward *k, const struct event *e, struct jw *w)
+{
+    (void)k;
+    (void)e;
+    jw_obj(w);
+    jw_kint(w, "count", 1);
+    jw_obj_end(w);
+}
+
 static void put_delta(struct kward *k, const struct event *e, struct jw *w)
 {
     (void)k;
@@ -270,8 +280,10 @@ static const struct {
     [EV_TURN_QUEUED] = {"turnQueued", put_queued},
     [EV_TURN_STARTED] = {"turnStarted", put_started},
     [EV_STEERED] = {"turnSteered", put_steered},
+    [EV_STEER_APPLIED] = {"steeringApplied", put_steer_applied},
     [EV_TEXT] = {"assistantDelta", put_delta},
     [EV_REASONING] = {"reasoningDelta", put_delta},
+    [EV_REASONING_PART] = {"reasoningBoundary", put_nothing},
     [EV_REPLY_DONE] = {"assistantMessage", put_message},
     [EV_RETRY_WAITING] = {"modelRetry", put_retry},
     [EV_CALL_STARTED] = {"toolCall", put_call},

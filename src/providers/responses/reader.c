@@ -178,6 +178,8 @@ static bool add_piece(struct reading *g, struct responses_item *item, int64_t pa
                                                : item->has_text && item->part != part;
     if (is_other && !add_shown(g, item->kind, STR("\n\n"), err))
         return false;
+    if (is_other && item->kind == ITEM_REASONING && g->sink->on_reasoning_part)
+        g->sink->on_reasoning_part(g->sink->arg);
     item->has_text = true;
     item->part = part;
     r->tail = item->kind;
