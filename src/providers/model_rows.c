@@ -78,8 +78,10 @@ void model_row_apply(const struct model_row *row, enum model_source source, stru
 {
     const struct model *from = &row->model;
     unsigned given = row->given;
-    if (given & GIVEN_NAME)
+    if (given & GIVEN_NAME) {
+        m->has_own_name = true;
         m->name = from->name;
+    }
     if (given & GIVEN_WINDOW)
         m->context_window = from->context_window;
     if (given & GIVEN_OUTPUT)

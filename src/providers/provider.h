@@ -47,8 +47,8 @@ struct model {
     double price_cache_write;   /* of input that is written to a cache; 0: a quarter more than
                                  * price_in */
     unsigned levels;            /* enum model_level; 0: unknown, or it does not reason */
-    /* levels or reasons were given by a live list or the user's file */
-    bool has_own_levels, has_own_reasons;
+    /* these were given by a live list or the user's file */
+    bool has_own_name, has_own_levels, has_own_reasons;
     unsigned default_level;   /* the provider's default; 0: unknown */
     int64_t priority;         /* position in the provider's own order, from 1; 0: unknown */
     enum model_source source; /* as found in the catalogue */

@@ -41,9 +41,7 @@ static bool auth_await(struct slash_call *c, struct jw *w, struct error *err)
     jw_obj(w);
     jw_key(w, "auth_status");
     loaf_put_auth(c->lf, w, &loaf_auth_in_status);
-    jw_kz(w, "hint",
-          "sign in with auth.connect.openai or auth.connect.antigravity, or set a key with "
-          "auth.set.openrouter_key");
+    jw_kz(w, "hint", "use auth.connect.* and auth.set.* methods for explicit RPC auth flows");
     jw_obj_end(w);
     return true;
 }

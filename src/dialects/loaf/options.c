@@ -87,17 +87,36 @@ struct model_option loaf_option_unknown(const char *provider)
 
 /* ---- from the catalogue ---- */
 
-/* The name of the model, else the last part of its id. */
-static struct str label_of(struct arena *a, const struct model *m)
+/* What loaf says of a model that is listed without a description. */
+static const struct {
+    const char *provider, *about;
+} plain_descriptions[] = {
+    {"openai", "server-advertised openai model"},
+    {"openrouter", "server-advertised openrouter model"},
+    {"antigravity", "antigravity catalog model"},
+};
+
+static struct str description_of(const struct provider *p, const struct model *m)
 {
-    size_t slash = str_rchr(m->id, '/');
-    if (m->name.p != m->id.p)
+    for (size_t i = 0; i < ARRAY_LEN(plain_descriptions) && !m->about.n; i++)
+        if (strcmp(plain_descriptions[i].provider, loaf_provider_name(p)) == 0)
+            return str_of(plain_descriptions[i].about);
+    return m->about.n ? m->about : str_of(p->label);
+}
+
+/* As loaf has it: the name that the list gives, else the id; for OpenRouter's with blanks. */
+static struct str label_of(struct arena *a, const struct provider *p, const struct model *m)
+{
+    bool is_named = m->source == MODEL_LIVE ? m->has_own_name : m->name.p != m->id.p;
+    if (is_named)
         return m->name;
-    char *label = arena_strz(a, slash == SIZE_MAX ? m->id : str_from(m->id, slash + 1));
-    for (char *c = label; *c; c++)
-        if (*c == '-' || *c == '_')
-            *c = ' ';
-    return str_of(label);
+    char *label = arena_strz(a, m->id), *to = label;
+    for (const char *c = label; p->list == LIST_OPENROUTER && *c; c++) {
+        bool is_mark = *c == '-' || *c == '_';
+        if (!is_mark || to == label || to[-1] != ' ')
+            *to++ = (char)(is_mark ? ' ' : *c);
+    }
+    return p->list == LIST_OPENROUTER ? str_n(label, (size_t)(to - label)) : str_of(label);
 }
 
 static struct model_option from_model(struct loaf *lf, struct arena *a, const struct provider *p,
@@ -107,8 +126,8 @@ static struct model_option from_model(struct loaf *lf, struct arena *a, const st
     struct model_option o = {
         .provider = loaf_provider_name(p),
         .id = loaf_model_id(lf, slug),
-        .label = label_of(a, m),
-        .description = m->about.n ? m->about : str_of(p->label),
+        .label = label_of(a, p, m),
+        .description = description_of(p, m),
         .window = m->context_window,
         .priority = m->priority,
         .routes = m->routes,
