@@ -378,7 +378,7 @@ struct message *history_view(const struct history *h, const struct session_setti
         for (to = from + 1; to < last && turn && h->entries[to].turn == turn; to++)
             ;
         bool is_over = turn && turn != running;
-        if (is_over && st->drops_failed_turns && turn->state == TURN_FAILED)
+        if (is_over && st->drops_failed_turns && turn->state == TURN_FAILED && !turn->is_kept)
             continue;
         if (is_over && st->keeps_only_text) {
             fold_turn(&v, h, from, to, st->empty_answer);

@@ -19,6 +19,7 @@ struct turn_mark {               /* what is known of a turn */
     struct str id;
     enum turn_state state;
     bool is_lost; /* TURN_RUNNING: the file says that the process ended during it */
+    bool is_kept; /* TURN_FAILED: it stays in the conversation, whatever the settings say */
 };
 
 struct entry {              /* what is known of a message */
@@ -159,6 +160,7 @@ void record_input_over(struct buf *out, struct str turn, const char *how);
 struct turn_record {
     struct str id;
     enum turn_state state;
+    bool is_kept; /* as in struct turn_mark */
     int64_t seq, turn_seq;
     const struct error *err;     /* NULL: none */
     const struct event_end *end; /* NULL: it has not ended */

@@ -225,6 +225,7 @@ static void take_turn(struct loader *ld, yyjson_val *v)
         if (str_is(state, turn_state_name(s)))
             m->state = s;
     m->is_lost |= str_is(state, "lost");
+    m->is_kept |= json_get_bool(v, "kept", false);
     if (m->state != TURN_RUNNING) {
         struct usage usage = usage_get(json_get(v, "usage"));
         usage_add(&ld->hd->usage, &usage);

@@ -235,6 +235,7 @@ static void take_reading(struct session *s, struct reading *r, struct session_re
     s->n_turns = hd->n_turns;
     s->usage = hd->usage;
     s->last_end = s->history.marks ? s->history.marks->state : TURN_COMPLETED;
+    s->is_last_kept = s->history.marks && s->history.marks->is_kept;
     ret->n_bad = hd->n_bad;
     restore_partial(s);
     ret->n_unknown_calls = history_close_calls(&s->history, s->settings->toolset->error_prefix);

@@ -33,6 +33,7 @@ bool overflow_continue_await(struct turn *t, struct error *err)
     if (!r->continuation || t->round == 0 || s->n_continuations >= r->max_continuations)
         return false;
     t->mark->state = TURN_CANCELED;
+    t->mark->is_kept = true; /* also when the summary fails */
     /* The summary is made while calls and results are still there, if it is not made already. */
     bool ok = (s->history.ends_with_compaction || compact_all_await(s, t, err, &out, &why)) &&
               session_settle_through_await(s, true, &why) &&

@@ -179,7 +179,8 @@ static void put_last_end(struct session *s, struct buf *out)
 {
     enum { ERROR_CHARS = 300 };
     AUTO(buf) struct buf text = BUF_INIT;
-    const char *rest = s->settings->drops_failed_turns && s->last_end == TURN_FAILED
+    const char *rest = s->settings->drops_failed_turns && s->last_end == TURN_FAILED &&
+                               !s->is_last_kept
                            ? " and is not part of this conversation; what it did to files stays"
                            : "; what it had begun may be incomplete";
     switch (s->last_end) {

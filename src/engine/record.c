@@ -135,6 +135,8 @@ void record_turn(struct buf *out, const struct turn_record *r)
     struct jw w = begin(out, "trivet_turn");
     jw_kstr(&w, "turn", r->id);
     jw_kz(&w, "state", turn_state_name(r->state));
+    if (r->is_kept)
+        jw_kbool(&w, "kept", true);
     jw_kint(&w, "seq", r->seq);
     jw_kint(&w, "turn_seq", r->turn_seq);
     if (r->err && r->err->code != ERR_NONE) {

@@ -81,6 +81,7 @@ struct session {
     struct servers *servers;  /* MCP servers; NULL before they are looked for */
     struct prompt prompt;     /* what the model was sent */
     enum turn_state last_end; /* of the last turn; TURN_RUNNING: the process ended during it */
+    bool is_last_kept;        /* TURN_FAILED: it stays in the conversation */
     char *last_error;         /* of a failed one, or what else to say of it; or NULL */
     struct nested nested;     /* instructions of directories that it was sent */
     struct recent recent;     /* calls and results of turns that are texts now */

@@ -21,6 +21,7 @@ static bool write_turn_record(struct turn *t, const struct event_end *end, struc
     int64_t ahead = t->state == TURN_RUNNING ? 0 : t->state == TURN_CANCELED ? 1 : 2;
     record_turn(&line, &(struct turn_record){.id = str_of(t->id),
                                              .state = t->state,
+                                             .is_kept = t->mark && t->mark->is_kept,
                                              .seq = s->seq + ahead,
                                              .turn_seq = t->n_events + ahead,
                                              .err = &t->error,
@@ -388,9 +389,9 @@ static void end_turn_await(struct turn *t, bool ok, struct error *err)
                             .iterations = t->iterations,
                             .usage = t->usage,
                             .mutations = buf_str(&mutations)};
+    bool is_changed = t->state != TURN_FAILED || (t->mark && t->mark->is_kept);
     bool is_kept = write_turn_record(t, &end, &late);
-    is_kept = is_kept &&
-              (t->errand || session_settle_through_await(s, t->state != TURN_FAILED, &late));
+    is_kept = is_kept && (t->errand || session_settle_through_await(s, is_changed, &late));
     if (!is_kept && t->state != TURN_FAILED) {
         set_state(t, false, &late);
         end.state = t->state;
@@ -401,6 +402,7 @@ static void end_turn_await(struct turn *t, bool ok, struct error *err)
     turn_finish(t, &end);
     if (!t->errand && !t->is_continued) {
         s->last_end = t->state;
+        s->is_last_kept = t->mark && t->mark->is_kept;
         session_set_str(&s->last_error, t->state == TURN_FAILED ? error_str(&t->error) : STR_NONE);
     }
     settle_late_steering(t); /* nothing waits between this and the end of the fiber */

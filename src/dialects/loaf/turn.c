@@ -198,7 +198,7 @@ void loaf_turn_ended(struct loaf_session *ls, const struct event *e)
         end_interrupted(ls);
     else
         end_failed(ls, e->error);
-    if (e->end->state != TURN_FAILED && ls->turn_provider)
+    if ((e->end->state != TURN_FAILED || ls->overflow.n) && ls->turn_provider)
         ls->provider = ls->turn_provider;
     forget_turn(ls);
     ls->is_pending = false;
