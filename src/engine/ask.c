@@ -352,6 +352,8 @@ static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret
         keep_partial(t, &ask.model, reply);
     }
     close_stream(s);
+    if (ok)
+        window_keep_ratio_await(s);
     return ok;
 }
 

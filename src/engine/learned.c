@@ -15,10 +15,12 @@
 enum { FILE_MAX = 256 << 10, ENTRIES_MAX = 256, LOCK_MS = 2000 };
 static const int64_t KEPT_MS = 30LL * 24 * 3600 * 1000;
 static const int64_t LEAST = 1000, MOST = 20000000; /* tokens that can be a window */
+static const double HIGH = 1.25; /* ratio: below it the estimate is good enough */
 
 struct known {
     struct str model, server;
-    int64_t tokens, at_ms;
+    struct learned_facts facts;
+    int64_t at_ms;
 };
 
 struct learned {
@@ -75,6 +77,16 @@ static void file_path(struct buf *out)
     buf_addz(out, "/trivet/windows.json");
 }
 
+/* Drops what cannot be; false when nothing is left. */
+static bool make_possible(struct learned_facts *f)
+{
+    if (f->window < LEAST || f->window > MOST)
+        f->window = 0;
+    if (!(f->ratio >= 0.5 && f->ratio <= 6))
+        f->ratio = 0;
+    return f->window || f->ratio > 0;
+}
+
 static void read_file(struct learned *l)
 {
     AUTO(buf) struct buf path = BUF_INIT, text = BUF_INIT;
@@ -91,10 +103,13 @@ static void read_file(struct learned *l)
     int64_t now = time_now_ms();
     yyjson_val *list = json_get(doc.root, "windows");
     yyjson_arr_foreach(list, i, max, item) {
-        struct known k = {json_get_str(item, "model"), json_get_str(item, "server"),
-                          json_get_int(item, "tokens", 0), json_get_int(item, "at_ms", 0)};
+        struct known k = {
+            json_get_str(item, "model"),
+            json_get_str(item, "server"),
+            {json_get_int(item, "tokens", 0), yyjson_get_num(json_get(item, "ratio"))},
+            json_get_int(item, "at_ms", 0)};
         bool is_fresh = k.at_ms <= now && now - k.at_ms < KEPT_MS;
-        if (k.model.n && k.tokens >= LEAST && k.tokens <= MOST && is_fresh)
+        if (k.model.n && is_fresh && make_possible(&k.facts))
             add(l, k);
     }
 }
@@ -114,11 +129,11 @@ void learned_free(struct learned *l)
     free(l);
 }
 
-int64_t learned_find(const struct learned *l, struct str model, struct str server)
+struct learned_facts learned_find(const struct learned *l, struct str model, struct str server)
 {
     AUTO(buf) struct buf plain = BUF_INIT;
     const struct known *k = find(l, model, without_user(server, &plain));
-    return k ? k->tokens : 0;
+    return k ? k->facts : (struct learned_facts){0};
 }
 
 static void put_all(const struct learned *l, struct buf *out)
@@ -130,7 +145,10 @@ static void put_all(const struct learned *l, struct buf *out)
         jw_obj(&w);
         jw_kstr(&w, "model", l->items[i].model);
         jw_kstr(&w, "server", l->items[i].server);
-        jw_kint(&w, "tokens", l->items[i].tokens);
+        if (l->items[i].facts.window)
+            jw_kint(&w, "tokens", l->items[i].facts.window);
+        if (l->items[i].facts.ratio > 0)
+            jw_knum(&w, "ratio", l->items[i].facts.ratio);
         jw_kint(&w, "at_ms", l->items[i].at_ms);
         jw_obj_end(&w);
     }
@@ -154,16 +172,27 @@ static bool write_await(struct learned *l, struct error *err)
     return ok;
 }
 
-void learned_note_await(struct learned *l, struct str model, struct str server, int64_t tokens)
+static bool is_ratio_new(double old, double ratio)
+{
+    return ratio > 0 && (old > 0 ? ratio > old * 1.15 || ratio < old * 0.8 : ratio > HIGH);
+}
+
+void learned_note_await(struct learned *l, struct str model, struct str server,
+                        struct learned_facts facts)
 {
     AUTO(buf) struct buf plain = BUF_INIT;
     struct error err;
-    tokens = MIN(MAX(tokens, LEAST), MOST);
     server = without_user(server, &plain);
-    const struct known *old = find(l, model, server);
-    if (old && old->tokens == tokens)
+    struct learned_facts old = learned_find(l, model, server);
+    if (facts.window)
+        facts.window = MIN(MAX(facts.window, LEAST), MOST);
+    bool is_new = facts.window && facts.window != old.window;
+    if (!is_new && !is_ratio_new(old.ratio, facts.ratio))
         return;
-    add(l, (struct known){model, server, tokens, time_now_ms()});
+    facts.window = facts.window ? facts.window : old.window;
+    if (!is_ratio_new(old.ratio, facts.ratio))
+        facts.ratio = old.ratio;
+    add(l, (struct known){model, server, facts, time_now_ms()});
     if (!write_await(l, &err) && err.code != ERR_CANCELED)
         log_info("the window of %.*s is not kept: %s", STR_FMT(model), err.text);
 }

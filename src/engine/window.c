@@ -32,15 +32,20 @@ int64_t window_weight(const struct session *s, int64_t tokens)
     return (int64_t)((double)tokens / ratio_of(s));
 }
 
-/* What is known about the window: the settings or the catalogue, and less if the server said so. */
-static int64_t find_window(struct session *s, const struct ask *ask, bool *ret_assumed)
+static struct learned_facts find_facts(struct session *s, const struct ask *ask)
 {
     struct engine *e = s->engine;
-    int64_t window = s->settings->context_window ? s->settings->context_window
-                                                 : ask->model.context_window;
     if (!e->learned)
         e->learned = learned_new();
-    int64_t learned = learned_find(e->learned, str_of(s->slug), ask->base_url);
+    return learned_find(e->learned, str_of(s->slug), ask->base_url);
+}
+
+/* What is known about the window: the settings or the catalogue, and less if the server said so. */
+static int64_t find_window(struct session *s, const struct ask *ask, int64_t learned,
+                           bool *ret_assumed)
+{
+    int64_t window = s->settings->context_window ? s->settings->context_window
+                                                 : ask->model.context_window;
     *ret_assumed = !ask->model.context_window;
     window = window ? window : learned ? learned : ASSUMED_WINDOW;
     if (learned)
@@ -61,7 +66,10 @@ void window_model(struct session *s, const struct ask *ask)
     if (about != g->about)
         *g = (struct gauge){.about = about, .server = g->server};
     session_set_str(&g->server, ask->base_url);
-    g->window = find_window(s, ask, &g->is_assumed);
+    struct learned_facts learned = find_facts(s, ask);
+    if (g->ratio == 0)
+        g->ratio = learned.ratio;
+    g->window = find_window(s, ask, learned.window, &g->is_assumed);
     g->reserve = reserve_of(s, ask, g->window);
 }
 
@@ -130,6 +138,19 @@ void window_accepted(struct session *s, const struct usage *usage)
     if (is_counted)
         g->ratio = ratio_between(usage->input, g->sent);
     g->accepted = is_counted ? usage->input : as_tokens(s, g->sent);
+}
+
+static void note_await(struct session *s, struct learned_facts facts)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    struct str slug = arena_str(&a, str_of(s->slug)),
+               server = arena_str(&a, str_of(s->gauge.server));
+    learned_note_await(s->engine->learned, slug, server, facts);
+}
+
+void window_keep_ratio_await(struct session *s)
+{
+    note_await(s, (struct learned_facts){.ratio = s->gauge.ratio});
 }
 
 /* ---- masking ---- */
@@ -282,24 +303,25 @@ void window_learn_await(struct turn *t, const struct error *why)
     struct gauge *g = &s->gauge;
     int64_t refused = as_tokens(s, g->sent), said = learned_from_text(error_str(why));
     int64_t counted = learned_count_from_text(error_str(why), said, refused);
-    AUTO(arena) struct arena a = ARENA_INIT;
+    struct learned_facts news = {0};
     if (!g->sent)
         return;
     int64_t least = counted ? counted : said + said / 20;
     if (said && least > refused) /* we count too little */
-        g->ratio = ratio_between(least, g->sent);
-    if (said >= g->window)
+        g->ratio = news.ratio = ratio_between(least, g->sent);
+    if (said >= g->window) {
+        note_await(s, news);
         return;
+    }
     /* Far above the last accepted request the window can be anywhere in between. */
     int64_t guess = MAX(g->accepted * SHRINK_PERCENT / 100, refused / 2);
     g->window = said ? said : MIN(guess, g->window);
     g->reserve = MIN(g->reserve, g->window / 4);
     if (!said)
         g->cap = g->window;
-    if (!said && !g->is_assumed)
-        return;
-    struct str slug = arena_str(&a, str_of(s->slug)), server = arena_str(&a, str_of(g->server));
-    learned_note_await(t->engine->learned, slug, server, g->window);
+    if (said || g->is_assumed)
+        news.window = g->window;
+    note_await(s, news);
 }
 
 static void name_largest(struct session *s, struct error *err)

@@ -22,13 +22,12 @@ struct session;
 struct turn;
 struct usage;
 
-struct gauge {      /* what a session knows about the size of its requests; all zero at first */
-    uint64_t about; /* the model and the server that the figures are of */
-    double
-        ratio; /* tokens that the provider counted per estimated token; 0: no count was received */
-    int64_t fixed;           /* weight of the instruction and the tools */
-    int64_t sent;            /* weight of the last request */
-    int64_t accepted;        /* tokens of the last accepted request */
+struct gauge {        /* what a session knows about the size of its requests; all zero at first */
+    uint64_t about;   /* the model and the server that the figures are of */
+    double ratio;     /* tokens that the provider counted per estimated token; 0: it is not known */
+    int64_t fixed;    /* weight of the instruction and the tools */
+    int64_t sent;     /* weight of the last request */
+    int64_t accepted; /* tokens of the last accepted request */
     int64_t window, reserve; /* tokens */
     int64_t cap;             /* the window by refusals that named none; 0: there was none */
     bool is_assumed;         /* the catalogue knows nothing about the window */
@@ -53,6 +52,8 @@ int64_t window_weight(const struct session *s, int64_t tokens);
 bool window_fit_await(struct turn *t, struct error *err);
 /* The request was answered; its usage counts unless it is estimated. */
 void window_accepted(struct session *s, const struct usage *usage);
+/* How the provider counts, for the next process, if that is far from the estimate. */
+void window_keep_ratio_await(struct session *s);
 /* The request was refused as too long.  True: it is shorter now and can be made again.  False: err
  * is what the turn ends with; it names what is largest. */
 bool window_refused_await(struct turn *t, struct error *err);

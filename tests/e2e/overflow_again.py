@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 """A server with a window far smaller than known, and with a tokenizer that counts two or three times
 as much as estimated: turns of 18 rounds complete in every front end, though the request is refused
-more than once.  Where system text and tools alone are too long, the error says so."""
+more than once.  Where system text and tools alone are too long, the error says so.  What one process
+learned of a server's counting the next one knows."""
+import contextlib
 import json
 import os
 import subprocess
@@ -25,8 +27,8 @@ NARROW = (6000, False, 4000, 1.2, True)  # loaf's tools alone are longer
 TINY = (1300, True, 1000, 4, True)
 
 
-def through_exec(base):
-    done = subprocess.run([PROGRAM, "exec", "--model", "openai/m", "work on it"], cwd=base,
+def through_exec(base, *more):
+    done = subprocess.run([PROGRAM, "exec", "--model", "openai/m", *more, "work on it"], cwd=base,
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     return done.stdout, done.stderr
 
@@ -56,8 +58,9 @@ def through_kward(base):
         return json.dumps(c.heard), json.dumps(end)
 
 
-def play(front, case):
-    window, names, size, bytes_per_token, counts = case
+@contextlib.contextmanager
+def workspace(size):
+    """Files f1.txt and so on of that many bytes, and a model whose window is believed to be large."""
     with harness.private_place() as base:
         os.environ.update(harness.clean_env(base))
         base = os.path.join(os.path.realpath(base), "workspace")
@@ -67,6 +70,14 @@ def play(front, case):
         for i in range(1, ROUNDS + 1):
             with open(f"{base}/f{i}.txt", "w", encoding="ascii") as file:
                 file.write(text_of(i, size))
+        os.environ.update(TRIVET_SANDBOX="off", OPENAI_API_KEY="key-of-windows-1", TRIVET_RETRY_MS="1",
+                          TRIVET_MODELS=f"{base}/models.json", TRIVET_MODEL="openai/m")
+        yield base
+
+
+def play(front, case):
+    window, names, size, bytes_per_token, counts = case
+    with workspace(size) as base:
 
         def call(n):
             return "read_file", {"file_path": f"{base}/f{n}.txt"} if front is through_loaf else \
@@ -75,15 +86,32 @@ def play(front, case):
         model = SmallModel(window, ROUNDS, call, names_window=names,
                            bytes_per_token=bytes_per_token, reports_usage=counts)
         with Server(model) as server:
-            os.environ.update(OPENAI_BASE_URL=f"http://127.0.0.1:{server.port}/v1", TRIVET_SANDBOX="off",
-                              OPENAI_API_KEY="key-of-windows-1", TRIVET_RETRY_MS="1",
-                              TRIVET_MODELS=f"{base}/models.json", TRIVET_MODEL="openai/m")
+            os.environ["OPENAI_BASE_URL"] = f"http://127.0.0.1:{server.port}/v1"
             said, end = front(base)
     return "All done." in said, model, end
 
 
+def several_processes():
+    """Prompts of one session, a process each, to a server that counts every byte and reports no usage:
+    only the first is refused."""
+    with workspace(3000) as base:
+        model = SmallModel(12000, 0, lambda n: ("read_file", {"path": f"f{n}.txt"}),
+                           bytes_per_token=1, reports_usage=False)
+        with Server(model) as server:
+            os.environ["OPENAI_BASE_URL"] = f"http://127.0.0.1:{server.port}/v1"
+            for more in ([], ["-c"], ["-c"], ["-c"]):
+                model.rounds = model.n_calls + 3
+                said, end = through_exec(base, *more)
+                if "All done." not in said:
+                    return f"{model.n_calls} calls, {end}"
+        return len(model.refused) == 1 or f"refused {model.refused}"
+
+
 def main():
-    passed = failed = 0
+    outcome = several_processes()
+    passed, failed = int(outcome is True), int(outcome is not True)
+    if failed:
+        print(f"FAIL several_processes: {outcome}")
     for front in (through_exec, through_loaf, through_scaiflux, through_kward):
         for case in (*CASES, *([NARROW] if front is through_scaiflux else []), TINY):
             try:

@@ -128,20 +128,23 @@ static void test_file(void **state)
     snprintf(
         text, sizeof text,
         "{\"windows\":[{\"model\":\"a/b\",\"server\":\"http://h/v1\",\"tokens\":32768,\"at_ms\":"
-        "%lld},{\"model\":\"a/old\",\"server\":\"\",\"tokens\":32768,\"at_ms\":1000},"
-        "{\"model\":\"a/no\",\"server\":\"\",\"tokens\":-5,\"at_ms\":%lld}]}",
-        (long long)now, (long long)now);
+        "%lld},{\"model\":\"a/dense\",\"server\":\"\",\"ratio\":2.5,\"at_ms\":%lld},{\"model\":\"a/old\",\"server\":\"\",\"tokens\":32768,\"at_ms\":1000},"
+        "{\"model\":\"a/no\",\"server\":\"\",\"tokens\":-5,\"ratio\":90,\"at_ms\":%lld}]}",
+        (long long)now, (long long)now, (long long)now);
     write_file(dir, text);
     struct learned *l = learned_new();
-    assert_int_equal(learned_find(l, STR("a/b"), STR("http://h/v1")), 32768);
-    assert_int_equal(learned_find(l, STR("a/b"), STR("http://user:secret@h/v1")), 32768);
-    assert_int_equal(learned_find(l, STR("a/b"), STR("http://other/v1")), 0);
-    assert_int_equal(learned_find(l, STR("a/old"), STR("")), 0);
-    assert_int_equal(learned_find(l, STR("a/no"), STR("")), 0);
+    assert_int_equal(learned_find(l, STR("a/b"), STR("http://h/v1")).window, 32768);
+    assert_int_equal(learned_find(l, STR("a/b"), STR("http://user:secret@h/v1")).window, 32768);
+    assert_int_equal(learned_find(l, STR("a/b"), STR("http://other/v1")).window, 0);
+    assert_true(learned_find(l, STR("a/dense"), STR("")).ratio == 2.5);
+    assert_int_equal(learned_find(l, STR("a/dense"), STR("")).window, 0);
+    assert_true(learned_find(l, STR("a/no"), STR("")).ratio == 0);
+    assert_int_equal(learned_find(l, STR("a/old"), STR("")).window, 0);
+    assert_int_equal(learned_find(l, STR("a/no"), STR("")).window, 0);
     learned_free(l);
     write_file(dir, "{\"windows\":[{\"model\"");
     l = learned_new();
-    assert_int_equal(learned_find(l, STR("a/b"), STR("http://h/v1")), 0);
+    assert_int_equal(learned_find(l, STR("a/b"), STR("http://h/v1")).window, 0);
     learned_free(l);
 }
 
