@@ -36,17 +36,23 @@ static void show_errors(struct chat *c)
             view_notice(c, STYLE_YELLOW, "%.*s", STR_FMT(line));
 }
 
-/* A terminal that was resized has moved the open row; text that is printed before this is known
- * would be printed over other text.  tmux reports a second resize up to 250 ms later. */
-static void look_at_size(struct chat *c)
+/* A terminal that was resized has moved all rows; what is drawn before this is known would be drawn
+ * over other text.  tmux reports a second resize up to 250 ms later.  False: more may come. */
+static bool look_at_size(struct chat *c, bool waits)
 {
     int cols, lines;
     tty_size(c->out_fd, &cols, &lines);
-    if (cols == c->screen.cols && lines == c->screen.lines)
-        return;
-    if (cols != c->screen.cols)
+    if (cols != c->seen_cols || lines != c->seen_lines)
         c->resized_us = time_mono_us();
-    screen_resize(&c->screen, cols, lines);
+    c->seen_cols = cols;
+    c->seen_lines = lines;
+    if (waits && time_mono_us() - c->resized_us < HOLD_MS * 1000LL) {
+        timer_start(c->frame, HOLD_MS);
+        return false;
+    }
+    if (cols != c->screen.cols || lines != c->screen.lines)
+        screen_resize(&c->screen, cols, lines);
+    return true;
 }
 
 /* A terminal that takes nothing pauses the model. */
@@ -66,13 +72,13 @@ void chat_draw(struct chat *c)
     }
     show_errors(c);
     c->drawn_us = time_mono_us();
-    look_at_size(c);
-    c->screen.is_held = !c->is_quitting && c->drawn_us - c->resized_us < HOLD_MS * 1000LL;
+    if (!look_at_size(c, !c->is_quitting)) {
+        hold_back(c);
+        return;
+    }
     if (!c->screen.is_plain && !c->is_quitting)
         live_draw(c);
     screen_frame(&c->screen);
-    if (c->screen.is_held)
-        timer_start(c->frame, HOLD_MS);
     if (!c->screen.out.n)
         return;
     writer_put(c->out, buf_str(&c->screen.out));
@@ -196,7 +202,7 @@ static void write_raw(struct chat *c)
 
 static void leave_terminal(struct chat *c)
 {
-    c->screen.is_held = false;
+    look_at_size(c, false);
     screen_frame(&c->screen);
     screen_leave(&c->screen);
     write_raw(c);
@@ -453,6 +459,8 @@ static void begin_screen(struct chat *c)
     bool is_dumb = !term || !*term || strcmp(term, "dumb") == 0;
     bool is_plain = c->options.is_plain || is_dumb;
     tty_size(c->out_fd, &cols, &lines);
+    c->seen_cols = cols;
+    c->seen_lines = lines;
     screen_init(&c->screen, cols, lines, is_plain, !(no_colour && *no_colour));
     c->markdown.screen = &c->screen;
     c->keys.is_plain = is_plain;

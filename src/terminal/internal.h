@@ -62,6 +62,7 @@ struct chat {
     int in_fd, out_fd;
     struct timer *frame, *second, *escape;
     int64_t drawn_us, resized_us;
+    int seen_cols, seen_lines; /* of the terminal; the screen follows when they stay */
     const struct pane *pane;
     /* the turn */
     bool is_busy, is_stopping, is_thinking /* the last text was reasoning */, in_answer;

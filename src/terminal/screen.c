@@ -170,13 +170,10 @@ static bool find_word(const struct layout *l, struct str text, size_t *ret_n, in
 static void end_row(struct screen *s)
 {
     set_style(s, 0);
-    if (!s->is_plain && s->col < s->cols)
-        buf_addz(&s->out, "\033[K");
     buf_addz(&s->out, s->is_plain ? "\n" : "\r\n");
     s->blank = s->col ? 1 : MIN(s->blank + 1, 2);
     s->col = s->gap = 0;
     s->is_cut = false;
-    s->reach--;
 }
 
 static void put_blanks(struct screen *s, int n)
@@ -191,16 +188,16 @@ static void wrap_row(struct screen *s)
     if (s->col < s->cols)
         put_blanks(s, s->cols - s->col);
     s->col = 0;
-    s->reach--;
 }
 
+/* Behind a doubtful cluster the column is set, which is none behind the last one. */
 static void put_cluster(struct screen *s, struct str text, const struct cluster *k)
 {
-    if (!s->is_plain && s->col + k->width > s->cols)
+    if (!s->is_plain && s->col + k->width + k->is_doubtful > s->cols)
         wrap_row(s);
     buf_add(&s->out, str_cut(text, k->n));
     s->col += k->width;
-    if (k->is_doubtful && !s->is_plain && s->col < s->cols)
+    if (k->is_doubtful && !s->is_plain)
         buf_addf(&s->out, "\033[%dG", s->col + 1);
 }
 
@@ -388,31 +385,23 @@ static void draw_changes(struct screen *s)
     for (int i = 0; i < s->next.n; i++) {
         if (row_is_same(s, i))
             continue;
-        if (i < s->live.n) {
-            move_up(s, at - i);
-            buf_addc(&s->out, '\r');
-        } else { /* behind the last one */
-            move_up(s, at - (i - 1));
-            buf_addz(&s->out, "\r\n");
-        }
+        bool is_new = i >= s->live.n; /* behind the last one */
+        move_up(s, at - (i - is_new));
+        buf_addz(&s->out, is_new ? "\r\n\033[K" : "\r\033[K");
         at = i;
         buf_add(&s->out, buf_str(&s->next.rows[i].text));
-        buf_addz(&s->out, "\033[K");
     }
     move_up(s, at - s->next.cursor_row);
     buf_addf(&s->out, "\033[%dG", s->next.cursor_col + 1);
 }
 
-/* From the first live row on; the cursor is at its beginning. */
+/* From the first live row on; the cursor is at its beginning, and nothing stands below it. */
 static void draw_all(struct screen *s)
 {
     for (int i = 0; i < s->next.n; i++) {
         buf_addz(&s->out, i ? "\r\n" : "");
         buf_add(&s->out, buf_str(&s->next.rows[i].text));
-        buf_addz(&s->out, "\033[K");
     }
-    if (s->reach > s->next.n)
-        buf_addz(&s->out, "\033[J");
     move_up(s, s->next.n - 1 - s->next.cursor_row);
     buf_addf(&s->out, "\033[%dG", s->next.cursor_col + 1);
 }
@@ -423,7 +412,6 @@ static void take_over(struct screen *s)
     s->live = s->next;
     s->next = old;
     s->next.n = s->next.cursor_row = s->next.cursor_col = 0;
-    s->reach = s->live.n;
 }
 
 /* A resize has moved the open row: text goes on in the first live one. */
@@ -439,29 +427,22 @@ static void leave_row(struct screen *s)
     }
 }
 
-/* The text, from the open row on.  False when all of it has to wait. */
+/* The text, from the open row on, behind which all is cleared: where a terminal takes fewer columns
+ * for a cluster than we do, a column is skipped.  False when all of it has to wait. */
 static bool draw_text(struct screen *s)
 {
     size_t before = s->out.n;
     if (s->is_cut)
         leave_row(s);
     move_up(s, s->live.cursor_row + (s->col > 0));
-    s->reach += s->col > 0; /* counted from the row where the text begins */
-    if (s->col > 0)
-        buf_addf(&s->out, "\033[%dG", s->col + 1);
-    else
-        buf_addc(&s->out, '\r');
+    buf_addf(&s->out, "\033[%dG\033[J", s->col + 1);
     size_t begun = s->out.n;
     lay_out(s);
     if (s->out.n == begun) {
-        s->reach -= s->col > 0;
         buf_cut(&s->out, before);
         return false;
     }
-    if (s->col > 0) {
-        buf_addz(&s->out, s->col < s->cols ? "\033[K\r\n" : "\r\n");
-        s->reach--;
-    }
+    buf_addz(&s->out, s->col > 0 ? "\r\n" : "");
     return true;
 }
 
@@ -482,7 +463,7 @@ static void draw_live(struct screen *s)
         return;
     }
     move_up(s, s->live.cursor_row);
-    buf_addc(&s->out, '\r');
+    buf_addz(&s->out, "\r\033[J");
     draw_all(s);
 }
 
@@ -513,7 +494,7 @@ void screen_frame(struct screen *s)
     fit_live(s);
     buf_addz(&s->out, "\033[?2026h");
     size_t begun = s->out.n;
-    if (s->n_runs && !s->is_held && draw_text(s))
+    if (s->n_runs && draw_text(s))
         draw_all(s);
     else if (!is_unchanged(s))
         draw_live(s);
@@ -527,24 +508,26 @@ void screen_frame(struct screen *s)
 /* Rows above the cursor that a terminal of the new width makes of the live ones. */
 static int rows_above(const struct screen *s)
 {
-    int n = s->live.cursor_col / s->cols;
-    for (int i = 0; i < s->live.cursor_row; i++)
-        n += MAX(1, (s->live.rows[i].width + s->cols - 1) / s->cols);
-    return n;
+    const struct live_rows *l = &s->live;
+    int n = 0, width = l->n ? l->rows[l->cursor_row].width : 0;
+    for (int i = 0; i < l->cursor_row; i++)
+        n += MAX(1, (l->rows[i].width + s->cols - 1) / s->cols);
+    return n + MIN(l->cursor_col, MAX(width - 1, 0)) / s->cols;
 }
 
+/* A terminal with fewer lines may have dropped those below the cursor. */
 void screen_resize(struct screen *s, int cols, int lines)
 {
-    bool is_other = MAX(cols, 8) != s->cols;
+    bool is_wrapped = MAX(cols, 8) != s->cols;
     s->cols = MAX(cols, 8);
     s->lines = MAX(lines, 4);
-    if (s->is_plain || !is_other)
+    if (s->is_plain)
         return;
-    move_up(s, rows_above(s));
+    int above = rows_above(s);
+    move_up(s, above);
     buf_addc(&s->out, '\r');
     s->live.n = s->live.cursor_row = s->live.cursor_col = 0;
-    s->reach = 2 * LIVE_ROWS;
-    s->is_cut = s->col > 0;
+    s->is_cut = s->is_cut || (s->col > 0 && (is_wrapped || above >= s->lines - 1));
 }
 
 void screen_leave(struct screen *s)
@@ -560,7 +543,7 @@ void screen_leave(struct screen *s)
 void screen_forget(struct screen *s)
 {
     s->live.n = s->live.cursor_row = s->live.cursor_col = 0;
-    s->col = s->gap = s->reach = 0;
+    s->col = s->gap = 0;
     s->is_cut = false;
     s->blank = 1;
 }

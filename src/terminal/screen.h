@@ -63,7 +63,6 @@ struct screen {
     struct text_run *runs;
     size_t n_runs, runs_capacity;
     bool is_whole; /* the pending text ends here: a word at its end is one */
-    bool is_held;  /* no text is printed for now */
     /* the open row */
     int col;     /* where its text ends; 0: there is none */
     bool is_cut; /* a resize moved it: text goes on in a new row */
@@ -72,7 +71,6 @@ struct screen {
     int blank; /* empty rows at the end of what was printed, at most 2 */
     /* what is drawn */
     struct live_rows live, next;
-    int reach; /* rows below the first live one that may hold something */
 };
 
 void screen_init(struct screen *s, int cols, int lines, bool is_plain, bool has_colour);

@@ -155,6 +155,53 @@ def resizes(base):
         assert rows[-2] == "> typed meanwhile", rows
 
 
+def shrinks(base):
+    """A window that shrinks in mid-stream, in both directions and again before the program knows: the
+    lower rows stand once, below the text, and no word is lost."""
+    sizes = (((70, 12), (61, 24)), ((61, 24), (59, 8)), ((61, 8), (40, 8), (50, 8)), ((70, 12), (120, 8), (40, 8)))
+    for i, steps in enumerate(sizes):
+        with tmux.Pane(os.path.join(base, str(i))) as pane:
+            pane.chat(scene=WORDS)
+            pane.enter("go")
+            pane.wait("w30w")
+            pane.type("typed text that fills a row of the editor and a part of the next one")
+            for size in steps:
+                pane.resize(*size)
+                time.sleep(0.02)
+            pane.idle(1, 30)
+            whole = pane.all()
+            assert "esc stops" not in whole and whole.count("typed text") == 1, (steps, whole)
+            words = re.findall(r"\bw(\d+)w\b", pane.all(joined=True))
+            assert sorted(map(int, words)) == list(range(1500)), (steps, len(words))
+            pane.until(lambda s: s.rstrip("\n").split("\n")[-1].strip())
+    with tmux.Pane(os.path.join(base, "idle")) as pane:  # tmux drops the rows below the cursor
+        pane.chat(model="rehearsal/hello")
+        pane.wait("workspace-write")
+        pane.enter("/help")
+        pane.wait("/quit")
+        pane.resize(80, 9)
+        pane.wait("workspace-write")
+
+
+def emoji(base):
+    """A terminal may take fewer columns for an emoji than we do; nothing shows through what it skips."""
+    word = "\u2764\ufe0f\u26a0\ufe0f\u2714\ufe0fend"
+    scene = {"rounds": [[{"say": " ".join(["words"] * 12) + "\n", "pause_ms": 20},
+                         {"say": f"{word}\n" * 3, "pause_ms": 120}, {"say": "\n```\n" + word * 40 + "\n```\n"}]]}
+    with tmux.Pane(base) as pane:
+        pane.chat(scene=scene)
+        pane.enter("go")
+        pane.wait("end")
+        pane.type(word)
+        pane.idle(1)
+        rows = [row for row in pane.all().split("\n") if "\u2764" in row]
+        assert len(rows) > 8, rows
+        for row in rows:
+            assert set(row) <= set("\u2764\u26a0\u2714\ufe0fend> "), row
+        code = "".join(pane.all().split("workspace-write")[0].split())
+        assert code.count("end") == 44, code
+
+
 def frames(base):
     """All that is drawn stands in whole frames; nothing is cleared, switched or hidden; a window of
     a few rows is enough."""
@@ -253,4 +300,4 @@ def plain(base):
                 assert b"\x1b" not in file.read()
 
 
-tmux.run([lines, history, paste, wide, resizes, frames, soft_wrap, colours, plain])
+tmux.run([lines, history, paste, wide, resizes, shrinks, emoji, frames, soft_wrap, colours, plain])
