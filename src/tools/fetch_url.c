@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/fetch_url.h"
 
+#include "base/entity.h"
 #include "base/time.h"
 #include "base/utf8.h"
 #include "net/address.h"

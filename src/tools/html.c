@@ -11,6 +11,7 @@
  */
 #include "tools/html.h"
 
+#include "base/entity.h"
 #include "base/mem.h"
 #include "tools/url.h"
 

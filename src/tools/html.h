@@ -11,10 +11,5 @@
  * that are none lose their address.  Never fails: what is broken is taken as text or left out.
  * out may have a limit; what does not fit is left out and out->full set. */
 void html_text(struct str html, struct str base, struct buf *out, struct buf *ret_title);
-/* One character reference at the start of s ("&amp;"): appends what it means and returns its
- * length, or 0 when it is none. */
-size_t html_entity(struct str s, struct buf *out);
-/* Appends a byte of Windows-1252, which the web also calls ISO 8859-1. */
-void html_put_latin(struct buf *out, unsigned char byte);
 
 #endif

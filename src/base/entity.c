@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Character references of HTML: numbers, and the names that pages use. */
+#include "base/entity.h"
+
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "tools/html.h"
 
 enum { MAX_NAME = 16 };
 
