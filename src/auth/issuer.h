@@ -30,6 +30,8 @@ struct issuer {
     bool names_originator;   /* the authorize query names the originator */
     bool secret_in_header;   /* the client's secret goes into the Authorization header */
     const char *resource;    /* what the tokens are for (RFC 8707), or NULL */
+    const char *identifier; /* that a redirect back may name (RFC 9207); NULL: it is not compared */
+    bool names_itself;      /* every redirect back does */
     bool refreshes_by_json;
     bool offers_api_key; /* the id token can be exchanged for one */
     int ports[3];        /* tried in this order; 0: any free one */

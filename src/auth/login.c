@@ -66,7 +66,7 @@ static void login_release(struct login *lg)
 
 /* ---- the redirect back ---- */
 
-enum back { BACK_CODE, BACK_REFUSED, BACK_WRONG_STATE, BACK_NOTHING };
+enum back { BACK_CODE, BACK_REFUSED, BACK_WRONG_STATE, BACK_WRONG_ISSUER, BACK_NOTHING };
 
 static bool has_state(const struct login *lg)
 {
@@ -78,6 +78,11 @@ static bool is_state_right(const struct login *lg, struct str state)
     return !has_state(lg) || pkce_is_same(state, str_of(lg->pkce.state));
 }
 
+static bool is_waiting(const struct login *lg)
+{
+    return lg->status == LOGIN_PENDING && !lg->code.p && !lg->was_refused;
+}
+
 static void take_refusal(struct login *lg, struct str error, struct str words)
 {
     struct str said = str_cut(words.n ? words : error, 180);
@@ -87,15 +92,26 @@ static void take_refusal(struct login *lg, struct str error, struct str words)
     wait_wake(&lg->news);
 }
 
+/* False ends the sign-in: this browser was led to another issuer, to which the code would go next
+ * (RFC 9207).  Nothing of what came back is used or shown. */
+static bool check_issuer(struct login *lg, struct str iss)
+{
+    const struct issuer *i = lg->grant.issuer;
+    if (!i->identifier || (iss.p ? str_is(iss, i->identifier) : !i->names_itself))
+        return true;
+    if (is_waiting(lg)) {
+        lg->was_refused = true;
+        error_set(&lg->err, ERR_DENIED, "the sign-in at %s came back with %s: expected %.200s",
+                  i->title, iss.p ? "another issuer" : "no issuer", i->identifier);
+        wait_wake(&lg->news);
+    }
+    return false;
+}
+
 static void take_code(struct login *lg, struct str code)
 {
     lg->code = arena_str(&lg->arena, code);
     wait_wake(&lg->news);
-}
-
-static bool is_waiting(const struct login *lg)
-{
-    return lg->status == LOGIN_PENDING && !lg->code.p && !lg->was_refused;
 }
 
 /* Reads the query of the redirect; the first valid one decides. */
@@ -108,6 +124,8 @@ static enum back take_query(struct login *lg, struct str query)
         return BACK_NOTHING;
     if (!is_state_right(lg, form_get(query, "state", &a)))
         return BACK_WRONG_STATE;
+    if (!check_issuer(lg, form_get(query, "iss", &a)))
+        return BACK_WRONG_ISSUER;
     if (!is_waiting(lg))
         return lg->was_refused ? BACK_REFUSED : BACK_CODE;
     if (code.n) {
@@ -146,6 +164,9 @@ static void answer_callback(struct login *lg, struct str query, struct listen_an
             wait_wake(&lg->news);
         }
         answer_text(a, 400, "This answer belongs to another sign-in and was not used.");
+        break;
+    case BACK_WRONG_ISSUER:
+        answer_text(a, is_plain ? 200 : 400, "This answer came from elsewhere and was not used.");
         break;
     case BACK_NOTHING:
         answer_text(a, 400, "There is no code in this address.");
@@ -213,6 +234,7 @@ bool login_submit(struct login *lg, struct str text, struct error *err)
     case BACK_NOTHING:
         return error_set(err, ERR_INVALID, "the text contains no code");
     case BACK_REFUSED: /* the sign-in ends with the issuer's error */
+    case BACK_WRONG_ISSUER:
     case BACK_CODE:
         break;
     }

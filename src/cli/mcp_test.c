@@ -67,6 +67,16 @@ static void put_text(struct mcp_command *c, const struct mcp_hub *h, size_t i)
     }
 }
 
+/* The schema as the server gave it. */
+static void put_schema(const struct mcp_tool_info *t, struct jw *w)
+{
+    struct str schema = t->tool->schema;
+    jw_kobj(w, "inputSchema");
+    jw_kstr_opt(w, "$schema", t->dialect);
+    jw_raw(w, str_cut(str_from(schema, 1), schema.n - 2));
+    jw_obj_end(w);
+}
+
 static void put_json(const struct mcp_hub *h, size_t i, struct jw *w)
 {
     struct mcp_status st = mcp_hub_status(h, i);
@@ -85,7 +95,7 @@ static void put_json(const struct mcp_hub *h, size_t i, struct jw *w)
         jw_kz(w, "name", tool.tool->name);
         jw_kstr(w, "remote", tool.remote);
         jw_kz(w, "description", tool.tool->about);
-        jw_kraw(w, "inputSchema", tool.tool->schema);
+        put_schema(&tool, w);
         jw_kbool(w, "withheld", tool.is_withheld);
         jw_obj_end(w);
     }

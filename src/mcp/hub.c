@@ -236,6 +236,7 @@ bool mcp_hub_tool(const struct mcp_hub *h, size_t server, size_t i, struct mcp_t
     const struct tool_list *l = h->servers[server]->tools;
     if (!l || i >= l->n)
         return false;
-    *ret = (struct mcp_tool_info){&l->v[i].tool, l->v[i].remote, l->v[i].is_withheld};
+    *ret = (struct mcp_tool_info){&l->v[i].tool, l->v[i].remote, l->v[i].dialect,
+                                  l->v[i].is_withheld};
     return true;
 }

@@ -65,7 +65,8 @@ struct mcp_status mcp_hub_status(const struct mcp_hub *h, size_t i);
 /* A tool by its place, for lists; NULL behind the last. */
 struct mcp_tool_info {
     const struct tool *tool;
-    struct str remote; /* its name at the server */
+    struct str remote;  /* its name at the server */
+    struct str dialect; /* $schema, which the tool's schema lacks, or STR_NONE */
     bool is_withheld;
 };
 bool mcp_hub_tool(const struct mcp_hub *h, size_t server, size_t i, struct mcp_tool_info *ret);

@@ -168,7 +168,10 @@ static void add_tool(struct tool_listing *x, yyjson_val *tool)
     }
     GROW(l->v, l->n, x->capacity);
     struct mcp_tool *t = &l->v[l->n];
-    *t = (struct mcp_tool){.server = s, .remote = arena_str(a, name), .headers = headers};
+    *t = (struct mcp_tool){.server = s,
+                           .remote = arena_str(a, name),
+                           .dialect = arena_str(a, json_get_str(schema, "$schema")),
+                           .headers = headers};
     t->tool = (struct tool){
         .name = name_tool(a, s->prefix, name, &x->names).p,
         .about = about_of(a, tool).p,

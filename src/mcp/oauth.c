@@ -38,18 +38,20 @@ static struct str entry_name(const struct mcp_config *c, struct arena *a)
 /* ---- the issuer ---- */
 
 /* An issuer as auth/login.h wants it.  Strings in the arena; `name` is the entry. */
-static struct issuer make_issuer(const struct mcp_config *c, struct arena *a, struct str authorize,
-                                 struct str token, struct str resource, bool in_header)
+static struct issuer make_issuer(const struct mcp_config *c, struct arena *a,
+                                 const struct endpoints *e, bool in_header)
 {
     return (struct issuer){
         .name = entry_name(c, a).p,
         .title = arena_strz(a, c->name),
         .provider = entry_name(c, a).p,
-        .authorize = {.base = arena_strz(a, authorize), .path = ""},
-        .token = {.base = arena_strz(a, token), .path = ""},
+        .authorize = {.base = arena_strz(a, e->authorize), .path = ""},
+        .token = {.base = arena_strz(a, e->token), .path = ""},
         .client_id_env = "TRIVET_MCP_CLIENT_ID",
         .redirect_path = "/callback",
-        .resource = resource.n ? arena_strz(a, resource) : NULL,
+        .resource = e->resource.n ? arena_strz(a, e->resource) : NULL,
+        .identifier = e->issuer.n ? arena_strz(a, e->issuer) : NULL,
+        .names_itself = e->names_issuer,
         .secret_in_header = in_header,
     };
 }
@@ -59,7 +61,7 @@ static struct issuer make_issuer(const struct mcp_config *c, struct arena *a, st
 struct kept_client {
     struct str name; /* of the entry */
     struct oauth_client client;
-    struct str token, resource;
+    struct endpoints e; /* issuer, token, resource; the issuer of older files is STR_NONE */
 };
 
 static void put_kept(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
@@ -68,10 +70,18 @@ static void put_kept(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
     yyjson_mut_val *v = yyjson_mut_obj(doc);
     auth_set_str(doc, v, "client_id", k->client.id);
     auth_set_str(doc, v, "client_secret", k->client.secret);
-    auth_set_str(doc, v, "token_endpoint", k->token);
-    auth_set_str(doc, v, "resource", k->resource);
+    auth_set_str(doc, v, "issuer", k->e.issuer);
+    auth_set_str(doc, v, "token_endpoint", k->e.token);
+    auth_set_str(doc, v, "resource", k->e.resource);
     yyjson_mut_obj_add_bool(doc, v, "in_header", k->client.in_header);
     config_put(doc, root, k->name, v);
+}
+
+static void drop_kept(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
+{
+    const struct str *name = arg;
+    (void)doc;
+    yyjson_mut_obj_remove_keyn(root, name->p, name->n);
 }
 
 static bool read_kept(struct str name, struct arena *a, struct kept_client *ret)
@@ -89,13 +99,21 @@ static bool read_kept(struct str name, struct arena *a, struct kept_client *ret)
         .client = {.id = auth_get_str(v, "client_id", a),
                    .secret = auth_get_str(v, "client_secret", a),
                    .in_header = json_get_bool(v, "in_header", false)},
-        .token = auth_get_str(v, "token_endpoint", a),
-        .resource = auth_get_str(v, "resource", a),
+        .e = {.issuer = auth_get_str(v, "issuer", a),
+              .token = auth_get_str(v, "token_endpoint", a),
+              .resource = auth_get_str(v, "resource", a)},
     };
-    return ret->token.n > 0;
+    return ret->e.token.n > 0;
 }
 
 /* ---- signing in ---- */
+
+struct sign_in {
+    struct endpoints e;
+    struct oauth_client client;
+    /* Open from before the registration, which names its port, to the end. */
+    struct http_listener *listener;
+};
 
 static void on_nothing(void *arg, struct str path, struct str query, struct listen_answer *ret)
 {
@@ -116,6 +134,22 @@ static bool find_client(const struct mcp_config *c, const struct endpoints *e,
     return ret->id.n > 0;
 }
 
+/* A client is known where it was registered and is shown to no other authorization server. */
+static bool check_client(const struct mcp_config *c, const struct sign_in *s, struct arena *a,
+                         struct error *err)
+{
+    struct kept_client k;
+    if (!read_kept(entry_name(c, a), a, &k) || !k.e.issuer.n || str_eq(k.e.issuer, s->e.issuer) ||
+        !str_eq(k.client.id, s->client.id))
+        return true;
+    return error_set(err, ERR_DENIED,
+                     "the client id of its settings was used at %.*s, and the server names %.*s "
+                     "now: set the id of a client there, or use this one after `trivet mcp logout "
+                     "%.*s`",
+                     STR_FMT(str_cut(k.e.issuer, 100)), STR_FMT(str_cut(s->e.issuer, 100)),
+                     STR_FMT(c->name));
+}
+
 static bool browse_await(struct loop *l, struct auth_store *st, const struct login_options *o,
                          mcp_url_fn *on_url, void *arg, struct error *err)
 {
@@ -127,13 +161,6 @@ static bool browse_await(struct loop *l, struct auth_store *st, const struct log
     login_free(lg);
     return ok;
 }
-
-struct sign_in {
-    struct endpoints e;
-    struct oauth_client client;
-    /* Open from before the registration, which names its port, to the end. */
-    struct http_listener *listener;
-};
 
 static bool prepare_await(struct loop *l, const struct mcp_config *c, struct arena *a,
                           struct sign_in *s, struct error *err)
@@ -149,8 +176,9 @@ static bool prepare_await(struct loop *l, const struct mcp_config *c, struct are
     if (!s->listener)
         return false;
     struct str redirect = arena_fmt(a, "http://localhost:%d/callback", listener_port(s->listener));
-    return find_client(c, &s->e, &s->client) ||
-           client_register_await(l, &s->e, redirect, a, &s->client, err);
+    if (find_client(c, &s->e, &s->client))
+        return check_client(c, s, a, err);
+    return client_register_await(l, &s->e, redirect, a, &s->client, err);
 }
 
 bool mcp_login_await(struct loop *l, const struct mcp_config *c, mcp_url_fn *on_url, void *arg,
@@ -164,8 +192,7 @@ bool mcp_login_await(struct loop *l, const struct mcp_config *c, mcp_url_fn *on_
         listener_free(s.listener);
         return false;
     }
-    struct issuer issuer = make_issuer(c, &a, e->authorize, e->token, e->resource,
-                                       s.client.in_header);
+    struct issuer issuer = make_issuer(c, &a, e, s.client.in_header);
     struct login_options o = {.issuer = &issuer,
                               .way = LOGIN_BROWSER,
                               .client_id = s.client.id,
@@ -175,7 +202,7 @@ bool mcp_login_await(struct loop *l, const struct mcp_config *c, mcp_url_fn *on_
     auth_store_set_client(st, issuer.name, s.client.id, s.client.secret);
     bool ok = browse_await(l, st, &o, on_url, arg, err);
     auth_store_free(st);
-    struct kept_client k = {str_of(issuer.name), s.client, e->token, e->resource};
+    struct kept_client k = {str_of(issuer.name), s.client, *e};
     clients_path(&path);
     return ok && config_change_await(buf_str(&path), put_kept, &k, NULL, err);
 }
@@ -183,10 +210,15 @@ bool mcp_login_await(struct loop *l, const struct mcp_config *c, mcp_url_fn *on_
 bool mcp_logout_await(const struct mcp_config *c, struct error *err)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(buf) struct buf path = BUF_INIT;
     struct auth_store *st = open_store();
-    bool ok = auth_store_remove_await(st, entry_name(c, &a), err);
+    struct str name = entry_name(c, &a);
+    struct kept_client k;
+    bool ok = auth_store_remove_await(st, name, err);
     auth_store_free(st);
-    return ok;
+    clients_path(&path);
+    return ok && (!read_kept(name, &a, &k) ||
+                  config_change_await(buf_str(&path), drop_kept, &name, NULL, err));
 }
 
 /* ---- using ---- */
@@ -197,9 +229,10 @@ static bool refresh_await(const struct mcp_config *c, struct auth_store *st,
 {
     struct kept_client k;
     struct str name = entry_name(c, a);
-    if (!old->refresh.n || !read_kept(name, a, &k))
+    if (!old->refresh.n || !read_kept(name, a, &k) ||
+        (old->client_id.n && !str_eq(old->client_id, k.client.id)))
         return error_set(err, ERR_AUTH, "the sign-in cannot be renewed");
-    struct issuer issuer = make_issuer(c, a, STR(""), k.token, k.resource, k.client.in_header);
+    struct issuer issuer = make_issuer(c, a, &k.e, k.client.in_header);
     struct grant g = {&issuer, {k.client.id, k.client.secret}};
     if (oauth_refresh_await(&g, old, a, ret, err))
         return auth_store_swap_await(st, name, old->refresh, ret, err) || err->code == ERR_BUSY;

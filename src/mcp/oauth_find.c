@@ -38,6 +38,7 @@ struct challenge {
     struct wait wait;
     struct arena *arena;
     struct str metadata, scope; /* or STR_NONE */
+    struct str session;         /* of the older protocol, or STR_NONE */
     int status;
 };
 
@@ -67,6 +68,8 @@ static void on_status(void *arg, int status, struct str content_type)
 static void on_header(void *arg, struct str name, struct str value)
 {
     struct challenge *c = arg;
+    if (str_ieq(name, STR("mcp-session-id")))
+        c->session = arena_str(c->arena, str_trim(value));
     if (!str_ieq(name, STR("www-authenticate")))
         return;
     c->metadata = arena_str(c->arena, parameter(value, "resource_metadata"));
@@ -86,20 +89,19 @@ static void on_end(void *arg, const struct error *err)
     wait_wake(&c->wait);
 }
 
-/* Asks the server without a token. */
-static bool challenge_await(struct loop *l, struct str url, struct challenge *c, struct error *err)
+/* Sends a message without a token. */
+static bool send_await(struct loop *l, struct str url, struct str message, struct challenge *c,
+                       struct error *err)
 {
-    static const struct http_header headers[] = {
-        {{"Content-Type", 12}, {"application/json", 16}},
-        {{"Accept", 6}, {"application/json, text/event-stream", 35}}};
+    struct http_header headers[] = {{{"Content-Type", 12}, {"application/json", 16}},
+                                    {{"Accept", 6}, {"application/json, text/event-stream", 35}},
+                                    {{"Mcp-Session-Id", 14}, c->session}};
     struct http_request rq = {
         .method = "POST",
         .url = url,
         .headers = headers,
-        .n_headers = ARRAY_LEN(headers),
-        .body = STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
-                    "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{"
-                    "\"name\":\"trivet\",\"version\":\"" TRIVET_VERSION "\"}}}"),
+        .n_headers = ARRAY_LEN(headers) - !c->session.n,
+        .body = message,
         .on_status = on_status,
         .on_header = on_header,
         .on_body = on_body,
@@ -113,6 +115,24 @@ static bool challenge_await(struct loop *l, struct str url, struct challenge *c,
         return c->status || error_set(err, ERR_NETWORK, "the server cannot be reached");
     http_cancel(h);
     return false;
+}
+
+/* A server may greet everyone and ask for a sign-in where its tools are listed. */
+static bool challenge_await(struct loop *l, struct str url, struct challenge *c, struct error *err)
+{
+    const struct str messages[] = {
+        STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
+            "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{"
+            "\"name\":\"trivet\",\"version\":\"" TRIVET_VERSION "\"}}}"),
+        STR("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\",\"params\":{}}"),
+    };
+    for (size_t i = 0; i < ARRAY_LEN(messages) && c->status != 401 && c->status != 403; i++) {
+        c->status = 0;
+        wait_reset(&c->wait);
+        if (!send_await(l, url, messages[i], c, err))
+            return false;
+    }
+    return true;
 }
 
 /* ---- documents ---- */
@@ -161,6 +181,19 @@ static bool resource_await(struct loop *l, struct str url, struct str named, str
     return document_await(l, arena_fmt(&a, "%.*s%s", STR_FMT(origin), usual), ret, err);
 }
 
+/* Metadata that another issuer signs with its name could lead codes and tokens elsewhere.  A slash
+ * at the end of the name is not part of the addresses that were asked. */
+static bool check_issuer(struct str issuer, yyjson_val *root, struct error *err)
+{
+    struct str said = json_get_str(root, "issuer");
+    bool has_slash = str_ends(issuer, STR("/"));
+    if (str_eq(said, issuer) || (has_slash && str_eq(said, str_cut(issuer, issuer.n - 1))))
+        return true;
+    return error_set(err, ERR_DENIED, "the metadata of %.*s are of another issuer: %.*s",
+                     STR_FMT(str_cut(issuer, 200)),
+                     STR_FMT(said.n ? str_cut(said, 200) : STR("(none)")));
+}
+
 static bool issuer_await(struct loop *l, struct str issuer, struct json *ret, struct error *err)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
@@ -173,7 +206,7 @@ static bool issuer_await(struct loop *l, struct str issuer, struct json *ret, st
     };
     for (size_t i = 0; i < ARRAY_LEN(urls); i++) {
         if (document_await(l, urls[i], ret, err))
-            return true;
+            return check_issuer(issuer, ret->root, err);
         if (err->code == ERR_CANCELED || err->code == ERR_DENIED)
             return false;
     }
@@ -206,6 +239,8 @@ static bool take_endpoints(yyjson_val *root, struct arena *a, struct endpoints *
                            struct error *err)
 {
     yyjson_val *methods = json_get(root, "token_endpoint_auth_methods_supported");
+    e->issuer = arena_str(a, json_get_str(root, "issuer"));
+    e->names_issuer = json_get_bool(root, "authorization_response_iss_parameter_supported", false);
     e->authorize = arena_str(a, json_get_str(root, "authorization_endpoint"));
     e->token = arena_str(a, json_get_str(root, "token_endpoint"));
     e->registration = arena_str(a, json_get_str(root, "registration_endpoint"));
@@ -223,6 +258,7 @@ static bool take_endpoints(yyjson_val *root, struct arena *a, struct endpoints *
 /* Servers of 2025-03-26 without any metadata. */
 static void take_usual(struct str origin, struct arena *a, struct endpoints *e)
 {
+    e->issuer = origin;
     e->authorize = arena_fmt(a, "%.*s/authorize", STR_FMT(origin));
     e->token = arena_fmt(a, "%.*s/token", STR_FMT(origin));
     e->registration = arena_fmt(a, "%.*s/register", STR_FMT(origin));
@@ -264,7 +300,8 @@ bool endpoints_find_await(struct loop *l, const struct mcp_config *c, struct are
         yyjson_arr_get_first(json_get(resource.root, "authorization_servers")));
     if (issuer_await(l, server.n ? server : origin, &issuer, &why))
         return take_endpoints(issuer.root, a, ret, err);
-    if (server.n || (challenge.status != 401 && challenge.status != 403)) {
+    if (server.n || why.code == ERR_DENIED ||
+        (challenge.status != 401 && challenge.status != 403)) {
         *err = why;
         return error_prefix(err, "the server offers no sign-in");
     }
@@ -281,6 +318,7 @@ static void put_registration(const struct endpoints *e, struct str redirect, str
                                          : "client_secret_basic";
     jw_obj(w);
     jw_kz(w, "client_name", "trivet");
+    jw_kz(w, "application_type", "native"); /* the redirect goes to this machine */
     jw_karr(w, "redirect_uris");
     jw_str(w, redirect);
     jw_arr_end(w);

@@ -6,6 +6,8 @@
 #include "mcp/oauth.h"
 
 struct endpoints {                             /* strings in an arena */
+    struct str issuer;                         /* the authorization server */
+    bool names_issuer;                         /* in every redirect back (RFC 9207) */
     struct str authorize, token, registration; /* registration may be STR_NONE */
     struct str scope;                          /* or STR_NONE */
     struct str resource;

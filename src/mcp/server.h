@@ -23,6 +23,7 @@ struct mcp_tool {
     struct tool tool; /* as the model sees it; its self is this struct */
     struct mcp_server *server;
     struct str remote;  /* its name at the server */
+    struct str dialect; /* $schema of its schema, which models are not given, or STR_NONE */
     struct str headers; /* members of the arguments that HTTP headers repeat: {"member":"Header"} */
     char digest[65];    /* of name, description and schema */
     bool is_withheld;   /* it differs from what was approved: the model does not get it */

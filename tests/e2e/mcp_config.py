@@ -113,6 +113,10 @@ def commands(base):
     server = json.loads(done.stdout)["servers"][0]
     check("test", done.returncode == 0 and server["state"] == "ready" and len(server["tools"]) == 22
           and server["protocol"] == "2025-11-25" and server["server"] == "fake 1", done)
+    distant = next(t for t in server["tools"] if t["remote"] == "distant")["inputSchema"]
+    check("test shows schemas as the server gave them", distant == {
+        "$schema": "http://127.0.0.1:9/s", "type": "object",
+        "properties": {"a": {"$ref": "http://127.0.0.1:9/ref"}}}, distant)
     place.cli("mcp", "add", "--project", "other", "http://127.0.0.1:9/mcp")
     check("add --project", os.path.exists(os.path.join(place.work, ".mcp.json"))
           and listed(place)["other"]["trusted"] is False, listed(place))

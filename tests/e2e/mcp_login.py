@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: MIT
 """`trivet mcp login`: OAuth with PKCE, registration of a client, tokens that are renewed.
 
-covers: mcp 54
+covers: mcp 54, 63, 64, 65, 66
 """
 import json
 import os
 import re
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")]
@@ -28,7 +29,10 @@ def login(place, *more):
     for line in child.stderr:
         said += line
         if "code_challenge" in line:
-            urllib.request.urlopen(re.search(r"http\S+", line)[0], timeout=20).read()
+            try:
+                urllib.request.urlopen(re.search(r"http\S+", line)[0], timeout=20).read()
+            except urllib.error.HTTPError as error:
+                said += error.read().decode()
     return child.wait(30 * harness.slow()), said + child.stdout.read()
 
 
@@ -44,6 +48,8 @@ def whole(base):
               and web.asked["resource"] == web.url and web.asked["scope"] == "read write"
               and web.asked["redirect_uri"] in web.redirects
               and web.asked["client_id"] == "client-1", web.asked)
+        check("it registers as a program of this machine",
+              web.registered[0][1].get("application_type") == "native", web.registered)
         check("the port of the redirect is open when it is registered", web.is_port_held)
         check("afterwards the tools work", place.run([ECHO]).text() == "echo: {'text': 'a'}")
         for name in (os.path.join(place.env["XDG_CONFIG_HOME"], "trivet", "auth.json"),
@@ -70,13 +76,22 @@ def whole(base):
 
 
 def refused(base):
-    for word, part in (("no-pkce", "PKCE"), ("other-resource", "other.example"),
-                       ("plain-token", "not encrypted")):
-        place = Place(base, word)
-        with Web("closed", word) as web:
+    for words, part in (("no-pkce", "PKCE"), ("other-resource", "other.example"),
+                        ("plain-token", "not encrypted"), ("foreign-issuer", "other.example"),
+                        ("foreign-iss", "another issuer"), ("unexpected-iss", "another issuer"),
+                        ("slash-iss", "another issuer"), ("no-iss", "no issuer"),
+                        ("foreign-iss denied", "another issuer")):
+        place = Place(base, words.replace(" ", "-"))
+        with Web("closed", *words.split()) as web:
             place.configure(web={"url": web.url})
             code, said = login(place)
-            check(f"refused: {word}", code == 1 and part in said and not web.n_tokens, said)
+            check(f"refused: {words}", code == 1 and part in said and not web.n_tokens
+                  and "Words" not in said, said)
+    place = Place(base, "iss")
+    with Web("closed", "iss") as web:
+        place.configure(web={"url": web.url})
+        code, said = login(place)
+        check("an answer that names the issuer is taken", code == 0 and web.n_tokens == 1, said)
     place = Place(base, "none")
     with Web() as web:
         place.configure(web={"url": web.url}, local=place.fake(), far={"url": "http://192.0.2.1/"})
@@ -87,7 +102,46 @@ def refused(base):
             check(f"no sign-in at {name}", done.returncode == 1 and done.stderr, done)
 
 
+def greeted(base):
+    place = Place(base, "greeted")
+    with Web("closed", "greets") as web:
+        place.configure(web={"url": web.url})
+        code, said = login(place)
+        check("the scope that a list of tools is refused for", code == 0
+              and web.asked["scope"] == "narrow", (said, web.asked))
+
+
+def moved(base):
+    """Another authorization server: a client of the old one is not shown to it."""
+    place = Place(base, "moved")
+    with Web("closed") as web:
+        place.configure(web={"url": web.url})
+        login(place)
+        web.issuer = "/elsewhere"
+        code, said = login(place)
+        check("a new authorization server gets a registration of its own", code == 0
+              and [issuer for issuer, _ in web.registered] == ["/as", "/elsewhere"], (said, web.registered))
+        mine = {"url": web.url, "oauth": {"clientId": "mine"}}
+        place.configure(web=mine)
+        code, said = login(place)
+        check("a client id of the settings is used", code == 0 and web.asked["client_id"] == "mine", said)
+        web.issuer, web.asked = "/third", {}
+        code, said = login(place)
+        check("it is not shown to another authorization server", code == 1 and not web.asked
+              and "/third" in said and "/elsewhere" in said, said)
+        place.configure(web={"url": web.url, "oauth": {"clientId": "other"}})
+        code, said = login(place)
+        check("another id is", code == 0 and web.asked["client_id"] == "other", said)
+        place.configure(web=mine)
+        web.issuer = "/as"
+        place.cli("mcp", "logout", "web")
+        code, said = login(place)
+        check("after a logout it may be", code == 0 and web.asked["client_id"] == "mine", said)
+
+
 with harness.private_place() as scratch:
     whole(scratch)
     refused(scratch)
+    greeted(scratch)
+    moved(scratch)
 check.end()

@@ -89,6 +89,7 @@ class Web:
     def __init__(self, *words, port=0):
         self.words, self.seen, self.session, self.n_sessions = set(words), [], None, 0
         self.resumed = None
+        self.issuer, self.registered = "/as", []
         self.tokens, self.n_tokens, self.lasts, self.refresh = set(), 0, 3600, None
         handler = type("Own", (Handler,), {"web": self})
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler)
@@ -120,25 +121,35 @@ class Web:
         elif path == "/.well-known/oauth-protected-resource/mcp":
             other = "https://other.example/mcp"
             handler.reply(200, {"resource": other if "other-resource" in self.words else self.url,
-                                "authorization_servers": [self.base + "/as"],
+                                "authorization_servers": [self.base + self.issuer],
                                 "scopes_supported": ["read", "write"]})
-        elif path == "/.well-known/oauth-authorization-server/as":
+        elif path == "/.well-known/oauth-authorization-server" + self.issuer:
+            issuer = "https://other.example" if "foreign-issuer" in self.words else self.base + self.issuer
+            names = {"authorization_response_iss_parameter_supported": True} \
+                if self.words & {"iss", "no-iss", "foreign-iss", "slash-iss"} else {}
             methods = {} if "no-pkce" in self.words else {"code_challenge_methods_supported": ["S256"]}
             token = "http://192.0.2.1/token" if "plain-token" in self.words else self.base + "/token"
-            handler.reply(200, {"issuer": self.base + "/as", "token_endpoint": token,
+            handler.reply(200, {"issuer": issuer, "token_endpoint": token,
                                 "authorization_endpoint": self.base + "/authorize",
                                 "registration_endpoint": self.base + "/register",
-                                "token_endpoint_auth_methods_supported": ["none"], **methods})
+                                "token_endpoint_auth_methods_supported": ["none"], **methods, **names})
         elif path == "/authorize":
             self.challenge, self.asked = given["code_challenge"], given
-            handler.reply(302, b"", Location=given["redirect_uri"] + "?" + urllib.parse.urlencode(
-                {"code": "code-1", "state": given["state"]}))
+            back = {"code": "code-1", "state": given["state"]}
+            if "denied" in self.words:
+                back = {"error": "access_denied", "error_description": "Words", "state": given["state"]}
+            if not self.words.isdisjoint({"foreign-iss", "unexpected-iss"}):
+                back["iss"] = "https://other.example"
+            elif self.words & {"iss", "slash-iss"}:
+                back["iss"] = self.base + self.issuer + "/" * ("slash-iss" in self.words)
+            handler.reply(302, b"", Location=given["redirect_uri"] + "?" + urllib.parse.urlencode(back))
         else:
             handler.reply(404)
 
     def form(self, handler, body):
         if handler.path == "/register":
             self.redirects = body["redirect_uris"]
+            self.registered.append((self.issuer, body))
             with socket.socket() as other:
                 self.is_port_held = other.connect_ex(
                     ("127.0.0.1", urllib.parse.urlsplit(self.redirects[0]).port)) == 0
@@ -169,8 +180,10 @@ class Web:
 
     def answer(self, handler, body):
         method, ident, params = body["method"], body.get("id"), body.get("params", {})
-        if not self.is_allowed(handler):
-            handler.reply(401, {"error": "unauthorized"}, WWW_Authenticate="Bearer realm=\"x\", "
+        is_greeting = method in ("initialize", "notifications/initialized") and "greets" in self.words
+        if not self.is_allowed(handler) and not is_greeting:
+            scope = "scope=\"narrow\", " if "greets" in self.words else ""
+            handler.reply(401, {"error": "unauthorized"}, WWW_Authenticate=f"Bearer realm=\"x\", {scope}"
                           f"resource_metadata=\"{self.base}/.well-known/oauth-protected-resource/mcp\"")
             return
         if "modern" in self.words:
