@@ -3,11 +3,11 @@
  *
  *     200 JSON, or events    messages; a stream that ends before the answer is ERR_CUT
  *     202                    a notification was taken
- *     400, 404, 405          with an error of the newest protocol: that error; else
- * ERR_BAD_REQUEST, by which a server of the older protocol is known 401, 403 ERR_AUTH: it wants a
- * sign-in or another token 404 with a session     ERR_NOT_FOUND: the server has forgotten it
- * (http_is_expired)
+ *     400, 404, 405          with an error of the newest protocol: that error, else ERR_BAD_REQUEST
+ *     401, 403               ERR_AUTH: it wants a sign-in or another token
+ *     404 with a session     ERR_NOT_FOUND: the server has forgotten it (http_is_expired)
  *
+ * ERR_BAD_REQUEST is how a server of the older protocol is known.
  * Redirects are not followed: headers may hold secrets.
  */
 #include "mcp/http.h"
@@ -16,6 +16,7 @@
 #include "base/limits.h"
 #include "base/secret.h"
 #include "base/shown.h"
+#include "base/time.h"
 #include "base/utf8.h"
 #include "net/http.h"
 #include "net/sse.h"
@@ -26,7 +27,8 @@ enum {
     SESSION_BYTES = 1024,
     RETRY_MS = 1000,
     RETRY_MOST_MS = 30000,
-    RESUMES = 5
+    RESUMES = 5,
+    STEADY_US = 10 * 1000 * 1000 /* a stream that lasted so long was no failure */
 };
 
 struct http_exchange { /* a message and its answer */
@@ -35,12 +37,14 @@ struct http_exchange { /* a message and its answer */
     struct http *http;
     int64_t id; /* 0: nothing waits for it */
     bool is_probe, is_notice;
-    bool is_last; /* the end of the session */
+    bool is_last;    /* the end of the session */
+    bool is_hearing; /* http_hear */
     int status;
     bool is_stream;
     struct ready *stop; /* of one that floods */
     struct buf last;    /* id of the last event, by which a stream goes on */
     int64_t retry_ms;   /* before that */
+    int64_t began_us;   /* of a stream that was asked for by GET */
     int n_resumed;
     struct timer *pause; /* until then */
     struct sse sse;
@@ -100,6 +104,8 @@ void http_set_token(struct link *k, struct str token)
     struct http_link *w = link_transport(k);
     free(w->token);
     w->token = str_dup(token);
+    if (link_era(k) == ERA_LEGACY && link_version(k).n)
+        http_hear(k);
 }
 
 bool http_is_expired(const struct error *err)
@@ -225,11 +231,24 @@ static void take_failure(struct http_exchange *x)
              "the server answered HTTP %d%s%.*s", x->status, said.n ? ": " : "", STR_FMT(said));
 }
 
-/* A stream of the older protocol that ended before the answer goes on where it ended. */
-static bool is_resumable(const struct http_exchange *x)
+/* A stream of the older protocol that ended before the answer goes on where it ended; that of what
+ * the server says by itself always, unless the server has none. */
+static bool is_resumable(struct http_exchange *x)
 {
-    return x->is_stream && x->last.n && x->n_resumed < RESUMES &&
-           link_era(x->web->link) == ERA_LEGACY && link_waits(x->web->link, x->id);
+    if (x->is_hearing && time_mono_us() - x->began_us > STEADY_US)
+        x->n_resumed = 0;
+    if (x->n_resumed >= RESUMES || link_era(x->web->link) != ERA_LEGACY)
+        return false;
+    return x->is_hearing ? x->is_stream || !x->status
+                         : x->is_stream && x->last.n && link_waits(x->web->link, x->id);
+}
+
+static void resume_later(struct http_exchange *x)
+{
+    int64_t ms = x->is_hearing ? x->retry_ms << x->n_resumed : x->retry_ms;
+    x->n_resumed++;
+    x->pause = x->pause ? x->pause : timer_new(x->web->loop, on_pause, x);
+    timer_start(x->pause, MIN(ms, (int64_t)RETRY_MOST_MS));
 }
 
 static void on_end(void *arg, const struct error *err)
@@ -240,9 +259,7 @@ static void on_end(void *arg, const struct error *err)
     if (x->is_stream && !err)
         sse_end(&x->sse);
     if (is_resumable(x)) {
-        x->n_resumed++;
-        x->pause = x->pause ? x->pause : timer_new(w->loop, on_pause, x);
-        timer_start(x->pause, x->retry_ms);
+        resume_later(x);
         return;
     }
     if (err && x->id)
@@ -346,19 +363,27 @@ static bool start(struct http_exchange *x, const char *method, struct headers *h
     return false;
 }
 
+static bool get_stream(struct http_exchange *x, struct error *err)
+{
+    struct headers h = {.arena = &x->arena};
+    arena_clear(&x->arena);
+    add_header(&h, "Accept", STR("text/event-stream"));
+    add_headers(x->web, &h);
+    if (x->last.n)
+        add_header(&h, "Last-Event-ID", arena_str(&x->arena, buf_str(&x->last)));
+    x->status = 0;
+    x->is_stream = false;
+    x->began_us = time_mono_us();
+    return start(x, "GET", &h, STR(""), err);
+}
+
 static void on_pause(void *arg)
 {
     struct http_exchange *x = arg;
-    struct headers h = {.arena = &x->arena};
     struct error err;
     struct link *k = x->web->link;
     int64_t id = x->id;
-    add_header(&h, "Accept", STR("text/event-stream"));
-    add_headers(x->web, &h);
-    add_header(&h, "Last-Event-ID", arena_str(&x->arena, buf_str(&x->last)));
-    x->status = 0;
-    x->is_stream = false;
-    if (!start(x, "GET", &h, STR(""), &err))
+    if (!get_stream(x, &err))
         link_fail(k, id, &err);
 }
 
@@ -375,6 +400,32 @@ static struct http_exchange *exchange_new(struct http_link *w, int64_t id)
     x->retry_ms = RETRY_MS;
     x->sse.arg = x;
     return x;
+}
+
+static void drop_exchange(struct http_exchange *x)
+{
+    if (x->http)
+        http_cancel(x->http);
+    exchange_free(x);
+}
+
+static void stop_hearing(struct http_link *w)
+{
+    struct http_exchange *x = w->exchanges;
+    while (x && !x->is_hearing)
+        x = x->next;
+    if (x)
+        drop_exchange(x);
+}
+
+void http_hear(struct link *k)
+{
+    struct http_link *w = link_transport(k);
+    struct error ignored;
+    stop_hearing(w);
+    struct http_exchange *x = exchange_new(w, 0);
+    x->is_hearing = true;
+    get_stream(x, &ignored);
 }
 
 static bool web_send(void *transport, const struct mcp_outgoing *m, struct error *err)
@@ -400,9 +451,7 @@ static bool web_drop(void *transport, int64_t id)
     struct http_link *w = transport;
     for (struct http_exchange *x = w->exchanges; x; x = x->next)
         if (x->id == id) {
-            if (x->http)
-                http_cancel(x->http);
-            exchange_free(x);
+            drop_exchange(x);
             break;
         }
     return link_era(w->link) == ERA_MODERN;
@@ -423,6 +472,7 @@ static void web_close(void *transport)
 {
     struct http_link *w = transport;
     struct error ignored;
+    stop_hearing(w);
     timer_start(w->end, w->session ? END_MS : 0);
     if (!w->session || link_era(w->link) != ERA_LEGACY)
         return;
@@ -437,11 +487,8 @@ static void web_close(void *transport)
 static void web_free(void *transport)
 {
     struct http_link *w = transport;
-    while (w->exchanges) {
-        if (w->exchanges->http)
-            http_cancel(w->exchanges->http);
-        exchange_free(w->exchanges);
-    }
+    while (w->exchanges)
+        drop_exchange(w->exchanges);
     timer_free(w->end);
     free(w->token);
     free(w->session);

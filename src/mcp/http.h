@@ -14,6 +14,9 @@ bool http_open(struct link *k, const struct mcp_place *p, const struct mcp_confi
 /* The token in use, STR_NONE: none; and another one from now on. */
 struct str http_token(const struct link *k);
 void http_set_token(struct link *k, struct str token);
+/* Opens the stream on which a server of the older protocol asks and reports by itself, in place of
+ * the one that is open.  It is opened again when it ends; a server may have none. */
+void http_hear(struct link *k);
 /* Whether the server has forgotten the session of a request that failed so. */
 bool http_is_expired(const struct error *err);
 

@@ -90,7 +90,7 @@ static int64_t left_us(const struct mcp_hub *h, int64_t most_ms)
     return left;
 }
 
-/* A server with an address cannot report a changed list while no request is open. */
+/* A server with an address may have no stream on which it reports a changed list. */
 static bool is_due(const struct mcp_server *s)
 {
     return s->config->transport == MCP_HTTP && s->state == SERVER_READY &&

@@ -148,7 +148,11 @@ static bool initialize_await(struct mcp_server *s, const char *version, int64_t 
         return say_version(given, err);
     link_set_era(s->link, ERA_LEGACY, given);
     take_capabilities(s, doc.root, json_get(doc.root, "serverInfo"));
-    return say_initialized_await(s, most_ms, err);
+    if (!say_initialized_await(s, most_ms, err))
+        return false;
+    if (s->config->transport == MCP_HTTP)
+        http_hear(s->link);
+    return true;
 }
 
 /* ---- server/discover ---- */

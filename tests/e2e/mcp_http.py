@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """MCP servers with an address: Streamable HTTP in both eras.
 
-covers: mcp 48-58
+covers: mcp 48-58, 67
 """
 import base64
 import os
@@ -51,7 +51,31 @@ def legacy(base):
         first = posts(web, "initialize")[0][0]
         check("no session before", "mcp-session-id" not in first, first)
         check("own headers, expanded", all(h["x-own"] == place.env["HOME"] for h, _ in posts(web)))
+        check("one request for what the server says by itself; that it has nothing to say is fine",
+              [h["accept"] for verb, h, _ in web.seen if verb == "GET"] == ["text/event-stream"]
+              and posts(web)[-1][1]["method"] == "tools/call", web.seen)
         check("the turn ends well", run.code == 0 and not run.err, run)
+
+
+def hears(base):
+    """The stream of what a server says by itself."""
+    for words in (("sse",), ("cuts",)):
+        place = Place(base, f"hears-{words[0]}")
+        with Web("legacy", "hears", *words) as web:
+            place.configure(web=server(web, timeout=10000))
+            run = place.run([("mcp__web__roots", {})], [("mcp__web__roots", {})], [("mcp__web__change", {})],
+                            [("bash", {"command": "sleep 1"})], [("mcp__web__fresh", {})])
+            gets = [h for verb, h, _ in web.seen if verb == "GET"]
+            check(f"{words}: roots, twice", all("file://" in text for text in run.texts()[:2]), run)
+            check(f"{words}: a changed list", run.text(4).startswith("fresh:"), run)
+            check(f"{words}: with the session and the version", all(
+                h["mcp-session-id"] == "session-1" and h["mcp-protocol-version"] == "2025-06-18"
+                for h in gets) and gets, gets)
+            check(f"{words}: it goes on where it ended", [h.get("last-event-id") for h in gets[:3]]
+                  == [None] + ["event-1"] * min(len(gets) - 1, 2)
+                  and (len(gets) >= 3) == ("cuts" in words), gets)
+            check(f"{words}: the session is ended", [verb for verb, _, _ in web.seen].count("DELETE") == 1
+                  and run.code == 0, web.seen[-3:])
 
 
 def strict(base):
@@ -65,7 +89,7 @@ def strict(base):
 
 def expired(base):
     place = Place(base, "expired")
-    with Web("legacy") as web:
+    with Web("legacy", "hears") as web:
         place.configure(web=server(web))
         child = place.start([("mcp__web__echo", {"text": "1"})], [("bash", {"command": "sleep 2"})],
                             [("mcp__web__echo", {"text": "2"})])
@@ -76,6 +100,9 @@ def expired(base):
         out, _ = child.communicate(timeout=60 * harness.slow())
         check("a forgotten session is opened anew, once", b"echo: {'text': '2'}" in out
               and web.n_sessions == 2 and web.methods().count("initialize") == 2, web.methods())
+        gets = [h["mcp-session-id"] for verb, h, _ in web.seen if verb == "GET"]
+        check("with a stream of its own", gets[0] == "session-1" and len(gets) < 4
+              and gets.count("session-2") == 1, web.seen)
 
 
 def resumed(base):
@@ -153,6 +180,6 @@ def faults(base):
 
 
 with harness.private_place() as scratch:
-    for case in (legacy, strict, expired, resumed, modern, faults):
+    for case in (legacy, hears, strict, expired, resumed, modern, faults):
         case(scratch)
 check.end()

@@ -57,7 +57,8 @@ def main(base):
              ("mcp__all__get-structured-content", {"location": "New York"}),
              ("mcp__all__trigger-long-running-operation", {"duration": 1, "steps": 4}),
              ("mcp__all__get-env", {}), ("mcp__all__get-roots-list", {})],
-            [("mcp__web__echo", {"message": "web"}), ("mcp__web__get-sum", {"a": 1, "b": 2})],
+            [("mcp__web__echo", {"message": "web"}), ("mcp__web__get-sum", {"a": 1, "b": 2}),
+             ("mcp__web__get-roots-list", {})],
             [("mcp__files__write_file", {"path": "new.txt", "content": "new\n"}),
              ("mcp__files__read_text_file", {"path": "note.txt"}),
              ("mcp__files__read_text_file", {"path": "/etc/passwd"})],
@@ -68,7 +69,7 @@ def main(base):
         child.wait()
     texts = run.texts()
     for at, part in enumerate(["hello", "42", "[image image/png", "[link ", "temperature", "", "HOME",
-                               place.work, "web", "3", "", "a note", "", "", "is written in C"]):
+                               place.work, "web", "3", place.work, "", "a note", "", "", "is written in C"]):
         check(f"call {at}: {part}", at < len(texts) and part in texts[at], texts[at:at + 1])
     failed = [c["tool"] for c in run.calls if c["is_error"]]
     check("only the file outside is refused", failed == ["mcp__files__read_text_file"], failed)

@@ -10,6 +10,7 @@ import base64
 import hashlib
 import http.server
 import json
+import queue
 import socket
 import threading
 import time
@@ -17,7 +18,8 @@ import urllib.parse
 
 TOOLS = [{"name": name, "description": f"The tool {name}.",
           "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}
-         for name in ("echo", "slow", "caf\u00e9", "steps", "flood", "drop", "resume")]
+         for name in ("echo", "slow", "caf\u00e9", "steps", "flood", "drop", "resume", "roots", "change")]
+FRESH = {"name": "fresh", "description": "Came later.", "inputSchema": {"type": "object"}}
 TOOLS[0]["inputSchema"]["properties"]["region"] = {"type": "string", "x-mcp-header": "Region"}
 BAD = {"name": "badheader", "inputSchema": {"type": "object", "properties": {
     "a": {"type": "number", "x-mcp-header": "A"}}}}
@@ -50,7 +52,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         self.note(None)
-        self.web.get(self)
+        try:
+            self.web.get(self)
+        except OSError:
+            pass
 
     def do_POST(self):
         raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -89,6 +94,7 @@ class Web:
     def __init__(self, *words, port=0):
         self.words, self.seen, self.session, self.n_sessions = set(words), [], None, 0
         self.resumed = None
+        self.outbox, self.answers, self.is_changed = queue.Queue(), queue.Queue(), False
         self.issuer, self.registered = "/as", []
         self.tokens, self.n_tokens, self.lasts, self.refresh = set(), 0, 3600, None
         handler = type("Own", (Handler,), {"web": self})
@@ -116,6 +122,8 @@ class Web:
         if self.resumed and handler.headers.get("Last-Event-ID") == "event-7":
             handler.begin()
             handler.event(self.resumed)
+        elif "hears" in self.words:
+            self.stream(handler)
         elif "closed" not in self.words:
             handler.reply(405)
         elif path == "/.well-known/oauth-protected-resource/mcp":
@@ -146,7 +154,27 @@ class Web:
         else:
             handler.reply(404)
 
+    def stream(self, handler):
+        """What the server says by itself, until the client goes; one message with `cuts`."""
+        if handler.headers.get("Mcp-Session-Id") != self.session:
+            handler.reply(404)
+            return
+        handler.begin()
+        handler.wfile.write(b"id: event-1\nretry: 100\ndata: \n\n")
+        handler.wfile.flush()
+        while handler.headers.get("Mcp-Session-Id") == self.session:
+            try:
+                handler.event(self.outbox.get(timeout=0.1))
+                if "cuts" in self.words:
+                    return
+            except queue.Empty:
+                handler.wfile.write(b": still here\n\n")
+
     def form(self, handler, body):
+        if isinstance(body, dict) and "result" in body:
+            self.answers.put(body)
+            handler.reply(202)
+            return
         if handler.path == "/register":
             self.redirects = body["redirect_uris"]
             self.registered.append((self.issuer, body))
@@ -229,7 +257,7 @@ class Web:
             handler.begin()
             handler.wfile.write(b"event: message\n")
             return
-        self.send(handler, self.result(ident, {"tools": TOOLS + [BAD]}))
+        self.send(handler, self.result(ident, {"tools": TOOLS + [BAD] + [FRESH] * self.is_changed}))
 
     def send(self, handler, message, **headers):
         if "sse" in self.words:
@@ -263,6 +291,14 @@ class Web:
             handler.wfile.write(b"data: ")
             for _ in range(100):
                 handler.wfile.write(b"x" * (1 << 20))
+        elif name == "roots":
+            self.outbox.put({"jsonrpc": "2.0", "id": "r", "method": "roots/list"})
+            done["result"]["content"][0]["text"] = json.dumps(self.answers.get(timeout=20)["result"])
+            self.send(handler, done)
+        elif name == "change":
+            self.is_changed = True
+            self.outbox.put({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+            self.send(handler, done)
         elif name == "resume":
             self.resumed = done
             handler.begin()
