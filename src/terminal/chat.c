@@ -11,7 +11,6 @@
 #include "terminal/slash.h"
 #include "terminal/tty.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -105,6 +104,7 @@ void chat_dirty(struct chat *c)
 static void on_written(void *arg, bool is_broken)
 {
     struct chat *c = arg;
+    wait_wake(&c->written);
     if (is_broken) {
         chat_quit(c);
         return;
@@ -137,6 +137,36 @@ void chat_set_pane(struct chat *c, const struct pane *pane)
 
 /* ---- the end ---- */
 
+/* Only the text stays on the screen. */
+static void put_last_frame(struct chat *c)
+{
+    look_at_size(c, false);
+    screen_frame(&c->screen);
+    screen_leave(&c->screen);
+    writer_put(c->out, buf_str(&c->screen.out));
+    buf_reset(&c->screen.out);
+}
+
+/* A terminal that takes nothing for a second (Ctrl-S) is given up. */
+static void write_rest_await(struct chat *c)
+{
+    enum { PATIENCE_MS = 1000 };
+    struct error ignored;
+    uint64_t before;
+    AUTO(buf) struct buf hint = BUF_INIT;
+    view_end_text(c);
+    put_last_frame(c);
+    if (c->launch.session && !session_is_unused(c->launch.session) && !c->options.is_ephemeral)
+        buf_addf(&hint, "to go on: trivet chat -r %.8s\n", c->launch.name.p);
+    writer_put(c->out, buf_str(&hint));
+    do {
+        before = writer_written(c->out);
+        wait_reset(&c->written);
+        if (writer_queued(c->out) && !writer_is_broken(c->out))
+            wait_timed_await(c->loop, &c->written, PATIENCE_MS, &ignored);
+    } while (writer_written(c->out) != before);
+}
+
 static void quit_fiber(void *arg)
 {
     struct chat *c = arg;
@@ -147,6 +177,7 @@ static void quit_fiber(void *arg)
         yield_await(c->loop, &ignored);
     }
     engine_drain_through_await(c->engine);
+    write_rest_await(c);
     loop_stop(c->loop);
 }
 
@@ -187,26 +218,15 @@ static void on_resize(void *arg)
 
 /* ---- programs on the terminal ---- */
 
-static void write_raw(struct chat *c)
+/* False: the terminal has not taken all that was written, so no program can write there yet. */
+static bool leave_terminal(struct chat *c)
 {
-    struct str bytes = buf_str(&c->screen.out);
-    while (bytes.n) { /* the descriptor may be one that does not block */
-        ssize_t n = write(c->out_fd, bytes.p, bytes.n);
-        if (n < 0 && errno != EAGAIN && errno != EINTR)
-            break;
-        if (n > 0)
-            bytes = str_from(bytes, (size_t)n);
-    }
-    buf_reset(&c->screen.out);
-}
-
-static void leave_terminal(struct chat *c)
-{
-    look_at_size(c, false);
-    screen_frame(&c->screen);
-    screen_leave(&c->screen);
-    write_raw(c);
+    if (!writer_queued(c->out))
+        put_last_frame(c);
+    if (writer_queued(c->out))
+        return false;
     tty_leave();
+    return true;
 }
 
 static void take_terminal(struct chat *c)
@@ -217,11 +237,15 @@ static void take_terminal(struct chat *c)
     chat_draw(c);
 }
 
-void chat_go_away(struct chat *c)
+bool chat_go_away(struct chat *c)
 {
-    leave_terminal(c);
+    if (!leave_terminal(c)) {
+        c->hint = "the terminal has not taken all output yet";
+        return false;
+    }
     reader_pause(c->in, true);
     c->is_away = true;
+    return true;
 }
 
 void chat_come_back(struct chat *c)
@@ -440,6 +464,7 @@ static void open_fiber(void *arg)
     if (!open_chat_await(c, &err)) {
         c->exit_code = c->launch.is_usage ? 2 : 1;
         shown_line(stderr, "trivet: %s", err.text);
+        write_rest_await(c);
         loop_stop(c->loop);
         return;
     }
@@ -526,11 +551,8 @@ static int run(struct chat *c, const struct provider *const *providers, size_t n
     reader_pause(c->in, true);
     fiber_start(c->loop, "open", open_fiber, c);
     loop_run(c->loop);
-    view_end_text(c);
-    leave_terminal(c);
+    tty_leave();
     child_end_all(c->loop);
-    if (c->launch.session && !session_is_unused(c->launch.session) && !c->options.is_ephemeral)
-        dprintf(c->out_fd, "to go on: trivet chat -r %.8s\n", c->launch.name.p);
     clear(c);
     return c->exit_code;
 }

@@ -59,6 +59,7 @@ struct chat {
     struct markdown markdown;
     struct reader *in;
     struct writer *out;
+    struct wait written; /* woken when it has taken all, or is broken */
     int in_fd, out_fd;
     struct timer *frame, *second, *escape;
     int64_t drawn_us, resized_us;
@@ -99,7 +100,7 @@ void chat_quit(struct chat *c);
 void chat_set_pane(struct chat *c, const struct pane *pane);
 void chat_suspend(struct chat *c);
 /* Another program gets the terminal; turns go on. */
-void chat_go_away(struct chat *c);
+bool chat_go_away(struct chat *c); /* false: it cannot have it now, a hint says why */
 void chat_come_back(struct chat *c);
 /* Opens the session again with what the mode needs. */
 void chat_set_mode(struct chat *c, const struct run_mode *mode);

@@ -42,9 +42,8 @@ void program_page(struct chat *c)
     int in = make_input(buf_str(&c->last_output));
     if (in < 0)
         return;
-    chat_go_away(c);
     struct terminal_program pager = {argv, in, c->out_fd, on_paged, c};
-    if (!terminal_run(c->loop, &pager, &err)) {
+    if (chat_go_away(c) && !terminal_run(c->loop, &pager, &err)) {
         chat_come_back(c);
         view_notice(c, STYLE_RED, "trivet: %s", err.text);
     }
@@ -83,10 +82,12 @@ void program_edit(struct chat *c)
     editor_expand(&c->editor, buf_str(&c->editor.text), &text);
     path_write_all(fd, buf_str(&text));
     close(fd);
-    chat_go_away(c);
     struct terminal_program editor = {argv, c->in_fd, c->out_fd, on_edited, c};
-    if (!terminal_run(c->loop, &editor, &err)) {
+    if (!chat_go_away(c)) {
+        unlink(edited);
+    } else if (!terminal_run(c->loop, &editor, &err)) {
         chat_come_back(c);
+        unlink(edited);
         view_notice(c, STYLE_RED, "trivet: %s", err.text);
     }
 }

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
@@ -40,13 +41,21 @@ void tty_enter(int fd)
     path_write_all(fd, str_of(begin_modes));
 }
 
+/* Writes to a terminal that takes bytes now.  Signal safe. */
+static void put_modes(int fd, const char *modes, size_t n)
+{
+    struct pollfd out = {.fd = fd, .events = POLLOUT};
+    if (poll(&out, 1, 0) > 0)
+        (void)!write(fd, modes, n);
+}
+
 /* Signal safe. */
 void tty_leave(void)
 {
     if (!is_entered)
         return;
     is_entered = 0;
-    (void)!write(tty_fd, end_modes, sizeof end_modes - 1);
+    put_modes(tty_fd, end_modes, sizeof end_modes - 1);
     tcsetattr(tty_fd, TCSADRAIN, &given);
 }
 
@@ -54,7 +63,7 @@ static void restore_terminal(void)
 {
     static const char text[] = "\r\033[J";
     if (is_entered)
-        (void)!write(tty_fd, text, sizeof text - 1);
+        put_modes(tty_fd, text, sizeof text - 1);
     tty_leave();
 }
 
@@ -120,7 +129,7 @@ static void say_errors(void)
 /* The child was killed: its rows stay, the modes do not. */
 static void put_back(int signo)
 {
-    (void)!write(STDOUT_FILENO, end_modes, sizeof end_modes - 1);
+    put_modes(STDOUT_FILENO, end_modes, sizeof end_modes - 1);
     tcsetattr(STDIN_FILENO, TCSADRAIN, &given);
     fprintf(stderr, "\r\n\033[Jtrivet: the chat was ended by signal %d\n", signo);
 }
