@@ -68,6 +68,7 @@ struct room {
     struct holder *holders;
     char *finding;  /* the last that was reported */
     bool is_closed; /* not used again; freed when its process has ended */
+    bool is_destroyed;
 };
 
 struct holder {
@@ -256,14 +257,18 @@ static void on_sigchld(void *arg)
     }
 }
 
-/* The room does not respond (it may be stopped): the engine kills its tree. */
+/* The room does not respond (it may be busy or stopped): the engine kills its tree.  The outer
+ * process of a sandbox then cleans up; it is killed as well if that does not help. */
 static void room_destroy(struct room *r)
 {
+    bool has_outer = r->args[1];
     if (!r->pid)
         return;
     r->all->has_orphans = true;
     tree_signal(r->pid, SIGKILL);
-    kill(r->pid, SIGKILL); /* processes missed here become orphans of the engine */
+    if (!has_outer || r->is_destroyed)
+        kill(r->pid, SIGKILL); /* processes missed here become orphans of the engine */
+    r->is_destroyed = true;
 }
 
 void room_free(struct room *r)
@@ -291,7 +296,7 @@ static void room_end_now(struct room *r)
 {
     close_line(r);
     for (int i = 0; r->pid && !room_reap(r); i++) {
-        if (i == KILL_WAIT_MS / SWEEP_MS && has_children(r->pid))
+        if (i && i % (KILL_WAIT_MS / SWEEP_MS) == 0 && has_children(r->pid))
             room_destroy(r);
         if (i == 2 * KILL_WAIT_MS / SWEEP_MS)
             break;
@@ -499,6 +504,7 @@ static bool room_start(struct room *r, struct error *err)
         return error_errno(err, rc, "cannot start a room for commands");
     }
     r->line = pair[0];
+    r->is_destroyed = false;
     if (!r->all->age)
         r->all->age = started_at(r->pid);
     if (r->on_offer && (r->watch = watch_new(r->all->l, r->line, on_offer, r, err))) {

@@ -194,6 +194,15 @@ static bool make_filter(struct error *err)
     return filter_build(filter, &o, err);
 }
 
+static void room_release(void)
+{
+    if (policy.kind == SANDBOX_OFF || !scratch)
+        return;
+    remove_tree(scratch);
+    for (size_t i = 0; i < made.n; i++)
+        view_remove_placeholder(made.v[i]);
+}
+
 static int room_enter(int argc, char **argv, struct error *err)
 {
     struct error ignored;
@@ -221,7 +230,7 @@ static int room_enter(int argc, char **argv, struct error *err)
         policy.shows_tmp = false;
         pid = fork();
     } else if (pid < 0) {
-        rmdir(scratch);
+        room_release();
         error_prefix(err, "cannot confine the command");
         return 0;
     }
@@ -284,15 +293,6 @@ static bool room_check(struct error *err)
 static int room_measure(const struct pids *processes)
 {
     return policy.kind == SANDBOX_OFF ? -1 : limits_measure(&policy, processes);
-}
-
-static void room_release(void)
-{
-    if (policy.kind == SANDBOX_OFF || !scratch)
-        return;
-    remove_tree(scratch);
-    for (size_t i = 0; i < made.n; i++)
-        view_remove_placeholder(made.v[i]);
 }
 
 /* ---- the hooks ---- */

@@ -279,10 +279,11 @@ static bool is_missing(const char *path)
 {
     struct stat st;
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    bool is_of_a_room = fd >= 0 && is_placeholder(fd);
-    if (fd >= 0)
-        close(fd);
-    return is_of_a_room || lstat(path, &st) != 0;
+    if (fd < 0) /* looked at once: another room could make it meanwhile */
+        return errno == ENOENT || lstat(path, &st) != 0;
+    bool is_one = is_placeholder(fd) || (fstat(fd, &st) == 0 && st.st_nlink == 0);
+    close(fd);
+    return is_one;
 }
 
 /* With the missing directories above it. */

@@ -129,7 +129,36 @@ def confined(base):
     check("which a required sandbox refuses", run.calls[0]["is_error"], run)
 
 
+@harness.needs_namespaces
+def masks(base):
+    """Directories that only mask names in the workspace go with the room of a server."""
+    place = Place(base, "masks")
+    place.configure(end={"command": "sh", "args": ["-c", "exit 3"]}, fake=place.fake())
+    for _ in range(3):
+        place.run([ECHO])
+    check("nothing is left behind a server that ends at its start",
+          os.listdir(place.work) == ["journal"], os.listdir(place.work))
+    for sig in (signal.SIGINT, signal.SIGKILL):
+        os.unlink(place.journal_path)
+        child = place.start([("mcp__fake__slow", {"ms": 20000})])
+        place.until("tools/call")
+        keepers = [pid for room in harness.children(child.pid) for pid in harness.children(room)]
+        for pid in keepers:  # as one that is busy
+            os.kill(pid, signal.SIGSTOP)
+        check(f"{sig.name}: a keeper was stopped", keepers, harness.children(child.pid))
+        child.send_signal(sig)
+        child.communicate(timeout=60 * harness.slow())
+        if sig == signal.SIGKILL:
+            for pid in keepers:
+                os.kill(pid, signal.SIGCONT)
+        end = time.monotonic() + 20 * harness.slow()
+        while len(os.listdir(place.work)) > 1 and time.monotonic() < end:
+            time.sleep(0.05)
+        check(f"{sig.name}: nor behind a room that did not respond",
+              os.listdir(place.work) == ["journal"], os.listdir(place.work))
+
+
 with harness.private_place() as scratch:
-    for case in (dead, silent, floods, lists, canceled, killed, confined):
+    for case in (dead, silent, floods, lists, canceled, killed, confined, masks):
         case(scratch)
 check.end()
