@@ -2,7 +2,9 @@
 #include "mcp/config.h"
 
 #include "base/log.h"
+#include "base/path.h"
 #include "base/sha256.h"
+#include "mcp/server.h"
 
 #include <stdlib.h>
 
@@ -50,6 +52,22 @@ static void fail(struct reading *r, const char *what, struct str about)
         r->to->trouble = arena_fmt(r->arena, "%s%.*s", what, STR_FMT(str_cut(about, 100)));
 }
 
+/* A directory that the server may write to, also beyond the session.  Servers of the same name that
+ * others have named do not share it. */
+static const char *own_dir(struct reading *r)
+{
+    struct mcp_config *c = r->to;
+    AUTO(buf) struct buf path = BUF_INIT;
+    char digest[65];
+    path_xdg(&path, "XDG_DATA_HOME", ".local/share");
+    buf_addf(&path, "/trivet/mcp/%.*s", STR_FMT(c->name));
+    hex_digest(c->file, digest);
+    if (c->origin != MCP_OF_USER)
+        buf_addf(&path, "@%.8s", digest);
+    c->dir = arena_str(r->arena, buf_str(&path));
+    return c->dir.p;
+}
+
 /* ${NAME} and ${NAME:-default}, once from left to right: a value is not expanded again. */
 static struct str expand(struct reading *r, struct str s)
 {
@@ -67,7 +85,7 @@ static struct str expand(struct reading *r, struct str s)
             name = str_cut(name, mark);
         }
         AUTO_FREE char *z = str_dup(name);
-        const char *value = getenv(z);
+        const char *value = str_is(name, "TRIVET_SERVER_DIR") ? own_dir(r) : getenv(z);
         if (value && *value)
             buf_addz(&out, value);
         else if (otherwise.p)

@@ -31,6 +31,7 @@ struct mcp_config {
     const char *const *argv; /* NULL-ended; argv[0] is the command */
     struct mcp_pair *env, *headers;
     size_t n_env, n_headers;
+    struct str dir; /* of its own, where ${TRIVET_SERVER_DIR} stands in its settings, or STR_NONE */
     struct str cwd; /* below the workspace unless absolute; STR_NONE: the workspace */
     struct str url;
     struct str client_id, client_secret, scope; /* `oauth`: for the sign-in, or STR_NONE */

@@ -59,6 +59,8 @@ bool mcp_room_init(struct mcp_room *r, const struct mcp_place *p, const struct m
     policy.has_mounts = p->report->can[SANDBOX_MOUNTS];
     policy.has_loopback = p->report->has_loopback;
     policy.shows_tmp = policy.shows_tmp && policy.has_mounts;
+    if (c->dir.n)
+        sandbox_paths_add(&policy.writable, c->dir);
     policy.limits[SANDBOX_CPU] = 0; /* it lives as long as the session */
     if (!choose_network(r, p, c, &policy, err)) {
         mcp_room_clear(r);

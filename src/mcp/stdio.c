@@ -237,7 +237,8 @@ bool stdio_open(struct link *k, const struct mcp_place *place, const struct mcp_
     *p = (struct pipe){.link = k, .line = BUF_MAX(LIMIT_MCP_LINE_BYTES), .log_fd = -1};
     p->grace = timer_new(place->loop, on_grace, p);
     p->log_fd = open_log(c->name);
-    if (!mcp_room_init(&p->room, place, c, err) || !start(p, place, c, err)) {
+    bool has_dir = !c->dir.n || path_make_dirs(c->dir, 0700, err);
+    if (!has_dir || !mcp_room_init(&p->room, place, c, err) || !start(p, place, c, err)) {
         pipe_free(p);
         return false;
     }

@@ -5,6 +5,7 @@
 
 covers: mcp 6, 8-11, 17, 25, 26, 37-39
 """
+import json
 import os
 import signal
 import sys
@@ -129,6 +130,25 @@ def confined(base):
     check("which a required sandbox refuses", run.calls[0]["is_error"], run)
 
 
+def own_directory(base):
+    """${TRIVET_SERVER_DIR} in the settings: the server may write there, and finds it again."""
+    place = Place(base, "own-directory")
+    own = os.path.join(place.env["XDG_DATA_HOME"], "trivet", "mcp", "fake")
+    place.configure(fake=place.fake(env={"GIVEN": "${TRIVET_SERVER_DIR}/x"}), other=place.fake())
+    run = place.run([("mcp__fake__environment", {}), ("mcp__fake__write", {"path": own + "/x"}),
+                     ("mcp__other__write", {"path": own + "/y"})])
+    check("it is the server's alone", f"GIVEN={own}/x" in run.text() and run.text(1) == "written"
+          and run.calls[2]["is_error"] and os.listdir(own) == ["x"], run)
+    check("nobody else reads it", os.stat(own).st_mode & 0o777 == 0o700, os.stat(own))
+    run = place.run([("mcp__fake__write", {"path": own + "/x"})], args=["--mode", "read-only"])
+    check("not in the mode read-only", run.calls[0]["is_error"], run)
+    with open(os.path.join(place.work, ".mcp.json"), "w", encoding="utf-8") as file:
+        json.dump({"mcpServers": {"fake": place.fake(env={"GIVEN": "${TRIVET_SERVER_DIR}"})}}, file)
+    place.cli("mcp", "trust", "-y")
+    run = place.run([("mcp__fake__environment", {})])
+    check("a project's server of the same name has another one", f"GIVEN={own}@" in run.text(), run)
+
+
 @harness.needs_namespaces
 def masks(base):
     """Directories that only mask names in the workspace go with the room of a server."""
@@ -159,6 +179,6 @@ def masks(base):
 
 
 with harness.private_place() as scratch:
-    for case in (dead, silent, floods, lists, canceled, killed, confined, masks):
+    for case in (dead, silent, floods, lists, canceled, killed, confined, own_directory, masks):
         case(scratch)
 check.end()

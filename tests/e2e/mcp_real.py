@@ -48,7 +48,7 @@ def main(base):
     place.configure(all={"command": "mcp-server-everything", "args": ["stdio"]}, web={"url": url},
                     files={"command": "mcp-server-filesystem", "args": ["."]},
                     memory={"command": "mcp-server-memory", "env": {
-                        "MEMORY_FILE_PATH": os.path.join(place.work, "memory.jsonl")}})
+                        "MEMORY_FILE_PATH": "${TRIVET_SERVER_DIR}/memory.jsonl"}})
     try:
         entity = {"name": "trivet", "entityType": "engine", "observations": ["is written in C"]}
         run = place.run(
