@@ -27,7 +27,11 @@ static const char *const allowed[] = {
     "NVM_DIR", "PNPM_HOME", "BUN_INSTALL", "DENO_DIR", "PERL5LIB", "LUA_PATH", "DOTNET_ROOT",
     "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY",
     "all_proxy",
-    "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE",
+    /* files with certificates */
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS",
+    "PIP_CERT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "AWS_CA_BUNDLE", "CARGO_HTTP_CAINFO", "DENO_CERT",
+    "NIX_SSL_CERT_FILE", "BUNDLE_SSL_CA_CERT", "COMPOSER_CAFILE", "NPM_CONFIG_CAFILE",
+    "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
 };
 /* clang-format on */
 static const char *const allowed_starts[] = {"LC_", "XDG_", "CONDA_", "npm_config_", "HOMEBREW_"};

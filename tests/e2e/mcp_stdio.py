@@ -21,7 +21,12 @@ CAN = "io.modelcontextprotocol/clientCapabilities"
 
 
 def legacy(base):
-    place = Place(base, "legacy plac\u00e9", ANTHROPIC_API_KEY="sk-ant-0123456789", PLAIN="1")
+    bundles = ("NODE_EXTRA_CA_CERTS", "PIP_CERT", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "SSL_CERT_FILE", "SSL_CERT_DIR",
+               "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "AWS_CA_BUNDLE", "CARGO_HTTP_CAINFO", "DENO_CERT",
+               "NIX_SSL_CERT_FILE", "BUNDLE_SSL_CA_CERT", "COMPOSER_CAFILE", "NPM_CONFIG_CAFILE",
+               "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH")
+    place = Place(base, "legacy plac\u00e9", ANTHROPIC_API_KEY="sk-ant-0123456789", PLAIN="1",
+                  **{name: "/ca/" + name for name in bundles})
     place.configure(fake=place.fake("banner", "noisy", "crlf", env={"GIVEN": "${PLAIN}-x"}))
     long_name = "x" * 100
     run = place.run(
@@ -46,6 +51,7 @@ def legacy(base):
     check("an error of the protocol", "no such thing\\u001b[2J (-32602)" in texts[7]
           and run.calls[7]["is_error"], texts[7])
     check("no key in the environment", "sk-ant" not in texts[8] and "GIVEN=1-x" in texts[8], texts[8])
+    check("where certificates stand is", all(f"{name}=/ca/{name}" in texts[8] for name in bundles), texts[8])
     asked = json.loads(texts[9])
     check("sampling and elicitation are refused",
           [a.get("code") for a in asked[:2]] == [-32601, -32601], asked)
