@@ -322,6 +322,7 @@ static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret
     if (!engine_load_tools_await(s->engine, s->settings, str_of(s->workspace), err) ||
         !session_load_servers_await(s, err))
         return false;
+    session_report_servers(s, t);
     ask.tools = make_tools(s, &a, &ask.n_tools);
     ask.system = prompt_system(s, &a);
     window_begin(s, &ask);

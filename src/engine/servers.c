@@ -247,6 +247,24 @@ bool session_load_servers_await(struct session *s, struct error *err)
     return mcp_hub_refresh_await(s->servers->pool->hub, LIMIT_MCP_WAIT_MS, err);
 }
 
+void session_report_servers(struct session *s, struct turn *t)
+{
+    AUTO(buf) struct buf text = BUF_INIT;
+    const struct mcp_hub *h = search_of(s) ? s->servers->pool->hub : NULL;
+    for (size_t i = 0; h && !t->has_reported_servers && i < mcp_hub_count(h); i++) {
+        struct mcp_status st = mcp_hub_status(h, i);
+        if (strcmp(st.state, "failed") != 0 || st.config->trouble.p)
+            continue;
+        buf_addf(&text, "%s%.*s: %.*s",
+                 text.n ? "; " : "MCP servers that cannot be used: ", STR_FMT(st.config->name),
+                 STR_FMT(st.trouble));
+    }
+    if (!text.n)
+        return;
+    t->has_reported_servers = true;
+    session_emit(s, t, &(struct event){.kind = EV_NOTICE, .text = buf_str(&text)});
+}
+
 const struct tool **session_server_tools(struct session *s, struct arena *a, size_t *ret_n)
 {
     struct mcp_search *search = search_of(s);

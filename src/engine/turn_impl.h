@@ -78,6 +78,7 @@ struct turn {
     int n_refusals;            /* of the next request, as too long */
     bool is_continued;         /* it ended in an overflow, and another turn goes on */
     struct str provider_state; /* what the provider wants back with the next round */
+    bool has_reported_servers; /* those that do not work */
     bool has_renewed;          /* the sign-in, after a refusal, once */
     struct usage usage;
     struct buf mutations; /* JSON pairs, comma separated */

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "mcp/hub_impl.h"
+#include "mcp/stdio.h"
 
 enum {
     RESTARTS = 1,
@@ -48,6 +49,15 @@ static bool start_await(struct mcp_server *s, struct error *err)
     return server_open_await(s, err) && server_list_await(s, err);
 }
 
+static void say_late(const struct mcp_server *s, struct error *err)
+{
+    AUTO(buf) struct buf last = BUF_INIT;
+    if (s->link && s->config->transport == MCP_STDIO)
+        stdio_put_last(s->link, &last);
+    error_set(err, ERR_TIMEOUT, "it did not start within %lld ms%.*s",
+              (long long)server_start_ms(s), STR_FMT(buf_str(&last)));
+}
+
 static void start_fiber(void *arg)
 {
     struct mcp_server *s = arg;
@@ -59,8 +69,7 @@ static void start_fiber(void *arg)
     timer_free(st.limit);
     s->fiber = NULL;
     if (!ok && st.is_late)
-        error_set(&err, ERR_TIMEOUT, "it did not start within %lld ms",
-                  (long long)server_start_ms(s));
+        say_late(s, &err);
     if (!ok) {
         link_free(take(&s->link));
         s->why = err;

@@ -19,7 +19,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-enum { GRACE_MS = 2000, LINGER_MS = 200, LOG_BYTES = 1 << 20, LAST_BYTES = 300 };
+enum { GRACE_MS = 2000, LINGER_MS = 200, LOG_BYTES = 1 << 20, LAST_BYTES = 300, LAST_LINES = 3 };
 
 struct pipe {
     struct link *link;
@@ -29,7 +29,7 @@ struct pipe {
     struct timer *grace; /* from the closing of stdin to SIGTERM */
     int log_fd;          /* -1: none */
     size_t logged;
-    struct buf last; /* the last line on stderr, for errors */
+    struct buf last; /* the end of stderr, for errors */
     bool is_closing;
     struct error trouble; /* why it is killed; code ERR_NONE: it is not */
 };
@@ -88,12 +88,34 @@ static void on_output(void *arg, int stream, struct str bytes)
         take_stderr(arg, bytes);
 }
 
+static void put_last(const struct pipe *p, struct buf *out)
+{
+    struct str all = buf_str(&p->last),
+               last = str_trim(str_from(all, all.n - MIN(all.n, (size_t)LAST_BYTES)));
+    struct str before = last, line;
+    size_t at = 0;
+    for (int i = 0; i < LAST_LINES && at != SIZE_MAX; i++) {
+        at = str_rchr(before, '\n');
+        before = str_cut(before, at == SIZE_MAX ? 0 : at);
+    }
+    last = str_trim(str_from(last, before.n));
+    for (const char *mark = ": "; str_line(&last, &line);) {
+        if (str_is_blank(line))
+            continue;
+        buf_addz(out, mark);
+        shown_add(out, str_trim(line), false);
+        mark = " / ";
+    }
+}
+
+void stdio_put_last(const struct link *k, struct buf *out)
+{
+    put_last(link_transport(k), out);
+}
+
 static void describe_end(const struct pipe *p, const struct child_end *end, struct error *ret)
 {
     AUTO(buf) struct buf text = BUF_INIT;
-    struct str last = str_trim(buf_str(&p->last));
-    size_t line = str_rchr(last, '\n');
-    last = str_trim(line == SIZE_MAX ? last : str_from(last, line + 1));
     if (p->trouble.code != ERR_NONE) {
         *ret = p->trouble;
         return;
@@ -102,10 +124,8 @@ static void describe_end(const struct pipe *p, const struct child_end *end, stru
         buf_addf(&text, "it was ended by signal %d", end->signal);
     else
         buf_addf(&text, "it ended with status %d", end->exit_code);
-    if (last.n && !p->is_closing) {
-        buf_addz(&text, ": ");
-        shown_add(&text, str_cut(last, LAST_BYTES), false);
-    }
+    if (!p->is_closing)
+        put_last(p, &text);
     error_set_origin(ret, ERR_IO, ORIGIN_REMOTE, "%s", text.p);
 }
 

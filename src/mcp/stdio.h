@@ -9,5 +9,7 @@
 /* Starts the server and attaches it to the link, which owns it then. */
 bool stdio_open(struct link *k, const struct mcp_place *p, const struct mcp_config *c,
                 struct error *err);
+/* Appends ": " and the last lines of its stderr, if there are any. */
+void stdio_put_last(const struct link *k, struct buf *out);
 
 #endif

@@ -35,9 +35,12 @@ def dead(base):
 
 def silent(base):
     place = Place(base, "silent")
+    slow = {"command": "sh", "args": ["-c", "echo loading >&2; echo 'needs a \033[31mdisk' >&2; sleep 100"]}
     place.configure(fake=place.fake(timeout=400), never=place.fake("mute", startupTimeout=1000),
                     deaf=place.fake("deaf", "stubborn", startupTimeout=1000),
-                    gone=place.fake("exit"))
+                    gone=place.fake("exit"), off=place.fake(disabled=True),
+                    lacks=place.fake(env={"A": "${NO_SUCH_VARIABLE}"}),
+                    slow={**slow, "startupTimeout": 1000}, far={"url": "http://127.0.0.1:9/mcp"})
     run = place.run([("mcp__fake__slow", {"ms": 20000}), ECHO],
                     [("mcp__fake__steps", {"n": 6, "ms": 200})])
     check("a call without answer ends at its limit", run.calls[0]["is_error"]
@@ -48,6 +51,15 @@ def silent(base):
     canceled = [m for m in place.journal() if m.get("method") == "notifications/cancelled"]
     check("the server is informed", len(canceled) == 1 and canceled[0]["params"]["reason"] == "timeout",
           canceled)
+    notices = [e["text"] for e in run.events if e["type"] == "notice"]
+    check("the turn says once which cannot be used", len(notices) == 1 and all(
+        part in notices[0] for part in ("gone: it ended with status", "never: it did not start within 1000 ms",
+                                        "deaf: it did not start", "far: ")), notices)
+    check("with the last words of one that is late",
+          "slow: it did not start within 1000 ms: loading / needs a" in str(notices)
+          and "\x1b" not in "".join(notices), notices)
+    check("not those that its settings switch off or cannot start",
+          "off:" not in str(notices) and "lacks:" not in str(notices), notices)
     check("servers that never start do not hold the turn", run.code == 0
           and run.seconds < 15 * harness.slow(), run)
     check("no process is left", not place.leftovers(), place.leftovers())
