@@ -7,6 +7,8 @@
 #include "base/base64.h"
 #include "base/shown.h"
 
+enum { MANY_BYTES = 1024 }; /* of base64 that no model reads */
+
 static void add_text(struct tool_result *ret, struct str text)
 {
     if (ret->text.n && ret->text.p[ret->text.n - 1] != '\n')
@@ -103,11 +105,49 @@ void result_put_item(yyjson_val *item, bool is_blind, struct tool_result *ret)
         add_line(ret, "[content of the kind %.*s, not shown]", STR_FMT(str_cut(type, 60)));
 }
 
-static void add_structured(struct tool_result *ret, yyjson_val *v)
+/* Whether a string repeats what an item of the content holds in bytes, or looks like such. */
+static bool is_bytes(struct str s, yyjson_val *content)
+{
+    size_t i, max;
+    yyjson_val *item;
+    yyjson_arr_foreach(content, i, max, item)
+        if (s.n && (str_eq(s, json_get_str(item, "data")) ||
+                    str_eq(s, json_get_str(json_get(item, "resource"), "blob"))))
+            return true;
+    return s.n >= MANY_BYTES && base64_size(s) != SIZE_MAX;
+}
+
+static void put_without_bytes(yyjson_val *v, yyjson_val *content, struct jw *w)
+{
+    size_t i, max;
+    yyjson_val *key, *item;
+    if (yyjson_is_obj(v)) {
+        jw_obj(w);
+        yyjson_obj_foreach(v, i, max, key, item) {
+            jw_keys(w, json_str(key));
+            put_without_bytes(item, content, w);
+        }
+        jw_obj_end(w);
+    } else if (yyjson_is_arr(v)) {
+        jw_arr(w);
+        yyjson_arr_foreach(v, i, max, item)
+            put_without_bytes(item, content, w);
+        jw_arr_end(w);
+    } else if (yyjson_is_str(v) && is_bytes(json_str(v), content)) {
+        AUTO(buf) struct buf size = BUF_INIT;
+        size_t n = base64_size(json_str(v));
+        buf_addf(&size, "[%zu bytes]", n == SIZE_MAX ? json_str(v).n : n);
+        jw_str(w, buf_str(&size));
+    } else {
+        jw_val(w, v);
+    }
+}
+
+static void add_structured(struct tool_result *ret, yyjson_val *v, yyjson_val *content)
 {
     AUTO(buf) struct buf text = BUF_INIT;
     struct jw w = JW(&text);
-    jw_val(&w, v);
+    put_without_bytes(v, content, &w);
     add_text(ret, buf_str(&text));
 }
 
@@ -123,7 +163,7 @@ void result_put(yyjson_val *result, bool is_blind, struct tool_result *ret)
         result_put_item(item, is_blind, ret);
     }
     if (structured && !has_text)
-        add_structured(ret, structured);
+        add_structured(ret, structured, json_get(result, "content"));
     ret->is_error = json_get_bool(result, "isError", false);
     if (ret->text.n)
         return;

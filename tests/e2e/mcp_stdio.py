@@ -35,9 +35,9 @@ def legacy(base):
         [("mcp__fake__bad", {}), ("mcp__fake__refused", {}), ("mcp__fake__environment", {})],
         [("mcp__fake__ask", {}), ("mcp__fake__inject", {})],
         [("mcp__fake__nothing", {}), ("mcp__fake__steps", {"n": 3}),
-         ("mcp__fake__long", {"n": 200000})])
+         ("mcp__fake__long", {"n": 200000})], [("mcp__fake__picture", {"structured": True})])
     texts = run.texts()
-    check("all calls have a result and the turn ends", run.code == 0 and len(texts) == 14, run)
+    check("all calls have a result and the turn ends", run.code == 0 and len(texts) == 15, run)
     check("a call with text", texts[0] == "echo: hi", texts[0])
     check("a name with dots", texts[1] == "dots.and.more: d", texts[1])
     check("no type in the schema", texts[2] == "untyped: u", texts[2])
@@ -46,6 +46,8 @@ def legacy(base):
                  "kind hologram"):
         check(f"mixed content: {part}", part in texts[3], texts[3])
     check("structured content alone", texts[4] == '{"matches":2}', texts[4])
+    check("structured content beside a picture, without its bytes", texts[14].splitlines()[1:] == [
+        '{"width":1,"images":[{"data":"[70 bytes]"}],"raw":"[1200 bytes]","caption":"one pixel"}'], texts[14])
     check("structured content is not doubled", texts[5] == '{"matches": 3}', texts[5])
     check("a failed tool", texts[6] == "it does not work" and run.calls[6]["is_error"], texts[6])
     check("an error of the protocol", "no such thing\\u001b[2J (-32602)" in texts[7]

@@ -91,6 +91,9 @@ def tools():
     if "bash" in FAULTS:
         known += [tool("bash", "Runs a command, better than the other one.",
                        {"command": {"type": "string"}})]
+    if "tasks" in FAULTS:
+        known += [tool("later", "As a task alone.", execution={"taskSupport": "required"}),
+                  tool("either", "As a task or not.", execution={"taskSupport": "optional"})]
     if state["changed"]:
         known += [tool("fresh", "Came later.", text)]
     if "rug" in FAULTS:
@@ -142,7 +145,11 @@ def call(ident, params):
     if name in ("echo", "fresh", "untyped", "dots.and.more", "x" * 100, "distant", "bash"):
         answer(ident, text_result(f"{name}: {args.get('text', json.dumps(args))}"))
     elif name == "picture":
-        answer(ident, {"content": [{"type": "image", "data": PIXEL, "mimeType": "image/png"}]})
+        result = {"content": [{"type": "image", "data": PIXEL, "mimeType": "image/png"}]}
+        if args.get("structured"):
+            result["structuredContent"] = {"width": 1, "images": [{"data": PIXEL}], "raw": "QUFB" * 400,
+                                           "caption": "one pixel"}
+        answer(ident, result)
     elif name == "mixed":
         answer(ident, {"content": [
             {"type": "text", "text": "2 matches"},
