@@ -160,6 +160,12 @@ static void add_tool(struct tool_listing *x, yyjson_val *tool)
     if (!name.n || name.n > REMOTE_BYTES || table_get(&x->remotes, name) ||
         !is_wanted(s->config, name))
         return;
+    /* Tasks are not offered: it would refuse every call. */
+    if (str_is(json_get_str(json_get(tool, "execution"), "taskSupport"), "required")) {
+        log_info("mcp %.*s: the tool %.*s can be called as a task alone", STR_FMT(s->config->name),
+                 STR_FMT(name));
+        return;
+    }
     bool needs_headers = s->config->transport == MCP_HTTP && link_era(s->link) == ERA_MODERN;
     if (!headers_of(a, schema, &headers) && needs_headers) {
         log_info("mcp %.*s: the tool %.*s asks for headers that cannot be",

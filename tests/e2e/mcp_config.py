@@ -199,6 +199,15 @@ def named_bash(base):
     check("a rule for bash is none for a server's", run.calls[0]["is_error"], run)
 
 
+def tasks(base):
+    place = Place(base, "tasks")
+    place.configure(fake=place.fake("tasks"))
+    server = json.loads(place.cli("mcp", "test", "--json").stdout)["servers"][0]
+    names = [tool["remote"] for tool in server["tools"]]
+    check("a tool that is called as a task alone is not offered", "either" in names
+          and "later" not in names, names)
+
+
 def rules(base):
     place = Place(base, "rules")
     place.configure(fake=place.fake())
@@ -263,7 +272,7 @@ def sub_agent(base):
 
 
 with harness.private_place() as scratch:
-    for case in (unused, untrusted, merged, commands, imported, rug_pull, named_bash, rules,
+    for case in (unused, untrusted, merged, commands, imported, rug_pull, named_bash, tasks, rules,
                  rules_of_one_server, search,
                   sub_agent):
         case(scratch)
