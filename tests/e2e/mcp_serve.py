@@ -76,6 +76,8 @@ def legacy(base):
     os.makedirs(os.path.join(place.work, "sub"))
     model = scene(place, "s.json", [
         [{"call": "write_file", "args": {"path": "made.txt", "content": "x\n"}}],
+        [{"call": "write_file", "args": {"path": "made.txt", "content": "y\n"}}],
+        [{"call": "write_file", "args": {"path": "other.txt", "content": "x\n"}}],
         [{"call": "bash", "args": {"command": "cat made.txt"}}],
         [{"call": "write_file", "args": {"path": "/outside.txt", "content": "x"}}],
         [{"say": "all done"}]])
@@ -96,10 +98,11 @@ def legacy(base):
           and structured["stop"] == "end_turn", done)
     check("in the workspace alone", os.path.exists(os.path.join(place.work, "sub", "made.txt"))
           and not os.path.exists("/outside.txt") and structured["changes"] == [
-              ["write_file", "made.txt"]], structured)
+              {"path": "made.txt", "tool": "write_file"}, {"path": "other.txt", "tool": "write_file"}],
+          structured)
     steps = [n["params"] for n in peer.notices if n.get("method") == "notifications/progress"]
-    check("progress", [s["progress"] for s in steps] == [1, 2, 3] and all(
-        s["progressToken"] == "p1" for s in steps) and steps[1]["message"] == "bash cat made.txt", steps)
+    check("progress", [s["progress"] for s in steps] == [1, 2, 3, 4, 5] and all(
+        s["progressToken"] == "p1" for s in steps) and steps[3]["message"] == "bash cat made.txt", steps)
     again = peer.call("run_prompt", {"prompt": "more", "session": structured["session"]})
     check("a session goes on", again["structuredContent"]["session"] == structured["session"], again)
     rows = peer.call("list_sessions", {"workspace": "sub"})["structuredContent"]["sessions"]

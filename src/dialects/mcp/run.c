@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "base/shown.h"
+#include "base/table.h"
 #include "base/utf8.h"
 #include "dialects/find.h"
 
@@ -30,8 +31,9 @@ struct run {
     const struct session_settings *settings;
     struct listener listener;
     struct wait over;
-    struct buf answer, files;
-    struct error why; /* of a failed turn */
+    struct buf answer, changes; /* {"path", "tool"}, separated by commas */
+    struct table changed;       /* paths that stand there */
+    struct error why;           /* of a failed turn */
     enum turn_state state;
     const char *stop;
     int64_t n_steps;
@@ -62,6 +64,28 @@ static void send_progress(struct run *r, struct str name, struct str args)
     rpc_notify(r->call->peer->rpc, "notifications/progress", buf_str(&params));
 }
 
+/* [["tool", "path"], ...] of a turn; each path counts once. */
+static void take_changes(struct run *r, struct str mutations)
+{
+    AUTO(json) struct json j = JSON_INIT;
+    struct jw w = {.out = &r->changes, .comma = r->changes.n > 0};
+    struct error ignored;
+    size_t i, max;
+    yyjson_val *pair;
+    if (!json_parse(mutations, 0, LIMIT_JSON_DEPTH, &j, &ignored))
+        return;
+    yyjson_arr_foreach(j.root, i, max, pair) {
+        struct str path = arena_str(&r->call->rq->arena, json_str(yyjson_arr_get(pair, 1)));
+        if (!path.n || table_get(&r->changed, path))
+            continue;
+        table_put(&r->changed, path, r);
+        jw_obj(&w);
+        jw_kstr(&w, "path", path);
+        jw_kstr(&w, "tool", json_str(yyjson_arr_get_first(pair)));
+        jw_obj_end(&w);
+    }
+}
+
 static void on_event(void *arg, struct session *s, const struct event *e)
 {
     struct run *r = arg;
@@ -74,10 +98,12 @@ static void on_event(void *arg, struct session *s, const struct event *e)
     } else if (e->kind == EV_ANSWER) {
         buf_reset(&r->answer);
         buf_add(&r->answer, e->text);
-    } else if (e->kind == EV_TURN_ENDED && strcmp(e->end->stop, "continued") != 0) {
+    } else if (e->kind == EV_TURN_ENDED) {
+        take_changes(r, e->end->mutations);
+        if (strcmp(e->end->stop, "continued") == 0)
+            return;
         r->state = e->end->state;
         r->stop = arena_strz(&r->call->rq->arena, str_of(e->end->stop));
-        buf_add(&r->files, e->end->mutations);
         if (e->error)
             r->why = *e->error;
         r->is_over = true;
@@ -201,7 +227,10 @@ static void put_result(struct run *r)
     jw_kstr(&w, "session", info.id);
     jw_kstr(&w, "answer", buf_str(&r->answer));
     jw_kz(&w, "stop", r->stop);
-    jw_kraw(&w, "changes", r->files.n ? buf_str(&r->files) : STR("[]"));
+    jw_karr(&w, "changes");
+    if (r->changes.n)
+        jw_raw(&w, buf_str(&r->changes));
+    jw_arr_end(&w);
     jw_obj_end(&w);
 }
 
@@ -226,7 +255,8 @@ static bool run_await(struct served *c, struct error *err)
     if (r.session)
         session_close(r.session);
     buf_clear(&r.answer);
-    buf_clear(&r.files);
+    buf_clear(&r.changes);
+    table_clear(&r.changed);
     return ok;
 }
 
