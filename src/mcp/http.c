@@ -4,8 +4,9 @@
  *     200 JSON, or events    messages; a stream that ends before the answer is ERR_CUT
  *     202                    a notification was taken
  *     400, 404, 405          with an error of the newest protocol: that error, else ERR_BAD_REQUEST
- *     401, 403               ERR_AUTH: it wants a sign-in or another token
- *     404 with a session     ERR_NOT_FOUND: the server has forgotten it (http_is_expired)
+ *     401, 403               ERR_AUTH: it wants a sign-in or another token; ERR_DENIED: it wants
+ * one with further rights (http_wanted) 404 with a session     ERR_NOT_FOUND: the server has
+ * forgotten it (http_is_expired)
  *
  * ERR_BAD_REQUEST is how a server of the older protocol is known.
  * Redirects are not followed: headers may hold secrets.
@@ -18,6 +19,7 @@
 #include "base/shown.h"
 #include "base/time.h"
 #include "base/utf8.h"
+#include "mcp/oauth_impl.h"
 #include "net/http.h"
 #include "net/sse.h"
 
@@ -48,7 +50,8 @@ struct http_exchange { /* a message and its answer */
     int n_resumed;
     struct timer *pause; /* until then */
     struct sse sse;
-    struct buf body; /* of the answer */
+    struct buf body;      /* of the answer */
+    struct str challenge; /* its WWW-Authenticate */
     struct arena arena;
 };
 
@@ -58,6 +61,7 @@ struct http_link {
     const struct mcp_config *config;
     char *token;   /* of a sign-in, or NULL */
     char *session; /* of the older protocol, or NULL */
+    char *wanted;  /* http_wanted, or NULL */
     struct http_exchange *exchanges;
     struct timer *end;
 };
@@ -108,6 +112,12 @@ void http_set_token(struct link *k, struct str token)
         http_hear(k);
 }
 
+struct str http_wanted(const struct link *k)
+{
+    const struct http_link *w = link_transport(k);
+    return str_of(w->wanted);
+}
+
 bool http_is_expired(const struct error *err)
 {
     return err->code == ERR_NOT_FOUND && err->status == 404;
@@ -155,6 +165,8 @@ static void on_header(void *arg, struct str name, struct str value)
 {
     struct http_exchange *x = arg;
     value = str_trim(value);
+    if (str_ieq(name, STR("www-authenticate")))
+        x->challenge = arena_str(&x->arena, value);
     if (!str_ieq(name, STR("mcp-session-id")) || !value.n || value.n > SESSION_BYTES ||
         link_era(x->web->link) != ERA_LEGACY)
         return;
@@ -203,6 +215,24 @@ static bool take_modern_error(struct http_exchange *x, yyjson_val *error)
     return link_take(x->web->link, buf_str(&text));
 }
 
+/* A token that does not suffice for this request (RFC 6750). */
+static bool take_wanted(struct http_exchange *x)
+{
+    AUTO(buf) struct buf clean = BUF_INIT;
+    struct http_link *w = x->web;
+    struct str name = w->config->name, scope = challenge_parameter(x->challenge, "scope");
+    if (x->status != 403 || !w->token || !scope.n ||
+        !str_is(challenge_parameter(x->challenge, "error"), "insufficient_scope"))
+        return false;
+    free(w->wanted);
+    w->wanted = str_dup(scope);
+    shown_add(&clean, utf8_cut(scope, 200), false);
+    fail(x, ERR_DENIED,
+         "the server %.*s wants further rights (%s): `trivet mcp login %.*s` asks for them",
+         STR_FMT(name), clean.p, STR_FMT(name));
+    return true;
+}
+
 static void take_failure(struct http_exchange *x)
 {
     AUTO(json) struct json doc = JSON_INIT;
@@ -215,6 +245,8 @@ static void take_failure(struct http_exchange *x)
         if (x->id && x->status < 500 && take_modern_error(x, error))
             return;
     }
+    if (take_wanted(x))
+        return;
     AUTO(buf) struct buf clean = BUF_INIT;
     shown_add(&clean, utf8_cut(said, 200), false);
     said = buf_str(&clean);
@@ -492,6 +524,7 @@ static void web_free(void *transport)
     timer_free(w->end);
     free(w->token);
     free(w->session);
+    free(w->wanted);
     free(w);
 }
 

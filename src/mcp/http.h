@@ -17,6 +17,8 @@ void http_set_token(struct link *k, struct str token);
 /* Opens the stream on which a server of the older protocol asks and reports by itself, in place of
  * the one that is open.  It is opened again when it ends; a server may have none. */
 void http_hear(struct link *k);
+/* The rights that the last request lacked which failed with ERR_DENIED. */
+struct str http_wanted(const struct link *k);
 /* Whether the server has forgotten the session of a request that failed so. */
 bool http_is_expired(const struct error *err);
 

@@ -62,6 +62,7 @@ struct kept_client {
     struct str name; /* of the entry */
     struct oauth_client client;
     struct endpoints e; /* issuer, token, resource; the issuer of older files is STR_NONE */
+    struct str rights;  /* that the server has asked for since (mcp_want_await), or STR_NONE */
 };
 
 static void put_kept(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
@@ -73,6 +74,7 @@ static void put_kept(void *arg, yyjson_mut_doc *doc, yyjson_mut_val *root)
     auth_set_str(doc, v, "issuer", k->e.issuer);
     auth_set_str(doc, v, "token_endpoint", k->e.token);
     auth_set_str(doc, v, "resource", k->e.resource);
+    auth_set_str(doc, v, "rights", k->rights);
     yyjson_mut_obj_add_bool(doc, v, "in_header", k->client.in_header);
     config_put(doc, root, k->name, v);
 }
@@ -102,11 +104,46 @@ static bool read_kept(struct str name, struct arena *a, struct kept_client *ret)
         .e = {.issuer = auth_get_str(v, "issuer", a),
               .token = auth_get_str(v, "token_endpoint", a),
               .resource = auth_get_str(v, "resource", a)},
+        .rights = auth_get_str(v, "rights", a),
     };
     return ret->e.token.n > 0;
 }
 
 /* ---- signing in ---- */
+
+static bool has_scope(struct str scopes, struct str wanted)
+{
+    struct str word = STR_NONE;
+    while (scopes.n && !str_eq(word, wanted))
+        scopes = str_split(scopes, ' ', &word);
+    return str_eq(word, wanted);
+}
+
+static struct str join_scopes(struct arena *a, struct str scope, struct str more)
+{
+    AUTO(buf) struct buf out = BUF_INIT;
+    struct str parts[] = {scope, more}, word;
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        while (parts[i].n) {
+            parts[i] = str_split(parts[i], ' ', &word);
+            if (word.n && !has_scope(buf_str(&out), word))
+                buf_addf(&out, "%s%.*s", out.n ? " " : "", STR_FMT(word));
+        }
+    return out.n ? arena_str(a, buf_str(&out)) : STR_NONE;
+}
+
+void mcp_want_await(const struct mcp_config *c, struct str scope)
+{
+    AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(buf) struct buf path = BUF_INIT;
+    struct error ignored;
+    struct kept_client k;
+    if (!read_kept(entry_name(c, &a), &a, &k))
+        return;
+    k.rights = join_scopes(&a, k.rights, scope);
+    clients_path(&path);
+    config_change_await(buf_str(&path), put_kept, &k, NULL, &ignored);
+}
 
 struct sign_in {
     struct endpoints e;
@@ -193,16 +230,19 @@ bool mcp_login_await(struct loop *l, const struct mcp_config *c, mcp_url_fn *on_
         return false;
     }
     struct issuer issuer = make_issuer(c, &a, e, s.client.in_header);
-    struct login_options o = {.issuer = &issuer,
-                              .way = LOGIN_BROWSER,
-                              .client_id = s.client.id,
-                              .scope = c->scope.n ? c->scope : e->scope,
-                              .listener = s.listener};
+    struct kept_client old = {0};
+    read_kept(str_of(issuer.name), &a, &old);
+    struct login_options o = {
+        .issuer = &issuer,
+        .way = LOGIN_BROWSER,
+        .client_id = s.client.id,
+        .scope = join_scopes(&a, c->scope.n ? c->scope : e->scope, old.rights),
+        .listener = s.listener};
     struct auth_store *st = open_store();
     auth_store_set_client(st, issuer.name, s.client.id, s.client.secret);
     bool ok = browse_await(l, st, &o, on_url, arg, err);
     auth_store_free(st);
-    struct kept_client k = {str_of(issuer.name), s.client, *e};
+    struct kept_client k = {str_of(issuer.name), s.client, *e, old.rights};
     clients_path(&path);
     return ok && config_change_await(buf_str(&path), put_kept, &k, NULL, err);
 }

@@ -31,4 +31,7 @@ bool mcp_token_await(const struct mcp_config *c, struct arena *a, struct str *re
 bool mcp_renew_await(const struct mcp_config *c, struct str refused, struct arena *a,
                      struct str *ret, struct error *err);
 
+/* The server wants these rights beyond those of the sign-in: the next one asks for them too. */
+void mcp_want_await(const struct mcp_config *c, struct str scope);
+
 #endif

@@ -34,16 +34,7 @@ static struct str origin_of(struct str url, struct str *ret_path)
 
 /* ---- the challenge ---- */
 
-struct challenge {
-    struct wait wait;
-    struct arena *arena;
-    struct str metadata, scope; /* or STR_NONE */
-    struct str session;         /* of the older protocol, or STR_NONE */
-    int status;
-};
-
-/* name="value" of a WWW-Authenticate header. */
-static struct str parameter(struct str header, const char *name)
+struct str challenge_parameter(struct str header, const char *name)
 {
     AUTO(buf) struct buf key = BUF_INIT;
     buf_addf(&key, "%s=", name);
@@ -57,6 +48,14 @@ static struct str parameter(struct str header, const char *name)
     }
     return str_split(str_from(value, 1), '"', &inner).p ? inner : STR_NONE;
 }
+
+struct challenge {
+    struct wait wait;
+    struct arena *arena;
+    struct str metadata, scope; /* or STR_NONE */
+    struct str session;         /* of the older protocol, or STR_NONE */
+    int status;
+};
 
 static void on_status(void *arg, int status, struct str content_type)
 {
@@ -72,8 +71,8 @@ static void on_header(void *arg, struct str name, struct str value)
         c->session = arena_str(c->arena, str_trim(value));
     if (!str_ieq(name, STR("www-authenticate")))
         return;
-    c->metadata = arena_str(c->arena, parameter(value, "resource_metadata"));
-    c->scope = arena_str(c->arena, parameter(value, "scope"));
+    c->metadata = arena_str(c->arena, challenge_parameter(value, "resource_metadata"));
+    c->scope = arena_str(c->arena, challenge_parameter(value, "scope"));
 }
 
 static void on_body(void *arg, struct str bytes)

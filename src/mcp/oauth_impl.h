@@ -15,6 +15,8 @@ struct endpoints {                             /* strings in an arena */
 };
 bool endpoints_find_await(struct loop *l, const struct mcp_config *c, struct arena *a,
                           struct endpoints *ret, struct error *err);
+/* name="value" of a WWW-Authenticate header; STR_NONE: there is none. */
+struct str challenge_parameter(struct str header, const char *name);
 /* https, or this machine. */
 bool endpoint_is_safe(struct str url);
 

@@ -236,6 +236,13 @@ static bool renew_token_await(struct mcp_server *s)
     return true;
 }
 
+/* What the token lacks is asked for by the next sign-in. */
+static void note_wanted_await(struct mcp_server *s, const struct error *err)
+{
+    if (err->code == ERR_DENIED && s->config->transport == MCP_HTTP && s->link)
+        mcp_want_await(s->config, http_wanted(s->link));
+}
+
 bool server_request_await(struct mcp_server *s, const struct mcp_request *rq, struct json *ret,
                           struct error *err)
 {
@@ -243,6 +250,7 @@ bool server_request_await(struct mcp_server *s, const struct mcp_request *rq, st
         return error_set_origin(err, ERR_IO, ORIGIN_REMOTE, "the server has ended");
     if (link_request_await(s->link, rq, ret, err))
         return true;
+    note_wanted_await(s, err);
     if (err->code == ERR_AUTH && renew_token_await(s))
         return link_request_await(s->link, rq, ret, err);
     if (!http_is_expired(err) || s->config->transport != MCP_HTTP || !s->link)
@@ -259,6 +267,8 @@ bool server_open_await(struct mcp_server *s, struct error *err)
     enum mcp_era before = s->known_era ? s->known_era : era_find(s->config->mark);
     s->known_era = before;
     bool ok = connect_await(s, place, err) && handshake_await(s, place, err);
+    if (!ok)
+        note_wanted_await(s, err);
     /* What was remembered may have changed: once more from the beginning. */
     bool is_renewed = !ok && err->code == ERR_AUTH && s->link && renew_token_await(s);
     if (is_renewed || (!ok && before != ERA_UNKNOWN && err->code == ERR_PROVIDER)) {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """`trivet mcp login`: OAuth with PKCE, registration of a client, tokens that are renewed.
 
-covers: mcp 54, 63, 64, 65, 66
+covers: mcp 54, 63, 64, 65, 66, 68
 """
 import json
 import os
@@ -111,6 +111,30 @@ def greeted(base):
               and web.asked["scope"] == "narrow", (said, web.asked))
 
 
+def rights(base):
+    place = Place(base, "rights")
+    with Web("closed", "greets", "rights") as web:
+        place.configure(web={"url": web.url})
+        login(place)
+        run = place.run([ECHO])
+        check("a call that wants further rights says so, and is not repeated", run.calls[0]["is_error"]
+              and "further rights (write more)" in run.text() and web.n_tokens == 1
+              and web.methods().count("tools/call") == 1, run)
+        code, said = login(place)
+        check("the next sign-in asks for them beside the others", code == 0
+              and web.asked["scope"] == "narrow write more", (said, web.asked))
+        check("then it works", place.run([ECHO]).text() == "echo: {'text': 'a'}")
+        login(place)
+        check("they stay", web.asked["scope"] == "narrow write more", web.asked)
+        place.cli("mcp", "logout", "web")
+        login(place)
+        check("until the end of the sign-in", web.asked["scope"] == "narrow", web.asked)
+        web.closed = ("server/discover", "initialize")
+        place.run([ECHO])
+        login(place)
+        check("also where a connection is refused", web.asked["scope"] == "narrow write more", web.asked)
+
+
 def moved(base):
     """Another authorization server: a client of the old one is not shown to it."""
     place = Place(base, "moved")
@@ -143,5 +167,6 @@ with harness.private_place() as scratch:
     whole(scratch)
     refused(scratch)
     greeted(scratch)
+    rights(scratch)
     moved(scratch)
 check.end()

@@ -95,6 +95,7 @@ class Web:
         self.words, self.seen, self.session, self.n_sessions = set(words), [], None, 0
         self.resumed = None
         self.outbox, self.answers, self.is_changed = queue.Queue(), queue.Queue(), False
+        self.closed = ("tools/call",)  # with `rights`, to a token without them
         self.issuer, self.registered = "/as", []
         self.tokens, self.n_tokens, self.lasts, self.refresh = set(), 0, 3600, None
         handler = type("Own", (Handler,), {"web": self})
@@ -112,7 +113,7 @@ class Web:
         self.server.server_close()
 
     def methods(self):
-        return [body["method"] for _, _, body in self.seen if isinstance(body, dict)]
+        return [body["method"] for _, _, body in self.seen if isinstance(body, dict) and "method" in body]
 
     # ---- for servers with a sign-in ----
 
@@ -213,6 +214,10 @@ class Web:
             scope = "scope=\"narrow\", " if "greets" in self.words else ""
             handler.reply(401, {"error": "unauthorized"}, WWW_Authenticate=f"Bearer realm=\"x\", {scope}"
                           f"resource_metadata=\"{self.base}/.well-known/oauth-protected-resource/mcp\"")
+            return
+        if "rights" in self.words and handler.headers.get("Authorization") and method in self.closed and "write" not in self.asked["scope"].split():
+            handler.reply(403, {"error": "insufficient_scope"}, WWW_Authenticate=
+                          "Bearer error=\"insufficient_scope\", scope=\"write more\"")
             return
         if "modern" in self.words:
             if handler.headers.get("Mcp-Method") != method:
