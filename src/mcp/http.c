@@ -30,6 +30,7 @@ enum {
     RETRY_MS = 1000,
     RETRY_MOST_MS = 30000,
     RESUMES = 5,
+    ANSWERS = 64, /* on their way to the server at once, each on a connection of its own */
     STEADY_US = 10 * 1000 * 1000 /* a stream that lasted so long was no failure */
 };
 
@@ -460,9 +461,20 @@ void http_hear(struct link *k)
     get_stream(x, &ignored);
 }
 
+/* What no request waits for: answers and notifications. */
+static size_t count_unawaited(const struct http_link *w)
+{
+    size_t n = 0;
+    for (const struct http_exchange *x = w->exchanges; x; x = x->next)
+        n += !x->id;
+    return n;
+}
+
 static bool web_send(void *transport, const struct mcp_outgoing *m, struct error *err)
 {
     struct http_link *w = transport;
+    if (!m->id && count_unawaited(w) >= ANSWERS)
+        return error_set(err, ERR_LIMIT, "the server asks for too much at once");
     struct http_exchange *x = exchange_new(w, m->id);
     struct headers h = {.arena = &x->arena};
     x->is_probe = str_is(m->method, "server/discover");

@@ -78,6 +78,16 @@ def hears(base):
                   and run.code == 0, web.seen[-3:])
 
 
+def asks(base):
+    """A server that asks again and again gets so many answers at once, and the calls go on."""
+    place = Place(base, "asks")
+    with Web("legacy", "hears", "asks") as web:
+        place.configure(web=server(web))
+        run = place.run([("mcp__web__echo", {"text": "a"})], [("bash", {"command": "sleep 1"})])
+        check("a flood of requests takes few connections", run.text() == "echo: {'text': 'a'}"
+              and 0 < web.most_open <= 64, (web.most_open, run))
+
+
 def strict(base):
     """A server that takes no request before it knows that the handshake is over."""
     place = Place(base, "strict")
@@ -180,6 +190,6 @@ def faults(base):
 
 
 with harness.private_place() as scratch:
-    for case in (legacy, hears, strict, expired, resumed, modern, faults):
+    for case in (legacy, hears, asks, strict, expired, resumed, modern, faults):
         case(scratch)
 check.end()

@@ -95,6 +95,7 @@ class Web:
         self.words, self.seen, self.session, self.n_sessions = set(words), [], None, 0
         self.resumed = None
         self.outbox, self.answers, self.is_changed = queue.Queue(), queue.Queue(), False
+        self.lock, self.n_open, self.most_open = threading.Lock(), 0, 0  # answers to its requests
         self.closed = ("tools/call",)  # with `rights`, to a token without them
         self.issuer, self.registered = "/as", []
         self.tokens, self.n_tokens, self.lasts, self.refresh = set(), 0, 3600, None
@@ -163,6 +164,9 @@ class Web:
         handler.begin()
         handler.wfile.write(b"id: event-1\nretry: 100\ndata: \n\n")
         handler.wfile.flush()
+        if "asks" in self.words:
+            for ident in range(1000):
+                handler.event({"jsonrpc": "2.0", "id": ident, "method": "roots/list"})
         while handler.headers.get("Mcp-Session-Id") == self.session:
             try:
                 handler.event(self.outbox.get(timeout=0.1))
@@ -173,6 +177,13 @@ class Web:
 
     def form(self, handler, body):
         if isinstance(body, dict) and "result" in body:
+            with self.lock:
+                self.n_open += 1
+                self.most_open = max(self.most_open, self.n_open)
+            if "asks" in self.words:
+                time.sleep(0.2)
+            with self.lock:
+                self.n_open -= 1
             self.answers.put(body)
             handler.reply(202)
             return
