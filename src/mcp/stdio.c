@@ -17,6 +17,7 @@
 #include "tools/program.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { GRACE_MS = 2000, LINGER_MS = 200, LOG_BYTES = 1 << 20, LAST_BYTES = 300, LAST_LINES = 3 };
@@ -250,6 +251,25 @@ static bool start(struct pipe *p, const struct mcp_place *place, const struct mc
     return p->child != NULL;
 }
 
+/* The directory of the server's own.  Where the workspace is the home directory a command could put
+ * a link in its place, which the sandbox of the server would follow. */
+static bool make_dir(struct str path, struct error *err)
+{
+    enum { OWN_PARTS = 3 }; /* trivet/mcp/NAME */
+    struct str part = path;
+    if (!path.n)
+        return true;
+    if (!path_make_dirs(path, 0700, err))
+        return false;
+    for (int i = 0; i < OWN_PARTS; i++, part = path_dir(part)) {
+        AUTO_FREE char *z = str_dup(part);
+        struct stat st;
+        if (lstat(z, &st) != 0 || !S_ISDIR(st.st_mode))
+            return error_set(err, ERR_DENIED, "%.300s is a link", z);
+    }
+    return true;
+}
+
 bool stdio_open(struct link *k, const struct mcp_place *place, const struct mcp_config *c,
                 struct error *err)
 {
@@ -257,8 +277,8 @@ bool stdio_open(struct link *k, const struct mcp_place *place, const struct mcp_
     *p = (struct pipe){.link = k, .line = BUF_MAX(LIMIT_MCP_LINE_BYTES), .log_fd = -1};
     p->grace = timer_new(place->loop, on_grace, p);
     p->log_fd = open_log(c->name);
-    bool has_dir = !c->dir.n || path_make_dirs(c->dir, 0700, err);
-    if (!has_dir || !mcp_room_init(&p->room, place, c, err) || !start(p, place, c, err)) {
+    if (!make_dir(c->dir, err) || !mcp_room_init(&p->room, place, c, err) ||
+        !start(p, place, c, err)) {
         pipe_free(p);
         return false;
     }

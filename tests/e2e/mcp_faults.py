@@ -154,6 +154,13 @@ def own_directory(base):
     check("nobody else reads it", os.stat(own).st_mode & 0o777 == 0o700, os.stat(own))
     run = place.run([("mcp__fake__write", {"path": own + "/x"})], args=["--mode", "read-only"])
     check("not in the mode read-only", run.calls[0]["is_error"], run)
+    real = os.path.dirname(own) + "-real"
+    os.rename(os.path.dirname(own), real)
+    os.symlink(real, os.path.dirname(own))
+    run = place.run([("mcp__fake__write", {"path": own + "/y"})])
+    check("a link is no directory of its own", run.calls[0]["is_error"] and "is a link" in str(run.events)
+          and os.listdir(own) == ["x"], run)
+    os.unlink(os.path.dirname(own))
     with open(os.path.join(place.work, ".mcp.json"), "w", encoding="utf-8") as file:
         json.dump({"mcpServers": {"fake": place.fake(env={"GIVEN": "${TRIVET_SERVER_DIR}"})}}, file)
     place.cli("mcp", "trust", "-y")
