@@ -4,9 +4,9 @@
  *     200 JSON, or events    messages; a stream that ends before the answer is ERR_CUT
  *     202                    a notification was taken
  *     400, 404, 405          with an error of the newest protocol: that error, else ERR_BAD_REQUEST
- *     401, 403               ERR_AUTH: it wants a sign-in or another token; ERR_DENIED: it wants
- * one with further rights (http_wanted) 404 with a session     ERR_NOT_FOUND: the server has
- * forgotten it (http_is_expired)
+ *     401, 403               ERR_AUTH: it wants a sign-in or another token
+ *     403 with a scope       ERR_DENIED: it wants a token with further rights (http_wanted)
+ *     404 with a session     ERR_NOT_FOUND: the server has forgotten it (http_is_expired)
  *
  * ERR_BAD_REQUEST is how a server of the older protocol is known.
  * Redirects are not followed: headers may hold secrets.
