@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "terminal/markdown.h"
 
+#include "base/entity.h"
 #include "base/mem.h"
 #include "base/shown.h"
 #include "terminal/highlight.h"
@@ -9,6 +10,7 @@
 enum {
     CODE_STYLE = STYLE_CYAN,
     LINK_MAX = 600,  /* bytes that a link may have to be taken for one */
+    ENTITY_MAX = 32, /* the same of a character reference */
     LINE_MAX = 4096, /* a line of code that is longer is printed in pieces */
 };
 
@@ -24,7 +26,9 @@ static void print(struct markdown *m, unsigned more, struct str text)
 {
     if (!text.n)
         return;
+    m->screen->hang = m->hang;
     screen_text(m->screen, m->base | m->on | more, text);
+    m->screen->hang = 0;
     m->before = text.p[text.n - 1];
 }
 
@@ -120,32 +124,79 @@ static size_t link_end(struct str s, bool is_over, size_t *ret_text_end)
     return i == s.n && i < LINK_MAX && !is_over ? SIZE_MAX : 0;
 }
 
-/* The address is printed too: it must be seen where a link leads. */
+static size_t take_inline(struct markdown *m, struct str s, bool is_over);
+
+/* The text of a link or an image, marks in it included. */
+static void put_inside(struct markdown *m, unsigned style, struct str text)
+{
+    struct markdown outer = *m;
+    m->base |= style;
+    m->is_linked = true;
+    for (size_t at = 0; at < text.n;)
+        at += take_inline(m, str_from(text, at), true);
+    m->base = outer.base;
+    m->on = outer.on;
+    m->n_ticks = outer.n_ticks;
+    m->is_linked = outer.is_linked;
+}
+
+/* The address is printed too: it must be seen where a link leads.  Without its title; of the bytes
+ * that an address holds itself only their type. */
+static void put_address(struct markdown *m, struct str address)
+{
+    if (str_starts(address, STR("data:")))
+        address = str_cut(address, MIN(str_chr(address, ';'), str_chr(address, ',')));
+    print(m, STYLE_DIM, STR(" ("));
+    print(m, STYLE_DIM, address);
+    print(m, STYLE_DIM, STR(")"));
+}
+
 static size_t take_link(struct markdown *m, struct str s, bool is_over)
 {
-    size_t text_end = 0, end = link_end(s, is_over, &text_end);
+    bool is_image = s.p[0] == '!', is_one = !is_image || (s.n > 1 && s.p[1] == '[');
+    size_t text_end = 0, end = 0;
+    if (is_image && s.n == 1 && !is_over)
+        return 0;
+    if (is_one && (is_image || !m->is_linked))
+        end = link_end(str_from(s, is_image), is_over, &text_end);
     if (end == SIZE_MAX)
         return 0;
     if (end == 0) {
         print(m, 0, str_cut(s, 1));
         return 1;
     }
-    struct str text = str_n(s.p + 1, text_end - 1);
-    struct str address = str_n(s.p + text_end + 2, end - text_end - 3);
-    print(m, STYLE_UNDER, text.n ? text : address);
-    if (text.n && !str_eq(text, address)) {
-        print(m, STYLE_DIM, STR(" ("));
-        print(m, STYLE_DIM, address);
-        print(m, STYLE_DIM, STR(")"));
-    }
-    return end;
+    struct str text = str_n(s.p + is_image + 1, text_end - 1), address;
+    str_split(str_trim(str_n(s.p + is_image + text_end + 2, end - text_end - 3)), ' ', &address);
+    if (is_image)
+        print(m, STYLE_DIM, text.n ? STR("[image: ") : STR("[image"));
+    put_inside(m, is_image ? STYLE_DIM : STYLE_UNDER, text.n || is_image ? text : address);
+    if (is_image)
+        print(m, STYLE_DIM, STR("]"));
+    if (is_image || (text.n && !str_eq(text, address)))
+        put_address(m, address);
+    return is_image + end;
+}
+
+/* What a character reference stands for may be an order to the terminal, too. */
+static size_t take_entity(struct markdown *m, struct str s, bool is_over)
+{
+    AUTO(buf) struct buf text = BUF_INIT, shown = BUF_INIT;
+    size_t n = 1;
+    while (n < s.n && n < ENTITY_MAX && (is_letter(s.p[n]) || s.p[n] == '#'))
+        n++;
+    if (n == s.n && n < ENTITY_MAX && !is_over)
+        return 0;
+    bool is_one = n < s.n && s.p[n] == ';' && html_entity(str_cut(s, n + 1), &text) == n + 1;
+    shown_add(&shown, is_one ? buf_str(&text) : str_cut(s, 1), false);
+    print(m, 0, buf_str(&shown));
+    return is_one ? n + 1 : 1;
 }
 
 static size_t take_escape(struct markdown *m, struct str s, bool is_over)
 {
     if (s.n < 2 && !is_over)
         return 0;
-    bool is_one = s.n > 1 && strchr("\\`*_{}[]()#+-.!|~<>", s.p[1]);
+    bool is_one = s.n > 1 && strchr("\\`*_{}[]()#+-.!|~<>&", s.p[1]);
     print(m, 0, is_one ? str_n(s.p + 1, 1) : str_cut(s, 1));
     return is_one ? 2 : 1;
 }
@@ -153,7 +204,7 @@ static size_t take_escape(struct markdown *m, struct str s, bool is_over)
 /* Text up to the next byte that may mean something. */
 static size_t take_plain(struct markdown *m, struct str s)
 {
-    const char *marks = m->n_ticks ? "`\n" : "`*_~[\\\n";
+    const char *marks = m->n_ticks ? "`\n" : "`*_~[\\!&\n";
     size_t n = 0;
     while (n < s.n && !strchr(marks, s.p[n]))
         n++;
@@ -180,12 +231,22 @@ static size_t take_inline(struct markdown *m, struct str s, bool is_over)
     case '~':
         return m->n_ticks ? take_plain(m, s) : take_stars(m, s, is_over);
     case '[':
+    case '!':
         return m->n_ticks ? take_plain(m, s) : take_link(m, s, is_over);
+    case '&':
+        return m->n_ticks ? take_plain(m, s) : take_entity(m, s, is_over);
     case '\\':
         return m->n_ticks ? take_plain(m, s) : take_escape(m, s, is_over);
     default:
         return take_plain(m, s);
     }
+}
+
+void markdown_inline(struct screen *s, unsigned style, struct str text)
+{
+    struct markdown m = {.screen = s, .base = style, .hang = s->hang};
+    for (size_t at = 0; at < text.n;)
+        at += take_inline(&m, str_from(text, at), true);
 }
 
 static void end_line(struct markdown *m)
@@ -194,6 +255,7 @@ static void end_line(struct markdown *m)
     m->was_text = m->is_inside && !m->is_verbatim;
     m->is_inside = m->is_verbatim = false;
     m->base = m->on = 0;
+    m->hang = 0;
     m->n_ticks = 0;
     m->before = '\0';
 }
@@ -216,7 +278,35 @@ static bool is_rule(struct str line)
 static void begin_inline(struct markdown *m, unsigned base)
 {
     m->is_inside = true;
-    m->base = base;
+    m->base |= base;
+}
+
+/* Bytes of the mark of a list item, "- " or "12. "; 0: none, SIZE_MAX: not known yet. */
+static size_t item_mark(struct str s)
+{
+    size_t n = 0;
+    while (n < s.n && n < 9 && s.p[n] >= '0' && s.p[n] <= '9')
+        n++;
+    if (n == s.n || !strchr(n ? ".)" : "-*+", s.p[n]))
+        return n == s.n ? SIZE_MAX : 0;
+    if (n + 1 == s.n)
+        return SIZE_MAX;
+    return s.p[n + 1] == ' ' ? n + 2 : 0;
+}
+
+enum box { BOX_NONE, BOX_OPEN, BOX_DONE, BOX_UNKNOWN };
+
+/* The box of a task behind the mark of its item. */
+static enum box box_at(struct str s)
+{
+    static const char *const fits[] = {"[", " xX", "]", " "};
+    for (size_t i = 0; i < ARRAY_LEN(fits); i++) {
+        if (i == s.n)
+            return BOX_UNKNOWN;
+        if (!strchr(fits[i], s.p[i]))
+            return BOX_NONE;
+    }
+    return s.p[1] == ' ' ? BOX_OPEN : BOX_DONE;
 }
 
 /* Whether enough of the line is there to know what its first mark means. */
@@ -224,7 +314,10 @@ static bool is_known(struct str s)
 {
     if (s.p[0] == '#')
         return count(s, '#') < s.n;
-    return s.n > 1 || !strchr("-*+", s.p[0]);
+    if (s.p[0] == '>')
+        return s.n > 1;
+    size_t mark = item_mark(s);
+    return mark != SIZE_MAX && (!mark || box_at(str_from(s, mark)) != BOX_UNKNOWN);
 }
 
 static size_t take_heading(struct markdown *m, struct str s)
@@ -238,8 +331,8 @@ static size_t take_heading(struct markdown *m, struct str s)
     return n;
 }
 
-/* A line of code fences, whole. */
-static void take_fence_line(struct markdown *m, struct str line)
+/* A line of code fences, whole, behind its blanks. */
+static void take_fence_line(struct markdown *m, struct str blanks, struct str line)
 {
     char c = line.p[0];
     m->n_fence = count(line, c);
@@ -247,22 +340,24 @@ static void take_fence_line(struct markdown *m, struct str line)
     m->language = highlight_language(str_trim(str_from(line, m->n_fence)));
     m->in_comment = 0;
     if (!m->screen->has_colour) {
+        screen_code(m->screen, 0, blanks);
         screen_code(m->screen, 0, line);
         screen_code(m->screen, 0, STR("\n"));
     }
 }
 
 /* Kinds that need the whole line; false: it is none of these. */
-static bool take_whole_line(struct markdown *m, struct str line)
+static bool take_whole_line(struct markdown *m, struct str blanks, struct str line)
 {
     char c = line.n ? line.p[0] : '\0';
     if ((c == '`' || c == '~') && count(line, c) >= 3) {
-        take_fence_line(m, line);
+        take_fence_line(m, blanks, line);
     } else if (c == '|') {
         buf_add(&m->table, line);
         buf_addc(&m->table, '\n');
     } else if (is_rule(line)) {
-        screen_text(m->screen, STYLE_DIM, STR("---\n"));
+        screen_line(m->screen, m->screen->is_plain ? 3 : MIN(m->screen->cols - 1, LIVE_COLUMNS));
+        screen_code(m->screen, 0, STR("\n"));
     } else {
         return false;
     }
@@ -280,17 +375,41 @@ static bool may_be_whole(struct str s)
                         (is_rule(s) || n == s.n || is_rule(str_cut(s, 3))));
 }
 
-/* The first mark of a line behind its blanks; 0: there is none. */
+static void take_box(struct markdown *m, enum box box)
+{
+    bool is_plain = m->screen->is_plain;
+    struct str open = is_plain ? STR("[ ] ") : STR("\u2610 ");
+    struct str done = is_plain ? STR("[x] ") : STR("\u2611 ");
+    print(m, 0, box == BOX_OPEN ? open : done);
+    m->hang += is_plain ? 4 : 2;
+}
+
+/* The first mark of a line behind its blanks; 0: there is none.  Behind that of a quote, another
+ * one may follow. */
 static size_t take_mark(struct markdown *m, struct str s, bool is_indented)
 {
     if (s.p[0] == '#')
         return take_heading(m, s);
-    begin_inline(m, s.p[0] == '>' ? STYLE_DIM : 0);
-    bool is_item = s.n > 1 && s.p[1] == ' ' && strchr("-*+", s.p[0]);
+    if (s.p[0] == '>') {
+        m->base = STYLE_DIM;
+        m->is_in_list = false;
+        print(m, 0, STR("> "));
+        m->hang += 2;
+        return s.n > 1 && s.p[1] == ' ' ? 2 : 1;
+    }
+    size_t n = item_mark(s);
+    bool is_item = n && n != SIZE_MAX;
+    begin_inline(m, 0);
     m->is_in_list = is_item || (m->is_in_list && is_indented);
-    if (is_item)
-        print(m, 0, STR("- "));
-    return is_item ? 2 : 0;
+    if (!is_item)
+        return 0;
+    print(m, 0, n == 2 ? STR("- ") : str_cut(s, n));
+    m->hang += (int)n;
+    enum box box = box_at(str_from(s, n));
+    if (box != BOX_OPEN && box != BOX_DONE)
+        return n;
+    take_box(m, box);
+    return n + 4;
 }
 
 static void end_table(struct markdown *m)
@@ -308,28 +427,32 @@ static size_t take_line_start(struct markdown *m, struct str s, bool is_over)
     if (blanks == s.n && !is_over)
         return 0;
     struct str rest = str_from(s, blanks);
-    if (rest.n && rest.p[0] != '|')
+    bool is_quoted = m->hang > 0;
+    if (rest.n && (rest.p[0] != '|' || is_quoted))
         end_table(m);
     if (!rest.n || rest.p[0] == '\n') {
         end_line(m);
         return MIN(blanks + 1, s.n);
     }
-    if (blanks >= 4 && !m->is_in_list && !m->was_text) {
+    if (blanks >= 4 && !m->is_in_list && !m->was_text && !is_quoted) {
         screen_text(m->screen, 0, str_cut(s, blanks));
         begin_inline(m, 0);
         m->is_verbatim = true;
         return blanks;
     }
-    if (blanks < 4 && may_be_whole(rest)) {
+    if ((blanks < 4 || m->is_in_list) && !is_quoted && may_be_whole(rest)) {
         if (end == SIZE_MAX && !is_over)
             return 0;
-        if (take_whole_line(m, str_cut(rest, end == SIZE_MAX ? rest.n : end - blanks)))
+        struct str line = str_cut(rest, end == SIZE_MAX ? rest.n : end - blanks);
+        if (take_whole_line(m, str_cut(s, blanks), line))
             return end == SIZE_MAX ? s.n : end + 1;
         end_table(m);
     }
     if (!is_over && !is_known(rest))
         return 0;
-    screen_text(m->screen, 0, str_cut(s, blanks));
+    print(m, 0, str_cut(s, blanks));
+    for (size_t i = 0; i < blanks; i++)
+        m->hang += s.p[i] == '\t' ? 4 : 1;
     return blanks + take_mark(m, rest, blanks > 0);
 }
 
@@ -410,5 +533,7 @@ void markdown_end(struct markdown *m)
     buf_reset(&m->held);
     m->owes_return = false;
     m->fence = '\0';
+    m->hang = 0;
+    m->base = 0;
     screen_fresh(m->screen);
 }

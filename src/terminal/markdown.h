@@ -17,8 +17,10 @@ struct markdown {
     bool is_inside;   /* of a line whose kind is known */
     bool owes_return; /* a \r at the end of a piece */
     unsigned base;    /* style of the line */
+    int hang;         /* columns of its blanks and marks, below which it goes on */
     unsigned on;      /* emphasis that is open */
     size_t n_ticks;   /* length of the marks of the open code span, 0: none */
+    bool is_linked;   /* the text of a link is being printed */
     char before;      /* last byte that was printed in this line */
     char fence;       /* of the open code block, 0: none */
     size_t n_fence;
@@ -30,6 +32,8 @@ struct markdown {
     bool was_text;    /* the line before is text, which an indented line continues */
 };
 
+/* One line of text without the marks of blocks, whole. */
+void markdown_inline(struct screen *s, unsigned style, struct str text);
 void markdown_add(struct markdown *m, struct str text); /* any bytes; filtered here */
 void markdown_end(struct markdown *m);                  /* the text is over; ready for the next */
 void markdown_clear(struct markdown *m);

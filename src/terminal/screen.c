@@ -65,12 +65,12 @@ static void add_run(struct screen *s, unsigned style, bool is_code, struct str t
         return;
     s->is_whole = false;
     buf_add(&s->pending, text);
-    if (last && last->style == style && last->is_code == is_code) {
+    if (last && last->style == style && last->is_code == is_code && last->hang == s->hang) {
         last->n += text.n;
         return;
     }
     GROW(s->runs, s->n_runs, s->runs_capacity);
-    s->runs[s->n_runs++] = (struct text_run){text.n, style, is_code};
+    s->runs[s->n_runs++] = (struct text_run){text.n, style, is_code, s->hang};
 }
 
 void screen_text(struct screen *s, unsigned style, struct str text)
@@ -91,6 +91,22 @@ void screen_print(struct screen *s, unsigned style, const char *fmt, ...)
     buf_addv(&text, fmt, ap);
     va_end(ap);
     screen_text(s, style, buf_str(&text));
+}
+
+void screen_line(struct screen *s, int columns)
+{
+    for (int i = 0; i < columns; i++)
+        screen_code(s, STYLE_DIM, s->is_plain ? STR("-") : STR("\u2500"));
+}
+
+void screen_copy(struct screen *s, const struct screen *from, size_t at, size_t n)
+{
+    size_t begun = 0;
+    for (size_t i = 0; i < from->n_runs; begun += from->runs[i++].n) {
+        size_t first = MAX(at, begun), last = MIN(at + n, begun + from->runs[i].n);
+        if (first < last)
+            screen_code(s, from->runs[i].style, str_n(from->pending.p + first, last - first));
+    }
 }
 
 /* Line ends at the end of all that was given, printed or not; at most 2. */
@@ -183,18 +199,20 @@ static void put_blanks(struct screen *s, int n)
 }
 
 /* The row is full: the next one continues it. */
-static void wrap_row(struct screen *s)
+static void wrap_row(struct screen *s, int hang)
 {
     if (s->col < s->cols)
         put_blanks(s, s->cols - s->col);
     s->col = 0;
+    put_blanks(s, hang);
 }
 
-/* Behind a doubtful cluster the column is set, which is none behind the last one. */
+/* Behind a doubtful cluster the column is set, which is none behind the last one.  Where a word is
+ * broken there are no blanks: a long address stays one. */
 static void put_cluster(struct screen *s, struct str text, const struct cluster *k)
 {
     if (!s->is_plain && s->col + k->width + k->is_doubtful > s->cols)
-        wrap_row(s);
+        wrap_row(s, 0);
     buf_add(&s->out, str_cut(text, k->n));
     s->col += k->width;
     if (k->is_doubtful && !s->is_plain)
@@ -221,16 +239,23 @@ static bool lay_word(struct layout *l, struct str text)
     int width;
     if (!find_word(l, text, &n, &width))
         return false;
+    int hang = MIN(s->runs[l->run].hang, s->cols / 2);
+    if (hang + width >= s->cols)
+        hang = 0;
+    if (s->col == 0 && !s->is_plain)
+        s->gap = MIN(s->gap, s->cols / 2);
     bool is_last = n == text.n, fits = s->col + s->gap + width < s->cols;
     if (!s->gap && !fits && may_break_behind(text, &(struct cluster){.width = 2}) && width == 2) {
         if (is_last)
             return false; /* a full row cannot be gone on with later */
+        if (hang && s->col + width > s->cols)
+            wrap_row(s, hang);
         put_word(l, text, n);
         return true;
     }
     if (!fits && s->col > 0 && !s->is_plain && (s->gap || width < s->cols)) {
         set_style(s, 0);
-        wrap_row(s);
+        wrap_row(s, hang);
     } else {
         put_blanks(s, s->gap);
     }
@@ -414,7 +439,7 @@ static void take_over(struct screen *s)
     s->next.n = s->next.cursor_row = s->next.cursor_col = 0;
 }
 
-/* A resize has moved the open row: text goes on in the first live one. */
+/* A resize has moved the open row, or it is full: text goes on in the first live one. */
 static void leave_row(struct screen *s)
 {
     struct layout l = {.s = s};
@@ -424,6 +449,8 @@ static void leave_row(struct screen *s)
     if (s->pending.n && s->pending.p[0] == '\n') {
         step(&l, 1);
         drop(&l);
+    } else if (s->n_runs) {
+        s->gap = MIN(s->runs[0].hang, s->cols / 2);
     }
 }
 
@@ -432,7 +459,7 @@ static void leave_row(struct screen *s)
 static bool draw_text(struct screen *s)
 {
     size_t before = s->out.n;
-    if (s->is_cut)
+    if (s->is_cut || s->col >= s->cols)
         leave_row(s);
     move_up(s, s->live.cursor_row + (s->col > 0));
     buf_addf(&s->out, "\033[%dG\033[J", s->col + 1);

@@ -53,6 +53,7 @@ struct text_run { /* text that waits to be laid out */
     size_t n;
     unsigned style;
     bool is_code; /* breaks nowhere */
+    int hang;     /* columns of blanks that the rows have which continue it */
 };
 
 struct screen {
@@ -63,6 +64,7 @@ struct screen {
     struct text_run *runs;
     size_t n_runs, runs_capacity;
     bool is_whole; /* the pending text ends here: a word at its end is one */
+    int hang;      /* of the text that is added */
     /* the open row */
     int col;     /* where its text ends; 0: there is none */
     bool is_cut; /* a resize moved it: text goes on in a new row */
@@ -83,6 +85,10 @@ void screen_text(struct screen *s, unsigned style, struct str text);
 void screen_code(struct screen *s, unsigned style, struct str text);
 void screen_print(struct screen *s, unsigned style, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* A thin line of so many columns, which ends no row. */
+void screen_line(struct screen *s, int columns);
+/* Pending text of another screen, from a byte on; it breaks nowhere. */
+void screen_copy(struct screen *s, const struct screen *from, size_t at, size_t n);
 /* The next text begins a row. */
 void screen_fresh(struct screen *s);
 /* The same, with an empty row before it unless there is one. */

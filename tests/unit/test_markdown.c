@@ -2,6 +2,8 @@
 #include "terminal/markdown.h"
 
 #include "base/mem.h"
+#include "base/utf8.h"
+#include "terminal/width.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,6 +51,46 @@ static void shows(const char *text, const char *wanted)
     }
 }
 
+/* The rows of a terminal of so many columns, without the blanks at their ends. */
+static void lays(int cols, const char *text, const char *wanted)
+{
+    for (size_t n = 1; n < 8; n++) { /* characters of a piece */
+        AUTO(buf) struct buf rows = BUF_INIT;
+        struct screen s;
+        screen_init(&s, cols, 24, false, false);
+        struct markdown m = {.screen = &s};
+        for (struct str left = str_of(text), piece; left.n; left = str_from(left, piece.n)) {
+            piece = utf8_cut_chars(left, n);
+            markdown_add(&m, piece);
+        }
+        markdown_end(&m);
+        screen_frame(&s);
+        int col = 0;
+        for (struct str rest = buf_str(&s.out); rest.n;) {
+            struct cluster k = cluster_first(rest);
+            if (rest.p[0] == '\033') {
+                k.n = 2;
+                while (k.n < rest.n && strchr("0123456789;?", rest.p[k.n]))
+                    k.n++;
+                k.n++;
+            } else if (rest.p[0] == '\n' || col + k.width > cols) {
+                while (rows.n && rows.p[rows.n - 1] == ' ')
+                    buf_cut(&rows, rows.n - 1);
+                buf_addc(&rows, '\n');
+                col = 0;
+            }
+            if (rest.p[0] != '\033' && rest.p[0] != '\n' && rest.p[0] != '\r') {
+                buf_add(&rows, str_cut(rest, k.n));
+                col += k.width;
+            }
+            rest = str_from(rest, k.n);
+        }
+        assert_string_equal(rows.p ? rows.p : "", wanted);
+        markdown_clear(&m);
+        screen_clear(&s);
+    }
+}
+
 static void test_inline(void **state)
 {
     (void)state;
@@ -62,6 +104,15 @@ static void test_inline(void **state)
     shows("[https://x](https://x)", "https://x\n");
     shows("an open **end", "an open end\n");
     shows("an open [end", "an open [end\n");
+    shows("[**bold** `c`](https://x.y)", "bold c (https://x.y)\n");
+    shows("[a [b](c) d](e)", "a [b](c) d (e)\n");
+    shows("![a *cat*](cat.png) and ![](b.png) ! ![no",
+          "[image: a cat] (cat.png) and [image] (b.png) ! ![no\n");
+    shows("[![logo](l.png)](https://x.y)", "[image: logo] (l.png) (https://x.y)\n");
+    shows("![dot](data:image/png;base64,iVBORw0KGgo=) end", "[image: dot] (data:image/png) end\n");
+    shows("a &lt;b&gt; &amp;amp; &#65;&#x42; &eacute; AT&T &nothing; &",
+          "a <b> &amp; AB \u00e9 AT&T &nothing; &\n");
+    shows("`&lt;` \\&lt; &#42;no&#42;", "&lt; &lt; *no*\n");
 }
 
 static void test_blocks(void **state)
@@ -82,6 +133,39 @@ static void test_blocks(void **state)
           "it is:\n\n    # no *head*\n    - `x`\n\nafter it\n");
     shows("text\n    *more*\n", "text\n    more\n");
     shows("- item\n\n    *more*\n", "- item\n\n    more\n");
+    shows("- a\n    - b\n\n        ```c\n        *x*\n        ```\n",
+          "- a\n    - b\n\n        ```c\n        *x*\n        ```\n");
+    shows("- [ ] one\n- [x] two\n3) [X] three\n- [ ](a)\n- [y] no\n[ ] no\n",
+          "- [ ] one\n- [x] two\n3) [x] three\n-   (a)\n- [y] no\n[ ] no\n");
+    shows("> # Head\n> - *item*\n>\n>> deep\n> > deep\n",
+          "> # Head\n> - item\n>\n> > deep\n> > deep\n");
+    shows("1986. A great year\n12", "1986. A great year\n12\n");
+}
+
+static void test_drawn(void **state)
+{
+    (void)state;
+    lays(12, "***\nx\n", "\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\nx\n");
+    lays(20, "- [ ] one\n- [x] two\n", "- \u2610 one\n- \u2611 two\n");
+}
+
+static void test_indents(void **state)
+{
+    (void)state;
+    lays(20, "- one two three four five six\n", "- one two three\n  four five six\n");
+    lays(20, "  * one two three four five six\n", "  - one two three\n    four five six\n");
+    lays(20, "12. one two three four five\n", "12. one two three\n    four five\n");
+    lays(20, "- [x] one two three four five\n", "- \u2611 one two three\n    four five\n");
+    lays(20, "> one two three four five six\n", "> one two three\n  four five six\n");
+    lays(20, "> - one two three four five six\n", "> - one two three\n    four five six\n");
+    lays(20, "- one\n\n  two three four five six\n", "- one\n\n  two three four\n  five six\n");
+    lays(20, "- one\n\ntwo three four five six seven\n",
+         "- one\n\ntwo three four five\nsix seven\n");
+    lays(20, "- a https://example.org/a/long/address\n",
+         "- a\nhttps://example.org/\na/long/address\n");
+    lays(12, "- \u65e5\u672c\u8a9e\u65e5\u672c\u8a9e\u65e5\n",
+         "- \u65e5\u672c\u8a9e\u65e5\u672c\n  \u8a9e\u65e5\n");
+    lays(8, "- x\n            - deep in it\n", "- x\n    -\ndeep in\n    it\n");
 }
 
 static void test_tables(void **state)
@@ -106,10 +190,9 @@ static void test_orders(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_inline),
-        cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_inline), cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_drawn),  cmocka_unit_test(test_indents),
+        cmocka_unit_test(test_tables), cmocka_unit_test(test_orders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
