@@ -173,11 +173,39 @@ static void test_tables(void **state)
     (void)state;
     shows("| a | b |\n|---|---|\n| 1 | `two` |\nafter\n", "a  b\n-  ---\n1  two\nafter\n");
     shows("| a |\n|---|\n| **x** |", "a\n-\nx\n");
+    shows("| a | b | c |\n|:--|:-:|--:|\n| one | two | three |\n| 1 | 2 | 3 |\n",
+          "a     b       c\n---  ---  -----\none  two  three\n1     2       3\n");
+    shows("| a \\| b | `x\\|y` |\n|---|---|\n| [t](u) | &lt; |\n",
+          "a | b  x|y\n-----  ---\nt (u)  <\n");
+    shows("|x| is no *table*\n", "|x| is no table\n");
+    shows("| a | b |\n|---|\n| 1 | 2 | 3 |\n| 4 |\n", "a  b\n-  -  -\n1  2  3\n4\n");
+    /* Lines of text alone: rows are read one after the other. */
     shows(
         "| one | two |\n|---|---|\n| a long value that needs the whole width of a row | and a second "
         "value that is as long as the first one |\n",
         "one: a long value that needs the whole width of a row\n"
         "two: and a second value that is as long as the first one\n");
+}
+
+/* A table that is too wide wraps the text of its cells. */
+static void test_wide_tables(void **state)
+{
+    (void)state;
+    lays(
+        24, "| k | text |\n|---|---|\n| a | one two three four five |\n| b | six |\n",
+        "k  text\n\u2500  \u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500\n"
+        "a  one two three four\n   five\n\nb  six\n");
+    lays(
+        16, "| r | n |\n|--:|:-:|\n| one two three | 1 |\n| x | four five six |\n",
+        "     r     n\n\u2500\u2500\u2500\u2500\u2500\u2500  \u2500\u2500\u2500\u2500\u2500\u2500\u2500\n   one     1\n   two\n three\n\n     x   four\n         five\n          six\n");
+    lays(
+        12, "| a | b |\n|---|---|\n| abcdefghij | 1 |\n",
+        "a         b\n\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500  \u2500\nabcdefgh  1\nij\n");
+    lays(
+        12, "| a | b |\n|---|---|\n| \u65e5\u672c\u8a9e\u65e5\u672c\u8a9e | 1 |\n",
+        "a         b\n\u2500\u2500\u2500\u2500\u2500\u2500\u2500\u2500  \u2500\n\u65e5\u672c\u8a9e\u65e5  1\n\u672c\u8a9e\n");
+    lays(12, "| a | b | c |\n|---|---|---|\n| one | two three | four |\n",
+         "a: one\nb: two\n  three\nc: four\n");
 }
 
 /* Orders to the terminal are shown, also when they come in pieces. */
@@ -192,7 +220,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_inline), cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_drawn),  cmocka_unit_test(test_indents),
-        cmocka_unit_test(test_tables), cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_tables), cmocka_unit_test(test_wide_tables),
+        cmocka_unit_test(test_orders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
