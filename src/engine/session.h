@@ -216,6 +216,10 @@ bool session_program_await(struct session *s, const struct session_program *p,
 bool session_git_await(struct session *s, const struct session_program *p,
                        struct program_output *ret, struct error *err);
 
+/* The files of the workspace that no ignore file leaves out, a path a line: the first `max` in byte
+ * order. */
+bool session_files_await(struct session *s, size_t max, struct buf *out, struct error *err);
+
 /* The tools that the model is offered now in this workspace: the toolset's in their order, then the
  * custom tools found so far.  The list lies in the arena, tools live as long as the engine. */
 const struct tool **engine_tools(struct engine *e, const struct session_settings *settings,

@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "loop/process.h"
 #include "terminal/complete.h"
+#include "terminal/finder.h"
 #include "terminal/internal.h"
 #include "terminal/slash.h"
 #include "terminal/tty.h"
@@ -172,8 +173,11 @@ static void quit_fiber(void *arg)
     struct chat *c = arg;
     struct error ignored;
     engine_stop(c->engine);
-    while (c->signing) {
-        fiber_cancel(c->signing);
+    while (c->signing || c->finder.fiber) {
+        if (c->signing)
+            fiber_cancel(c->signing);
+        if (c->finder.fiber)
+            fiber_cancel(c->finder.fiber);
         yield_await(c->loop, &ignored);
     }
     engine_drain_through_await(c->engine);
@@ -519,6 +523,7 @@ static void clear(struct chat *c)
     timer_free(c->escape);
     chat_set_pane(c, &pane_edit);
     complete_clear(c);
+    finder_clear(&c->finder);
     engine_free(c->engine);
     loop_free(c->loop);
     launch_clear(&c->launch);

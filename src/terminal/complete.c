@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "terminal/complete.h"
 
-#include "base/path.h"
 #include "base/shown.h"
+#include "terminal/finder.h"
 #include "terminal/pick.h"
 #include "terminal/slash.h"
 #include "terminal/width.h"
 
-#include <dirent.h>
+enum { SHOWN = 6, MAX_ITEMS = 500 };
 
-enum { SHOWN = 6, MAX_ITEMS = 500, MAX_ENTRIES = 20000 };
-
-void complete_clear(struct chat *c)
+static void drop(struct chat *c)
 {
     struct completion *k = c->complete;
     if (!k)
@@ -20,6 +18,12 @@ void complete_clear(struct chat *c)
     free(k->items);
     arena_clear(&k->arena);
     free(k);
+}
+
+void complete_clear(struct chat *c)
+{
+    drop(c);
+    finder_forget(c);
 }
 
 static void add(void *arg, struct str value, struct str about)
@@ -44,39 +48,6 @@ static void add_commands(struct completion *k)
         add(k, str_of(r->name), str_of(r->about));
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* The entries of the directory that is typed so far. */
-static void add_files(struct chat *c, struct completion *k)
-{
-    AUTO(buf) struct buf dir = BUF_INIT;
-    size_t slash = str_rchr(k->prefix, '/');
-    struct str folder = slash == SIZE_MAX ? STR("") : str_cut(k->prefix, slash + 1);
-    path_absolute(&dir, c->launch.workspace, folder.n ? folder : STR("."));
-    DIR *d = opendir(dir.p);
-    char **names = xcalloc(MAX_ENTRIES, sizeof *names);
-    size_t n = 0;
-    for (struct dirent *e; d && n < MAX_ENTRIES && (e = readdir(d));) {
-        AUTO(buf) struct buf name = BUF_INIT;
-        bool is_hidden = e->d_name[0] == '.' && !str_ends(k->prefix, STR("."));
-        if (is_hidden || strpbrk(e->d_name, " \n"))
-            continue;
-        buf_addf(&name, "%.*s%s%s", STR_FMT(folder), e->d_name, e->d_type == DT_DIR ? "/" : "");
-        names[n++] = str_dup(buf_str(&name));
-    }
-    if (d)
-        closedir(d);
-    qsort(names, n, sizeof *names, by_name);
-    for (size_t i = 0; i < n; i++) {
-        add(k, str_of(names[i]), STR(""));
-        free(names[i]);
-    }
-    free(names);
-}
-
 /* Where the word before the cursor begins. */
 static size_t word_start(struct str text)
 {
@@ -88,21 +59,17 @@ static size_t word_start(struct str text)
 
 static void fill(struct chat *c, struct completion *k, struct str text)
 {
-    size_t word = word_start(text);
     struct str name, rest = str_split(text, ' ', &name);
-    bool is_command = text.n && text.p[0] == '/' && str_chr(text, '\n') == SIZE_MAX;
-    k->from = word + 1;
-    k->prefix = arena_str(&k->arena, str_from(text, word + 1));
-    if (is_command && !rest.p && str_chr(str_from(text, 1), '/') == SIZE_MAX) {
+    if (!rest.p && str_chr(str_from(text, 1), '/') == SIZE_MAX) {
+        k->from = 1;
+        k->prefix = arena_str(&k->arena, str_from(text, 1));
         add_commands(k);
-    } else if (is_command && rest.p) {
+    } else if (rest.p) {
         k->from = name.n + 1;
-        k->prefix = arena_str(&k->arena, str_from(text, k->from));
+        k->prefix = arena_str(&k->arena, rest);
         for (const struct slash_row *r = slash_rows; r->name; r++)
             if (str_is(str_from(name, 1), r->name) && r->complete)
                 r->complete(c, add, k);
-    } else if (word < text.n && text.p[word] == '@') {
-        add_files(c, k);
     }
 }
 
@@ -110,21 +77,45 @@ void complete_update(struct chat *c)
 {
     struct editor *e = &c->editor;
     struct str text = str_cut(buf_str(&e->text), e->at);
+    size_t word = word_start(text);
+    bool is_command = text.n && text.p[0] == '/' && str_chr(text, '\n') == SIZE_MAX;
+    bool is_file = !is_command && word < text.n && text.p[word] == '@';
+    bool is_off = c->screen.is_plain || e->place < e->n_history;
+    if (is_file && !is_off) { /* what was found last stays until there is more */
+        if (c->complete && c->complete->from != word + 1)
+            drop(c);
+        finder_ask(c, str_from(text, word + 1), word + 1);
+        return;
+    }
     complete_clear(c);
-    bool is_name = text.n && (text.p[0] == '/' || str_chr(text, '@') != SIZE_MAX);
-    if (!is_name || c->screen.is_plain || e->place < e->n_history)
+    if (!is_command || is_off)
         return;
     c->complete = xnew(struct completion);
     fill(c, c->complete, text);
     if (!c->complete->n)
-        complete_clear(c);
+        drop(c);
+}
+
+void finder_found(struct chat *c, const struct str *names, size_t n)
+{
+    drop(c);
+    struct completion *k = c->complete = xnew(struct completion);
+    k->from = c->finder.from;
+    k->prefix = STR("");
+    for (size_t i = 0; i < n; i++)
+        add(k, names[i], STR(""));
+    if (!k->n)
+        drop(c);
+    if (c->accepts && !c->finder.is_asked)
+        complete_accept(c);
 }
 
 bool complete_accept(struct chat *c)
 {
     struct completion *k = c->complete;
-    if (!k)
-        return false;
+    c->accepts = c->finder.is_asked;
+    if (!k || c->accepts)
+        return c->accepts;
     struct str value = k->items[k->at].label;
     bool is_folder = str_ends(value, STR("/"));
     editor_replace(&c->editor, k->from, value);

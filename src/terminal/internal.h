@@ -7,7 +7,8 @@
  *     input.c    keys, sending, the queue; images.c: pictures that a prompt names
  *     ask.c      the question before a call; question.c: its words
  *     slash.c    commands; sessions.c, models.c, changes.c and program.c do the longer ones
- *     complete.c names while they are typed; pick.c: lists to choose from; entry.c: one line
+ *     complete.c names while they are typed; finder.c: those of files; pick.c: lists to choose
+ * from; entry.c: one line
  */
 #ifndef TRIVET_TERMINAL_INTERNAL_H
 #define TRIVET_TERMINAL_INTERNAL_H
@@ -18,6 +19,16 @@
 #include "terminal/markdown.h"
 
 struct chat;
+
+struct file_finder {  /* finder.h */
+    struct buf paths; /* of the workspace, a line each */
+    char *root;       /* of these */
+    int64_t listed_us, took_us;
+    struct fiber *fiber; /* that looks, or NULL */
+    char *wanted;        /* the next word to look for, or NULL */
+    size_t from;         /* byte of the text where the word begins */
+    bool is_asked;       /* somebody waits for the result */
+};
 
 struct pane {                     /* what has the keyboard */
     void (*draw)(struct chat *c); /* adds rows and puts the cursor into one */
@@ -86,7 +97,9 @@ struct chat {
     struct typed_entry *entry;
     struct fiber *signing;       /* waits for a sign-in, or NULL */
     struct completion *complete; /* what is offered, or NULL */
-    char branch[64];             /* of the repository, for the footer */
+    struct file_finder finder;
+    bool accepts;    /* Tab was pressed before the finder has found something */
+    char branch[64]; /* of the repository, for the footer */
     int exit_code;
     bool is_quitting, is_started;
     bool is_settled; /* what is offered stays as it is */

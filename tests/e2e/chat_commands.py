@@ -74,6 +74,41 @@ def completes(base):
         pane.until(lambda s: re.search(r"> /(skills|status)", s))
 
 
+def finds_files(base):
+    """A name behind @ is looked for below the whole workspace, in any number of files, without what
+    ignore files leave out; the loop stays free."""
+    with tmux.Pane(base) as pane:
+        for i in range(300):
+            folder = os.path.join(pane.workspace, f"part{i % 20}", f"many{i}")
+            os.makedirs(folder)
+            for k in range(100):
+                open(os.path.join(folder, f"file{k}.txt"), "w", encoding="utf-8").close()
+        for name in ("lib/add.c", "lib/deep/address book.c", "lib/ladder.c", "out/add.c", ".github/address.yml",
+                     ".git/addition", ".gitignore"):
+            os.makedirs(os.path.dirname(os.path.join(pane.workspace, name)), exist_ok=True)
+            with open(os.path.join(pane.workspace, name), "w", encoding="utf-8") as file:
+                file.write("out/\n" if name == ".gitignore" else "")
+        pane.chat(model="rehearsal/echo")
+        pane.type("see @add")
+        pane.wait("  > lib/add.c\n    lib/ladder.c\n    .github/address.yml\nrehearsal")
+        pane.keys("Tab")
+        pane.type("and @many299/FILE77")
+        pane.wait("  > part19/many299/file77.txt\n")
+        pane.keys("C-w")
+        pane.type("@ldrc")
+        pane.wait("  > lib/ladder.c\nrehearsal")
+        pane.keys("C-w")
+        pane.type("@nothing-like-it")
+        pane.wait("  > ", gone=True)
+        pane.keys("C-w")
+        pane.tmux("send-keys", "-l", "@f42.tx", ";", "send-keys", "Tab")  # Tab comes before the names
+        pane.wait("> see @lib/add.c and @part0/many0/file42.txt")
+        open(os.path.join(pane.workspace, "lib/added.c"), "w", encoding="utf-8").close()
+        time.sleep(2.1)
+        pane.type("@added")
+        pane.wait("  > lib/added.c")
+
+
 def looks(base):
     """/status, /tools, /cost, /permissions, /memory, /skills."""
     with tmux.Pane(base, rows=60) as pane:
@@ -315,4 +350,4 @@ def wrong_key(base):
         assert len([e for e in server.log if e.get("method") == "POST"]) == 1
 
 
-tmux.run([helps, completes, looks, modes, resumes, undoes, first, rehearsal, keys, signs_in, wrong_key])
+tmux.run([helps, completes, finds_files, looks, modes, resumes, undoes, first, rehearsal, keys, signs_in, wrong_key])
