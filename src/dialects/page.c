@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "context/web.h"
 #include "dialects/profile.h"
+#include "toolsets/todo.h"
 
 enum { FILE_BYTES = 1 << 30, GIST_CHARS = 100, OPEN_LINES = 40, MAX_DEPTH = 64 };
 
@@ -266,28 +267,45 @@ static void put_summary(struct buf *out, const struct block *call, struct str gi
     buf_addz(out, "</summary>\n");
 }
 
+/* list: lines of todo_text. */
+static void put_todos(struct buf *out, struct str list)
+{
+    struct str line;
+    buf_addz(out, "<ul class=\"todo\">\n");
+    while (str_line(&list, &line) && line.n > 4) {
+        char state = line.p[1];
+        buf_addf(out, "<li>%s ", state == 'x' ? "\u2611" : state == '~' ? "\u25b8" : "\u2610");
+        web_escape(out, str_from(line, 4));
+        buf_addz(out, "</li>\n");
+    }
+    buf_addz(out, "</ul>\n");
+}
+
 static void put_call(struct buf *out, const struct page *p, size_t at, const struct block *call)
 {
     AUTO(json) struct json args = JSON_INIT;
-    AUTO(buf) struct buf line = BUF_INIT;
+    AUTO(buf) struct buf line = BUF_INIT, progress = BUF_INIT, todos = BUF_INIT;
     struct error ignored;
     const struct message *result = find_result(p, at, call->id);
     const struct page_call *more = find_call(p, call->id);
     bool has_diff = more && more->diff.n;
     if (!json_parse(call_arguments(call), 0, MAX_DEPTH, &args, &ignored))
         args = JSON_INIT;
-    struct str gist = profile_gist(args.root, call->arguments);
+    bool sets_todos = result && !result->is_error && todo_text(call->arguments, &progress, &todos);
+    struct str gist = sets_todos ? buf_str(&progress) : profile_gist(args.root, call->arguments);
     utf8_collapse(&line, utf8_cut_chars(gist, GIST_CHARS * 4));
-    bool is_open = has_diff && count_lines(more->diff) <= OPEN_LINES;
+    bool is_open = sets_todos || (has_diff && count_lines(more->diff) <= OPEN_LINES);
     buf_addf(out, "<details class=\"tool\"%s>", is_open ? " open" : "");
     put_summary(out, call, utf8_cut_chars(buf_str(&line), GIST_CHARS), result, more);
     bool is_in_summary = yyjson_obj_size(args.root) == 1 && utf8_chars(gist) <= GIST_CHARS &&
                          str_chr(gist, '\n') == SIZE_MAX;
     if (has_diff)
         put_diff(out, more->diff);
+    else if (sets_todos)
+        put_todos(out, buf_str(&todos));
     else if (!is_in_summary)
         put_arguments(out, args.root);
-    if (result && (!has_diff || result->is_error))
+    if (result && !sets_todos && (!has_diff || result->is_error))
         put_result(out, result);
     buf_addz(out, "</details>\n");
 }

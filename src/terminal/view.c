@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "terminal/internal.h"
 #include "terminal/width.h"
+#include "toolsets/todo.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -82,9 +83,11 @@ void view_prompt(struct chat *c, struct str text)
 void view_gist(struct str args_json, struct buf *out)
 {
     AUTO(json) struct json j = JSON_INIT;
-    AUTO(buf) struct buf shown = BUF_INIT;
+    AUTO(buf) struct buf shown = BUF_INIT, ignored_list = BUF_INIT;
     struct error ignored;
     struct str gist = args_json;
+    if (todo_text(args_json, out, &ignored_list))
+        return;
     if (json_parse(args_json, JSON_FIX_SURROGATES, LIMIT_JSON_DEPTH, &j, &ignored))
         gist = profile_gist(j.root, args_json);
     gist = str_trim(gist);
@@ -135,6 +138,33 @@ void view_output(struct chat *c, struct str text)
     shown_add(&shown, text, true);
     screen_code(&c->screen, 0, buf_str(&shown));
     screen_fresh(&c->screen);
+}
+
+/* The list that a call has set; false: it sets none. */
+static bool print_todos(struct screen *s, struct str args)
+{
+    AUTO(buf) struct buf gist = BUF_INIT, list = BUF_INIT;
+    struct str line;
+    if (!todo_text(args, &gist, &list))
+        return false;
+    for (struct str rest = buf_str(&list); str_line(&rest, &line) && line.n > 4;) {
+        AUTO(buf) struct buf shown = BUF_INIT;
+        char state = line.p[1];
+        unsigned style = state == 'x' ? STYLE_DIM : state == '~' ? STYLE_BOLD : 0;
+        struct str mark = s->is_plain    ? str_cut(line, 3)
+                          : state == 'x' ? STR("\u2611")
+                          : state == '~' ? STR("\u25b8")
+                                         : STR("\u2610");
+        shown_add(&shown, str_from(line, 4), false);
+        s->hang = 4;
+        screen_text(s, style, STR("  "));
+        screen_text(s, style, mark);
+        screen_text(s, style, STR(" "));
+        screen_text(s, style, buf_str(&shown));
+        s->hang = 0;
+        screen_text(s, 0, STR("\n"));
+    }
+    return true;
 }
 
 /* Reads "@@ -41,3 +41,3 @@": the line numbers of both sides. */
@@ -249,6 +279,8 @@ static void end_call(struct chat *c, const struct event *e)
     print_call_line(c, e, status);
     if (r->diff.n)
         view_diff(&c->screen, r->diff, DIFF_LINES);
+    else if (!r->is_error && print_todos(&c->screen, e->call->args))
+        ;
     else if (is_command || r->is_error)
         print_output(&c->screen, text);
     screen_fresh(&c->screen);

@@ -13,6 +13,9 @@ extern const struct row todo_rows[]; /* items of content, status and maybe activ
 #define TODO_ABOUT                                                                                 \
     "Replaces the list of things to do in this session. Use it for work of several steps."
 
+/* The list that a call with these arguments sets: how far it is ("1 of 3 done") and a line for each
+ * item, "[x] content", "[~] active" or "[ ] content".  False: the call sets none. */
+bool todo_text(struct str args, struct buf *ret_gist, struct buf *ret_list);
 /* Sets the list and says what it is now; false with a reason. */
 bool todo_update(struct tool_cx *cx, yyjson_val *todos, struct buf *ret_text, struct error *err);
 

@@ -188,6 +188,35 @@ def findings(base):
         pane.wait(".envrc.untrusted-2")
 
 
+def todos(base):
+    """A list of things to do is shown as a list, in the chat and in the page of an export."""
+    items = [{"content": "find\nthe bug", "status": "completed"},
+             {"content": "mend it", "status": "in_progress", "activeForm": "mending \x1b]0;owned\x07 it"},
+             {"content": "write a <b>test</b> " + "that is long " * 8, "status": "pending"}]
+    scene = {"rounds": [[{"call": "TodoWrite", "args": {"todos": items}}],
+                        [{"call": "TodoWrite", "args": {"todos": json.dumps(items)}}],
+                        [{"call": "TodoWrite", "args": {"todos": [{"content": "x"}]}}], [{"say": "done"}]]}
+    lines = ("* TodoWrite  1 of 3 done\n  \u2611 find the bug\n  \u25b8 mending \\u001b]0;owned\\u0007 it\n"
+             "  \u2610 write a <b>test</b> that is long")
+    with tmux.Pane(base, rows=40) as pane:
+        pane.chat(scene=scene)
+        pane.turn("go")
+        shown = pane.screen()
+        assert shown.count(lines) == 2 and "\n    that is long" in shown, shown
+        assert shown.count("* TodoWrite") == 3 and '{"content"' not in shown.split("* TodoWrite")[2], shown
+        pane.enter("/export out.html")
+        pane.wait("written:")
+        with open(os.path.join(pane.workspace, "out.html"), encoding="utf-8") as file:
+            page = file.read()
+        assert "<li>\u2611 find the bug</li>" in page and "<li>\u2610 write a &lt;b&gt;test" in page
+        pane.keys("C-d")
+        pane.wait("to go on")
+        pane.enter("clear")
+        pane.chat("--plain", scene=scene)
+        pane.enter("go")
+        pane.wait("  [x] find the bug\n  [~] mending")
+
+
 def pictures(base):
     """@picture.png goes along as a picture; a file that is none stays text."""
     png = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9"
@@ -205,4 +234,4 @@ def pictures(base):
 
 
 tmux.run([steers, queues, returns, takes_back, reasoning, pager, editor, progress, shell, findings,
-          pictures])
+          todos, pictures])
