@@ -70,6 +70,13 @@ static const char *const efforts[] = {"off", "minimal", "low", "medium", "high",
 static const char *const modes[] = {"read-only",          "plan", "workspace-write", "prompt",
                                     "danger-full-access", NULL};
 
+static const char *const switches[] = {"on", "off", NULL};
+
+#define CHAT_SETTING(wire, env, text)                                                              \
+    {                                                                                              \
+        .name = (wire), .variable = (env), .value = "on|off", .otherwise = "on", .about = (text),  \
+        .kind = OPT_CHOICE, .choices = switches, .guard = PROJECT_NEVER                            \
+    }
 #define SANDBOX_SETTING(wire, env, value_name, fits, text, ...)                                    \
     {                                                                                              \
         .name = (wire), .variable = (env), .value = (value_name), .about = (text),                 \
@@ -91,6 +98,10 @@ const struct setting setting_rows[] = {
      .guard = PROJECT_STRICTER, .rank = rank_number},
     {"timeout", "TRIVET_TIMEOUT", "TIME", NULL, "time after which trivet exec stops: 90s, 5m, 2h", OPT_TIME,
      .guard = PROJECT_STRICTER, .rank = rank_number},
+    CHAT_SETTING("chat-title", "TRIVET_CHAT_TITLE", "whether the chat sets the title of the window"),
+    CHAT_SETTING("chat-bell", "TRIVET_CHAT_BELL", "whether it rings the bell when a question waits or a turn of more than 10 s ends"),
+    CHAT_SETTING("chat-notify", "TRIVET_CHAT_NOTIFY", "whether it sends a notification then (OSC 9)"),
+    CHAT_SETTING("chat-links", "TRIVET_CHAT_LINKS", "whether addresses in answers are links (OSC 8)"),
     {"stall-ms", "TRIVET_STALL_MS", "N", "120000", "milliseconds without output of a model before its request fails",
      OPT_COUNT, .guard = PROJECT_NEVER, .is_shared = true},
     {"pass-env", "TRIVET_PASS_ENV", "NAMES", NULL, "variables that tools may see beyond the usual ones", OPT_TEXT,

@@ -10,7 +10,7 @@
  * A command that asks to leave the sandbox is answered by a word in full instead (outside.h).
  */
 #include "base/tty_question.h"
-#include "terminal/internal.h"
+#include "terminal/bell.h"
 #include "terminal/outside.h"
 #include "terminal/question.h"
 #include "terminal/width.h"
@@ -348,8 +348,7 @@ void ask_open(struct chat *c, const struct event *e)
     question_put(rules, e, &q->offer, on_line, c);
     screen_fresh(&c->screen);
     chat_set_pane(c, &pane_ask);
-    if (!c->screen.is_plain)
-        buf_addc(&c->screen.out, '\a');
+    bell_ring(c, "%.*s waits for an answer", STR_FMT(e->call->name));
 }
 
 void ask_close(struct chat *c)

@@ -6,6 +6,7 @@
 #include "base/shown.h"
 #include "base/time.h"
 #include "loop/process.h"
+#include "terminal/bell.h"
 #include "terminal/complete.h"
 #include "terminal/finder.h"
 #include "terminal/internal.h"
@@ -78,6 +79,7 @@ void chat_draw(struct chat *c)
     }
     if (!c->screen.is_plain && !c->is_quitting)
         live_draw(c);
+    bell_title(c);
     screen_frame(&c->screen);
     if (!c->screen.out.n)
         return;
@@ -229,6 +231,7 @@ static bool leave_terminal(struct chat *c)
         put_last_frame(c);
     if (writer_queued(c->out))
         return false;
+    bell_forget_title(c);
     tty_leave();
     return true;
 }
@@ -481,17 +484,23 @@ static void open_fiber(void *arg)
     chat_draw(c);
 }
 
+static bool is_dumb(void)
+{
+    const char *term = getenv("TERM");
+    return !term || !*term || strcmp(term, "dumb") == 0;
+}
+
 static void begin_screen(struct chat *c)
 {
     int cols, lines;
-    const char *term = getenv("TERM"), *no_colour = getenv("NO_COLOR");
-    bool is_dumb = !term || !*term || strcmp(term, "dumb") == 0;
-    bool is_plain = c->options.is_plain || is_dumb;
+    const char *no_colour = getenv("NO_COLOR");
+    bool is_plain = c->options.is_plain;
     tty_size(c->out_fd, &cols, &lines);
     c->seen_cols = cols;
     c->seen_lines = lines;
     screen_init(&c->screen, cols, lines, is_plain, !(no_colour && *no_colour));
     c->markdown.screen = &c->screen;
+    c->screen.has_links = c->has_links;
     c->keys.is_plain = is_plain;
     c->shows_thinking = true;
     if (!is_plain)
@@ -534,6 +543,7 @@ static void clear(struct chat *c)
     markdown_clear(&c->markdown);
     buf_clear(&c->search);
     buf_clear(&c->last_output);
+    bell_forget_title(c);
     free(c->doing);
     free(c->last_prompt);
     free(c->progress);
@@ -594,6 +604,8 @@ int chat_run(const struct provider *const *providers, size_t n, int argc, char *
         run_options_clear(&c.options);
         return 2;
     }
+    c.options.is_plain = c.options.is_plain || is_dumb();
+    bell_begin(&c);
     tty_guard();
     return run(&c, providers, n);
 }

@@ -6,6 +6,7 @@
  *     live.c     the rows below it
  *     input.c    keys, sending, the queue; images.c: pictures that a prompt names
  *     ask.c      the question before a call; question.c: its words
+ *     bell.c     title, bell and notifications
  *     slash.c    commands; sessions.c, models.c, changes.c and program.c do the longer ones
  *     complete.c names while they are typed; finder.c: those of files; pick.c: lists to choose
  * from; entry.c: one line
@@ -104,6 +105,8 @@ struct chat {
     bool is_quitting, is_started;
     bool is_settled; /* what is offered stays as it is */
     bool is_away;    /* another program has the terminal */
+    bool has_title, has_bell, has_notices, has_links;
+    char *title; /* of the window, as it was set last, or NULL */
 };
 
 /* chat.c */

@@ -147,8 +147,20 @@ static void put_address(struct markdown *m, struct str address)
     if (str_starts(address, STR("data:")))
         address = str_cut(address, MIN(str_chr(address, ';'), str_chr(address, ',')));
     print(m, STYLE_DIM, STR(" ("));
+    screen_link(m->screen, address);
     print(m, STYLE_DIM, address);
+    screen_link(m->screen, STR_NONE);
     print(m, STYLE_DIM, STR(")"));
+}
+
+/* Words that cannot be taken for another address than the one behind them. */
+static bool is_words(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if ((unsigned char)text.p[i] >= 0x80 ||
+            (!is_letter(text.p[i]) && !strchr(" -_*`,!?()", text.p[i])))
+            return false;
+    return true;
 }
 
 static size_t take_link(struct markdown *m, struct str s, bool is_over)
@@ -169,10 +181,17 @@ static size_t take_link(struct markdown *m, struct str s, bool is_over)
     str_split(str_trim(str_n(s.p + is_image + text_end + 2, end - text_end - 3)), ' ', &address);
     if (is_image)
         print(m, STYLE_DIM, text.n ? STR("[image: ") : STR("[image"));
-    put_inside(m, is_image ? STYLE_DIM : STYLE_UNDER, text.n || is_image ? text : address);
+    bool is_address = !is_image && (!text.n || str_eq(text, address));
+    if (is_address || (!is_image && is_words(text)))
+        screen_link(m->screen, address);
+    if (is_address)
+        print(m, STYLE_UNDER, address);
+    else
+        put_inside(m, is_image ? STYLE_DIM : STYLE_UNDER, text);
+    screen_link(m->screen, STR_NONE);
     if (is_image)
         print(m, STYLE_DIM, STR("]"));
-    if (is_image || (text.n && !str_eq(text, address)))
+    if (!is_address)
         put_address(m, address);
     return is_image + end;
 }

@@ -17,9 +17,11 @@ void screen_init(struct screen *s, int cols, int lines, bool is_plain, bool has_
 
 void screen_clear(struct screen *s)
 {
+    screen_drop_text(s);
     buf_clear(&s->out);
     buf_clear(&s->pending);
     free(s->runs);
+    free(s->link);
     for (int i = 0; i < LIVE_ROWS; i++) {
         buf_clear(&s->live.rows[i].text);
         buf_clear(&s->next.rows[i].text);
@@ -56,7 +58,29 @@ static void set_style(struct screen *s, unsigned style)
     s->style = style;
 }
 
+static bool is_same_link(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* OSC 8.  What it leads to has no control characters (screen_link). */
+static void set_link(struct screen *s, const char *link)
+{
+    if (!is_same_link(s->open, link))
+        buf_addf(&s->out, "\033]8;;%s\033\\", link ? link : "");
+    s->open = link;
+}
+
 /* ---- pending text ---- */
+
+void screen_link(struct screen *s, struct str address)
+{
+    bool is_web = str_starts(address, STR("https://")) || str_starts(address, STR("http://"));
+    for (size_t i = 0; i < address.n; i++)
+        is_web = is_web && address.p[i] > ' ' && address.p[i] < 0x7f;
+    free(s->link);
+    s->link = is_web && s->has_links ? str_dup(address) : NULL;
+}
 
 static void add_run(struct screen *s, unsigned style, bool is_code, struct str text)
 {
@@ -65,12 +89,14 @@ static void add_run(struct screen *s, unsigned style, bool is_code, struct str t
         return;
     s->is_whole = false;
     buf_add(&s->pending, text);
-    if (last && last->style == style && last->is_code == is_code && last->hang == s->hang) {
+    if (last && last->style == style && last->is_code == is_code && last->hang == s->hang &&
+        is_same_link(last->link, s->link)) {
         last->n += text.n;
         return;
     }
     GROW(s->runs, s->n_runs, s->runs_capacity);
-    s->runs[s->n_runs++] = (struct text_run){text.n, style, is_code, s->hang};
+    s->runs[s->n_runs++] = (struct text_run){text.n, style, is_code, s->hang,
+                                             s->link ? xstrdup(s->link) : NULL};
 }
 
 void screen_text(struct screen *s, unsigned style, struct str text)
@@ -93,6 +119,14 @@ void screen_print(struct screen *s, unsigned style, const char *fmt, ...)
     screen_text(s, style, buf_str(&text));
 }
 
+void screen_drop_text(struct screen *s)
+{
+    for (size_t i = 0; i < s->n_runs; i++)
+        free(s->runs[i].link);
+    s->n_runs = 0;
+    buf_reset(&s->pending);
+}
+
 void screen_line(struct screen *s, int columns)
 {
     for (int i = 0; i < columns; i++)
@@ -104,9 +138,12 @@ void screen_copy(struct screen *s, const struct screen *from, size_t at, size_t 
     size_t begun = 0;
     for (size_t i = 0; i < from->n_runs; begun += from->runs[i++].n) {
         size_t first = MAX(at, begun), last = MIN(at + n, begun + from->runs[i].n);
-        if (first < last)
-            screen_code(s, from->runs[i].style, str_n(from->pending.p + first, last - first));
+        if (first >= last)
+            continue;
+        screen_link(s, str_of(from->runs[i].link));
+        screen_code(s, from->runs[i].style, str_n(from->pending.p + first, last - first));
     }
+    screen_link(s, STR_NONE);
 }
 
 /* Line ends at the end of all that was given, printed or not; at most 2. */
@@ -157,6 +194,18 @@ static void step(struct layout *l, size_t n)
     }
 }
 
+static void begin_style(struct screen *s, const struct text_run *run)
+{
+    set_style(s, run->style);
+    set_link(s, run->link);
+}
+
+static void end_style(struct screen *s)
+{
+    set_style(s, 0);
+    set_link(s, NULL);
+}
+
 static bool may_break_behind(struct str text, const struct cluster *k)
 {
     uint32_t first = (unsigned char)text.p[0];
@@ -185,7 +234,7 @@ static bool find_word(const struct layout *l, struct str text, size_t *ret_n, in
 
 static void end_row(struct screen *s)
 {
-    set_style(s, 0);
+    end_style(s);
     buf_addz(&s->out, s->is_plain ? "\n" : "\r\n");
     s->blank = s->col ? 1 : MIN(s->blank + 1, 2);
     s->col = s->gap = 0;
@@ -219,12 +268,21 @@ static void put_cluster(struct screen *s, struct str text, const struct cluster 
         buf_addf(&s->out, "\033[%dG", s->col + 1);
 }
 
+/* The blanks before a word; those behind a link or underlined text do not belong to it. */
+static void put_gap(const struct layout *l)
+{
+    const struct text_run *run = &l->s->runs[l->run];
+    if (l->s->gap && (l->s->style != run->style || !is_same_link(l->s->open, run->link)))
+        end_style(l->s);
+    put_blanks(l->s, l->s->gap);
+}
+
 static void put_word(struct layout *l, struct str text, size_t n)
 {
     struct screen *s = l->s;
     for (size_t at = 0; at < n;) {
         struct cluster k = cluster_first(str_n(text.p + at, n - at));
-        set_style(s, s->runs[l->run].style);
+        begin_style(s, &s->runs[l->run]);
         put_cluster(s, str_n(text.p + at, n - at), &k);
         at += k.n;
         step(l, k.n);
@@ -248,16 +306,18 @@ static bool lay_word(struct layout *l, struct str text)
     if (!s->gap && !fits && may_break_behind(text, &(struct cluster){.width = 2}) && width == 2) {
         if (is_last)
             return false; /* a full row cannot be gone on with later */
-        if (hang && s->col + width > s->cols)
+        if (hang && s->col + width > s->cols) {
+            end_style(s);
             wrap_row(s, hang);
+        }
         put_word(l, text, n);
         return true;
     }
     if (!fits && s->col > 0 && !s->is_plain && (s->gap || width < s->cols)) {
-        set_style(s, 0);
+        end_style(s);
         wrap_row(s, hang);
     } else {
-        put_blanks(s, s->gap);
+        put_gap(l);
     }
     s->gap = 0;
     put_word(l, text, n);
@@ -269,8 +329,8 @@ static bool lay_code(struct layout *l, struct str text)
 {
     struct screen *s = l->s;
     size_t n = 0, limit = MIN(text.n, s->runs[l->run].n - l->in_run);
-    set_style(s, s->runs[l->run].style);
-    put_blanks(s, s->gap);
+    put_gap(l);
+    begin_style(s, &s->runs[l->run]);
     s->gap = 0;
     while (n < limit && text.p[n] != '\n') {
         struct cluster k = cluster_first(str_n(text.p + n, limit - n));
@@ -316,6 +376,8 @@ static void drop(const struct layout *l)
 {
     struct screen *s = l->s;
     buf_drop(&s->pending, l->at);
+    for (size_t i = 0; i < l->run; i++)
+        free(s->runs[i].link);
     s->n_runs -= l->run;
     memmove(s->runs, s->runs + l->run, s->n_runs * sizeof *s->runs);
     if (s->n_runs)
@@ -328,12 +390,12 @@ static void lay_out(struct screen *s)
     struct layout l = {.s = s};
     while (lay_one(&l))
         ;
+    end_style(s);
     drop(&l);
     if (s->is_plain && s->is_whole && !s->n_runs) { /* a prompt */
         put_blanks(s, s->gap);
         s->gap = 0;
     }
-    set_style(s, 0);
 }
 
 /* ---- live rows ---- */

@@ -54,23 +54,26 @@ struct text_run { /* text that waits to be laid out */
     unsigned style;
     bool is_code; /* breaks nowhere */
     int hang;     /* columns of blanks that the rows have which continue it */
+    char *link;   /* address that it leads to, or NULL */
 };
 
 struct screen {
     int cols, lines;
-    bool is_plain, has_colour;
+    bool is_plain, has_colour, has_links;
     struct buf out;     /* what is to be written */
     struct buf pending; /* text of the runs */
     struct text_run *runs;
     size_t n_runs, runs_capacity;
     bool is_whole; /* the pending text ends here: a word at its end is one */
     int hang;      /* of the text that is added */
+    char *link;    /* the same */
     /* the open row */
     int col;     /* where its text ends; 0: there is none */
     bool is_cut; /* a resize moved it: text goes on in a new row */
     int gap;     /* blanks that wait for the next word */
     unsigned style;
-    int blank; /* empty rows at the end of what was printed, at most 2 */
+    const char *open; /* the link that what is printed belongs to */
+    int blank;        /* empty rows at the end of what was printed, at most 2 */
     /* what is drawn */
     struct live_rows live, next;
 };
@@ -89,6 +92,11 @@ void screen_print(struct screen *s, unsigned style, const char *fmt, ...)
 void screen_line(struct screen *s, int columns);
 /* Pending text of another screen, from a byte on; it breaks nowhere. */
 void screen_copy(struct screen *s, const struct screen *from, size_t at, size_t n);
+/* The text that follows leads to this address; STR_NONE: nowhere.  Addresses other than those of
+ * the web, and those that would have to be escaped, lead nowhere. */
+void screen_link(struct screen *s, struct str address);
+/* Drops the pending text. */
+void screen_drop_text(struct screen *s);
 /* The next text begins a row. */
 void screen_fresh(struct screen *s);
 /* The same, with an empty row before it unless there is one. */

@@ -95,8 +95,7 @@ static void show_cell(struct grid *t, size_t r, size_t c)
 
 static void forget_cells(struct grid *t)
 {
-    buf_reset(&t->shown.pending);
-    t->shown.n_runs = 0;
+    screen_drop_text(&t->shown);
 }
 
 /* Columns that need less than their share keep what they need; the others share the rest. */
@@ -250,7 +249,7 @@ static void print_lines(struct screen *s, struct str text)
 void table_print(struct screen *s, struct str text)
 {
     struct grid t = {.screen = s};
-    t.shown = (struct screen){.cols = s->cols, .is_plain = s->is_plain};
+    t.shown = (struct screen){.cols = s->cols, .is_plain = s->is_plain, .has_links = s->has_links};
     read_rows(&t, text);
     if (!read_rule(&t))
         print_lines(s, text);

@@ -21,8 +21,32 @@ static int tty_fd = -1;
 static volatile sig_atomic_t is_entered;
 static int errors = -1; /* what goes to stderr */
 
+static volatile sig_atomic_t keeps_title;
+
+static const char begin_title[] = "\033[22;2t", end_title[] = "\033[23;2t";
 static const char begin_modes[] = "\033[?2004h";
 static const char end_modes[] = "\033[?2026l\033[?2004l\033[?25h\033[m";
+
+void tty_keep_title(bool keeps)
+{
+    keeps_title = keeps;
+}
+
+/* Writes to a terminal that takes bytes now.  Signal safe. */
+static void put_modes(int fd, const char *modes, size_t n)
+{
+    struct pollfd out = {.fd = fd, .events = POLLOUT};
+    if (poll(&out, 1, 0) > 0)
+        (void)!write(fd, modes, n);
+}
+
+/* Signal safe. */
+static void write_end(int fd)
+{
+    put_modes(fd, end_modes, sizeof end_modes - 1);
+    if (keeps_title)
+        put_modes(fd, end_title, sizeof end_title - 1);
+}
 
 void tty_enter(int fd)
 {
@@ -39,14 +63,7 @@ void tty_enter(int fd)
     is_entered = 1;
     tcsetattr(fd, TCSADRAIN, &raw);
     path_write_all(fd, str_of(begin_modes));
-}
-
-/* Writes to a terminal that takes bytes now.  Signal safe. */
-static void put_modes(int fd, const char *modes, size_t n)
-{
-    struct pollfd out = {.fd = fd, .events = POLLOUT};
-    if (poll(&out, 1, 0) > 0)
-        (void)!write(fd, modes, n);
+    path_write_all(fd, str_of(keeps_title ? begin_title : ""));
 }
 
 /* Signal safe. */
@@ -55,7 +72,7 @@ void tty_leave(void)
     if (!is_entered)
         return;
     is_entered = 0;
-    put_modes(tty_fd, end_modes, sizeof end_modes - 1);
+    write_end(tty_fd);
     tcsetattr(tty_fd, TCSADRAIN, &given);
 }
 
@@ -129,7 +146,7 @@ static void say_errors(void)
 /* The child was killed: its rows stay, the modes do not. */
 static void put_back(int signo)
 {
-    put_modes(STDOUT_FILENO, end_modes, sizeof end_modes - 1);
+    write_end(STDOUT_FILENO);
     tcsetattr(STDIN_FILENO, TCSADRAIN, &given);
     fprintf(stderr, "\r\n\033[Jtrivet: the chat was ended by signal %d\n", signo);
 }

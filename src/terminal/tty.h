@@ -13,6 +13,9 @@
 /* Starts the child and returns there, with stderr going to a file in memory.  In the parent it does
  * not return: the process ends as the child does. */
 void tty_guard(void);
+/* Whether the title of the window is saved by tty_enter and restored by tty_leave; before
+ * tty_guard. */
+void tty_keep_title(bool keeps);
 /* Raw mode and bracketed paste on the terminal; both can be repeated. */
 void tty_enter(int fd);
 void tty_leave(void);

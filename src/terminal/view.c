@@ -5,7 +5,7 @@
 #include "base/path.h"
 #include "base/shown.h"
 #include "base/time.h"
-#include "terminal/internal.h"
+#include "terminal/bell.h"
 #include "terminal/width.h"
 #include "toolsets/todo.h"
 
@@ -372,8 +372,12 @@ static void end_turn(struct chat *c, const struct event *e)
     input_settle(c, e->end->state == TURN_COMPLETED);
     if (c->screen.is_plain)
         screen_text(&c->screen, 0, STR("\n> ")), c->screen.is_whole = true;
-    else if (took_us > 10 * 1000000LL)
-        buf_addc(&c->screen.out, '\a'); /* the user may have looked away */
+    else if (took_us > 10 * 1000000LL) /* the user may have looked away */
+        bell_ring(c, "the turn %s after %lld s",
+                  e->end->state == TURN_FAILED     ? "failed"
+                  : e->end->state == TURN_CANCELED ? "was stopped"
+                                                   : "is over",
+                  (long long)(took_us / 1000000));
 }
 
 static void show_retry(struct chat *c, const struct event *e)

@@ -115,7 +115,7 @@ def hostile(base):
     evil = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202eend"
     scene = {"rounds": [[{"think": evil}, {"say": evil}, {"call": "bash", "args": {
         "command": "printf '\\033]0;owned\\007\\033[2J'; : " + evil}}], [{"say": "over"}]]}
-    with tmux.Pane(base, rows=40) as pane:
+    with tmux.Pane(base, rows=40, TRIVET_CHAT_TITLE="off") as pane:
         title = pane.show("#{pane_title}")
         pane.enter("echo before")
         pane.chat(scene=scene)
@@ -123,6 +123,53 @@ def hostile(base):
         pane.wait("\nover")
         assert pane.show("#{pane_title}") == title
         assert "before" in pane.screen() and "\\u001b]0;owned\\u0007" in pane.screen()
+
+
+def tells(base):
+    """The title says what the chat does and is as before in the end; a bell and a notification when a
+    question waits and when a long turn ends; a setting for each."""
+    scene = {"turns": [{"when": "long", "rounds": [[{"wait_ms": 10200}, {"say": "long over"}]]}],
+             "rounds": [[{"call": "bash", "args": {"command": "true"}}], [{"say": "all is over"}]]}
+
+    def play(pane, *names):
+        record = os.path.join(base, "-".join(["bytes", *names]))
+        pane.record(record)
+        pane.chat("--mode", "prompt", scene=scene)
+        pane.enter("go")
+        pane.wait("n  no")
+        time.sleep(0.4)  # what comes at once is no answer
+        seen = [pane.show("#{pane_title}")]
+        pane.type("y")
+        pane.wait("all is over")
+        pane.idle(1)
+        seen.append(pane.show("#{pane_title}"))
+        pane.enter("long")
+        pane.wait("working")
+        seen.append(pane.show("#{pane_title}"))
+        pane.idle(1)
+        pane.keys("C-d")
+        pane.wait("to go on")
+        with open(record, "rb") as file:
+            return seen, file.read()
+
+    with tmux.Pane(base) as pane:
+        evil = os.path.join(base, "we\x1b]0;ird\x07")
+        os.makedirs(evil)
+        pane.workspace = evil
+        pane.enter("cd ../we*; clear")
+        before = pane.show("#{pane_title}")
+        seen, sent = play(pane)
+        name = "we\\u001b]0;ird\\u0007 - trivet"
+        assert [s.replace("\\\\", "\\") for s in seen] == ["? " + name, name, "* " + name], seen
+        assert pane.show("#{pane_title}") == before, pane.show("#{pane_title}")
+        notices = re.findall(rb"\x1b\]9;([^\x07]*)\x07", sent)
+        assert notices[0] == b"trivet: bash waits for an answer", notices
+        assert re.fullmatch(rb"trivet: the turn is over after 1\ds", notices[1].replace(b" s", b"s")), notices
+        assert len(notices) == 2 and sent.count(b"\x07\x1b]9;") == 2
+    off = {f"TRIVET_CHAT_{name}": "off" for name in ("TITLE", "BELL", "NOTIFY")}
+    with tmux.Pane(os.path.join(base, "off"), **off) as pane:
+        seen, sent = play(pane, "off")
+        assert b"\x07" not in sent and b"\x1b]" not in sent and b"\x1b[2" + b"2;2t" not in sent
 
 
 def interrupts(base):
@@ -210,5 +257,5 @@ def without_terminal(base):
         assert done.returncode == 2 and done.stdout == "" and done.stderr, (args, done)
 
 
-tmux.run([answers, bare, bare_with_options, streams, calls, hostile, interrupts, restored, suspends, leaves_nothing,
+tmux.run([answers, bare, bare_with_options, streams, calls, hostile, tells, interrupts, restored, suspends, leaves_nothing,
           without_terminal])

@@ -205,7 +205,7 @@ def emoji(base):
 def frames(base):
     """All that is drawn stands in whole frames; nothing is cleared, switched or hidden; a window of
     a few rows is enough."""
-    with tmux.Pane(base, rows=8) as pane:
+    with tmux.Pane(base, rows=8, TRIVET_CHAT_TITLE="off") as pane:
         pane.enter("seq -f mark%g 20")
         pane.wait("mark20\n")
         pane.chat(scene=WORDS)

@@ -208,6 +208,65 @@ static void test_wide_tables(void **state)
          "a: one\nb: two\n  three\nc: four\n");
 }
 
+/* What is sent of a text; links as <address> and </>, other sequences left out. */
+static void links(const char *text, int cols, bool has_links, const char *wanted)
+{
+    AUTO(buf) struct buf got = BUF_INIT;
+    struct screen s;
+    screen_init(&s, cols, 24, false, false);
+    s.has_links = has_links;
+    struct markdown m = {.screen = &s};
+    for (struct str left = str_of(text), piece; left.n; left = str_from(left, piece.n)) {
+        piece = utf8_cut_chars(left, 1);
+        markdown_add(&m, piece);
+        screen_frame(&s);
+    }
+    markdown_end(&m);
+    screen_frame(&s);
+    for (struct str rest = buf_str(&s.out); rest.n;) {
+        size_t n = 1;
+        if (str_starts(rest, STR("\033]8;;"))) {
+            n = str_find(rest, STR("\033\\")) + 2;
+            buf_addf(&got, "<%.*s>", n > 7 ? (int)n - 7 : 1, n > 7 ? rest.p + 5 : "/");
+        } else if (rest.p[0] == '\033') {
+            for (n = 2; strchr("0123456789;?", rest.p[n]);)
+                n++;
+            n++;
+        } else if (rest.p[0] != '\r' && rest.p[0] != '\n') { /* each frame ends its row */
+            buf_addc(&got, rest.p[0]);
+        }
+        rest = str_from(rest, n);
+    }
+    if (!strstr(got.p, wanted))
+        fail_msg("%s is not in %s", wanted, got.p);
+    markdown_clear(&m);
+    screen_clear(&s);
+}
+
+/* An address is a link where it can be read; the words before it too, unless they look like one. */
+static void test_links(void **state)
+{
+    (void)state;
+    const char *both = "<https://x.y/z>the man-ual</> (<https://x.y/z>https://x.y/z</>) end";
+    links("[the man-ual](https://x.y/z) end", 80, true, both);
+    links("[the man-ual](https://x.y/z) end", 80, false, "the man-ual (https://x.y/z) end");
+    links("[https://x.y](https://x.y) end", 80, true, "<https://x.y>https://x.y</> end");
+    links("[](http://x.y/a_b_c)", 80, true, "<http://x.y/a_b_c>http://x.y/a_b_c</>");
+    links("[https://bank.com](https://evil.org)", 80, true,
+          "https://bank.com (<https://evil.org>https://evil.org</>)");
+    links("[bank\u3002com](https://evil.org)", 80, true, "bank\u3002com (<https://evil.org>");
+    links("[bank&#46;com](https://evil.org)", 80, true, "bank.com (<https://evil.org>");
+    links("[run](file:///etc/passwd)", 80, true, "run (file:///etc/passwd)");
+    links("[run](javascript:x)", 80, true, "run (javascript:x)");
+    links("[a](https://x\033\\y)", 80, true,
+          "<https://x\\u001b\\y>a</> (<https://x\\u001b\\y>https://x\\u001b\\y</>)");
+    links("[a](https://x\xc3\xa4.y)", 80, true, "a (https://x\xc3\xa4.y)");
+    links("| [a](https://x.y) | b |\n|---|---|\n", 80, true,
+          "<https://x.y>a</> (<https://x.y>https://x.y</>)  b");
+    links("word [two words](https://x.y)", 10, true,
+          "word <https://x.y>two</>  <https://x.y>words</>");
+}
+
 /* Orders to the terminal are shown, also when they come in pieces. */
 static void test_orders(void **state)
 {
@@ -221,7 +280,7 @@ int main(void)
         cmocka_unit_test(test_inline), cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_drawn),  cmocka_unit_test(test_indents),
         cmocka_unit_test(test_tables), cmocka_unit_test(test_wide_tables),
-        cmocka_unit_test(test_orders),
+        cmocka_unit_test(test_links),  cmocka_unit_test(test_orders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
