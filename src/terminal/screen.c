@@ -223,7 +223,7 @@ static bool find_word(const struct layout *l, struct str text, size_t *ret_n, in
         if (ends && n > 0)
             break;
         n += k.n;
-        width += k.width;
+        width += k.most;
         if (ends)
             break;
     }
@@ -260,7 +260,7 @@ static void wrap_row(struct screen *s, int hang)
  * broken there are no blanks: a long address stays one. */
 static void put_cluster(struct screen *s, struct str text, const struct cluster *k)
 {
-    if (!s->is_plain && s->col + k->width + k->is_doubtful > s->cols)
+    if (!s->is_plain && s->col + MAX(k->most, k->width) + k->is_doubtful > s->cols)
         wrap_row(s, 0);
     buf_add(&s->out, str_cut(text, k->n));
     s->col += k->width;
@@ -340,7 +340,7 @@ static bool lay_code(struct layout *l, struct str text)
         if (text.p[n] == '\t') {
             k.width = 8 - s->col % 8;
             for (int i = 0; i < k.width; i++)
-                put_cluster(s, STR(" "), &(struct cluster){1, 1, false});
+                put_cluster(s, STR(" "), &(struct cluster){.n = 1, .width = 1});
         } else {
             put_cluster(s, str_from(text, n), &k);
         }

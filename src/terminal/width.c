@@ -44,8 +44,8 @@ struct cluster cluster_first(struct str s)
     uint32_t c, next;
     struct cluster k = {.n = utf8_get(s, &c)};
     if (!k.n)
-        return (struct cluster){.n = s.n ? 1 : 0, .width = s.n ? 1 : 0};
-    k.width = width_of(c);
+        return (struct cluster){.n = s.n ? 1 : 0, .width = s.n ? 1 : 0, .most = s.n ? 1 : 0};
+    k.width = k.most = width_of(c);
     bool is_flag = is_flag_letter(c), is_joined = false;
     for (size_t n; (n = utf8_get(str_from(s, k.n), &next)) > 0; k.n += n) {
         bool is_pair = is_flag && is_flag_letter(next);
@@ -55,9 +55,11 @@ struct cluster cluster_first(struct str s)
             k.is_doubtful = true;
             k.width = 2;
         }
+        k.most += width_of(next);
         is_flag = false;
         is_joined = next == JOINER;
     }
+    k.most = MAX(k.most, k.width);
     return k;
 }
 

@@ -11,6 +11,7 @@ int width_of(uint32_t c);
 struct cluster { /* what a reader takes for one character */
     size_t n;    /* bytes; at least 1 of a text that is not empty */
     int width;
+    int most; /* columns that some terminal takes for it, those of its characters together */
     bool is_doubtful; /* terminals disagree: the column has to be set behind it */
 };
 /* The first one of a text. */

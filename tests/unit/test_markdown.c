@@ -158,6 +158,8 @@ static void test_indents(void **state)
     lays(20, "- [x] one two three four five\n", "- \u2611 one two three\n    four five\n");
     lays(20, "> one two three four five six\n", "> one two three\n  four five six\n");
     lays(20, "> - one two three four five six\n", "> - one two three\n    four five six\n");
+    /* A terminal may take four columns for a hand with a colour. */
+    lays(20, "- words words a \U0001f44d\U0001f3fd\n", "- words words a\n  \U0001f44d\U0001f3fd\n");
     lays(20, "- one\n\n  two three four five six\n", "- one\n\n  two three four\n  five six\n");
     lays(20, "- one\n\ntwo three four five six seven\n",
          "- one\n\ntwo three four five\nsix seven\n");
