@@ -9,6 +9,7 @@
  *
  * A command that asks to leave the sandbox is answered by a word in full instead (outside.h).
  */
+#include "base/shown.h"
 #include "base/tty_question.h"
 #include "terminal/bell.h"
 #include "terminal/outside.h"
@@ -16,6 +17,9 @@
 #include "terminal/width.h"
 
 #include <stdio.h>
+
+enum { TEXT_ROWS = 4 };
+static const char blanks[] = "                ";
 
 enum typing { ENTRY_NONE, ENTRY_WORD, ENTRY_RULE, ENTRY_REASON }; /* what is being typed */
 
@@ -270,13 +274,50 @@ static void put_row(struct chat *c, unsigned style, const char *head, struct str
     live_put(s, style, width_cut(text, live_left(s, LIVE_COLUMNS)));
 }
 
+/* In as many rows as it takes, but not in the whole window. */
+static void put_rows(struct chat *c, unsigned style, const char *head, struct str text)
+{
+    enum { INDENT = 16 };
+    AUTO(buf) struct buf shown = BUF_INIT;
+    struct screen *s = &c->screen;
+    shown_add(&shown, text, false);
+    struct str rest = buf_str(&shown);
+    for (int n = 0; n == 0 || (rest.n && n < TEXT_ROWS); n++) {
+        live_row(s);
+        live_print(s, 0, "%.*s", n ? MIN(INDENT, (int)strlen(head)) : 100, n ? blanks : head);
+        struct str line = width_cut(rest, live_left(s, LIVE_COLUMNS));
+        size_t blank = line.n < rest.n ? str_rchr(line, ' ') : SIZE_MAX;
+        line = str_cut(line, blank == SIZE_MAX ? line.n : blank + 1);
+        live_put(s, style, line);
+        rest = str_from(rest, line.n);
+    }
+    if (rest.n)
+        live_print(s, STYLE_DIM, "...");
+}
+
 static void draw_rules(struct chat *c)
 {
     const struct rule_offer *o = &c->asked->offer;
     for (size_t i = 0; i < o->n; i++)
-        put_row(c, STYLE_BOLD, i ? "                " : "a  always here: ", o->rules[i]);
+        put_rows(c, STYLE_BOLD, i ? blanks : "a  always here: ", o->rules[i]);
     if (o->wide.p)
-        put_row(c, STYLE_BOLD, "w  wider:       ", o->wide);
+        put_rows(c, STYLE_BOLD, "w  wider:       ", o->wide);
+}
+
+/* The other answers, in one row where it is wide enough. */
+static void draw_answers(struct chat *c)
+{
+    static const char *const answers_of[] = {"s  this session   ", "e  edit the rule   ",
+                                             "n  no   ", "r  no, and why "};
+    struct screen *s = &c->screen;
+    bool has_rules = c->asked->offer.n > 0;
+    live_row(s);
+    for (size_t i = has_rules ? 0 : 2; i < ARRAY_LEN(answers_of); i++) {
+        if ((int)strlen(answers_of[i]) > live_left(s, LIVE_COLUMNS))
+            live_row(s);
+        live_print(s, 0, "%s", answers_of[i]);
+    }
+    live_cursor(s);
 }
 
 static void on_entry_row(void *arg, struct str shown, bool has_cursor, int col)
@@ -294,15 +335,14 @@ static void on_entry_row(void *arg, struct str shown, bool has_cursor, int col)
 static void ask_draw(struct chat *c)
 {
     struct asked *q = c->asked;
-    struct screen *s = &c->screen;
     if (!q->question.asked_us)
         tty_question_ask(&q->question, -1);
     if (q->trouble[0])
-        put_row(c, STYLE_RED, "", str_of(q->trouble));
+        put_rows(c, STYLE_RED, "", str_of(q->trouble));
     if (q->entry == ENTRY_WORD) {
-        put_row(c, 0, OUTSIDE_ONCE_TEXT ", r to say why not", STR(""));
+        put_rows(c, 0, "", STR(OUTSIDE_ONCE_TEXT ", r to say why not"));
         if (q->offer.n)
-            put_row(c, STYLE_BOLD, OUTSIDE_ALWAYS_TEXT, q->offer.rules[0]);
+            put_rows(c, STYLE_BOLD, OUTSIDE_ALWAYS_TEXT, q->offer.rules[0]);
     }
     if (q->entry != ENTRY_NONE) {
         q->editor.width = LIVE_COLUMNS - (int)sizeof OUTSIDE_ELSE_TEXT;
@@ -311,11 +351,7 @@ static void ask_draw(struct chat *c)
     }
     put_row(c, 0, "y  once", STR(""));
     draw_rules(c);
-    live_row(s);
-    if (q->offer.n)
-        live_print(s, 0, "s  this session   e  edit the rule   ");
-    live_print(s, 0, "n  no   r  no, and why ");
-    live_cursor(s);
+    draw_answers(c);
 }
 
 const struct pane pane_ask = {.draw = ask_draw, .key = ask_key, .has_popup = true};
@@ -330,7 +366,8 @@ static void on_line(void *arg, enum question_part part, struct str line)
                                       [QUESTION_NEW] = STYLE_GREEN,
                                       [QUESTION_NOTE] = STYLE_DIM};
     struct chat *c = arg;
-    screen_code(&c->screen, styles[part], line);
+    bool is_ours = part == QUESTION_HEAD || part == QUESTION_NOTE;
+    (is_ours ? screen_text : screen_code)(&c->screen, styles[part], line);
     screen_code(&c->screen, 0, STR("\n"));
 }
 

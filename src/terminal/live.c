@@ -51,8 +51,10 @@ static void draw_status(struct chat *c)
     live_print(s, 0, "  ");
     const char *idle = c->is_thinking ? "thinking" : c->in_answer ? "answering" : "working";
     const char *doing = c->asked ? "waiting for your answer" : c->doing ? c->doing : idle;
-    put_cut(c, 0, str_of(c->is_stopping ? "stopping" : doing), 36);
-    live_print(s, STYLE_DIM, "  esc stops");
+    static const char way_out[] = "  esc stops";
+    int room = live_left(s, LIVE_COLUMNS) - (int)strlen(way_out);
+    put_cut(c, 0, str_of(c->is_stopping ? "stopping" : doing), MIN(36, MAX(room, 0)));
+    live_print(s, STYLE_DIM, "%s", way_out);
     if (c->progress) {
         live_row(s);
         live_print(s, 0, "  ");

@@ -139,6 +139,21 @@ def stands_once(base):
                "workspace is used\n" in shown and "always here: read_file(/etc/hostname)\n" in shown, shown
 
 
+def narrow(base):
+    """In a window of 40 columns all answers and all of the rule can be read."""
+    scene = {"rounds": [[{"call": "write_file", "args": {"path": "a-directory-with-a-name/of-many-letters/that-do-not-fit/a",
+                                                         "content": "x"}}], [{"say": "all is over"}]]}
+    with tmux.Pane(base, cols=40, rows=40) as pane:
+        pane.chat("--mode", "prompt", scene=scene, wait="commands")
+        pane.enter("go")
+        pane.wait("no, and why")
+        shown = pane.screen()
+        for words in ("  esc stops\n", "s  this session", "e  edit the rule", "n  no"):
+            assert words in shown, (words, shown)
+        rule = "".join(shown.partition("a  always here:")[2].partition("\ns  ")[0].split())
+        assert rule.startswith("write_file(a-directory-with-a-name/of-many-letters/that-do-not-fit/**)"), shown
+
+
 def files(base):
     """A change is shown before it is allowed; the rule is for the directory."""
     scene = {"rounds": [[{"call": "write_file", "args": {"path": "src/a.c", "content": "int a;\n"}}],
@@ -234,4 +249,4 @@ def plain_outside(base):
 
 
 tmux.run([leaves_the_sandbox, one_key, always_outside, plain_outside, once, always, covered, wider, session, edited, reason, nothing_offered,
-          files, stands_once, typed_ahead, stopped])
+          files, narrow, stands_once, typed_ahead, stopped])
