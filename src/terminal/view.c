@@ -425,6 +425,9 @@ void view_event(struct chat *c, const struct event *e)
     case EV_REASONING:
         add_thinking(c, e->text);
         break;
+    case EV_REPLY_DONE:
+        view_end_text(c);
+        break;
     case EV_CALL_STARTED:
         begin_call(c, e->call);
         break;

@@ -217,6 +217,18 @@ def todos(base):
         pane.wait("  [x] find the bug\n  [~] mending")
 
 
+def apart(base):
+    """The texts of two replies stand apart, also where no call is between them: a model that has
+    changed files and run nothing is asked to go on."""
+    change = {"path": "a.c", "content": "int a;\n"}
+    scene = {"turns": [{"when": "go", "rounds": [[{"call": "write_file", "args": change}], [{"say": "First."}]]}],
+             "rounds": [[{"say": "Second."}]]}
+    with tmux.Pane(base) as pane:
+        pane.chat(scene=scene)
+        pane.turn("go")
+        assert "\nFirst.\n\nSecond.\n" in pane.screen(), pane.screen()
+
+
 def pictures(base):
     """@picture.png goes along as a picture; a file that is none stays text."""
     png = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9"
@@ -234,4 +246,4 @@ def pictures(base):
 
 
 tmux.run([steers, queues, returns, takes_back, reasoning, pager, editor, progress, shell, findings,
-          todos, pictures])
+          todos, apart, pictures])
