@@ -390,8 +390,10 @@ static bool may_be_whole(struct str s)
     size_t n = count(s, c);
     if (c == '`' || c == '~')
         return n >= 3 || n == s.n;
-    return c == '|' || ((c == '-' || c == '*' || c == '_') &&
-                        (is_rule(s) || n == s.n || is_rule(str_cut(s, 3))));
+    for (size_t i = 0; i < s.n && s.p[i] != '\n'; i++)
+        if (s.p[i] != c && !is_blank(s.p[i]))
+            return c == '|';
+    return strchr("|-*_", c) != NULL;
 }
 
 static void take_box(struct markdown *m, enum box box)

@@ -379,9 +379,10 @@ static void drop(const struct layout *l)
     for (size_t i = 0; i < l->run; i++)
         free(s->runs[i].link);
     s->n_runs -= l->run;
+    if (!s->n_runs)
+        return;
     memmove(s->runs, s->runs + l->run, s->n_runs * sizeof *s->runs);
-    if (s->n_runs)
-        s->runs[0].n -= l->in_run;
+    s->runs[0].n -= l->in_run;
 }
 
 /* Prints what can be printed; the rest stays pending. */

@@ -139,6 +139,7 @@ static void test_blocks(void **state)
           "- [ ] one\n- [x] two\n3) [x] three\n-   (a)\n- [y] no\n[ ] no\n");
     shows("> # Head\n> - *item*\n>\n>> deep\n> > deep\n",
           "> # Head\n> - item\n>\n> > deep\n> > deep\n");
+    shows("- ---\n- --x\n* * *\n* *x*\n", "---\n- --x\n---\n- x\n");
     shows("1986. A great year\n12", "1986. A great year\n12\n");
 }
 
