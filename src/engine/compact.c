@@ -352,10 +352,11 @@ static bool find_cut(struct compaction *k, struct error *err)
         return true;
     const struct history *h = &k->session->history;
     const struct compact_rules *r = &k->session->settings->compact;
-    k->is_forced = r->repeats && strcmp(k->reason, "manual") == 0;
+    bool is_manual = strcmp(k->reason, "manual") == 0;
+    bool must = strcmp(k->reason, "overflow") == 0 || (is_manual && r->takes_recent);
+    k->is_forced = r->repeats && is_manual;
     if (!k->is_forced)
-        return compact_cut(h, r->keep_recent_tokens, k->keep_from,
-                           strcmp(k->reason, "overflow") == 0, &k->cut, err);
+        return compact_cut(h, r->keep_recent_tokens, k->keep_from, must, &k->cut, err);
     k->cut = (struct cut){h->n > 0 && h->messages[0].role == ROLE_SUMMARY, h->n, h->n};
     return true;
 }

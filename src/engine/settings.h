@@ -68,6 +68,7 @@ struct compact_rules {
      * numbers above do not count.  arg: context_arg. */
     const char *(*why)(void *arg, struct session *s);
     bool repeats;           /* by hand also where there is nothing new to summarise, or nothing */
+    bool takes_recent;      /* by hand also where all of it could be kept */
     bool failure_ends_turn; /* a turn does not go on when compaction before it failed */
     bool without_thinking;  /* the summary is asked for with the lowest effort */
     /* After an overflow the turn ends and this is said in a turn of its own, which follows before

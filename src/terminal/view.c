@@ -388,6 +388,8 @@ static void show_retry(struct chat *c, const struct event *e)
 
 static void show_compaction(struct chat *c, const struct event *e)
 {
+    if (e->error && strcmp(e->compaction->reason, "manual") == 0)
+        return; /* /compact says it */
     if (e->error)
         view_notice(c, STYLE_RED, "compaction failed: %s", e->error->text);
     else

@@ -32,6 +32,7 @@ def helps(base):
         pane.chat(model="rehearsal/echo")
         pane.type("?")
         pane.wait("Shift-Tab")
+        assert "in $PAGER" in pane.screen() and "`" not in pane.screen(), pane.screen()
         pane.enter("/help")
         pane.wait("/permissions")
         pane.enter("/hlep")
@@ -194,8 +195,6 @@ def resumes(base):
             pane.until(lambda s, n=name: not os.path.islink(os.path.join(pane.workspace, n)))
         with open(rc, encoding="utf-8") as file:
             assert file.read() == "mine", "a link that a command left was followed"
-        pane.enter("/compact")
-        pane.until(lambda s: "was summed up" in s or "trivet: " in s)
         pane.keys("C-d")
         pane.wait("to go on")
         for flags in (f"-r {first[:6]}", "-r fruit", "-c"):
@@ -210,6 +209,21 @@ def resumes(base):
         pane.wait("to go on")
         pane.enter("clear; $TRIVET chat -r zzzz; echo status $?")
         pane.wait("status 1")
+
+
+def compacts(base):
+    """/compact sums up what there is, or says once why not."""
+    with tmux.Pane(base, rows=50) as pane:
+        pane.chat(model="rehearsal/hello")
+        pane.enter("/compact")
+        pane.wait("trivet: Nothing to compact")
+        pane.turn("one")
+        pane.turn("two")
+        pane.enter("/compact")
+        pane.wait("the conversation was summed up: ")
+        pane.enter("/compact")
+        pane.wait("trivet: Already compacted")
+        assert pane.screen().count("ompact") == 2, pane.screen()
 
 
 def undoes(base):
@@ -350,4 +364,5 @@ def wrong_key(base):
         assert len([e for e in server.log if e.get("method") == "POST"]) == 1
 
 
-tmux.run([helps, completes, finds_files, looks, modes, resumes, undoes, first, rehearsal, keys, signs_in, wrong_key])
+tmux.run([helps, completes, finds_files, looks, modes, resumes, compacts, undoes, first, rehearsal, keys,
+          signs_in, wrong_key])
