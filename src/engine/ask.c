@@ -334,6 +334,7 @@ static bool ask_once_await(struct turn *t, struct asking *k, struct message *ret
     t->round++;
     if (!open_stream(k, p, &ask, err))
         return false;
+    t->n_requests++;
     *ret_bytes = t->request_bytes = p->request_bytes(s->stream);
     if (s->settings->sends_requests)
         emit_request(t, p);

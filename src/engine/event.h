@@ -101,6 +101,7 @@ struct event_end {
                            * "content_filter", "max_cost", "max_total_tokens", "max_time",
                            * "continued": another turn goes on after an overflow */
     int iterations;       /* rounds with tool results */
+    int requests;         /* to the model */
     struct usage usage;   /* of this turn */
     struct str mutations; /* JSON: [["tool","target"],...] */
 };

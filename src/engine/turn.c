@@ -387,6 +387,7 @@ static void end_turn_await(struct turn *t, bool ok, struct error *err)
     struct event_end end = {.state = t->state,
                             .stop = t->stop,
                             .iterations = t->iterations,
+                            .requests = t->n_requests,
                             .usage = t->usage,
                             .mutations = buf_str(&mutations)};
     bool is_changed = t->state != TURN_FAILED || (t->mark && t->mark->is_kept);

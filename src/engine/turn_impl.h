@@ -70,6 +70,7 @@ struct turn {
     struct pending permission, question;
     size_t first_entry;        /* of the history that belongs to this turn */
     int round;                 /* model requests so far */
+    int n_requests;            /* those of them that were begun */
     int64_t request_bytes;     /* of the last one */
     int iterations;            /* rounds with tool results */
     int n_calls;               /* for making ids */

@@ -258,6 +258,7 @@ struct writer {
     bool is_held;
     bool minds_reader; /* writer_mind_reader */
     bool is_broken;
+    int cause;        /* errno of the failure */
     bool is_reported; /* the failure was reported */
     bool is_inside;
     bool is_dead;
@@ -299,9 +300,10 @@ static void drop_all(struct writer *w)
     w->queued = 0;
 }
 
-static void writer_break(struct writer *w)
+static void writer_break(struct writer *w, int cause)
 {
     w->is_broken = true;
+    w->cause = cause;
     drop_all(w);
 }
 
@@ -327,7 +329,7 @@ static size_t write_try(struct writer *w, struct str bytes)
         if (must_wait(n))
             break;
         if (n <= 0) {
-            writer_break(w);
+            writer_break(w, n < 0 ? errno : EIO);
             break;
         }
         done += (size_t)n;
@@ -415,7 +417,7 @@ static void on_writer_watch(void *arg, int events)
     (void)events;
     struct writer *w = arg;
     if (w->minds_reader && has_lost_reader(w))
-        writer_break(w);
+        writer_break(w, EPIPE);
     flush(w);
     writer_arm(w);
     if (w->is_broken || writer_queued(w) == 0)
@@ -511,7 +513,7 @@ void writer_mind_reader(struct writer *w)
 
 void writer_abandon(struct writer *w)
 {
-    writer_break(w);
+    writer_break(w, EPIPE);
     w->is_reported = true;
     writer_arm(w);
 }
@@ -529,6 +531,11 @@ size_t writer_queued(const struct writer *w)
 bool writer_is_broken(const struct writer *w)
 {
     return w->is_broken;
+}
+
+int writer_cause(const struct writer *w)
+{
+    return w->cause;
 }
 
 void writer_free(struct writer *w)

@@ -41,7 +41,8 @@ void writer_abandon(struct writer *w);
 uint64_t writer_written(const struct writer *w); /* bytes written since the start */
 size_t writer_queued(const struct writer *w);
 bool writer_is_broken(const struct writer *w);
-void writer_free(struct writer *w); /* closes fd; what is queued is lost */
+int writer_cause(const struct writer *w); /* errno of the failure: EPIPE when the reader has gone */
+void writer_free(struct writer *w);       /* closes fd; what is queued is lost */
 
 struct duplex_calls {
     reader_fn *on_bytes;

@@ -34,9 +34,19 @@ enum { MAX_REPAIRS = 2, SCHEMA_BYTES = 1 << 20 };
 
 /* ---- the end ---- */
 
+bool exec_keeps_session(const struct exec *x)
+{
+    return x->launch.session && (x->launch.path.p || x->has_asked);
+}
+
 static void quit_fiber(void *arg)
 {
     struct exec *x = arg;
+    struct error ignored;
+    if (x->launch.session && !exec_keeps_session(x)) {
+        session_unlisten(x->launch.session, &x->listener);
+        session_delete(take(&x->launch.session), &ignored);
+    }
     engine_drain_through_await(x->engine);
     while (writer_queued(x->out) && !writer_is_broken(x->out)) {
         wait_reset(&x->drained);
@@ -101,7 +111,7 @@ static void finish(struct exec *x)
         exec_result_json(x, &line);
         buf_addc(&line, '\n');
         exec_put_json(x, buf_str(&line));
-    } else if (!x->is_live && x->has_answer) {
+    } else if (!x->is_streaming && x->has_answer) {
         exec_put_text(x, buf_str(&x->answer));
     }
     if (!x->options.as_json && !x->options.as_stream)
@@ -136,22 +146,22 @@ static bool fits_schema(struct exec *x, struct error *err)
     json_clear(&x->output);
     if (!json_parse(json_part(buf_str(&x->answer)), 0, LIMIT_JSON_DEPTH, &x->output, err))
         return error_prefix(err, "the answer is not JSON");
-    if (schema_check(x->schema.root, x->output.root, err))
+    if (schema_check(x->schema.root, x->output.root, err)) {
+        AUTO(buf) struct buf bare = BUF_INIT;
+        buf_add(&bare, json_part(buf_str(&x->answer)));
+        buf_clear(&x->answer);
+        x->answer = take(&bare);
         return true;
+    }
     json_clear(&x->output);
     return false;
 }
 
 static bool send_await(struct exec *x, struct str text, struct error *err)
 {
-    struct arena *a = &x->launch.arena;
-    struct input in = {.text = text};
+    struct input in = {.text = text, .images = x->images};
     char turn[UUID_LEN + 1];
-    size_t n = x->n_repairs ? 0 : x->options.images.n;
-    in.images = arena_array(a, struct block, n + 1);
-    for (; in.n_images < n; in.n_images++)
-        if (!picture_read(a, x->options.images.v[in.n_images], &in.images[in.n_images], err))
-            return error_prefix(err, "--image");
+    in.n_images = x->n_repairs ? 0 : x->options.images.n;
     return session_send_await(x->launch.session, &in, SEND_QUEUE, turn, err);
 }
 
@@ -180,6 +190,7 @@ static bool accept_answer(struct exec *x)
         return false;
     }
     x->n_repairs++;
+    buf_reset(&x->text);
     buf_reset(&x->answer);
     x->has_answer = false;
     fiber_start(x->loop, "repair", repair_fiber, x);
@@ -209,9 +220,23 @@ static void add_files(struct exec *x, struct str mutations)
     }
 }
 
+/* What an interrupted turn has said: of its last reply, or before that. */
+static void take_so_far(struct exec *x)
+{
+    const struct buf *so_far = x->text.n ? &x->text : &x->said;
+    if (!so_far->n)
+        return;
+    buf_reset(&x->answer);
+    buf_add(&x->answer, buf_str(so_far));
+    x->has_answer = true;
+}
+
 static void end_turn(struct exec *x, const struct event *e)
 {
     usage_add(&x->usage, &e->end->usage);
+    x->has_asked |= e->end->requests > 0;
+    if (e->end->state == TURN_CANCELED || str_is(str_of(e->end->stop), "max_time"))
+        take_so_far(x);
     x->n_rounds += e->end->iterations;
     x->stop = arena_strz(&x->launch.arena, str_of(e->end->stop));
     add_files(x, e->end->mutations);
@@ -221,6 +246,8 @@ static void end_turn(struct exec *x, const struct event *e)
         set_status(x, EXEC_INTERRUPTED, 128 + x->signo);
     else if (x->exit_code == EXIT_CLOSED)
         set_status(x, EXEC_INTERRUPTED, EXIT_CLOSED);
+    else if (x->exit_code == EXIT_OUTPUT)
+        set_status(x, EXEC_FAILED, EXIT_OUTPUT);
     else if (e->end->state == TURN_FAILED && e->error)
         set_failure(x, e->error);
     else if (e->end->state != TURN_COMPLETED)
@@ -237,16 +264,14 @@ static void end_turn(struct exec *x, const struct event *e)
 static void on_event(void *arg, struct session *s, const struct event *e)
 {
     struct exec *x = arg;
-    bool is_text = !x->options.as_json && !x->options.as_stream;
     (void)s;
     if (x->is_ending) /* the result is the last line */
         return;
     if (x->options.as_stream)
         exec_put_event(x, e);
-    if (e->kind == EV_TEXT && is_text && x->is_live)
-        exec_put_text(x, e->text);
-    else if (e->kind == EV_TEXT)
-        buf_add(&x->text, e->text);
+    if (e->kind == EV_TEXT)
+        exec_add_text(x, e->text);
+    x->is_text_whole |= e->kind == EV_REPLY_DONE;
     exec_show_event(x, e);
     if (e->kind == EV_PERMISSION_ASKED) {
         exec_ask(x, e);
@@ -273,6 +298,12 @@ static void on_written(void *arg, bool is_broken)
     if (!is_broken)
         return;
     x->exit_code = EXIT_CLOSED;
+    if (writer_cause(x->out) != EPIPE) {
+        error_errno(&x->error, writer_cause(x->out), "stdout");
+        set_status(x, EXEC_FAILED, EXIT_OUTPUT);
+        if (x->is_ending) /* this error is not shown yet */
+            shown_line(stderr, "trivet exec: %s", x->error.text);
+    }
     if (x->launch.session)
         session_interrupt(x->launch.session);
 }
@@ -336,6 +367,17 @@ static bool load_schema(struct exec *x, struct error *err)
     return true;
 }
 
+static bool load_images(struct exec *x, struct error *err)
+{
+    struct arena *a = &x->launch.arena;
+    const struct str_list *list = &x->options.images;
+    x->images = arena_array(a, struct block, list->n + 1);
+    for (size_t i = 0; i < list->n; i++)
+        if (!picture_read(a, list->v[i], &x->images[i], err))
+            return error_prefix(err, "--image");
+    return true;
+}
+
 static bool open_output(struct exec *x, struct error *err)
 {
     AUTO(buf) struct buf path = BUF_INIT;
@@ -353,7 +395,7 @@ static bool open_output(struct exec *x, struct error *err)
 static bool begin_await(struct exec *x, struct error *err)
 {
     x->exit_code = EXIT_USAGE;
-    if (!load_schema(x, err))
+    if (!load_schema(x, err) || !load_images(x, err))
         return false;
     x->exit_code = 0;
     if (!launch_prepare(&x->launch, err)) {
@@ -384,7 +426,7 @@ static void undo_await(struct exec *x)
             set_status(x, EXEC_UNFINISHED, EXIT_UNFINISHED);
             error_set(&x->error, ERR_BUSY, "not every file could be taken back");
         }
-    if (x->is_live)
+    if (x->is_streaming)
         exec_put_text(x, buf_str(&x->answer));
     finish(x);
 }
@@ -453,6 +495,7 @@ static void clear(struct exec *x)
     exec_drop_call(x);
     buf_clear(&x->reply);
     buf_clear(&x->text);
+    buf_clear(&x->said);
     buf_clear(&x->answer);
     json_clear(&x->schema);
     json_clear(&x->output);
@@ -507,6 +550,8 @@ int exec_run(const struct provider *const *providers, size_t n, int argc, char *
     if (x.options.asks_help)
         return print_usage(&x);
     x.is_live = isatty(STDOUT_FILENO);
+    x.is_streaming = x.is_live && !x.options.as_json && !x.options.as_stream &&
+                     !x.options.schema_file.p; /* whose JSON is taken out of the text */
     x.has_color = wants_color(&x.options);
     process_begin();
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); /* as in server_run: keys stand in our environment */

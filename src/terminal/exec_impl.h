@@ -50,20 +50,25 @@ struct exec {
     struct listener listener;
     int out_fd, answer_fd; /* answer_fd: --output, or -1 */
     struct writer *out;
-    struct wait drained; /* everything was written */
-    struct timer *timer; /* --timeout */
-    struct json schema;  /* --output-schema, or none */
-    int64_t began_us;    /* monotonic */
-    bool is_live;        /* stdout is a terminal: text is shown as it comes */
-    bool has_color;      /* on stderr */
-    bool owes_return;    /* a \r of the answer is not written yet */
-    bool ends_line;      /* the last thing on stdout was a line end, or nothing yet */
-    struct buf text;     /* of the reply that comes; not yet shown unless is_live */
-    int64_t n_lines;     /* of --stream-json */
-    int signo;           /* that asked to stop; 0: none */
-    bool is_late;        /* --timeout is over */
-    bool is_ending;      /* the end was written */
-    int n_repairs;       /* of an answer that did not fit the schema */
+    struct wait drained;  /* everything was written */
+    struct timer *timer;  /* --timeout */
+    struct json schema;   /* --output-schema, or none */
+    int64_t began_us;     /* monotonic */
+    bool is_live;         /* stdout is a terminal */
+    bool is_streaming;    /* and text is shown there as it comes */
+    bool has_color;       /* on stderr */
+    bool owes_return;     /* a \r of the answer is not written yet */
+    bool ends_line;       /* the last thing on stdout was a line end, or nothing yet */
+    struct buf text;      /* of the reply that comes; not yet shown unless is_streaming */
+    bool is_text_whole;   /* that reply is complete */
+    struct buf said;      /* before it */
+    int64_t n_lines;      /* of --stream-json */
+    int signo;            /* that asked to stop; 0: none */
+    bool is_late;         /* --timeout is over */
+    bool is_ending;       /* the end was written */
+    bool has_asked;       /* a request went to the model: the session is worth keeping */
+    struct block *images; /* --image */
+    int n_repairs;        /* of an answer that did not fit the schema */
 
     struct buf call;         /* the line of a call that started just now; a question replaces it */
     struct ready *call_soon; /* shows it */
@@ -92,6 +97,11 @@ struct exec {
     size_t n_files;
 };
 
+/* ---- exec.c ---- */
+
+/* A new session without a request to a model is not kept. */
+bool exec_keeps_session(const struct exec *x);
+
 /* ---- exec_json.c ---- */
 
 void exec_put_session(struct exec *x);                        /* the first line */
@@ -103,6 +113,7 @@ void exec_result_json(const struct exec *x, struct buf *out); /* without its lin
 void exec_put_text(struct exec *x, struct str text); /* to stdout, without orders to the terminal */
 void exec_put_json(struct exec *x, struct str line); /* the same; unchanged unless a terminal */
 void exec_end_line(struct exec *x);
+void exec_add_text(struct exec *x, struct str text); /* of a reply */
 void exec_show_event(struct exec *x, const struct event *e);
 void exec_show_call(struct exec *x); /* the line of the call, if it was not shown yet */
 void exec_drop_call(struct exec *x); /* it needs none */

@@ -153,9 +153,11 @@ static const struct row result_rows[] = {
     COMMON,
     ROW_OUT("status", T_STR, NEEDED, "how it ended", .choices = statuses),
     ROW_OUT("exit", T_INT, NEEDED, "exit status of the command"),
-    ROW_OUT("answer", T_STR, NEEDED | NULLABLE, "the final text"),
+    ROW_OUT("answer", T_STR, NEEDED | NULLABLE,
+            "the final text; when the run was stopped, the text so far"),
     ROW_OUT("output", T_ANY, OPTIONAL, "the answer as JSON, with --output-schema"),
-    ROW_OUT("session", T_STR, NEEDED | NULLABLE, "id, for --resume"),
+    ROW_OUT("session", T_STR, NEEDED | NULLABLE,
+            "id, for --resume; null: nothing was sent to a model and nothing is kept"),
     ROW_OUT("stop", T_STR, NEEDED | NULLABLE, "why the last turn ended"),
     ROW_OUT("error", T_OBJ, NEEDED | NULLABLE, "what failed", .rows = error_rows),
     ROW_OUT("usage", T_OBJ, NEEDED, "of everything", .rows = usage_rows),
@@ -375,7 +377,7 @@ void exec_result_json(const struct exec *x, struct buf *out)
     jw_kstr_null(&w, "answer", x->has_answer ? buf_str(&x->answer) : STR_NONE);
     if (x->output.root)
         jw_kval(&w, "output", x->output.root);
-    jw_kstr_null(&w, "session", x->launch.session ? x->launch.name : STR_NONE);
+    jw_kstr_null(&w, "session", exec_keeps_session(x) ? x->launch.name : STR_NONE);
     jw_kz(&w, "stop", x->stop);
     if (x->error.code != ERR_NONE)
         put_error(&w, &x->error);

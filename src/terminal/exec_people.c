@@ -123,14 +123,33 @@ static void show_retry(const struct exec *x, const struct event *e)
     show_line(x, "  ", buf_str(&text));
 }
 
+static void keep_said(struct exec *x)
+{
+    if (x->text.n) {
+        buf_reset(&x->said);
+        buf_add(&x->said, buf_str(&x->text));
+    }
+    buf_reset(&x->text);
+}
+
+void exec_add_text(struct exec *x, struct str text)
+{
+    if (x->is_text_whole) /* another reply begins */
+        keep_said(x);
+    x->is_text_whole = false;
+    buf_add(&x->text, text);
+    if (x->is_streaming)
+        exec_put_text(x, text);
+}
+
 /* What was said before a call is progress, not the answer. */
 static void show_text(struct exec *x)
 {
-    if (x->is_live)
+    if (x->is_streaming)
         exec_end_line(x);
     else if (!x->options.is_quiet)
         show_lines(x, "", buf_str(&x->text));
-    buf_reset(&x->text);
+    keep_said(x);
 }
 
 void exec_show_event(struct exec *x, const struct event *e)
@@ -140,6 +159,8 @@ void exec_show_event(struct exec *x, const struct event *e)
         exec_show_call(x);
     if (e->kind == EV_CALL_STARTED)
         show_text(x);
+    if (e->kind == EV_RETRY_WAITING) /* the reply begins again */
+        buf_reset(&x->text);
     if (e->kind == EV_CALL_STARTED && is_shown)
         show_call_soon(x, e->call);
     else if (e->kind == EV_CALL_DONE && is_shown)
@@ -176,6 +197,16 @@ static void show_figures(const struct exec *x)
     show_line(x, "", buf_str(&text));
 }
 
+/* Members of objects have backticks around their names, which are for protocols. */
+static void show_error(const struct exec *x)
+{
+    AUTO(buf) struct buf plain = BUF_INIT;
+    for (const char *p = x->error.text; *p; p++)
+        if (*p != '`')
+            buf_addc(&plain, *p);
+    shown_line(stderr, "trivet exec: %.*s", STR_FMT(buf_str(&plain)));
+}
+
 void exec_show_end(struct exec *x)
 {
     static const char *const words[] = {
@@ -187,7 +218,7 @@ void exec_show_end(struct exec *x)
         [EXEC_TIMEOUT] = "stopped by --timeout",
     };
     if (x->status != EXEC_OK && x->error.code != ERR_NONE)
-        shown_line(stderr, "trivet exec: %s", x->error.text);
+        show_error(x);
     else if (x->status == EXEC_UNFINISHED)
         shown_line(stderr, "trivet exec: %s: %s", words[x->status], x->stop);
     else if (x->status != EXEC_OK)

@@ -112,6 +112,13 @@ def check_output_links(sh):
     for flags, status in (((), 0), (("--add-dir", far), 9)):
         done = sh.run("-m", "rehearsal/echo", "-o", f"{far}/again/y", "-q", *flags, "hi")
         check(f"a link in a directory of the user, {flags}", done.returncode == status, done)
+    with open("/dev/full", "wb") as full:
+        for flags in ((), ("--json",), ("--stream-json",)):
+            done = subprocess.run([PROGRAM, "exec", "-m", "rehearsal/echo", "-q", *flags, "hi"], stdout=full,
+                                  cwd=sh.cwd, env=sh.env, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                                  check=False)
+            check(f"a full disk behind stdout: 9, {flags}", done.returncode == 9
+                  and done.stderr == b"trivet exec: stdout: No space left on device\n", done)
     r, w = os.pipe()
     done = subprocess.run([PROGRAM, "exec", "-m", "rehearsal/echo", "-q", "-o", f"/dev/fd/{w}", "hi"],
                           cwd=sh.cwd, env=sh.env, capture_output=True, check=False, pass_fds=[w],
@@ -180,7 +187,10 @@ def check_exits(sh):
             ("provider fails", 1, "failed", ["-m", "rehearsal/fail500", "x"]),
             ("unknown option", 2, "failed", ["--nonsense", "x"]),
             ("a rule of no tool", 2, "failed", ["-m", "rehearsal/hello", "--allow", "Bsh(x)", "x"]),
+            ("a picture that is not there", 2, "failed", ["-m", "rehearsal/hello", "-i", "gone.png", "x"]),
             ("no model", 3, "failed", ["x"]),
+            ("no such scene", 3, "failed", ["-m", "rehearsal/nosuch", "x"]),
+            ("a scene with a slip", 1, "failed", ["-m", scene(sh.cwd, "slip.json", {"rond": 1}), "x"]),
             ("key refused", 3, "failed", ["-m", "rehearsal/fail401", "x"]),
             ("rounds", 4, "unfinished", ["-m", looping, "--max-turns", "2", "x"]),
             ("nobody to ask", 5, "denied", ["-m", said, "--ask-beyond", "x"]),
@@ -193,7 +203,7 @@ def check_exits(sh):
         done, result = sh.result(*args, env=env, preexec_fn=os.setsid)
         check(f"exit status: {name}", done.returncode == code == result["exit"]
               and result["status"] == status, (done, result))
-        check(f"{name}: an error has words", status == "ok" or done.stderr, done)
+        check(f"{name}: an error has words", status == "ok" or done.stderr and b"`" not in done.stderr, done)
     done, result = sh.result("-m", said, "--ask-beyond", "x", preexec_fn=os.setsid)
     check("what was denied is named", result["denied"] ==
           [{"tool": "write_file", "args": {"path": "../beyond", "content": "x"}}], result)
@@ -212,14 +222,34 @@ def check_signals(sh):
         lines += [sh.valid(line) for line in out.splitlines()]
         check(f"{signo.name}: the result is the last line",
               lines[-1]["type"] == "result" and lines[-1]["exit"] == run.returncode == 128 + signo
-              and [one["seq"] for one in lines] == list(range(1, len(lines) + 1)),
+              and [one["seq"] for one in lines] == list(range(1, len(lines) + 1))
+              and lines[-1]["answer"] == "".join(one["text"] for one in lines if one["type"] == "text"),
               (run.returncode, lines[-1]))
+    check_so_far(sh)
     run = subprocess.Popen([PROGRAM, "exec", "-m", "rehearsal/slow", "--stream-json", "-q", "x"],
                            cwd=sh.cwd, env=sh.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     run.stdout.readline()
     run.stdout.close()
     check("a reader that goes ends it: 141", run.wait(timeout=30 * harness.slow()) == 141,
           run.returncode)
+
+
+def check_so_far(sh):
+    """A run that is stopped gives the text that it had: of the reply that was being written, else the last."""
+    begun = scene(sh.cwd, "begun.json", {"rounds": [
+        [{"say": "I look."}, {"call": "bash", "args": {"command": "true"}}],
+        [{"say": "It is the"}, {"stall": True}]]})
+    asked = scene(sh.cwd, "asked.json", {"rounds": [
+        [{"say": "I look."}, {"call": "bash", "args": {"command": "true"}}], [{"stall": True}]]})
+    for flags, code in ((("--timeout", "2s"), 124), (("--max-time", "2s"), 4)):
+        for model, text in ((begun, "It is the"), (asked, "I look.")):
+            done, result = sh.result("-m", model, *flags, "-o", "so-far.txt", "x")
+            with open(os.path.join(sh.cwd, "so-far.txt"), encoding="utf-8") as file:
+                kept = file.read()
+            check(f"the text so far, {flags}, {model}", result["answer"] == text and kept == f"{text}\n"
+                  and done.returncode == code, (done, result, kept))
+    done = sh.run("-m", begun, "-q", "--timeout", "2s", "x")
+    check("the text so far on stdout", done.stdout == b"It is the\n" and done.returncode == 124, done)
 
 
 def check_stream(sh):
@@ -271,6 +301,15 @@ def check_sessions(sh):
     check("a session goes on in its own directory", reported["cwd"] == os.path.realpath(sh.cwd), reported)
     done, result = sh.result("-c", "--fork", "--resume", "x", "y")
     check("--continue with --resume: 2", result["exit"] == 2, result)
+    before = set(os.listdir(files))
+    for flags, code in ((("-m", "openai/x"), 3), (("-m", "rehearsal/nosuch"), 3), (("-i", "gone.png"), 2),
+                        (("-o", "/nowhere/x"), 9), (("-c", "--fork", "-m", "openai/x"), 3)):
+        done, result = sh.result("-m", "rehearsal/echo", *flags, "x")
+        check(f"no request, no session: {flags}", set(os.listdir(files)) == before
+              and result["session"] is None and done.returncode == code, (done, result))
+    _, again = sh.result("-c", "-m", "openai/x", "not sent")
+    check("an earlier session stays", again["exit"] == 3 and set(os.listdir(files)) == before
+          and again["session"] is not None, again)
     slow = subprocess.Popen([PROGRAM, "exec", "-r", first["session"], "-m", "rehearsal/slow", "x"],
                             cwd=sh.cwd, env=sh.env, stdout=subprocess.DEVNULL,
                             stderr=subprocess.PIPE)
@@ -300,8 +339,18 @@ def check_schema(sh):
         log = server.log
         check(f"schema met {name}", done.returncode == code and result.get("output") == output,
               (done, result))
+        if output:
+            check(f"{name}: the answer is the JSON", json.loads(result["answer"]) == output, result)
         asked = [one for one in log if "body" in one]
         check(f"{name}: requests", len(asked) == min(len(replies), 3), len(asked))
+    fenced = scene(sh.cwd, "fenced.json", {"rounds": [[{"say": 'Here:\n```json\n{"n": 7.0}\n```\nDone.\n'}]]})
+    with open(os.path.join(sh.cwd, "loose.json"), "w", encoding="utf-8") as file:
+        json.dump({"type": "object", "required": ["n"]}, file)
+    for flags in ((), ("-o", "bare.txt")):
+        done = sh.run("-m", fenced, "-q", "--output-schema", "loose.json", *flags, "x")
+        check("stdout is bare JSON", done.stdout == b'{"n": 7.0}\n' and done.returncode == 0, done)
+    with open(os.path.join(sh.cwd, "bare.txt"), encoding="utf-8") as file:
+        check("--output is bare JSON", file.read() == '{"n": 7.0}\n')
     for name, text in [("no JSON", "{"), ("not checkable", '{"pattern": "x"}')]:
         with open(os.path.join(sh.cwd, "bad.json"), "w", encoding="utf-8") as file:
             file.write(text)
@@ -321,7 +370,7 @@ def check_images(sh):
     check("a picture by its content", result["answer"] == "a dot"
           and "data:image/png;base64," in asked, (result, asked[:300]))
     _, result = sh.result("-m", "rehearsal/hello", "-i", "s.json", "x")
-    check("what is no picture", result["exit"] == 1 and "no PNG" in result["error"]["text"], result)
+    check("what is no picture", result["exit"] == 2 and "no PNG" in result["error"]["text"], result)
 
 
 def main():

@@ -125,7 +125,7 @@ static void expect_no_start(const char *model, enum err_code code, const char *p
 static void test_start_errors(void **state)
 {
     (void)state;
-    expect_no_start("nobody", ERR_NO_MODEL, "`nobody`");
+    expect_no_start("nobody", ERR_NO_MODEL, "scenario nobody;");
     expect_no_start("nobody", ERR_NO_MODEL, "default, hello, tools");
     expect_no_start("nobody", ERR_NO_MODEL, "loop, echo");
     expect_no_start("", ERR_NO_MODEL, "default");

@@ -43,7 +43,7 @@ static bool fail_unknown(struct str id, struct error *err)
     for (const struct scenario_text *t = scenario_texts; t->name; t++)
         buf_addf(&names, "%s%s", names.n ? ", " : "", t->name);
     return error_set_origin(err, ERR_NO_MODEL, ORIGIN_LOCAL,
-                            "the rehearsal model has no scenario `%.*s`; there are %.*s, or a path "
+                            "the rehearsal model has no scenario %.*s; there are %.*s, or a path "
                             "to a .json file",
                             STR_FMT(str_cut(id, 100)), STR_FMT(buf_str(&names)));
 }
