@@ -591,6 +591,10 @@ int demo_run(const struct command_row *row, int argc, char **argv)
     int exit_code;
     if (!command_read(row, &argc, argv, &o, &o.asks_help, &exit_code))
         return exit_code;
+    if (argc) {
+        error_set(&err, ERR_INVALID, "takes no words");
+        return command_refuse(row, &err);
+    }
     signal(SIGPIPE, SIG_IGN);
     bool ok = mkdtemp(home) || error_errno(&err, errno, "no temporary directory");
     setenv("HOME", home, 1); /* no file of the user is changed */

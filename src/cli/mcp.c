@@ -137,6 +137,10 @@ static void put_row(struct mcp_command *c, const struct mcp_config *s, bool is_t
 static bool list_await(void *state, struct error *err)
 {
     struct mcp_command *c = state;
+    if (c->argc) {
+        c->r->exit_code = 2;
+        return error_set(err, ERR_INVALID, "list takes no words");
+    }
     AUTO(mcp_configs) struct mcp_configs all = MCP_CONFIGS_INIT, others = MCP_CONFIGS_INIT;
     struct jw w = JW(&c->r->out);
     struct str untrusted;
@@ -185,7 +189,7 @@ const struct verb mcp_verbs[] = {
 
 const char mcp_more[] =
     "Servers are named in $XDG_CONFIG_HOME/trivet/mcp.json and in .mcp.json of the project, which "
-    "counts\nafter `trivet mcp trust`.  Their tools are offered as mcp__SERVER__TOOL.\n";
+    "counts\nafter trivet mcp trust.  Their tools are offered as mcp__SERVER__TOOL.\n";
 
 static bool command_await(struct runner *r, void *state, struct error *err)
 {

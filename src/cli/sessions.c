@@ -202,7 +202,10 @@ static bool list_await(void *state, struct error *err)
     struct sessions_command *c = state;
     struct jw w = JW(&c->out);
     int64_t most = c->args.limit ? c->args.limit : LIST_MOST, n = 0;
-    (void)err;
+    if (c->argc) {
+        c->exit_code = 2;
+        return error_set(err, ERR_INVALID, "list takes no words");
+    }
     if (c->args.as_json)
         jw_arr(&w);
     else if (!c->args.is_plain && c->n)

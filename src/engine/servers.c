@@ -134,8 +134,8 @@ static void read_project(struct session *s, struct mcp_configs *c)
         s->servers->untrusted = str_dup(buf_str(&path));
     if (s->servers->untrusted && !s->engine->has_warned_untrusted) {
         s->engine->has_warned_untrusted = true;
-        log_warn("the MCP servers of %.*s are not started: look at the file, then run `trivet mcp "
-                 "trust`",
+        log_warn("the MCP servers of %.*s are not started: look at the file, then run trivet mcp "
+                 "trust",
                  STR_FMT(buf_str(&path)));
     }
 }

@@ -386,8 +386,13 @@ static const struct key_row {
 static void show_keys(struct chat *c)
 {
     AUTO(buf) struct buf out = BUF_INIT;
-    for (size_t i = 0; i < ARRAY_LEN(key_rows); i++)
-        buf_addf(&out, "%-12s %s\n", key_rows[i].name, key_rows[i].idle);
+    for (size_t i = 0; i < ARRAY_LEN(key_rows); i++) {
+        buf_addf(&out, "%-12s ", key_rows[i].name);
+        for (const char *p = key_rows[i].idle; *p; p++)
+            if (*p != '`') /* they are for docs/chat.md */
+                buf_addc(&out, *p);
+        buf_addc(&out, '\n');
+    }
     screen_paragraph(&c->screen);
     view_notice(c, 0, "%s", out.p);
 }

@@ -70,6 +70,9 @@ def check_words(rows):
         output = trivet(name, "--no-such-option")
         check(f"{name} --no-such-option: 2", output.returncode in (1, 2) and output.stdout == ""
               or name in ("loaf", "scaiflux", "kward"), output)
+    for line in ("demo x", "doctor x", "version x", "sessions list x", "sessions fsck x", "config list x", "mcp list x"):
+        output = trivet(*line.split())
+        check(f"{line}: 2", output.returncode == 2 and output.stdout == "" and "no words" in output.stderr, output)
     check("help of an unknown word", "did you mean exec" in (output := trivet("help", "exce")).stderr
           and output.returncode == 2, output)
     check("control characters are escaped", "\x1b" not in trivet("\x1b]0;x\x07").stderr)
