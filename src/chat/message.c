@@ -56,6 +56,11 @@ static struct str texts_join(struct arena *a, const struct message *m, enum bloc
     return n > 1 ? arena_str(a, buf_str(&all)) : only;
 }
 
+bool message_is_typed(const struct message *m)
+{
+    return m->role == ROLE_USER && !m->is_branch && !m->is_note;
+}
+
 struct str message_text_of(struct arena *a, const struct message *m)
 {
     return texts_join(a, m, BLOCK_TEXT, m->role == ROLE_ASSISTANT ? STR("") : STR("\n"));

@@ -39,6 +39,7 @@ struct message {
     size_t n_blocks;
     struct str display; /* USER: what was typed, when the text was expanded from it */
     bool is_branch;     /* USER: not typed; the summary of another branch of a version 2 file */
+    bool is_note;       /* USER: not typed; what the engine says to the model */
     struct str call_id, name;                /* TOOL */
     bool is_error;                           /* TOOL */
     struct str provider, model;              /* ASSISTANT: its origin */
@@ -65,6 +66,7 @@ struct message message_tool(struct arena *a, struct str call_id, struct str name
                             bool is_error);
 /* All text blocks joined by nothing (assistant) or newlines (user); borrowed or in the arena. */
 struct str message_text_of(struct arena *a, const struct message *m);
+bool message_is_typed(const struct message *m); /* USER, and words of the user */
 struct str message_reasoning_of(struct arena *a, const struct message *m);
 size_t message_n_calls(const struct message *m);
 bool message_has_images(const struct message *m);

@@ -274,6 +274,8 @@ void message_put(struct jw *w, const struct message *m)
         }
         put_content(w, m);
         jw_kstr_opt(w, "display_content", m->display);
+        if (m->is_note)
+            jw_kbool(w, "trivet_note", true);
         jw_kstr_opt(w, "trivet_context", m->context);
         break;
     case ROLE_ASSISTANT:
@@ -513,9 +515,10 @@ bool message_get(struct arena *a, yyjson_val *v, struct message *ret)
         get_summary(a, v, &m);
     else
         get_content(a, v, &m);
-    if (m.role == ROLE_USER)
+    if (m.role == ROLE_USER) {
         m.display = str_either(a, v, "display_content", "displayContent");
-    else if (m.role == ROLE_ASSISTANT)
+        m.is_note = yyjson_is_true(json_get(v, "trivet_note"));
+    } else if (m.role == ROLE_ASSISTANT)
         get_assistant(a, v, &m);
     else if (m.role == ROLE_TOOL)
         get_tool(a, v, &m);

@@ -327,7 +327,7 @@ static bool show_await(void *state, struct error *err)
     c->exit_code = 0;
     for (size_t i = 0; i < n; i++) {
         struct str text = message_text_of(&c->arena, &all[i]);
-        if (all[i].role == ROLE_TOOL || !text.n)
+        if (all[i].role == ROLE_TOOL || all[i].is_note || !text.n)
             continue;
         buf_addz(&c->out, all[i].role == ROLE_USER ? "> " : "");
         shown_add(&c->out, all[i].display.n ? all[i].display : text, true);

@@ -12,9 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *heading(enum role role)
+static const char *heading(const struct message *m)
 {
-    switch (role) {
+    if (m->is_note)
+        return "Note";
+    switch (m->role) {
     case ROLE_USER:
         return "User";
     case ROLE_ASSISTANT:
@@ -42,7 +44,7 @@ void export_markdown(struct buf *out, struct str title, const struct message *m,
 {
     buf_addf(out, "# %.*s\n\n", STR_FMT(title));
     for (size_t i = 0; i < n; i++) {
-        buf_addf(out, "## %s\n", heading(m[i].role));
+        buf_addf(out, "## %s\n", heading(&m[i]));
         if (m[i].role == ROLE_TOOL)
             buf_addf(out, "Tool: `%.*s`\n", STR_FMT(m[i].name));
         buf_addc(out, '\n');

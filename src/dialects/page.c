@@ -321,6 +321,13 @@ static void put_folded(struct buf *out, const char *class, const char *title, st
 
 static void put_user(struct buf *out, const struct message *m)
 {
+    AUTO(arena) struct arena a = ARENA_INIT;
+    if (m->is_note) {
+        buf_addz(out, "<section>\n");
+        put_folded(out, "summary", "Note for the model", message_text_of(&a, m));
+        buf_addz(out, "</section>\n");
+        return;
+    }
     buf_addz(out, "<section class=\"user\">\n<h2>You</h2>\n");
     if (m->display.n) {
         buf_addz(out, "<div class=\"text\">");

@@ -18,7 +18,7 @@ static void add_words(struct words *w, struct arena *a, const struct history *h,
     for (size_t i = from; i < to && i < h->n; i++) {
         const struct message *m = &h->messages[i];
         struct str text = str_trim(message_text_of(a, m));
-        if (m->role == ROLE_USER && !m->is_branch && text.n)
+        if (message_is_typed(m) && text.n)
             w->all[w->n++] = text;
     }
 }

@@ -183,6 +183,7 @@ static bool stop_at_budget(struct turn *t, const char *name, struct error *err)
 static bool say_to_model(struct turn *t, const char *words, struct error *err)
 {
     struct message m = message_text(&t->arena, ROLE_USER, str_of(words));
+    m.is_note = true;
     return turn_add_message(t, &m, err);
 }
 

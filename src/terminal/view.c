@@ -478,7 +478,7 @@ void view_welcome(struct chat *c)
 static void show_message(struct chat *c, struct arena *a, const struct message *m)
 {
     struct str text = m->display.p ? m->display : message_text_of(a, m);
-    if (m->role == ROLE_USER && !m->is_branch)
+    if (message_is_typed(m))
         view_prompt(c, text);
     if (m->role == ROLE_SUMMARY)
         view_notice(c, STYLE_DIM, "(earlier messages were summed up)");

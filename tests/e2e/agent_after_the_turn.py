@@ -52,6 +52,32 @@ def reminded(base):
     assert result["answer"] == "Wrote and tested.", result
 
 
+def reminder_is_no_prompt(base):
+    """The model finds the reminder in the conversation again; nobody is shown it as words of the user."""
+    result, _, _ = play(base, [WRITE, {"text": "Wrote it."}, TEST, {"text": "Wrote and tested."}])
+    ident = result["session"]
+    _, bodies, _ = play(base, [{"text": "Again."}], "-r", ident)
+    assert reminders(bodies) == 1, bodies[-1]["messages"]
+    shown = {}
+    for name, *args in (("show",), ("export",), ("export", "--html")):
+        done = subprocess.run([PROGRAM, "sessions", name, ident, *args], cwd=os.path.join(base, "work"),
+                              capture_output=True, text=True, timeout=TIMEOUT, check=True)
+        shown[" ".join([name, *args])] = done.stdout
+    assert "Automatic" not in shown["show"] and "> go" in shown["show"], shown["show"]
+    assert "## Note\n\n(Automatic reminder" in shown["export"], shown["export"]
+    page = shown["export --html"]
+    assert page.count("<h2>You</h2>") == 2 and "Note for the model" in page, page[-3000:]
+    requests = [{"id": 1, "method": "initialize", "params": {"protocolVersion": 1}},
+                {"id": 2, "method": "session/load",
+                 "params": {"sessionId": ident, "cwd": os.path.join(base, "work"), "mcpServers": []}}]
+    lines = "".join(json.dumps({"jsonrpc": "2.0", **one}) + "\n" for one in requests)
+    done = subprocess.run([PROGRAM, "acp"], input=lines, capture_output=True, text=True, timeout=TIMEOUT,
+                          check=False)
+    said = [m["params"]["update"]["content"]["text"] for m in map(json.loads, done.stdout.splitlines())
+            if m.get("params", {}).get("update", {}).get("sessionUpdate") == "user_message_chunk"]
+    assert said == ["go", "go"], (said, done)
+
+
 def not_reminded(base):
     """write, test, text: none; a turn that only read: none."""
     _, bodies, _ = play(base, [WRITE, TEST, {"text": "Done."}])
@@ -94,7 +120,7 @@ def rounds(base):
 
 def main():
     passed = failed = 0
-    for test in (reminded, not_reminded, reminded_once, cache_writes, money, tokens, rounds):
+    for test in (reminded, reminder_is_no_prompt, not_reminded, reminded_once, cache_writes, money, tokens, rounds):
         with harness.private_place() as base:
             os.environ.update(harness.clean_env(base))
             try:

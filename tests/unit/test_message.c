@@ -195,6 +195,22 @@ static void test_branch(void **state)
     assert_true(again.is_branch && str_is(message_text_of(&a, &again), "left"));
 }
 
+/* So is what the engine says to the model. */
+static void test_note(void **state)
+{
+    (void)state;
+    AUTO(arena) struct arena a = ARENA_INIT;
+    AUTO(buf) struct buf out = BUF_INIT;
+    struct jw w = JW(&out);
+    struct message m, typed;
+    assert_true(get(&a, "{\"role\":\"user\",\"content\":\"x\",\"trivet_note\":true}", &m));
+    assert_true(m.is_note && !message_is_typed(&m));
+    message_put(&w, &m);
+    assert_non_null(strstr(out.p, "\"trivet_note\":true"));
+    assert_true(get(&a, "{\"role\":\"user\",\"content\":\"x\"}", &typed));
+    assert_true(message_is_typed(&typed));
+}
+
 static void test_usage(void **state)
 {
     (void)state;
@@ -426,8 +442,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_helpers),         cmocka_unit_test(test_written_form),
         cmocka_unit_test(test_other_spellings), cmocka_unit_test(test_refused_and_odd),
-        cmocka_unit_test(test_branch),          cmocka_unit_test(test_usage),
-        cmocka_unit_test(test_usage_of_a_liar), cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_branch),          cmocka_unit_test(test_note),
+        cmocka_unit_test(test_usage),           cmocka_unit_test(test_usage_of_a_liar),
+        cmocka_unit_test(test_there_and_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,7 +100,7 @@ static bool say_all_await(struct acp_session *s, struct error *err)
                 return false;
             begun_us = time_mono_us();
         }
-        if (m[i].role == ROLE_USER && !m[i].is_branch)
+        if (message_is_typed(&m[i]))
             say_user(s, &m[i], &a);
         else if (m[i].role == ROLE_ASSISTANT)
             say_reply(s, m, n, i, &a);

@@ -107,7 +107,7 @@ static bool fork_messages(struct request *rq, struct jw *w, struct error *err)
     jw_obj(w);
     jw_karr(w, "messages");
     for (size_t i = 0; i < n; i++) {
-        if (m[i].role != ROLE_USER || m[i].is_branch)
+        if (!message_is_typed(&m[i]))
             continue;
         jw_obj(w);
         jw_kstr(w, "entryId", arena_fmt(&rq->arena, "message:%lld", (long long)m[i].number));
@@ -162,7 +162,7 @@ static bool find_entry(struct str id, const struct message *m, size_t n, size_t 
         i++;
     if (i == n)
         return error_set(err, ERR_INVALID, "Unknown fork entryId: %.*s", STR_FMT(shown));
-    if (m[i].role != ROLE_USER || m[i].is_branch)
+    if (!message_is_typed(&m[i]))
         return error_set(err, ERR_INVALID, "Entry is not forkable: %.*s", STR_FMT(shown));
     *ret = i;
     return true;

@@ -224,7 +224,7 @@ static struct str user_text(struct session *s, struct arena *a)
     size_t n;
     const struct message *m = session_messages(s, a, &n);
     for (size_t i = 0; i < n; i++)
-        if (m[i].role == ROLE_USER && !m[i].is_branch)
+        if (message_is_typed(&m[i]))
             buf_addf(&out, "%.*s\n",
                      STR_FMT(m[i].display.n ? m[i].display : message_text_of(a, &m[i])));
     return arena_str(a, buf_str(&out));

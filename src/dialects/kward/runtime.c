@@ -164,7 +164,7 @@ static struct counts count(const struct message *m, size_t n)
 {
     struct counts c = {0};
     for (size_t i = 0; i < n; i++) {
-        c.user += m[i].role == ROLE_USER && !m[i].is_branch;
+        c.user += message_is_typed(&m[i]);
         c.assistant += m[i].role == ROLE_ASSISTANT;
         c.results += m[i].role == ROLE_TOOL;
         c.calls += (int64_t)message_n_calls(&m[i]);
