@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* authenticate and logout: the sign-ins of providers that have one.  The address goes to the client
- * where it opens addresses (elicitation in mode url), else to the browser of this machine.  Keys
- * are set in the environment or with `trivet login`, which a client can start in a terminal. */
+/* authenticate and logout: what is configured, keys, and the sign-ins of providers that have one.
+ * The address of a sign-in goes to the client where it opens addresses (elicitation in mode url),
+ * else to the browser of this machine.  Keys are set in the environment or with `trivet login`,
+ * which a client can start in a terminal, or come from the client. */
 #include "dialects/acp/methods.h"
 
+#include "auth/keys.h"
 #include "auth/login.h"
 #include "base/log.h"
+#include "base/path.h"
 #include "dialects/accounts.h"
 #include "loop/child.h"
 
@@ -21,33 +24,109 @@ static const struct provider *find_method(struct acp *a, struct str id)
     return NULL;
 }
 
-void acp_put_auth_methods(struct acp *a, struct jw *w)
+/* ---- the list ---- */
+
+/* The provider of the model that a new session would ask; NULL: none is known. */
+static const struct provider *chosen_provider(struct acp *a)
+{
+    AUTO(arena) struct arena local = ARENA_INIT;
+    struct str id, slug = acp_choose_model(a, &local);
+    return slug.n ? engine_slug_provider(a->sv->engine, slug, &id) : NULL;
+}
+
+static bool is_configured(struct acp *a)
+{
+    const struct provider *p = chosen_provider(a);
+    return p && engine_is_usable(a->sv->engine, p);
+}
+
+/* OPENAI_API_KEY, ANTHROPIC_API_KEY ... */
+static void put_variables(struct acp *a, struct buf *out)
+{
+    size_t n, n_put = 0;
+    const struct provider *const *providers = engine_providers(a->sv->engine, &n);
+    for (size_t i = 0; i < n; i++)
+        if (account_takes_key(providers[i]) && !providers[i]->doubles)
+            buf_addf(out, "%s%s", n_put++ ? ", " : "", providers[i]->env_key);
+}
+
+static void begin_method(struct jw *w, const char *id, const char *name, struct str about)
+{
+    jw_obj(w);
+    jw_kz(w, "id", id);
+    jw_kz(w, "name", name);
+    jw_kstr(w, "description", about);
+}
+
+/* Clients take the first one unasked: it must not open a browser. */
+static void put_keys(struct acp *a, struct jw *w)
+{
+    AUTO(buf) struct buf about = BUF_INIT;
+    if (is_configured(a)) {
+        buf_addf(&about, "%s: its key or sign-in is there, and nothing is asked.",
+                 chosen_provider(a)->label);
+        begin_method(w, "configured", "Use what is configured", buf_str(&about));
+        jw_obj_end(w);
+    }
+    buf_reset(&about);
+    buf_addz(&about, "Of the environment (");
+    put_variables(a, &about);
+    buf_addz(&about, "), stored with trivet login, or given by the editor.");
+    begin_method(w, "api-key", "API key", buf_str(&about));
+    jw_kraw(w, "_meta", STR("{\"api-key\":{}}"));
+    jw_obj_end(w);
+}
+
+static void put_sign_ins(struct acp *a, struct jw *w)
 {
     size_t n;
     const struct provider *const *providers = engine_providers(a->sv->engine, &n);
-    jw_karr(w, "authMethods");
     for (size_t i = 0; i < n; i++) {
         AUTO(buf) struct buf name = BUF_INIT;
         if (!account_signs_in(providers[i]))
             continue;
         buf_addf(&name, "Sign in: %s", providers[i]->label);
-        jw_obj(w);
-        jw_kz(w, "id", providers[i]->name);
-        jw_kstr(w, "name", buf_str(&name));
-        jw_kz(w, "description", "Opens a browser.");
+        begin_method(w, providers[i]->name, name.p, STR("Opens a browser."));
         jw_obj_end(w);
     }
-    if (a->client.has_terminal_login) {
-        jw_obj(w);
+}
+
+static void put_login(struct jw *w)
+{
+    jw_karr(w, "args");
+    jw_str(w, STR("login"));
+    jw_arr_end(w);
+}
+
+/* By the protocol the client starts its own command with further arguments; by the older
+ * agreement in _meta it starts a command that is named. */
+static void put_terminal(const struct acp_client *c, struct jw *w)
+{
+    begin_method(w, "terminal-login", "Enter a key or sign in",
+                 STR("Runs trivet login in a terminal."));
+    if (c->has_terminal_login) {
         jw_kz(w, "type", "terminal");
-        jw_kz(w, "id", "terminal-login");
-        jw_kz(w, "name", "Enter a key or sign in");
-        jw_kz(w, "description", "Runs trivet login in a terminal.");
-        jw_karr(w, "args");
-        jw_str(w, STR("login"));
-        jw_arr_end(w);
+        put_login(w);
+    }
+    if (c->has_terminal_meta) {
+        jw_kobj(w, "_meta");
+        jw_kobj(w, "terminal-auth");
+        jw_kz(w, "command", path_program());
+        put_login(w);
+        jw_kz(w, "label", "trivet login");
+        jw_obj_end(w);
         jw_obj_end(w);
     }
+    jw_obj_end(w);
+}
+
+void acp_put_auth_methods(struct acp *a, struct jw *w)
+{
+    jw_karr(w, "authMethods");
+    put_keys(a, w);
+    put_sign_ins(a, w);
+    if (a->client.has_terminal_login || a->client.has_terminal_meta)
+        put_terminal(&a->client, w);
     jw_arr_end(w);
 }
 
@@ -122,10 +201,13 @@ static void say_complete(struct acp *a, const struct signing *k)
 
 struct auth_params {
     struct str method_id;
+    yyjson_val *meta;
 };
 
 static const struct row auth_rows[] = {
     ROW_AS(auth_params, method_id, "methodId", T_STR, NEEDED, "one of authMethods"),
+    ROW_AS(auth_params, meta, "_meta", T_OBJ, OPTIONAL | NULLABLE | OPEN,
+           "api-key: {\"apiKey\": KEY, \"provider\": NAME}, or KEY"),
     ROW_END,
 };
 
@@ -148,11 +230,69 @@ static bool sign_in_await(struct request *rq, const struct provider *p, struct e
     return ok;
 }
 
+/* Of the client, for this process: {"apiKey":KEY,"provider":NAME}, or KEY. */
+static bool take_key(struct request *rq, yyjson_val *given, struct error *err)
+{
+    struct acp *a = rq->dialect;
+    struct engine *e = a->sv->engine;
+    struct str key = str_trim(json_str(given)), name = json_get_str(given, "provider");
+    if (!key.n)
+        key = str_trim(json_get_str(given, "apiKey"));
+    const struct provider *p = name.n ? engine_find_provider(e, name) : chosen_provider(a);
+    if (!name.n && !(p && account_takes_key(p)))
+        p = engine_find_provider(e, STR("openai"));
+    if (!key.n || !p || !account_takes_key(p))
+        return acp_refuse_param(rq, err, STR("_meta"),
+                                "names no key, or no provider with keys: %.*s",
+                                STR_FMT(str_cut(name, 60)));
+    engine_point_provider(e, p, keys_base_url(p->env_base, p->base_url), key);
+    account_changed(e, p);
+    return true;
+}
+
+/* True when nothing needs to be asked. */
+static bool is_known(struct request *rq, struct error *err)
+{
+    AUTO(buf) struct buf names = BUF_INIT;
+    if (is_configured(rq->dialect))
+        return true;
+    put_variables(rq->dialect, &names);
+    rq->rpc_code = ACP_AUTH;
+    return error_set(err, ERR_NO_KEY,
+                     "there is no key: set one of %.*s for the editor, or run trivet login",
+                     STR_FMT(buf_str(&names)));
+}
+
+/* A method that asks nobody: *ret_ok says whether it has succeeded. */
+static bool is_quiet_method(struct request *rq, const struct auth_params *p, bool *ret_ok,
+                            struct error *err)
+{
+    struct acp *a = rq->dialect;
+    yyjson_val *key = json_get(p->meta, "api-key");
+    bool is_key = str_is(p->method_id, "api-key");
+    if (is_key && key && !yyjson_is_null(key))
+        *ret_ok = take_key(rq, key, err);
+    else if (is_key || (str_is(p->method_id, "configured") && is_configured(a)) ||
+             (str_is(p->method_id, "terminal-login") && a->client.has_terminal_meta))
+        *ret_ok = is_known(rq, err);
+    else
+        return false;
+    return true;
+}
+
 static bool authenticate_await(struct request *rq, struct jw *w, struct error *err)
 {
     const struct auth_params *p = rq->args;
+    bool ok;
     if (!acp_is_ready(rq, err))
         return false;
+    if (is_quiet_method(rq, p, &ok, err)) {
+        if (ok) {
+            jw_obj(w);
+            jw_obj_end(w);
+        }
+        return ok;
+    }
     const struct provider *provider = find_method(rq->dialect, p->method_id);
     if (!provider)
         return acp_refuse_param(rq, err, STR("methodId"), "is not among authMethods: %.*s",
@@ -175,8 +315,8 @@ const struct method acp_authenticate = {
     .how = RUN_FIBER,
     .lane = LANE_FREE,
     .run = authenticate_await,
-    .about = "Signs in at a provider; answered when that is done.",
-    .errors = "unknown method (-32602); it failed (-32000)",
+    .about = "Uses a key, or signs in at a provider; answered when that is done.",
+    .errors = "unknown method (-32602); no key, or it failed (-32000)",
 };
 
 /* ---- logout ---- */

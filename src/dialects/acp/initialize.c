@@ -19,6 +19,7 @@ static const struct row client_rows[] = {
     ROW_OUT("session", T_OBJ, OPTIONAL | OPEN, "updates that it knows"),
     ROW_OUT("elicitation", T_OBJ, OPTIONAL | OPEN, "forms that it shows"),
     ROW_OUT("auth", T_OBJ, OPTIONAL | OPEN, "how it signs in"),
+    ROW_OUT("_meta", T_OBJ, OPTIONAL | OPEN, "terminal-auth: it runs the command of a method"),
     ROW_END,
 };
 
@@ -46,6 +47,7 @@ static void take_client(struct acp_client *c, yyjson_val *v)
         .shows_forms = has_object(json_get(v, "elicitation"), "form"),
         .shows_urls = has_object(json_get(v, "elicitation"), "url"),
         .has_terminal_login = json_get_bool(json_get(v, "auth"), "terminal", false),
+        .has_terminal_meta = json_get_bool(json_get(v, "_meta"), "terminal-auth", false),
         .shows_compaction = has_object(session, "compaction"),
         .shows_notices = has_object(session, "notices"),
     };

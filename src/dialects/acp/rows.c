@@ -156,12 +156,27 @@ static const struct row info_rows[] = {
     ROW_END,
 };
 
+static const struct row terminal_auth_rows[] = {
+    ROW_OUT("command", T_STR, NEEDED, "the program"),
+    ROW_OUT("args", T_ARR, NEEDED, "its arguments", .items = T_STR),
+    ROW_OUT("label", T_STR, NEEDED, "for humans"),
+    ROW_END,
+};
+
+static const struct row auth_meta_rows[] = {
+    ROW_OUT("api-key", T_OBJ, OPTIONAL | OPEN, "authenticate takes a key in its _meta"),
+    ROW_OUT("terminal-auth", T_OBJ, OPTIONAL, "what to run in a terminal",
+            .rows = terminal_auth_rows),
+    ROW_END,
+};
+
 static const struct row auth_method_rows[] = {
     ROW_OUT("type", T_STR, OPTIONAL, "terminal: the client runs the program; absent: authenticate"),
     ROW_OUT("args", T_ARR, OPTIONAL, "of a terminal: further arguments", .items = T_STR),
     ROW_OUT("id", T_STR, NEEDED, "for authenticate"),
     ROW_OUT("name", T_STR, NEEDED, "for humans"),
     ROW_OUT("description", T_STR, NEEDED, "for humans"),
+    ROW_OUT("_meta", T_OBJ, OPTIONAL, "for clients that know it", .rows = auth_meta_rows),
     ROW_END,
 };
 

@@ -35,6 +35,7 @@ struct acp_client { /* what the client said it can do */
     bool reads_files, writes_files;
     bool shows_forms, shows_urls;
     bool has_terminal_login; /* it can start `trivet acp login` in a terminal */
+    bool has_terminal_meta;  /* it starts the command that _meta of a method names there */
     bool shows_compaction, shows_notices;
 };
 
