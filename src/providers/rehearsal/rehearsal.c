@@ -78,12 +78,12 @@ static bool load(struct str id, struct scenario *ret, struct error *err)
     return fail_unknown(id, err);
 }
 
-/* What the file of a scenario states. */
+/* Of the file of a scenario. */
 static int64_t find_window(struct str id)
 {
     AUTO(scenario) struct scenario s = SCENARIO_INIT;
     struct error err;
-    return is_file(id) && load(id, &s, &err) ? s.stated_window : 0;
+    return is_file(id) && load(id, &s, &err) ? s.context_window : 0;
 }
 
 static int64_t tools_bytes(const struct ask *ask)

@@ -321,7 +321,6 @@ static bool read_members(struct reading *r, struct scenario *s)
     if (!m.rounds && !m.turns)
         return fail_at(r, "`rounds` is missing");
     s->about = m.about;
-    s->stated_window = m.context_window;
     s->context_window = m.context_window ? m.context_window : 128000;
     s->is_forever = m.forever;
     if (m.turns && !read_turns(r, m.turns, s))

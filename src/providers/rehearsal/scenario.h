@@ -64,7 +64,6 @@ struct scenario_turn {
 struct scenario {
     struct str about;
     int64_t context_window; /* tokens */
-    int64_t stated_window;  /* the same if the text has it, else 0 */
     bool is_forever;        /* the last round is repeated */
     struct scenario_turn *turns;
     size_t n_turns;
