@@ -127,6 +127,7 @@ struct message message_move(struct arena *a, struct arena *from, const struct me
     c.model = arena_str(a, m->model);
     c.first_kept = arena_str(a, m->first_kept);
     c.entry_id = arena_str(a, m->entry_id);
+    c.turn = arena_str(a, m->turn);
     c.read_files = strs_copy(a, m->read_files, m->n_read_files);
     c.modified_files = strs_copy(a, m->modified_files, m->n_modified_files);
     c.said = strs_copy(a, m->said, m->n_said);

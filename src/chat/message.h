@@ -56,6 +56,7 @@ struct message {
                           * repeated after it */
     struct str brief;    /* sent to the model instead of the text, or STR_NONE; not saved */
     struct str entry_id; /* of a version 2 file, or STR_NONE */
+    struct str turn;     /* in a view of the history: id of its turn, or STR_NONE; not saved */
     int64_t number;      /* its position in the whole conversation, from 0, not changed by
                           * compaction; SUMMARY: of the first message after it */
 };

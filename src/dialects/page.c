@@ -176,7 +176,7 @@ static size_t count_lines(struct str text)
     return n;
 }
 
-static struct page_call *find_call(const struct page *p, struct str id)
+const struct page_call *page_next_call(const struct page *p, struct str id)
 {
     for (size_t i = 0; i < p->n_calls; i++)
         if (!p->calls[i].is_used && str_eq(p->calls[i].id, id)) {
@@ -287,7 +287,7 @@ static void put_call(struct buf *out, const struct page *p, size_t at, const str
     AUTO(buf) struct buf line = BUF_INIT, progress = BUF_INIT, todos = BUF_INIT;
     struct error ignored;
     const struct message *result = find_result(p, at, call->id);
-    const struct page_call *more = find_call(p, call->id);
+    const struct page_call *more = page_next_call(p, call->id);
     bool has_diff = more && more->diff.n;
     if (!json_parse(call_arguments(call), 0, MAX_DEPTH, &args, &ignored))
         args = JSON_INIT;

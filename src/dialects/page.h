@@ -26,5 +26,7 @@ void page_put(struct buf *out, const struct page *p);
 /* The calls in a session file with the engine's records, in the arena; none when it cannot be
  * read. */
 void page_read_calls(struct arena *a, struct str path, struct page *p);
+/* The next of this id, or NULL. */
+const struct page_call *page_next_call(const struct page *p, struct str id);
 
 #endif

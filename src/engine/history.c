@@ -384,8 +384,10 @@ struct message *history_view(const struct history *h, const struct session_setti
             fold_turn(&v, h, from, to, st->empty_answer);
             continue;
         }
-        for (size_t i = from; i < to; i++)
-            v.out[v.n++] = h->messages[i];
+        for (size_t i = from; i < to; i++) {
+            v.out[v.n] = h->messages[i];
+            v.out[v.n++].turn = turn ? turn->id : STR_NONE;
+        }
     }
     *ret_n = v.n;
     return v.out;

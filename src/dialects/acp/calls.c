@@ -250,21 +250,20 @@ static void on_soon(void *arg)
         acp_call_running(s);
 }
 
-/* A model's ids are unique in their turn only. */
-static char *wire_id(const struct event *e)
+void acp_put_call_id(struct str turn, struct str id, struct buf *out)
 {
-    AUTO(buf) struct buf id = BUF_INIT;
-    buf_addf(&id, "%.*s-", STR_FMT(str_cut(e->turn_id, 8)));
-    utf8_repair(&id, e->call->id);
-    return str_dup(buf_str(&id));
+    buf_addf(out, "%.*s-", STR_FMT(str_cut(turn, 8)));
+    utf8_repair(out, id);
 }
 
 void acp_call_started(struct acp_session *s, const struct event *e)
 {
     struct acp_call_look l;
+    AUTO(buf) struct buf id = BUF_INIT;
     acp_call_clear(s);
     s->message_id[0] = s->thought_id[0] = '\0';
-    s->call.id = wire_id(e);
+    acp_put_call_id(e->turn_id, e->call->id, &id);
+    s->call.id = str_dup(buf_str(&id));
     acp_call_look(s, e->call->name, e->call->args, &l);
     s->call.is_command = strcmp(l.kind, "execute") == 0;
     struct jw *w = acp_update_begin(s, "tool_call");
@@ -288,14 +287,14 @@ void acp_call_output(struct acp_session *s, const struct event *e)
     acp_update_end(s);
 }
 
-/* The list of things to do is a plan; the arguments of the call are the list. */
-static void say_plan(struct acp_session *s, struct str args)
+void acp_say_plan(struct acp_session *s, struct str name, struct str args)
 {
     AUTO(json) struct json j = JSON_INIT;
     struct error ignored;
     size_t i, max;
     yyjson_val *item;
-    if (!json_parse(args, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &j, &ignored))
+    if (!str_is(name, "TodoWrite") ||
+        !json_parse(args, JSON_FIX_SURROGATES | JSON_FIX_UTF8, LIMIT_JSON_DEPTH, &j, &ignored))
         return;
     struct jw *w = acp_update_begin(s, "plan");
     jw_karr(w, "entries");
@@ -319,7 +318,7 @@ void acp_call_done(struct acp_session *s, const struct event *e)
     struct jw *w = begin_update(s, e->result->is_error ? "failed" : "completed");
     put_result(s, w, e);
     acp_update_end(s);
-    if (str_is(e->call->name, "TodoWrite") && !e->result->is_error)
-        say_plan(s, e->call->args);
+    if (!e->result->is_error)
+        acp_say_plan(s, e->call->name, e->call->args);
     acp_call_clear(s);
 }

@@ -44,10 +44,22 @@ void acp_put_image_block(struct jw *w, const char *name, struct str data, struct
 
 /* ---- messages ---- */
 
+static struct str skip_blank_lines(struct str text)
+{
+    struct str line, rest = text;
+    while (str_line(&rest, &line) && str_is_blank(line))
+        text = rest;
+    return text;
+}
+
 void acp_say_chunk(struct acp_session *s, const char *kind, char id[UUID_LEN + 1], struct str text)
 {
-    if (!id[0])
+    if (!id[0]) {
+        text = skip_blank_lines(text);
+        if (!text.n)
+            return;
         id_uuid(id);
+    }
     struct jw *w = acp_update_begin(s, kind);
     acp_put_text_block(w, "content", text);
     jw_kz(w, "messageId", id);

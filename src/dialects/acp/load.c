@@ -4,6 +4,7 @@
 #include "dialects/acp/methods.h"
 
 #include "base/time.h"
+#include "dialects/page.h"
 
 struct load_params {
     struct str session_id, cwd;
@@ -21,6 +22,13 @@ static const struct row load_rows[] = {LOAD_ROWS(NEEDED)};
 static const struct row resume_rows[] = {LOAD_ROWS(NULLABLE)};
 
 /* ---- sending it again ---- */
+
+struct replay { /* on the stack of its fiber */
+    struct acp_session *s;
+    struct arena arena;
+    struct str path;   /* of the session file */
+    struct page known; /* the calls in it */
+};
 
 static void say_user(struct acp_session *s, const struct message *m, struct arena *a)
 {
@@ -49,31 +57,55 @@ static const struct message *result_of(const struct message *m, size_t n, size_t
     return message_find_result(m + at + 1, end - at - 1, id);
 }
 
-static void say_call(struct acp_session *s, const struct block *call, size_t number,
-                     const struct message *result, struct arena *a)
+/* The diff of the file as the live call showed it, else what the arguments say. */
+static bool put_diff(struct replay *r, const struct block *call, bool is_error,
+                     struct acp_call_look *l, struct jw *w)
 {
+    const struct page_call *known = page_next_call(&r->known, call->id);
+    bool has_path = l->path.n > 0;
+    if (!known)
+        return !is_error && has_path && strcmp(l->kind, "edit") == 0 &&
+               acp_put_edit(w, call_arguments(call), buf_str(&l->path), false);
+    if (!known->diff.n || !has_path)
+        return false;
+    int64_t line = acp_put_diff(w, buf_str(&l->path), known->diff);
+    if (line)
+        l->line = line;
+    return true;
+}
+
+/* number: of its message, for calls whose turn is not known. */
+static void say_call(struct replay *r, const struct block *call, const struct message *m,
+                     size_t number, const struct message *result)
+{
+    struct acp_session *s = r->s;
+    AUTO(buf) struct buf id = BUF_INIT, content = BUF_INIT;
+    struct jw c = JW(&content);
     struct acp_call_look l;
     struct str args = call_arguments(call);
     bool is_error = !result || result->is_error;
-    struct str text = result ? message_text_of(a, result) : STR("no result is known");
+    struct str text = result ? message_text_of(&r->arena, result) : STR("no result is known");
+    acp_put_call_id(m->turn.n ? m->turn : arena_fmt(&r->arena, "%zu", number), call->id, &id);
     acp_call_look(s, call->name, args, &l);
+    jw_arr(&c);
+    bool has_diff = put_diff(r, call, is_error, &l, &c);
+    if (text.n && (!has_diff || is_error))
+        acp_put_result_text(&c, l.kind, text, is_error);
+    jw_arr_end(&c);
     struct jw *w = acp_update_begin(s, "tool_call");
-    jw_kstr(w, "toolCallId", arena_fmt(a, "%zu-%.*s", number, STR_FMT(call->id)));
+    jw_kstr(w, "toolCallId", buf_str(&id));
     acp_put_call(w, &l, args);
     jw_kz(w, "status", is_error ? "failed" : "completed");
-    jw_karr(w, "content");
-    bool has_diff = !is_error && strcmp(l.kind, "edit") == 0 && l.path.n &&
-                    acp_put_edit(w, args, buf_str(&l.path), false);
-    if (!has_diff && text.n)
-        acp_put_result_text(w, l.kind, text, is_error);
-    jw_arr_end(w);
+    jw_kraw(w, "content", buf_str(&content));
     acp_update_end(s);
+    if (!is_error)
+        acp_say_plan(s, call->name, args);
     acp_call_look_clear(&l);
 }
 
-static void say_reply(struct acp_session *s, const struct message *m, size_t n, size_t at,
-                      struct arena *a)
+static void say_reply(struct replay *r, const struct message *m, size_t n, size_t at)
 {
+    struct acp_session *s = r->s;
     char text_id[UUID_LEN + 1] = "", thought_id[UUID_LEN + 1] = "";
     for (size_t i = 0; i < m[at].n_blocks; i++) {
         const struct block *b = &m[at].blocks[i];
@@ -82,17 +114,23 @@ static void say_reply(struct acp_session *s, const struct message *m, size_t n, 
         else if (b->kind == BLOCK_TEXT && b->text.n)
             acp_say_chunk(s, "agent_message_chunk", text_id, b->text);
         else if (b->kind == BLOCK_CALL)
-            say_call(s, b, at, result_of(m, n, at, b->id), a);
+            say_call(r, b, &m[at], at, result_of(m, n, at, b->id));
     }
 }
 
 enum { ROUND_US = 5000 }; /* of sending, in one round of the loop */
 
-static bool say_all_await(struct acp_session *s, struct error *err)
+static void read_calls(void *arg)
 {
-    AUTO(arena) struct arena a = ARENA_INIT;
+    struct replay *r = arg;
+    page_read_calls(&r->arena, r->path, &r->known);
+}
+
+static bool say_messages_await(struct replay *r, struct error *err)
+{
+    struct acp_session *s = r->s;
     size_t n;
-    struct message *m = session_whole_await(s->session, &a, &n);
+    const struct message *m = session_whole_await(s->session, &r->arena, &n);
     int64_t begun_us = time_mono_us();
     for (size_t i = 0; i < n; i++) {
         if (time_mono_us() - begun_us > ROUND_US) {
@@ -101,11 +139,23 @@ static bool say_all_await(struct acp_session *s, struct error *err)
             begun_us = time_mono_us();
         }
         if (message_is_typed(&m[i]))
-            say_user(s, &m[i], &a);
+            say_user(s, &m[i], &r->arena);
         else if (m[i].role == ROLE_ASSISTANT)
-            say_reply(s, m, n, i, &a);
+            say_reply(r, m, n, i);
     }
     return true;
+}
+
+static bool say_all_await(struct acp_session *s, struct error *err)
+{
+    struct replay r = {.s = s};
+    struct session_info info;
+    session_info(s->session, &info);
+    r.path = arena_str(&r.arena, info.path);
+    work_through_await(s->acp->sv->loop, read_calls, &r);
+    bool ok = say_messages_await(&r, err);
+    arena_clear(&r.arena);
+    return ok;
 }
 
 /* ---- opening ---- */

@@ -111,7 +111,8 @@ void acp_update_end(struct acp_session *s);
 void acp_put_text_block(struct jw *w, const char *name, struct str text);
 void acp_put_image_block(struct jw *w, const char *name, struct str data, struct str mime);
 void acp_say_title(struct acp_session *s);
-/* A piece of a message: kind is the name of the update. */
+/* A piece of a message: kind is the name of the update.  Blank lines before a message begins are
+ * left out. */
 void acp_say_chunk(struct acp_session *s, const char *kind, char id[UUID_LEN + 1], struct str text);
 
 /* ---- calls.c ---- */
@@ -129,6 +130,10 @@ void acp_call_look_clear(struct acp_call_look *l);
 void acp_put_call(struct jw *w, const struct acp_call_look *l, struct str args);
 /* One item of tool content with the text of a result. */
 void acp_put_result_text(struct jw *w, const char *kind, struct str text, bool is_error);
+/* A model's ids are unique in their turn only. */
+void acp_put_call_id(struct str turn, struct str id, struct buf *out);
+/* The list of things to do is a plan; the arguments of the call are the list. */
+void acp_say_plan(struct acp_session *s, struct str name, struct str args);
 void acp_call_started(struct acp_session *s, const struct event *e);
 void acp_call_output(struct acp_session *s, const struct event *e);
 void acp_call_done(struct acp_session *s, const struct event *e);
