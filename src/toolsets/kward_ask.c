@@ -9,18 +9,27 @@ struct ask_args {
     yyjson_val *questions;
 };
 
+/* more: further members of a question. */
+#define QUESTIONS_SCHEMA(more)                                                                     \
+    "{\"type\":\"array\",\"minItems\":1,\"maxItems\":4,\"items\":{\"type\":"                       \
+    "\"object\",\"properties\":{\"question\":{\"type\":\"string\",\"description\":"                \
+    "\"the whole question\"},\"header\":{\"type\":\"string\",\"description\":\"a "                 \
+    "title of one or two words\"}," more "\"options\":{\"type\":\"array\",\"minItems\":2,"         \
+    "\"maxItems\":4,\"items\":{\"type\":\"object\",\"properties\":{\"label\":{"                    \
+    "\"type\":\"string\",\"description\":\"the answer in a few words\"},"                          \
+    "\"description\":{\"type\":\"string\",\"description\":\"what choosing it "                     \
+    "means\"}},\"required\":[\"label\",\"description\"],\"additionalProperties\":"                 \
+    "false}}},\"required\":[\"question\",\"header\",\"options\"],"                                 \
+    "\"additionalProperties\":false}}"
+
 static const struct row ask_rows[] = {
+    ROW(ask_args, questions, T_ANY, NEEDED, "questions", .schema = QUESTIONS_SCHEMA("")),
+    ROW_END,
+};
+static const struct row ask_many_rows[] = {
     ROW(ask_args, questions, T_ANY, NEEDED, "questions",
-        .schema = "{\"type\":\"array\",\"minItems\":1,\"maxItems\":4,\"items\":{\"type\":"
-                  "\"object\",\"properties\":{\"question\":{\"type\":\"string\",\"description\":"
-                  "\"the whole question\"},\"header\":{\"type\":\"string\",\"description\":\"a "
-                  "title of one or two words\"},\"options\":{\"type\":\"array\",\"minItems\":2,"
-                  "\"maxItems\":4,\"items\":{\"type\":\"object\",\"properties\":{\"label\":{"
-                  "\"type\":\"string\",\"description\":\"the answer in a few words\"},"
-                  "\"description\":{\"type\":\"string\",\"description\":\"what choosing it "
-                  "means\"}},\"required\":[\"label\",\"description\"],\"additionalProperties\":"
-                  "false}}},\"required\":[\"question\",\"header\",\"options\"],"
-                  "\"additionalProperties\":false}}"),
+        .schema = QUESTIONS_SCHEMA("\"multiSelect\":{\"type\":\"boolean\",\"description\":"
+                                   "\"several answers may be chosen\"},")),
     ROW_END,
 };
 
@@ -65,8 +74,22 @@ static bool copy_options(yyjson_val *options, size_t question, struct jw *w,
     return true;
 }
 
+static bool copy_many(yyjson_val *many, bool takes_many, size_t i, struct jw *w,
+                      struct tool_result *ret)
+{
+    if (is_off(many))
+        return true;
+    if (!takes_many)
+        return !tool_fail(ret, "Error: questions[%zu].multiSelect is not supported", i);
+    if (!yyjson_is_true(many))
+        return !tool_fail(ret, "Error: questions[%zu].multiSelect must be true or false", i);
+    jw_kbool(w, "multiSelect", true);
+    return true;
+}
+
 /* Writes the questions with the members that clients know; false after saying what is wrong. */
-static bool copy_questions(yyjson_val *questions, struct jw *w, struct tool_result *ret)
+static bool copy_questions(yyjson_val *questions, bool takes_many, struct jw *w,
+                           struct tool_result *ret)
 {
     size_t i, max, n = yyjson_arr_size(questions);
     yyjson_val *question;
@@ -75,10 +98,9 @@ static bool copy_questions(yyjson_val *questions, struct jw *w, struct tool_resu
                           MAX_QUESTIONS);
     jw_arr(w);
     yyjson_arr_foreach(questions, i, max, question) {
-        if (!is_off(json_get(question, "multiSelect")))
-            return !tool_fail(ret, "Error: questions[%zu].multiSelect is not supported", i);
         jw_obj(w);
-        if (!copy_text(question, "question", "questions", i, w, ret) ||
+        if (!copy_many(json_get(question, "multiSelect"), takes_many, i, w, ret) ||
+            !copy_text(question, "question", "questions", i, w, ret) ||
             !copy_text(question, "header", "questions", i, w, ret) ||
             !copy_options(json_get(question, "options"), i, w, ret))
             return false;
@@ -88,15 +110,14 @@ static bool copy_questions(yyjson_val *questions, struct jw *w, struct tool_resu
     return true;
 }
 
-static bool ask_tool_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
-                           struct error *err)
+static bool put_to_user_await(struct tool_cx *cx, const struct ask_args *a, bool takes_many,
+                              struct tool_result *ret, struct error *err)
 {
-    const struct ask_args *a = args;
     AUTO(buf) struct buf questions = BUF_INIT, answer = BUF_INIT;
     struct jw w = JW(&questions);
     if (!cx->ask_await)
         return tool_fail(ret, "Error: the user cannot be asked in this session");
-    if (!copy_questions(a->questions, &w, ret))
+    if (!copy_questions(a->questions, takes_many, &w, ret))
         return true;
     if (!cx->ask_await(cx->ask_arg, buf_str(&questions), &answer, err))
         return err->code != ERR_CANCELED && tool_fail(ret, "Error: %s", err->text);
@@ -107,12 +128,24 @@ static bool ask_tool_await(struct tool_cx *cx, const void *args, struct tool_res
     return true;
 }
 
+static bool ask_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+                      struct error *err)
+{
+    return put_to_user_await(cx, args, false, ret, err);
+}
+
+static bool ask_many_await(struct tool_cx *cx, const void *args, struct tool_result *ret,
+                           struct error *err)
+{
+    return put_to_user_await(cx, args, true, ret, err);
+}
+
 #define ASK_TOOL                                                                                   \
     .name = "ask_user_question", .is_kept_whole = true,                                            \
     .about = "Asks the user one to four questions with two to four answers each to choose from, "  \
              "and waits. Use it when the way forward is the user's decision.",                     \
-    .args = ask_rows, .args_size = sizeof(struct ask_args), .mode = MODE_READ_ONLY,                \
-    .run_await = ask_tool_await
+    .args_size = sizeof(struct ask_args), .mode = MODE_READ_ONLY
 
-const struct tool kward_ask_tool = {ASK_TOOL};
-const struct tool run_ask_tool = {ASK_TOOL, .gadget = "questions"};
+const struct tool kward_ask_tool = {ASK_TOOL, .args = ask_rows, .run_await = ask_await};
+const struct tool run_ask_tool = {ASK_TOOL, .args = ask_many_rows, .run_await = ask_many_await,
+                                  .gadget = "questions"};

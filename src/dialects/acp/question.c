@@ -10,6 +10,19 @@ static struct str member_name(struct arena *a, size_t i)
     return arena_fmt(a, "question%zu", i + 1);
 }
 
+/* One answer, or several with commas between. */
+static bool put_answer(yyjson_val *answer, struct buf *out)
+{
+    size_t i, max, n = 0;
+    yyjson_val *one;
+    if (json_str(answer).p)
+        return buf_add(out, json_str(answer));
+    yyjson_arr_foreach(answer, i, max, one)
+        if (json_str(one).p)
+            buf_addf(out, "%s%.*s", n++ ? ", " : "", STR_FMT(json_str(one)));
+    return n || (yyjson_is_arr(answer) && buf_addz(out, "none"));
+}
+
 /* "question: answer", one line each; empty when there is no answer. */
 static void put_answers(struct str questions, yyjson_val *content, struct buf *out)
 {
@@ -21,10 +34,10 @@ static void put_answers(struct str questions, yyjson_val *content, struct buf *o
     if (!json_parse(questions, 0, LIMIT_JSON_DEPTH, &j, &ignored))
         return;
     yyjson_arr_foreach(j.root, i, max, question) {
-        struct str answer = json_get_str(content, member_name(&a, i).p);
-        if (answer.p)
+        AUTO(buf) struct buf answer = BUF_INIT;
+        if (put_answer(json_get(content, member_name(&a, i).p), &answer))
             buf_addf(out, "%s%.*s: %.*s", out->n ? "\n" : "",
-                     STR_FMT(json_get_str(question, "question")), STR_FMT(answer));
+                     STR_FMT(json_get_str(question, "question")), STR_FMT(buf_str(&answer)));
     }
 }
 
@@ -45,11 +58,14 @@ static void put_question(struct jw *w, struct arena *a, yyjson_val *question, si
 {
     size_t k, max;
     yyjson_val *option;
+    bool takes_many = json_get_bool(question, "multiSelect", false);
     jw_kobj(w, member_name(a, i).p);
-    jw_kz(w, "type", "string");
+    jw_kz(w, "type", takes_many ? "array" : "string");
     jw_kstr(w, "title", json_get_str(question, "header"));
     jw_kstr(w, "description", json_get_str(question, "question"));
-    jw_karr(w, "oneOf");
+    if (takes_many)
+        jw_kobj(w, "items");
+    jw_karr(w, takes_many ? "anyOf" : "oneOf");
     yyjson_arr_foreach(json_get(question, "options"), k, max, option) {
         struct str label = json_get_str(option, "label");
         jw_obj(w);
@@ -60,6 +76,8 @@ static void put_question(struct jw *w, struct arena *a, yyjson_val *question, si
         jw_obj_end(w);
     }
     jw_arr_end(w);
+    if (takes_many)
+        jw_obj_end(w);
     jw_obj_end(w);
 }
 

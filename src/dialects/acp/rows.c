@@ -441,11 +441,17 @@ static const struct row choice_rows[] = {
     ROW_END,
 };
 
+static const struct row choices_rows[] = {
+    ROW_OUT("anyOf", T_ARR, NEEDED, "possible answers", .items = T_OBJ, .rows = choice_rows),
+    ROW_END,
+};
+
 static const struct row question_rows[] = {
-    ROW_OUT("type", T_STR, NEEDED, "string"),
+    ROW_OUT("type", T_STR, NEEDED, "string, or array: several answers may be chosen"),
     ROW_OUT("title", T_STR, NEEDED, "one or two words"),
     ROW_OUT("description", T_STR, NEEDED, "the question"),
-    ROW_OUT("oneOf", T_ARR, NEEDED, "possible answers", .items = T_OBJ, .rows = choice_rows),
+    ROW_OUT("oneOf", T_ARR, OPTIONAL, "possible answers", .items = T_OBJ, .rows = choice_rows),
+    ROW_OUT("items", T_OBJ, OPTIONAL, "of an array", .rows = choices_rows),
     ROW_END,
 };
 
