@@ -2,6 +2,7 @@
 #include "dialects/accounts.h"
 
 #include "auth/issuer.h"
+#include "auth/keys.h"
 #include "auth/store.h"
 
 struct str account_name(const struct provider *p)
@@ -50,6 +51,23 @@ bool account_lists_model(const struct provider *p, const struct model *m, struct
     size_t slash = str_chr(current, '/');
     return !p->is_played || str_is(m->id, "default") ||
            (slash != SIZE_MAX && str_eq(str_from(current, slash + 1), m->id));
+}
+
+void account_put_source(struct engine *e, struct str slug, struct buf *out)
+{
+    struct str id;
+    const struct provider *p = slug.n ? engine_slug_provider(e, slug, &id) : NULL;
+    if (!p || (!p->needs_key && !p->takes_tokens))
+        return;
+    struct str given = engine_given_key(e, p);
+    if (given.n && str_eq(given, keys_find(p->env_key)))
+        buf_addf(out, "the %s is that of %s", p->takes_tokens ? "token" : "key", p->env_key);
+    else if (given.n)
+        buf_addz(out, "the key is the one that the client gave");
+    else if (p->takes_tokens)
+        buf_addf(out, "trivet login %s signs in again", p->name);
+    else
+        buf_addf(out, "the key is the one stored with trivet login %s", p->name);
 }
 
 void account_changed(struct engine *e, const struct provider *p)

@@ -20,6 +20,10 @@ bool account_is_listed(struct engine *e, const struct provider *p, struct str cu
 /* Of the rehearsal model only its default, and what is in use: scenarios are for tests. */
 bool account_lists_model(const struct provider *p, const struct model *m, struct str current);
 
+/* Behind a failure for which the provider blames the credentials: "the key is that of ..."; nothing
+ * when there are none. */
+void account_put_source(struct engine *e, struct str slug, struct buf *out);
+
 /* Stores the key and asks the provider for its models.  A key that the provider refuses is not
  * kept, an earlier one stays: ERR_AUTH. */
 bool account_put_key_await(struct engine *e, const struct provider *p, struct str key,

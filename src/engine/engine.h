@@ -51,6 +51,10 @@ const struct provider *engine_slug_provider(struct engine *e, struct str slug, s
  * empty: its usual address, no key. */
 void engine_point_provider(struct engine *e, const struct provider *p, struct str base_url,
                            struct str key);
+/* Where the provider is and with which key: as engine_point_provider said, else by the environment.
+ * Without a slash at the end; STR_NONE: no key. */
+struct str engine_base_url(const struct engine *e, const struct provider *p);
+struct str engine_given_key(const struct engine *e, const struct provider *p);
 const struct provider *engine_find_provider(struct engine *e, struct str name);
 const struct provider *const *engine_providers(struct engine *e, size_t *ret_n);
 /* What is known about the models of a provider (NULL: of all), without asking anybody: the

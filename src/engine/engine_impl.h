@@ -67,10 +67,6 @@ struct engine {
 };
 
 /* keys.c */
-/* Where the provider is and with which key: as engine_point_provider said, else by the environment.
- * Without a slash at the end; STR_NONE: no key. */
-struct str engine_base_url(const struct engine *e, const struct provider *p);
-struct str engine_given_key(const struct engine *e, const struct provider *p);
 /* For a provider that needs none ret->token stays STR_NONE.  ERR_NO_KEY, ERR_AUTH and what a
  * refresh may run into. */
 bool engine_key_await(struct engine *e, const struct provider *p, struct credential *ret,

@@ -12,6 +12,7 @@
 #include "base/shown.h"
 #include "base/time.h"
 #include "base/utf8.h"
+#include "dialects/accounts.h"
 #include "terminal/exec_impl.h"
 
 #include <stdio.h>
@@ -207,6 +208,19 @@ static void show_error(const struct exec *x)
     shown_line(stderr, "trivet exec: %.*s", STR_FMT(buf_str(&plain)));
 }
 
+/* Where the credentials came from that were refused. */
+static void show_source(const struct exec *x)
+{
+    AUTO(buf) struct buf source = BUF_INIT;
+    struct session_info info;
+    if (!x->launch.session)
+        return;
+    session_info(x->launch.session, &info);
+    account_put_source(x->engine, info.model, &source);
+    if (source.n)
+        shown_line(stderr, "  %.*s", STR_FMT(buf_str(&source)));
+}
+
 void exec_show_end(struct exec *x)
 {
     static const char *const words[] = {
@@ -225,7 +239,9 @@ void exec_show_end(struct exec *x)
         shown_line(stderr, "trivet exec: %s", words[x->status]);
     if (x->exit_code == EXIT_USAGE)
         fputs("  try: trivet exec --help\n", stderr);
-    if (x->exit_code == EXIT_NO_MODEL)
+    if (x->error.code == ERR_AUTH)
+        show_source(x);
+    else if (x->exit_code == EXIT_NO_MODEL)
         fputs("  try: TRIVET_MODEL=rehearsal/default, a key in the environment, or trivet doctor\n",
               stderr);
     if (!x->options.is_quiet && x->launch.session)

@@ -351,6 +351,11 @@ def check_schema(sh):
         check("stdout is bare JSON", done.stdout == b'{"n": 7.0}\n' and done.returncode == 0, done)
     with open(os.path.join(sh.cwd, "bare.txt"), encoding="utf-8") as file:
         check("--output is bare JSON", file.read() == '{"n": 7.0}\n')
+    with provider.Server([{"status": 401, "body": {"error": {"message": "wrong key"}}}]) as server:
+        env = dict(sh.env, OPENAI_API_KEY="test-key-123456", OPENAI_BASE_URL=f"http://127.0.0.1:{server.port}/v1")
+        done = sh.run("-m", "openai/fake", "-q", "hi", env=env)
+    check("a refused key: its variable is named", done.returncode == 3 and done.stderr.endswith(
+        b"wrong key\n  the key is that of OPENAI_API_KEY\n"), done)
     for name, text in [("no JSON", "{"), ("not checkable", '{"pattern": "x"}')]:
         with open(os.path.join(sh.cwd, "bad.json"), "w", encoding="utf-8") as file:
             file.write(text)

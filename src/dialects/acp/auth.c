@@ -5,7 +5,6 @@
  * which a client can start in a terminal, or come from the client. */
 #include "dialects/acp/methods.h"
 
-#include "auth/keys.h"
 #include "auth/login.h"
 #include "base/log.h"
 #include "base/path.h"
@@ -245,7 +244,7 @@ static bool take_key(struct request *rq, yyjson_val *given, struct error *err)
         return acp_refuse_param(rq, err, STR("_meta"),
                                 "names no key, or no provider with keys: %.*s",
                                 STR_FMT(str_cut(name, 60)));
-    engine_point_provider(e, p, keys_base_url(p->env_base, p->base_url), key);
+    engine_point_provider(e, p, engine_base_url(e, p), key);
     account_changed(e, p);
     return true;
 }

@@ -7,6 +7,10 @@
  */
 #include "dialects/acp/methods.h"
 
+#include "dialects/accounts.h"
+
+#include <stdio.h>
+
 struct session_params {
     struct str session_id;
     yyjson_val *prompt;
@@ -44,6 +48,18 @@ static void wait_for_end_await(struct acp_session *s)
     wait_through_await(&s->ended);
 }
 
+/* Names where the credentials came from that were refused. */
+static void say_source(const struct acp_session *s, struct error *err)
+{
+    AUTO(buf) struct buf source = BUF_INIT;
+    struct session_info info;
+    size_t n = strlen(err->text);
+    session_info(s->session, &info);
+    account_put_source(s->acp->sv->engine, info.model, &source);
+    if (source.n)
+        snprintf(err->text + n, sizeof err->text - n, "; %.*s", STR_FMT(buf_str(&source)));
+}
+
 /* ERR_CANCELED before the turn began is an answer, too. */
 static bool run_await(struct request *rq, struct acp_session *s, const struct input *in,
                       struct error *err)
@@ -63,6 +79,8 @@ static bool run_await(struct request *rq, struct acp_session *s, const struct in
     *err = s->error;
     bool needs_sign_in = err->code == ERR_NO_KEY || err->code == ERR_AUTH;
     rq->rpc_code = needs_sign_in ? ACP_AUTH : RPC_INTERNAL;
+    if (err->code == ERR_AUTH)
+        say_source(s, err);
     return false;
 }
 
