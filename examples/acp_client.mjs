@@ -13,7 +13,7 @@
 // files, forms), `prompt` (updates until the answer).
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { appendFileSync } from "node:fs";
+import { appendFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { PassThrough, Readable, Writable } from "node:stream";
 import { pathToFileURL } from "node:url";
@@ -118,7 +118,8 @@ async function run(ctx) {
   assert.equal(turn.stopReason, "end_turn");
   assert.ok(turn.text.length > 0);
 
-  // a file of the editor that is not saved
+  // changes in the editor that are not saved
+  writeFileSync(`${cwd}/draft.txt`, "as saved\n");
   buffers.set(`${cwd}/draft.txt`, "not saved yet\n");
   turn = await prompt(id, "read draft.txt");
   assert.ok(seen.reads > 0 && turn.text.includes("not saved yet"), turn.text);

@@ -3,6 +3,8 @@
  * saved yet, fs/write_text_file changes the buffer.  A read that fails is done from the disk. */
 #include "dialects/acp/methods.h"
 
+#include "base/path.h"
+
 enum { ANSWER_MS = 30000 }; /* an editor that is silent for so long does not answer any more */
 
 struct asking { /* on the stack of its fiber */
@@ -50,8 +52,26 @@ static bool ask_await(struct acp_session *s, const char *method, struct str path
     return k.ok;
 }
 
+struct looking {
+    struct str path;
+    bool is_there;
+};
+
+static void look(void *arg)
+{
+    struct looking *k = arg;
+    k->is_there = path_exists(k->path);
+}
+
+/* Editors show an error for a file that is not there: they are asked for those on the disk alone.
+ */
 static bool read_await(void *arg, struct str path, struct buf *ret, struct error *err)
 {
+    const struct acp_session *s = arg;
+    struct looking k = {.path = path};
+    work_through_await(s->acp->sv->loop, look, &k);
+    if (!k.is_there)
+        return error_set(err, ERR_NOT_FOUND, "there is no file %.*s", STR_FMT(str_cut(path, 300)));
     return ask_await(arg, "fs/read_text_file", path, STR_NONE, ret, err);
 }
 
