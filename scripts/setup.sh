@@ -212,10 +212,25 @@ configure_and_build() {
     fi
     printf '%s\n' "$sources" >"$dir/sources.list"
     if ! ninja -C "$dir" -n "$@" 2>/dev/null | grep -q 'no work to do'; then
-        say "building ${dir##*/}"
-        ninja -C "$dir" "$@" >"$dir.log" 2>&1 || build_failed
+        run_ninja "$@"
     fi
     rm -f "$dir.log"
+}
+
+# On a terminal one line shows how far it is.
+run_ninja() {
+    if [ ! -t 2 ]; then
+        say "building ${dir##*/}"
+        ninja -C "$dir" "$@" >"$dir.log" 2>&1 || build_failed
+        return
+    fi
+    { ninja -C "$dir" "$@" 2>&1 || echo "ninja failed"; } | tee "$dir.log" |
+        sed -un 's|^\(\[[0-9]*/[0-9]*\]\) .*|\1|p' |
+        while read -r step; do
+            printf '\r== building %s %s' "${dir##*/}" "$step" >&2
+        done
+    echo >&2
+    [ "$(tail -n 1 "$dir.log")" != "ninja failed" ] || build_failed
 }
 
 build_failed() {

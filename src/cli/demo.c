@@ -549,16 +549,36 @@ const struct option demo_options[] = {
     OPTION_END,
 };
 
+/* How this program is started here: by ./run in the directory of a source tree, by its path
+ * elsewhere in one, else by its name. */
+static void put_start(struct buf *out)
+{
+    AUTO(buf) struct buf run = BUF_INIT;
+    struct str build = path_dir(str_of(path_program())), tree = path_dir(build);
+    buf_addf(&run, "%.*s/run", STR_FMT(tree));
+    if (!str_is(path_base(build), "build") || !path_exists(buf_str(&run)))
+        buf_addz(out, "trivet");
+    else
+        buf_add(out, str_eq(tree, path_cwd()) ? STR("./run") : buf_str(&run));
+}
+
+static void show_step(const char *start, const char *words, const char *about)
+{
+    int width = (int)(strlen(start) + strlen(words));
+    printf("  %s%s%s%s%*s %s\n", paint("\033[1m"), start, words, paint("\033[0m"),
+           width < 22 ? 22 - width : 1, "", about);
+}
+
 static void show_next(void)
 {
-    const char *bold = paint("\033[1m"), *plain = paint("\033[0m");
-    printf("\nAll protocols work.  What to do next:\n\n"
-           "  %strivet%s                 a chat; it asks which model shall answer\n"
-           "  %strivet login%s           sign in, or enter a key\n"
-           "  %strivet exec \"...\"%s      one prompt from a script\n"
-           "  %strivet demo --raw%s      the messages behind what you have just seen\n"
-           "  docs/first-client.md   a client of your own, in ten lines of Python\n",
-           bold, plain, bold, plain, bold, plain, bold, plain);
+    AUTO(buf) struct buf start = BUF_INIT;
+    put_start(&start);
+    printf("\nAll protocols work.  What to do next:\n\n");
+    show_step(start.p, "", "a chat; it asks which model shall answer");
+    show_step(start.p, " login", "sign in, or enter a key");
+    show_step(start.p, " exec \"hello\"", "one prompt from a script");
+    show_step(start.p, " demo --raw", "the messages behind what you have just seen");
+    printf("  docs/first-client.md   a client of your own, in ten lines of Python\n");
 }
 
 /* One turn in one dialect, and how long it took. */

@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -68,7 +69,23 @@ def main():
             check(f"{name}: prompt, answer, tool, result, time", kinds == wanted, turn)
             check(f"{name}: the result", "notes.txt" in turn and re.search(r"\d+ ms", turn), turn)
             check(f"{name}: no JSON", '{"' not in turn, turn)
-        check("what to do next", "trivet login" in output.stdout.split("next:")[-1])
+        check("what to do next", " login  " in output.stdout.split("next:")[-1])
+        tree = os.path.join(base, "tree")
+        os.makedirs(os.path.join(tree, "build"))
+        for name in ["trivet", "trivet-hold", *map(os.path.basename, glob.glob(f"{os.path.dirname(PROGRAM)}/trivet-*.so"))]:
+            shutil.copy(os.path.join(os.path.dirname(PROGRAM), name), os.path.join(tree, "build"))
+        with open(os.path.join(tree, "run"), "w", encoding="ascii") as file:
+            file.write('#!/bin/sh\nexec "${0%/*}/build/trivet" "$@"\n')
+        os.chmod(os.path.join(tree, "run"), 0o755)
+        for cwd, start in ((tree, "./run"), (base, f"{tree}/run")):
+            done = subprocess.run([start, "demo"], env=env, cwd=cwd, capture_output=True, text=True, check=False,
+                                  stdin=subprocess.DEVNULL, timeout=120 * harness.slow())
+            steps = re.findall(r"^  (\S*(?:run|trivet)(?: .*?)?)  +\w", done.stdout.split("next:")[-1], re.M)
+            check(f"the next steps can be typed, {start}", len(steps) == 4 and all(
+                step.split()[0] == start for step in steps), done.stdout[-600:] + done.stderr)
+            typed = subprocess.run(next(step for step in steps if "exec" in step), shell=True, cwd=cwd, text=True,
+                                   env={**env, "TRIVET_MODEL": "rehearsal/echo"}, capture_output=True, check=False)
+            check("one of them works", typed.returncode == 0 and typed.stdout == "hello\n", typed)
         check("fits 80 columns", all(len(line) <= 80 for line in output.stdout.splitlines()),
               [line for line in output.stdout.splitlines() if len(line) > 80])
         raw = run("--raw").stdout

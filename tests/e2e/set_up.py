@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# NEEDS: terminal
 """scripts/setup.sh where the system has no package of yyjson: it is built from the archive of its
-source that the user names, once, and an archive that will not do is refused with what to do."""
+source that the user names, once, and an archive that will not do is refused with what to do.  A build
+shows on a terminal how far it is, in one line."""
 import os
+import pty
 import subprocess
 import sys
 import tarfile
@@ -35,8 +38,52 @@ def set_up(base, named):
     return done.returncode, done.stdout.strip(), done.stderr
 
 
+BUILD = '. "$1"; dir=$top/out; run_ninja'
+RULES = "rule touch\n  command = echo words; touch $out\nrule fail\n  command = echo why; false\n"
+
+
+def build(base, rules, **more):
+    """What a build of forty files writes, and its status."""
+    os.makedirs(f"{base}/top/out", exist_ok=True)
+    with open(f"{base}/top/out/build.ninja", "w", encoding="ascii") as file:
+        file.write(RULES + "".join(f"build f{i}: {rules}\n" for i in range(40)))
+    return subprocess.Popen(["sh", "-c", f"top={base}/top; {BUILD}", "sh", SETUP], cwd=base,
+                            stdin=subprocess.DEVNULL, **more)
+
+
+def on_terminal(base, rules):
+    master, slave = pty.openpty()
+    run = build(base, rules, stdout=subprocess.DEVNULL, stderr=slave)
+    os.close(slave)
+    seen = b""
+    try:
+        while piece := os.read(master, 65536):
+            seen += piece
+    except OSError:
+        pass
+    os.close(master)
+    return run.wait(), seen.decode()
+
+
+def check_build(base):
+    code, seen = on_terminal(base, "touch")
+    yield "progress in one line", code == 0 and seen.count("\n") == 1 and "\r== building out [1/40]" in seen \
+        and seen.endswith("[40/40]\r\n"), seen
+    code, seen = on_terminal(base, "fail")
+    yield "a build that fails says why", code == 1 and "\r\nwhy\r\n" in seen and "the build failed" in seen, seen
+    run = build(base, "touch", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    said = run.communicate()[1]
+    yield "without a terminal", run.returncode == 0 and said == b"== building out\n", said
+
+
 def main():
     passed = failed = 0
+    with harness.private_place() as base:
+        for name, good, seen in check_build(base):
+            passed += bool(good)
+            failed += not good
+            if not good:
+                print(f"FAILED: {name}: {seen!r}")
     with harness.private_place() as base:
         archive(base)
         with open(f"{base}/no_archive", "w", encoding="ascii") as file:
