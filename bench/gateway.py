@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A model server on loopback for benches: OpenAI's chat completions and responses, streamed.
+"""A model server on loopback for benches: OpenAI's chat completions and responses, Anthropic's messages,
+streamed.
 
 The last user message says what is answered:
 
@@ -57,7 +58,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         pieces, pause = wanted(body)
-        answer = self.put_responses if self.path.endswith("/responses") else self.put_completions
+        answer = self.put_responses if self.path.endswith("/responses") else self.put_messages \
+            if "/messages" in self.path else self.put_completions
         answer(self.paced(pieces, pause))
         self.wfile.write(b"0\r\n\r\n")
 
@@ -81,6 +83,20 @@ class Handler(http.server.BaseHTTPRequestHandler):
             chunk({"content": piece})
         chunk({}, "stop", usage={"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20})
         self.event("[DONE]")
+
+    def put_messages(self, pieces):
+        def say(kind, **members):
+            self.event(json.dumps({"type": kind, **members}), kind)
+        say("message_start", message={"id": "m1", "type": "message", "role": "assistant", "model": "bench",
+                                      "content": [], "stop_reason": None, "stop_sequence": None,
+                                      "usage": {"input_tokens": 10, "output_tokens": 1}})
+        say("content_block_start", index=0, content_block={"type": "text", "text": ""})
+        for piece in pieces:
+            say("content_block_delta", index=0, delta={"type": "text_delta", "text": piece})
+        say("content_block_stop", index=0)
+        say("message_delta", delta={"stop_reason": "end_turn", "stop_sequence": None},
+            usage={"output_tokens": 10})
+        say("message_stop")
 
     def put_responses(self, pieces):
         def say(kind, **members):

@@ -95,7 +95,7 @@ class Codex(Peer):
 
 
 class Pi(Peer):
-    name, package, ready = "pi", "@mariozechner/pi-coding-agent", b"(auto)"
+    name, package, ready = "pi", "@earendil-works/pi-coding-agent", b"(auto)"
 
     def prepare(self, home, url):
         os.makedirs(home + "/.pi/agent", exist_ok=True)
@@ -113,6 +113,44 @@ class Pi(Peer):
 
     def chat(self):
         return [self.binary, "--model", "bench/bench"]
+
+
+class Opencode(Peer):
+    name, package, ready = "opencode", "opencode-ai", b"bench"
+
+    def prepare(self, home, url):
+        os.makedirs(home + "/.config/opencode", exist_ok=True)
+        config = {"autoupdate": False, "share": "disabled", "provider": {"bench": {
+            "npm": "@ai-sdk/openai-compatible", "name": "bench", "options": {"baseURL": url, "apiKey": KEY},
+            "models": {"bench": {"name": "bench"}}}}, "model": "bench/bench", "small_model": "bench/bench"}
+        with open(home + "/.config/opencode/opencode.json", "w", encoding="utf-8") as file:
+            json.dump(config, file)
+        return {"XDG_CONFIG_HOME": home + "/.config", "OPENCODE_DISABLE_MODELS_FETCH": "1",
+                "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"}
+
+    def exec(self, prompt):
+        return [self.binary, "run", "-m", "bench/bench", prompt]
+
+    def chat(self):
+        return [self.binary]
+
+
+class Claude(Peer):
+    name, package, ready = "claude", "@anthropic-ai/claude-code", b"shortcuts"
+
+    def prepare(self, home, url):
+        with open(home + "/.claude.json", "w", encoding="utf-8") as file:
+            json.dump({"hasCompletedOnboarding": True, "theme": "dark", "customApiKeyResponses": {
+                "approved": [KEY[-20:]], "rejected": []},
+                "projects": {home + "/work": {"hasTrustDialogAccepted": True}}}, file)
+        return {"ANTHROPIC_BASE_URL": url[:-3], "ANTHROPIC_API_KEY": KEY, "DISABLE_AUTOUPDATER": "1",
+                "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+
+    def exec(self, prompt):
+        return [self.binary, "-p", prompt]
+
+    def chat(self):
+        return [self.binary]
 
 
 def size_of(place):
@@ -181,7 +219,7 @@ def main():
     options = parser.parse_args()
     print("| | one answer: ms, CPU ms, MiB | 2,000 words: ms, CPU ms | chat: bytes, CPU ms, MiB "
           "| installed, MiB |\n|---|---|---|---|---|")
-    for kind in (Trivet, Pi, Codex):
+    for kind in (Trivet, Claude, Codex, Opencode, Pi):
         if options.only and kind.name not in options.only:
             continue
         row = measure(kind(options.binary, options.into), options.runs)
