@@ -3,6 +3,7 @@
 # packaging/deb.sh [--twice] [OUT]: builds the Debian package of the committed source into OUT
 # (default: build-deb), with Debian's hardening flags.  --twice builds it in two directories and
 # compares the results byte by byte.  Installs what is missing.  lintian's report is printed.
+# yyjson is linked statically: Debian 12 and Ubuntu 24.04 have no package of it.
 set -eu
 top=$(dirname "$(dirname "$(readlink -f "$0")")")
 . "$top/scripts/setup.sh"
@@ -30,6 +31,8 @@ build_in() {
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+archive=$(yyjson_archive "$work/fetched") && build_yyjson "$archive" "$work/yyjson" || exit 1
+export PKG_CONFIG_PATH="$work/yyjson"
 say "building the package"
 build_in "$work/one"
 deb=$(cd "$work/one" && ls trivet_*.deb)
@@ -40,6 +43,7 @@ if [ -n "$twice" ]; then
     say "both builds are the same: $(sha256sum "$work/one/$deb" | cut -d' ' -f1)"
 fi
 cp "$work/one/$deb" "$work/one/build.log" "$out"
+! dpkg-deb -f "$out/$deb" Depends | grep yyjson || die "the package depends on yyjson"
 grep -c 'warning:' "$out/build.log" | sed 's/^/warnings of the compiler: /'
 lintian --info --tag-display-limit 0 "$out/$deb" || :
 lintian --show-overrides "$out/$deb" | grep '^O:' || :

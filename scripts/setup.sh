@@ -45,9 +45,19 @@ apt() {
 # system's configuration is changed and nothing is installed.  Their dependencies are not fetched.
 # Other distributions have no such sources: there the packages must be installed by hand.
 fetch_packages() {
-    wanted_suite=$1
-    dir=$2
-    shift 2
+    fetch_of_suite download "$@"
+}
+
+# fetch_source SUITE DIR PACKAGE: the files of its source package in the same way.
+fetch_source() {
+    fetch_of_suite "source --download-only" "$@"
+}
+
+fetch_of_suite() {
+    fetch=$1
+    wanted_suite=$2
+    dir=$3
+    shift 3
     wanted="$*"
     suite=$(. /etc/os-release && printf %s "${VERSION_CODENAME:-}")
     [ "$(. /etc/os-release && printf %s "$ID")" = debian ] && [ -n "$suite" ] ||
@@ -57,14 +67,15 @@ fetch_packages() {
     : >"$dir/status"
     for f in /etc/apt/sources.list /etc/apt/sources.list.d/*; do
         [ -f "$f" ] && grep -qw "$suite" "$f" || continue
-        sed "s/\\b$suite\\b/$wanted_suite/g" "$f" >"$dir/parts/$(basename "$f")"
+        sed "s/\\b$suite\\b/$wanted_suite/g; s/^Types: deb\$/Types: deb deb-src/; s/^deb \(.*\)/&\\
+deb-src \1/" "$f" >"$dir/parts/$(basename "$f")"
     done
     set -- -o Dir::Etc::sourcelist=/dev/null -o Dir::Etc::sourceparts="$dir/parts" \
         -o Dir::State="$dir/state" -o Dir::State::lists="$dir/state/lists" \
         -o Dir::State::status="$dir/status" -o Dir::Cache="$dir/cache" \
         -o APT::Sandbox::User=root
     apt-get "$@" -q update >/dev/null || die "apt-get update for $wanted_suite failed"
-    (cd "$dir" && apt-get "$@" -q download $wanted >/dev/null) ||
+    (cd "$dir" && apt-get "$@" -q $fetch $wanted >/dev/null) ||
         die "$wanted could not be downloaded from $wanted_suite"
 }
 
@@ -116,9 +127,9 @@ yyjson_advice="install libyyjson-dev (0.10 or newer) by hand, or set YYJSON_ARCH
 yyjson_advice="${yyjson_advice}address of its source archive (see docs/building.md)"
 export PKG_CONFIG_PATH="$top/build/yyjson${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
 
-# build_yyjson ARCHIVE: the static library of yyjson in $top/build/yyjson, from its source.
+# build_yyjson ARCHIVE [DIR]: the static library of yyjson in DIR ($top/build/yyjson), from its source.
 build_yyjson() (
-    to=$top/build/yyjson
+    to=${2:-$top/build/yyjson}
     say "building yyjson from $1"
     rm -rf "$to" && mkdir -p "$to/source" || die "$to cannot be made"
     case $1 in
@@ -130,10 +141,21 @@ build_yyjson() (
     esac
     tar -xf "$to/archive" -C "$to/source" --strip-components=1 && cd "$to" &&
         cp source/src/yyjson.h . && version=$(sed -n 's/^#define YYJSON_VERSION_STRING "\(.*\)"/\1/p' yyjson.h) &&
-        cc -O3 -DNDEBUG -fPIC -c source/src/yyjson.c -o yyjson.o && ar rc libyyjson.a yyjson.o &&
+        cc -O3 -DNDEBUG -fPIC -fstack-protector-strong -c source/src/yyjson.c -o yyjson.o && ar rc libyyjson.a yyjson.o &&
         printf 'Name: yyjson\nDescription: JSON\nVersion: %s\nCflags: -I%s\nLibs: -L%s -lyyjson\n' \
             "$version" "$to" "$to" >yyjson.pc || die "$1 is no source archive of yyjson: $yyjson_advice"
 )
+
+# yyjson_archive DIR: the archive of its source, as $YYJSON_ARCHIVE names it, else that of trixie, which
+# is fetched into DIR.
+yyjson_archive() {
+    if [ -n "${YYJSON_ARCHIVE:-}" ]; then
+        printf '%s\n' "$YYJSON_ARCHIVE"
+        return
+    fi
+    fetch_source trixie "$1" yyjson >&2
+    ls "$1"/yyjson_*.orig.tar.*z
+}
 
 # need_packages LIST: installs what is missing of LIST, and yyjson.
 need_packages() {
