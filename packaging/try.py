@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """try.py [--roots DIR] FILE SUITE...: tries a package (*.deb) or tarball (*.tar.gz) in clean roots.
 
-Each SUITE (bookworm, trixie; noble, where debootstrap has the keyring of Ubuntu) is set up once by
-debootstrap --variant=minbase below DIR (default: build-roots) and never changed: the try runs in an
-overlay over it.  There FILE is installed or
+Each SUITE (bookworm, trixie) is set up once by debootstrap --variant=minbase below DIR (default:
+build-roots) and never changed: the try runs in an overlay over it.  A root of another distribution
+can be put there by hand.  There FILE is installed or
 unpacked, an ordinary user has one turn over HTTP with a server on this machine (tests/fake), which
 searches files and runs a command, then everything is removed and what is left is listed.
 Needs root and the packages debootstrap and python3; apt of the root uses the network.

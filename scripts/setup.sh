@@ -48,9 +48,9 @@ fetch_packages() {
     fetch_of_suite download "$@"
 }
 
-# fetch_source SUITE DIR PACKAGE: the files of its source package in the same way.
+# fetch_source SUITE DIR PACKAGE: the archive of its source in the same way.
 fetch_source() {
-    fetch_of_suite "source --download-only" "$@"
+    fetch_of_suite "source --download-only --tar-only" "$@"
 }
 
 fetch_of_suite() {
