@@ -116,7 +116,7 @@ def draw(rows):
 
 def words(svg):
     """The text of a picture without its figures and times."""
-    parts = [re.sub(r"\s+[\d.]+s\b", "", part) for part in re.findall(r">([^<>]+)</text>", svg)]
+    parts = [re.sub(r"\s+[\d.]+s\b", "", html.unescape(part)) for part in re.findall(r">([^<>]+)</text>", svg)]
     return re.sub(r"\d+", "0", " ".join(" ".join(parts).split()))
 
 
