@@ -123,8 +123,7 @@ void session_pause_sources(struct session *s);
 /* Finds and starts the MCP servers of the session, waiting a limited time; false only with
  * ERR_CANCELED. */
 bool session_load_servers_await(struct session *s, struct error *err);
-/* Says once in a turn which of them do not work. */
-void session_report_servers(struct session *s, struct turn *t);
+void session_report_servers(struct session *s, struct turn *t); /* those that fail, once a turn */
 const struct tool **session_server_tools(struct session *s, struct arena *a, size_t *ret_n);
 const struct tool *session_find_server_tool(struct session *s, struct str name);
 void session_servers_free(struct session *s);
