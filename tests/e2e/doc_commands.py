@@ -124,6 +124,14 @@ def check_links(path):
               os.path.exists(os.path.join(os.path.dirname(path), target)))
 
 
+def check_copied(path):
+    """A command that is copied with its explanation runs all the same: a # stands between."""
+    for match in FENCE.finditer(read(path)):
+        for line in match[3].splitlines() if match[2] == "text" else []:
+            check(f"{os.path.relpath(path, TOP)}: explained by a comment: {line}",
+                  not re.match(r"(?:packaging/|meson |ninja |sudo |\./)[^#]*\w {3,}[^ #]", line))
+
+
 def main():
     pages = [os.path.join(TOP, "README.md"), *sorted(glob.glob(f"{TOP}/docs/*.md"))]
     examples = sorted(glob.glob(f"{TOP}/examples/*.*"))
@@ -135,6 +143,7 @@ def main():
                 check(*one)
     for path in pages:
         check_links(path)
+        check_copied(path)
     index = read(f"{TOP}/docs/README.md")
     for path in pages[1:]:
         check(f"docs/README.md lists {os.path.basename(path)}",
