@@ -96,21 +96,34 @@ static void on_soon(void *arg)
     exec_show_call(x);
 }
 
+/* The things to do: its result is the list. */
+static bool is_list(const struct event_call *c)
+{
+    return str_is(c->name, "TodoWrite");
+}
+
 /* Not at once: a question may follow, which shows the call itself. */
 static void show_call_soon(struct exec *x, const struct event_call *c)
 {
-    buf_addf(&x->call, "%.*s ", STR_FMT(c->name));
-    exec_put_gist(c->args, &x->call);
+    buf_add(&x->call, c->name);
+    if (!is_list(c)) {
+        buf_addc(&x->call, ' ');
+        exec_put_gist(c->args, &x->call);
+    }
     x->call_soon = loop_soon(x->loop, on_soon, x);
 }
 
 /* The first line of what went wrong; what went well needs no words. */
-static void show_result(const struct exec *x, const struct event_result *r)
+static void show_result(const struct exec *x, const struct event *e)
 {
     AUTO(buf) struct buf text = BUF_INIT;
+    const struct event_result *r = e->result;
     struct str line, rest = r->text;
     if (x->options.is_verbose) {
         show_lines(x, "  ", r->text);
+    } else if (is_list(e->call) && !r->is_error) {
+        str_line(&rest, &line); /* how many */
+        show_lines(x, "  ", rest);
     } else if (r->is_error && str_line(&rest, &line)) {
         buf_addf(&text, "failed: %.*s", STR_FMT(utf8_cut(line, GIST_BYTES)));
         show_line(x, "  ", buf_str(&text));
@@ -165,7 +178,7 @@ void exec_show_event(struct exec *x, const struct event *e)
     if (e->kind == EV_CALL_STARTED && is_shown)
         show_call_soon(x, e->call);
     else if (e->kind == EV_CALL_DONE && is_shown)
-        show_result(x, e->result);
+        show_result(x, e);
     else if (e->kind == EV_RETRY_WAITING && is_shown)
         show_retry(x, e);
     else if (e->kind == EV_REASONING && x->options.is_verbose)

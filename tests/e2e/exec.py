@@ -271,6 +271,18 @@ def check_stream(sh):
           and "+x" in results[0]["diff"], results)
 
 
+def check_todos(sh):
+    todos = [{"content": "Look", "activeForm": "Looking", "status": "completed"},
+             {"content": "Mend", "activeForm": "Mending", "status": "in_progress"},
+             {"content": "Test", "activeForm": "Testing", "status": "pending"}]
+    doing = scene(sh.cwd, "todo.json", {"rounds": [[{"call": "TodoWrite", "args": {"todos": todos}}], [{"say": "."}]]})
+    done = sh.run("-m", doing, "x")
+    check("things to do are a list", b"\n> TodoWrite\n  [x] Look\n  [~] Mending\n  [ ] Test\n" in done.stderr
+          and b"todos" not in done.stderr and done.stdout == b".\n", done)
+    done = sh.run("-m", doing, "-q", "x")
+    check("quiet: not shown", done.stderr == b"", done)
+
+
 def check_sessions(sh):
     _, first = sh.result("-m", "rehearsal/echo", "--title", "my work", "one")
     _, again = sh.result("-c", "two")
@@ -381,7 +393,7 @@ def check_images(sh):
 def main():
     with harness.private_place() as base:
         sh = Shell(base)
-        for part in (check_text, check_stdin, check_exits, check_signals, check_stream,
+        for part in (check_text, check_stdin, check_exits, check_signals, check_stream, check_todos,
                      check_sessions, check_schema, check_images):
             part(sh)
         check("lines that were compared with the schema", sh.n_valid >= 60, sh.n_valid)
