@@ -229,6 +229,15 @@ static bool sign_in_await(struct request *rq, const struct provider *p, struct e
     return ok;
 }
 
+/* A key goes into a header. */
+static bool fits_header(struct str key)
+{
+    for (size_t i = 0; i < key.n; i++)
+        if (key.p[i] <= ' ' || key.p[i] > '~')
+            return false;
+    return key.n > 0;
+}
+
 /* Of the client, for this process: {"apiKey":KEY,"provider":NAME}, or KEY. */
 static bool take_key(struct request *rq, yyjson_val *given, struct error *err)
 {
@@ -240,7 +249,7 @@ static bool take_key(struct request *rq, yyjson_val *given, struct error *err)
     const struct provider *p = name.n ? engine_find_provider(e, name) : chosen_provider(a);
     if (!name.n && !(p && account_takes_key(p)))
         p = engine_find_provider(e, STR("openai"));
-    if (!key.n || !p || !account_takes_key(p))
+    if (!fits_header(key) || !p || !account_takes_key(p))
         return acp_refuse_param(rq, err, STR("_meta"),
                                 "names no key, or no provider with keys: %.*s",
                                 STR_FMT(str_cut(name, 60)));
