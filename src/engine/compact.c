@@ -46,10 +46,11 @@ static const char split_format[] =
 
 /* ---- what the summariser reads ---- */
 
-/* What a question may weigh. */
-static int64_t question_weight(const struct session *s)
+/* What a question may weigh, also before the first request of a process. */
+static int64_t question_weight(struct session *s)
 {
-    return window_weight(s, s->gauge.window - s->gauge.reserve);
+    int64_t window = session_window_used(s);
+    return window_weight(s, window - (s->gauge.window ? s->gauge.reserve : window / 4));
 }
 
 static void put_message(struct buf *out, struct arena *a, const struct message *m, bool is_left_out)
@@ -81,12 +82,12 @@ static size_t said_bytes(const struct message *m)
 
 /* Number of the oldest messages that are left out, since even without any result the messages are
  * twice as long as the window. */
-static size_t n_too_many(const struct session *s, const struct message *m, size_t n)
+static size_t n_too_many(struct session *s, const struct message *m, size_t n)
 {
     size_t space = (size_t)MAX(question_weight(s), (int64_t)0), all = 0, kept = 0;
     for (size_t i = 0; i < n; i++)
         all += said_bytes(&m[i]);
-    if (!s->gauge.window || all <= space * 4 * 2) /* four bytes weigh one or more */
+    if (all <= space * 4 * 2) /* four bytes weigh one or more */
         return 0;
     while (n > 0 && (kept += said_bytes(&m[n - 1])) <= space * 3)
         n--;
@@ -224,7 +225,7 @@ static bool ask_await(struct compaction *k, put_question_fn *put_await, struct b
             return false;
         if (k->instructions.n)
             buf_addf(&question, "\n\nAdditional focus: %.*s", STR_FMT(k->instructions));
-        if (!is_last && s->gauge.window && text_weight(buf_str(&question)) > question_weight(s))
+        if (!is_last && text_weight(buf_str(&question)) > question_weight(s))
             continue;
         if (ask_twice_await(k, buf_str(&question), out, err))
             return true;

@@ -11,23 +11,15 @@
 
 static int64_t tokens_from(const struct history *h, size_t from)
 {
-    int64_t n = 0;
-    for (size_t i = from; i < h->n; i++)
-        n += message_tokens(&h->messages[i]);
-    return n;
+    return history_tokens_before(h, h->n) - history_tokens_before(h, MIN(from, h->n));
 }
 
 /* The first entry from `at` on that is of this role and begins a rest that fits; h->n: none. */
 static size_t find_fit(const struct history *h, size_t at, enum role role, int64_t budget)
 {
-    int64_t rest = at < h->n ? tokens_from(h, at) : 0;
-    for (; at < h->n; at++) {
-        const struct message *m = &h->messages[at];
-        if (m->role == role && rest <= budget)
-            return at;
-        rest -= message_tokens(m);
-    }
-    return h->n;
+    while (at < h->n && (h->messages[at].role != role || tokens_from(h, at) > budget))
+        at++;
+    return at;
 }
 
 static size_t find_last_user(const struct history *h, size_t start)

@@ -279,6 +279,11 @@ int64_t history_tokens(const struct history *h)
     return u->input + u->output + last->tokens - h->entries[last->usage_at - 1].tokens;
 }
 
+int64_t history_tokens_before(const struct history *h, size_t n)
+{
+    return n ? h->entries[n - 1].tokens : 0;
+}
+
 int64_t history_weight(const struct history *h, size_t from)
 {
     if (from >= h->n)

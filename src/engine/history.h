@@ -133,6 +133,8 @@ const struct message *history_peek(const struct history *h, const struct session
                                    const struct turn_mark *running, size_t n_settled);
 /* Tokens of the next request by the last usage and estimates behind it. */
 int64_t history_tokens(const struct history *h);
+/* Tokens of the first n messages, by estimates alone (message_tokens). */
+int64_t history_tokens_before(const struct history *h, size_t n);
 /* What the messages [from, h->n) may cost in a request, see message_weight. */
 int64_t history_weight(const struct history *h, size_t from);
 /* Gives the message what goes with it for the model alone; copied. */

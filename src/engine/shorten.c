@@ -88,20 +88,12 @@ static struct message make_list(const struct session *s, size_t cut, struct aren
     return m;
 }
 
-static int64_t count_tokens(const struct history *h, size_t n)
-{
-    int64_t tokens = 0;
-    for (size_t i = 0; i < n; i++)
-        tokens += message_tokens(&h->messages[i]);
-    return tokens;
-}
-
 static bool shorten(struct session *s, size_t cut, bool *ret_done, struct error *err)
 {
     AUTO(arena) struct arena a = ARENA_INIT;
     struct history *h = &s->history;
     struct message list = make_list(s, cut, &a);
-    *ret_done = message_tokens(&list) < count_tokens(h, cut);
+    *ret_done = message_tokens(&list) < history_tokens_before(h, cut);
     return !*ret_done || compact_apply(s, NULL, &list, cut, err);
 }
 
@@ -115,7 +107,7 @@ bool session_shorten(struct session *s, struct shorten_outcome *ret, struct erro
     bool is_done = false;
     if (s->running || s->is_compacting)
         return error_set(err, ERR_BUSY, "a turn is running");
-    int64_t budget = MIN(s->settings->compact.keep_recent_tokens, count_tokens(h, h->n) / 2);
+    int64_t budget = MIN(s->settings->compact.keep_recent_tokens, history_tokens_before(h, h->n) / 2);
     ev.tokens_before = history_tokens(h);
     if (compact_flat_cut(h, MAX(1, budget), &cut, &why) && !shorten(s, cut, &is_done, err))
         return false;
