@@ -107,7 +107,8 @@ bool session_shorten(struct session *s, struct shorten_outcome *ret, struct erro
     bool is_done = false;
     if (s->running || s->is_compacting)
         return error_set(err, ERR_BUSY, "a turn is running");
-    int64_t budget = MIN(s->settings->compact.keep_recent_tokens, history_tokens_before(h, h->n) / 2);
+    int64_t budget = MIN(s->settings->compact.keep_recent_tokens,
+                         history_tokens_before(h, h->n) / 2);
     ev.tokens_before = history_tokens(h);
     if (compact_flat_cut(h, MAX(1, budget), &cut, &why) && !shorten(s, cut, &is_done, err))
         return false;

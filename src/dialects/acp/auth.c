@@ -25,18 +25,14 @@ static const struct provider *find_method(struct acp *a, struct str id)
 
 /* ---- the list ---- */
 
-/* The provider of the model that a new session would ask; NULL: none is known. */
-static const struct provider *chosen_provider(struct acp *a)
+/* The provider of the model that a new session would ask; NULL: none is known, or there is no key
+ * for it when it must be usable. */
+static const struct provider *chosen_provider(struct acp *a, bool is_usable)
 {
     AUTO(arena) struct arena local = ARENA_INIT;
     struct str id, slug = acp_choose_model(a, &local);
-    return slug.n ? engine_slug_provider(a->sv->engine, slug, &id) : NULL;
-}
-
-static bool is_configured(struct acp *a)
-{
-    const struct provider *p = chosen_provider(a);
-    return p && engine_is_usable(a->sv->engine, p);
+    const struct provider *p = slug.n ? engine_slug_provider(a->sv->engine, slug, &id) : NULL;
+    return p && (!is_usable || engine_is_usable(a->sv->engine, p)) ? p : NULL;
 }
 
 /* OPENAI_API_KEY, ANTHROPIC_API_KEY ... */
@@ -61,9 +57,10 @@ static void begin_method(struct jw *w, const char *id, const char *name, struct 
 static void put_keys(struct acp *a, struct jw *w)
 {
     AUTO(buf) struct buf about = BUF_INIT;
-    if (is_configured(a)) {
+    const struct provider *configured = chosen_provider(a, true);
+    if (configured) {
         buf_addf(&about, "%s: its key or sign-in is there, and nothing is asked.",
-                 chosen_provider(a)->label);
+                 configured->label);
         begin_method(w, "configured", "Use what is configured", buf_str(&about));
         jw_obj_end(w);
     }
@@ -246,7 +243,7 @@ static bool take_key(struct request *rq, yyjson_val *given, struct error *err)
     struct str key = str_trim(json_str(given)), name = json_get_str(given, "provider");
     if (!key.n)
         key = str_trim(json_get_str(given, "apiKey"));
-    const struct provider *p = name.n ? engine_find_provider(e, name) : chosen_provider(a);
+    const struct provider *p = name.n ? engine_find_provider(e, name) : chosen_provider(a, false);
     if (!name.n && !(p && account_takes_key(p)))
         p = engine_find_provider(e, STR("openai"));
     if (!fits_header(key) || !p || !account_takes_key(p))
@@ -262,7 +259,7 @@ static bool take_key(struct request *rq, yyjson_val *given, struct error *err)
 static bool is_known(struct request *rq, struct error *err)
 {
     AUTO(buf) struct buf names = BUF_INIT;
-    if (is_configured(rq->dialect))
+    if (chosen_provider(rq->dialect, true))
         return true;
     put_variables(rq->dialect, &names);
     rq->rpc_code = ACP_AUTH;
@@ -280,7 +277,7 @@ static bool is_quiet_method(struct request *rq, const struct auth_params *p, boo
     bool is_key = str_is(p->method_id, "api-key");
     if (is_key && key && !yyjson_is_null(key))
         *ret_ok = take_key(rq, key, err);
-    else if (is_key || (str_is(p->method_id, "configured") && is_configured(a)) ||
+    else if (is_key || (str_is(p->method_id, "configured") && chosen_provider(a, true)) ||
              (str_is(p->method_id, "terminal-login") && a->client.has_terminal_meta))
         *ret_ok = is_known(rq, err);
     else
