@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the unit test programs of a build folder, one per processor at a time, each in a
-private home.
+"""Runs the unit test programs of a build folder, several at a time, each in a private home.
 
     check_units.py build-asan                      all of tests/unit
     check_units.py build-asan frame rows           those whose name contains a word

@@ -5,8 +5,7 @@
     run_e2e.py PROGRAM COUNTS [WORD...]   runs them
     run_e2e.py --need-npm [WORD...]       ends with 0 when one of them needs packages from npm
 
-Two scripts more than there are processors run at once, since they wait a good deal; those with the
-line `# LONG` begin.  A script that starts hundreds of processes has the line `# ALONE`: it runs when
+Several scripts run at once (harness.workers); those with the line `# LONG` begin.  A script that starts hundreds of processes has the line `# ALONE`: it runs when
 the others are done, one after another.  zz_secrets.py searches what all others left and comes last.
 One line per script as it ends, with its output when it failed; the file COUNTS then holds
 `N passed, N failed` over all of them.
@@ -88,7 +87,7 @@ def main():
     for path in filter(is_possible, chosen(words)):
         (alone if runs_alone(path) else together).append(path)
     together.sort(key=lambda path: not has_line(path, "# LONG"))
-    with concurrent.futures.ThreadPoolExecutor(harness.workers() + 2) as pool:
+    with concurrent.futures.ThreadPoolExecutor(harness.workers()) as pool:
         results = list(pool.map(lambda path: run(path, program), together))
     results += [run(path, program) for path in alone]
     with open(counts, "w", encoding="utf-8") as file:

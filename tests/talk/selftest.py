@@ -6,6 +6,7 @@ The program (PROGRAM below) answers in the framing of the dialect it is called w
 is asked for by the messages: {"say": x} answers x, and so on.  Each case is a talk and, when it
 must fail, a part of the report it must give.
 """
+import concurrent.futures
 import json
 import os
 import sys
@@ -232,7 +233,6 @@ CASES = [
 
 def main():
     os.environ["SELFTEST_KEY"] = "must not be seen"
-    passed = failed = 0
     with tempfile.TemporaryDirectory(prefix="trivet-selftest-") as folder:
         programs = {}
         for kind, schema in (("fake", SCHEMA), ("loose", LOOSE)):
@@ -241,21 +241,24 @@ def main():
                 file.write(PROGRAM.replace("@PYTHON@", sys.executable)
                            .replace("@SCHEMA@", json.dumps(schema)))
             os.chmod(programs[kind], 0o755)
-        path = os.path.join(folder, "case.talk")
-        for bytewise in (False, True):
-            for name, text, wanted in CASES:
-                if bytewise and wanted:
-                    continue
-                with open(path, "w", encoding="utf-8") as file:
-                    file.write(text)
-                program = programs["loose" if "too loose" in name else "fake"]
-                report = run.play(path, program, bytewise)
-                good = report is None if wanted is None else bool(report and wanted in report)
-                passed, failed = passed + good, failed + (not good)
-                if not good:
-                    print(f"FAIL {name}{' (bytewise)' if bytewise else ''}: "
-                          f"expected {wanted or 'success'}, got {report or 'success'}")
-    run.harness.finish(passed, failed)
+
+        def play(case):
+            number, (bytewise, (name, text, wanted)) = case
+            path = os.path.join(folder, f"case{number}.talk")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            report = run.play(path, programs["loose" if "too loose" in name else "fake"], bytewise)
+            good = report is None if wanted is None else bool(report and wanted in report)
+            if not good:
+                print(f"FAIL {name}{' (bytewise)' if bytewise else ''}: "
+                      f"expected {wanted or 'success'}, got {report or 'success'}")
+            return good
+
+        cases = [(bytewise, case) for bytewise in (False, True) for case in CASES
+                 if not (bytewise and case[2])]
+        with concurrent.futures.ThreadPoolExecutor(run.harness.workers()) as pool:
+            good = list(pool.map(play, enumerate(cases)))
+    run.harness.finish(good.count(True), good.count(False))
 
 
 main()
